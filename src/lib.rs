@@ -1,0 +1,22 @@
+//! Feedwarden polls feeds, websites and X accounts politely, knows a dead source from a flaky one, and never loses or
+//! doubles a post.
+//!
+//! The rooms, from the inside out; `ARCHITECTURE.md` is the map, and a test keeps the borders between them:
+//!
+//! - [`model`] — nouns.
+//! - [`rules`] — pure decisions about them.
+//! - [`store`] — where they are kept, in SQLite or PostgreSQL.
+//! - [`telemetry`] — the log.
+//! - [`config`] — fills the settings that each room owns.
+//! - [`cli`], [`daemon`] — the doors.
+
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod daemon;
+pub mod dice;
+pub mod http;
+pub mod model;
+pub mod rules;
+pub mod store;
+pub mod telemetry;

@@ -1,0 +1,192 @@
+//! What can go wrong with a poll, as names. Which name a cause deserves is decided in `rules::classify`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::Timestamp;
+
+/// What kind of failure it was: the `error_type` of logs, API and database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The publisher asked for fewer requests (429).
+    RateLimited,
+    /// The publisher wants credentials, or other ones (401).
+    Unauthorized,
+    /// The publisher refuses us (403).
+    Forbidden,
+    /// Nothing is there (404).
+    NotFound,
+    /// Nothing is there and nothing will be (410).
+    Gone,
+    /// The publisher's server is broken (5xx).
+    UpstreamFailure,
+    /// No answer came: name resolution, connection, time-out.
+    Network,
+    /// An answer came that cannot be read.
+    ParseError,
+    /// An answer nobody planned for.
+    Unexpected,
+    /// Our own fault: never held against the source.
+    Internal,
+}
+
+impl FailureKind {
+    /// Every kind, in the order of their declaration.
+    pub const ALL: [FailureKind; 10] = [
+        FailureKind::RateLimited,
+        FailureKind::Unauthorized,
+        FailureKind::Forbidden,
+        FailureKind::NotFound,
+        FailureKind::Gone,
+        FailureKind::UpstreamFailure,
+        FailureKind::Network,
+        FailureKind::ParseError,
+        FailureKind::Unexpected,
+        FailureKind::Internal,
+    ];
+
+    /// The name used in the database, in logs and in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FailureKind::RateLimited => "rate_limited",
+            FailureKind::Unauthorized => "unauthorized",
+            FailureKind::Forbidden => "forbidden",
+            FailureKind::NotFound => "not_found",
+            FailureKind::Gone => "gone",
+            FailureKind::UpstreamFailure => "upstream_failure",
+            FailureKind::Network => "network",
+            FailureKind::ParseError => "parse_error",
+            FailureKind::Unexpected => "unexpected",
+            FailureKind::Internal => "internal",
+        }
+    }
+}
+
+/// Whether trying again can be expected to help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureClass {
+    /// It may pass by itself: back off, never disable.
+    Transient,
+    /// It will not pass by itself: enough of these in a row disable the source.
+    Permanent,
+}
+
+impl FailureClass {
+    /// The name used in the database, in logs and in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FailureClass::Transient => "transient",
+            FailureClass::Permanent => "permanent",
+        }
+    }
+}
+
+/// How loudly a failure is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The web being the web.
+    Warn,
+    /// A person should look.
+    Error,
+}
+
+/// What went wrong, as the part that noticed it saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureCause {
+    /// An HTTP answer that is neither 200 nor 304.
+    Status(u16),
+    /// The host's name does not resolve.
+    Dns,
+    /// No connection, no answer or no complete answer: refused, reset, timed out, cut off.
+    Connection,
+    /// The body is not what the source's type calls for.
+    Unreadable,
+    /// The credentials needed for the request are missing, revoked or refused.
+    Credentials,
+    /// The database, or another part of this program.
+    Internal,
+    /// Anything else.
+    Other,
+}
+
+/// One failed poll: its cause, the cause in words, and what the answer said about coming back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailureReport {
+    /// What went wrong.
+    pub cause: FailureCause,
+    /// The real cause in words for a person, with nothing secret in it.
+    pub error: String,
+    /// The moment before which the publisher asked us not to return.
+    pub retry_after: Option<Timestamp>,
+}
+
+impl FailureReport {
+    /// The HTTP status behind the failure, if there was an answer.
+    pub fn status_code(&self) -> Option<u16> {
+        match self.cause {
+            FailureCause::Status(code) => Some(code),
+            _ => None,
+        }
+    }
+}
+
+/// A stored or typed name that stands for nothing.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name:?} is not a {noun}; it is one of {choices}")]
+pub struct UnknownName {
+    /// What the name should have been the name of.
+    pub noun: &'static str,
+    /// The name as found.
+    pub name: String,
+    /// What would have been right.
+    pub choices: String,
+}
+
+impl UnknownName {
+    /// Finds the value with this name, or says which names there are.
+    pub fn find<T: Copy>(
+        noun: &'static str,
+        name: &str,
+        all: &[T],
+        name_of: fn(T) -> &'static str,
+    ) -> Result<T, UnknownName> {
+        all.iter().copied().find(|value| name_of(*value) == name).ok_or_else(|| UnknownName {
+            noun,
+            name: name.chars().take(64).collect(),
+            choices: all.iter().map(|value| name_of(*value)).collect::<Vec<_>>().join(", "),
+        })
+    }
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl FromStr for FailureKind {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<FailureKind, UnknownName> {
+        UnknownName::find("kind of failure", name, &FailureKind::ALL, FailureKind::name)
+    }
+}
+
+impl fmt::Display for FailureClass {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl FromStr for FailureClass {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<FailureClass, UnknownName> {
+        let all = [FailureClass::Transient, FailureClass::Permanent];
+        UnknownName::find("class of failure", name, &all, FailureClass::name)
+    }
+}

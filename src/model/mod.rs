@@ -1,0 +1,24 @@
+//! The nouns: what a source, a post, a host and a settled poll are.
+//!
+//! Nothing here decides or does anything, and nothing here uses another room of this crate.
+
+mod article;
+mod failure;
+mod host;
+mod people;
+mod post;
+mod settled;
+mod source;
+mod time;
+
+pub use article::{Article, ArticleId, NewArticle};
+pub use failure::{FailureCause, FailureClass, FailureKind, FailureReport, Severity, UnknownName};
+pub use host::{HostKey, HostState};
+pub use people::{KeyProvider, Podcast, PodcastId, User, UserId};
+pub use post::{ContentHash, NewPost, Post, PostId, PostText};
+pub use settled::{Cleaned, Cutoffs, Settled, Settlement};
+pub use source::{
+    FailureRun, FailureState, Hints, LastFailure, LastSeen, NewSource, Rest, RestCause, Source, SourceId,
+    SourceSettings, SourceState, SourceType, Validators,
+};
+pub use time::{Timestamp, TimestampError};

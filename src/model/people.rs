@@ -1,0 +1,78 @@
+//! Who sources are polled for: users, their podcasts, and the keys they lend us.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Timestamp, UnknownName};
+
+/// Identifies a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct UserId(pub i64);
+
+/// Identifies a podcast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PodcastId(pub i64);
+
+/// Someone who owns podcasts and keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// Which one.
+    pub id: UserId,
+    /// A name for people, unique.
+    pub name: String,
+    /// When it was added.
+    pub created_at: Timestamp,
+}
+
+/// What sources are gathered for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Podcast {
+    /// Which one.
+    pub id: PodcastId,
+    /// Whose keys its sources use.
+    pub user_id: UserId,
+    /// A name for people.
+    pub title: String,
+    /// When it was added.
+    pub created_at: Timestamp,
+}
+
+/// The service that a key opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyProvider {
+    /// X, for sources of type `twitter`.
+    X,
+}
+
+impl KeyProvider {
+    /// The name used in the database.
+    pub const fn name(self) -> &'static str {
+        match self {
+            KeyProvider::X => "x",
+        }
+    }
+}
+
+impl FromStr for KeyProvider {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<KeyProvider, UnknownName> {
+        UnknownName::find("key provider", name, &[KeyProvider::X], KeyProvider::name)
+    }
+}
+
+impl fmt::Display for UserId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl fmt::Display for PodcastId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}

@@ -1,0 +1,272 @@
+//! A source: what a person said about it, and what polling has found out.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{FailureClass, FailureKind, PodcastId, Timestamp, UnknownName};
+
+/// Identifies a source for ever: a removed source's number is not given again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SourceId(pub i64);
+
+/// How a source is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceType {
+    /// RSS, Atom, RDF or JSON Feed.
+    Rss,
+    /// A web page whose article is followed.
+    Website,
+    /// An X account, read with the key of the podcast's owner.
+    Twitter,
+}
+
+/// A source as it stands in the store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// Which one it is.
+    pub id: SourceId,
+    /// Grows with every write: who writes on the basis of an older version is told so.
+    pub version: i64,
+    /// When a person added it.
+    pub created_at: Timestamp,
+    /// When the row was last written.
+    pub updated_at: Timestamp,
+    /// What a person said about it.
+    pub settings: SourceSettings,
+    /// What polling has found out.
+    pub state: SourceState,
+}
+
+/// A source that is about to be added.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewSource {
+    /// What a person said about it.
+    pub settings: SourceSettings,
+    /// When it is added: on the first poll, what was published earlier is left out.
+    pub created_at: Timestamp,
+}
+
+/// What a person said about a source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceSettings {
+    /// The podcast whose owner's keys are used, for sources that need one.
+    pub podcast_id: Option<PodcastId>,
+    /// How it is read.
+    pub source_type: SourceType,
+    /// Where it is, as given; it may turn out to be no URL at all.
+    pub url: String,
+    /// A name for people.
+    pub title: Option<String>,
+    /// Its own interval instead of the configured one.
+    pub poll_interval_minutes: Option<u32>,
+    /// Its own pause after the previous request to its host.
+    pub poll_delay_seconds: Option<u32>,
+    /// Its own number of permanent failures that disable it.
+    pub max_failures: Option<u32>,
+    /// Its own ceiling on backoff.
+    pub max_backoff_hours: Option<u32>,
+}
+
+impl SourceSettings {
+    /// A source of this type at this URL, with nothing else said.
+    pub fn new(source_type: SourceType, url: impl Into<String>) -> SourceSettings {
+        SourceSettings {
+            podcast_id: None,
+            source_type,
+            url: url.into(),
+            title: None,
+            poll_interval_minutes: None,
+            poll_delay_seconds: None,
+            max_failures: None,
+            max_backoff_hours: None,
+        }
+    }
+}
+
+/// What polling has found out about a source: facts, never plans. When it is due follows from them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceState {
+    /// False once a person or five permanent failures in a row said so; only a person says otherwise.
+    pub enabled: bool,
+    /// Why it is not enabled.
+    pub disabled_reason: Option<String>,
+    /// The first real poll; jitter does not count.
+    pub first_polled_at: Option<Timestamp>,
+    /// The last poll, or the start of the first interval where jitter set it.
+    pub last_polled: Option<Timestamp>,
+    /// The last answer of 200 or 304.
+    pub last_success_at: Option<Timestamp>,
+    /// The last answer of 200, whose entries were all looked at.
+    pub last_read_at: Option<Timestamp>,
+    /// How far its entries have been seen.
+    pub last_seen: Option<LastSeen>,
+    /// What the publisher gave us to ask "anything new?" with.
+    pub validators: Validators,
+    /// What the publisher said about coming back.
+    pub hints: Hints,
+    /// Failures since the last success.
+    pub failures: FailureState,
+    /// Set while it is left alone.
+    pub rest: Option<Rest>,
+}
+
+impl Default for SourceState {
+    fn default() -> SourceState {
+        SourceState {
+            enabled: true,
+            disabled_reason: None,
+            first_polled_at: None,
+            last_polled: None,
+            last_success_at: None,
+            last_read_at: None,
+            last_seen: None,
+            validators: Validators::default(),
+            hints: Hints::default(),
+            failures: FailureState::default(),
+            rest: None,
+        }
+    }
+}
+
+/// The newest thing seen at a source, as its type counts: a time for feeds, a number for X posts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastSeen {
+    /// The latest time of publication among the entries seen, never in the future.
+    Published(Timestamp),
+    /// The highest post number seen.
+    PostNumber(u64),
+}
+
+/// The two HTTP validators, exactly as received: each character stands for the byte of its number, so that bytes
+/// outside ASCII survive the way to the store and back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Validators {
+    /// `ETag`, with its quotes and weak mark.
+    pub etag: Option<String>,
+    /// `Last-Modified`, never re-formatted.
+    pub last_modified: Option<String>,
+}
+
+/// What the publisher said about coming back. The ceilings on these are settings, applied when they are used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// No request before this moment (`Retry-After`).
+    pub retry_after: Option<Timestamp>,
+    /// The answer stays fresh until this moment (`Cache-Control`, `Expires`).
+    pub fresh_until: Option<Timestamp>,
+    /// The feed changes no faster than this (`ttl`, `sy:updatePeriod`).
+    pub update_period_minutes: Option<u32>,
+    /// Hours of the day, in universal time, in which the feed asks not to be polled: bit 0 is midnight.
+    pub skip_hours: u32,
+    /// Days of the week in which the feed asks not to be polled: bit 0 is Monday.
+    pub skip_days: u8,
+}
+
+/// Failures since the last success.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FailureState {
+    /// All of them; backoff follows from this number.
+    pub consecutive: u32,
+    /// The unbroken run of permanent ones up to now; disabling follows from this number.
+    pub consecutive_permanent: u32,
+    /// The unbroken run of one kind up to now; resting follows from this.
+    pub run: Option<FailureRun>,
+    /// The last one.
+    pub last: Option<LastFailure>,
+}
+
+/// Failures of one kind in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailureRun {
+    /// The kind they share.
+    pub kind: FailureKind,
+    /// How many there are.
+    pub length: u32,
+}
+
+/// The last failure of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastFailure {
+    /// `last_failure_type`.
+    pub class: FailureClass,
+    /// `last_error_type`.
+    pub kind: FailureKind,
+    /// `last_error`.
+    pub error: String,
+}
+
+/// A source that is left alone for a while (`feed_disabled_at`, `feed_disable_reason`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rest {
+    /// When the rest began.
+    pub since: Timestamp,
+    /// Why, and so how long.
+    pub cause: RestCause,
+}
+
+/// Why a source rests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RestCause {
+    /// A run of failures of this kind: over when the kind's cooldown is.
+    Failures(FailureKind),
+    /// A person said so, in these words: over when a person says so.
+    Person(String),
+}
+
+impl SourceType {
+    /// Every type, in the order of their declaration.
+    pub const ALL: [SourceType; 3] = [SourceType::Rss, SourceType::Website, SourceType::Twitter];
+
+    /// The name used in configuration, database, logs and API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SourceType::Rss => "rss",
+            SourceType::Website => "website",
+            SourceType::Twitter => "twitter",
+        }
+    }
+}
+
+impl fmt::Display for SourceId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl fmt::Display for SourceType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl FromStr for SourceType {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<SourceType, UnknownName> {
+        UnknownName::find("type of source", name, &SourceType::ALL, SourceType::name)
+    }
+}
+
+impl fmt::Display for LastSeen {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LastSeen::Published(moment) => moment.fmt(formatter),
+            LastSeen::PostNumber(number) => number.fmt(formatter),
+        }
+    }
+}
+
+impl FromStr for LastSeen {
+    type Err = super::TimestampError;
+
+    fn from_str(text: &str) -> Result<LastSeen, super::TimestampError> {
+        match text.parse() {
+            Ok(number) => Ok(LastSeen::PostNumber(number)),
+            Err(_) => text.parse().map(LastSeen::Published),
+        }
+    }
+}

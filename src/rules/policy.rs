@@ -1,0 +1,130 @@
+//! The settings that the rules follow.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::model::{FailureKind, SourceType};
+
+/// Everything an operator can decide about when, how often and for how long.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// How often a healthy source is polled that has no interval of its own.
+    pub interval: Duration,
+    /// How many permanent failures in a row disable a source.
+    pub max_failures: u32,
+    /// The longest wait that backoff asks for.
+    pub max_backoff: Duration,
+    /// After which runs of failures a source rests, and for how long.
+    pub rests: Rests,
+    /// The pauses between two requests to one host.
+    pub delays: Delays,
+    /// What was published longer ago is not stored, and not kept unless it is used.
+    pub article_age_max: Duration,
+    /// How long the hash of a cleaned post is remembered after it left its feed.
+    pub cleaned_memory: Duration,
+    /// The longest wait that an answer's freshness can ask for.
+    pub freshness_max: Duration,
+    /// The longest wait that `Retry-After` can ask for.
+    pub retry_after_max: Duration,
+}
+
+/// One row of the table of rests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RestRule {
+    /// How many failures of the kind in a row start the rest.
+    pub after: u32,
+    /// How long it lasts.
+    pub cooldown: Duration,
+}
+
+/// The table of rests. Kinds that are not here never rest: a rest would hide what a person must see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rests {
+    /// 401.
+    pub unauthorized: Option<RestRule>,
+    /// 403.
+    pub forbidden: Option<RestRule>,
+    /// 404.
+    pub not_found: Option<RestRule>,
+    /// 410.
+    pub gone: Option<RestRule>,
+    /// 5xx.
+    pub upstream_failure: Option<RestRule>,
+    /// No answer.
+    pub network: Option<RestRule>,
+    /// Unreadable.
+    pub parse_error: Option<RestRule>,
+}
+
+impl Rests {
+    /// The row for a kind.
+    pub fn for_kind(&self, kind: FailureKind) -> Option<RestRule> {
+        match kind {
+            FailureKind::Unauthorized => self.unauthorized,
+            FailureKind::Forbidden => self.forbidden,
+            FailureKind::NotFound => self.not_found,
+            FailureKind::Gone => self.gone,
+            FailureKind::UpstreamFailure => self.upstream_failure,
+            FailureKind::Network => self.network,
+            FailureKind::ParseError => self.parse_error,
+            FailureKind::RateLimited | FailureKind::Unexpected | FailureKind::Internal => None,
+        }
+    }
+}
+
+/// The configured pauses between two requests to one host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Delays {
+    /// By the source's type.
+    pub by_type: HashMap<SourceType, Duration>,
+    /// By host, in its canonical spelling.
+    pub by_host: HashMap<String, Duration>,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy {
+            interval: minutes(60),
+            max_failures: 5,
+            max_backoff: hours(24),
+            rests: Rests::default(),
+            delays: Delays {
+                by_type: HashMap::from([
+                    (SourceType::Rss, Duration::ZERO),
+                    (SourceType::Website, Duration::from_secs(2)),
+                    (SourceType::Twitter, Duration::ZERO),
+                ]),
+                by_host: HashMap::new(),
+            },
+            article_age_max: hours(7 * 24),
+            cleaned_memory: hours(30 * 24),
+            freshness_max: hours(24),
+            retry_after_max: hours(7 * 24),
+        }
+    }
+}
+
+impl Default for Rests {
+    fn default() -> Rests {
+        let rule = |after, cooldown_hours| Some(RestRule { after, cooldown: hours(cooldown_hours) });
+        Rests {
+            unauthorized: None,
+            forbidden: rule(5, 24),
+            not_found: rule(3, 48),
+            gone: rule(1, 72),
+            upstream_failure: rule(10, 6),
+            network: rule(10, 12),
+            parse_error: rule(5, 24),
+        }
+    }
+}
+
+/// Whole minutes as a duration.
+pub const fn minutes(count: u32) -> Duration {
+    Duration::from_secs(count as u64 * 60)
+}
+
+/// Whole hours as a duration.
+pub const fn hours(count: u32) -> Duration {
+    Duration::from_secs(count as u64 * 3600)
+}

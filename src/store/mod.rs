@@ -1,0 +1,2 @@
+//! Store.
+pub mod settings;

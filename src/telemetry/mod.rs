@@ -1,0 +1,3 @@
+//! Telemetry.
+mod settings;
+pub use settings::{LogFormat, LogSettings};
