@@ -41,6 +41,14 @@ pub struct Source {
     pub state: SourceState,
 }
 
+impl Source {
+    /// A source as it stands right after it was added.
+    pub fn fresh(id: SourceId, new: NewSource) -> Source {
+        let NewSource { settings, created_at } = new;
+        Source { id, version: 1, created_at, updated_at: created_at, settings, state: SourceState::default() }
+    }
+}
+
 /// A source that is about to be added.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewSource {
@@ -98,6 +106,8 @@ pub struct SourceState {
     pub first_polled_at: Option<Timestamp>,
     /// The last poll, or the start of the first interval where jitter set it.
     pub last_polled: Option<Timestamp>,
+    /// When a person last asked for a poll: by adding the source, enabling it, changing its URL, or in so many words.
+    pub poll_requested_at: Option<Timestamp>,
     /// The last answer of 200 or 304.
     pub last_success_at: Option<Timestamp>,
     /// The last answer of 200, whose entries were all looked at.
@@ -121,6 +131,7 @@ impl Default for SourceState {
             disabled_reason: None,
             first_polled_at: None,
             last_polled: None,
+            poll_requested_at: None,
             last_success_at: None,
             last_read_at: None,
             last_seen: None,

@@ -2,6 +2,21 @@
 //!
 //! Uses `model` only. No I/O, no clock, no randomness, no logging; total over every input.
 
+pub mod backoff;
+pub mod change;
+pub mod classify;
+pub mod cleanup;
+pub mod delay;
+pub mod due;
+pub mod failure;
+pub mod filter;
+pub mod host_key;
+pub mod jitter;
 mod policy;
+pub mod success;
+pub mod watermark;
+
+#[cfg(test)]
+mod laws;
 
 pub use policy::{Delays, Policy, RestRule, Rests, hours, minutes};

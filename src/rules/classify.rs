@@ -1,0 +1,145 @@
+//! What kind of failure a cause is, whether it can pass by itself, and how loudly to say so.
+
+use crate::model::{FailureCause, FailureClass, FailureKind, Severity};
+
+/// The name a failure deserves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Classified {
+    /// Its kind.
+    pub kind: FailureKind,
+    /// Whether it can pass by itself.
+    pub class: FailureClass,
+    /// How loudly it is logged.
+    pub severity: Severity,
+    /// Why, in words.
+    pub reason: &'static str,
+}
+
+/// Whether an answer with this status is a success: new content, or the word that there is none.
+pub fn is_success(status: u16) -> bool {
+    matches!(status, 200 | 304)
+}
+
+/// Names the failure behind a cause.
+pub fn classify(cause: FailureCause) -> Classified {
+    match cause {
+        FailureCause::Status(status) => classify_status(status),
+        FailureCause::Dns => permanent(FailureKind::Network, "the host's name does not resolve"),
+        FailureCause::Connection => transient(FailureKind::Network, "no complete answer came"),
+        FailureCause::Unreadable => {
+            transient(FailureKind::ParseError, "the answer cannot be read as this type of source")
+        }
+        FailureCause::Credentials => {
+            permanent(FailureKind::Unauthorized, "the credentials for it are missing or refused")
+        }
+        FailureCause::Internal => loud(FailureKind::Internal, "our own fault, never held against the source"),
+        FailureCause::Other => loud(FailureKind::Unexpected, "nobody planned for this"),
+    }
+}
+
+fn classify_status(status: u16) -> Classified {
+    match status {
+        401 => permanent(FailureKind::Unauthorized, "the publisher wants other credentials"),
+        403 => permanent(FailureKind::Forbidden, "the publisher refuses us"),
+        404 => permanent(FailureKind::NotFound, "nothing is there"),
+        410 => permanent(FailureKind::Gone, "nothing is there and nothing will be"),
+        429 => transient(FailureKind::RateLimited, "the publisher asks for fewer requests"),
+        500..=599 => transient(FailureKind::UpstreamFailure, "the publisher's server is broken"),
+        _ => loud(FailureKind::Unexpected, "nobody planned for this status"),
+    }
+}
+
+fn permanent(kind: FailureKind, reason: &'static str) -> Classified {
+    Classified { kind, class: FailureClass::Permanent, severity: Severity::Warn, reason }
+}
+
+fn transient(kind: FailureKind, reason: &'static str) -> Classified {
+    Classified { kind, class: FailureClass::Transient, severity: Severity::Warn, reason }
+}
+
+fn loud(kind: FailureKind, reason: &'static str) -> Classified {
+    Classified { kind, class: FailureClass::Transient, severity: Severity::Error, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use FailureClass::{Permanent, Transient};
+    use Severity::{Error, Warn};
+
+    fn check(
+        causes: impl IntoIterator<Item = FailureCause>,
+        kind: FailureKind,
+        class: FailureClass,
+        severity: Severity,
+    ) {
+        for cause in causes {
+            let found = classify(cause);
+            assert_eq!((found.kind, found.class, found.severity), (kind, class, severity), "{cause:?}");
+            assert!(!found.reason.is_empty());
+        }
+    }
+
+    #[test]
+    fn s101_http_404_is_not_found_and_permanent() {
+        check([FailureCause::Status(404)], FailureKind::NotFound, Permanent, Warn);
+    }
+
+    #[test]
+    fn s102_http_5xx_is_an_upstream_failure_and_transient() {
+        check((500..=599).map(FailureCause::Status), FailureKind::UpstreamFailure, Transient, Warn);
+    }
+
+    #[test]
+    fn s103_a_failed_connection_is_network_and_transient() {
+        check([FailureCause::Connection], FailureKind::Network, Transient, Warn);
+    }
+
+    #[test]
+    fn s104_dns_failure_is_network_and_permanent() {
+        check([FailureCause::Dns], FailureKind::Network, Permanent, Warn);
+    }
+
+    #[test]
+    fn s105_http_401_is_unauthorized_and_permanent() {
+        check([FailureCause::Status(401), FailureCause::Credentials], FailureKind::Unauthorized, Permanent, Warn);
+    }
+
+    #[test]
+    fn s106_http_403_is_forbidden_and_permanent() {
+        check([FailureCause::Status(403)], FailureKind::Forbidden, Permanent, Warn);
+    }
+
+    #[test]
+    fn s107_http_410_is_gone_and_permanent() {
+        check([FailureCause::Status(410)], FailureKind::Gone, Permanent, Warn);
+    }
+
+    #[test]
+    fn s108_http_429_is_rate_limited_and_transient() {
+        check([FailureCause::Status(429)], FailureKind::RateLimited, Transient, Warn);
+    }
+
+    #[test]
+    fn s109_an_unreadable_body_is_a_parse_error_and_transient() {
+        check([FailureCause::Unreadable], FailureKind::ParseError, Transient, Warn);
+    }
+
+    #[test]
+    fn s110_everything_else_is_unexpected_transient_and_loud() {
+        let named = [401, 403, 404, 410, 429];
+        let others = (0..500).chain(600..=u16::MAX).filter(|status| !named.contains(status)).map(FailureCause::Status);
+        check(others.chain([FailureCause::Other]), FailureKind::Unexpected, Transient, Error);
+    }
+
+    #[test]
+    fn s111_our_own_fault_is_internal_transient_and_loud() {
+        check([FailureCause::Internal], FailureKind::Internal, Transient, Error);
+    }
+
+    #[test]
+    fn s112_only_200_and_304_are_a_success() {
+        let successes: Vec<u16> = (0..=u16::MAX).filter(|status| is_success(*status)).collect();
+        assert_eq!(successes, [200, 304]);
+    }
+}

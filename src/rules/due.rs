@@ -1,0 +1,227 @@
+//! When a source is polled next: the latest of everything that asks for a wait.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::model::{FailureKind, HostState, RestCause, Source, Timestamp};
+
+use super::backoff::{BackoffReason, backoff, rate_limit_pause};
+use super::{Policy, hours, minutes};
+
+/// When a source is polled next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextPoll {
+    /// Not before a person says so.
+    Never(Never),
+    /// From this moment on.
+    At {
+        /// The moment.
+        at: Timestamp,
+        /// What asked for the longest wait.
+        because: Wait,
+    },
+}
+
+/// Why a source is not polled at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Never {
+    /// It is disabled.
+    Disabled,
+    /// A person put it to rest.
+    Resting,
+}
+
+/// What asks for a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Nothing: it has never been polled.
+    NeverPolled,
+    /// Nothing: a person asked for a poll.
+    Requested,
+    /// Its interval, backed off by its failures.
+    Backoff(BackoffReason),
+    /// A 429 that did not say for how long.
+    RateLimited,
+    /// A rest after a run of this kind.
+    Rest(FailureKind),
+    /// The publisher's `Retry-After`; true where it was cut to the ceiling.
+    RetryAfter(bool),
+    /// The answer is still fresh; true where that was cut to the ceiling.
+    Fresh(bool),
+    /// The feed says that it changes no faster.
+    UpdatePeriod,
+    /// The host is held.
+    HostHeld,
+    /// The feed asks not to be polled in that hour or on that day.
+    Skipped,
+}
+
+/// One thing that asks for a wait, and until when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// Until when.
+    pub until: Timestamp,
+    /// What asks for it.
+    pub wait: Wait,
+}
+
+/// When a source is polled next.
+pub fn next_poll(source: &Source, host: Option<&HostState>, policy: &Policy) -> NextPoll {
+    if let Some(never) = never(source) {
+        return NextPoll::Never(never);
+    }
+    let latest = terms(source, host, policy).reduce(|one, other| if other.until > one.until { other } else { one });
+    let Some(Term { until, wait }) = latest else {
+        return NextPoll::At { at: Timestamp::MIN, because: Wait::NeverPolled };
+    };
+    match after_skipped(source, until) {
+        at if at > until => NextPoll::At { at, because: Wait::Skipped },
+        at => NextPoll::At { at, because: wait },
+    }
+}
+
+/// Everything that asks for a wait, for `next_poll` to take the latest of and for people to see.
+pub fn terms<'a>(
+    source: &'a Source,
+    host: Option<&'a HostState>,
+    policy: &'a Policy,
+) -> impl Iterator<Item = Term> + use<'a> {
+    let own = if is_requested(source) { [None; 5] } else { own_terms(source, policy) };
+    let requested = source.state.poll_requested_at.filter(|_| is_requested(source));
+    let requested = requested.map(|until| Term { until, wait: Wait::Requested });
+    let asked = [retry_after_term(source, policy), requested];
+    let held = host.and_then(|host| host.held_until).map(|until| Term { until, wait: Wait::HostHeld });
+    own.into_iter().chain(asked).chain([held]).flatten()
+}
+
+/// How often this source is polled while it is healthy.
+pub fn interval(source: &Source, policy: &Policy) -> Duration {
+    source.settings.poll_interval_minutes.map_or(policy.interval, minutes)
+}
+
+impl NextPoll {
+    /// The moment, if there is one.
+    pub fn at(self) -> Option<Timestamp> {
+        match self {
+            NextPoll::Never(_) => None,
+            NextPoll::At { at, .. } => Some(at),
+        }
+    }
+
+    /// Whether the source is to be polled now.
+    pub fn is_due(self, now: Timestamp) -> bool {
+        self.at().is_some_and(|at| at <= now)
+    }
+}
+
+fn never(source: &Source) -> Option<Never> {
+    if !source.state.enabled {
+        return Some(Never::Disabled);
+    }
+    let rest = source.state.rest.as_ref()?;
+    matches!(rest.cause, RestCause::Person(_)).then_some(Never::Resting)
+}
+
+/// A person's wish sets aside the source's own waits, never the publisher's or the host's (p20).
+fn is_requested(source: &Source) -> bool {
+    source.state.poll_requested_at.is_some_and(|asked| source.state.last_polled.is_none_or(|polled| polled < asked))
+}
+
+fn own_terms(source: &Source, policy: &Policy) -> [Option<Term>; 5] {
+    let state = &source.state;
+    let Some(last_polled) = state.last_polled else {
+        return [rest_term(source, policy), None, None, None, None];
+    };
+    let interval = interval(source, policy);
+    let ceiling = source.settings.max_backoff_hours.map_or(policy.max_backoff, hours);
+    let backoff = backoff(interval, state.failures.consecutive, ceiling);
+    let term = |pause, wait| Term { until: last_polled + pause, wait };
+    let rate_limited = state.hints.retry_after.is_none().then(|| rate_limit_pause(&state.failures, ceiling)).flatten();
+    let period = state.hints.update_period_minutes.map(|period| minutes(period).min(policy.freshness_max));
+    [
+        Some(term(backoff.delay, Wait::Backoff(backoff.reason))),
+        rate_limited.map(|pause| term(pause, Wait::RateLimited)),
+        rest_term(source, policy),
+        state.hints.fresh_until.map(|until| {
+            let ceiling = last_polled + policy.freshness_max;
+            Term { until: until.min(ceiling), wait: Wait::Fresh(until > ceiling) }
+        }),
+        period.map(|pause| term(pause, Wait::UpdatePeriod)),
+    ]
+}
+
+fn rest_term(source: &Source, policy: &Policy) -> Option<Term> {
+    let rest = source.state.rest.as_ref()?;
+    let RestCause::Failures(kind) = rest.cause else { return None };
+    // A kind whose rests were switched off meanwhile keeps nobody waiting.
+    let rule = policy.rests.for_kind(kind)?;
+    Some(Term { until: rest.since + rule.cooldown, wait: Wait::Rest(kind) })
+}
+
+fn retry_after_term(source: &Source, policy: &Policy) -> Option<Term> {
+    let until = source.state.hints.retry_after?;
+    let ceiling = source.state.last_polled.map_or(until, |last_polled| last_polled + policy.retry_after_max);
+    Some(Term { until: until.min(ceiling), wait: Wait::RetryAfter(until > ceiling) })
+}
+
+/// Moves a moment out of the hours and days in which the feed asks not to be polled (p14). A feed that asks never to
+/// be polled is not believed.
+fn after_skipped(source: &Source, at: Timestamp) -> Timestamp {
+    let hints = &source.state.hints;
+    if (hints.skip_hours == 0 && hints.skip_days == 0) || is_requested(source) {
+        return at;
+    }
+    const HOURS_PER_WEEK: i64 = 7 * 24;
+    let is_skipped = |hour: i64| {
+        let day = (hour.div_euclid(24) + 3).rem_euclid(7); // 1970 began on a Thursday.
+        hints.skip_hours >> hour.rem_euclid(24) & 1 == 1 || hints.skip_days >> day & 1 == 1
+    };
+    let hour = at.as_seconds().div_euclid(3600);
+    match (hour..=hour + HOURS_PER_WEEK).find(|hour| !is_skipped(*hour)) {
+        Some(open) if open > hour => Timestamp::from_seconds(open * 3600),
+        _ => at,
+    }
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cut = |cut: &bool| if *cut { ", cut to the configured ceiling" } else { "" };
+        match self {
+            Wait::NeverPolled => write!(formatter, "it has never been polled"),
+            Wait::Requested => write!(formatter, "a person asked for it"),
+            Wait::Backoff(reason) => reason.fmt(formatter),
+            Wait::RateLimited => write!(formatter, "the publisher asked for fewer requests (429)"),
+            Wait::Rest(kind) => write!(formatter, "it rests after a run of {kind}"),
+            Wait::RetryAfter(is_cut) => write!(formatter, "the publisher's Retry-After{}", cut(is_cut)),
+            Wait::Fresh(is_cut) => write!(formatter, "the last answer is still fresh{}", cut(is_cut)),
+            Wait::UpdatePeriod => write!(formatter, "the feed says that it changes no faster"),
+            Wait::HostHeld => write!(formatter, "its host is held"),
+            Wait::Skipped => write!(formatter, "the feed asks not to be polled in that hour or on that day"),
+        }
+    }
+}
+
+impl fmt::Display for Never {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Never::Disabled => "it is disabled until a person enables it",
+            Never::Resting => "it rests until a person wakes it",
+        })
+    }
+}
+
+impl fmt::Display for NextPoll {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NextPoll::Never(never) => write!(formatter, "not polled: {never}"),
+            NextPoll::At { because: because @ (Wait::NeverPolled | Wait::Requested), .. } => {
+                write!(formatter, "due at once: {because}")
+            }
+            NextPoll::At { at, because } => write!(formatter, "next poll at {at}: {because}"),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "due_tests.rs"]
+mod tests;

@@ -1,0 +1,167 @@
+//! What a success does to a source: counters reset, a rest ended, validators and watermark moved on.
+
+use crate::model::{FailureState, Hints, LastSeen, RestCause, SourceState, Timestamp, Validators};
+
+/// A 200 or a 304, as far as the source's state is concerned.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// 200: entries were read.
+    Read {
+        /// What came with it; a 200 without validators clears the stored ones (p04).
+        validators: Validators,
+        /// What the answer and the feed in it said about coming back.
+        hints: Hints,
+        /// The watermark over everything that was looked at.
+        last_seen: Option<LastSeen>,
+    },
+    /// 304: nothing changed.
+    NotModified {
+        /// Those that came with it replace the stored ones, the others stay (p05).
+        validators: Validators,
+        /// How long the answer says it stays fresh.
+        fresh_until: Option<Timestamp>,
+    },
+}
+
+/// The state after a success.
+///
+/// A rest that a person asked for goes on, and so does a disabling: both end by a person's word only.
+pub fn after_success(state: &SourceState, answer: Answer, now: Timestamp) -> SourceState {
+    let mut next = SourceState {
+        failures: FailureState::default(),
+        first_polled_at: state.first_polled_at.or(Some(now)),
+        last_polled: Some(now),
+        last_success_at: Some(now),
+        rest: state.rest.clone().filter(|rest| matches!(rest.cause, RestCause::Person(_))),
+        ..state.clone()
+    };
+    match answer {
+        Answer::Read { validators, hints, last_seen } => {
+            next.last_read_at = Some(now);
+            next.last_seen = last_seen;
+            next.validators = validators;
+            next.hints = hints;
+        }
+        Answer::NotModified { validators, fresh_until } => {
+            next.validators.etag = validators.etag.or(next.validators.etag);
+            next.validators.last_modified = validators.last_modified.or(next.validators.last_modified);
+            next.hints.retry_after = None;
+            next.hints.fresh_until = fresh_until;
+        }
+    }
+    next
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{FailureClass, FailureKind, FailureRun, LastFailure, Rest};
+
+    const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+    fn validators(etag: Option<&str>, last_modified: Option<&str>) -> Validators {
+        Validators { etag: etag.map(Into::into), last_modified: last_modified.map(Into::into) }
+    }
+
+    fn read() -> Answer {
+        Answer::Read { validators: Validators::default(), hints: Hints::default(), last_seen: None }
+    }
+
+    fn not_modified() -> Answer {
+        Answer::NotModified { validators: Validators::default(), fresh_until: None }
+    }
+
+    fn failing() -> SourceState {
+        SourceState {
+            failures: FailureState {
+                consecutive: 3,
+                consecutive_permanent: 2,
+                run: Some(FailureRun { kind: FailureKind::NotFound, length: 2 }),
+                last: Some(LastFailure {
+                    class: FailureClass::Permanent,
+                    kind: FailureKind::NotFound,
+                    error: "HTTP 404".into(),
+                }),
+            },
+            rest: Some(Rest { since: Timestamp::EPOCH, cause: RestCause::Failures(FailureKind::NotFound) }),
+            ..SourceState::default()
+        }
+    }
+
+    #[test]
+    fn s112_s203_s416_any_success_clears_failures_and_rest() {
+        for answer in [read(), not_modified()] {
+            let after = after_success(&failing(), answer, NOW);
+            assert_eq!(after.failures, FailureState::default());
+            assert_eq!(after.rest, None);
+            assert_eq!((after.last_polled, after.last_success_at), (Some(NOW), Some(NOW)));
+        }
+    }
+
+    #[test]
+    fn s203_a_success_resets_the_counter_and_forgets_the_error() {
+        let after = after_success(&failing(), read(), NOW);
+        assert_eq!((after.failures.consecutive, after.failures.last), (0, None));
+    }
+
+    #[test]
+    fn s416_a_success_ends_a_rest() {
+        assert_eq!(after_success(&failing(), not_modified(), NOW).rest, None);
+    }
+
+    #[test]
+    fn s417_a_success_does_not_end_a_rest_that_a_person_asked_for() {
+        let rest = Rest { since: Timestamp::EPOCH, cause: RestCause::Person("moving house".into()) };
+        let state = SourceState { rest: Some(rest.clone()), ..SourceState::default() };
+        assert_eq!(after_success(&state, read(), NOW).rest, Some(rest));
+    }
+
+    #[test]
+    fn a_success_does_not_enable_what_was_disabled_while_it_was_under_way() {
+        let state = SourceState { enabled: false, disabled_reason: Some("tired".into()), ..SourceState::default() };
+        let after = after_success(&state, read(), NOW);
+        assert_eq!((after.enabled, after.disabled_reason.as_deref()), (false, Some("tired")));
+    }
+
+    #[test]
+    fn the_first_poll_is_remembered_once() {
+        let first = after_success(&SourceState::default(), read(), NOW);
+        let second = after_success(&first, read(), NOW + std::time::Duration::from_secs(60));
+        assert_eq!(second.first_polled_at, Some(NOW));
+    }
+
+    #[test]
+    fn p04_a_200_replaces_both_validators_and_clears_the_missing() {
+        let state = SourceState { validators: validators(Some("\"a\""), Some("Mon")), ..SourceState::default() };
+        for fresh in [validators(Some("W/\"b\""), Some("Mon")), validators(None, Some("Tue")), validators(None, None)] {
+            let answer = Answer::Read { validators: fresh.clone(), hints: Hints::default(), last_seen: None };
+            assert_eq!(after_success(&state, answer, NOW).validators, fresh);
+        }
+    }
+
+    #[test]
+    fn p05_a_304_replaces_only_the_validators_that_it_carries() {
+        let state = SourceState { validators: validators(Some("\"a\""), Some("Mon")), ..SourceState::default() };
+        for (carried, kept) in [
+            (validators(None, None), validators(Some("\"a\""), Some("Mon"))),
+            (validators(Some("\"b\""), None), validators(Some("\"b\""), Some("Mon"))),
+            (validators(None, Some("Tue")), validators(Some("\"a\""), Some("Tue"))),
+        ] {
+            let answer = Answer::NotModified { validators: carried, fresh_until: None };
+            assert_eq!(after_success(&state, answer, NOW).validators, kept);
+        }
+    }
+
+    #[test]
+    fn a_304_leaves_the_reading_of_the_feed_alone() {
+        let state = SourceState {
+            last_read_at: Some(Timestamp::EPOCH),
+            last_seen: Some(LastSeen::Published(Timestamp::EPOCH)),
+            hints: Hints { skip_hours: 7, update_period_minutes: Some(90), ..Hints::default() },
+            ..SourceState::default()
+        };
+        let after = after_success(&state, not_modified(), NOW);
+        assert_eq!((after.last_read_at, after.last_seen), (state.last_read_at, state.last_seen));
+        assert_eq!(after.hints, state.hints);
+    }
+}
