@@ -1,2 +1,168 @@
-//! Store.
+//! Where everything is kept: one trait in domain verbs, two engines behind it with the same behaviour.
+//!
+//! Uses `model` only. What is right to write is decided elsewhere (`rules`); the store keeps it whole, once, and tells
+//! when somebody else was faster. No transaction spans anything but the store itself.
+
+mod cipher;
+mod error;
+mod migrate;
+mod postgres;
+mod rows;
 pub mod settings;
+mod sqlite;
+mod stream;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use secrecy::SecretString;
+
+use crate::model::{
+    Article, ArticleId, Cleaned, Cutoffs, HostKey, HostState, KeyProvider, NewArticle, NewSource, Podcast, PodcastId,
+    Post, PostId, Settled, Settlement, Source, SourceId, Timestamp, User, UserId,
+};
+
+pub use error::StoreError;
+pub use postgres::PostgresStore;
+pub use sqlite::SqliteStore;
+pub use stream::stream_sources;
+
+use settings::{EngineSettings, StoreSettings};
+
+/// What a verb of the store returns.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// Keeps sources, posts, articles, hosts, users and keys.
+///
+/// Every verb is one transaction: all of its effects are there afterwards, or none. Verbs never block the thread that
+/// awaits them.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Which engine this is, and its schema's version.
+    fn about(&self) -> About;
+
+    /// Answers if the store can be reached.
+    async fn ping(&self) -> Result<()>;
+
+    /// Lets go of files and connections once what is under way is done.
+    async fn close(&self);
+
+    /// Adds sources; each is new, or is there already. All or none are added.
+    async fn add_sources(&self, new: Vec<NewSource>) -> Result<Vec<Added>>;
+
+    /// One source.
+    async fn source(&self, id: SourceId) -> Result<Option<Source>>;
+
+    /// All sources at a URL: one for each podcast and type at the most.
+    async fn sources_with_url(&self, url: &str) -> Result<Vec<Source>>;
+
+    /// The sources that follow this one in the order of their numbers.
+    async fn list_sources(&self, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>>;
+
+    /// Writes the settings and state of a source that was read before and then changed.
+    async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved>;
+
+    /// Removes a source with its posts; false if it is not there.
+    async fn remove_source(&self, id: SourceId) -> Result<bool>;
+
+    /// Writes what polls left behind, all in one transaction; each is written whole or not at all. The answers come in
+    /// the order of the settlements.
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>>;
+
+    /// One post.
+    async fn post(&self, id: PostId) -> Result<Option<Post>>;
+
+    /// The posts that follow this one in the order of their numbers, of one source or of all.
+    async fn list_posts(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>>;
+
+    /// Takes one bounded step of cleaning: at most `limit` rows of each sort.
+    async fn clean(&self, cutoffs: Cutoffs, limit: u32) -> Result<Cleaned>;
+
+    /// Adds an article.
+    async fn add_article(&self, new: NewArticle) -> Result<ArticleId>;
+
+    /// One article.
+    async fn article(&self, id: ArticleId) -> Result<Option<Article>>;
+
+    /// The articles that follow this one in the order of their numbers.
+    async fn list_articles(&self, after: Option<ArticleId>, limit: u32) -> Result<Vec<Article>>;
+
+    /// Says that an article was made of a post; saying it twice does nothing.
+    async fn link_post(&self, article: ArticleId, post: PostId) -> Result<()>;
+
+    /// The posts that an article was made of.
+    async fn posts_of_article(&self, article: ArticleId) -> Result<Vec<PostId>>;
+
+    /// Makes an article part of history; false if it is not there.
+    async fn mark_processed(&self, article: ArticleId) -> Result<bool>;
+
+    /// Adds a user.
+    async fn add_user(&self, name: &str, now: Timestamp) -> Result<UserId>;
+
+    /// One user.
+    async fn user(&self, id: UserId) -> Result<Option<User>>;
+
+    /// Adds a podcast.
+    async fn add_podcast(&self, owner: UserId, title: &str, now: Timestamp) -> Result<PodcastId>;
+
+    /// One podcast, and with it its owner.
+    async fn podcast(&self, id: PodcastId) -> Result<Option<Podcast>>;
+
+    /// Keeps a user's key, encrypted, in the place of an earlier one.
+    async fn put_api_key(&self, user: UserId, provider: KeyProvider, key: &SecretString, now: Timestamp) -> Result<()>;
+
+    /// A user's key.
+    async fn api_key(&self, user: UserId, provider: KeyProvider) -> Result<Option<SecretString>>;
+
+    /// Removes a user's key; false if there is none.
+    async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool>;
+
+    /// Remembers when hosts were asked last and until when they are held.
+    async fn record_hosts(&self, hosts: Vec<HostState>) -> Result<()>;
+
+    /// One host.
+    async fn host(&self, key: &HostKey) -> Result<Option<HostState>>;
+
+    /// The hosts that follow this one in the order of their spellings.
+    async fn list_hosts(&self, after: Option<&HostKey>, limit: u32) -> Result<Vec<HostState>>;
+}
+
+/// Which engine keeps the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Its name, as in the URL of the database.
+    pub engine: &'static str,
+    /// The version of the schema.
+    pub schema_version: i64,
+}
+
+/// What became of a source that was to be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// It is there now.
+    New(SourceId),
+    /// It was there before.
+    Duplicate(SourceId),
+}
+
+/// What became of a changed source.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Saved {
+    /// It is in the store, with this version from now on.
+    Written(i64),
+    /// Nothing was written: somebody else changed it in the meantime, and now it looks like this.
+    Stale(Box<Source>),
+    /// Nothing was written: this other source has the same URL, type and podcast.
+    Duplicate(SourceId),
+    /// Nothing was written: it is no longer there.
+    Gone,
+}
+
+/// Opens the store that the settings name, and brings its schema up to date.
+pub async fn open(settings: &StoreSettings, now: Timestamp) -> Result<Arc<dyn Store>> {
+    let cipher = cipher::Cipher::new(settings.encryption_key.as_ref())?;
+    Ok(match &settings.engine {
+        EngineSettings::Sqlite(engine) => Arc::new(SqliteStore::open(engine, cipher, now).await?),
+        EngineSettings::Postgres(engine) => Arc::new(PostgresStore::open(engine, cipher, now).await?),
+    })
+}

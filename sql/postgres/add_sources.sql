@@ -1,0 +1,24 @@
+INSERT INTO sources (
+    version, created_at, updated_at,
+    podcast_id, type, url, title, poll_interval_minutes, poll_delay_seconds, max_failures, max_backoff_hours
+)
+SELECT 1, added.created_at, added.created_at,
+    added.podcast_id, added.type, added.url, added.title, added.poll_interval_minutes, added.poll_delay_seconds,
+    added.max_failures, added.max_backoff_hours
+FROM unnest(
+    $1::timestamptz[],
+    $2::bigint[],
+    $3::text[],
+    $4::text[],
+    $5::text[],
+    $6::bigint[],
+    $7::bigint[],
+    $8::bigint[],
+    $9::bigint[]
+) WITH ORDINALITY AS added (
+    created_at, podcast_id, type, url, title, poll_interval_minutes, poll_delay_seconds, max_failures,
+    max_backoff_hours, place
+)
+ORDER BY added.place
+ON CONFLICT DO NOTHING
+RETURNING id, podcast_id, type, url

@@ -1,0 +1,3 @@
+SELECT sealed
+FROM api_keys
+WHERE user_id = $1 AND provider = $2

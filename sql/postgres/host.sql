@@ -1,0 +1,3 @@
+SELECT host, last_asked_at, held_until, held_reason
+FROM hosts
+WHERE host = $1

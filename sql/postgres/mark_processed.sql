@@ -1,0 +1,1 @@
+UPDATE articles SET is_processed = true WHERE id = $1

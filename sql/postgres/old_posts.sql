@@ -1,0 +1,8 @@
+-- Locked, so that nobody links them to an article between this look and their removal.
+SELECT id
+FROM posts
+WHERE coalesce(published_at, created_at) < $1
+    AND NOT EXISTS (SELECT 1 FROM post_articles WHERE post_id = posts.id)
+ORDER BY coalesce(published_at, created_at), id
+LIMIT $2
+FOR UPDATE SKIP LOCKED

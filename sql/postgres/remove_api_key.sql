@@ -1,0 +1,1 @@
+DELETE FROM api_keys WHERE user_id = $1 AND provider = $2

@@ -1,0 +1,1 @@
+SELECT version FROM sources WHERE id = ?1

@@ -1,0 +1,3 @@
+SELECT id, user_id, title, created_at
+FROM podcasts
+WHERE id = ?1

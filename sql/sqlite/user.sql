@@ -1,0 +1,3 @@
+SELECT id, name, created_at
+FROM users
+WHERE id = ?1

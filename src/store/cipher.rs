@@ -1,0 +1,128 @@
+//! Keeps API keys unreadable for whoever gets hold of the database alone.
+//!
+//! XChaCha20-Poly1305 with a random nonce for each key. The user and the provider are authenticated with it, so that a
+//! sealed key copied into another user's row does not open there.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use chacha20poly1305::aead::{Aead, Generate, KeyInit, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::model::{KeyProvider, UserId};
+
+use super::{Result, StoreError};
+
+const NONCE_BYTES: usize = 24;
+
+/// Seals and opens API keys; without a key of its own it refuses to.
+#[derive(Clone)]
+pub struct Cipher(Option<XChaCha20Poly1305>);
+
+impl Cipher {
+    /// A cipher for 32 bytes in Base64.
+    pub fn new(key: Option<&SecretString>) -> Result<Cipher> {
+        let Some(key) = key else { return Ok(Cipher(None)) };
+        let bytes = STANDARD.decode(key.expose_secret().trim()).map_err(|_| wrong_key())?;
+        Ok(Cipher(Some(XChaCha20Poly1305::new_from_slice(&bytes).map_err(|_| wrong_key())?)))
+    }
+
+    pub(super) fn seal(&self, user: UserId, provider: KeyProvider, key: &SecretString) -> Result<Vec<u8>> {
+        let cipher = self.cipher()?;
+        let nonce = XNonce::try_generate()
+            .map_err(|error| StoreError::Internal(format!("the machine gives no random numbers: {error}")))?;
+        let payload = Payload { msg: key.expose_secret().as_bytes(), aad: &owner(user, provider) };
+        let sealed = cipher
+            .encrypt(&nonce, payload)
+            .map_err(|_| StoreError::Encryption("the API key is too long to be kept".into()))?;
+        Ok([nonce.as_slice(), &sealed].concat())
+    }
+
+    pub(super) fn open(&self, user: UserId, provider: KeyProvider, sealed: &[u8]) -> Result<SecretString> {
+        let cipher = self.cipher()?;
+        let closed = || {
+            StoreError::Encryption(format!(
+                "the stored {} key of user {user} cannot be opened: database.encryption-key is not the one it was \
+                 sealed with; set that one again, or store the API key anew",
+                provider.name()
+            ))
+        };
+        let (nonce, sealed) = sealed.split_at_checked(NONCE_BYTES).ok_or_else(closed)?;
+        let nonce = XNonce::try_from(nonce).map_err(|_| closed())?;
+        let payload = Payload { msg: sealed, aad: &owner(user, provider) };
+        let opened = cipher.decrypt(&nonce, payload).map_err(|_| closed())?;
+        String::from_utf8(opened).map(SecretString::from).map_err(|_| closed())
+    }
+
+    fn cipher(&self) -> Result<&XChaCha20Poly1305> {
+        self.0.as_ref().ok_or_else(|| {
+            StoreError::Encryption(
+                "API keys are kept encrypted, and no database.encryption-key is set: \
+                 set 32 random bytes in Base64, such as `openssl rand -base64 32` prints"
+                    .into(),
+            )
+        })
+    }
+}
+
+fn owner(user: UserId, provider: KeyProvider) -> Vec<u8> {
+    format!("{user}/{}", provider.name()).into_bytes()
+}
+
+fn wrong_key() -> StoreError {
+    StoreError::Encryption(
+        "database.encryption-key is not 32 bytes in Base64, such as `openssl rand -base64 32` prints".into(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cipher(byte: u8) -> Cipher {
+        Cipher::new(Some(&STANDARD.encode([byte; 32]).into())).unwrap()
+    }
+
+    #[test]
+    fn what_is_sealed_opens_for_its_owner_alone() {
+        let sealed = cipher(1).seal(UserId(1), KeyProvider::X, &"bearer-1".into()).unwrap();
+        assert_eq!(cipher(1).open(UserId(1), KeyProvider::X, &sealed).unwrap().expose_secret(), "bearer-1");
+        assert!(cipher(1).open(UserId(2), KeyProvider::X, &sealed).is_err());
+        assert!(cipher(2).open(UserId(1), KeyProvider::X, &sealed).is_err());
+    }
+
+    #[test]
+    fn the_same_key_never_looks_the_same_twice_and_never_shows() {
+        let seal = || cipher(1).seal(UserId(1), KeyProvider::X, &"bearer-1".into()).unwrap();
+        assert_ne!(seal(), seal());
+        assert!(!seal().windows(6).any(|window| window == b"bearer"));
+    }
+
+    #[test]
+    fn a_damaged_seal_is_refused_at_every_byte() {
+        let sealed = cipher(1).seal(UserId(1), KeyProvider::X, &"bearer-1".into()).unwrap();
+        for index in 0..sealed.len() {
+            let mut damaged = sealed.clone();
+            damaged[index] ^= 1;
+            assert!(cipher(1).open(UserId(1), KeyProvider::X, &damaged).is_err());
+            assert!(cipher(1).open(UserId(1), KeyProvider::X, &sealed[..index]).is_err());
+        }
+    }
+
+    #[test]
+    fn a_key_of_the_wrong_length_or_alphabet_is_refused_with_what_would_be_right() {
+        for key in ["", "short", "!!!", &STANDARD.encode([1; 31]), &STANDARD.encode([1; 33])] {
+            let error = Cipher::new(Some(&key.into())).map(|_| ()).unwrap_err();
+            assert!(error.to_string().contains("openssl rand -base64 32"), "{error}");
+        }
+    }
+
+    #[test]
+    fn without_a_key_nothing_is_kept_in_the_clear() {
+        let cipher = Cipher::new(None).unwrap();
+        assert!(matches!(
+            cipher.seal(UserId(1), KeyProvider::X, &"bearer-1".into()),
+            Err(StoreError::Encryption(text)) if text.contains("database.encryption-key")
+        ));
+    }
+}

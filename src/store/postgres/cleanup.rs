@@ -1,0 +1,36 @@
+//! One bounded step of cleaning in PostgreSQL.
+
+use deadpool_postgres::Client;
+
+use crate::model::{Cleaned, Cutoffs};
+
+use super::super::Result;
+use super::super::rows::{Columns, required};
+use super::values::{all, error, execute, number};
+
+const CLEAN_ARTICLES: &str = include_str!("../../../sql/postgres/clean_articles.sql");
+const OLD_POSTS: &str = include_str!("../../../sql/postgres/old_posts.sql");
+const CLEAN_POSTS: &str = include_str!("../../../sql/postgres/clean_posts.sql");
+const REMEMBER_POSTS: &str = include_str!("../../../sql/postgres/remember_posts.sql");
+const FORGET_HASHES: &str = include_str!("../../../sql/postgres/forget_hashes.sql");
+
+pub(super) async fn step(client: &mut Client, cutoffs: &Cutoffs, limit: u32) -> Result<Cleaned> {
+    let rows = i64::from(limit);
+    let transaction = client.transaction().await.map_err(error)?;
+    let articles = execute(&transaction, CLEAN_ARTICLES, &[&cutoffs.articles_before, &rows]).await?;
+    let old = all(&transaction, OLD_POSTS, &[&cutoffs.posts_before, &rows], number).await?;
+    let removed: Vec<(i64, Vec<u8>)> =
+        all(&transaction, CLEAN_POSTS, &[&old], |row| Ok((required(row.integer()?)?, row.bytes()?))).await?;
+    let sources: Vec<i64> = removed.iter().map(|(source, _)| *source).collect();
+    let hashes: Vec<&[u8]> = removed.iter().map(|(_, hash)| hash.as_slice()).collect();
+    execute(&transaction, REMEMBER_POSTS, &[&sources, &hashes, &cutoffs.now]).await?;
+    let forgotten = execute(&transaction, FORGET_HASHES, &[&cutoffs.hashes_before, &rows]).await?;
+    transaction.commit().await.map_err(error)?;
+    let full = |count: u64| count >= u64::from(limit);
+    Ok(Cleaned {
+        articles,
+        posts: removed.len() as u64,
+        hashes: forgotten,
+        more: full(articles) || full(old.len() as u64) || full(forgotten),
+    })
+}

@@ -1,0 +1,102 @@
+//! The way to the server: a bounded pool, time limits, TLS.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use deadpool_postgres::{Client, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use secrecy::ExposeSecret;
+use tokio_postgres::NoTls;
+use tokio_postgres::config::SslMode;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::super::settings::{PostgresSettings, Tls};
+use super::super::{Result, StoreError};
+use super::values;
+
+/// The oldest server that the statements are tested on.
+const SERVER_VERSION_MIN: i32 = 150_000;
+
+/// A pool that connects on demand.
+pub(super) fn pool(settings: &PostgresSettings) -> Result<Pool> {
+    let mut config: tokio_postgres::Config =
+        settings.url.expose_secret().parse().map_err(|error: tokio_postgres::Error| {
+            StoreError::Unusable(format!("database.url: {}", values::text(&error)))
+        })?;
+    config.application_name("feedwarden");
+    config.connect_timeout(settings.connect_timeout);
+    let asked = config.get_options().unwrap_or_default();
+    // A client that vanishes between BEGIN and COMMIT must not hold its locks for ever.
+    let limit = settings.statement_timeout.as_millis();
+    config.options(format!(
+        "{asked} -c statement_timeout={limit} -c idle_in_transaction_session_timeout={limit} -c TimeZone=UTC"
+    ));
+    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let manager = match settings.tls {
+        Tls::Disable => {
+            config.ssl_mode(SslMode::Disable);
+            Manager::from_config(config, NoTls, recycling)
+        }
+        Tls::Require => {
+            config.ssl_mode(SslMode::Require);
+            Manager::from_config(config, MakeRustlsConnect::new(tls(settings.tls_ca_file.as_deref())?), recycling)
+        }
+    };
+    let timeout = Some(settings.connect_timeout);
+    Pool::builder(manager)
+        .max_size(settings.pool_size.max(1))
+        .timeouts(Timeouts { wait: timeout, create: timeout, recycle: timeout })
+        .runtime(Runtime::Tokio1)
+        .build()
+        .map_err(|error| StoreError::Internal(error.to_string()))
+}
+
+/// Refuses servers on which the two engines would not behave the same.
+pub(super) async fn check_server(client: &Client) -> Result<()> {
+    let query = "SELECT current_setting('server_version_num')::int, current_setting('server_version'), \
+                 current_setting('server_encoding')";
+    let row = client.query_one(query, &[]).await.map_err(values::error)?;
+    let (number, version, encoding): (i32, String, String) = (row.get(0), row.get(1), row.get(2));
+    if number < SERVER_VERSION_MIN {
+        return Err(StoreError::Unusable(format!("the server is PostgreSQL {version}; 15 or newer is needed")));
+    }
+    if encoding != "UTF8" {
+        return Err(StoreError::Unusable(format!(
+            "its encoding is {encoding}, and posts are in every script: create it with ENCODING 'UTF8'"
+        )));
+    }
+    Ok(())
+}
+
+fn tls(authorities: Option<&Path>) -> Result<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    match authorities {
+        Some(path) => {
+            let unreadable = |error: rustls::pki_types::pem::Error| {
+                StoreError::Unusable(format!("database.postgres.tls-ca-file {}: {error}", path.display()))
+            };
+            for certificate in CertificateDer::pem_file_iter(path).map_err(unreadable)? {
+                roots.add(certificate.map_err(unreadable)?).map_err(|error| {
+                    StoreError::Unusable(format!("database.postgres.tls-ca-file {}: {error}", path.display()))
+                })?;
+            }
+        }
+        None => {
+            let found = rustls_native_certs::load_native_certs();
+            roots.add_parsable_certificates(found.certs);
+        }
+    }
+    if roots.is_empty() {
+        return Err(StoreError::Unusable(
+            "no certificate authority is known to check the server with: set database.postgres.tls-ca-file".into(),
+        ));
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    Ok(ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| StoreError::Internal(error.to_string()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth())
+}

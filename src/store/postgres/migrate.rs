@@ -1,0 +1,70 @@
+//! Brings a database's schema up to date, in one transaction under a lock that all nodes know.
+
+use deadpool_postgres::Client;
+
+use crate::model::Timestamp;
+
+use super::super::migrate::{Applied, Migration, pending};
+use super::super::rows::{Columns, required};
+use super::super::{Result, StoreError};
+use super::values;
+
+/// Every step, oldest first.
+pub(super) const ALL: &[Migration] = &[
+    Migration {
+        version: 1,
+        name: "sources_and_posts",
+        sql: include_str!("../../../sql/postgres/migrations/0001_sources_and_posts.sql"),
+    },
+    Migration {
+        version: 2,
+        name: "articles_and_cleanup",
+        sql: include_str!("../../../sql/postgres/migrations/0002_articles_and_cleanup.sql"),
+    },
+    Migration {
+        version: 3,
+        name: "hosts_and_keys",
+        sql: include_str!("../../../sql/postgres/migrations/0003_hosts_and_keys.sql"),
+    },
+];
+
+/// Nodes that start together take turns by this number; a step may take longer than a statement usually may.
+const TAKE_TURNS: &str = "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(7377267653211901)";
+
+const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
+    version     bigint      PRIMARY KEY,
+    name        text        NOT NULL,
+    checksum    text        NOT NULL,
+    applied_at  timestamptz NOT NULL
+)";
+
+/// The version this program brings a database to.
+pub(super) fn latest() -> i64 {
+    ALL.last().map_or(0, |migration| migration.version)
+}
+
+/// Applies the steps that are missing.
+pub(super) async fn run(client: &mut Client, known: &[Migration], now: Timestamp) -> Result<()> {
+    let transaction = client.transaction().await.map_err(values::error)?;
+    transaction.batch_execute(TAKE_TURNS).await.map_err(values::error)?;
+    transaction.batch_execute(REGISTER).await.map_err(values::error)?;
+    let query = "SELECT version, checksum FROM schema_migrations ORDER BY version";
+    let rows = transaction.query(query, &[]).await.map_err(values::error)?;
+    let applied = rows
+        .iter()
+        .map(|row| {
+            let mut row = values::RowColumns::new(row);
+            Ok(Applied { version: required(row.integer()?)?, checksum: required(row.text()?)? })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    for step in pending(known, &applied)? {
+        let explain = |error: tokio_postgres::Error| match values::error(error) {
+            StoreError::Internal(text) => StoreError::Unusable(format!("step {} failed: {text}", step.version)),
+            other => other,
+        };
+        transaction.batch_execute(step.sql).await.map_err(explain)?;
+        let row = "INSERT INTO schema_migrations VALUES ($1, $2, $3, $4)";
+        transaction.execute(row, &[&step.version, &step.name, &step.checksum(), &now]).await.map_err(explain)?;
+    }
+    transaction.commit().await.map_err(values::error)
+}

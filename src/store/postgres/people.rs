@@ -1,0 +1,64 @@
+//! Users, podcasts, keys and hosts in PostgreSQL.
+
+use deadpool_postgres::Client;
+
+use crate::model::{HostKey, HostState, KeyProvider, Podcast, PodcastId, Timestamp, User, UserId};
+
+use super::super::rows::{Columns, read_host, read_podcast, read_user, required};
+use super::super::{Result, StoreError};
+use super::values::{all, execute, number, one};
+
+const ADD_USER: &str = include_str!("../../../sql/postgres/add_user.sql");
+const USER: &str = include_str!("../../../sql/postgres/user.sql");
+const ADD_PODCAST: &str = include_str!("../../../sql/postgres/add_podcast.sql");
+const PODCAST: &str = include_str!("../../../sql/postgres/podcast.sql");
+const PUT_API_KEY: &str = include_str!("../../../sql/postgres/put_api_key.sql");
+const API_KEY: &str = include_str!("../../../sql/postgres/api_key.sql");
+const REMOVE_API_KEY: &str = include_str!("../../../sql/postgres/remove_api_key.sql");
+const HOST: &str = include_str!("../../../sql/postgres/host.sql");
+const LIST_HOSTS: &str = include_str!("../../../sql/postgres/list_hosts.sql");
+
+pub(super) async fn add_user(client: &Client, name: &str, now: Timestamp) -> Result<UserId> {
+    match one(client, ADD_USER, &[&name, &now], number).await {
+        Err(StoreError::NameTaken(_)) => Err(StoreError::NameTaken(format!("there is a user {name:?} already"))),
+        added => required(added?).map(UserId),
+    }
+}
+
+pub(super) async fn user(client: &Client, id: UserId) -> Result<Option<User>> {
+    one(client, USER, &[&id.0], |row| read_user(row)).await
+}
+
+pub(super) async fn add_podcast(client: &Client, owner: UserId, title: &str, now: Timestamp) -> Result<PodcastId> {
+    required(one(client, ADD_PODCAST, &[&owner.0, &title, &now], number).await?).map(PodcastId)
+}
+
+pub(super) async fn podcast(client: &Client, id: PodcastId) -> Result<Option<Podcast>> {
+    one(client, PODCAST, &[&id.0], |row| read_podcast(row)).await
+}
+
+pub(super) async fn put_api_key(
+    client: &Client,
+    user: UserId,
+    provider: KeyProvider,
+    sealed: &[u8],
+    now: Timestamp,
+) -> Result<()> {
+    execute(client, PUT_API_KEY, &[&user.0, &provider.name(), &sealed, &now]).await.map(|_| ())
+}
+
+pub(super) async fn sealed_api_key(client: &Client, user: UserId, provider: KeyProvider) -> Result<Option<Vec<u8>>> {
+    one(client, API_KEY, &[&user.0, &provider.name()], |row| row.bytes()).await
+}
+
+pub(super) async fn remove_api_key(client: &Client, user: UserId, provider: KeyProvider) -> Result<bool> {
+    Ok(execute(client, REMOVE_API_KEY, &[&user.0, &provider.name()]).await? > 0)
+}
+
+pub(super) async fn host(client: &Client, key: &HostKey) -> Result<Option<HostState>> {
+    one(client, HOST, &[&key.as_str()], |row| read_host(row)).await
+}
+
+pub(super) async fn list_hosts(client: &Client, after: &str, limit: u32) -> Result<Vec<HostState>> {
+    all(client, LIST_HOSTS, &[&after, &i64::from(limit)], |row| read_host(row)).await
+}

@@ -1,0 +1,65 @@
+//! Posts and articles in PostgreSQL.
+
+use deadpool_postgres::Client;
+
+use crate::model::{Article, ArticleId, NewArticle, Post, PostId, SourceId};
+
+use super::super::Result;
+use super::super::rows::{read_article, read_post, required, storable};
+use super::values::{all, execute, number, one as first};
+
+const ONE: &str = include_str!("../../../sql/postgres/post.sql");
+const LIST: &str = include_str!("../../../sql/postgres/list_posts.sql");
+const LIST_OF_SOURCE: &str = include_str!("../../../sql/postgres/list_posts_of_source.sql");
+const ADD_ARTICLE: &str = include_str!("../../../sql/postgres/add_article.sql");
+const ARTICLE: &str = include_str!("../../../sql/postgres/article.sql");
+const LIST_ARTICLES: &str = include_str!("../../../sql/postgres/list_articles.sql");
+const LINK: &str = include_str!("../../../sql/postgres/link_post.sql");
+const OF_ARTICLE: &str = include_str!("../../../sql/postgres/posts_of_article.sql");
+const MARK_PROCESSED: &str = include_str!("../../../sql/postgres/mark_processed.sql");
+
+pub(super) async fn one(client: &Client, id: PostId) -> Result<Option<Post>> {
+    first(client, ONE, &[&id.0], |row| read_post(row)).await
+}
+
+pub(super) async fn list(
+    client: &Client,
+    source: Option<SourceId>,
+    after: Option<PostId>,
+    limit: u32,
+) -> Result<Vec<Post>> {
+    let (after, limit) = (after.map_or(0, |id| id.0), i64::from(limit));
+    match source {
+        None => all(client, LIST, &[&after, &limit], |row| read_post(row)).await,
+        Some(source) => all(client, LIST_OF_SOURCE, &[&source.0, &after, &limit], |row| read_post(row)).await,
+    }
+}
+
+pub(super) async fn add_article(client: &Client, new: &NewArticle) -> Result<ArticleId> {
+    let podcast = new.podcast_id.map(|podcast| podcast.0);
+    let (title, body, url) = (storable(&new.title), storable(&new.body), new.url.as_deref().map(storable));
+    let added =
+        first(client, ADD_ARTICLE, &[&podcast, &title, &body, &url, &new.published_at, &new.created_at], number)
+            .await?;
+    required(added).map(ArticleId)
+}
+
+pub(super) async fn article(client: &Client, id: ArticleId) -> Result<Option<Article>> {
+    first(client, ARTICLE, &[&id.0], |row| read_article(row)).await
+}
+
+pub(super) async fn list_articles(client: &Client, after: Option<ArticleId>, limit: u32) -> Result<Vec<Article>> {
+    all(client, LIST_ARTICLES, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_article(row)).await
+}
+
+pub(super) async fn link(client: &Client, article: ArticleId, post: PostId) -> Result<()> {
+    execute(client, LINK, &[&article.0, &post.0]).await.map(|_| ())
+}
+
+pub(super) async fn of_article(client: &Client, article: ArticleId) -> Result<Vec<PostId>> {
+    Ok(all(client, OF_ARTICLE, &[&article.0], number).await?.into_iter().map(PostId).collect())
+}
+
+pub(super) async fn mark_processed(client: &Client, article: ArticleId) -> Result<bool> {
+    Ok(execute(client, MARK_PROCESSED, &[&article.0]).await? > 0)
+}

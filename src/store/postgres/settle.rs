@@ -1,0 +1,162 @@
+//! The end of polls in PostgreSQL: one transaction for all that are handed over together, and a handful of statements
+//! whatever their number, because every value travels in an array.
+
+use std::collections::{HashMap, HashSet};
+
+use deadpool_postgres::{Client, GenericClient, Transaction};
+use futures_util::future::try_join;
+use tokio_postgres::types::ToSql;
+
+use crate::model::{HostState, NewPost, PostId, Settled, Settlement, SourceId, Timestamp};
+
+use super::super::Result;
+use super::super::rows::{Columns, last_word_on_hosts, read_source, required, state_values, storable};
+use super::values::{all, by_column, error, execute};
+
+const LOCK: &str = include_str!("../../../sql/postgres/lock_sources.sql");
+const SETTLE: &str = include_str!("../../../sql/postgres/settle_sources.sql");
+const KNOWN: &str = include_str!("../../../sql/postgres/known_posts.sql");
+const ADD_POSTS: &str = include_str!("../../../sql/postgres/add_posts.sql");
+const TOUCH: &str = include_str!("../../../sql/postgres/touch_cleaned.sql");
+const RECORD_HOSTS: &str = include_str!("../../../sql/postgres/record_hosts.sql");
+const SOURCE: &str = include_str!("../../../sql/postgres/source.sql");
+
+/// `known_posts.sql` answers this for a post that was cleaned up.
+const CLEANED: i64 = 2;
+
+/// A post that a live settlement found.
+type Candidate<'a> = (&'a Settlement, &'a NewPost);
+
+pub(super) async fn settle(client: &mut Client, settlements: &[Settlement]) -> Result<Vec<Settled>> {
+    let transaction = client.transaction().await.map_err(error)?;
+    let mut answers: Vec<Option<Settled>> = vec![None; settlements.len()];
+    // Two settlements of one source follow each other; all that are of different sources go together.
+    let mut waiting: Vec<usize> = (0..settlements.len()).collect();
+    while !waiting.is_empty() {
+        let mut met = HashSet::new();
+        let (round, later): (Vec<usize>, Vec<usize>) =
+            waiting.iter().partition(|place| met.insert(settlements[**place].source_id));
+        settle_round(&transaction, settlements, &round, &mut answers).await?;
+        waiting = later;
+    }
+    let hosts = last_word_on_hosts(settlements.iter().filter_map(|settlement| settlement.host.clone()));
+    record_hosts(&transaction, &hosts).await?;
+    transaction.commit().await.map_err(error)?;
+    Ok(answers.into_iter().map(|answer| answer.unwrap_or(Settled::Gone)).collect())
+}
+
+/// Settles polls of different sources.
+async fn settle_round(
+    transaction: &Transaction<'_>,
+    settlements: &[Settlement],
+    round: &[usize],
+    answers: &mut [Option<Settled>],
+) -> Result<()> {
+    let ids: Vec<i64> = round.iter().map(|place| settlements[*place].source_id.0).collect();
+    let versions: HashMap<i64, i64> =
+        all(transaction, LOCK, &[&ids], |row| Ok((required(row.integer()?)?, required(row.integer()?)?)))
+            .await?
+            .into_iter()
+            .collect();
+    let mut live = Vec::with_capacity(round.len());
+    for place in round {
+        let settlement = &settlements[*place];
+        match versions.get(&settlement.source_id.0) {
+            None => answers[*place] = Some(Settled::Gone),
+            Some(version) if *version == settlement.version => live.push(*place),
+            Some(_) => answers[*place] = Some(stale(transaction, settlement.source_id).await?),
+        }
+    }
+    let alive: Vec<&Settlement> = live.iter().map(|place| &settlements[*place]).collect();
+    let candidates = alive.iter().flat_map(|one| one.posts.iter().map(|post| (*one, post))).collect();
+    let unknown = unknown(transaction, candidates).await?;
+    // Both are on their way before either is answered.
+    let (_, added) = try_join(write_states(transaction, &alive), add_posts(transaction, &unknown)).await?;
+    let mut new_posts = HashMap::<SourceId, Vec<PostId>>::new();
+    for (source, post) in added {
+        new_posts.entry(source).or_default().push(post);
+    }
+    for place in live {
+        let Settlement { source_id, version, .. } = settlements[place];
+        let new_posts = new_posts.remove(&source_id).unwrap_or_default();
+        answers[place] = Some(Settled::Written { version: version + 1, new_posts });
+    }
+    Ok(())
+}
+
+async fn stale(transaction: &Transaction<'_>, id: SourceId) -> Result<Settled> {
+    let found = all(transaction, SOURCE, &[&id.0], |row| read_source(row)).await?;
+    Ok(found.into_iter().next().map_or(Settled::Gone, |source| Settled::Stale(Box::new(source))))
+}
+
+/// Drops the candidates that are known; those that were cleaned up are noted as still in their feed.
+async fn unknown<'a>(transaction: &Transaction<'_>, candidates: Vec<Candidate<'a>>) -> Result<Vec<Candidate<'a>>> {
+    if candidates.is_empty() {
+        return Ok(candidates);
+    }
+    let sources: Vec<i64> = candidates.iter().map(|(settlement, _)| settlement.source_id.0).collect();
+    let hashes: Vec<[u8; 32]> = candidates.iter().map(|(_, post)| post.content_hash().0).collect();
+    let hashes: Vec<&[u8]> = hashes.iter().map(<[u8; 32]>::as_slice).collect();
+    let known: HashMap<usize, i64> = all(transaction, KNOWN, &[&sources, &hashes], |row| {
+        let place: usize = required(row.number()?)?;
+        Ok((place - 1, required(row.integer()?)?)) // the server counts from one
+    })
+    .await?
+    .into_iter()
+    .collect();
+    let cleaned: Vec<usize> = known.iter().filter(|(_, what)| **what == CLEANED).map(|(place, _)| *place).collect();
+    if !cleaned.is_empty() {
+        let pick = |place: &usize| (sources[*place], hashes[*place], candidates[*place].0.settled_at);
+        let picked: Vec<(i64, &[u8], Timestamp)> = cleaned.iter().map(pick).collect();
+        let ids: Vec<i64> = picked.iter().map(|(id, ..)| *id).collect();
+        let met: Vec<&[u8]> = picked.iter().map(|(_, hash, _)| *hash).collect();
+        let times: Vec<Timestamp> = picked.iter().map(|(.., time)| *time).collect();
+        execute(transaction, TOUCH, &[&ids, &met, &times]).await?;
+    }
+    let is_unknown = |(place, _): &(usize, Candidate<'a>)| !known.contains_key(place);
+    Ok(candidates.into_iter().enumerate().filter(is_unknown).map(|(_, candidate)| candidate).collect())
+}
+
+async fn add_posts(transaction: &Transaction<'_>, new: &[Candidate<'_>]) -> Result<Vec<(SourceId, PostId)>> {
+    if new.is_empty() {
+        return Ok(Vec::new());
+    }
+    let sources: Vec<i64> = new.iter().map(|(settlement, _)| settlement.source_id.0).collect();
+    let titles: Vec<&str> = new.iter().map(|(_, post)| post.text().title.as_str()).collect();
+    let bodies: Vec<&str> = new.iter().map(|(_, post)| post.text().body.as_str()).collect();
+    let urls: Vec<Option<&str>> = new.iter().map(|(_, post)| post.text().url.as_deref()).collect();
+    let authors: Vec<Option<&str>> = new.iter().map(|(_, post)| post.text().author.as_deref()).collect();
+    let published: Vec<Option<Timestamp>> = new.iter().map(|(_, post)| post.published_at()).collect();
+    let created: Vec<Timestamp> = new.iter().map(|(settlement, _)| settlement.settled_at).collect();
+    let hashes: Vec<[u8; 32]> = new.iter().map(|(_, post)| post.content_hash().0).collect();
+    let hashes: Vec<&[u8]> = hashes.iter().map(<[u8; 32]>::as_slice).collect();
+    let arrays: [&(dyn ToSql + Sync); 8] = [&sources, &titles, &bodies, &urls, &authors, &published, &created, &hashes];
+    all(transaction, ADD_POSTS, &arrays, |row| {
+        let post = PostId(required(row.integer()?)?);
+        Ok((SourceId(required(row.integer()?)?), post))
+    })
+    .await
+}
+
+async fn write_states(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<()> {
+    if settlements.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<i64> = settlements.iter().map(|settlement| settlement.source_id.0).collect();
+    let times: Vec<Timestamp> = settlements.iter().map(|settlement| settlement.settled_at).collect();
+    let columns = by_column(settlements.iter().map(|settlement| state_values(&settlement.state)));
+    let mut arrays: Vec<&(dyn ToSql + Sync)> = vec![&ids, &times];
+    arrays.extend(columns.iter().map(|column| column as &(dyn ToSql + Sync)));
+    execute(transaction, SETTLE, &arrays).await.map(|_| ())
+}
+
+pub(super) async fn record_hosts(client: &impl GenericClient, hosts: &[HostState]) -> Result<()> {
+    if hosts.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<_> = hosts.iter().map(|host| storable(host.host.as_str())).collect();
+    let asked: Vec<Option<Timestamp>> = hosts.iter().map(|host| host.last_asked_at).collect();
+    let held: Vec<Option<Timestamp>> = hosts.iter().map(|host| host.held_until).collect();
+    let reasons: Vec<_> = hosts.iter().map(|host| host.held_reason.as_deref().map(storable)).collect();
+    execute(client, RECORD_HOSTS, &[&names, &asked, &held, &reasons]).await.map(|_| ())
+}

@@ -1,0 +1,105 @@
+//! Sources in PostgreSQL.
+
+use std::collections::HashMap;
+
+use deadpool_postgres::Client;
+use tokio_postgres::types::ToSql;
+
+use crate::model::{NewSource, Source, SourceId, SourceSettings, Timestamp};
+
+use super::super::rows::{Columns, read_source, required, settings_values, state_values, storable};
+use super::super::{Added, Result, Saved, StoreError};
+use super::values::{all, by_column, error, execute, number, one as first};
+
+const ADD: &str = include_str!("../../../sql/postgres/add_sources.sql");
+const FIND: &str = include_str!("../../../sql/postgres/find_source.sql");
+const ONE: &str = include_str!("../../../sql/postgres/source.sql");
+const WITH_URL: &str = include_str!("../../../sql/postgres/sources_with_url.sql");
+const LIST: &str = include_str!("../../../sql/postgres/list_sources.sql");
+const SAVE: &str = include_str!("../../../sql/postgres/save_source.sql");
+const REMOVE: &str = include_str!("../../../sql/postgres/remove_source.sql");
+const PING: &str = include_str!("../../../sql/postgres/ping.sql");
+
+/// What makes a source the same source.
+type Key = (Option<i64>, String, String);
+
+pub(super) async fn ping(client: &Client) -> Result<()> {
+    first(client, PING, &[], number).await.map(|_| ())
+}
+
+/// Sends all of them as arrays; what does not come back was there before, or stood twice in the same list.
+pub(super) async fn add(client: &mut Client, new: &[NewSource]) -> Result<Vec<Added>> {
+    let transaction = client.transaction().await.map_err(error)?;
+    let mut added: HashMap<Key, SourceId> = insert(&transaction, new).await?.into_iter().collect();
+    let mut answers = Vec::with_capacity(new.len());
+    let mut known = HashMap::<Key, SourceId>::new();
+    for source in new {
+        let key = key(&source.settings);
+        answers.push(match (added.remove(&key), known.get(&key)) {
+            (Some(id), _) => {
+                known.insert(key, id);
+                Added::New(id)
+            }
+            (None, Some(id)) => Added::Duplicate(*id),
+            (None, None) => {
+                let id = find(&transaction, &key).await?;
+                known.insert(key, id);
+                Added::Duplicate(id)
+            }
+        });
+    }
+    transaction.commit().await.map_err(error)?;
+    Ok(answers)
+}
+
+async fn insert(client: &impl deadpool_postgres::GenericClient, new: &[NewSource]) -> Result<Vec<(Key, SourceId)>> {
+    let created: Vec<Timestamp> = new.iter().map(|source| source.created_at).collect();
+    let columns = by_column(new.iter().map(|source| settings_values(&source.settings)));
+    let mut arrays: Vec<&(dyn ToSql + Sync)> = vec![&created];
+    arrays.extend(columns.iter().map(|column| column as &(dyn ToSql + Sync)));
+    all(client, ADD, &arrays, |row| {
+        let id = SourceId(required(row.integer()?)?);
+        Ok(((row.integer()?, required(row.text()?)?, required(row.text()?)?), id))
+    })
+    .await
+}
+
+async fn find(client: &impl deadpool_postgres::GenericClient, key: &Key) -> Result<SourceId> {
+    let found = all(client, FIND, &[&key.0, &key.1, &key.2], number).await?;
+    let found = found.first().copied().map(SourceId);
+    found.ok_or_else(|| StoreError::Unavailable("a source was removed while it was being added again".into()))
+}
+
+fn key(settings: &SourceSettings) -> Key {
+    let podcast = settings.podcast_id.map(|podcast| podcast.0);
+    (podcast, settings.source_type.name().to_owned(), storable(&settings.url).into_owned())
+}
+
+pub(super) async fn one(client: &Client, id: SourceId) -> Result<Option<Source>> {
+    first(client, ONE, &[&id.0], |row| read_source(row)).await
+}
+
+/// These sources, in no particular order.
+pub(super) async fn with_url(client: &Client, url: &str) -> Result<Vec<Source>> {
+    all(client, WITH_URL, &[&url], |row| read_source(row)).await
+}
+
+pub(super) async fn list(client: &Client, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
+    all(client, LIST, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_source(row)).await
+}
+
+pub(super) async fn save(client: &Client, source: &Source, now: Timestamp) -> Result<Saved> {
+    let values = settings_values(&source.settings).into_iter().chain(state_values(&source.state)).collect::<Vec<_>>();
+    let mut row: Vec<&(dyn ToSql + Sync)> = vec![&source.id.0, &source.version, &now];
+    row.extend(values.iter().map(|value| value as &(dyn ToSql + Sync)));
+    match first(client, SAVE, &row, number).await {
+        Ok(Some(version)) => Ok(Saved::Written(version)),
+        Ok(None) => Ok(one(client, source.id).await?.map_or(Saved::Gone, |now| Saved::Stale(Box::new(now)))),
+        Err(StoreError::NameTaken(_)) => Ok(Saved::Duplicate(find(client, &key(&source.settings)).await?)),
+        Err(other) => Err(other),
+    }
+}
+
+pub(super) async fn remove(client: &Client, id: SourceId) -> Result<bool> {
+    Ok(execute(client, REMOVE, &[&id.0]).await? > 0)
+}

@@ -1,0 +1,184 @@
+//! Between PostgreSQL's values and errors and ours.
+
+use std::error::Error as _;
+
+use deadpool_postgres::{Client, GenericClient, PoolError};
+use tokio_postgres::Row;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
+
+use crate::model::Timestamp;
+
+use super::super::rows::{Columns, Value};
+use super::super::{Result, StoreError};
+
+/// The server counts microseconds from the year 2000.
+const MICROS_TO_2000: i64 = 946_684_800_000_000;
+
+type BoxedError = Box<dyn std::error::Error + Sync + Send>;
+
+impl ToSql for Timestamp {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, BoxedError> {
+        (self.as_micros() - MICROS_TO_2000).to_sql(kind, out)
+    }
+
+    accepts!(TIMESTAMPTZ);
+    to_sql_checked!();
+}
+
+impl FromSql<'_> for Timestamp {
+    fn from_sql(kind: &Type, raw: &[u8]) -> std::result::Result<Timestamp, BoxedError> {
+        Ok(Timestamp::from_micros(i64::from_sql(kind, raw)?.saturating_add(MICROS_TO_2000)))
+    }
+
+    accepts!(TIMESTAMPTZ);
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, BoxedError> {
+        match self {
+            Value::Flag(flag) => flag.to_sql_checked(kind, out),
+            Value::Integer(number) => number.to_sql_checked(kind, out),
+            Value::Text(text) => text.to_sql_checked(kind, out),
+            Value::Time(time) => time.to_sql_checked(kind, out),
+        }
+    }
+
+    accepts!(BOOL, INT8, TEXT, TIMESTAMPTZ);
+    to_sql_checked!();
+}
+
+/// A row, read from left to right.
+pub(super) struct RowColumns<'a> {
+    row: &'a Row,
+    next: usize,
+}
+
+impl<'a> RowColumns<'a> {
+    pub(super) fn new(row: &'a Row) -> RowColumns<'a> {
+        RowColumns { row, next: 0 }
+    }
+
+    fn take<T: FromSql<'a>>(&mut self) -> Result<T> {
+        let column = self.next;
+        self.next += 1;
+        self.row.try_get(column).map_err(error)
+    }
+}
+
+impl Columns for RowColumns<'_> {
+    fn integer(&mut self) -> Result<Option<i64>> {
+        self.take()
+    }
+
+    fn flag(&mut self) -> Result<bool> {
+        self.take()
+    }
+
+    fn text(&mut self) -> Result<Option<String>> {
+        self.take()
+    }
+
+    fn time(&mut self) -> Result<Option<Timestamp>> {
+        self.take()
+    }
+
+    fn bytes(&mut self) -> Result<Vec<u8>> {
+        self.take()
+    }
+}
+
+/// Reads all rows of a statement.
+pub(super) async fn all<T>(
+    client: &impl GenericClient,
+    sql: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+    read: fn(&mut RowColumns<'_>) -> Result<T>,
+) -> Result<Vec<T>> {
+    let statement = client.prepare_cached(sql).await.map_err(error)?;
+    let rows = client.query(&statement, parameters).await.map_err(error)?;
+    rows.iter().map(|row| read(&mut RowColumns::new(row))).collect()
+}
+
+/// Reads the one row of a statement, if there is one.
+pub(super) async fn one<T>(
+    client: &Client,
+    sql: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+    read: fn(&mut RowColumns<'_>) -> Result<T>,
+) -> Result<Option<T>> {
+    Ok(all(client, sql, parameters, read).await?.into_iter().next())
+}
+
+/// Carries out a statement and counts the rows it touched.
+pub(super) async fn execute(client: &impl GenericClient, sql: &str, parameters: &[&(dyn ToSql + Sync)]) -> Result<u64> {
+    let statement = client.prepare_cached(sql).await.map_err(error)?;
+    client.execute(&statement, parameters).await.map_err(error)
+}
+
+/// Turns rows into columns: every column travels as one array.
+pub(super) fn by_column<'a, const WIDTH: usize>(
+    rows: impl Iterator<Item = [Value<'a>; WIDTH]>,
+) -> [Vec<Value<'a>>; WIDTH] {
+    let mut columns = [const { Vec::new() }; WIDTH];
+    for row in rows {
+        for (column, value) in columns.iter_mut().zip(row) {
+            column.push(value);
+        }
+    }
+    columns
+}
+
+/// Reads a number that is never null.
+pub(super) fn number(row: &mut RowColumns<'_>) -> Result<i64> {
+    row.take()
+}
+
+/// What an error of the pool means to us.
+pub(super) fn pool_error(problem: PoolError) -> StoreError {
+    match problem {
+        PoolError::Backend(backend) => error(backend),
+        PoolError::Timeout(_) => StoreError::Unavailable("no connection to the server was free in time".into()),
+        PoolError::Closed => StoreError::Unavailable("it is closed".into()),
+        other => StoreError::Unavailable(other.to_string()),
+    }
+}
+
+/// What an error of the server means to us.
+pub(super) fn error(error: tokio_postgres::Error) -> StoreError {
+    let Some(state) = error.code() else {
+        // Without a code the server said nothing: the connection failed, or a value did not fit its column.
+        let of_the_connection = error.is_closed() || error.source().is_some_and(|cause| cause.is::<std::io::Error>());
+        let text = text(&error);
+        return if of_the_connection || text.contains("connect") {
+            StoreError::Unavailable(text)
+        } else {
+            StoreError::Internal(text)
+        };
+    };
+    let text = text(&error);
+    match *state {
+        SqlState::FOREIGN_KEY_VIOLATION => StoreError::NoSuchReference(
+            "it refers to something that is not there, or something still refers to it".into(),
+        ),
+        SqlState::UNIQUE_VIOLATION => StoreError::NameTaken(text),
+        SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => StoreError::Unavailable(text),
+        SqlState::INVALID_CATALOG_NAME | SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
+            StoreError::Unusable(text)
+        }
+        // Connection, resources, limits, operator intervention (shutdown, time limit), the server's own system.
+        _ => match &state.code()[..2] {
+            "08" | "53" | "54" | "57" | "58" | "25" => StoreError::Unavailable(text),
+            _ => StoreError::Internal(text),
+        },
+    }
+}
+
+/// The whole story of an error: the driver's own text leaves out the cause.
+pub(super) fn text(error: &tokio_postgres::Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,61 @@
+//! Brings a file's schema up to date, in one transaction that locks out everybody else.
+
+use rusqlite::{Connection, params};
+
+use crate::model::Timestamp;
+
+use super::super::migrate::{Applied, Migration, pending};
+use super::super::rows::{Columns, required};
+use super::super::{Result, StoreError};
+use super::values;
+
+/// Every step, oldest first.
+pub(super) const ALL: &[Migration] = &[
+    Migration {
+        version: 1,
+        name: "sources_and_posts",
+        sql: include_str!("../../../sql/sqlite/migrations/0001_sources_and_posts.sql"),
+    },
+    Migration {
+        version: 2,
+        name: "articles_and_cleanup",
+        sql: include_str!("../../../sql/sqlite/migrations/0002_articles_and_cleanup.sql"),
+    },
+    Migration {
+        version: 3,
+        name: "hosts_and_keys",
+        sql: include_str!("../../../sql/sqlite/migrations/0003_hosts_and_keys.sql"),
+    },
+];
+
+const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
+    version     INTEGER PRIMARY KEY,
+    name        TEXT    NOT NULL,
+    checksum    TEXT    NOT NULL,
+    applied_at  INTEGER NOT NULL
+) STRICT";
+
+/// The version this program brings a file to.
+pub(super) fn latest() -> i64 {
+    ALL.last().map_or(0, |migration| migration.version)
+}
+
+/// Applies the steps that are missing.
+pub(super) fn run(connection: &mut Connection, known: &[Migration], now: Timestamp) -> Result<()> {
+    let transaction = connection.transaction().map_err(values::error)?;
+    transaction.execute_batch(REGISTER).map_err(values::error)?;
+    let applied =
+        values::all(&transaction, "SELECT version, checksum FROM schema_migrations ORDER BY version", [], |row| {
+            Ok(Applied { version: required(row.integer()?)?, checksum: required(row.text()?)? })
+        })?;
+    for step in pending(known, &applied)? {
+        let explain = |error: rusqlite::Error| match values::error(error) {
+            StoreError::Internal(text) => StoreError::Unusable(format!("step {} failed: {text}", step.version)),
+            other => other,
+        };
+        transaction.execute_batch(step.sql).map_err(explain)?;
+        let row = params![step.version, step.name, step.checksum(), now];
+        transaction.execute("INSERT INTO schema_migrations VALUES (?1, ?2, ?3, ?4)", row).map_err(explain)?;
+    }
+    transaction.commit().map_err(values::error)
+}

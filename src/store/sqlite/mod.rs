@@ -1,0 +1,221 @@
+//! SQLite, embedded: one file, one thread that writes, a few that read beside it.
+
+mod cleanup;
+mod migrate;
+mod people;
+mod posts;
+mod settle;
+mod sources;
+mod threads;
+mod values;
+
+use std::path::Path;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use secrecy::SecretString;
+
+use crate::model::{
+    Article, ArticleId, Cleaned, Cutoffs, HostKey, HostState, KeyProvider, NewArticle, NewSource, Podcast, PodcastId,
+    Post, PostId, Settled, Settlement, Source, SourceId, Timestamp, User, UserId,
+};
+
+use super::cipher::Cipher;
+use super::rows::{last_word_on_hosts, storable};
+use super::settings::{SqliteSettings, Synchronous};
+use super::{About, Added, Result, Saved, Store, StoreError};
+use threads::Threads;
+
+/// How many verbs may wait for the writing thread, or for the reading ones: beyond that, callers wait to be let in.
+const QUEUE_JOBS: usize = 256;
+
+/// How many prepared statements a connection keeps: more than there are.
+const STATEMENTS: usize = 64;
+
+/// A store in one file.
+pub struct SqliteStore {
+    writer: Threads,
+    readers: Threads,
+    cipher: Cipher,
+}
+
+impl SqliteStore {
+    /// Opens the file, creates it if it is not there, and brings its schema up to date.
+    pub async fn open(settings: &SqliteSettings, cipher: Cipher, now: Timestamp) -> Result<SqliteStore> {
+        let settings = settings.clone();
+        let opened = tokio::task::spawn_blocking(move || -> Result<(Threads, Threads)> {
+            let mut writer = connect(&settings)?;
+            // A transaction that begins by reading and then finds another writer cannot wait for it; one that begins
+            // as a writer can.
+            writer.set_transaction_behavior(TransactionBehavior::Immediate);
+            migrate::run(&mut writer, migrate::ALL, now).map_err(|error| at(&settings.path, error))?;
+            let readers = (0..settings.readers.max(1)).map(|_| connect(&settings)).collect::<Result<Vec<_>>>()?;
+            for reader in &readers {
+                reader.pragma_update(None, "query_only", true).map_err(values::error)?;
+            }
+            Ok((
+                Threads::start("sqlite-writer", vec![writer], QUEUE_JOBS)?,
+                Threads::start("sqlite-reader", readers, QUEUE_JOBS)?,
+            ))
+        });
+        let (writer, readers) = opened.await.map_err(|error| StoreError::Internal(error.to_string()))??;
+        Ok(SqliteStore { writer, readers, cipher })
+    }
+}
+
+fn connect(settings: &SqliteSettings) -> Result<Connection> {
+    let path = &settings.path;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(|error| at(path, values::error(error)))?;
+    prepare(&connection, settings.synchronous, settings.busy_timeout)
+        .map_err(|error| at(path, values::error(error)))?;
+    Ok(connection)
+}
+
+fn prepare(connection: &Connection, synchronous: Synchronous, busy_timeout: Duration) -> rusqlite::Result<()> {
+    connection.busy_timeout(busy_timeout)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    let level = match synchronous {
+        Synchronous::Full => "full",
+        Synchronous::Normal => "normal",
+    };
+    connection.pragma_update(None, "synchronous", level)
+}
+
+fn at(path: &Path, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Unavailable(what) => StoreError::Unavailable(format!("{}: {what}", path.display())),
+        StoreError::Unusable(what) => StoreError::Unusable(format!("{}: {what}", path.display())),
+        other => other,
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    fn about(&self) -> About {
+        About { engine: "sqlite", schema_version: migrate::latest() }
+    }
+
+    async fn ping(&self) -> Result<()> {
+        self.readers.run(|connection| sources::ping(connection)).await
+    }
+
+    async fn close(&self) {
+        self.readers.stop().await;
+        self.writer.stop().await;
+    }
+
+    async fn add_sources(&self, new: Vec<NewSource>) -> Result<Vec<Added>> {
+        self.writer.run(move |connection| sources::add(connection, &new)).await
+    }
+
+    async fn source(&self, id: SourceId) -> Result<Option<Source>> {
+        self.readers.run(move |connection| sources::one(connection, id)).await
+    }
+
+    async fn sources_with_url(&self, url: &str) -> Result<Vec<Source>> {
+        let url = storable(url).into_owned();
+        self.readers.run(move |connection| sources::with_url(connection, &url)).await
+    }
+
+    async fn list_sources(&self, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
+        self.readers.run(move |connection| sources::list(connection, after, limit)).await
+    }
+
+    async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {
+        self.writer.run(move |connection| sources::save(connection, &source, now)).await
+    }
+
+    async fn remove_source(&self, id: SourceId) -> Result<bool> {
+        self.writer.run(move |connection| sources::remove(connection, id)).await
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
+        self.writer.run(move |connection| settle::settle(connection, &settlements)).await
+    }
+
+    async fn post(&self, id: PostId) -> Result<Option<Post>> {
+        self.readers.run(move |connection| posts::one(connection, id)).await
+    }
+
+    async fn list_posts(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>> {
+        self.readers.run(move |connection| posts::list(connection, source, after, limit)).await
+    }
+
+    async fn clean(&self, cutoffs: Cutoffs, limit: u32) -> Result<Cleaned> {
+        self.writer.run(move |connection| cleanup::step(connection, &cutoffs, limit)).await
+    }
+
+    async fn add_article(&self, new: NewArticle) -> Result<ArticleId> {
+        self.writer.run(move |connection| posts::add_article(connection, &new)).await
+    }
+
+    async fn article(&self, id: ArticleId) -> Result<Option<Article>> {
+        self.readers.run(move |connection| posts::article(connection, id)).await
+    }
+
+    async fn list_articles(&self, after: Option<ArticleId>, limit: u32) -> Result<Vec<Article>> {
+        self.readers.run(move |connection| posts::list_articles(connection, after, limit)).await
+    }
+
+    async fn link_post(&self, article: ArticleId, post: PostId) -> Result<()> {
+        self.writer.run(move |connection| posts::link(connection, article, post)).await
+    }
+
+    async fn posts_of_article(&self, article: ArticleId) -> Result<Vec<PostId>> {
+        self.readers.run(move |connection| posts::of_article(connection, article)).await
+    }
+
+    async fn mark_processed(&self, article: ArticleId) -> Result<bool> {
+        self.writer.run(move |connection| posts::mark_processed(connection, article)).await
+    }
+
+    async fn add_user(&self, name: &str, now: Timestamp) -> Result<UserId> {
+        let name = storable(name).into_owned();
+        self.writer.run(move |connection| people::add_user(connection, &name, now)).await
+    }
+
+    async fn user(&self, id: UserId) -> Result<Option<User>> {
+        self.readers.run(move |connection| people::user(connection, id)).await
+    }
+
+    async fn add_podcast(&self, owner: UserId, title: &str, now: Timestamp) -> Result<PodcastId> {
+        let title = storable(title).into_owned();
+        self.writer.run(move |connection| people::add_podcast(connection, owner, &title, now)).await
+    }
+
+    async fn podcast(&self, id: PodcastId) -> Result<Option<Podcast>> {
+        self.readers.run(move |connection| people::podcast(connection, id)).await
+    }
+
+    async fn put_api_key(&self, user: UserId, provider: KeyProvider, key: &SecretString, now: Timestamp) -> Result<()> {
+        let sealed = self.cipher.seal(user, provider, key)?;
+        self.writer.run(move |connection| people::put_api_key(connection, user, provider, &sealed, now)).await
+    }
+
+    async fn api_key(&self, user: UserId, provider: KeyProvider) -> Result<Option<SecretString>> {
+        let sealed = self.readers.run(move |connection| people::sealed_api_key(connection, user, provider)).await?;
+        sealed.map(|sealed| self.cipher.open(user, provider, &sealed)).transpose()
+    }
+
+    async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool> {
+        self.writer.run(move |connection| people::remove_api_key(connection, user, provider)).await
+    }
+
+    async fn record_hosts(&self, hosts: Vec<HostState>) -> Result<()> {
+        self.writer.run(move |connection| settle::record_hosts(connection, &last_word_on_hosts(hosts))).await
+    }
+
+    async fn host(&self, key: &HostKey) -> Result<Option<HostState>> {
+        let key = key.clone();
+        self.readers.run(move |connection| people::host(connection, &key)).await
+    }
+
+    async fn list_hosts(&self, after: Option<&HostKey>, limit: u32) -> Result<Vec<HostState>> {
+        let after = after.map_or_else(String::new, HostKey::to_string);
+        self.readers.run(move |connection| people::list_hosts(connection, &after, limit)).await
+    }
+}

@@ -1,0 +1,64 @@
+//! Users, podcasts, keys and hosts in SQLite.
+
+use rusqlite::{Connection, params};
+
+use crate::model::{HostKey, HostState, KeyProvider, Podcast, PodcastId, Timestamp, User, UserId};
+
+use super::super::rows::{Columns, read_host, read_podcast, read_user, required};
+use super::super::{Result, StoreError};
+use super::values::{all, execute, number, one};
+
+const ADD_USER: &str = include_str!("../../../sql/sqlite/add_user.sql");
+const USER: &str = include_str!("../../../sql/sqlite/user.sql");
+const ADD_PODCAST: &str = include_str!("../../../sql/sqlite/add_podcast.sql");
+const PODCAST: &str = include_str!("../../../sql/sqlite/podcast.sql");
+const PUT_API_KEY: &str = include_str!("../../../sql/sqlite/put_api_key.sql");
+const API_KEY: &str = include_str!("../../../sql/sqlite/api_key.sql");
+const REMOVE_API_KEY: &str = include_str!("../../../sql/sqlite/remove_api_key.sql");
+const HOST: &str = include_str!("../../../sql/sqlite/host.sql");
+const LIST_HOSTS: &str = include_str!("../../../sql/sqlite/list_hosts.sql");
+
+pub(super) fn add_user(connection: &Connection, name: &str, now: Timestamp) -> Result<UserId> {
+    match one(connection, ADD_USER, params![name, now], number) {
+        Err(StoreError::NameTaken(_)) => Err(StoreError::NameTaken(format!("there is a user {name:?} already"))),
+        added => required(added?).map(UserId),
+    }
+}
+
+pub(super) fn user(connection: &Connection, id: UserId) -> Result<Option<User>> {
+    one(connection, USER, [id.0], |row| read_user(row))
+}
+
+pub(super) fn add_podcast(connection: &Connection, owner: UserId, title: &str, now: Timestamp) -> Result<PodcastId> {
+    required(one(connection, ADD_PODCAST, params![owner.0, title, now], number)?).map(PodcastId)
+}
+
+pub(super) fn podcast(connection: &Connection, id: PodcastId) -> Result<Option<Podcast>> {
+    one(connection, PODCAST, [id.0], |row| read_podcast(row))
+}
+
+pub(super) fn put_api_key(
+    connection: &Connection,
+    user: UserId,
+    provider: KeyProvider,
+    sealed: &[u8],
+    now: Timestamp,
+) -> Result<()> {
+    execute(connection, PUT_API_KEY, params![user.0, provider.name(), sealed, now]).map(|_| ())
+}
+
+pub(super) fn sealed_api_key(connection: &Connection, user: UserId, provider: KeyProvider) -> Result<Option<Vec<u8>>> {
+    one(connection, API_KEY, params![user.0, provider.name()], |row| row.bytes())
+}
+
+pub(super) fn remove_api_key(connection: &Connection, user: UserId, provider: KeyProvider) -> Result<bool> {
+    Ok(execute(connection, REMOVE_API_KEY, params![user.0, provider.name()])? > 0)
+}
+
+pub(super) fn host(connection: &Connection, key: &HostKey) -> Result<Option<HostState>> {
+    one(connection, HOST, [key.as_str()], |row| read_host(row))
+}
+
+pub(super) fn list_hosts(connection: &Connection, after: &str, limit: u32) -> Result<Vec<HostState>> {
+    all(connection, LIST_HOSTS, params![after, limit], |row| read_host(row))
+}

@@ -1,0 +1,68 @@
+//! Posts and articles in SQLite.
+
+use rusqlite::{Connection, params};
+
+use crate::model::{Article, ArticleId, NewArticle, Post, PostId, SourceId};
+
+use super::super::Result;
+use super::super::rows::{read_article, read_post, required, storable};
+use super::values::{all, execute, number, one as first};
+
+const ONE: &str = include_str!("../../../sql/sqlite/post.sql");
+const LIST: &str = include_str!("../../../sql/sqlite/list_posts.sql");
+const LIST_OF_SOURCE: &str = include_str!("../../../sql/sqlite/list_posts_of_source.sql");
+const ADD_ARTICLE: &str = include_str!("../../../sql/sqlite/add_article.sql");
+const ARTICLE: &str = include_str!("../../../sql/sqlite/article.sql");
+const LIST_ARTICLES: &str = include_str!("../../../sql/sqlite/list_articles.sql");
+const LINK: &str = include_str!("../../../sql/sqlite/link_post.sql");
+const OF_ARTICLE: &str = include_str!("../../../sql/sqlite/posts_of_article.sql");
+const MARK_PROCESSED: &str = include_str!("../../../sql/sqlite/mark_processed.sql");
+
+pub(super) fn one(connection: &Connection, id: PostId) -> Result<Option<Post>> {
+    first(connection, ONE, [id.0], |row| read_post(row))
+}
+
+pub(super) fn list(
+    connection: &Connection,
+    source: Option<SourceId>,
+    after: Option<PostId>,
+    limit: u32,
+) -> Result<Vec<Post>> {
+    let after = after.map_or(0, |id| id.0);
+    match source {
+        None => all(connection, LIST, params![after, limit], |row| read_post(row)),
+        Some(source) => all(connection, LIST_OF_SOURCE, params![source.0, after, limit], |row| read_post(row)),
+    }
+}
+
+pub(super) fn add_article(connection: &Connection, new: &NewArticle) -> Result<ArticleId> {
+    let row = params![
+        new.podcast_id.map(|podcast| podcast.0),
+        storable(&new.title),
+        storable(&new.body),
+        new.url.as_deref().map(storable),
+        new.published_at,
+        new.created_at,
+    ];
+    required(first(connection, ADD_ARTICLE, row, number)?).map(ArticleId)
+}
+
+pub(super) fn article(connection: &Connection, id: ArticleId) -> Result<Option<Article>> {
+    first(connection, ARTICLE, [id.0], |row| read_article(row))
+}
+
+pub(super) fn list_articles(connection: &Connection, after: Option<ArticleId>, limit: u32) -> Result<Vec<Article>> {
+    all(connection, LIST_ARTICLES, params![after.map_or(0, |id| id.0), limit], |row| read_article(row))
+}
+
+pub(super) fn link(connection: &Connection, article: ArticleId, post: PostId) -> Result<()> {
+    execute(connection, LINK, params![article.0, post.0]).map(|_| ())
+}
+
+pub(super) fn of_article(connection: &Connection, article: ArticleId) -> Result<Vec<PostId>> {
+    Ok(all(connection, OF_ARTICLE, [article.0], number)?.into_iter().map(PostId).collect())
+}
+
+pub(super) fn mark_processed(connection: &Connection, article: ArticleId) -> Result<bool> {
+    Ok(execute(connection, MARK_PROCESSED, [article.0])? > 0)
+}

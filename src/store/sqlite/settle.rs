@@ -1,0 +1,81 @@
+//! The end of polls in SQLite: one transaction for all that are handed over together.
+
+use rusqlite::{Connection, params, params_from_iter};
+
+use crate::model::{HostState, NewPost, PostId, Settled, Settlement, SourceId, Timestamp};
+
+use super::super::Result;
+use super::super::rows::{Value, last_word_on_hosts, state_values, storable};
+use super::sources;
+use super::values::{error, execute, number, one};
+
+const LOCK: &str = include_str!("../../../sql/sqlite/lock_sources.sql");
+const SETTLE: &str = include_str!("../../../sql/sqlite/settle_sources.sql");
+const KNOWN: &str = include_str!("../../../sql/sqlite/known_posts.sql");
+const ADD_POST: &str = include_str!("../../../sql/sqlite/add_posts.sql");
+const TOUCH: &str = include_str!("../../../sql/sqlite/touch_cleaned.sql");
+const RECORD_HOST: &str = include_str!("../../../sql/sqlite/record_hosts.sql");
+
+/// `known_posts.sql` answers this for a post that was cleaned up.
+const CLEANED: i64 = 2;
+
+pub(super) fn settle(connection: &mut Connection, settlements: &[Settlement]) -> Result<Vec<Settled>> {
+    let transaction = connection.transaction().map_err(error)?;
+    let settled = settlements.iter().map(|one| settle_one(&transaction, one)).collect::<Result<Vec<_>>>()?;
+    for host in last_word_on_hosts(settlements.iter().filter_map(|settlement| settlement.host.clone())) {
+        record_host(&transaction, &host)?;
+    }
+    transaction.commit().map_err(error)?;
+    Ok(settled)
+}
+
+/// Checks before it writes, so that a stale settlement leaves nothing behind in the transaction it shares.
+fn settle_one(connection: &Connection, settlement: &Settlement) -> Result<Settled> {
+    let id = settlement.source_id;
+    match one(connection, LOCK, [id.0], number)? {
+        None => return Ok(Settled::Gone),
+        Some(version) if version != settlement.version => {
+            let stale = sources::one(connection, id)?.map(|source| Settled::Stale(Box::new(source)));
+            return Ok(stale.unwrap_or(Settled::Gone));
+        }
+        Some(_) => {}
+    }
+    let key = [Value::Integer(Some(id.0)), Value::Time(Some(settlement.settled_at))];
+    execute(connection, SETTLE, params_from_iter(key.into_iter().chain(state_values(&settlement.state))))?;
+    let mut new_posts = Vec::new();
+    for post in &settlement.posts {
+        new_posts.extend(add_post(connection, id, post, settlement.settled_at)?);
+    }
+    Ok(Settled::Written { version: settlement.version + 1, new_posts })
+}
+
+/// Adds a post unless its body is known.
+fn add_post(connection: &Connection, source: SourceId, post: &NewPost, now: Timestamp) -> Result<Option<PostId>> {
+    let hash = post.content_hash().0;
+    match one(connection, KNOWN, params![source.0, hash], number)? {
+        Some(CLEANED) => {
+            execute(connection, TOUCH, params![source.0, hash, now])?;
+            Ok(None)
+        }
+        Some(_) => Ok(None),
+        None => {
+            let text = post.text();
+            let row = params![source.0, text.title, text.body, text.url, text.author, post.published_at(), now, hash];
+            Ok(one(connection, ADD_POST, row, number)?.map(PostId))
+        }
+    }
+}
+
+pub(super) fn record_hosts(connection: &mut Connection, hosts: &[HostState]) -> Result<()> {
+    let transaction = connection.transaction().map_err(error)?;
+    for host in hosts {
+        record_host(&transaction, host)?;
+    }
+    transaction.commit().map_err(error)
+}
+
+fn record_host(connection: &Connection, host: &HostState) -> Result<()> {
+    let reason = host.held_reason.as_deref().map(storable);
+    let row = params![storable(host.host.as_str()), host.last_asked_at, host.held_until, reason];
+    execute(connection, RECORD_HOST, row).map(|_| ())
+}

@@ -1,0 +1,73 @@
+//! Sources in SQLite.
+
+use rusqlite::{Connection, params, params_from_iter};
+
+use crate::model::{NewSource, Source, SourceId, SourceSettings, Timestamp};
+
+use super::super::rows::{Value, read_source, settings_values, state_values};
+use super::super::{Added, Result, Saved, StoreError};
+use super::values::{all, error, execute, number, one as first};
+
+const ADD: &str = include_str!("../../../sql/sqlite/add_sources.sql");
+const FIND: &str = include_str!("../../../sql/sqlite/find_source.sql");
+const ONE: &str = include_str!("../../../sql/sqlite/source.sql");
+const WITH_URL: &str = include_str!("../../../sql/sqlite/sources_with_url.sql");
+const LIST: &str = include_str!("../../../sql/sqlite/list_sources.sql");
+const SAVE: &str = include_str!("../../../sql/sqlite/save_source.sql");
+const REMOVE: &str = include_str!("../../../sql/sqlite/remove_source.sql");
+const PING: &str = include_str!("../../../sql/sqlite/ping.sql");
+
+pub(super) fn ping(connection: &Connection) -> Result<()> {
+    first(connection, PING, [], number).map(|_| ())
+}
+
+pub(super) fn add(connection: &mut Connection, new: &[NewSource]) -> Result<Vec<Added>> {
+    let transaction = connection.transaction().map_err(error)?;
+    let added = new.iter().map(|source| add_one(&transaction, source)).collect::<Result<Vec<_>>>()?;
+    transaction.commit().map_err(error)?;
+    Ok(added)
+}
+
+fn add_one(connection: &Connection, new: &NewSource) -> Result<Added> {
+    let row = [Value::Time(Some(new.created_at))].into_iter().chain(settings_values(&new.settings));
+    match first(connection, ADD, params_from_iter(row), number)? {
+        Some(id) => Ok(Added::New(SourceId(id))),
+        None => Ok(Added::Duplicate(find(connection, &new.settings)?)),
+    }
+}
+
+fn find(connection: &Connection, settings: &SourceSettings) -> Result<SourceId> {
+    let [podcast, kind, url, ..] = settings_values(settings);
+    let found = first(connection, FIND, params![podcast, kind, url], number)?;
+    found.map(SourceId).ok_or_else(|| StoreError::Internal("a source is both there and not there".into()))
+}
+
+pub(super) fn one(connection: &Connection, id: SourceId) -> Result<Option<Source>> {
+    first(connection, ONE, [id.0], |row| read_source(row))
+}
+
+pub(super) fn with_url(connection: &Connection, url: &str) -> Result<Vec<Source>> {
+    all(connection, WITH_URL, [url], |row| read_source(row))
+}
+
+pub(super) fn list(connection: &Connection, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
+    all(connection, LIST, params![after.map_or(0, |id| id.0), limit], |row| read_source(row))
+}
+
+pub(super) fn save(connection: &mut Connection, source: &Source, now: Timestamp) -> Result<Saved> {
+    let transaction = connection.transaction().map_err(error)?;
+    let key = [Value::Integer(Some(source.id.0)), Value::Integer(Some(source.version)), Value::Time(Some(now))];
+    let row = key.into_iter().chain(settings_values(&source.settings)).chain(state_values(&source.state));
+    let saved = match first(&transaction, SAVE, params_from_iter(row), number) {
+        Ok(Some(version)) => Saved::Written(version),
+        Ok(None) => one(&transaction, source.id)?.map_or(Saved::Gone, |now| Saved::Stale(Box::new(now))),
+        Err(StoreError::NameTaken(_)) => Saved::Duplicate(find(&transaction, &source.settings)?),
+        Err(other) => return Err(other),
+    };
+    transaction.commit().map_err(error)?;
+    Ok(saved)
+}
+
+pub(super) fn remove(connection: &Connection, id: SourceId) -> Result<bool> {
+    Ok(execute(connection, REMOVE, [id.0])? > 0)
+}

@@ -1,0 +1,124 @@
+//! Threads that own a connection each and take work from one bounded queue, so that no caller's thread ever waits for
+//! the disk.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::thread::JoinHandle;
+
+use async_channel::{Receiver, Sender};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::super::{Result, StoreError};
+
+type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+
+/// A queue and the threads behind it.
+pub(super) struct Threads {
+    jobs: Sender<Job>,
+    handles: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Threads {
+    pub(super) fn start(name: &str, connections: Vec<Connection>, queue: usize) -> Result<Threads> {
+        let (jobs, waiting) = async_channel::bounded(queue);
+        let start = |connection| {
+            let waiting = waiting.clone();
+            std::thread::Builder::new()
+                .name(name.to_owned())
+                .spawn(move || work(connection, &waiting))
+                .map_err(|error| StoreError::Unavailable(format!("no thread can be started: {error}")))
+        };
+        let handles = connections.into_iter().map(start).collect::<Result<Vec<_>>>()?;
+        Ok(Threads { jobs, handles: Mutex::new(handles) })
+    }
+
+    /// Runs a piece of work on one of the threads. Once it is in the queue it is carried out, even if the caller stops
+    /// waiting for it.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (reply, answer) = oneshot::channel();
+        let job: Job = Box::new(move |connection| {
+            // A caller that is gone does not need the answer.
+            let _ = reply.send(work(connection));
+        });
+        self.jobs.send(job).await.map_err(|_| closed())?;
+        // The job drops its end without an answer only if it panicked.
+        answer.await.map_err(|_| StoreError::Internal("a piece of work on the database panicked".into()))?
+    }
+
+    /// Lets no more work in, and waits until what is in the queue is done and the connections are closed.
+    pub(super) async fn stop(&self) {
+        self.jobs.close();
+        let handles = std::mem::take(&mut *self.handles.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        let joined = tokio::task::spawn_blocking(move || {
+            for handle in handles {
+                // A thread that panicked has closed its connection all the same.
+                let _ = handle.join();
+            }
+        });
+        let _ = joined.await;
+    }
+}
+
+fn work(mut connection: Connection, waiting: &Receiver<Job>) {
+    while let Ok(job) = waiting.recv_blocking() {
+        // A panic ends the job, whose transaction rolls back when it is dropped; the thread goes on.
+        let _ = catch_unwind(AssertUnwindSafe(|| job(&mut connection)));
+    }
+}
+
+fn closed() -> StoreError {
+    StoreError::Unavailable("it is closed".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn threads(count: usize) -> Threads {
+        let connections = (0..count).map(|_| Connection::open_in_memory().unwrap()).collect();
+        Threads::start("test", connections, 4).unwrap()
+    }
+
+    #[tokio::test]
+    async fn work_is_done_elsewhere_and_in_order() {
+        let threads = threads(1);
+        let elsewhere = threads.run(|_| Ok(std::thread::current().id())).await.unwrap();
+        assert_ne!(elsewhere, std::thread::current().id());
+        threads.run(|connection| Ok(connection.execute_batch("CREATE TABLE one (x)").unwrap())).await.unwrap();
+        let count: i64 = threads
+            .run(|connection| Ok(connection.query_row("SELECT count(*) FROM one", [], |row| row.get(0)).unwrap()))
+            .await
+            .unwrap();
+        assert_eq!(count, 0);
+    }
+
+    #[tokio::test]
+    async fn a_panic_rolls_back_and_leaves_the_thread_usable() {
+        let threads = threads(1);
+        threads.run(|connection| Ok(connection.execute_batch("CREATE TABLE one (x)").unwrap())).await.unwrap();
+        let panicked = threads
+            .run(|connection| -> Result<()> {
+                let transaction = connection.transaction().unwrap();
+                transaction.execute_batch("INSERT INTO one VALUES (1)").unwrap();
+                panic!("on purpose");
+            })
+            .await;
+        assert!(matches!(panicked, Err(StoreError::Internal(_))));
+        let count: i64 = threads
+            .run(|connection| Ok(connection.query_row("SELECT count(*) FROM one", [], |row| row.get(0)).unwrap()))
+            .await
+            .unwrap();
+        assert_eq!(count, 0);
+    }
+
+    #[tokio::test]
+    async fn after_stopping_work_is_refused_as_unavailable() {
+        let threads = threads(2);
+        threads.stop().await;
+        assert!(threads.run(|_| Ok(())).await.unwrap_err().is_passing());
+    }
+}

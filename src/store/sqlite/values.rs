@@ -1,0 +1,138 @@
+//! Between SQLite's values and errors and ours.
+
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
+use rusqlite::{ErrorCode, Row, ToSql, ffi};
+
+use crate::model::Timestamp;
+
+use super::super::rows::{Columns, Value};
+use super::super::{Result, StoreError};
+
+impl ToSql for Timestamp {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.as_micros().into())
+    }
+}
+
+impl FromSql for Timestamp {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Timestamp> {
+        match value {
+            ValueRef::Integer(micros) => Ok(Timestamp::from_micros(micros)),
+            _ => Err(FromSqlError::InvalidType),
+        }
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match self {
+            Value::Flag(flag) => flag.to_sql(),
+            Value::Integer(number) => number.to_sql(),
+            Value::Text(text) => text.to_sql(),
+            Value::Time(time) => time.to_sql(),
+        }
+    }
+}
+
+/// A row, read from left to right.
+pub(super) struct RowColumns<'row, 'statement> {
+    row: &'row Row<'statement>,
+    next: usize,
+}
+
+impl RowColumns<'_, '_> {
+    fn take<T: FromSql>(&mut self) -> Result<T> {
+        let column = self.next;
+        self.next += 1;
+        self.row.get(column).map_err(error)
+    }
+}
+
+impl Columns for RowColumns<'_, '_> {
+    fn integer(&mut self) -> Result<Option<i64>> {
+        self.take()
+    }
+
+    fn flag(&mut self) -> Result<bool> {
+        self.take()
+    }
+
+    fn text(&mut self) -> Result<Option<String>> {
+        self.take()
+    }
+
+    fn time(&mut self) -> Result<Option<Timestamp>> {
+        self.take()
+    }
+
+    fn bytes(&mut self) -> Result<Vec<u8>> {
+        self.take()
+    }
+}
+
+/// Reads all rows of a statement.
+pub(super) fn all<T>(
+    connection: &rusqlite::Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+    read: fn(&mut RowColumns<'_, '_>) -> Result<T>,
+) -> Result<Vec<T>> {
+    let mut statement = connection.prepare_cached(sql).map_err(error)?;
+    let mut rows = statement.query(parameters).map_err(error)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().map_err(error)? {
+        found.push(read(&mut RowColumns { row, next: 0 })?);
+    }
+    Ok(found)
+}
+
+/// Reads the one row of a statement, if there is one.
+pub(super) fn one<T>(
+    connection: &rusqlite::Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+    read: fn(&mut RowColumns<'_, '_>) -> Result<T>,
+) -> Result<Option<T>> {
+    Ok(all(connection, sql, parameters, read)?.into_iter().next())
+}
+
+/// Carries out a statement and counts the rows it touched.
+pub(super) fn execute(
+    connection: &rusqlite::Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+) -> Result<usize> {
+    connection.prepare_cached(sql).and_then(|mut statement| statement.execute(parameters)).map_err(error)
+}
+
+/// Reads a number that is never null.
+pub(super) fn number(row: &mut RowColumns<'_, '_>) -> Result<i64> {
+    row.take()
+}
+
+/// What an error of SQLite means to us.
+pub(super) fn error(error: rusqlite::Error) -> StoreError {
+    let text = error.to_string();
+    let Some(failure) = error.sqlite_error() else {
+        return StoreError::Internal(text);
+    };
+    match (failure.code, failure.extended_code) {
+        (_, ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => StoreError::NoSuchReference(
+            "it refers to something that is not there, or something still refers to it".into(),
+        ),
+        (_, ffi::SQLITE_CONSTRAINT_UNIQUE) => StoreError::NameTaken(text),
+        (ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt, _) => StoreError::Unusable(text),
+        (
+            ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::DiskFull
+            | ErrorCode::CannotOpen
+            | ErrorCode::ReadOnly
+            | ErrorCode::PermissionDenied
+            | ErrorCode::SystemIoFailure
+            | ErrorCode::OutOfMemory,
+            _,
+        ) => StoreError::Unavailable(text),
+        _ => StoreError::Internal(text),
+    }
+}
