@@ -25,7 +25,9 @@ pub(super) fn pool(settings: &PostgresSettings) -> Result<Pool> {
         settings.url.expose_secret().parse().map_err(|error: tokio_postgres::Error| {
             StoreError::Unusable(format!("database.url: {}", values::text(&error)))
         })?;
-    config.application_name("feedwarden");
+    if config.get_application_name().is_none() {
+        config.application_name("feedwarden");
+    }
     config.connect_timeout(settings.connect_timeout);
     let asked = config.get_options().unwrap_or_default();
     // A client that vanishes between BEGIN and COMMIT must not hold its locks for ever.

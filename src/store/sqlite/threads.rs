@@ -83,12 +83,17 @@ mod tests {
         Threads::start("test", connections, 4).unwrap()
     }
 
+    async fn create_table(threads: &Threads) {
+        let create = |connection: &mut Connection| connection.execute_batch("CREATE TABLE one (x)");
+        threads.run(move |connection| create(connection).map_err(super::super::values::error)).await.unwrap();
+    }
+
     #[tokio::test]
     async fn work_is_done_elsewhere_and_in_order() {
         let threads = threads(1);
         let elsewhere = threads.run(|_| Ok(std::thread::current().id())).await.unwrap();
         assert_ne!(elsewhere, std::thread::current().id());
-        threads.run(|connection| Ok(connection.execute_batch("CREATE TABLE one (x)").unwrap())).await.unwrap();
+        create_table(&threads).await;
         let count: i64 = threads
             .run(|connection| Ok(connection.query_row("SELECT count(*) FROM one", [], |row| row.get(0)).unwrap()))
             .await
@@ -99,7 +104,7 @@ mod tests {
     #[tokio::test]
     async fn a_panic_rolls_back_and_leaves_the_thread_usable() {
         let threads = threads(1);
-        threads.run(|connection| Ok(connection.execute_batch("CREATE TABLE one (x)").unwrap())).await.unwrap();
+        create_table(&threads).await;
         let panicked = threads
             .run(|connection| -> Result<()> {
                 let transaction = connection.transaction().unwrap();

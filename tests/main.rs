@@ -1,0 +1,4 @@
+//! The integration tests, one area a file.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod store;

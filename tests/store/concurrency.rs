@@ -1,0 +1,137 @@
+//! Several writers at once: somebody is first, nobody overwrites, nothing deadlocks.
+
+use super::*;
+use feedwarden::store::Store;
+use rstest::rstest;
+
+#[rstest]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_two_nodes_that_settle_one_source_exactly_one_is_written(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let other = store.another().await;
+    for round in 0..30 {
+        let source = store.add(rss(&format!("http://{round}.example/"))).await;
+        let (ours, theirs) = tokio::join!(
+            store.settle(vec![found(&source, vec![post("ours"), post("both")])]),
+            other.settle(vec![found(&source, vec![post("theirs"), post("both")])]),
+        );
+        let settled = [ours.unwrap().pop().unwrap(), theirs.unwrap().pop().unwrap()];
+        let written = settled.iter().filter(|settled| matches!(settled, Settled::Written { .. })).count();
+        let stale = settled.iter().filter(|settled| matches!(settled, Settled::Stale(_))).count();
+        assert_eq!((written, stale), (1, 1), "round {round}: {settled:?}");
+        let winner = if matches!(settled[0], Settled::Written { .. }) { "ours" } else { "theirs" };
+        assert_eq!(store.bodies(source.id).await, [winner, "both"]);
+        assert_eq!(store.source(source.id).await.unwrap().unwrap().version, 2);
+    }
+}
+
+/// Settles the source once on whatever it looks like, again and again until it was written.
+async fn settle_until_written(store: &dyn Store, id: SourceId, body: &str) -> usize {
+    let mut tries = 1;
+    loop {
+        let source = store.source(id).await.unwrap().unwrap();
+        if let Settled::Written { .. } = store.settle(vec![found(&source, vec![post(body)])]).await.unwrap()[0] {
+            return tries;
+        }
+        tries += 1;
+    }
+}
+
+#[rstest]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn writers_that_try_again_lose_nothing(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let other = store.another().await;
+    let source = store.add(rss("http://a.example/")).await;
+    let writers = (0..8).map(|writer| {
+        let store = if writer % 2 == 0 { store.shared() } else { other.clone() };
+        tokio::spawn(async move {
+            for round in 0..10 {
+                settle_until_written(store.as_ref(), source.id, &format!("{writer} {round}")).await;
+            }
+        })
+    });
+    for writer in writers.collect::<Vec<_>>() {
+        writer.await.unwrap();
+    }
+    assert_eq!(store.source(source.id).await.unwrap().unwrap().version, 81);
+    let mut bodies = store.bodies(source.id).await;
+    bodies.sort();
+    bodies.dedup();
+    assert_eq!(bodies.len(), 80);
+}
+
+#[rstest]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn batches_that_meet_crosswise_never_deadlock(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let other = store.another().await;
+    store.add_sources((0..50).map(|n| rss(&format!("http://{n}.example/"))).collect()).await.unwrap();
+    let tasks = (0..6).map(|task| {
+        let store = if task % 2 == 0 { store.shared() } else { other.clone() };
+        tokio::spawn(async move {
+            for round in 0..10 {
+                let mut sources = store.list_sources(None, 50).await.unwrap();
+                if task % 2 == 0 {
+                    sources.reverse();
+                }
+                let host = |source: &Source| {
+                    let key = feedwarden::rules::host_key::host_key(&source.settings.url).unwrap();
+                    feedwarden::model::HostState::new(key)
+                };
+                let batch = sources.iter().map(|source| Settlement {
+                    host: Some(host(source)),
+                    ..found(source, vec![post(&format!("{task} {round}"))])
+                });
+                store.settle(batch.collect()).await.unwrap();
+            }
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+    for source in store.list_sources(None, 50).await.unwrap() {
+        let bodies = store.bodies(source.id).await.len();
+        assert_eq!(source.version, 1 + i64::try_from(bodies).unwrap(), "each written settle brought one post");
+    }
+}
+
+#[rstest]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_source_removed_in_the_middle_of_settles_is_never_resurrected(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let other = store.another().await;
+    for round in 0..30 {
+        let source = store.add(rss(&format!("http://{round}.example/"))).await;
+        let (settled, removed) =
+            tokio::join!(store.settle(vec![found(&source, vec![post("late")])]), other.remove_source(source.id));
+        assert!(removed.unwrap());
+        let settled = settled.unwrap().pop().unwrap();
+        assert!(matches!(settled, Settled::Written { .. } | Settled::Gone), "{settled:?}");
+        assert_eq!(store.source(source.id).await.unwrap(), None);
+        assert_eq!(store.bodies(source.id).await, [""; 0]);
+    }
+}
+
+#[rstest]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn reading_goes_on_while_a_large_batch_is_written(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    store.add_sources((0..200).map(|n| rss(&format!("http://{n}.example/"))).collect()).await.unwrap();
+    let sources = store.list_sources(None, 200).await.unwrap();
+    let batch = sources
+        .iter()
+        .map(|source| found(source, (0..30).map(|n| post(&format!("{n} {}", "x".repeat(2000)))).collect()))
+        .collect();
+    let writing = tokio::spawn({
+        let store = store.shared();
+        async move { store.settle(batch).await.unwrap() }
+    });
+    let mut seen = Vec::new();
+    while !writing.is_finished() {
+        seen.push(store.source(sources[199].id).await.unwrap().unwrap().version);
+    }
+    assert_eq!(writing.await.unwrap().len(), 200);
+    assert!(seen.contains(&1), "readers saw the state from before while the batch was under way: {seen:?}");
+    assert_eq!(store.source(sources[199].id).await.unwrap().unwrap().version, 2);
+}

@@ -1,0 +1,148 @@
+//! A fresh, empty database of either engine for each test.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use feedwarden::model::Timestamp;
+use feedwarden::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
+use feedwarden::store::{self, Store};
+use tempfile::TempDir;
+use tokio_postgres::NoTls;
+
+/// 32 bytes in Base64.
+pub(crate) const ENCRYPTION_KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+/// A store of its own for one test.
+pub(crate) struct TestStore {
+    store: Arc<dyn Store>,
+    pub(crate) settings: StoreSettings,
+    _directory: TempDir,
+}
+
+impl Deref for TestStore {
+    type Target = dyn Store;
+
+    fn deref(&self) -> &(dyn Store + 'static) {
+        self.store.as_ref()
+    }
+}
+
+pub(crate) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_seconds(seconds)
+}
+
+pub(crate) fn minutes(count: u64) -> Duration {
+    Duration::from_secs(count * 60)
+}
+
+impl Engine {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Engine::Sqlite => "sqlite",
+            Engine::Postgres => "postgres",
+        }
+    }
+
+    /// The settings of a database that nobody else uses and that holds nothing yet.
+    pub(crate) async fn settings(self, directory: &TempDir) -> StoreSettings {
+        let engine = match self {
+            Engine::Sqlite => EngineSettings::Sqlite(SqliteSettings {
+                path: directory.path().join("feedwarden.db"),
+                synchronous: Synchronous::Normal,
+                readers: 2,
+                busy_timeout: Duration::from_secs(20),
+            }),
+            Engine::Postgres => EngineSettings::Postgres(PostgresSettings {
+                url: fresh_database().await.into(),
+                pool_size: 8,
+                connect_timeout: Duration::from_secs(20),
+                statement_timeout: Duration::from_secs(60),
+                tls: Tls::Disable,
+                tls_ca_file: None,
+            }),
+        };
+        StoreSettings { engine, encryption_key: Some(ENCRYPTION_KEY.into()) }
+    }
+
+    /// An open, empty store.
+    pub(crate) async fn store(self) -> TestStore {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = self.settings(&directory).await;
+        let store = store::open(&settings, at(super::NOW)).await.unwrap();
+        TestStore { store, settings, _directory: directory }
+    }
+}
+
+impl TestStore {
+    /// The store, for tasks that outlive a borrow.
+    pub(crate) fn shared(&self) -> Arc<dyn Store> {
+        self.store.clone()
+    }
+
+    /// A second way to the same database, as another process would have it.
+    pub(crate) async fn another(&self) -> Arc<dyn Store> {
+        store::open(&self.settings, at(super::NOW)).await.unwrap()
+    }
+
+    /// Carries out statements past the store.
+    pub(crate) async fn raw(&self, sql: &str) {
+        raw(&self.settings, sql).await;
+    }
+
+    /// The first column of the first row of a query past the store, as text.
+    pub(crate) async fn raw_text(&self, sql: &str) -> Option<String> {
+        raw_text(&self.settings, sql).await
+    }
+}
+
+pub(crate) async fn raw(settings: &StoreSettings, sql: &str) {
+    match &settings.engine {
+        EngineSettings::Sqlite(engine) => {
+            rusqlite::Connection::open(&engine.path).unwrap().execute_batch(sql).unwrap();
+        }
+        EngineSettings::Postgres(engine) => connect(&engine.url).await.batch_execute(sql).await.unwrap(),
+    }
+}
+
+pub(crate) async fn raw_text(settings: &StoreSettings, sql: &str) -> Option<String> {
+    match &settings.engine {
+        EngineSettings::Sqlite(engine) => {
+            let connection = rusqlite::Connection::open(&engine.path).unwrap();
+            connection.query_row(&format!("SELECT CAST(({sql}) AS TEXT)"), [], |row| row.get(0)).unwrap()
+        }
+        EngineSettings::Postgres(engine) => {
+            let client = connect(&engine.url).await;
+            client.query_one(&format!("SELECT ({sql})::text"), &[]).await.unwrap().get(0)
+        }
+    }
+}
+
+pub(crate) async fn connect(url: &secrecy::SecretString) -> tokio_postgres::Client {
+    let (client, connection) = tokio_postgres::connect(secrecy::ExposeSecret::expose_secret(url), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+/// The URL of the throw-away server that `tests/with-postgres` runs.
+pub(crate) fn server() -> String {
+    std::env::var("FEEDWARDEN_TEST_POSTGRES").expect(
+        "these tests need a PostgreSQL server: run `tests/run`, or `tests/with-postgres cargo test` for a part of it",
+    )
+}
+
+async fn fresh_database() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    let server = server();
+    let name = format!("test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    connect(&server.clone().into()).await.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
+    let (address, _) = server.rsplit_once('/').expect("the URL of the server ends in a database");
+    format!("{address}/{name}")
+}

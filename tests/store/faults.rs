@@ -1,0 +1,215 @@
+//! What goes wrong around the store is told for what it is, and nothing is half done.
+
+use std::time::Duration;
+
+use super::*;
+use feedwarden::store::settings::{EngineSettings, PostgresSettings, StoreSettings, Tls};
+use feedwarden::store::{self, StoreError};
+use rstest::rstest;
+use tempfile::tempdir;
+
+async fn open_error(settings: &StoreSettings) -> StoreError {
+    store::open(settings, at(NOW)).await.map(|_| ()).unwrap_err()
+}
+
+fn at_path(path: &std::path::Path) -> StoreSettings {
+    let engine = store::settings::SqliteSettings {
+        path: path.to_owned(),
+        synchronous: store::settings::Synchronous::Full,
+        readers: 1,
+        busy_timeout: Duration::from_millis(200),
+    };
+    StoreSettings { engine: EngineSettings::Sqlite(engine), encryption_key: None }
+}
+
+fn at_url(url: &str, change: impl FnOnce(&mut PostgresSettings)) -> StoreSettings {
+    let mut engine = PostgresSettings {
+        url: url.into(),
+        pool_size: 2,
+        connect_timeout: Duration::from_secs(5),
+        statement_timeout: Duration::from_secs(5),
+        tls: Tls::Disable,
+        tls_ca_file: None,
+    };
+    change(&mut engine);
+    StoreSettings { engine: EngineSettings::Postgres(engine), encryption_key: None }
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_settle_that_fails_halfway_leaves_nothing(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let (a, b) = (store.add(rss("http://a.example/")).await, store.add(rss("http://b.example/")).await);
+    store.raw("ALTER TABLE hosts RENAME TO hidden").await;
+    let host = feedwarden::model::HostState::new(feedwarden::model::HostKey::from_canonical("b.example"));
+    let batch = vec![found(&a, vec![post("one")]), Settlement { host: Some(host), ..found(&b, vec![post("two")]) }];
+    let error = store.settle(batch.clone()).await.unwrap_err();
+    assert!(matches!(error, StoreError::Internal(_)), "{error}");
+    assert_eq!(store.list_posts(None, None, 10).await.unwrap(), []);
+    assert_eq!(store.source(a.id).await.unwrap(), Some(a));
+    store.raw("ALTER TABLE hidden RENAME TO hosts").await;
+    assert_eq!(store.settle(batch).await.unwrap().len(), 2);
+    assert_eq!(store.list_posts(None, None, 10).await.unwrap().len(), 2);
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_closed_store_is_unavailable_and_says_so(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    store.ping().await.unwrap();
+    store.close().await;
+    for error in [store.ping().await.unwrap_err(), store.settle(Vec::new()).await.unwrap_err()] {
+        assert!(error.is_passing(), "{error}");
+        assert_eq!(error.to_string(), "the database is not available: it is closed");
+    }
+}
+
+#[rstest]
+#[tokio::test]
+async fn what_was_written_is_there_after_reopening(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let source = store.add(rss("http://a.example/")).await;
+    store.find(source.id, vec![post("one")]).await;
+    store.close().await;
+    let reopened = store.another().await;
+    assert_eq!(reopened.list_posts(Some(source.id), None, 10).await.unwrap().len(), 1);
+}
+
+#[rstest]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_caller_that_stops_waiting_breaks_nothing(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let source = store.add(rss("http://a.example/")).await;
+    for round in 0..20 {
+        let current = store.source(source.id).await.unwrap().unwrap();
+        let settling = store.settle(vec![found(&current, vec![post(&round.to_string())])]);
+        // A wait this short ends before, during or after the settle, as it happens.
+        let _ = tokio::time::timeout(Duration::from_micros(50 * round), settling).await;
+    }
+    let after = store.find(source.id, vec![post("last")]).await;
+    assert_eq!(after.len(), 1);
+    let source = store.source(source.id).await.unwrap().unwrap();
+    let posts = store.bodies(source.id).await.len();
+    assert_eq!(source.version, 1 + i64::try_from(posts).unwrap(), "each settle is whole or not there");
+}
+
+#[tokio::test]
+async fn sqlite_in_a_directory_that_is_not_there_names_the_file() {
+    let error = open_error(&at_path("/nowhere/at/all/feedwarden.db".as_ref())).await;
+    assert!(error.is_passing() && error.to_string().contains("/nowhere/at/all/feedwarden.db"), "{error}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_left_alone() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("notes.txt");
+    let text = "not a database, but somebody's notes\n".repeat(100);
+    std::fs::write(&path, &text).unwrap();
+    let error = open_error(&at_path(&path)).await;
+    assert!(matches!(error, StoreError::Unusable(_)) && error.to_string().contains("notes.txt"), "{error}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}
+
+#[tokio::test]
+async fn sqlite_held_by_another_process_is_unavailable_after_the_wait() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("feedwarden.db");
+    let store = store::open(&at_path(&path), at(NOW)).await.unwrap();
+    let holder = rusqlite::Connection::open(&path).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let error = store.add_sources(vec![rss("http://a.example/")]).await.unwrap_err();
+    assert!(error.is_passing(), "{error}");
+    assert_eq!(store.list_sources(None, 10).await.unwrap(), [], "readers do not wait");
+    holder.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(store.add_sources(vec![rss("http://a.example/")]).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn sqlite_on_a_full_disk_is_unavailable_loses_nothing_and_recovers() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("feedwarden.db");
+    let store = store::open(&at_path(&path), at(NOW)).await.unwrap();
+    store.add_sources(vec![rss("http://a.example/")]).await.unwrap();
+    let source = store.list_sources(None, 1).await.unwrap().pop().unwrap();
+    // A limit on the size of files fails writes the way a full disk does, once the signal for it is ignored.
+    let filled = std::process::Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 2048; exec \"$0\" \"$1\" 100000", &child(), path.to_str().unwrap()])
+        .env("FEEDWARDEN_CHILD_BODY_BYTES", "100000")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&filled.stderr);
+    assert!(said.starts_with("the database is not available"), "{filled:?}");
+    let acknowledged = String::from_utf8_lossy(&filled.stdout).lines().count();
+    assert!(acknowledged > 0, "it worked until the disk was full");
+    let after = store.source(source.id).await.unwrap().unwrap();
+    let posts = store.list_posts(Some(source.id), None, 100_000).await.unwrap().len();
+    assert_eq!(posts, acknowledged, "what was acknowledged is there, and nothing else");
+    assert_eq!(after.version, 1 + i64::try_from(posts).unwrap());
+    let settled = store.settle(vec![found(&after, vec![post("afterwards")])]).await.unwrap();
+    assert!(matches!(settled[..], [Settled::Written { .. }]), "{settled:?}");
+}
+
+fn child() -> String {
+    crash::child().to_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_unavailable() {
+    let error = open_error(&at_url("postgres://nobody@127.0.0.1:1/none", |_| ())).await;
+    assert!(error.is_passing() && error.to_string().contains("refused"), "{error}");
+}
+
+#[tokio::test]
+async fn a_database_that_is_not_there_is_unusable_by_name() {
+    let (address, _) = engine::server().rsplit_once('/').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let error = open_error(&at_url(&format!("{address}/missing"), |_| ())).await;
+    assert!(matches!(error, StoreError::Unusable(_)) && error.to_string().contains("missing"), "{error}");
+}
+
+#[tokio::test]
+async fn a_url_that_makes_no_sense_is_unusable_and_keeps_its_password() {
+    let error = open_error(&at_url("postgres://ada:secret@[::1:5432/x", |_| ())).await;
+    assert!(matches!(error, StoreError::Unusable(_)) && !error.to_string().contains("secret"), "{error}");
+}
+
+#[tokio::test]
+async fn a_statement_beyond_its_time_is_unavailable() {
+    let store = Postgres.store().await;
+    let EngineSettings::Postgres(settings) = &store.settings.engine else { unreachable!("it is PostgreSQL") };
+    let url = secrecy::ExposeSecret::expose_secret(&settings.url);
+    let hasty = store::open(&at_url(url, |engine| engine.statement_timeout = Duration::from_millis(200)), at(NOW))
+        .await
+        .unwrap();
+    let source = store.add(rss("http://a.example/")).await;
+    let holder = engine::connect(&settings.url).await;
+    holder.batch_execute("BEGIN; SELECT * FROM sources FOR UPDATE").await.unwrap();
+    let error = hasty.settle(vec![found(&source, Vec::new())]).await.unwrap_err();
+    assert!(error.is_passing() && error.to_string().contains("statement timeout"), "{error}");
+    holder.batch_execute("ROLLBACK").await.unwrap();
+    assert_eq!(hasty.settle(vec![found(&source, Vec::new())]).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_lost_connection_is_unavailable_and_the_next_one_works() {
+    let store = Postgres.store().await;
+    let source = store.add(rss("http://a.example/")).await;
+    for _ in 0..3 {
+        store.ping().await.unwrap();
+        store.raw("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'feedwarden' AND datname = current_database()").await;
+        // The pool may not have noticed yet: one call may fail, as one that is to be tried again.
+        if let Err(error) = store.ping().await {
+            assert!(error.is_passing(), "{error}");
+        }
+    }
+    assert_eq!(store.settle(vec![found(&source, Vec::new())]).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn tls_is_not_skipped_where_it_is_required() {
+    let error = open_error(&at_url("postgres://nobody@127.0.0.1:1/none", |engine| {
+        engine.tls = Tls::Require;
+        engine.tls_ca_file = Some("/nowhere/ca.pem".into());
+    }))
+    .await;
+    assert!(error.to_string().contains("database.postgres.tls-ca-file /nowhere/ca.pem"), "{error}");
+}

@@ -1,0 +1,172 @@
+//! The schema: from empty, from every earlier version, never from a later one, and by one node at a time.
+
+use std::path::PathBuf;
+
+use super::engine::{raw, raw_text};
+use super::*;
+use feedwarden::store::{self, StoreError};
+use rstest::rstest;
+use sha2::{Digest, Sha256};
+use tempfile::tempdir;
+
+/// The files of an engine's schema, oldest first.
+fn steps(engine: Engine) -> Vec<PathBuf> {
+    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("sql").join(engine.name()).join("migrations");
+    let mut files: Vec<_> = std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+/// What the first step leaves behind, as an early user would have it.
+const EARLY_DATA: &str = "
+    INSERT INTO users (name, created_at) VALUES ('ada', {time});
+    INSERT INTO sources (version, created_at, updated_at, type, url, consecutive_failures, etag)
+    VALUES (4, {time}, {time}, 'rss', 'http://early.example/', 3, '\"early\"');";
+
+/// A database that an earlier version brought to the given step and used.
+async fn earlier(engine: Engine, settings: &store::settings::StoreSettings, version: usize) {
+    let time = if engine == Sqlite { "1800000000000000" } else { "to_timestamp(1800000000)" };
+    let (number, moment) = if engine == Sqlite { ("INTEGER", "INTEGER") } else { ("bigint", "timestamptz") };
+    raw(settings, &format!("CREATE TABLE schema_migrations (version {number} PRIMARY KEY, name TEXT, checksum TEXT, applied_at {moment})")).await;
+    for (index, file) in steps(engine).iter().take(version).enumerate() {
+        let sql = std::fs::read_to_string(file).unwrap();
+        raw(settings, &sql).await;
+        let checksum: String = Sha256::digest(sql.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        let row = format!("INSERT INTO schema_migrations VALUES ({}, 'step', '{checksum}', {time})", index + 1);
+        raw(settings, &row).await;
+    }
+    if version > 0 {
+        raw(settings, &EARLY_DATA.replace("{time}", time)).await;
+    }
+}
+
+#[rstest]
+#[tokio::test]
+async fn an_empty_database_gets_every_step_once(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let count = steps(engine).len();
+    assert_eq!(store.about().engine, engine.name());
+    assert_eq!(usize::try_from(store.about().schema_version).unwrap(), count);
+    store.another().await;
+    let applied = store.raw_text("SELECT count(*) FROM schema_migrations").await;
+    assert_eq!(applied, Some(count.to_string()));
+}
+
+#[rstest]
+#[tokio::test]
+async fn every_earlier_version_is_brought_up_to_date_with_its_data(#[values(Sqlite, Postgres)] engine: Engine) {
+    for version in 1..=steps(engine).len() {
+        let directory = tempdir().unwrap();
+        let settings = engine.settings(&directory).await;
+        earlier(engine, &settings, version).await;
+        let store = store::open(&settings, at(NOW)).await.unwrap();
+        let source = store.list_sources(None, 10).await.unwrap().pop().unwrap();
+        assert_eq!((source.settings.url.as_str(), source.version), ("http://early.example/", 4), "from {version}");
+        assert_eq!((source.state.failures.consecutive, source.created_at), (3, at(NOW)));
+        assert_eq!(source.state.validators.etag.as_deref(), Some("\"early\""));
+        let settled = store.settle(vec![found(&source, vec![post("new")])]).await.unwrap();
+        assert!(matches!(settled[..], [Settled::Written { version: 5, .. }]), "{settled:?}");
+    }
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_database_of_a_newer_version_is_refused_and_left_alone(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    store.raw("UPDATE schema_migrations SET version = 1000 WHERE version = 1").await;
+    store.close().await;
+    let error = store::open(&store.settings, at(NOW)).await.map(|_| ()).unwrap_err();
+    assert!(matches!(error, StoreError::Newer { found: 1000, .. }), "{error}");
+    assert!(error.to_string().contains("used by a newer feedwarden"), "{error}");
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_step_that_was_edited_after_it_was_applied_is_refused(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    store.raw("UPDATE schema_migrations SET checksum = 'other' WHERE version = 2").await;
+    let error = store::open(&store.settings, at(NOW)).await.map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("step 2 (articles_and_cleanup)"), "{error}");
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_step_that_fails_leaves_the_database_as_it_was(#[values(Sqlite, Postgres)] engine: Engine) {
+    let directory = tempdir().unwrap();
+    let settings = engine.settings(&directory).await;
+    earlier(engine, &settings, 1).await;
+    raw(&settings, "CREATE TABLE hosts (in_the_way TEXT)").await;
+    let error = store::open(&settings, at(NOW)).await.map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("step 3 failed") && error.contains("hosts"), "{error}");
+    assert_eq!(raw_text(&settings, "SELECT count(*) FROM schema_migrations").await.as_deref(), Some("1"));
+    raw(&settings, "DROP TABLE hosts").await;
+    assert_eq!(store::open(&settings, at(NOW)).await.unwrap().list_sources(None, 9).await.unwrap().len(), 1);
+}
+
+#[rstest]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nodes_that_start_together_take_turns(#[values(Sqlite, Postgres)] engine: Engine) {
+    let directory = tempdir().unwrap();
+    let settings = engine.settings(&directory).await;
+    let starts = (0..8).map(|_| {
+        let settings = settings.clone();
+        tokio::spawn(async move { store::open(&settings, at(NOW)).await.map(|_| ()) })
+    });
+    for start in starts.collect::<Vec<_>>() {
+        start.await.unwrap().unwrap();
+    }
+    let applied = raw_text(&settings, "SELECT count(*) FROM schema_migrations").await;
+    assert_eq!(applied, Some(steps(engine).len().to_string()));
+}
+
+/// The statements of an engine by name.
+fn statements(engine: Engine) -> Vec<(String, String)> {
+    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("sql").join(engine.name());
+    let files = std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().path()).filter(|path| path.is_file());
+    let mut found: Vec<_> = files
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read_to_string(&path).unwrap()))
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn both_engines_have_the_same_statements() {
+    let names = |engine| statements(engine).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    assert_eq!(names(Sqlite), names(Postgres));
+    let steps = |engine| steps(engine).iter().map(|path| path.file_name().unwrap().to_owned()).collect::<Vec<_>>();
+    assert_eq!(steps(Sqlite), steps(Postgres));
+}
+
+#[test]
+fn every_statement_is_used() {
+    let sources = ["sqlite", "postgres"].map(|engine| {
+        let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/store").join(engine);
+        let files = std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().path());
+        files.map(|path| std::fs::read_to_string(path).unwrap()).collect::<String>()
+    });
+    for (engine, source) in [Sqlite, Postgres].into_iter().zip(sources) {
+        for (name, _) in statements(engine) {
+            assert!(source.contains(&format!("sql/{}/{name}\"", engine.name())), "{name} of {} is dead", engine.name());
+        }
+    }
+}
+
+/// A parameter used with two types, a misspelt column, a missing table: each shows when the statement is prepared.
+#[rstest]
+#[tokio::test]
+async fn every_statement_fits_the_schema(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    for (name, sql) in statements(engine) {
+        match &store.settings.engine {
+            store::settings::EngineSettings::Sqlite(settings) => {
+                let connection = rusqlite::Connection::open(&settings.path).unwrap();
+                connection.prepare(&sql).map(|_| ()).unwrap_or_else(|error| panic!("{name}: {error}"));
+            }
+            store::settings::EngineSettings::Postgres(settings) => {
+                let client = engine::connect(&settings.url).await;
+                client.prepare(&sql).await.map(|_| ()).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            }
+        }
+    }
+}
