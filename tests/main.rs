@@ -1,4 +1,5 @@
 //! The integration tests, one area a file.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod config;
 mod store;

@@ -1,1 +1,73 @@
-//! Cli.
+//! The command line: data goes to standard output, messages for people to standard error.
+//!
+//! May use `config` and `daemon`; everything it knows of a running daemon it learns through the admin socket.
+
+mod arguments;
+mod config_command;
+mod exit;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::Parser;
+
+use crate::config::{Loaded, Request, load};
+use crate::daemon;
+use arguments::{Arguments, Command, ConfigCommand};
+
+pub use exit::Exit;
+
+/// Does what the arguments ask for; the first of them is the program's name.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    let (command, layers) = match Arguments::try_parse_from(arguments).and_then(Arguments::split) {
+        Ok(parts) => parts,
+        Err(error) => {
+            // Help and version come this way too. Nothing sensible can be done where they cannot be printed.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage } else { Exit::Success };
+        }
+    };
+    let request = Request { file: layers.config, environment: std::env::vars_os().collect(), assignments: layers.set };
+    let loaded = match load(&request) {
+        Ok(loaded) => loaded,
+        Err(problems) => {
+            complain(&problems);
+            return Exit::Usage;
+        }
+    };
+    match command {
+        Command::Run(_) => run_daemon(loaded),
+        Command::Config { command: ConfigCommand::Show { json, .. }, .. } => {
+            config_command::show(&loaded.effective, json)
+        }
+        Command::Config { command: ConfigCommand::Check(_), .. } => config_command::check(),
+    }
+}
+
+fn run_daemon(loaded: Loaded) -> Exit {
+    match actix_rt::System::new().block_on(daemon::run(loaded.settings)) {
+        Ok(()) => Exit::Success,
+        Err(error) => {
+            complain(&error);
+            Exit::Failure
+        }
+    }
+}
+
+/// Tells a person what is wrong. A closed standard error must not turn a mistake into a crash.
+fn complain(message: &dyn std::fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "feedwarden: {message}");
+}
+
+/// Writes data. A reader who closes the pipe early, as `head` does, has seen enough.
+fn print(data: &str) -> Exit {
+    let mut output = std::io::stdout().lock();
+    match output.write_all(data.as_bytes()).and_then(|()| output.flush()) {
+        Ok(()) => Exit::Success,
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Success,
+        Err(error) => {
+            complain(&format_args!("standard output cannot be written: {error}"));
+            Exit::Failure
+        }
+    }
+}

@@ -1,1 +1,71 @@
-//! Config.
+//! Fills the settings that each room owns from four layers: the built-in file, a file, the environment, `--set`.
+//!
+//! Later layers win. Every layer is read whole, every key is checked against the schema, and all mistakes are
+//! reported at once, each with its key, its origin and its remedy. Only `daemon`, `cli` and `main` see this room.
+
+mod assemble;
+mod database_url;
+mod effective;
+mod kind;
+mod layers;
+mod place;
+mod problem;
+mod scalar;
+mod schema;
+mod secret;
+mod settings;
+mod suggest;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+pub use effective::{Effective, Shown};
+pub use problem::{Origin, Problem, Problems};
+pub use settings::{ApiSettings, SchedulerSettings, Settings};
+
+/// Where to look for settings beside the built-in ones.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The file to read, if there is one.
+    pub file: Option<PathBuf>,
+    /// All environment variables, ours and others'.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What followed each `--set`.
+    pub assignments: Vec<String>,
+}
+
+/// A configuration without mistakes.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// For the rooms.
+    pub settings: Settings,
+    /// For people.
+    pub effective: Effective,
+}
+
+/// Reads all layers, or says everything that is wrong with them.
+pub fn load(request: &Request) -> Result<Loaded, Problems> {
+    let mut problems = Vec::new();
+    let mut effective = Effective::default();
+    let built_in = layers::yaml(layers::DEFAULTS, &Origin::BuiltIn).expect("config/default.yaml is YAML");
+    effective.overlay(built_in, &mut problems);
+    if let Some(path) = &request.file {
+        let layer = layers::file(path, &mut problems);
+        effective.overlay(layer, &mut problems);
+    }
+    let layer = layers::environment(&request.environment, &mut problems);
+    effective.overlay(layer, &mut problems);
+    let layer = layers::assignments(&request.assignments, &mut problems);
+    effective.overlay(layer, &mut problems);
+    let settings = assemble::assemble(&effective, state_directory(request), &mut problems);
+    if problems.is_empty() { Ok(Loaded { settings, effective }) } else { Err(Problems(problems)) }
+}
+
+/// The directory that systemd gives a service to keep things in: the first, if it gives several.
+fn state_directory(request: &Request) -> Option<&Path> {
+    let (_, directories) = request.environment.iter().find(|(name, _)| name == "STATE_DIRECTORY")?;
+    let first = directories.to_str()?.split(':').next()?;
+    (!first.is_empty()).then(|| Path::new(first))
+}

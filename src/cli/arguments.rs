@@ -1,0 +1,113 @@
+//! The words that the program understands.
+
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+/// Polls feeds, websites and X accounts politely, and tells its operator the truth.
+#[derive(Debug, Parser)]
+#[command(name = "feedwarden", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    layers: Layers,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 the daemon failed, 2 the command line or the configuration is wrong.";
+
+/// Where settings come from, beside the built-in ones and the environment.
+///
+/// Every command takes these at every level. clap's own global arguments would forget the outer of two `--set`.
+#[derive(Args, Clone, Debug, Default)]
+pub(super) struct Layers {
+    /// Read settings from this YAML file
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Set one key, such as source.max-failures=3; wins over file and environment, may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(super) set: Vec<String>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run the daemon in the foreground until it is told to stop
+    Run(Layers),
+    /// Look at the configuration
+    Config {
+        #[command(flatten)]
+        layers: Layers,
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
+}
+
+/// What to do with the configuration.
+#[derive(Debug, Subcommand)]
+pub(super) enum ConfigCommand {
+    /// Print every key, the value in force and where it came from; secrets are masked
+    Show {
+        #[command(flatten)]
+        layers: Layers,
+        /// Print JSON for programs instead
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say whether the configuration is right, or everything that is wrong with it
+    Check(Layers),
+}
+
+impl Arguments {
+    /// The command, and the settings of all levels together, the outer ones first.
+    pub(super) fn split(mut self) -> Result<(Command, Layers), clap::Error> {
+        let mut layers = vec![std::mem::take(&mut self.layers)];
+        match &mut self.command {
+            Command::Run(inner) => layers.push(std::mem::take(inner)),
+            Command::Config { layers: middle, command } => {
+                layers.push(std::mem::take(middle));
+                let (ConfigCommand::Show { layers: inner, .. } | ConfigCommand::Check(inner)) = command;
+                layers.push(std::mem::take(inner));
+            }
+        }
+        let mut all = Layers::default();
+        for level in layers {
+            if all.config.is_some() && level.config.is_some() {
+                let text = "the argument '--config <FILE>' cannot be used multiple times";
+                return Err(Arguments::command().error(ErrorKind::ArgumentConflict, text));
+            }
+            all.config = all.config.or(level.config);
+            all.set.extend(level.set);
+        }
+        Ok((self.command, all))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layers(words: &str) -> Result<Layers, clap::Error> {
+        Arguments::try_parse_from(words.split(' ')).and_then(Arguments::split).map(|(_, layers)| layers)
+    }
+
+    #[test]
+    fn clap_finds_no_fault_with_the_arguments() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn settings_are_taken_from_every_level_in_their_order() {
+        let all = layers("feedwarden --set a=1 config --set b=2 --config f show --set c=3 --set d=4").unwrap();
+        assert_eq!(all.set, ["a=1", "b=2", "c=3", "d=4"]);
+        assert_eq!(all.config, Some("f".into()));
+    }
+
+    #[test]
+    fn two_files_are_one_too_many_on_any_level() {
+        for words in ["feedwarden --config f --config g run", "feedwarden --config f run --config g"] {
+            assert_eq!(layers(words).unwrap_err().exit_code(), 2, "{words}");
+        }
+    }
+}

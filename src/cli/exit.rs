@@ -1,0 +1,21 @@
+//! How the program ends.
+
+use std::process::{ExitCode, Termination};
+
+/// How the program ends. The numbers are part of the interface: service managers and scripts read them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Everything that was asked for is done.
+    Success = 0,
+    /// The daemon could not start or go on, or the output could not be written. Trying again may help.
+    Failure = 1,
+    /// The command line or the configuration is wrong. Trying again will not help.
+    Usage = 2,
+}
+
+impl Termination for Exit {
+    fn report(self) -> ExitCode {
+        ExitCode::from(self as u8)
+    }
+}

@@ -1,0 +1,195 @@
+//! Fills the rooms' settings from the values in force, and finds what no single value shows to be wrong.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use secrecy::SecretString;
+
+use super::database_url::DatabaseUrl;
+use super::effective::Effective;
+use super::problem::Problem;
+use super::secret;
+use super::settings::{ApiSettings, SchedulerSettings, Settings};
+use crate::http::HttpSettings;
+use crate::model::SourceType;
+use crate::rules::{Delays, Policy, RestRule, Rests, hours, minutes};
+use crate::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
+use crate::telemetry::{LogFormat, LogSettings};
+
+/// Fills the settings. They are worth something only if no problem was added.
+pub(super) fn assemble(values: &Effective, state_directory: Option<&Path>, problems: &mut Vec<Problem>) -> Settings {
+    Settings {
+        policy: policy(values),
+        scheduler: SchedulerSettings { tick: values.seconds("scheduler.tick-seconds") },
+        http: http(values),
+        store: store(values, state_directory, problems),
+        log: log(values),
+        api: api(values, problems),
+    }
+}
+
+fn policy(values: &Effective) -> Policy {
+    let delay = |name| values.seconds(&format!("source.poll-delay-seconds.{name}"));
+    let days = |key| hours(24 * values.count_u32(key));
+    Policy {
+        interval: minutes(values.count_u32("source.default-interval-minutes")),
+        max_failures: values.count_u32("source.max-failures"),
+        max_backoff: hours(values.count_u32("source.max-backoff-hours")),
+        rests: Rests {
+            unauthorized: rest(values, "unauthorized"),
+            forbidden: rest(values, "forbidden"),
+            not_found: rest(values, "not-found"),
+            gone: rest(values, "gone"),
+            upstream_failure: rest(values, "upstream-failure"),
+            network: rest(values, "network"),
+            parse_error: rest(values, "parse-error"),
+        },
+        delays: Delays {
+            by_type: HashMap::from([
+                (SourceType::Rss, delay("rss")),
+                (SourceType::Website, delay("website")),
+                (SourceType::Twitter, delay("twitter")),
+            ]),
+            by_host: values.host_delays().collect(),
+        },
+        article_age_max: days("source.max-article-age-days"),
+        cleaned_memory: days("source.remember-cleaned-days"),
+        freshness_max: hours(values.count_u32("source.freshness-ceiling-hours")),
+        retry_after_max: days("source.retry-after-ceiling-days"),
+    }
+}
+
+fn rest(values: &Effective, kind: &str) -> Option<RestRule> {
+    let after = values.count_u32(&format!("source.rest.{kind}.after"));
+    let cooldown = hours(values.count_u32(&format!("source.rest.{kind}.cooldown-hours")));
+    (after > 0).then_some(RestRule { after, cooldown })
+}
+
+fn http(values: &Effective) -> HttpSettings {
+    let contact = values.url("http.contact-url").expect("a contact URL is never empty");
+    let user_agent = match values.text("http.user-agent") {
+        "" => format!("feedwarden/{} (+{contact})", env!("CARGO_PKG_VERSION")),
+        own => own.to_owned(),
+    };
+    HttpSettings {
+        deadline: values.seconds("http.deadline-seconds"),
+        connect_timeout: values.seconds("http.connect-timeout-seconds"),
+        body_bytes_max: values.count_usize("http.body-bytes-max"),
+        redirects_max: values.count_u32("http.redirects-max"),
+        user_agent,
+        allow_private_networks: values.flag("http.allow-private-networks"),
+        allowed_networks: values.networks("http.allowed-networks").to_vec(),
+        proxy: values.url("http.proxy").cloned(),
+        static_hosts: values.static_hosts().collect(),
+    }
+}
+
+fn store(values: &Effective, state_directory: Option<&Path>, problems: &mut Vec<Problem>) -> StoreSettings {
+    let engine = match values.database("database.url") {
+        DatabaseUrl::Sqlite(path) => EngineSettings::Sqlite(SqliteSettings {
+            // Joining an absolute path leaves it as it is.
+            path: state_directory.map_or_else(|| path.clone(), |directory| directory.join(path)),
+            synchronous: match values.choice("database.sqlite.synchronous") {
+                "normal" => Synchronous::Normal,
+                _ => Synchronous::Full,
+            },
+            readers: values.count_usize("database.sqlite.readers"),
+            busy_timeout: values.seconds("database.sqlite.busy-timeout-seconds"),
+        }),
+        DatabaseUrl::Postgres(url) => EngineSettings::Postgres(postgres(values, url, problems)),
+    };
+    let encryption_key = one_secret(values, "database.encryption-key", secret::encryption_key, problems);
+    StoreSettings { engine, encryption_key }
+}
+
+fn postgres(values: &Effective, url: &SecretString, problems: &mut Vec<Problem>) -> PostgresSettings {
+    let tls = match values.choice("database.postgres.tls") {
+        "require" => Tls::Require,
+        _ => Tls::Disable,
+    };
+    let tls_ca_file = values.path("database.postgres.tls-ca-file").map(Path::to_owned);
+    if let Some(path) = &tls_ca_file {
+        let key = "database.postgres.tls-ca-file";
+        if tls == Tls::Disable {
+            let text =
+                "without encryption nothing is verified; set database.postgres.tls to require, or leave this out";
+            add(values, key, text.into(), problems);
+        } else if let Err(cause) = readable(path) {
+            add(values, key, cause, problems);
+        }
+    }
+    PostgresSettings {
+        url: url.clone(),
+        pool_size: values.count_usize("database.postgres.pool-size"),
+        connect_timeout: values.seconds("database.postgres.connect-timeout-seconds"),
+        statement_timeout: values.seconds("database.postgres.statement-timeout-seconds"),
+        tls,
+        tls_ca_file,
+    }
+}
+
+fn log(values: &Effective) -> LogSettings {
+    LogSettings {
+        level: match values.choice("logging.level") {
+            "critical" => slog::Level::Critical,
+            "error" => slog::Level::Error,
+            "warning" => slog::Level::Warning,
+            "debug" => slog::Level::Debug,
+            "trace" => slog::Level::Trace,
+            _ => slog::Level::Info,
+        },
+        format: match values.choice("logging.format") {
+            "json" => LogFormat::Json,
+            "human" => LogFormat::Human,
+            _ => LogFormat::Auto,
+        },
+        file: values.path("logging.file").map(Path::to_owned),
+        queue_records: values.count_usize("logging.queue-records"),
+    }
+}
+
+fn api(values: &Effective, problems: &mut Vec<Problem>) -> ApiSettings {
+    let listen = values.listen("api.listen");
+    let jwt_secret = one_secret(values, "api.jwt-secret", secret::signing_secret, problems);
+    let secret_is_wrong =
+        problems.iter().any(|problem| problem.key.as_deref().is_some_and(|key| key.starts_with("api.jwt-secret")));
+    if listen.is_some() && jwt_secret.is_none() && !secret_is_wrong {
+        let text = "nobody could be let in; set api.jwt-secret or api.jwt-secret-file too, or leave this out";
+        add(values, "api.listen", text.into(), problems);
+    }
+    ApiSettings { socket: values.path("api.socket").map(PathBuf::from), listen, jwt_secret }
+}
+
+/// The secret under this key, or in the file that the key's neighbour `…-file` names.
+fn one_secret(
+    values: &Effective,
+    key: &str,
+    check: fn(&str) -> Result<(), String>,
+    problems: &mut Vec<Problem>,
+) -> Option<SecretString> {
+    let file_key = format!("{key}-file");
+    match (values.secret(key), values.path(&file_key)) {
+        (Some(_), Some(_)) => {
+            let text = format!("{key} is set too ({}); keep one and set the other to \"\"", values.origin(key));
+            add(values, &file_key, text, problems);
+            None
+        }
+        (Some(secret), None) => Some(secret.clone()),
+        (None, Some(path)) => {
+            secret::from_file(path, check).map_err(|complaint| add(values, &file_key, complaint, problems)).ok()
+        }
+        (None, None) => None,
+    }
+}
+
+fn readable(path: &Path) -> Result<(), String> {
+    let name = path.display().to_string();
+    if path.is_dir() {
+        return Err(format!("{} is a directory; name a file", name.escape_debug()));
+    }
+    std::fs::File::open(path).map(drop).map_err(|cause| format!("{} cannot be read: {cause}", name.escape_debug()))
+}
+
+fn add(values: &Effective, key: &str, text: String, problems: &mut Vec<Problem>) {
+    problems.push(Problem { key: Some(key.to_owned()), origin: values.origin(key).clone(), text });
+}

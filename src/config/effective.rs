@@ -1,0 +1,192 @@
+//! The layers laid over one another: for each key the value in force, and where it came from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::time::Duration;
+
+use ::config::ValueKind;
+use ipnet::IpNet;
+use secrecy::SecretString;
+use url::Url;
+
+use super::database_url::DatabaseUrl;
+use super::kind::{Raw, Value};
+use super::layers::{Content, Said};
+use super::place::canonical_host;
+use super::problem::{Origin, Problem};
+use super::{schema, suggest};
+
+/// The value in force for every key.
+#[derive(Clone, Debug, Default)]
+pub struct Effective {
+    leaves: BTreeMap<String, (Value, Origin)>,
+}
+
+/// One key as it is shown, with nothing secret in it.
+#[derive(Clone, Debug)]
+pub struct Shown<'a> {
+    /// The key.
+    pub key: &'a str,
+    /// The value in force, or a mask.
+    pub value: serde_json::Value,
+    /// Where it came from.
+    pub origin: &'a Origin,
+}
+
+impl Effective {
+    /// Every key in order.
+    pub fn shown(&self) -> impl Iterator<Item = Shown<'_>> {
+        self.leaves.iter().map(|(key, (value, origin))| Shown { key, value: value.shown(), origin })
+    }
+
+    /// Lays one layer over the others, and collects what is wrong with it.
+    pub(super) fn overlay(&mut self, layer: Vec<Said>, problems: &mut Vec<Problem>) {
+        let mut taken = BTreeSet::new();
+        for said in layer {
+            let judged = judge(&said).and_then(|judged| match judged {
+                // Repeating --set is a correction, and the last one holds; elsewhere nobody can say which one is meant.
+                Some((key, _)) if said.origin != Origin::CommandLine && !taken.insert(key.clone()) => {
+                    Err(format!("{key} is given twice under different spellings; keep one"))
+                }
+                judged => Ok(judged),
+            });
+            match judged {
+                Ok(Some((key, value))) => _ = self.leaves.insert(key, (value, said.origin)),
+                Ok(None) => {}
+                Err(text) => problems.push(Problem { key: Some(said.key), origin: said.origin, text }),
+            }
+        }
+    }
+
+    /// Where a key's value came from.
+    pub(super) fn origin(&self, key: &str) -> &Origin {
+        &self.leaf(key).1
+    }
+
+    pub(super) fn count(&self, key: &str) -> u64 {
+        let Value::Count(count) = self.value(key) else { mistaken(key) };
+        *count
+    }
+
+    pub(super) fn count_u32(&self, key: &str) -> u32 {
+        u32::try_from(self.count(key)).expect("the schema bounds every count below 2^32")
+    }
+
+    pub(super) fn count_usize(&self, key: &str) -> usize {
+        usize::try_from(self.count(key)).expect("the schema bounds every count below 2^32")
+    }
+
+    pub(super) fn seconds(&self, key: &str) -> Duration {
+        Duration::from_secs(self.count(key))
+    }
+
+    pub(super) fn flag(&self, key: &str) -> bool {
+        let Value::Flag(flag) = self.value(key) else { mistaken(key) };
+        *flag
+    }
+
+    pub(super) fn choice(&self, key: &str) -> &'static str {
+        let Value::Choice(choice) = self.value(key) else { mistaken(key) };
+        choice
+    }
+
+    pub(super) fn text(&self, key: &str) -> &str {
+        let Value::Text(text) = self.value(key) else { mistaken(key) };
+        text
+    }
+
+    pub(super) fn path(&self, key: &str) -> Option<&Path> {
+        let Value::Path(path) = self.value(key) else { mistaken(key) };
+        path.as_deref()
+    }
+
+    pub(super) fn url(&self, key: &str) -> Option<&Url> {
+        let Value::Url(url) = self.value(key) else { mistaken(key) };
+        url.as_ref()
+    }
+
+    pub(super) fn networks(&self, key: &str) -> &[IpNet] {
+        let Value::Networks(networks) = self.value(key) else { mistaken(key) };
+        networks
+    }
+
+    pub(super) fn listen(&self, key: &str) -> Option<SocketAddr> {
+        let Value::Listen(address) = self.value(key) else { mistaken(key) };
+        *address
+    }
+
+    pub(super) fn database(&self, key: &str) -> &DatabaseUrl {
+        let Value::Database(url) = self.value(key) else { mistaken(key) };
+        url
+    }
+
+    pub(super) fn secret(&self, key: &str) -> Option<&SecretString> {
+        let Value::Secret(secret) = self.value(key) else { mistaken(key) };
+        secret.as_ref()
+    }
+
+    /// The pauses for single hosts.
+    pub(super) fn host_delays(&self) -> impl Iterator<Item = (String, Duration)> {
+        self.hosts("source.host-overrides.<host>.poll-delay-seconds").map(|(host, value)| match value {
+            Value::Count(seconds) => (host.to_owned(), Duration::from_secs(*seconds)),
+            _ => mistaken(host),
+        })
+    }
+
+    /// The names with a fixed address.
+    pub(super) fn static_hosts(&self) -> impl Iterator<Item = (String, IpAddr)> {
+        self.hosts("http.static-hosts.<host>").map(|(host, value)| match value {
+            Value::Address(address) => (host.to_owned(), *address),
+            _ => mistaken(host),
+        })
+    }
+
+    fn hosts<'a>(&'a self, pattern: &'a str) -> impl Iterator<Item = (&'a str, &'a Value)> {
+        self.leaves.iter().filter_map(move |(key, (value, _))| {
+            schema::find(key).filter(|found| found.entry.pattern == pattern)?.host.map(|host| (host, value))
+        })
+    }
+
+    fn value(&self, key: &str) -> &Value {
+        &self.leaf(key).0
+    }
+
+    fn leaf(&self, key: &str) -> &(Value, Origin) {
+        self.leaves.get(key).expect("config/default.yaml has every key, and a test proves it")
+    }
+}
+
+/// Checks one thing that a layer says. An empty section says nothing.
+fn judge(said: &Said) -> Result<Option<(String, Value)>, String> {
+    let raw = match &said.content {
+        Content::Typed(kind) => Raw::Typed(kind),
+        Content::Words(words) => Raw::Words(words),
+    };
+    if let Some(found) = schema::find(&said.key) {
+        let host = found.host.map(canonical_host).transpose()?;
+        let value = found.entry.kind.read(raw).map_err(|complaint| format!("{complaint} [{}]", found.entry.meaning))?;
+        return Ok(Some((found.entry.key_for(host.as_deref()), value)));
+    }
+    if schema::is_section(&said.key) {
+        return match raw {
+            Raw::Typed(ValueKind::Nil | ValueKind::Table(_)) => Ok(None),
+            _ => Err(suggest::nearest(&said.key).map_or_else(
+                || "this is a section, not a key; write its keys below it".to_owned(),
+                |key| format!("this is a section, not a key; did you mean {key}?"),
+            )),
+        };
+    }
+    if said.key.is_empty() {
+        return Err("this names no key; `feedwarden config show` lists all there are".to_owned());
+    }
+    Err(match suggest::nearest(&said.key) {
+        Some(key) => format!("there is no such key; did you mean {key}?"),
+        None => "there is no such key; `feedwarden config show` lists all there are".to_owned(),
+    })
+}
+
+/// Ends the program over a contradiction between the schema and its reader, which every start and every test meets.
+fn mistaken(key: &str) -> ! {
+    panic!("{key} is read as another kind than the schema gives it")
+}

@@ -1,0 +1,238 @@
+//! The layers: what the built-in file, a file, the environment and the command line say, before anyone judges it.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use ::config::{ConfigError, Environment, File, FileFormat, Source, ValueKind};
+
+use super::problem::{Origin, Problem, quoted};
+use super::secret::small_file;
+use super::{schema, suggest};
+
+/// Every key with its default.
+pub(super) const DEFAULTS: &str = include_str!("../../config/default.yaml");
+/// What the names of our environment variables begin with; the separator follows.
+const PREFIX: &str = "FEEDWARDEN";
+const SEPARATOR: &str = "__";
+/// The largest file that is read.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// One thing that a layer says.
+#[derive(Debug)]
+pub(super) struct Said {
+    /// About what: a key with its sections, joined by dots.
+    pub(super) key: String,
+    /// Where.
+    pub(super) origin: Origin,
+    /// What.
+    pub(super) content: Content,
+}
+
+/// A file knows types, the environment and the command line only words.
+#[derive(Debug)]
+pub(super) enum Content {
+    Typed(ValueKind),
+    Words(String),
+}
+
+/// What the file at this path says.
+pub(super) fn file(path: &Path, problems: &mut Vec<Problem>) -> Vec<Said> {
+    let origin = Origin::File(path.to_owned());
+    small_file(path, FILE_BYTES_MAX).and_then(|text| yaml(&text, &origin)).unwrap_or_else(|text| {
+        problems.push(Problem { key: None, origin, text });
+        Vec::new()
+    })
+}
+
+/// What this YAML says.
+pub(super) fn yaml(text: &str, origin: &Origin) -> Result<Vec<Said>, String> {
+    let text = text.trim_start_matches('\u{feff}');
+    // A file in which everything is commented out is as good as an empty one, but `---` alone makes YAML see a null.
+    if text.lines().all(|line| ["", "---", "..."].contains(&line.split('#').next().unwrap_or("").trim())) {
+        return Ok(Vec::new());
+    }
+    let table = File::from_str(text, FileFormat::Yaml).collect().map_err(|error| unparsable(&error, text))?;
+    let mut said = Vec::new();
+    let mut waiting: Vec<(String, ValueKind)> = table.into_iter().map(|(key, value)| (key, value.kind)).collect();
+    while let Some((key, kind)) = waiting.pop() {
+        match kind {
+            ValueKind::Table(table) if !table.is_empty() && schema::find(&key).is_none() => {
+                waiting.extend(table.into_iter().map(|(name, value)| (format!("{key}.{name}"), value.kind)));
+            }
+            kind => said.push(Said { key, origin: origin.clone(), content: Content::Typed(kind) }),
+        }
+    }
+    said.sort_by(|one, other| one.key.cmp(&other.key));
+    Ok(said)
+}
+
+/// What the environment says.
+pub(super) fn environment(variables: &[(OsString, OsString)], problems: &mut Vec<Problem>) -> Vec<Said> {
+    let mut said: Vec<Said> = Vec::new();
+    for (name, value) in variables {
+        match variable(name, value) {
+            Ok(Some(one)) => said.push(one),
+            Ok(None) => {}
+            Err(text) => {
+                let origin = Origin::Environment(name.to_string_lossy().into_owned());
+                problems.push(Problem { key: None, origin, text });
+            }
+        }
+    }
+    said.sort_by(|one, other| one.key.cmp(&other.key));
+    said
+}
+
+/// What the assignments after `--set` say, in their order.
+pub(super) fn assignments(assignments: &[String], problems: &mut Vec<Problem>) -> Vec<Said> {
+    let mut said = Vec::new();
+    for assignment in assignments {
+        match assignment.split_once('=') {
+            Some((key, value)) => said.push(Said {
+                key: key.trim().to_owned(),
+                origin: Origin::CommandLine,
+                content: Content::Words(value.to_owned()),
+            }),
+            None => {
+                // What follows the key's name may be a secret behind the wrong sign, so only the name is repeated.
+                let ends = |letter: char| !letter.is_ascii_alphanumeric() && !['.', '-', '_'].contains(&letter);
+                let key = assignment.split(ends).next().unwrap_or("");
+                let text =
+                    format!("{} is not followed by =; write KEY=VALUE, such as source.max-failures=3", quoted(key));
+                problems.push(Problem { key: None, origin: Origin::CommandLine, text });
+            }
+        }
+    }
+    said
+}
+
+/// What one environment variable says, if it is one of ours.
+fn variable(name: &OsStr, value: &OsStr) -> Result<Option<Said>, String> {
+    let Some(text) = name.to_str() else {
+        let ours = name.to_string_lossy().to_uppercase().starts_with(&format!("{PREFIX}{SEPARATOR}"));
+        return if ours { Err("the name is not UTF-8 text".into()) } else { Ok(None) };
+    };
+    let upper = text.to_uppercase();
+    if !upper.starts_with(&format!("{PREFIX}{SEPARATOR}")) {
+        // Other programs may set FEEDWARDEN_…; only what spells one of our keys with too few underscores is a mistake.
+        let key = upper.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix('_')).and_then(suggest::same_letters);
+        return match key {
+            Some(key) => {
+                Err(format!("this is not read; sections are parted by two underscores: {}", variable_name(&key)))
+            }
+            None => Ok(None),
+        };
+    }
+    let value = value.to_str().ok_or("the value is not UTF-8 text")?;
+    // One variable at a time, because the source forgets the names of the variables.
+    let collected = Environment::with_prefix(PREFIX)
+        .separator(SEPARATOR)
+        .source(Some(HashMap::from([(text.to_owned(), value.to_owned())])))
+        .collect()
+        .map_err(|error| error.to_string())?;
+    Ok(collected.into_keys().next().map(|key| Said {
+        key: key.replace('_', "-"),
+        origin: Origin::Environment(text.to_owned()),
+        content: Content::Words(value.to_owned()),
+    }))
+}
+
+/// The environment variable that stands for a key.
+fn variable_name(key: &str) -> String {
+    format!("{PREFIX}{SEPARATOR}{}", key.replace('.', SEPARATOR).replace('-', "_").to_uppercase())
+}
+
+/// Says where YAML stops being YAML. The causes without a line could repeat the whole file, which may be a secret's.
+fn unparsable(error: &ConfigError, text: &str) -> String {
+    let cause = match error {
+        ConfigError::FileParse { cause, .. } if !cause.is::<Box<ConfigError>>() => cause.to_string(),
+        _ => return "holds no sections; write keys below sections, such as source: {max-failures: 3}".into(),
+    };
+    let line = cause.split(" line ").last().and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
+    let Some(line) = line else { return format!("is not YAML that can be used: {}", quoted(&cause)) };
+    let what = cause.split(" at byte ").next().unwrap_or(&cause).replace("String(", "").replace("):", ":");
+    let tab = text.lines().take(line).skip(line.saturating_sub(2)).any(|line| line.contains('\t'));
+    let hint = if tab { " (there is a tab: YAML is indented with spaces)" } else { "" };
+    format!("line {line} is not YAML: {}{hint}", what.escape_debug())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn keys(text: &str) -> Vec<String> {
+        yaml(text, &Origin::BuiltIn).unwrap().into_iter().map(|said| said.key).collect()
+    }
+
+    fn words(said: &Said) -> (&str, &str) {
+        match &said.content {
+            Content::Words(words) => (&said.key, words),
+            Content::Typed(kind) => panic!("{kind} is typed"),
+        }
+    }
+
+    #[test]
+    fn a_tree_becomes_keys_joined_by_dots() {
+        let text = "source:\n  max-failures: 3\n  host-overrides:\n    nitter.net: {poll-delay-seconds: 3}\n";
+        assert_eq!(keys(text), ["source.host-overrides.nitter.net.poll-delay-seconds", "source.max-failures"]);
+    }
+
+    #[rstest]
+    #[case("")]
+    #[case("# only words\n")]
+    #[case("---\n")]
+    #[case("\u{feff}---\n# words\n...\n")]
+    fn an_empty_file_says_nothing(#[case] text: &str) {
+        assert_eq!(keys(text), [""; 0]);
+    }
+
+    #[rstest]
+    #[case::tab("source:\n\tmax-failures: 3\n", "(there is a tab: YAML is indented with spaces)")]
+    #[case::twice("source:\n  max-failures: 3\n  max-failures: 4\n", "max-failures\\\": duplicated key in mapping")]
+    #[case::open("source: [1,\n", "line")]
+    #[case::list("- source\n- http\n", "holds no sections")]
+    #[case::word("hunter2hunter2", "holds no sections")]
+    #[case::two("a: 1\n---\nb: 2\n", "2 YAML documents")]
+    fn what_is_no_yaml_says_where(#[case] text: &str, #[case] complaint: &str) {
+        let error = yaml(text, &Origin::BuiltIn).unwrap_err();
+        assert!(error.contains(complaint) && !error.contains("hunter2"), "{error}");
+    }
+
+    #[test]
+    fn a_variable_stands_for_a_key_and_is_remembered_by_its_name() {
+        let variables = [
+            ("FEEDWARDEN__SOURCE__MAX_FAILURES", "3"),
+            ("FEEDWARDEN__SOURCE__HOST_OVERRIDES__WEB2__NITTER__NET__POLL_DELAY_SECONDS", "4"),
+            ("FEEDWARDEN_SERVICE_HOST", "10.0.0.1"),
+            ("HOME", "/"),
+        ];
+        let mut problems = Vec::new();
+        let said = environment(&variables.map(|(name, value)| (name.into(), value.into())), &mut problems);
+        assert_eq!(problems, []);
+        assert_eq!(
+            said.iter().map(words).collect::<Vec<_>>(),
+            [("source.host-overrides.web2.nitter.net.poll-delay-seconds", "4"), ("source.max-failures", "3")]
+        );
+        assert_eq!(said[1].origin, Origin::Environment("FEEDWARDEN__SOURCE__MAX_FAILURES".into()));
+    }
+
+    #[test]
+    fn too_few_underscores_are_noticed() {
+        let mut problems = Vec::new();
+        let said = environment(&[("FEEDWARDEN_SOURCE_MAX_FAILURES".into(), "3".into())], &mut problems);
+        assert!(said.is_empty());
+        assert!(problems[0].text.ends_with("FEEDWARDEN__SOURCE__MAX_FAILURES"), "{}", problems[0]);
+    }
+
+    #[test]
+    fn an_assignment_ends_its_key_at_the_first_equals_sign() {
+        let mut problems = Vec::new();
+        let said =
+            assignments(&["database.encryption-key=AAA=".into(), "api.jwt-secret:hunter2".into()], &mut problems);
+        assert_eq!(said.iter().map(words).collect::<Vec<_>>(), [("database.encryption-key", "AAA=")]);
+        assert!(problems[0].text.starts_with("\"api.jwt-secret\" is not followed by ="));
+        assert!(!problems[0].text.contains("hunter2"));
+    }
+}

@@ -1,0 +1,222 @@
+//! Hosts, addresses, networks and URLs.
+
+use std::net::{IpAddr, SocketAddr};
+
+use ::config::ValueKind;
+use ipnet::IpNet;
+use url::{Host, Url};
+
+use super::kind::{MASK, Raw};
+use super::problem::quoted;
+use super::scalar::{described, text};
+
+/// The longest name that DNS carries.
+const HOST_BYTES_MAX: usize = 253;
+/// The longest part of a name between two dots.
+const LABEL_BYTES_MAX: usize = 63;
+/// The most networks in one list.
+const NETWORKS_MAX: usize = 1024;
+
+/// The one spelling of a host under which it is looked up: lower case, punycode, no dot at the end.
+pub(super) fn canonical_host(spelling: &str) -> Result<String, String> {
+    let wrong = |hint: &str| format!("{} is not a host's name; {hint}", quoted(spelling));
+    if let Some(host) =
+        spelling.contains('/').then(|| Url::parse(spelling).ok()).flatten().as_ref().and_then(Url::host_str)
+    {
+        return Err(wrong(&format!("write the host alone: {host}")));
+    }
+    if spelling.contains('*') {
+        return Err(wrong("there are no wildcards, so name each host"));
+    }
+    if spelling.parse::<std::net::Ipv6Addr>().is_ok() {
+        return Err(wrong(&format!("write an IPv6 address in brackets: [{spelling}]")));
+    }
+    let generic = "write one such as feeds.example.org, without scheme, port or path";
+    let host = Host::parse(spelling.strip_suffix('.').unwrap_or(spelling)).map_err(|_| wrong(generic))?;
+    match &host {
+        Host::Domain(name) if !is_plausible(name) => Err(wrong(generic)),
+        _ => Ok(host.to_string()),
+    }
+}
+
+/// Where the operator can be reached.
+pub(super) fn contact_url(raw: Raw<'_>) -> Result<Url, String> {
+    let right = "write an https://, http:// or mailto: address that reaches you";
+    let given = text(raw)?.trim();
+    Url::parse(given)
+        .ok()
+        .filter(|url| ["https", "http", "mailto"].contains(&url.scheme()) && url.password().is_none())
+        .ok_or_else(|| format!("{} is no address of this kind; {right}", quoted(&without_password(given))))
+}
+
+/// A proxy, or nothing.
+pub(super) fn proxy_url(raw: Raw<'_>) -> Result<Option<Url>, String> {
+    let given = text(raw)?.trim();
+    if given.is_empty() {
+        return Ok(None);
+    }
+    Url::parse(given)
+        .ok()
+        .filter(|url| ["http", "socks5"].contains(&url.scheme()) && url.host_str().is_some_and(|host| !host.is_empty()))
+        .map(Some)
+        .ok_or_else(|| {
+            let shown = quoted(&without_password(given));
+            format!("{shown} is not a proxy; write http://host:port or socks5://host:port, or \"\" for none")
+        })
+}
+
+/// A list of networks: a list in a file, commas elsewhere.
+pub(super) fn networks(raw: Raw<'_>) -> Result<Vec<IpNet>, String> {
+    let right = "write networks such as 10.1.0.0/16 or fd00::/8";
+    let words: Vec<&str> = match raw {
+        Raw::Words(text) => text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect(),
+        Raw::Typed(ValueKind::Array(values)) => values
+            .iter()
+            .map(|value| match &value.kind {
+                ValueKind::String(text) => Ok(text.trim()),
+                other => Err(format!("{} is not a network; {right}", described(other))),
+            })
+            .collect::<Result<_, _>>()?,
+        Raw::Typed(other) => {
+            return Err(format!("{} is not a list; write one such as [10.1.0.0/16]", described(other)));
+        }
+    };
+    if words.len() > NETWORKS_MAX {
+        return Err(format!("{} networks are too many; write at most {NETWORKS_MAX}", words.len()));
+    }
+    words
+        .into_iter()
+        .map(|word| {
+            network(word).map_err(|hint| {
+                format!("{} is not a network; {}", quoted(word), hint.unwrap_or_else(|| right.to_owned()))
+            })
+        })
+        .collect()
+}
+
+/// An IP address.
+pub(super) fn address(raw: Raw<'_>) -> Result<IpAddr, String> {
+    let given = text(raw)?.trim();
+    given
+        .parse()
+        .map_err(|_| format!("{} is not an IP address; write one such as 192.0.2.7 or 2001:db8::7", quoted(given)))
+}
+
+/// An IP address with a port, or nothing.
+pub(super) fn listen(raw: Raw<'_>) -> Result<Option<SocketAddr>, String> {
+    let given = text(raw)?.trim();
+    if given.is_empty() {
+        return Ok(None);
+    }
+    given.parse().map(Some).map_err(|_| {
+        format!(
+            "{} is not an IP address with a port; write one such as 127.0.0.1:8080 or [::1]:8080, or \"\" for none",
+            quoted(given)
+        )
+    })
+}
+
+/// A URL to be shown.
+pub(super) fn masked(url: &Url) -> String {
+    without_password(url.as_str())
+}
+
+/// Hides everything between the first colon behind `//` and the last `@`. It may hide too much of a strange URL, but
+/// never too little, whatever characters a password has that a URL should not.
+pub(super) fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    match (rest.find(':'), rest.rfind('@')) {
+        (Some(colon), Some(at)) if colon < at => format!("{scheme}://{}:{MASK}{}", &rest[..colon], &rest[at..]),
+        _ => url.to_owned(),
+    }
+}
+
+/// Reads one network. An address with bits behind the prefix is a slip that could open too much, so it is refused.
+fn network(word: &str) -> Result<IpNet, Option<String>> {
+    let network: IpNet = word.parse().map_err(|_| {
+        let single = word.parse::<IpAddr>().ok()?;
+        Some(format!("for this address alone write {}", IpNet::from(single)))
+    })?;
+    if network.trunc() == network {
+        Ok(network)
+    } else {
+        Err(Some(format!("the network around it is {}", network.trunc())))
+    }
+}
+
+/// Whether DNS could carry the name: `url` lets pass what no resolver would.
+fn is_plausible(name: &str) -> bool {
+    name.len() <= HOST_BYTES_MAX
+        && name.split('.').all(|label| {
+            (1..=LABEL_BYTES_MAX).contains(&label.len())
+                && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("nitter.net", "nitter.net")]
+    #[case("NITTER.Net", "nitter.net")]
+    #[case("nitter.net.", "nitter.net")]
+    #[case("bücher.example", "xn--bcher-kva.example")]
+    #[case("192.0.2.7", "192.0.2.7")]
+    #[case("[2001:DB8::7]", "[2001:db8::7]")]
+    #[case("localhost", "localhost")]
+    fn a_host_has_one_spelling(#[case] spelling: &str, #[case] canonical: &str) {
+        assert_eq!(canonical_host(spelling).unwrap(), canonical);
+    }
+
+    #[rstest]
+    #[case::url("https://nitter.net/feed", "write the host alone: nitter.net")]
+    #[case::port("nitter.net:8080", "without scheme, port or path")]
+    #[case::wildcard("*.nitter.net", "no wildcards")]
+    #[case::gap("nitter..net", "without scheme")]
+    #[case::empty("", "without scheme")]
+    #[case::space("nitter net", "without scheme")]
+    #[case::bare_ipv6("::1", "in brackets: [::1]")]
+    fn what_is_no_host_is_refused_with_a_remedy(#[case] spelling: &str, #[case] remedy: &str) {
+        let complaint = canonical_host(spelling).unwrap_err();
+        assert!(complaint.contains(remedy), "{complaint}");
+    }
+
+    #[test]
+    fn networks_are_read_from_words_and_from_lists() {
+        let words = networks(Raw::Words("10.0.0.0/8, fd00::/8")).unwrap();
+        let list = ValueKind::Array(vec!["10.0.0.0/8".into(), "fd00::/8".into()]);
+        assert_eq!(networks(Raw::Typed(&list)).unwrap(), words);
+        assert_eq!(networks(Raw::Words("")).unwrap(), Vec::<IpNet>::new());
+    }
+
+    #[rstest]
+    #[case("10.0.0.0/33", "\"10.0.0.0/33\" is not a network; write networks such as 10.1.0.0/16 or fd00::/8")]
+    #[case("10.0.0.1", "\"10.0.0.1\" is not a network; for this address alone write 10.0.0.1/32")]
+    #[case("10.0.0.1/8", "\"10.0.0.1/8\" is not a network; the network around it is 10.0.0.0/8")]
+    fn a_network_that_is_none_is_corrected(#[case] words: &str, #[case] complaint: &str) {
+        assert_eq!(networks(Raw::Words(words)).unwrap_err(), complaint);
+    }
+
+    #[test]
+    fn a_proxy_speaks_http_or_socks5() {
+        assert!(proxy_url(Raw::Words("http://proxy:3128")).unwrap().is_some());
+        assert!(proxy_url(Raw::Words("socks5://127.0.0.1:1080")).unwrap().is_some());
+        assert!(proxy_url(Raw::Words("")).unwrap().is_none());
+        for wrong in ["proxy:3128", "socks4://proxy:1080", "https://proxy", "socks5://", "http://me:hunter2@"] {
+            let complaint = proxy_url(Raw::Words(wrong)).unwrap_err();
+            assert!(complaint.contains("socks5://host:port") && !complaint.contains("hunter2"), "{complaint}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_password_survives_the_mask(password in "[ -~]{0,20}", host in "[a-z]{1,8}") {
+            let secret = format!("hunter2{password}hunter2");
+            let shown = without_password(&format!("postgres://me:{secret}@{host}/db"));
+            prop_assert!(!shown.contains("hunter2"), "{}", shown);
+        }
+    }
+}

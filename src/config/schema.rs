@@ -1,0 +1,181 @@
+//! Every key there is: its place, its kind with its bounds, and its meaning in a few words.
+//!
+//! Defaults are not here but in `config/default.yaml`; a test keeps both lists the same.
+
+use super::kind::Kind;
+
+/// What stands in a pattern for any host name, dots included.
+const HOST: &str = "<host>";
+const YEAR_HOURS: u64 = 8_760;
+const DAY_SECONDS: u64 = 86_400;
+
+/// One key, or one family of keys that differ in a host's name.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// The key; `<host>` in it stands for a host's name.
+    pub(super) pattern: &'static str,
+    /// What may be written there.
+    pub(super) kind: Kind,
+    /// What it is, to follow a key in an error.
+    pub(super) meaning: &'static str,
+}
+
+/// A key's entry, with the host's name where its pattern has one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found<'a> {
+    /// The entry.
+    pub(super) entry: &'static Entry,
+    /// The host, as it was spelled.
+    pub(super) host: Option<&'a str>,
+}
+
+impl Entry {
+    const fn new(pattern: &'static str, kind: Kind, meaning: &'static str) -> Entry {
+        Entry { pattern, kind, meaning }
+    }
+
+    const fn count(pattern: &'static str, min: u64, max: u64, meaning: &'static str) -> Entry {
+        Entry::new(pattern, Kind::Count { min, max }, meaning)
+    }
+
+    /// The parts of the pattern before and behind the host, if it has one.
+    pub(super) fn around_host(&self) -> Option<(&'static str, &'static str)> {
+        self.pattern.split_once(HOST)
+    }
+
+    /// The key itself, with this host in it.
+    pub(super) fn key_for(&self, host: Option<&str>) -> String {
+        host.map_or_else(|| self.pattern.to_owned(), |host| self.pattern.replacen(HOST, host, 1))
+    }
+}
+
+/// Finds the entry for a key.
+pub(super) fn find(key: &str) -> Option<Found<'_>> {
+    ENTRIES.iter().find_map(|entry| match entry.around_host() {
+        None => (entry.pattern == key).then_some(Found { entry, host: None }),
+        Some((before, behind)) => {
+            let host = key.strip_prefix(before)?.strip_suffix(behind)?;
+            Some(Found { entry, host: Some(host) })
+        }
+    })
+}
+
+/// Whether keys can lie below this one.
+pub(super) fn is_section(key: &str) -> bool {
+    ENTRIES.iter().any(|entry| {
+        let below = |place: &str| place.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
+        match entry.around_host() {
+            None => below(entry.pattern),
+            Some((before, behind)) => below(before) || (!behind.is_empty() && key.starts_with(before)),
+        }
+    })
+}
+
+/// All keys.
+pub(super) static ENTRIES: &[Entry] = &[
+    Entry::count("source.default-interval-minutes", 1, 525_600, "minutes between two polls of a healthy source"),
+    Entry::count("source.max-failures", 1, 1_000_000, "permanent failures in a row that disable a source"),
+    Entry::count("source.max-backoff-hours", 1, YEAR_HOURS, "hours that backoff waits at most"),
+    Entry::count("source.max-article-age-days", 1, 36_500, "days after which an article is too old"),
+    Entry::count("source.remember-cleaned-days", 1, 36_500, "days that a cleaned post is remembered"),
+    Entry::count(
+        "source.freshness-ceiling-hours",
+        0,
+        YEAR_HOURS,
+        "hours that an answer's freshness can ask for at most",
+    ),
+    Entry::count("source.retry-after-ceiling-days", 1, 365, "days that Retry-After can ask for at most"),
+    Entry::count("source.poll-delay-seconds.rss", 0, DAY_SECONDS, "seconds between two requests to a host for feeds"),
+    Entry::count(
+        "source.poll-delay-seconds.website",
+        0,
+        DAY_SECONDS,
+        "seconds between two requests to a host for pages",
+    ),
+    Entry::count("source.poll-delay-seconds.twitter", 0, DAY_SECONDS, "seconds between two requests to X"),
+    Entry::count(
+        "source.host-overrides.<host>.poll-delay-seconds",
+        0,
+        DAY_SECONDS,
+        "seconds between two requests to this host",
+    ),
+    Entry::count("source.rest.not-found.after", 0, 1_000_000, "404s in a row that start a rest"),
+    Entry::count("source.rest.not-found.cooldown-hours", 1, YEAR_HOURS, "hours of rest after 404s"),
+    Entry::count("source.rest.gone.after", 0, 1_000_000, "410s in a row that start a rest"),
+    Entry::count("source.rest.gone.cooldown-hours", 1, YEAR_HOURS, "hours of rest after 410s"),
+    Entry::count("source.rest.forbidden.after", 0, 1_000_000, "403s in a row that start a rest"),
+    Entry::count("source.rest.forbidden.cooldown-hours", 1, YEAR_HOURS, "hours of rest after 403s"),
+    Entry::count("source.rest.upstream-failure.after", 0, 1_000_000, "5xx answers in a row that start a rest"),
+    Entry::count("source.rest.upstream-failure.cooldown-hours", 1, YEAR_HOURS, "hours of rest after 5xx answers"),
+    Entry::count("source.rest.network.after", 0, 1_000_000, "network failures in a row that start a rest"),
+    Entry::count("source.rest.network.cooldown-hours", 1, YEAR_HOURS, "hours of rest after network failures"),
+    Entry::count("source.rest.parse-error.after", 0, 1_000_000, "unreadable answers in a row that start a rest"),
+    Entry::count("source.rest.parse-error.cooldown-hours", 1, YEAR_HOURS, "hours of rest after unreadable answers"),
+    Entry::count("source.rest.unauthorized.after", 0, 1_000_000, "401s in a row that start a rest"),
+    Entry::count("source.rest.unauthorized.cooldown-hours", 1, YEAR_HOURS, "hours of rest after 401s"),
+    Entry::count("scheduler.tick-seconds", 1, 3_600, "seconds between two looks at what is due"),
+    Entry::count("http.deadline-seconds", 1, 3_600, "seconds that a request may take in all"),
+    Entry::count("http.connect-timeout-seconds", 1, 300, "seconds that one attempt to connect may take"),
+    Entry::count("http.body-bytes-max", 1_024, 1 << 30, "bytes of the largest body, after decoding"),
+    Entry::count("http.redirects-max", 0, 20, "redirects that are followed at most"),
+    Entry::new("http.user-agent", Kind::UserAgent, "who we say we are"),
+    Entry::new("http.contact-url", Kind::ContactUrl, "where publishers reach the operator"),
+    Entry::new("http.allow-private-networks", Kind::Flag, "whether addresses that are not public may be asked"),
+    Entry::new("http.allowed-networks", Kind::Networks, "networks that may be asked although they are not public"),
+    Entry::new("http.proxy", Kind::ProxyUrl, "the proxy that all requests go through"),
+    Entry::new("http.static-hosts.<host>", Kind::Address, "the address of this name, instead of looking it up"),
+    Entry::new("database.url", Kind::Database, "where sources and posts are kept"),
+    Entry::new("database.encryption-key", Kind::EncryptionKey, "the key under which API keys are kept"),
+    Entry::new("database.encryption-key-file", Kind::Path, "the file that holds the encryption key"),
+    Entry::new("database.sqlite.synchronous", Kind::Choice(&["full", "normal"]), "what a power failure may cost"),
+    Entry::count("database.sqlite.readers", 1, 64, "threads that read"),
+    Entry::count("database.sqlite.busy-timeout-seconds", 0, 300, "seconds to wait for another process"),
+    Entry::count("database.postgres.pool-size", 1, 1_000, "connections held at once at most"),
+    Entry::count("database.postgres.connect-timeout-seconds", 1, 300, "seconds to wait for a connection"),
+    Entry::count("database.postgres.statement-timeout-seconds", 1, 3_600, "seconds that one statement may take"),
+    Entry::new("database.postgres.tls", Kind::Choice(&["disable", "require"]), "whether the connection is encrypted"),
+    Entry::new("database.postgres.tls-ca-file", Kind::Path, "the certificate authorities to trust"),
+    Entry::new(
+        "logging.level",
+        Kind::Choice(&["critical", "error", "warning", "info", "debug", "trace"]),
+        "the least severe level that is written",
+    ),
+    Entry::new("logging.format", Kind::Choice(&["auto", "json", "human"]), "the shape of a record"),
+    Entry::new("logging.file", Kind::Path, "the file to append to"),
+    Entry::count("logging.queue-records", 1, 1 << 20, "records that may wait to be written"),
+    Entry::new("api.socket", Kind::Path, "the admin socket"),
+    Entry::new("api.listen", Kind::Listen, "the address and port for HTTP"),
+    Entry::new("api.jwt-secret", Kind::SigningSecret, "the secret that signs tokens"),
+    Entry::new("api.jwt-secret-file", Kind::Path, "the file that holds the secret"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_with_dots_is_found_inside_a_key() {
+        let found = find("source.host-overrides.nitter.net.poll-delay-seconds").unwrap();
+        assert_eq!(found.host, Some("nitter.net"));
+        assert_eq!(found.entry.key_for(Some("nitter.net")), "source.host-overrides.nitter.net.poll-delay-seconds");
+        assert_eq!(find("http.static-hosts.a.b.example").unwrap().host, Some("a.b.example"));
+    }
+
+    #[test]
+    fn a_section_is_told_from_a_key_and_from_nothing() {
+        for section in
+            ["source", "source.rest", "source.host-overrides", "source.host-overrides.a.b", "http.static-hosts"]
+        {
+            assert!(is_section(section), "{section}");
+        }
+        for other in ["source.max-failures", "sour", "http.static-hosts.a.b", "nothing"] {
+            assert!(!is_section(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn no_key_is_listed_twice() {
+        let keys: std::collections::BTreeSet<_> = ENTRIES.iter().map(|entry| entry.pattern).collect();
+        assert_eq!(keys.len(), ENTRIES.len());
+    }
+}

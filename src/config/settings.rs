@@ -1,0 +1,74 @@
+//! The settings of all rooms in one piece. Each room owns its struct; those without a room of their own yet are here.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use crate::http::HttpSettings;
+use crate::rules::Policy;
+use crate::store::settings::{EngineSettings, SqliteSettings, StoreSettings, Synchronous};
+use crate::telemetry::LogSettings;
+
+/// Everything an operator can decide.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// When, how often and for how long sources are polled.
+    pub policy: Policy,
+    /// The heartbeat.
+    pub scheduler: SchedulerSettings,
+    /// Bounds and manners of requests.
+    pub http: HttpSettings,
+    /// Where things are kept.
+    pub store: StoreSettings,
+    /// What is logged.
+    pub log: LogSettings,
+    /// The doors.
+    pub api: ApiSettings,
+}
+
+/// The heartbeat that finds due sources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchedulerSettings {
+    /// The time between two looks at what is due.
+    pub tick: Duration,
+}
+
+/// The doors through which the running daemon is asked and told things.
+#[derive(Clone, Debug, Default)]
+pub struct ApiSettings {
+    /// The admin socket; in the runtime directory without one.
+    pub socket: Option<PathBuf>,
+    /// The TCP listener's address; none without one.
+    pub listen: Option<SocketAddr>,
+    /// What signs the tokens of the TCP listener; always there if `listen` is.
+    pub jwt_secret: Option<SecretString>,
+}
+
+impl Default for SchedulerSettings {
+    fn default() -> SchedulerSettings {
+        SchedulerSettings { tick: Duration::from_secs(60) }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            policy: Policy::default(),
+            scheduler: SchedulerSettings::default(),
+            http: HttpSettings::default(),
+            store: StoreSettings {
+                engine: EngineSettings::Sqlite(SqliteSettings {
+                    path: PathBuf::from("feedwarden.db"),
+                    synchronous: Synchronous::Full,
+                    readers: 2,
+                    busy_timeout: Duration::from_secs(5),
+                }),
+                encryption_key: None,
+            },
+            log: LogSettings::default(),
+            api: ApiSettings::default(),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Guesses which key a person meant, to say it in an error; nothing is ever done on the strength of a guess.
+
+use super::schema::ENTRIES;
+
+/// More mistyped letters than this make another word.
+const DISTANCE_MAX: usize = 3;
+
+/// The key that was probably meant.
+pub(super) fn nearest(key: &str) -> Option<String> {
+    let key = key.to_lowercase();
+    same_letters(&key).or_else(|| inside_host_family(&key)).or_else(|| without_section(&key)).or_else(|| mistyped(&key))
+}
+
+/// The key that has the same letters and differs in nothing but case, dots, dashes and underscores.
+pub(super) fn same_letters(key: &str) -> Option<String> {
+    let letters = |text: &str| -> String {
+        text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let wanted = letters(key);
+    ENTRIES.iter().map(|entry| entry.pattern).find(|pattern| letters(pattern) == wanted).map(str::to_owned)
+}
+
+/// A key below a host's name whose last part is missing or mistyped.
+fn inside_host_family(key: &str) -> Option<String> {
+    ENTRIES.iter().find_map(|entry| {
+        let (before, behind) = entry.around_host()?;
+        let rest = key.strip_prefix(before).filter(|_| !behind.is_empty())?;
+        let host = match rest.rsplit_once('.') {
+            Some((host, last)) if is_near(last, behind.trim_start_matches('.')) => host,
+            _ => rest,
+        };
+        (!host.is_empty()).then(|| entry.key_for(Some(host)))
+    })
+}
+
+/// A key without its section, if only one section has it.
+fn without_section(key: &str) -> Option<String> {
+    let mut ending = ENTRIES
+        .iter()
+        .map(|entry| entry.pattern)
+        .filter(|pattern| pattern.strip_suffix(key).is_some_and(|section| section.ends_with('.')));
+    let first = ending.next()?;
+    ending.next().is_none().then(|| first.to_owned())
+}
+
+fn mistyped(key: &str) -> Option<String> {
+    ENTRIES
+        .iter()
+        .map(|entry| (strsim::damerau_levenshtein(key, entry.pattern), entry.pattern))
+        .min()
+        .filter(|(_, pattern)| is_near(key, pattern))
+        .map(|(_, pattern)| pattern.to_owned())
+}
+
+/// Whether one word may be the other, mistyped. Short words must be nearer.
+fn is_near(word: &str, other: &str) -> bool {
+    // A long key would make the comparison slow, and is no slip of the finger.
+    word.len() <= 2 * other.len() && strsim::damerau_levenshtein(word, other) <= DISTANCE_MAX.min(other.len() / 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("source.max-failure", "source.max-failures")]
+    #[case("sources.max-failures", "source.max-failures")]
+    #[case("source.max_failures", "source.max-failures")]
+    #[case("source.maxFailures", "source.max-failures")]
+    #[case("max-failures", "source.max-failures")]
+    #[case("lgogging.level", "logging.level")]
+    #[case("source.host-overrides.nitter.net", "source.host-overrides.nitter.net.poll-delay-seconds")]
+    #[case("source.host-overrides.nitter.net.poll-delay-second", "source.host-overrides.nitter.net.poll-delay-seconds")]
+    fn a_slip_is_recognised(#[case] key: &str, #[case] meant: &str) {
+        assert_eq!(nearest(key).as_deref(), Some(meant));
+    }
+
+    #[rstest]
+    #[case("")]
+    #[case("connect-timeout-seconds")]
+    #[case("colour.of.the.bike-shed")]
+    #[case("source.host-overrides.")]
+    fn something_else_is_not_guessed_at(#[case] key: &str) {
+        assert_eq!(nearest(key), None);
+    }
+}

@@ -1,0 +1,240 @@
+//! The four layers together, and the promise that schema, built-in file and the rooms' defaults say the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use ::config::{File, FileFormat, Source, ValueKind};
+use secrecy::ExposeSecret;
+
+use super::*;
+use crate::model::SourceType;
+use crate::store::settings::{EngineSettings, StoreSettings, Synchronous, Tls};
+
+const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+fn set(assignments: &[&str]) -> Request {
+    Request { assignments: assignments.iter().map(ToString::to_string).collect(), ..Request::default() }
+}
+
+fn mistakes(request: &Request) -> Vec<String> {
+    load(request).unwrap_err().0.iter().map(ToString::to_string).collect()
+}
+
+/// What can be compared of the store's settings, secrets included.
+fn comparable(store: &StoreSettings) -> (String, Option<&str>) {
+    (format!("{:?}", store.engine), store.encryption_key.as_ref().map(ExposeSecret::expose_secret))
+}
+
+#[test]
+fn the_built_in_file_says_what_the_rooms_say() {
+    let (built_in, own) = (load(&Request::default()).unwrap().settings, Settings::default());
+    assert_eq!(built_in.policy, own.policy);
+    assert_eq!(built_in.scheduler, own.scheduler);
+    assert_eq!(built_in.http, own.http);
+    assert_eq!(comparable(&built_in.store), comparable(&own.store));
+    assert_eq!(built_in.log, own.log);
+    assert_eq!(format!("{:?}", built_in.api), format!("{:?}", own.api));
+}
+
+#[test]
+fn the_built_in_file_has_the_keys_of_the_schema_and_no_others() {
+    let of_schema: BTreeSet<String> = schema::ENTRIES
+        .iter()
+        .map(|entry| match entry.around_host() {
+            Some((family, _)) => family.trim_end_matches('.').to_owned(),
+            None => entry.pattern.to_owned(),
+        })
+        .collect();
+    let said = layers::yaml(layers::DEFAULTS, &Origin::BuiltIn).unwrap();
+    assert_eq!(said.into_iter().map(|said| said.key).collect::<BTreeSet<_>>(), of_schema);
+}
+
+#[test]
+fn every_key_of_the_built_in_file_is_preceded_by_its_explanation() {
+    let lines: Vec<&str> = layers::DEFAULTS.lines().collect();
+    for pair in lines.windows(2).filter(|pair| !pair[1].trim().is_empty() && !pair[1].trim().starts_with('#')) {
+        assert!(pair[0].trim().starts_with('#'), "{} is not explained", pair[1]);
+    }
+}
+
+#[test]
+fn every_bound_in_the_built_in_file_is_the_schemas() {
+    let mut comment = String::new();
+    let mut bounds: BTreeMap<&str, String> = BTreeMap::new();
+    for line in layers::DEFAULTS.lines().map(str::trim) {
+        match line.split_once(": ") {
+            _ if line.starts_with('#') => comment.push_str(line),
+            Some((name, _)) => _ = bounds.insert(name, std::mem::take(&mut comment)),
+            None => comment.clear(),
+        }
+    }
+    let explained_above = ["rss", "website", "twitter", "after", "cooldown-hours"];
+    for entry in schema::ENTRIES.iter().filter(|entry| entry.around_host().is_none()) {
+        let name = entry.pattern.rsplit('.').next().unwrap();
+        // Two sections have this key, with the same bounds; the others share one comment.
+        let kind::Kind::Count { min, max } = entry.kind else { continue };
+        if !explained_above.contains(&name) {
+            let comment = &bounds[name];
+            assert!(
+                comment.contains(&format!("{min} ")) && comment.contains(&format!("to {max}")),
+                "{name}: {comment}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_value_of_every_kind_reaches_its_room() {
+    let settings = load(&set(&[
+        "source.poll-delay-seconds.website=7",
+        "source.host-overrides.Bücher.example.poll-delay-seconds=3",
+        "source.rest.unauthorized.after=2",
+        "source.rest.gone.after=0",
+        "source.max-article-age-days=2",
+        "scheduler.tick-seconds=5",
+        "http.contact-url=mailto:me@example.org",
+        "http.allow-private-networks=true",
+        "http.allowed-networks=10.0.0.0/8,fd00::/8",
+        "http.proxy=socks5://me:pw@127.0.0.1:1080",
+        "http.static-hosts.Feeds.Example=192.0.2.7",
+        "database.sqlite.synchronous=normal",
+        &format!("database.encryption-key={KEY}"),
+        "logging.level=trace",
+        "logging.format=json",
+        "logging.file=/tmp/log",
+        "api.listen=[::1]:8080",
+        &format!("api.jwt-secret={SECRET}"),
+    ]))
+    .unwrap()
+    .settings;
+    assert_eq!(settings.policy.delays.by_type[&SourceType::Website], Duration::from_secs(7));
+    assert_eq!(settings.policy.delays.by_host["xn--bcher-kva.example"], Duration::from_secs(3));
+    assert_eq!(settings.policy.rests.unauthorized.unwrap().after, 2);
+    assert_eq!(settings.policy.rests.gone, None);
+    assert_eq!(settings.policy.article_age_max, Duration::from_secs(2 * 86_400));
+    assert_eq!(settings.scheduler.tick, Duration::from_secs(5));
+    assert!(settings.http.user_agent.ends_with(" (+mailto:me@example.org)"));
+    assert!(settings.http.allow_private_networks);
+    assert_eq!(settings.http.allowed_networks.len(), 2);
+    assert_eq!(settings.http.proxy.unwrap().password(), Some("pw"));
+    assert_eq!(settings.http.static_hosts["feeds.example"].to_string(), "192.0.2.7");
+    assert_eq!(settings.store.encryption_key.unwrap().expose_secret(), KEY);
+    let EngineSettings::Sqlite(sqlite) = settings.store.engine else { panic!("SQLite is the default") };
+    assert_eq!(sqlite.synchronous, Synchronous::Normal);
+    assert_eq!(settings.log.level, slog::Level::Trace);
+    assert_eq!(settings.log.file.unwrap(), Path::new("/tmp/log"));
+    assert_eq!(settings.api.listen.unwrap().port(), 8080);
+    assert_eq!(settings.api.jwt_secret.unwrap().expose_secret(), SECRET);
+}
+
+#[test]
+fn postgres_has_the_defaults_of_the_built_in_file() {
+    let settings = load(&set(&["database.url=postgres://me:hunter2@host/db"])).unwrap().settings;
+    let EngineSettings::Postgres(postgres) = settings.store.engine else { panic!("the URL is PostgreSQL's") };
+    assert_eq!(postgres.url.expose_secret(), "postgres://me:hunter2@host/db");
+    assert_eq!(postgres.pool_size, 8);
+    assert_eq!(postgres.connect_timeout, Duration::from_secs(10));
+    assert_eq!(postgres.statement_timeout, Duration::from_secs(30));
+    assert_eq!((postgres.tls, postgres.tls_ca_file), (Tls::Disable, None));
+}
+
+#[test]
+fn a_relative_database_lies_in_the_state_directory() {
+    let path = |directories: &str, url: &str| {
+        let mut request = set(&[&format!("database.url={url}")]);
+        request.environment = vec![("STATE_DIRECTORY".into(), directories.into())];
+        match load(&request).unwrap().settings.store.engine {
+            EngineSettings::Sqlite(sqlite) => sqlite.path.display().to_string(),
+            EngineSettings::Postgres(_) => panic!("the URL is SQLite's"),
+        }
+    };
+    assert_eq!(path("/var/lib/a:/var/lib/b", "sqlite:x.db"), "/var/lib/a/x.db");
+    assert_eq!(path("/var/lib/a", "sqlite:/srv/x.db"), "/srv/x.db");
+    assert_eq!(path("", "sqlite:x.db"), "x.db");
+}
+
+#[test]
+fn two_places_for_one_secret_are_one_too_many() {
+    let both = set(&[&format!("database.encryption-key={KEY}"), "database.encryption-key-file=/nowhere"]);
+    assert_eq!(
+        mistakes(&both),
+        [
+            "database.encryption-key-file (--set): database.encryption-key is set too (--set); keep one and set the other to \"\""
+        ]
+    );
+}
+
+#[test]
+fn a_listener_without_a_secret_is_refused_but_a_wrong_secret_is_blamed_only_once() {
+    assert!(mistakes(&set(&["api.listen=127.0.0.1:80"]))[0].starts_with("api.listen (--set): nobody could be let in"));
+    let wrong = mistakes(&set(&["api.listen=127.0.0.1:80", "api.jwt-secret=hunter2"]));
+    assert_eq!(wrong.len(), 1, "{wrong:?}");
+    assert!(wrong[0].starts_with("api.jwt-secret (--set): 7 bytes can be guessed"), "{wrong:?}");
+}
+
+#[test]
+fn a_certificate_file_must_be_there_and_of_use() {
+    let url = "database.url=postgres://host/db";
+    let useless = mistakes(&set(&[url, "database.postgres.tls-ca-file=/nowhere"]));
+    assert!(useless[0].contains("set database.postgres.tls to require"), "{useless:?}");
+    let missing = mistakes(&set(&[url, "database.postgres.tls=require", "database.postgres.tls-ca-file=/nowhere"]));
+    assert!(missing[0].contains("/nowhere cannot be read"), "{missing:?}");
+}
+
+#[test]
+fn a_repeated_assignment_is_a_correction() {
+    let settings = load(&set(&["source.max-failures=3", "source.max-failures=4"])).unwrap().settings;
+    assert_eq!(settings.policy.max_failures, 4);
+}
+
+#[test]
+fn two_variables_for_one_key_are_refused() {
+    let environment = vec![
+        ("FEEDWARDEN__SOURCE__MAX_FAILURES".into(), "3".into()),
+        ("feedwarden__source__max_failures".into(), "4".into()),
+    ];
+    let wrong = mistakes(&Request { environment, ..Request::default() });
+    assert_eq!(wrong.len(), 1);
+    assert!(wrong[0].contains("given twice"), "{wrong:?}");
+}
+
+#[test]
+fn every_number_just_outside_its_bounds_is_refused_and_every_bound_is_taken() {
+    for entry in schema::ENTRIES {
+        let kind::Kind::Count { min, max } = entry.kind else { continue };
+        let key = entry.key_for(entry.around_host().map(|_| "example.org"));
+        for taken in [min, max] {
+            load(&set(&[&format!("{key}={taken}")])).unwrap();
+        }
+        for refused in [i128::from(min) - 1, i128::from(max) + 1] {
+            assert_eq!(mistakes(&set(&[&format!("{key}={refused}")])).len(), 1, "{key}={refused}");
+        }
+    }
+}
+
+#[test]
+fn every_key_can_be_set_from_the_environment_to_what_is_shown() {
+    let loaded = load(&Request::default()).unwrap();
+    let environment = loaded.effective.shown().map(|shown| {
+        let name = format!("FEEDWARDEN__{}", shown.key.replace('.', "__").replace('-', "_").to_uppercase());
+        let value = match shown.value {
+            serde_json::Value::String(text) => text,
+            serde_json::Value::Array(_) => String::new(),
+            other => other.to_string(),
+        };
+        (name.into(), value.into())
+    });
+    let again = load(&Request { environment: environment.collect(), ..Request::default() }).unwrap();
+    for (one, other) in loaded.effective.shown().zip(again.effective.shown()) {
+        assert_eq!((one.key, one.value), (other.key, other.value));
+        assert!(matches!(other.origin, Origin::Environment(_)), "{}", other.key);
+    }
+}
+
+#[test]
+fn the_built_in_file_is_one_that_other_readers_of_yaml_understand_too() {
+    let table = File::from_str(layers::DEFAULTS, FileFormat::Yaml).collect().unwrap();
+    assert!(table.values().all(|section| matches!(section.kind, ValueKind::Table(_))));
+    assert!(!layers::DEFAULTS.contains('\t'));
+}

@@ -1,0 +1,1 @@
+//! The configuration, as the real program reads it.
