@@ -39,7 +39,7 @@ fn for_programs(effective: &Effective) -> String {
 fn origin(origin: &Origin) -> Value {
     match origin {
         Origin::BuiltIn => json!({ "layer": "built-in" }),
-        Origin::File(path) => json!({ "layer": "file", "name": path.display().to_string() }),
+        Origin::File { path, line } => json!({ "layer": "file", "name": path.display().to_string(), "line": line }),
         Origin::Environment(name) => json!({ "layer": "environment", "name": name }),
         Origin::CommandLine => json!({ "layer": "set" }),
     }

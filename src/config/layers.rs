@@ -6,6 +6,7 @@ use std::path::Path;
 
 use ::config::{ConfigError, Environment, File, FileFormat, Source, ValueKind};
 
+use super::lines::lines;
 use super::problem::{Origin, Problem, quoted};
 use super::secret::small_file;
 use super::{schema, suggest};
@@ -38,20 +39,26 @@ pub(super) enum Content {
 
 /// What the file at this path says.
 pub(super) fn file(path: &Path, problems: &mut Vec<Problem>) -> Vec<Said> {
-    let origin = Origin::File(path.to_owned());
-    small_file(path, FILE_BYTES_MAX).and_then(|text| yaml(&text, &origin)).unwrap_or_else(|text| {
-        problems.push(Problem { key: None, origin, text });
+    let origin = |line| Origin::File { path: path.to_owned(), line };
+    small_file(path, FILE_BYTES_MAX).and_then(|text| yaml(&text, origin)).unwrap_or_else(|text| {
+        problems.push(Problem { key: None, origin: origin(None), text });
         Vec::new()
     })
 }
 
-/// What this YAML says.
-pub(super) fn yaml(text: &str, origin: &Origin) -> Result<Vec<Said>, String> {
+/// What the built-in file says.
+pub(super) fn built_in() -> Vec<Said> {
+    yaml(DEFAULTS, |_| Origin::BuiltIn).expect("config/default.yaml is YAML, and a test proves it")
+}
+
+/// What this YAML says; `origin` names the place of a line.
+fn yaml(text: &str, origin: impl Fn(Option<usize>) -> Origin) -> Result<Vec<Said>, String> {
     let text = text.trim_start_matches('\u{feff}');
     // A file in which everything is commented out is as good as an empty one, but `---` alone makes YAML see a null.
     if text.lines().all(|line| ["", "---", "..."].contains(&line.split('#').next().unwrap_or("").trim())) {
         return Ok(Vec::new());
     }
+    let lines = lines(text).map_err(|line| format!("line {line} has an alias (*); write the value itself"))?;
     let table = File::from_str(text, FileFormat::Yaml).collect().map_err(|error| unparsable(&error, text))?;
     let mut said = Vec::new();
     let mut waiting: Vec<(String, ValueKind)> = table.into_iter().map(|(key, value)| (key, value.kind)).collect();
@@ -60,7 +67,10 @@ pub(super) fn yaml(text: &str, origin: &Origin) -> Result<Vec<Said>, String> {
             ValueKind::Table(table) if !table.is_empty() && schema::find(&key).is_none() => {
                 waiting.extend(table.into_iter().map(|(name, value)| (format!("{key}.{name}"), value.kind)));
             }
-            kind => said.push(Said { key, origin: origin.clone(), content: Content::Typed(kind) }),
+            kind => {
+                let origin = origin(lines.get(&key).copied());
+                said.push(Said { key, origin, content: Content::Typed(kind) });
+            }
         }
     }
     said.sort_by(|one, other| one.key.cmp(&other.key));
@@ -151,10 +161,11 @@ fn unparsable(error: &ConfigError, text: &str) -> String {
     };
     let line = cause.split(" line ").last().and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
     let Some(line) = line else { return format!("is not YAML that can be used: {}", quoted(&cause)) };
+    // The parser quotes what it repeats of the file, so a terminal is safe from it.
     let what = cause.split(" at byte ").next().unwrap_or(&cause).replace("String(", "").replace("):", ":");
     let tab = text.lines().take(line).skip(line.saturating_sub(2)).any(|line| line.contains('\t'));
     let hint = if tab { " (there is a tab: YAML is indented with spaces)" } else { "" };
-    format!("line {line} is not YAML: {}{hint}", what.escape_debug())
+    format!("line {line} is not YAML: {what}{hint}")
 }
 
 #[cfg(test)]
@@ -163,7 +174,7 @@ mod tests {
     use rstest::rstest;
 
     fn keys(text: &str) -> Vec<String> {
-        yaml(text, &Origin::BuiltIn).unwrap().into_iter().map(|said| said.key).collect()
+        yaml(text, |_| Origin::BuiltIn).unwrap().into_iter().map(|said| said.key).collect()
     }
 
     fn words(said: &Said) -> (&str, &str) {
@@ -190,13 +201,14 @@ mod tests {
 
     #[rstest]
     #[case::tab("source:\n\tmax-failures: 3\n", "(there is a tab: YAML is indented with spaces)")]
-    #[case::twice("source:\n  max-failures: 3\n  max-failures: 4\n", "max-failures\\\": duplicated key in mapping")]
+    #[case::twice("source:\n  max-failures: 3\n  max-failures: 4\n", "max-failures\": duplicated key in mapping")]
     #[case::open("source: [1,\n", "line")]
     #[case::list("- source\n- http\n", "holds no sections")]
     #[case::word("hunter2hunter2", "holds no sections")]
+    #[case::alias("source: &a {}\nhttp: *a\n", "line 2 has an alias")]
     #[case::two("a: 1\n---\nb: 2\n", "2 YAML documents")]
     fn what_is_no_yaml_says_where(#[case] text: &str, #[case] complaint: &str) {
-        let error = yaml(text, &Origin::BuiltIn).unwrap_err();
+        let error = yaml(text, |_| Origin::BuiltIn).unwrap_err();
         assert!(error.contains(complaint) && !error.contains("hunter2"), "{error}");
     }
 

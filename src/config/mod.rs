@@ -8,6 +8,7 @@ mod database_url;
 mod effective;
 mod kind;
 mod layers;
+mod lines;
 mod place;
 mod problem;
 mod scalar;
@@ -49,8 +50,7 @@ pub struct Loaded {
 pub fn load(request: &Request) -> Result<Loaded, Problems> {
     let mut problems = Vec::new();
     let mut effective = Effective::default();
-    let built_in = layers::yaml(layers::DEFAULTS, &Origin::BuiltIn).expect("config/default.yaml is YAML");
-    effective.overlay(built_in, &mut problems);
+    effective.overlay(layers::built_in(), &mut problems);
     if let Some(path) = &request.file {
         let layer = layers::file(path, &mut problems);
         effective.overlay(layer, &mut problems);

@@ -16,7 +16,12 @@ pub enum Origin {
     /// `config/default.yaml`, inside the program.
     BuiltIn,
     /// The file named by `--config`.
-    File(PathBuf),
+    File {
+        /// Its name, as it was given.
+        path: PathBuf,
+        /// The key's line, where it is known.
+        line: Option<usize>,
+    },
     /// The environment variable of this name.
     Environment(String),
     /// A `--set` on the command line.
@@ -49,7 +54,10 @@ impl fmt::Display for Origin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Origin::BuiltIn => formatter.write_str("built-in"),
-            Origin::File(path) => write!(formatter, "file {}", path.display().to_string().escape_debug()),
+            Origin::File { path, line } => {
+                write!(formatter, "file {}", path.display().to_string().escape_debug())?;
+                line.map_or(Ok(()), |line| write!(formatter, " line {line}"))
+            }
             Origin::Environment(name) => write!(formatter, "environment variable {}", name.escape_debug()),
             Origin::CommandLine => formatter.write_str("--set"),
         }

@@ -4,20 +4,25 @@ use super::schema::ENTRIES;
 
 /// More mistyped letters than this make another word.
 const DISTANCE_MAX: usize = 3;
+/// A longer key is no slip of the finger, and would make the comparison slow.
+const KEY_BYTES_MAX: usize = 120;
 
 /// The key that was probably meant.
 pub(super) fn nearest(key: &str) -> Option<String> {
+    if key.len() > KEY_BYTES_MAX {
+        return None;
+    }
     let key = key.to_lowercase();
     same_letters(&key).or_else(|| inside_host_family(&key)).or_else(|| without_section(&key)).or_else(|| mistyped(&key))
 }
 
 /// The key that has the same letters and differs in nothing but case, dots, dashes and underscores.
 pub(super) fn same_letters(key: &str) -> Option<String> {
-    let letters = |text: &str| -> String {
-        text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
-    let wanted = letters(key);
-    ENTRIES.iter().map(|entry| entry.pattern).find(|pattern| letters(pattern) == wanted).map(str::to_owned)
+    ENTRIES.iter().map(|entry| entry.pattern).find(|pattern| letters(pattern).eq(letters(key))).map(str::to_owned)
+}
+
+fn letters(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase)
 }
 
 /// A key below a host's name whose last part is missing or mistyped.
@@ -46,16 +51,18 @@ fn without_section(key: &str) -> Option<String> {
 fn mistyped(key: &str) -> Option<String> {
     ENTRIES
         .iter()
-        .map(|entry| (strsim::damerau_levenshtein(key, entry.pattern), entry.pattern))
+        .map(|entry| entry.pattern)
+        .filter(|pattern| is_near(key, pattern))
+        .map(|pattern| (strsim::damerau_levenshtein(key, pattern), pattern))
         .min()
-        .filter(|(_, pattern)| is_near(key, pattern))
         .map(|(_, pattern)| pattern.to_owned())
 }
 
 /// Whether one word may be the other, mistyped. Short words must be nearer.
 fn is_near(word: &str, other: &str) -> bool {
-    // A long key would make the comparison slow, and is no slip of the finger.
-    word.len() <= 2 * other.len() && strsim::damerau_levenshtein(word, other) <= DISTANCE_MAX.min(other.len() / 4)
+    let distance_max = DISTANCE_MAX.min(other.len() / 4);
+    // Each byte of difference in length costs a letter, which spares most comparisons.
+    word.len().abs_diff(other.len()) <= distance_max && strsim::damerau_levenshtein(word, other) <= distance_max
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The four layers together, and the promise that schema, built-in file and the rooms' defaults say the same.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ::config::{File, FileFormat, Source, ValueKind};
+use proptest::prelude::*;
 use secrecy::ExposeSecret;
 
 use super::*;
@@ -46,8 +47,7 @@ fn the_built_in_file_has_the_keys_of_the_schema_and_no_others() {
             None => entry.pattern.to_owned(),
         })
         .collect();
-    let said = layers::yaml(layers::DEFAULTS, &Origin::BuiltIn).unwrap();
-    assert_eq!(said.into_iter().map(|said| said.key).collect::<BTreeSet<_>>(), of_schema);
+    assert_eq!(layers::built_in().into_iter().map(|said| said.key).collect::<BTreeSet<_>>(), of_schema);
 }
 
 #[test]
@@ -60,27 +60,19 @@ fn every_key_of_the_built_in_file_is_preceded_by_its_explanation() {
 
 #[test]
 fn every_bound_in_the_built_in_file_is_the_schemas() {
-    let mut comment = String::new();
-    let mut bounds: BTreeMap<&str, String> = BTreeMap::new();
-    for line in layers::DEFAULTS.lines().map(str::trim) {
-        match line.split_once(": ") {
-            _ if line.starts_with('#') => comment.push_str(line),
-            Some((name, _)) => _ = bounds.insert(name, std::mem::take(&mut comment)),
-            None => comment.clear(),
-        }
-    }
-    let explained_above = ["rss", "website", "twitter", "after", "cooldown-hours"];
-    for entry in schema::ENTRIES.iter().filter(|entry| entry.around_host().is_none()) {
-        let name = entry.pattern.rsplit('.').next().unwrap();
-        // Two sections have this key, with the same bounds; the others share one comment.
+    let lines = lines::lines(layers::DEFAULTS).unwrap();
+    let comment = |key: &str| {
+        let mut above: Vec<&str> = layers::DEFAULTS.lines().map(str::trim).take(lines[key] - 1).collect();
+        above.drain(..above.iter().rposition(|line| !line.starts_with('#')).map_or(0, |last| last + 1));
+        above.join(" ")
+    };
+    for entry in schema::ENTRIES {
         let kind::Kind::Count { min, max } = entry.kind else { continue };
-        if !explained_above.contains(&name) {
-            let comment = &bounds[name];
-            assert!(
-                comment.contains(&format!("{min} ")) && comment.contains(&format!("to {max}")),
-                "{name}: {comment}"
-            );
-        }
+        let key = entry.around_host().map_or(entry.pattern, |(family, _)| family.trim_end_matches('.'));
+        // A family of keys is explained once, above its section.
+        let sections = key.match_indices('.').map(|(dot, _)| &key[..dot]).skip(1);
+        let explained = sections.chain([key]).any(|place| comment(place).contains(&format!(" {min} to {max}")));
+        assert!(explained, "{key} goes from {min} to {max}, but its comment says {:?}", comment(key));
     }
 }
 
@@ -237,4 +229,23 @@ fn the_built_in_file_is_one_that_other_readers_of_yaml_understand_too() {
     let table = File::from_str(layers::DEFAULTS, FileFormat::Yaml).collect().unwrap();
     assert!(table.values().all(|section| matches!(section.kind, ValueKind::Table(_))));
     assert!(!layers::DEFAULTS.contains('\t'));
+}
+
+proptest! {
+    #[test]
+    fn no_secret_is_so_odd_that_an_error_tells_it(odd in "\\PC{0,40}") {
+        let secret = format!("hunter2{odd}hunter2");
+        for assignment in [
+            format!("api.jwt-secret={secret}"),
+            format!("database.encryption-key={secret}"),
+            format!("database.url=postgres://me:{secret}@host:port/db"),
+            format!("database.url={secret}"),
+            format!("http.proxy=ftp://me:{secret}@host"),
+            format!("api.jwt-secre={secret}"),
+        ] {
+            if let Err(problems) = load(&set(&[&assignment])) {
+                prop_assert!(!problems.to_string().contains("hunter2"), "{}", problems);
+            }
+        }
+    }
 }
