@@ -1,5 +1,7 @@
 //! The integration tests, one area a file.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod borders;
 mod config;
 mod store;
+mod telemetry;
