@@ -278,6 +278,18 @@ fn the_level_changes_while_running_and_a_disabled_record_evaluates_nothing() {
 }
 
 #[test]
+fn what_the_log_says_about_itself_is_written_at_every_level() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
+    let log = start_file(&path);
+    log.handle.set_level(Level::Critical);
+    info!(log.logger, "not written");
+    log.handle.reopen();
+    drop(log);
+    assert_eq!(messages(&records(&path)), ["log file reopened"]);
+}
+
+#[test]
 fn a_value_that_panics_costs_its_own_record_only() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log");

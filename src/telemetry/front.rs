@@ -260,4 +260,42 @@ mod tests {
         let record = seen.recv_timeout(Duration::from_secs(60)).unwrap();
         assert!(record.contains("this one is not"));
     }
+
+    /// Waits for a permit before each write, until the test gives no more and lets everything pass.
+    struct Gated {
+        permits: Receiver<()>,
+        writes: Sender<String>,
+    }
+
+    impl Write for Gated {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.permits.recv();
+            let _ = self.writes.send(String::from_utf8_lossy(bytes).into_owned());
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn while_records_are_dropped_all_the_time_few_of_the_lines_say_so() {
+        let (permit, permits) = sync_channel(0);
+        let (writes, seen) = channel();
+        let settings = LogSettings { queue_records: 4, ..LogSettings::default() };
+        let clock = Arc::new(HeldClock::at(Timestamp::EPOCH));
+        let log = start(&settings, clock, Output::to(Gated { permits, writes }), Shape::Json).unwrap();
+        for _ in 0..100 {
+            // More than the queue holds, so that it is never empty while a permit is out.
+            for _ in 0..6 {
+                info!(log.logger, "poll finished");
+            }
+            permit.send(()).unwrap();
+        }
+        let reports = |seen: &Receiver<String>| seen.try_iter().filter(|line| line.contains("dropped")).count();
+        assert_eq!(reports(&seen), 1);
+        drop(permit);
+        assert!(log.guard.finish(FLUSH_WAIT));
+        assert_eq!(reports(&seen), 1);
+    }
 }
