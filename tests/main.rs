@@ -3,5 +3,6 @@
 
 mod borders;
 mod config;
+mod daemon;
 mod store;
 mod telemetry;

@@ -8,6 +8,7 @@ mod exit;
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::Parser;
 
@@ -36,7 +37,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         }
     };
     match command {
-        Command::Run(_) => run_daemon(loaded),
+        Command::Run(_) => run_daemon(loaded, request.file),
         Command::Config { command: ConfigCommand::Show { json, .. }, .. } => {
             config_command::show(&loaded.effective, json)
         }
@@ -44,8 +45,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     }
 }
 
-fn run_daemon(loaded: Loaded) -> Exit {
-    match actix_rt::System::new().block_on(daemon::run(loaded.settings)) {
+fn run_daemon(loaded: Loaded, file: Option<PathBuf>) -> Exit {
+    match actix_rt::System::new().block_on(daemon::run(loaded.settings, file)) {
         Ok(()) => Exit::Success,
         Err(error) => {
             complain(&error);

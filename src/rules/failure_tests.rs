@@ -1,8 +1,8 @@
 //! The scenarios of `rules::failure`: tables of answers and what is true of the source after the last one.
 
-use super::super::{RestRule, hours};
 use super::*;
 use crate::model::{FailureCause, NewSource, SourceId, SourceSettings, SourceType};
+use crate::rules::{RestRule, hours};
 use FailureCause::{Connection, Dns, Internal, Other, Status, Unreadable};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);

@@ -15,7 +15,7 @@ mod sources;
 mod state;
 
 pub(crate) use engine::Engine::{self, Postgres, Sqlite};
-pub(crate) use engine::{TestStore, at, minutes};
+pub(crate) use engine::{TestStore, at, minutes, server};
 
 use feedwarden::model::{
     NewPost, NewSource, PostId, PostText, Settled, Settlement, Source, SourceId, SourceSettings, SourceType,

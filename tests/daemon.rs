@@ -1,0 +1,149 @@
+//! The daemon as a process: it starts on nothing, says what it does, and ends when told to.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+
+use rstest::rstest;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::tempdir;
+
+/// A running daemon and the records it writes to standard output.
+struct Daemon {
+    process: Child,
+    records: std::io::Lines<BufReader<ChildStdout>>,
+}
+
+impl Daemon {
+    fn start(directory: &Path, arguments: &[&str]) -> Daemon {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_feedwarden"))
+            .arg("run")
+            .args(arguments)
+            .current_dir(directory)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let records = BufReader::new(process.stdout.take().unwrap()).lines();
+        Daemon { process, records }
+    }
+
+    /// Reads records up to and including the one with this message.
+    fn wait_for(&mut self, message: &str) -> Value {
+        for line in self.records.by_ref() {
+            let record: Value = serde_json::from_str(&line.unwrap()).unwrap();
+            if record["msg"] == message {
+                return record;
+            }
+        }
+        panic!("the log ended without {message:?}: {}", self.finish().1);
+    }
+
+    fn send(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.process), signal).unwrap();
+    }
+
+    /// Waits for the end, and returns it with what was said on standard error.
+    fn finish(&mut self) -> (ExitStatus, String) {
+        let mut said = String::new();
+        self.process.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        (self.process.wait().unwrap(), said)
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[rstest]
+#[case(Signal::TERM, "SIGTERM")]
+#[case(Signal::INT, "SIGINT")]
+fn it_starts_on_an_empty_directory_and_ends_cleanly_on_a_signal(#[case] signal: Signal, #[case] name: &str) {
+    let directory = tempdir().unwrap();
+    let mut daemon = Daemon::start(directory.path(), &[]);
+    assert_eq!(daemon.wait_for("daemon starting")["database_engine"], "sqlite");
+    assert_eq!(daemon.wait_for("store ready")["engine"], "sqlite");
+    daemon.wait_for("daemon ready");
+    assert!(directory.path().join("feedwarden.db").exists());
+    daemon.send(signal);
+    assert_eq!(daemon.wait_for("signal received")["signal"], name);
+    daemon.wait_for("daemon stopped");
+    let (status, said) = daemon.finish();
+    assert_eq!((status.code(), said.as_str()), (Some(0), ""));
+    assert!(!directory.path().join("feedwarden.db-wal").exists(), "the file was closed properly");
+}
+
+#[test]
+fn it_runs_on_postgresql_too() {
+    let directory = tempdir().unwrap();
+    let server = crate::store::server();
+    let mut daemon = Daemon::start(directory.path(), &["--set", &format!("database.url={server}")]);
+    assert_eq!(daemon.wait_for("store ready")["engine"], "postgres");
+    daemon.wait_for("daemon ready");
+    daemon.send(Signal::TERM);
+    daemon.wait_for("daemon stopped");
+    assert_eq!(daemon.finish().0.code(), Some(0));
+}
+
+#[test]
+fn a_hangup_reopens_the_log_file_and_changes_nothing_else() {
+    let directory = tempdir().unwrap();
+    let log = directory.path().join("feedwarden.log");
+    let mut daemon = Daemon::start(directory.path(), &["--set", "logging.file=feedwarden.log"]);
+    let wait_for = |path: &Path, message: &str| {
+        let holds = || std::fs::read_to_string(path).is_ok_and(|text| text.contains(message));
+        while !holds() {
+            std::thread::yield_now();
+        }
+    };
+    wait_for(&log, "daemon ready");
+    let rotated = directory.path().join("feedwarden.log.1");
+    std::fs::rename(&log, &rotated).unwrap();
+    daemon.send(Signal::HUP);
+    wait_for(&log, "log file reopened");
+    daemon.send(Signal::TERM);
+    assert_eq!(daemon.finish().0.code(), Some(0));
+    assert!(std::fs::read_to_string(&rotated).unwrap().contains("daemon ready"));
+    assert!(std::fs::read_to_string(&log).unwrap().contains("daemon stopped"));
+}
+
+#[test]
+fn a_store_that_cannot_be_opened_is_told_on_both_ways_out_and_fails() {
+    let directory = tempdir().unwrap();
+    let mut daemon = Daemon::start(directory.path(), &["--set", "database.url=sqlite:missing/feedwarden.db"]);
+    let record = daemon.wait_for("daemon failed");
+    assert_eq!(record["level"], "critical");
+    let (status, said) = daemon.finish();
+    assert_eq!(status.code(), Some(1));
+    assert!(said.contains("missing/feedwarden.db") && said.starts_with("feedwarden: "), "{said}");
+}
+
+#[test]
+fn a_wrong_configuration_is_refused_before_anything_is_touched() {
+    let directory = tempdir().unwrap();
+    let mut daemon = Daemon::start(directory.path(), &["--set", "source.max-failures=many"]);
+    let (status, said) = daemon.finish();
+    assert_eq!(status.code(), Some(2));
+    assert!(said.contains("source.max-failures"), "{said}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_was_stored_survives_kill_and_restart() {
+    let directory = tempdir().unwrap();
+    for _ in 0..3 {
+        let mut daemon = Daemon::start(directory.path(), &[]);
+        daemon.wait_for("daemon ready");
+        daemon.send(Signal::KILL);
+        assert_eq!(daemon.finish().0.code(), None);
+    }
+    let mut daemon = Daemon::start(directory.path(), &[]);
+    assert_eq!(daemon.wait_for("store ready")["schema_version"], 3);
+    daemon.send(Signal::TERM);
+    daemon.wait_for("daemon stopped");
+}
