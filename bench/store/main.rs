@@ -1,0 +1,116 @@
+//! What settling polls costs, beside the same rows written plainly through the bare driver in the same run.
+//!
+//! `tests/with-postgres cargo bench --bench store` measures both engines; without a server, SQLite alone. Set
+//! `FEEDWARDEN_TEST_PG_FSYNC=on` for a server that commits to disk. Never asserts on time: prints figures and ratios.
+#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on has nothing better to do than to end")]
+
+mod cpu;
+mod load;
+mod raw;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use feedwarden::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
+use feedwarden::store::{self, Store};
+
+use cpu::{Cost, measure};
+use load::{Case, NOW, POLLS, settlements};
+use raw::Raw;
+
+/// Each figure is the cheapest of this many runs, ours and the baseline taking turns.
+const RUNS: usize = 3;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    println!("{POLLS} polls a run, {} candidate posts of about 1 KB each; the cheapest of {RUNS} runs", load::POSTS);
+    println!("CPU: user and system time of this process and, for PostgreSQL, of the server\n");
+    println!("| engine | case | group | settle: CPU µs/poll | raw: CPU µs/poll | ratio | settle: µs/poll | polls/s |");
+    println!("|---|---|---|---|---|---|---|---|");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let sqlite = EngineSettings::Sqlite(SqliteSettings {
+        path: directory.path().join("bench.db"),
+        synchronous: Synchronous::Full,
+        readers: 1,
+        busy_timeout: Duration::from_secs(5),
+    });
+    compare(sqlite).await;
+    match std::env::var("FEEDWARDEN_TEST_POSTGRES") {
+        Ok(url) => {
+            let url = raw::fresh_database(&url).await;
+            compare(EngineSettings::Postgres(PostgresSettings {
+                url: url.into(),
+                pool_size: 2,
+                connect_timeout: Duration::from_secs(10),
+                statement_timeout: Duration::from_secs(60),
+                tls: Tls::Disable,
+                tls_ca_file: None,
+            }))
+            .await;
+        }
+        Err(_) => println!("\nPostgreSQL: not measured; run tests/with-postgres cargo bench --bench store"),
+    }
+}
+
+async fn compare(engine: EngineSettings) {
+    let settings = StoreSettings { engine, encryption_key: None };
+    let store = store::open(&settings, NOW).await.unwrap();
+    load::add_sources(store.as_ref()).await;
+    let mut raw = Raw::open(&settings.engine).await;
+    let mut poll_costs = Vec::new();
+    for case in [Case::AllNew, Case::AllKnown, Case::NotModified] {
+        for group in [1, 50] {
+            let mut ours: Option<Cost> = None;
+            let mut bare: Option<Cost> = None;
+            for _ in 0..RUNS {
+                bare = Some(run_raw(&mut raw, store.as_ref(), case, group).await.cheaper(bare));
+                ours = Some(run_settle(&store, case, group).await.cheaper(ours));
+            }
+            let (ours, bare) = (ours.unwrap(), bare.unwrap());
+            let (ours_each, bare_each) = (ours.cpu_micros(POLLS), bare.cpu_micros(POLLS));
+            println!(
+                "| {} | {} | {group} | {ours_each:.1} | {bare_each:.1} | {:.2} | {:.1} | {:.0} |",
+                store.about().engine,
+                case.name(),
+                ours_each / bare_each,
+                ours.wall_micros(POLLS),
+                1e6 / ours.wall_micros(POLLS),
+            );
+            poll_costs.push((case, group, ours_each));
+        }
+    }
+    let cost = |wanted, grouped| {
+        poll_costs
+            .iter()
+            .find(|(case, group, _)| *case == wanted && *group == grouped)
+            .map_or(f64::NAN, |(.., cost)| *cost)
+    };
+    println!(
+        "| {} | a 304 in a group of 50 costs 1/{:.0} of a poll with {} new posts | | | | | | |",
+        store.about().engine,
+        cost(Case::AllNew, 50) / cost(Case::NotModified, 50),
+        load::POSTS,
+    );
+    store.close().await;
+}
+
+async fn run_settle(store: &Arc<dyn Store>, case: Case, group: usize) -> Cost {
+    let polls = settlements(store.as_ref(), case).await;
+    let batches: Vec<Vec<_>> = polls.chunks(group).map(<[_]>::to_vec).collect();
+    measure(async {
+        for batch in batches {
+            store.settle(batch).await.unwrap();
+        }
+    })
+    .await
+}
+
+async fn run_raw(raw: &mut Raw, store: &dyn Store, case: Case, group: usize) -> Cost {
+    let polls = settlements(store, case).await;
+    measure(async {
+        for batch in polls.chunks(group) {
+            raw.write(batch, case).await;
+        }
+    })
+    .await
+}

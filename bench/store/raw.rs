@@ -1,0 +1,135 @@
+//! The baseline: the same rows, plainly, through the bare driver: a multi-row insert a poll (known rows left to the
+//! index to refuse), or an update a 304, all polls of a group in one transaction.
+
+use feedwarden::model::Settlement;
+use feedwarden::store::settings::EngineSettings;
+use rusqlite::ToSql;
+use secrecy::ExposeSecret;
+use tokio_postgres::NoTls;
+
+use crate::load::{Case, POSTS};
+
+const COLUMNS: u64 = 8;
+
+/// A bare connection.
+pub(crate) enum Raw {
+    Sqlite(rusqlite::Connection),
+    Postgres { client: tokio_postgres::Client, insert: tokio_postgres::Statement, update: tokio_postgres::Statement },
+}
+
+fn insert(parameter: char) -> String {
+    let row = |row: u64| {
+        let values = (1..=COLUMNS).map(|column| format!("{parameter}{}", row * COLUMNS + column)).collect::<Vec<_>>();
+        format!("({})", values.join(", "))
+    };
+    format!(
+        "INSERT INTO posts (source_id, title, body, url, author, published_at, created_at, content_hash) \
+         VALUES {} ON CONFLICT DO NOTHING",
+        (0..POSTS).map(row).collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn update(parameter: char) -> String {
+    "UPDATE sources SET version = version + 1, updated_at = @2, last_polled = @2, last_success_at = @2, etag = @3 \
+     WHERE id = @1"
+        .replace('@', &parameter.to_string())
+}
+
+impl Raw {
+    pub(crate) async fn open(engine: &EngineSettings) -> Raw {
+        match engine {
+            EngineSettings::Sqlite(settings) => {
+                let connection = rusqlite::Connection::open(&settings.path).unwrap();
+                connection.pragma_update(None, "synchronous", "full").unwrap();
+                Raw::Sqlite(connection)
+            }
+            EngineSettings::Postgres(settings) => {
+                let client = connect(settings.url.expose_secret()).await;
+                let insert = client.prepare(&insert('$')).await.unwrap();
+                let update = client.prepare(&update('$')).await.unwrap();
+                Raw::Postgres { client, insert, update }
+            }
+        }
+    }
+
+    pub(crate) async fn write(&mut self, polls: &[Settlement], case: Case) {
+        match self {
+            Raw::Sqlite(connection) => write_sqlite(connection, polls, case),
+            Raw::Postgres { client, insert, update } => {
+                let transaction = client.transaction().await.unwrap();
+                for poll in polls {
+                    if case == Case::NotModified {
+                        let row = [&poll.source_id.0 as Parameter<'_>, &poll.settled_at, &poll.state.validators.etag];
+                        transaction.execute(update, &row).await.unwrap();
+                    } else {
+                        let hashes: Vec<Vec<u8>> =
+                            poll.posts.iter().map(|post| post.content_hash().0.to_vec()).collect();
+                        let published: Vec<_> = poll.posts.iter().map(|post| post.published_at()).collect();
+                        let mut row: Vec<Parameter<'_>> = Vec::new();
+                        for (post, (hash, published)) in poll.posts.iter().zip(hashes.iter().zip(&published)) {
+                            let text = post.text();
+                            let values: [Parameter<'_>; 8] = [
+                                &poll.source_id.0,
+                                &text.title,
+                                &text.body,
+                                &text.url,
+                                &text.author,
+                                published,
+                                &poll.settled_at,
+                                hash,
+                            ];
+                            row.extend(values);
+                        }
+                        transaction.execute(insert, &row).await.unwrap();
+                    }
+                }
+                transaction.commit().await.unwrap();
+            }
+        }
+    }
+}
+
+type Parameter<'a> = &'a (dyn tokio_postgres::types::ToSql + Sync);
+
+fn write_sqlite(connection: &mut rusqlite::Connection, polls: &[Settlement], case: Case) {
+    let transaction = connection.transaction().unwrap();
+    {
+        let sql = if case == Case::NotModified { update('?') } else { insert('?') };
+        let mut statement = transaction.prepare_cached(&sql).unwrap();
+        for poll in polls {
+            let mut row: Vec<Box<dyn ToSql + '_>> = Vec::new();
+            if case == Case::NotModified {
+                row.push(Box::new(poll.source_id.0));
+                row.push(Box::new(poll.settled_at));
+                row.push(Box::new(&poll.state.validators.etag));
+            }
+            for post in &poll.posts {
+                let text = post.text();
+                row.push(Box::new(poll.source_id.0));
+                row.push(Box::new(&text.title));
+                row.push(Box::new(&text.body));
+                row.push(Box::new(&text.url));
+                row.push(Box::new(&text.author));
+                row.push(Box::new(post.published_at()));
+                row.push(Box::new(poll.settled_at));
+                row.push(Box::new(post.content_hash().0));
+            }
+            statement.execute(rusqlite::params_from_iter(row)).unwrap();
+        }
+    }
+    transaction.commit().unwrap();
+}
+
+pub(crate) async fn fresh_database(server: &str) -> String {
+    let client = connect(server).await;
+    client.batch_execute("DROP DATABASE IF EXISTS bench").await.unwrap();
+    client.batch_execute("CREATE DATABASE bench").await.unwrap();
+    let (address, _) = server.rsplit_once('/').expect("the URL of the server ends in a database");
+    format!("{address}/bench")
+}
+
+async fn connect(url: &str) -> tokio_postgres::Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
