@@ -5,6 +5,7 @@
 //!
 //! - [`model`] — nouns.
 //! - [`rules`] — pure decisions about them.
+//! - [`parse`] — what publishers serve, turned into values.
 //! - [`store`] — where they are kept, in SQLite or PostgreSQL.
 //! - [`telemetry`] — the log.
 //! - [`config`] — fills the settings that each room owns.
@@ -17,6 +18,7 @@ pub mod daemon;
 pub mod dice;
 pub mod http;
 pub mod model;
+pub mod parse;
 pub mod rules;
 pub mod store;
 pub mod telemetry;

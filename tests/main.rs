@@ -4,5 +4,6 @@
 mod borders;
 mod config;
 mod daemon;
+mod feeds;
 mod store;
 mod telemetry;

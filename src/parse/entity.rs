@@ -1,0 +1,112 @@
+//! Character references: `&amp;`, `&#8217;`, `&eacute;`, and what Windows programs write for them.
+
+use html5ever::data::{C1_REPLACEMENTS, NAMED_ENTITIES};
+
+/// The longest name that HTML knows, `CounterClockwiseContourIntegral`, with some air.
+const NAME_LENGTH_MAX: usize = 40;
+
+/// True if this can be the inside of a reference. `AT&T is big; so what` has a `;` too, and holds none.
+pub(super) fn is_reference(name: &str) -> bool {
+    let name = name.strip_prefix('#').unwrap_or(name);
+    !name.is_empty() && name.len() <= NAME_LENGTH_MAX && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Adds what a reference stands for to a text; a name that nobody declared is kept as it was found.
+///
+/// Entities that a document declares for itself are not expanded: feeds do not need them, and attackers do.
+pub(super) fn push_reference(text: &mut String, name: &str) {
+    match name {
+        "amp" => text.push('&'),
+        "lt" => text.push('<'),
+        "gt" => text.push('>'),
+        "quot" => text.push('"'),
+        "apos" => text.push('\''),
+        "nbsp" => text.push('\u{a0}'),
+        _ => {
+            if let Some(digits) = name.strip_prefix('#') {
+                text.push(numeric(digits));
+            } else if !push_named(text, name) {
+                text.extend(["&", name, ";"]);
+            }
+        }
+    }
+}
+
+/// Decodes every reference in an attribute's value once.
+pub(super) fn decode(value: &str) -> String {
+    let mut text = String::with_capacity(value.len());
+    let mut rest = value;
+    while let Some(start) = rest.find('&') {
+        text.push_str(&rest[..start]);
+        let after = &rest[start + 1..];
+        let end = after.bytes().take(NAME_LENGTH_MAX + 2).position(|byte| byte == b';');
+        match end.map(|end| &after[..end]).filter(|name| is_reference(name)) {
+            Some(name) => {
+                push_reference(&mut text, name);
+                rest = &after[name.len() + 1..];
+            }
+            None => {
+                text.push('&');
+                rest = after;
+            }
+        }
+    }
+    text.push_str(rest);
+    text
+}
+
+/// The character of a number, with the C1 range read as HTML does: `&#146;` was meant as an apostrophe.
+fn numeric(digits: &str) -> char {
+    let number = match digits.strip_prefix(['x', 'X']) {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => digits.parse(),
+    };
+    let number = number.unwrap_or(u32::MAX);
+    let replaced = number
+        .checked_sub(0x80)
+        .and_then(|index| usize::try_from(index).ok())
+        .and_then(|index| C1_REPLACEMENTS.get(index).copied().flatten());
+    replaced.or_else(|| char::from_u32(number)).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+fn push_named(text: &mut String, name: &str) -> bool {
+    // The table's keys end with the semicolon; it also holds beginnings of names, which stand for nothing.
+    let mut key = [0; NAME_LENGTH_MAX + 1];
+    let Some(place) = key.get_mut(..name.len()) else { return false };
+    place.copy_from_slice(name.as_bytes());
+    let Some(end) = key.get_mut(name.len()) else { return false };
+    *end = b';';
+    let Some((first, second)) =
+        std::str::from_utf8(&key[..=name.len()]).ok().and_then(|key| NAMED_ENTITIES.get(key)).copied()
+    else {
+        return false;
+    };
+    if first == 0 {
+        return false;
+    }
+    text.extend([first, second].into_iter().filter(|code| *code != 0).filter_map(char::from_u32));
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_decoded_once() {
+        for (value, expected) in [
+            ("a &amp;amp; b", "a &amp; b"),
+            ("&eacute;&nbsp;&hellip;", "é\u{a0}…"),
+            ("&#8217;&#x2019;&#X2019;", "’’’"),
+            ("&#146;&#150;", "’–"),
+            ("&#0;&#xD800;&#99999999999;", "\0\u{FFFD}\u{FFFD}"),
+            ("?a=1&b=2&copy=3", "?a=1&b=2&copy=3"),
+            ("AT&T; R&D", "AT&T; R&D"),
+            ("&; &#; & &unknown; &nbs;", "&; &#; & &unknown; &nbs;"),
+            ("&NotEqualTilde;", "≂\u{338}"),
+            ("&CounterClockwiseContourIntegral;", "∳"),
+        ] {
+            assert_eq!(decode(value), expected, "for {value:?}");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Reads a feed of any format, however damaged, into the few things that a post needs.
+//!
+//! [`read`] is a pure function of bytes. Texts stay as they were found, with their HTML: turning them into posts is
+//! somebody else's step.
+
+mod attributes;
+mod author;
+mod discovery;
+mod document;
+mod draft;
+mod element;
+mod error;
+mod field;
+mod json;
+mod link;
+mod root;
+mod schedule;
+
+use std::fmt;
+use std::sync::Arc;
+
+use url::Url;
+
+use super::charset;
+use crate::model::Timestamp;
+pub use discovery::{LinkedFeed, linked_feeds};
+pub use error::FeedError;
+
+/// A feed as its publisher wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feed {
+    /// What it is written in.
+    pub format: Format,
+    /// The charset it turned out to be in.
+    pub charset: &'static str,
+    /// Its name.
+    pub title: Option<Text>,
+    /// The page that it is the feed of.
+    pub link: Option<Box<str>>,
+    /// Its entries, in the order of the document.
+    pub entries: Vec<Entry>,
+    /// It changes no faster than this (`ttl`, `sy:updatePeriod`; the longer of the two).
+    pub update_period_minutes: Option<u32>,
+    /// Hours of the day, in universal time, in which it asks not to be polled: bit 0 is midnight.
+    pub skip_hours: u32,
+    /// Days of the week in which it asks not to be polled: bit 0 is Monday.
+    pub skip_days: u8,
+    /// What had to be put right to read it; each at most once.
+    pub notes: Vec<Note>,
+}
+
+/// One entry of a feed. Everything may be missing, but never all of it.
+///
+/// The texts are boxed because they never grow and a feed may have thousands of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// What the publisher tells it apart by.
+    pub id: Option<Box<str>>,
+    /// Its heading.
+    pub title: Option<Text>,
+    /// Where it can be read; absolute wherever that could be found out.
+    pub url: Option<Box<str>>,
+    /// When it was published.
+    pub published: Option<Timestamp>,
+    /// When it was last changed.
+    pub updated: Option<Timestamp>,
+    /// Who wrote it; shared where it comes from the feed as a whole.
+    pub author: Option<Arc<str>>,
+    /// A short form of its text, or all there is of it.
+    pub summary: Option<Text>,
+    /// Its text.
+    pub content: Option<Text>,
+}
+
+/// A text as it was found, its references decoded once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// The characters.
+    pub value: Box<str>,
+    /// How to read them.
+    pub kind: TextKind,
+}
+
+/// How a text is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextKind {
+    /// As it stands: a `<` is a `<`.
+    Plain,
+    /// As HTML. RSS does not say, so this is also what is assumed there.
+    Html,
+}
+
+/// The formats that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// RSS 0.90, the first one, in RDF.
+    Rss090,
+    /// RSS 0.91.
+    Rss091,
+    /// RSS 0.92.
+    Rss092,
+    /// RSS 0.93.
+    Rss093,
+    /// RSS 0.94.
+    Rss094,
+    /// RSS 1.0, in RDF.
+    Rss10,
+    /// RSS 2.0.
+    Rss20,
+    /// RSS of a version that it does not say or that does not exist.
+    RssUnknown,
+    /// Atom 0.3.
+    Atom03,
+    /// Atom 1.0.
+    Atom10,
+    /// JSON Feed 1.0.
+    JsonFeed10,
+    /// JSON Feed 1.1.
+    JsonFeed11,
+}
+
+/// Something that had to be put right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// Another charset was announced than the one the bytes are in.
+    CharsetRefuted {
+        /// The one announced.
+        announced: &'static str,
+    },
+    /// Some bytes mean nothing in the feed's charset.
+    BytesReplaced,
+    /// Something stood before the document.
+    JunkSkipped,
+    /// Tags were unclosed, misplaced or misspelt.
+    MarkupRepaired,
+    /// The document ends too early; its complete entries were kept.
+    CutOff,
+    /// Links were left relative, because making them absolute would have multiplied the document.
+    LinksLeftRelative,
+}
+
+/// The bounds on what is read. Beyond each of them, the whole feed is refused with a clear text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the document.
+    pub bytes_max: usize,
+    /// Elements inside elements.
+    pub depth_max: usize,
+    /// Elements in all.
+    pub nodes_max: usize,
+    /// Entries.
+    pub entries_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { bytes_max: 32 << 20, depth_max: 200, nodes_max: 1_000_000, entries_max: 10_000 }
+    }
+}
+
+/// Reads a feed. `content_type` is the HTTP header of that name, `base_url` the address that the bytes came from.
+pub fn read(
+    bytes: &[u8],
+    content_type: Option<&str>,
+    base_url: Option<&str>,
+    limits: &Limits,
+) -> Result<Feed, FeedError> {
+    if bytes.len() > limits.bytes_max {
+        return Err(FeedError::TooLarge { bytes_max: limits.bytes_max });
+    }
+    let decoded = charset::decode(bytes, content_type);
+    let text = decoded
+        .text
+        .trim_start_matches(|first: char| first.is_whitespace() || first.is_control() || first == '\u{feff}');
+    if text.is_empty() {
+        return Err(FeedError::Empty);
+    }
+    let base = base_url.and_then(|base| Url::parse(base).ok());
+    let mut feed = if text.starts_with(['{', '[']) {
+        json::read(text, base.as_ref(), limits)?
+    } else {
+        document::read(text, base.as_ref(), limits)?
+    };
+    feed.charset = decoded.charset;
+    if decoded.has_replacements {
+        feed.notes.insert(0, Note::BytesReplaced);
+    }
+    if let Some(announced) = decoded.refuted {
+        feed.notes.insert(0, Note::CharsetRefuted { announced });
+    }
+    Ok(feed)
+}
+
+impl Feed {
+    fn new(format: Format) -> Feed {
+        Feed {
+            format,
+            charset: "UTF-8",
+            title: None,
+            link: None,
+            entries: Vec::new(),
+            update_period_minutes: None,
+            skip_hours: 0,
+            skip_days: 0,
+            notes: Vec::new(),
+        }
+    }
+}
+
+impl Format {
+    /// True for both versions of Atom, whose entries inherit the feed's author.
+    const fn is_atom(self) -> bool {
+        matches!(self, Format::Atom03 | Format::Atom10)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Format::Rss090 => "RSS 0.90",
+            Format::Rss091 => "RSS 0.91",
+            Format::Rss092 => "RSS 0.92",
+            Format::Rss093 => "RSS 0.93",
+            Format::Rss094 => "RSS 0.94",
+            Format::Rss10 => "RSS 1.0",
+            Format::Rss20 => "RSS 2.0",
+            Format::RssUnknown => "RSS",
+            Format::Atom03 => "Atom 0.3",
+            Format::Atom10 => "Atom 1.0",
+            Format::JsonFeed10 => "JSON Feed 1.0",
+            Format::JsonFeed11 => "JSON Feed 1.1",
+        })
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Note::CharsetRefuted { announced } => write!(formatter, "announced as {announced}, which it is not"),
+            Note::BytesReplaced => formatter.write_str("some bytes mean nothing in its charset"),
+            Note::JunkSkipped => formatter.write_str("something stood before the document"),
+            Note::MarkupRepaired => formatter.write_str("its markup had to be repaired"),
+            Note::CutOff => formatter.write_str("it is cut off; the complete entries were kept"),
+            Note::LinksLeftRelative => formatter.write_str("some links were left relative"),
+        }
+    }
+}

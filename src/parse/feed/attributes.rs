@@ -1,0 +1,102 @@
+//! The attributes that say something about a feed, gathered in one pass over a tag.
+
+use std::borrow::Cow;
+
+use super::super::entity;
+use super::super::namespace::Scope;
+use super::super::xml::Tag;
+use super::element::Element;
+
+/// The attributes of one tag, as found.
+#[derive(Debug, Default)]
+pub(super) struct FeedAttributes<'a> {
+    pub(super) version: Option<&'a str>,
+    pub(super) default_namespace: Option<&'a str>,
+    pub(super) base: Option<&'a str>,
+    pub(super) href: Option<&'a str>,
+    pub(super) rel: Option<&'a str>,
+    pub(super) media_type: Option<&'a str>,
+    pub(super) mode: Option<&'a str>,
+    pub(super) url: Option<&'a str>,
+    pub(super) src: Option<&'a str>,
+    pub(super) about: Option<&'a str>,
+    pub(super) is_permalink: Option<bool>,
+}
+
+impl<'a> FeedAttributes<'a> {
+    /// Reads the attributes of a tag and takes its namespace declarations into force.
+    pub(super) fn read(tag: &Tag<'a>, scope: &mut Scope<'a>, is_root: bool) -> FeedAttributes<'a> {
+        let mut found = FeedAttributes::default();
+        if !tag.has_attributes() {
+            return found;
+        }
+        for (name, value) in tag.attributes() {
+            let place = match name {
+                "xmlns" => {
+                    scope.declare("", value, is_root);
+                    &mut found.default_namespace
+                }
+                "version" => &mut found.version,
+                "xml:base" => &mut found.base,
+                "href" => &mut found.href,
+                "rel" => &mut found.rel,
+                "type" => &mut found.media_type,
+                "mode" => &mut found.mode,
+                "url" => &mut found.url,
+                "src" => &mut found.src,
+                "rdf:about" | "about" => &mut found.about,
+                other if other.starts_with("xmlns:") => {
+                    scope.declare(&other["xmlns:".len()..], value, is_root);
+                    continue;
+                }
+                other if other.eq_ignore_ascii_case("isPermaLink") => {
+                    found.is_permalink = Some(!value.trim().eq_ignore_ascii_case("false"));
+                    continue;
+                }
+                other if other.ends_with(":about") => &mut found.about,
+                other if other.eq_ignore_ascii_case("href") => &mut found.href,
+                other if other.eq_ignore_ascii_case("version") => &mut found.version,
+                _ => continue,
+            };
+            place.get_or_insert(value);
+        }
+        found
+    }
+
+    /// The link in an Atom `<link>`, a media file or a content kept elsewhere, and its rank.
+    pub(super) fn link(&self, element: Option<Element>, local: &str) -> Option<(u8, Cow<'a, str>)> {
+        let (rank, link) = match local {
+            "link" => (self.rel_rank()?, self.href?),
+            "enclosure" => (8, self.url.or(self.href)?),
+            "content" if element == Some(Element::MediaGroup) => (8, self.url?),
+            "player" => (7, self.url?),
+            "content" => (5, self.src?),
+            "item" => (4, self.about?),
+            _ => return None,
+        };
+        Some((rank, decoded(link)))
+    }
+
+    /// How good a link of this relation is as the place where an entry can be read; nothing if it is not one at all.
+    fn rel_rank(&self) -> Option<u8> {
+        let rel = self.rel.unwrap_or("").trim();
+        let rel = rel.strip_prefix("http://www.iana.org/assignments/relation/").unwrap_or(rel);
+        match rel.to_ascii_lowercase().as_str() {
+            "" | "alternate" => {
+                let is_page = self
+                    .media_type
+                    .is_none_or(|media_type| media_type.trim().is_empty() || media_type.contains("html"));
+                Some(if is_page { 0 } else { 1 })
+            }
+            "related" | "via" => Some(5),
+            "self" => Some(6),
+            "enclosure" => Some(8),
+            _ => None,
+        }
+    }
+}
+
+/// A value with its references decoded.
+pub(super) fn decoded(value: &str) -> Cow<'_, str> {
+    if value.contains('&') { Cow::Owned(entity::decode(value)) } else { Cow::Borrowed(value) }
+}

@@ -1,0 +1,68 @@
+//! An entry while it is being read: of several elements that say the same, the better one counts, and among equals the
+//! first.
+
+use std::sync::Arc;
+
+use super::{Entry, Text};
+use crate::model::Timestamp;
+
+/// The best value so far, and how good it is (less is better).
+#[derive(Debug)]
+pub(super) struct Best<T> {
+    rank: u8,
+    value: Option<T>,
+}
+
+impl<T> Best<T> {
+    /// True if a value of this rank would be taken.
+    pub(super) fn wants(&self, rank: u8) -> bool {
+        self.value.is_none() || rank < self.rank
+    }
+
+    /// Takes a value if it is better.
+    pub(super) fn offer(&mut self, rank: u8, value: Option<T>) {
+        if value.is_some() && self.wants(rank) {
+            *self = Best { rank, value };
+        }
+    }
+
+    /// The best value.
+    pub(super) fn take(self) -> Option<T> {
+        self.value
+    }
+}
+
+impl<T> Default for Best<T> {
+    fn default() -> Best<T> {
+        Best { rank: u8::MAX, value: None }
+    }
+}
+
+/// What has been read of an entry, or of the feed itself, whose title and link are said with the same elements.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub(super) id: Best<Box<str>>,
+    pub(super) title: Best<Text>,
+    pub(super) link: Best<Box<str>>,
+    pub(super) published: Best<Timestamp>,
+    pub(super) updated: Best<Timestamp>,
+    pub(super) author: Best<Arc<str>>,
+    pub(super) summary: Best<Text>,
+    pub(super) content: Best<Text>,
+}
+
+impl Draft {
+    /// The entry that came of it.
+    pub(super) fn into_entry(self) -> Entry {
+        Entry {
+            id: self.id.take(),
+            title: self.title.take(),
+            url: self.link.take(),
+            published: self.published.take(),
+            updated: self.updated.take(),
+            author: self.author.take(),
+            summary: self.summary.take(),
+            content: self.content.take(),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The vocabulary: what an element means, by its name and by where it stands.
+
+use super::super::namespace::Namespace;
+
+/// What an open element is to the reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Element {
+    /// `<rss>`, `<rdf:RDF>`, `<feed>` or `<channel>`: says things about the feed, holds entries.
+    Channel,
+    /// `<item>` or `<entry>`.
+    Entry,
+    /// `<media:group>`, `<media:content>`: says things about the entry around it.
+    MediaGroup,
+    /// `<source>` of an Atom entry: the feed that the entry was taken from.
+    Source,
+    /// `<skipHours>`.
+    SkipHours,
+    /// `<skipDays>`.
+    SkipDays,
+    /// An element whose text matters.
+    Field(Field),
+    /// An element that says nothing a post needs, with all it holds.
+    Skipped,
+}
+
+/// An element whose text matters: for what, and how much against others that say the same (less is better).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) slot: Slot,
+    pub(super) rank: u8,
+}
+
+/// What a text is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    Id,
+    /// An RSS `guid`, which may be a link too.
+    Guid,
+    Title,
+    Link,
+    Published,
+    Updated,
+    Author,
+    /// `<name>` inside an author.
+    PersonName,
+    Summary,
+    Content,
+    Ttl,
+    UpdatePeriod,
+    UpdateFrequency,
+    Hour,
+    Day,
+    /// Nothing; but unlike a skipped element it holds text only, so that a forgotten end tag can be noticed.
+    Nothing,
+}
+
+impl Slot {
+    /// True for texts that may hold markup. In all others, tags say nothing.
+    pub(super) const fn takes_markup(self) -> bool {
+        matches!(self, Slot::Title | Slot::Summary | Slot::Content)
+    }
+}
+
+const fn field(slot: Slot, rank: u8) -> Option<Element> {
+    Some(Element::Field(Field { slot, rank }))
+}
+
+/// What an element means inside another one; nothing if it is not known there. `local` is in lower case.
+pub(super) fn classify(context: Element, namespace: Namespace, local: &str, is_atom: bool) -> Option<Element> {
+    match context {
+        Element::Channel => in_channel(namespace, local),
+        Element::Entry => in_entry(namespace, local, is_atom),
+        Element::MediaGroup => match namespace {
+            Namespace::Media => in_entry(namespace, local, is_atom),
+            _ => None,
+        },
+        Element::Source => match (namespace, local) {
+            (Namespace::Core | Namespace::Atom, "author") => field(Slot::Author, 5),
+            (Namespace::Core | Namespace::Atom, "title" | "id" | "updated" | "subtitle" | "rights") => {
+                field(Slot::Nothing, 0)
+            }
+            _ => None,
+        },
+        Element::SkipHours if local == "hour" => field(Slot::Hour, 0),
+        Element::SkipDays if local == "day" => field(Slot::Day, 0),
+        Element::Field(Field { slot: Slot::Author, .. }) => match local {
+            "name" => field(Slot::PersonName, 0),
+            "email" | "uri" | "url" | "homepage" => field(Slot::Nothing, 0),
+            _ => None,
+        },
+        Element::SkipHours | Element::SkipDays | Element::Field(_) | Element::Skipped => None,
+    }
+}
+
+fn in_channel(namespace: Namespace, local: &str) -> Option<Element> {
+    match namespace {
+        Namespace::Core | Namespace::Atom => match local {
+            "item" | "entry" => Some(Element::Entry),
+            "channel" => Some(Element::Channel),
+            "title" => field(Slot::Title, 0),
+            "link" => field(Slot::Link, 0),
+            "author" => field(Slot::Author, 0),
+            "ttl" => field(Slot::Ttl, 0),
+            "skiphours" => Some(Element::SkipHours),
+            "skipdays" => Some(Element::SkipDays),
+            "image" | "textinput" | "items" | "contributor" => Some(Element::Skipped),
+            "description" | "subtitle" | "tagline" | "id" | "updated" | "modified" | "rights" | "copyright"
+            | "generator" | "language" | "pubdate" | "lastbuilddate" | "docs" | "managingeditor" | "webmaster"
+            | "category" | "icon" | "logo" | "rating" => field(Slot::Nothing, 0),
+            _ => None,
+        },
+        Namespace::DublinCore | Namespace::DublinCoreTerms => match local {
+            "title" => field(Slot::Title, 1),
+            _ => field(Slot::Nothing, 0),
+        },
+        Namespace::Syndication => match local {
+            "updateperiod" => field(Slot::UpdatePeriod, 0),
+            "updatefrequency" => field(Slot::UpdateFrequency, 0),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn in_entry(namespace: Namespace, local: &str, is_atom: bool) -> Option<Element> {
+    match namespace {
+        Namespace::Core | Namespace::Atom => match local {
+            "title" => field(Slot::Title, 0),
+            "link" => field(Slot::Link, 0),
+            "guid" => field(Slot::Guid, 0),
+            "id" => field(Slot::Id, 0),
+            "pubdate" | "published" | "issued" => field(Slot::Published, 0),
+            "created" | "date" => field(Slot::Published, 2),
+            "updated" | "modified" => field(Slot::Updated, 0),
+            "author" => field(Slot::Author, 0),
+            "description" => field(Slot::Summary, 0),
+            "summary" => field(Slot::Summary, if is_atom { 0 } else { 1 }),
+            "content" => field(Slot::Content, if is_atom { 0 } else { 1 }),
+            "source" if is_atom => Some(Element::Source),
+            "enclosure" | "category" | "comments" | "rights" | "copyright" | "source" => field(Slot::Nothing, 0),
+            "contributor" => Some(Element::Skipped),
+            _ => None,
+        },
+        Namespace::Content => match local {
+            "encoded" => field(Slot::Content, 0),
+            _ => None,
+        },
+        Namespace::DublinCore | Namespace::DublinCoreTerms => match local {
+            "title" => field(Slot::Title, 1),
+            "creator" => field(Slot::Author, 1),
+            "date" | "issued" => field(Slot::Published, 1),
+            "created" => field(Slot::Published, 2),
+            "modified" => field(Slot::Updated, 1),
+            "description" | "abstract" => field(Slot::Summary, 2),
+            "identifier" => field(Slot::Id, 2),
+            _ => field(Slot::Nothing, 0),
+        },
+        Namespace::Itunes => match local {
+            "author" => field(Slot::Author, 2),
+            "title" => field(Slot::Title, 2),
+            "summary" => field(Slot::Summary, 4),
+            "subtitle" => field(Slot::Summary, 5),
+            "duration" | "explicit" | "keywords" | "episode" | "season" | "order" | "block" => field(Slot::Nothing, 0),
+            _ => None,
+        },
+        Namespace::Media => match local {
+            "group" | "content" => Some(Element::MediaGroup),
+            "title" => field(Slot::Title, 3),
+            "description" => field(Slot::Summary, 3),
+            "credit" | "keywords" | "rating" | "copyright" | "text" => field(Slot::Nothing, 0),
+            _ => None,
+        },
+        // An article in an RSS item, as `<body xmlns="http://www.w3.org/1999/xhtml">`.
+        Namespace::Xhtml => match local {
+            "body" | "div" => field(Slot::Content, 2),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// True for a name that HTML has too, so that it cannot be told from markup inside a text.
+pub(super) fn may_be_html(local: &str, expects_markup: bool) -> bool {
+    match local {
+        "source" | "summary" => true,
+        "title" | "link" => expects_markup,
+        _ => false,
+    }
+}

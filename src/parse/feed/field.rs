@@ -1,0 +1,198 @@
+//! Gathers the text of one element, whether it comes escaped, in CDATA sections or as markup.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::super::entity;
+use super::super::xml::Tag;
+use super::{Text, TextKind};
+
+/// How an element says its text is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Form {
+    /// RSS says nothing: HTML, escaped or not.
+    #[default]
+    Unsaid,
+    /// Plain text.
+    Plain,
+    /// Escaped HTML.
+    Html,
+    /// Markup inside the element.
+    Markup,
+    /// HTML in base64, an oddity of Atom 0.3.
+    Base64,
+    /// A picture or the like.
+    NoText,
+}
+
+/// The form that `type` and `mode` of an Atom element name (RFC 4287, section 3.1; Atom 0.3, section 3.1).
+pub(super) fn atom_form(media_type: Option<&str>, mode: Option<&str>) -> Form {
+    let media_type = media_type.unwrap_or("text").trim().to_ascii_lowercase();
+    let mode = mode.map(|mode| mode.trim().to_ascii_lowercase());
+    let is_text = media_type.is_empty() || media_type.starts_with("text") || media_type.contains("html");
+    match (media_type.as_str(), mode.as_deref()) {
+        (_, Some("base64")) if is_text => Form::Base64,
+        (_, Some("base64")) => Form::NoText,
+        ("text" | "text/plain" | "", None) => Form::Plain,
+        ("text/plain", Some(_)) => Form::Plain,
+        ("html" | "text/html", Some("xml")) => Form::Markup,
+        (_, Some("escaped")) => Form::Html,
+        ("xhtml" | "application/xhtml+xml", _) => Form::Markup,
+        (other, _) if other.ends_with("+xml") || other.ends_with("/xml") => Form::Markup,
+        _ if is_text => Form::Html,
+        _ => Form::NoText,
+    }
+}
+
+/// The text of the element that is being read. One of these serves for all elements, so that its buffer is reused.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    buffer: String,
+    form: Form,
+    /// Where the element's content begins in the source.
+    start: usize,
+    /// True once a tag stood in it, so that references have to stay as they are.
+    is_markup: bool,
+    has_cdata: bool,
+    /// How many elements of the field's own name are open inside it.
+    pub(super) same_name_depth: usize,
+    /// Which `<div>`s are open, to find the one around the whole that RFC 4287 wants and nobody needs.
+    div_depth: usize,
+    is_wrapped: bool,
+    /// `isPermaLink`, on a `guid`.
+    pub(super) is_permalink: Option<bool>,
+}
+
+impl Gathered {
+    /// Starts with the element whose content begins here.
+    pub(super) fn begin(&mut self, form: Form, start: usize) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        *self = Gathered { buffer, form, start, ..Gathered::default() };
+    }
+
+    /// Where the element's content begins in the source.
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
+    /// True if the element said that markup would come.
+    pub(super) fn expects_markup(&self) -> bool {
+        self.form == Form::Markup
+    }
+
+    pub(super) fn text(&mut self, text: &str) {
+        self.note_content(text);
+        self.buffer.push_str(text);
+    }
+
+    pub(super) fn reference(&mut self, name: &str) {
+        self.note_content(name);
+        if self.is_markup {
+            self.buffer.extend(["&", name, ";"]);
+        } else {
+            entity::push_reference(&mut self.buffer, name);
+        }
+    }
+
+    pub(super) fn cdata(&mut self, text: &str) {
+        self.note_content(text);
+        self.has_cdata = true;
+        if self.expects_markup() {
+            // In XHTML a CDATA section is characters, and characters have to be escaped in the HTML that this becomes.
+            for character in text.chars() {
+                match character {
+                    '<' => self.buffer.push_str("&lt;"),
+                    '&' => self.buffer.push_str("&amp;"),
+                    other => self.buffer.push(other),
+                }
+            }
+        } else {
+            self.buffer.push_str(text);
+        }
+    }
+
+    /// Takes a start tag as part of the text. `before` is the source from the content's start up to here.
+    pub(super) fn open_tag(&mut self, tag: &Tag<'_>, local: &str, is_html: bool, before: &str) {
+        self.turn_to_markup(before);
+        self.note_content(tag.name);
+        let is_div = local.eq_ignore_ascii_case("div");
+        if is_div && !tag.is_empty {
+            self.is_wrapped |= self.buffer.trim().is_empty();
+            self.div_depth += 1;
+        }
+        // An HTML element keeps its name and loses its prefix: `<xhtml:p>` is unknown to everyone who reads HTML.
+        let name = if is_html { local } else { tag.name };
+        self.buffer.extend(["<", name, tag.after_name(), if tag.is_empty { "/>" } else { ">" }]);
+    }
+
+    /// Takes an end tag as part of the text, if tags are part of it.
+    pub(super) fn close_tag(&mut self, name: &str, local: &str, is_html: bool) {
+        if !self.is_markup {
+            return;
+        }
+        self.buffer.extend(["</", if is_html { local } else { name }, ">"]);
+        if local.eq_ignore_ascii_case("div") {
+            self.div_depth = self.div_depth.saturating_sub(1);
+        }
+    }
+
+    /// The text without surrounding blanks and without the control characters that XML forbids, if any is left.
+    pub(super) fn plain(&mut self) -> Option<&str> {
+        if self.buffer.bytes().any(|byte| byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r')) {
+            self.buffer.retain(|character| character >= ' ' || matches!(character, '\t' | '\n' | '\r'));
+        }
+        Some(self.buffer.trim()).filter(|text| !text.is_empty())
+    }
+
+    /// The text and how to read it, if there is any. A summary or content that calls itself plain and is full of tags
+    /// is not taken at its word.
+    pub(super) fn finish(&mut self, distrusts_plain: bool) -> Option<Text> {
+        if self.form == Form::Base64 {
+            self.decode_base64()?;
+        }
+        let (form, is_markup, is_wrapped) = (self.form, self.is_markup, self.is_wrapped);
+        let text = self.plain()?;
+        let text = if form == Form::Markup && is_wrapped { unwrapped(text) } else { text };
+        let kind = match form {
+            Form::NoText => return None,
+            Form::Plain if is_markup || distrusts_plain && has_tags(text) => TextKind::Html,
+            Form::Plain => TextKind::Plain,
+            _ => TextKind::Html,
+        };
+        (!text.is_empty()).then(|| Text { value: text.into(), kind })
+    }
+
+    fn turn_to_markup(&mut self, before: &str) {
+        if !self.is_markup && !self.has_cdata {
+            self.buffer.clear();
+            self.buffer.push_str(before);
+        }
+        self.is_markup = true;
+    }
+
+    /// Anything after the end of the first `<div>` means that it was not around the whole.
+    fn note_content(&mut self, content: &str) {
+        if self.is_wrapped && self.div_depth == 0 && !content.trim().is_empty() {
+            self.is_wrapped = false;
+        }
+    }
+
+    fn decode_base64(&mut self) -> Option<()> {
+        self.buffer.retain(|character| !character.is_whitespace());
+        let bytes = STANDARD.decode(&self.buffer).ok()?;
+        self.buffer = String::from_utf8(bytes).ok()?;
+        Some(())
+    }
+}
+
+/// The inside of the `<div>` around a text.
+fn unwrapped(text: &str) -> &str {
+    let inside = text.find('>').map(|end| &text[end + 1..]);
+    inside.and_then(|inside| inside.strip_suffix("</div>")).map_or(text, str::trim)
+}
+
+/// True if a text holds what can only be HTML.
+fn has_tags(text: &str) -> bool {
+    text.contains("</") || ["<p>", "<br", "<img "].iter().any(|tag| text.contains(tag))
+}

@@ -1,0 +1,193 @@
+//! Reads JSON Feed 1.0 and 1.1.
+//!
+//! Entries are built while the text is read, so that those before a mistake or a cut are kept, and no second tree of
+//! the document ever stands in memory. A value of the wrong type counts as missing.
+
+mod loose;
+
+use std::sync::Arc;
+
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use url::Url;
+
+use super::super::date;
+use super::link::{self, Resolved};
+use super::{Entry, Feed, FeedError, Format, Limits, Note, Text, TextKind};
+use loose::{LooseAuthors, LooseText};
+
+/// Reads a JSON document as a feed.
+pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Feed, FeedError> {
+    let mut gathered = Gathered {
+        feed: Feed::new(Format::JsonFeed11),
+        version: None,
+        author: None,
+        has_items: false,
+        is_full: false,
+        base,
+        entries_max: limits.entries_max,
+    };
+    // Room for every entry that the text can hold: each has a brace, and none is shorter than `{"id":1},`.
+    let braces = text.bytes().filter(|byte| *byte == b'{').count();
+    gathered.feed.entries.reserve_exact(braces.min(text.len() / 9).min(limits.entries_max));
+    let outcome = serde_json::Deserializer::from_str(text).deserialize_any(Root(&mut gathered));
+    let Gathered { mut feed, version, author, has_items, is_full, .. } = gathered;
+    if is_full {
+        return Err(FeedError::TooManyEntries { entries_max: limits.entries_max });
+    }
+    let is_declared = version.as_deref().is_some_and(|version| version.contains("jsonfeed.org"));
+    if let Err(error) = &outcome {
+        if feed.entries.is_empty() || !has_items {
+            let reason = if error.is_eof() && is_declared { None } else { Some(error.to_string()) };
+            return Err(reason.map_or(FeedError::CutOff, |reason| FeedError::Json { reason }));
+        }
+        feed.notes.push(if error.is_eof() { Note::CutOff } else { Note::MarkupRepaired });
+    }
+    if !has_items {
+        return Err(FeedError::Json { reason: "it has no \"items\"".to_owned() });
+    }
+    if !is_declared && feed.title.is_none() && feed.entries.is_empty() {
+        return Err(FeedError::Json { reason: "it has neither the version nor the entries of one".to_owned() });
+    }
+    if version.as_deref().is_some_and(|version| version.trim_end_matches('/').ends_with("/1")) {
+        feed.format = Format::JsonFeed10;
+    }
+    if let Some(author) = author {
+        for entry in &mut feed.entries {
+            entry.author.get_or_insert_with(|| author.clone());
+        }
+    }
+    Ok(feed)
+}
+
+/// What has been read so far.
+struct Gathered<'b> {
+    feed: Feed,
+    version: Option<Box<str>>,
+    author: Option<Arc<str>>,
+    has_items: bool,
+    is_full: bool,
+    base: Option<&'b Url>,
+    entries_max: usize,
+}
+
+fn text(value: LooseText, kind: TextKind) -> Option<Text> {
+    value.0.map(|value| Text { value, kind })
+}
+
+fn absolute(base: Option<&Url>, value: LooseText) -> Option<Box<str>> {
+    match link::resolve(base, &value.0?)? {
+        Resolved::AsFound(link) | Resolved::Joined(link) | Resolved::Relative(link) => Some(link),
+    }
+}
+
+/// The object around everything.
+struct Root<'g, 'b>(&'g mut Gathered<'b>);
+
+impl<'de> Visitor<'de> for Root<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let gathered = self.0;
+        while let Some(key) = map.next_key::<LooseText>()? {
+            match key.0.as_deref().unwrap_or_default() {
+                "version" => gathered.version = map.next_value::<LooseText>()?.0,
+                "title" => gathered.feed.title = text(map.next_value()?, TextKind::Plain),
+                "home_page_url" => gathered.feed.link = absolute(gathered.base, map.next_value()?),
+                "author" | "authors" => {
+                    let author = map.next_value::<LooseAuthors>()?.0;
+                    gathered.author = gathered.author.take().or(author);
+                }
+                "items" => map.next_value_seed(Items(&mut *gathered))?,
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The list of entries.
+struct Items<'g, 'b>(&'g mut Gathered<'b>);
+
+impl<'de> DeserializeSeed<'de> for Items<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Items<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("a list of items")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let gathered = self.0;
+        gathered.has_items = true;
+        let mut count = 0;
+        while let Some(entry) = items.next_element_seed(Item(gathered.base))? {
+            count += 1;
+            if count > gathered.entries_max {
+                gathered.is_full = true;
+                return Err(A::Error::custom("too many items"));
+            }
+            if entry != Entry::default() {
+                gathered.feed.entries.push(entry);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One entry, seen from the feed's address.
+struct Item<'b>(Option<&'b Url>);
+
+impl<'de> DeserializeSeed<'de> for Item<'_> {
+    type Value = Entry;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Entry, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Item<'_> {
+    type Value = Entry;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("an item")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entry, A::Error> {
+        let mut entry = Entry::default();
+        let (mut external_url, mut plain) = (None, None);
+        while let Some(key) = map.next_key::<LooseText>()? {
+            match key.0.as_deref().unwrap_or_default() {
+                "id" => entry.id = map.next_value::<LooseText>()?.0,
+                "title" => entry.title = text(map.next_value()?, TextKind::Plain),
+                "url" => entry.url = absolute(self.0, map.next_value()?),
+                "external_url" => external_url = absolute(self.0, map.next_value()?),
+                "summary" => entry.summary = text(map.next_value()?, TextKind::Plain),
+                "content_html" => entry.content = text(map.next_value()?, TextKind::Html),
+                "content_text" => plain = text(map.next_value()?, TextKind::Plain),
+                "date_published" => entry.published = map.next_value::<LooseText>()?.0.as_deref().and_then(date::parse),
+                "date_modified" => entry.updated = map.next_value::<LooseText>()?.0.as_deref().and_then(date::parse),
+                "author" | "authors" => {
+                    let author = map.next_value::<LooseAuthors>()?.0;
+                    entry.author = entry.author.take().or(author);
+                }
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        let id_as_url = entry.id.as_deref().filter(|id| link::looks_absolute(id)).map(Into::into);
+        entry.url = entry.url.or(external_url).or(id_as_url);
+        entry.content = entry.content.or(plain);
+        Ok(entry)
+    }
+}

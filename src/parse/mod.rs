@@ -1,0 +1,11 @@
+//! Turns what publishers serve into values: bytes go in, entries, texts and dates come out.
+//!
+//! Everything here is a pure function over bytes that nobody has vouched for: no network, clock, log or randomness, no
+//! recursion over the input, and a bound on everything that grows with it.
+
+pub mod charset;
+pub mod date;
+mod entity;
+pub mod feed;
+mod namespace;
+mod xml;

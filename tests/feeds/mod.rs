@@ -1,0 +1,6 @@
+//! Feeds as files: every format and every defect that the reader knows, and laws that hold for all of them.
+
+mod fixtures;
+mod laws;
+mod render;
+mod scenarios;

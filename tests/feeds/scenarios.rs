@@ -1,0 +1,1 @@
+//! The scenarios that are decided while reading.
