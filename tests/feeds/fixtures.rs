@@ -14,9 +14,11 @@ pub(super) const BASE_URL: &str = "https://example.org/feeds/feed.xml";
 pub(super) fn all() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/feeds");
     let mut files: Vec<PathBuf> = fs::read_dir(root)
-        .unwrap()
-        .flat_map(|folder| fs::read_dir(folder.unwrap().path()).unwrap())
-        .map(|file| file.unwrap().path())
+        .expect("fixtures can be listed")
+        .flat_map(|folder| {
+            fs::read_dir(folder.expect("fixtures can be listed").path()).expect("fixtures can be listed")
+        })
+        .map(|file| file.expect("fixtures can be listed").path())
         .filter(|path| path.extension().is_some_and(|extension| extension != "content-type"))
         .collect();
     files.sort();
@@ -27,7 +29,7 @@ pub(super) fn all() -> Vec<PathBuf> {
 pub(super) fn read_fixture(path: &Path) -> Result<Feed, FeedError> {
     let content_type = fs::read_to_string(path.with_extension("content-type")).ok();
     let content_type = content_type.as_deref().map(str::trim);
-    read(&fs::read(path).unwrap(), content_type, Some(BASE_URL), &Limits::default())
+    read(&fs::read(path).expect("fixtures can be read"), content_type, Some(BASE_URL), &Limits::default())
 }
 
 #[test]

@@ -1,1 +1,159 @@
-//! Laws.
+//! Laws that hold for every document.
+
+use std::fs;
+
+use feedwarden::parse::feed::{Feed, FeedError, Limits, read};
+use proptest::prelude::*;
+
+use super::fixtures::{self, BASE_URL};
+
+fn read_bytes(bytes: &[u8]) -> Result<Feed, FeedError> {
+    read(bytes, None, Some(BASE_URL), &Limits::default())
+}
+
+/// A document and the places where its entries end.
+struct Written {
+    text: String,
+    ends: Vec<usize>,
+}
+
+/// Writes a feed of entries with these titles and bodies.
+fn write(head: &str, tail: &str, entries: &[(String, String)], entry: impl Fn(usize, &str, &str) -> String) -> Written {
+    let mut text = head.to_owned();
+    let mut ends = Vec::new();
+    for (index, (title, body)) in entries.iter().enumerate() {
+        text += &entry(index, title, body);
+        ends.push(text.len());
+    }
+    Written { text: text + tail, ends }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
+}
+
+fn rss(entries: &[(String, String)]) -> Written {
+    let head = r#"<?xml version="1.0" encoding="UTF-8"?><rss version="2.0"><channel><title>Größe</title>"#;
+    write(head, "</channel></rss>", entries, |index, title, body| {
+        let body = body.replace("]]>", "");
+        format!(
+            r#"<item a="x > y"><title>{}</title><guid isPermaLink="false">{index}</guid><!-- > --><description><![CDATA[{body}</item>]]></description></item>"#,
+            escaped(title)
+        )
+    })
+}
+
+fn atom(entries: &[(String, String)]) -> Written {
+    let head = r#"<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><title>日本</title><author><name>Ann</name></author>"#;
+    write(head, "</feed>\n", entries, |index, title, body| {
+        format!(
+            r#"<entry><id>urn:{index}</id><title>{}</title><link href="/{index}"/><content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><p title='"'>{}</p></div></content></entry>"#,
+            escaped(title),
+            escaped(body)
+        )
+    })
+}
+
+fn json(entries: &[(String, String)]) -> Written {
+    let head = r#"{"version":"https://jsonfeed.org/version/1.1","title":"Größe","items":["#;
+    write(head, "]}", entries, |index, title, body| {
+        let comma = if index == 0 { "" } else { "," };
+        let quoted = |text: &str| serde_json::to_string(text).expect("a text is JSON");
+        format!(r#"{comma}{{"id":"{index}","title":{},"content_html":{}}}"#, quoted(title), quoted(body))
+    })
+}
+
+fn check_cut(written: &Written, part: f64) -> Result<(), TestCaseError> {
+    let whole = read_bytes(written.text.as_bytes()).expect("a good feed");
+    prop_assert_eq!(whole.entries.len(), written.ends.len());
+    let cut = (written.text.len() as f64 * part) as usize;
+    let complete = written.ends.iter().filter(|end| **end <= cut).count();
+    match read_bytes(&written.text.as_bytes()[..cut]) {
+        Ok(feed) => prop_assert_eq!(&feed.entries, &whole.entries[..complete]),
+        Err(error) => prop_assert!(complete == 0, "{} entries lost at byte {}: {}", complete, cut, error),
+    }
+    Ok(())
+}
+
+/// Changes a document a little: bytes replaced, left out, doubled or moved.
+fn mutated(bytes: &[u8], changes: &[(u8, usize, usize, u8)]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for (kind, place, length, byte) in changes {
+        if bytes.is_empty() {
+            return bytes;
+        }
+        let start = place % bytes.len();
+        let end = (start + length % 40).min(bytes.len());
+        match kind % 4 {
+            0 => bytes[start] = *byte,
+            1 => drop(bytes.drain(start..end)),
+            2 => bytes.insert(start, *byte),
+            _ => {
+                let copy = bytes[start..end].to_vec();
+                let place = (usize::from(*byte) * 31) % bytes.len();
+                bytes.splice(place..place, copy);
+            }
+        }
+    }
+    bytes
+}
+
+fn entries() -> impl Strategy<Value = Vec<(String, String)>> {
+    proptest::collection::vec(("[a-zé日😀&<>\"' ]{0,20}x", "\\PC{0,40}"), 1..6)
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        let _ = read_bytes(&bytes);
+    }
+
+    #[test]
+    fn nothing_made_of_feed_like_pieces_makes_the_reader_panic(
+        pieces in proptest::collection::vec(
+            "<rss>|<channel>|<item>|</item>|<title>|</title>|<feed>|<entry>|</entry>|<link|href=|\"|'|>|/>|<content type='xhtml'>\
+            |<div>|</div>|</content>|<!\\[CDATA\\[|\\]\\]>|<!--|-->|&amp;|&#|;|<\\?xml|\\?>|<!DOCTYPE|\\[|xmlns:a='b'|<a:b>|</a:b>\
+            |<author>|<name>|</name>|xml:base='x/'|é|\u{feff}|<media:group>|<|>",
+            0..60,
+        )
+    ) {
+        let _ = read_bytes(pieces.concat().as_bytes());
+    }
+
+    #[test]
+    fn a_cut_rss_feed_keeps_every_complete_entry(entries in entries(), part in 0.0..1.0) {
+        check_cut(&rss(&entries), part)?;
+    }
+
+    #[test]
+    fn a_cut_atom_feed_keeps_every_complete_entry(entries in entries(), part in 0.0..1.0) {
+        check_cut(&atom(&entries), part)?;
+    }
+
+    #[test]
+    fn a_cut_json_feed_keeps_every_complete_entry(entries in entries(), part in 0.0..1.0) {
+        check_cut(&json(&entries), part)?;
+    }
+
+    #[test]
+    fn no_change_to_a_fixture_makes_the_reader_panic(
+        index in any::<prop::sample::Index>(),
+        changes in proptest::collection::vec((any::<u8>(), any::<usize>(), any::<usize>(), any::<u8>()), 1..12)
+    ) {
+        let all = fixtures::all();
+        let bytes = fs::read(index.get(&all)).expect("fixtures can be read");
+        let _ = read_bytes(&mutated(&bytes, &changes));
+    }
+}
+
+#[test]
+fn every_fixture_survives_every_cut() {
+    for path in fixtures::all() {
+        let bytes = fs::read(&path).expect("fixtures can be read");
+        let entries = read_bytes(&bytes).map(|feed| feed.entries.len()).unwrap_or(0);
+        for cut in (0..bytes.len()).step_by(7) {
+            let kept = read_bytes(&bytes[..cut]).map(|feed| feed.entries.len()).unwrap_or(0);
+            assert!(kept <= entries, "{} cut at byte {cut} has {kept} entries", path.display());
+        }
+    }
+}

@@ -20,7 +20,7 @@ pub(super) fn render(outcome: &Result<Feed, FeedError>) -> String {
         line(&mut out, "note", Some(note));
     }
     for (index, entry) in feed.entries.iter().enumerate() {
-        writeln!(out, "entry {}", index + 1).unwrap();
+        writeln!(out, "entry {}", index + 1).expect("a text takes everything");
         line(&mut out, "  id", entry.id.as_deref());
         line(&mut out, "  title", entry.title.as_ref().map(text));
         line(&mut out, "  url", entry.url.as_deref());
@@ -35,7 +35,7 @@ pub(super) fn render(outcome: &Result<Feed, FeedError>) -> String {
 
 fn line(out: &mut String, name: &str, value: Option<impl std::fmt::Display>) {
     if let Some(value) = value {
-        writeln!(out, "{name}: {value}").unwrap();
+        writeln!(out, "{name}: {value}").expect("a text takes everything");
     }
 }
 
