@@ -39,8 +39,8 @@ impl<'a> Scope<'a> {
         self.bindings.truncate(depth);
     }
 
-    /// Takes a declaration. `is_root` tells that it stands on the document's own element, where an unknown default
-    /// namespace is a publisher's mistake and not another vocabulary.
+    /// Takes a declaration. `is_root` tells that it stands on the document's own element or right inside it, where an
+    /// unknown default namespace is a publisher's mistake and not another vocabulary.
     pub(super) fn declare(&mut self, prefix: &'a str, uri: &str, is_root: bool) {
         let namespace = match from_uri(uri) {
             Some(namespace) => namespace,

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::super::entity;
-use super::super::namespace::Scope;
-use super::super::xml::Tag;
 use super::element::Element;
+use crate::parse::entity;
+use crate::parse::namespace::Scope;
+use crate::parse::xml::Tag;
 
 /// The attributes of one tag, as found.
 #[derive(Debug, Default)]
@@ -24,7 +24,8 @@ pub(super) struct FeedAttributes<'a> {
 }
 
 impl<'a> FeedAttributes<'a> {
-    /// Reads the attributes of a tag and takes its namespace declarations into force.
+    /// Reads the attributes of a tag and takes its namespace declarations into force. `is_root` as in
+    /// [`Scope::declare`].
     pub(super) fn read(tag: &Tag<'a>, scope: &mut Scope<'a>, is_root: bool) -> FeedAttributes<'a> {
         let mut found = FeedAttributes::default();
         if !tag.has_attributes() {

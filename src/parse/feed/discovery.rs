@@ -2,9 +2,9 @@
 
 use url::Url;
 
-use super::super::entity;
-use super::super::xml::{Tag, Token, Tokens};
 use super::link::{Resolved, resolve};
+use crate::parse::entity;
+use crate::parse::xml::{Tag, Token, Tokens};
 
 /// More links than this on one page are not worth naming.
 const FEEDS_MAX: usize = 20;

@@ -1,6 +1,6 @@
 //! The vocabulary: what an element means, by its name and by where it stands.
 
-use super::super::namespace::Namespace;
+use crate::parse::namespace::Namespace;
 
 /// What an open element is to the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::super::entity;
-use super::super::xml::Tag;
 use super::{Text, TextKind};
+use crate::parse::entity;
+use crate::parse::xml::Tag;
 
 /// How an element says its text is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use url::Url;
 
-use super::super::date;
 use super::link::{self, Resolved};
 use super::{Entry, Feed, FeedError, Format, Limits, Note, Text, TextKind};
+use crate::parse::date;
 use loose::{LooseAuthors, LooseText};
 
 /// Reads a JSON document as a feed.

@@ -1,8 +1,8 @@
 //! What a document is, by its first element.
 
-use super::super::namespace::Namespace;
 use super::attributes::FeedAttributes;
 use super::{FeedError, Format};
+use crate::parse::namespace::Namespace;
 
 /// What the first elements of a document turned out to be.
 #[derive(Debug, Default)]
