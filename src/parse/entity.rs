@@ -55,18 +55,24 @@ pub(super) fn decode(value: &str) -> String {
     text
 }
 
+/// True for the control characters that stand where Windows has its quotation marks and dashes.
+pub(super) fn is_c1(character: char) -> bool {
+    ('\u{80}'..='\u{9f}').contains(&character)
+}
+
+/// The character that was meant by a C1 control; all others stay what they are.
+pub(super) fn without_c1(character: char) -> char {
+    let index = u32::from(character).checked_sub(0x80).and_then(|index| usize::try_from(index).ok());
+    index.and_then(|index| C1_REPLACEMENTS.get(index).copied().flatten()).unwrap_or(character)
+}
+
 /// The character of a number, with the C1 range read as HTML does: `&#146;` was meant as an apostrophe.
 fn numeric(digits: &str) -> char {
     let number = match digits.strip_prefix(['x', 'X']) {
         Some(digits) => u32::from_str_radix(digits, 16),
         None => digits.parse(),
     };
-    let number = number.unwrap_or(u32::MAX);
-    let replaced = number
-        .checked_sub(0x80)
-        .and_then(|index| usize::try_from(index).ok())
-        .and_then(|index| C1_REPLACEMENTS.get(index).copied().flatten());
-    replaced.or_else(|| char::from_u32(number)).unwrap_or(char::REPLACEMENT_CHARACTER)
+    number.ok().and_then(char::from_u32).map_or(char::REPLACEMENT_CHARACTER, without_c1)
 }
 
 fn push_named(text: &mut String, name: &str) -> bool {

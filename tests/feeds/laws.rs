@@ -75,6 +75,25 @@ fn check_cut(written: &Written, part: f64) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Removes one end tag of an entry: the entry may suffer, but no other one does.
+fn check_missing_end_tag(written: &Written, place: usize) -> Result<(), TestCaseError> {
+    let whole = read_bytes(written.text.as_bytes()).expect("a good feed");
+    let last_end = written.ends.last().copied().unwrap_or(0);
+    let first_start = written.text.find("<item").or_else(|| written.text.find("<entry")).unwrap_or(0);
+    let tags: Vec<usize> =
+        written.text[first_start..last_end].match_indices("</").map(|(place, _)| place + first_start).collect();
+    let start = tags[place % tags.len()];
+    let end = start + written.text[start..].find('>').expect("tags end") + 1;
+    let damaged = [&written.text[..start], &written.text[end..]].concat();
+    let hurt = written.ends.iter().filter(|end| **end <= start).count();
+    let read = read_bytes(damaged.as_bytes()).expect("still a feed");
+    prop_assert_eq!(read.entries.len(), whole.entries.len(), "without the tag at byte {}", start);
+    for (index, (found, expected)) in read.entries.iter().zip(&whole.entries).enumerate() {
+        prop_assert!(index == hurt || found == expected, "entry {} suffers from a tag of entry {}", index, hurt);
+    }
+    Ok(())
+}
+
 /// Changes a document a little: bytes replaced, left out, doubled or moved.
 fn mutated(bytes: &[u8], changes: &[(u8, usize, usize, u8)]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
@@ -133,6 +152,16 @@ proptest! {
     #[test]
     fn a_cut_json_feed_keeps_every_complete_entry(entries in entries(), part in 0.0..1.0) {
         check_cut(&json(&entries), part)?;
+    }
+
+    #[test]
+    fn a_forgotten_end_tag_in_rss_hurts_no_other_entry(entries in entries(), place in any::<usize>()) {
+        check_missing_end_tag(&rss(&entries), place)?;
+    }
+
+    #[test]
+    fn a_forgotten_end_tag_in_atom_hurts_no_other_entry(entries in entries(), place in any::<usize>()) {
+        check_missing_end_tag(&atom(&entries), place)?;
     }
 
     #[test]

@@ -3,8 +3,7 @@
 /// The month that a word in lower case names, in English, German, French, Spanish, Italian, Portuguese, Dutch, Russian,
 /// Polish, and what these share with their neighbours.
 pub(super) fn month(word: &str) -> Option<i64> {
-    // Longer beginnings stand before the shorter ones that they would be mistaken for.
-    const BEGINNINGS: [(&str, i64); 62] = [
+    const BEGINNINGS: [(&str, i64); 65] = [
         ("jan", 1),
         ("jän", 1),
         ("ene", 1),
@@ -67,9 +66,11 @@ pub(super) fn month(word: &str) -> Option<i64> {
         ("dec", 12),
         ("déc", 12),
         ("dez", 12),
+        ("dic", 12),
+        ("дек", 12),
+        ("gru", 12),
     ];
-    const MORE: [(&str, i64); 3] = [("dic", 12), ("дек", 12), ("gru", 12)];
-    BEGINNINGS.iter().chain(&MORE).find(|(beginning, _)| word.starts_with(beginning)).map(|(_, month)| *month)
+    BEGINNINGS.iter().find(|(beginning, _)| word.starts_with(beginning)).map(|(_, month)| *month)
 }
 
 /// How far a zone, named in lower case, is ahead of universal time. Where a name is used twice, the larger population

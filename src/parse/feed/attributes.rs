@@ -65,11 +65,11 @@ impl<'a> FeedAttributes<'a> {
     }
 
     /// The link in an Atom `<link>`, a media file or a content kept elsewhere, and its rank.
-    pub(super) fn link(&self, element: Option<Element>, local: &str) -> Option<(u8, Cow<'a, str>)> {
+    pub(super) fn link(&self, element: Element, local: &str) -> Option<(u8, Cow<'a, str>)> {
         let (rank, link) = match local {
             "link" => (self.rel_rank()?, self.href?),
             "enclosure" => (8, self.url.or(self.href)?),
-            "content" if element == Some(Element::MediaGroup) => (8, self.url?),
+            "content" if element == Element::MediaGroup => (8, self.url?),
             "player" => (7, self.url?),
             "content" => (5, self.src?),
             "item" => (4, self.about?),

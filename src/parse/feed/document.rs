@@ -34,6 +34,7 @@ pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Fe
         entry: None,
         schedule: Schedule::default(),
         nodes: 0,
+        channels: 0,
         entries: 0,
         link_bytes_left: text.len().saturating_mul(4).saturating_add(64 * 1024),
         is_channel_closed: false,
@@ -85,6 +86,8 @@ struct Document<'a, 'l> {
     entry: Option<Draft>,
     schedule: Schedule,
     nodes: usize,
+    /// Elements around entries so far: in RDF, the channel is the second.
+    channels: usize,
     entries: usize,
     /// How much longer links may still become by being made absolute.
     link_bytes_left: usize,
@@ -105,8 +108,8 @@ impl<'a> Document<'a, '_> {
             return Err(FeedError::CutOff);
         }
         let channel = self.channel.into_entry();
-        if feed.format == Format::Rss10 && feed.entries.is_empty() && channel.title.is_none() {
-            // RDF describes many things; this one describes no feed.
+        if feed.format == Format::Rss10 && feed.entries.is_empty() && self.channels < 2 {
+            // RDF describes many things; this one has no channel in it.
             return Err(FeedError::OtherXml { root: "rdf:RDF".to_owned() });
         }
         feed.title = channel.title;

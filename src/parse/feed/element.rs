@@ -167,7 +167,7 @@ fn in_entry(namespace: Namespace, local: &str, is_atom: bool) -> Option<Element>
             "group" | "content" => Some(Element::MediaGroup),
             "title" => field(Slot::Title, 3),
             "description" => field(Slot::Summary, 3),
-            "credit" | "keywords" | "rating" | "copyright" | "text" => field(Slot::Nothing, 0),
+            "player" | "credit" | "keywords" | "rating" | "copyright" | "text" => field(Slot::Nothing, 0),
             _ => None,
         },
         // An article in an RSS item, as `<body xmlns="http://www.w3.org/1999/xhtml">`.

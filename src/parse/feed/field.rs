@@ -142,6 +142,10 @@ impl Gathered {
         if self.buffer.bytes().any(|byte| byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r')) {
             self.buffer.retain(|character| character >= ' ' || matches!(character, '\t' | '\n' | '\r'));
         }
+        // C1 controls in UTF-8 are Windows characters that somebody converted as Latin 1; all of them begin with C2.
+        if self.buffer.bytes().any(|byte| byte == 0xC2) && self.buffer.contains(entity::is_c1) {
+            self.buffer = self.buffer.chars().map(entity::without_c1).collect();
+        }
         Some(self.buffer.trim()).filter(|text| !text.is_empty())
     }
 

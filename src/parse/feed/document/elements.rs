@@ -110,7 +110,11 @@ impl<'a> Document<'a, '_> {
 
     /// True if an element cannot stand inside a text, so that the text's end tag was forgotten.
     fn ends_field(&self, name: &Name<'_>) -> bool {
-        if name.namespace == Namespace::Xhtml || may_be_html(name.lower, self.gathered.expects_markup()) {
+        let expects_markup = self.gathered.expects_markup();
+        let is_core = matches!(name.namespace, Namespace::Core | Namespace::Atom);
+        // Markup may hold other vocabularies: a drawing has its own `<dc:title>`.
+        let is_foreign = name.namespace == Namespace::Xhtml || expects_markup && !is_core;
+        if is_foreign || may_be_html(name.lower, expects_markup) {
             return false;
         }
         let context = self.frames.iter().rev().map(|frame| frame.element);
@@ -149,6 +153,7 @@ impl<'a> Document<'a, '_> {
             self.bases.extend(link::join_base(self.bases.last(), &decoded(base)));
         }
         self.frames.push(Frame { name: tag.name, element, scope_depth, base_depth });
+        self.channels += usize::from(element == Element::Channel);
         if element == Element::Entry {
             self.entries += 1;
             if self.entries > self.limits.entries_max {
@@ -158,8 +163,8 @@ impl<'a> Document<'a, '_> {
             draft.id.offer(1, attributes.about.map(|about| decoded(about).trim().into()));
             self.entry = Some(draft);
         }
-        let says_link = !matches!(element, Element::Channel | Element::SkipHours | Element::SkipDays);
-        if says_link && let Some((rank, link)) = attributes.link(Some(element), name.lower) {
+        let says_link = matches!(element, Element::Entry | Element::MediaGroup | Element::Field(_));
+        if says_link && let Some((rank, link)) = attributes.link(element, name.lower) {
             self.offer_link(rank, &link);
         }
         if let Element::Field(field) = element {
