@@ -177,7 +177,11 @@ pub fn read(
     }
     let base = base_url.and_then(|base| Url::parse(base).ok());
     let mut feed = if text.starts_with(['{', '[']) {
-        json::read(text, base.as_ref(), limits)?
+        // `[Warning] …` before an XML document begins like JSON too.
+        match json::read(text, base.as_ref(), limits) {
+            Err(error @ FeedError::Json { .. }) => document::read(text, base.as_ref(), limits).map_err(|_| error)?,
+            outcome => outcome?,
+        }
     } else {
         document::read(text, base.as_ref(), limits)?
     };

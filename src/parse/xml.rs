@@ -166,8 +166,8 @@ impl<'a> Tokens<'a> {
                 Ok(Event::DocType(_)) => return Token::Doctype(raw.get(9..raw.len() - 1).unwrap_or_default()),
                 Ok(Event::Decl(_)) => {
                     // `<?xml … >` without the second question mark would reach to the next `?>` of the document.
-                    if let Some(length) = raw.find('>').filter(|length| length + 1 < raw.len()) {
-                        self.reread_from(start + length + 1);
+                    if let Some(length) = instruction_length(raw).filter(|length| *length < raw.len()) {
+                        self.reread_from(start + length);
                     }
                 }
                 Ok(Event::Comment(_) | Event::PI(_)) => {}
@@ -233,9 +233,9 @@ impl<'a> Tokens<'a> {
                     None => tag(&rest[1..end]),
                 })
             }
-            _ => match bracket {
-                Some(bracket) => {
-                    self.reread_from(start + bracket + 1);
+            _ => match instruction_length(rest) {
+                Some(length) => {
+                    self.reread_from(start + length);
                     None
                 }
                 None => Some(self.cut()),
@@ -269,6 +269,11 @@ fn tag(inside: &str) -> Token<'_> {
     let (inside, is_empty) = inside.strip_suffix('/').map_or((inside, false), |inside| (inside, true));
     let length = inside.find(|next: char| next.is_ascii_whitespace() || next == '/').unwrap_or(inside.len());
     Token::Open(Tag { name: &inside[..length], is_empty, inside })
+}
+
+/// The length of an instruction or declaration without a proper end: up to its bracket, or to the next tag.
+fn instruction_length(rest: &str) -> Option<usize> {
+    rest[1..].find(['<', '>']).map(|place| place + 1 + usize::from(rest[1 + place..].starts_with('>')))
 }
 
 /// Where a tag really ended, if another tag seems to stand inside it: at a `>` that a quotation mark hid, or right
@@ -325,6 +330,8 @@ mod tests {
         check("<a>t</a <b/>", &["<a>", "t", "</a>", "<b/>"]);
         check("<a x=\"1 < 2\"/>", &["<a x=1 < 2/>"]);
         check("<?xml version='1.0'><a/><?p?>", &["<a/>"]);
+        check("<?xml version='1.0'?<a/>", &["<a/>"]);
+        check("<?xml version='1.0'?<a/><?p?>", &["<a/>"]);
         check("<![endif]--><a/>", &["<a/>"]);
         check("<!ELEMENT a><a/>", &["<a/>"]);
         check("</ a ><a/>", &["</a>", "<a/>"]);

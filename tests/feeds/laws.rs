@@ -186,3 +186,30 @@ fn every_fixture_survives_every_cut() {
         }
     }
 }
+
+/// Leaves out each markup character in turn: only the entry it belongs to and the one after it may suffer.
+fn check_lost_characters(written: &Written) {
+    let whole = read_bytes(written.text.as_bytes()).expect("a good feed");
+    for (place, character) in written.text.char_indices().filter(|(_, character)| "<>/\"'=[]!-;".contains(*character)) {
+        let hurt = written.ends.iter().filter(|end| **end <= place).count();
+        let damaged = [&written.text[..place], &written.text[place + character.len_utf8()..]].concat();
+        let entries = read_bytes(damaged.as_bytes()).map(|feed| feed.entries).unwrap_or_default();
+        let first = written.text.find("<item").or_else(|| written.text.find("<entry")).unwrap_or(0);
+        for (index, entry) in whole.entries.iter().enumerate() {
+            let may_suffer = place < first || index == hurt || index == hurt + 1;
+            assert!(
+                may_suffer || entries.contains(entry),
+                "entry {index} is lost without the {character:?} at byte {place} (entry {hurt})"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_lost_character_hurts_no_entry_but_its_own_and_the_next() {
+    let entries: Vec<(String, String)> = (0..6)
+        .map(|number| (format!("Title & <{number}>"), format!("<p>Body \"{number}\"</p><a href='x'>y</a>")))
+        .collect();
+    check_lost_characters(&rss(&entries));
+    check_lost_characters(&atom(&entries));
+}

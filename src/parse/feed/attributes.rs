@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::element::Element;
+use super::element::{Element, link_rank};
 use crate::parse::entity;
 use crate::parse::namespace::Scope;
 use crate::parse::xml::Tag;
@@ -68,11 +68,11 @@ impl<'a> FeedAttributes<'a> {
     pub(super) fn link(&self, element: Element, local: &str) -> Option<(u8, Cow<'a, str>)> {
         let (rank, link) = match local {
             "link" => (self.rel_rank()?, self.href?),
-            "enclosure" => (8, self.url.or(self.href)?),
-            "content" if element == Element::MediaGroup => (8, self.url?),
-            "player" => (7, self.url?),
-            "content" => (5, self.src?),
-            "item" => (4, self.about?),
+            "enclosure" => (link_rank::FILE, self.url.or(self.href)?),
+            "content" if element == Element::MediaGroup => (link_rank::FILE, self.url?),
+            "player" => (link_rank::PLAYER, self.url?),
+            "content" => (link_rank::RELATED, self.src?),
+            "item" => (link_rank::ABOUT, self.about?),
             _ => return None,
         };
         Some((rank, decoded(link)))
@@ -87,11 +87,11 @@ impl<'a> FeedAttributes<'a> {
                 let is_page = self
                     .media_type
                     .is_none_or(|media_type| media_type.trim().is_empty() || media_type.contains("html"));
-                Some(if is_page { 0 } else { 1 })
+                Some(if is_page { link_rank::PAGE } else { link_rank::OTHER_FORM })
             }
-            "related" | "via" => Some(5),
-            "self" => Some(6),
-            "enclosure" => Some(8),
+            "related" | "via" => Some(link_rank::RELATED),
+            "self" => Some(link_rank::OWN_DOCUMENT),
+            "enclosure" => Some(link_rank::FILE),
             _ => None,
         }
     }

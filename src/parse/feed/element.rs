@@ -61,6 +61,31 @@ impl Slot {
     }
 }
 
+/// How good a mail address is as an author: worse than any name that the entry gives, better than a name from elsewhere.
+pub(super) const AUTHOR_MAIL_RANK: u8 = 4;
+
+/// How good each kind of link is as the place where an entry can be read.
+pub(super) mod link_rank {
+    /// A link to a page; also what RSS calls a link.
+    pub(in crate::parse::feed) const PAGE: u8 = 0;
+    /// The entry in another form than a page.
+    pub(in crate::parse::feed) const OTHER_FORM: u8 = 1;
+    /// A guid that is an address.
+    pub(in crate::parse::feed) const PERMALINK: u8 = 2;
+    /// What an RDF item is about.
+    pub(in crate::parse::feed) const ABOUT: u8 = 3;
+    /// Something that the entry is about, or its text at another place.
+    pub(in crate::parse::feed) const RELATED: u8 = 4;
+    /// The entry as a document of its own.
+    pub(in crate::parse::feed) const OWN_DOCUMENT: u8 = 5;
+    /// An Atom id that is an address.
+    pub(in crate::parse::feed) const ID: u8 = 6;
+    /// A page that plays a film or a sound.
+    pub(in crate::parse::feed) const PLAYER: u8 = 7;
+    /// A file: a sound, a film, a picture.
+    pub(in crate::parse::feed) const FILE: u8 = 8;
+}
+
 const fn field(slot: Slot, rank: u8) -> Option<Element> {
     Some(Element::Field(Field { slot, rank }))
 }
@@ -98,7 +123,7 @@ fn in_channel(namespace: Namespace, local: &str) -> Option<Element> {
             "item" | "entry" => Some(Element::Entry),
             "channel" => Some(Element::Channel),
             "title" => field(Slot::Title, 0),
-            "link" => field(Slot::Link, 0),
+            "link" => field(Slot::Link, link_rank::PAGE),
             "author" => field(Slot::Author, 0),
             "ttl" => field(Slot::Ttl, 0),
             "skiphours" => Some(Element::SkipHours),
@@ -126,7 +151,7 @@ fn in_entry(namespace: Namespace, local: &str, is_atom: bool) -> Option<Element>
     match namespace {
         Namespace::Core | Namespace::Atom => match local {
             "title" => field(Slot::Title, 0),
-            "link" => field(Slot::Link, 0),
+            "link" => field(Slot::Link, link_rank::PAGE),
             "guid" => field(Slot::Guid, 0),
             "id" => field(Slot::Id, 0),
             "pubdate" | "published" | "issued" => field(Slot::Published, 0),

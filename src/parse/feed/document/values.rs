@@ -5,7 +5,7 @@ use crate::parse::date;
 use crate::parse::feed::Entry;
 use crate::parse::feed::attributes::FeedAttributes;
 use crate::parse::feed::author::{self, Author};
-use crate::parse::feed::element::{Field, Slot};
+use crate::parse::feed::element::{AUTHOR_MAIL_RANK, Field, Slot, link_rank};
 use crate::parse::feed::field::{Form, atom_form};
 use crate::parse::feed::link::{self, Resolved};
 use crate::parse::namespace::Namespace;
@@ -29,66 +29,89 @@ impl<'a> Document<'a, '_> {
         feed.entries.push(entry);
     }
 
-    /// Keeps the text that was gathered.
+    /// Keeps the text that was gathered, as what it was gathered for.
     pub(super) fn keep(&mut self, field: Field) {
-        let Field { slot, rank } = field;
-        match slot {
+        match field.slot {
+            Slot::Nothing => {}
+            Slot::Id | Slot::Guid => self.keep_id(field),
             Slot::Link => {
-                let link = self.gathered.plain().map(str::to_owned);
-                return link.map_or((), |link| self.offer_link(rank, &link));
-            }
-            Slot::Guid => {
-                // Many guids are no address although their publishers did not say so: only one that looks like it is.
-                let is_permalink = self.gathered.is_permalink != Some(false);
-                let link = self.gathered.plain().filter(|text| is_permalink && link::looks_absolute(text));
-                if let Some(link) = link.map(str::to_owned) {
-                    self.offer_link(2, &link);
+                if let Some(link) = self.gathered.plain().map(str::to_owned) {
+                    self.offer_link(field.rank, &link);
                 }
             }
-            Slot::Id if rank == 0 => {
-                let link = self.gathered.plain().filter(|text| link::looks_absolute(text)).map(str::to_owned);
-                if let Some(link) = link {
-                    self.offer_link(7, &link);
-                }
-            }
-            _ => {}
-        }
-        let draft = self.entry.as_mut().unwrap_or(&mut self.channel);
-        match slot {
-            Slot::Id | Slot::Guid if draft.id.wants(rank) => {
-                draft.id.offer(rank, self.gathered.plain().map(Into::into))
-            }
-            Slot::Title if draft.title.wants(rank) => draft.title.offer(rank, self.gathered.finish(false)),
-            Slot::Summary if draft.summary.wants(rank) => draft.summary.offer(rank, self.gathered.finish(true)),
-            Slot::Content if draft.content.wants(rank) => draft.content.offer(rank, self.gathered.finish(true)),
-            Slot::Published => draft.published.offer(rank, self.gathered.plain().and_then(date::parse)),
-            Slot::Updated => draft.updated.offer(rank, self.gathered.plain().and_then(date::parse)),
+            Slot::Title | Slot::Summary | Slot::Content => self.keep_text(field),
+            Slot::Published | Slot::Updated => self.keep_date(field),
             Slot::PersonName => self.person_name = self.gathered.plain().map(Into::into),
-            Slot::Author => {
-                let found = self.person_name.as_deref().or_else(|| self.gathered.plain());
-                match found.and_then(author::parse) {
-                    Some(Author::Name(name)) => draft.author.offer(rank, Some(name.into())),
-                    Some(Author::Mail(mail)) => draft.author.offer(4, Some(mail.into())),
-                    None => {}
-                }
+            Slot::Author => self.keep_author(field.rank),
+            Slot::Ttl | Slot::UpdatePeriod | Slot::UpdateFrequency | Slot::Hour | Slot::Day => {
+                self.keep_schedule(field.slot);
             }
-            _ => {}
         }
+    }
+
+    /// Keeps what the entry is told apart by, which often is its address too.
+    fn keep_id(&mut self, field: Field) {
+        let is_permalink = self.gathered.is_permalink != Some(false);
+        let Some(id) = self.gathered.plain() else { return };
+        // Many guids are no address although their publishers did not say so: only what looks like one is.
+        let link_rank = match field.slot {
+            Slot::Guid if is_permalink => Some(link_rank::PERMALINK),
+            Slot::Id if field.rank == 0 => Some(link_rank::ID),
+            _ => None,
+        };
+        let link = link_rank.filter(|_| link::looks_absolute(id)).map(|rank| (rank, id.to_owned()));
+        let draft = self.entry.as_mut().unwrap_or(&mut self.channel);
+        if draft.id.wants(field.rank) {
+            draft.id.offer(field.rank, Some(id.into()));
+        }
+        if let Some((rank, link)) = link {
+            self.offer_link(rank, &link);
+        }
+    }
+
+    fn keep_text(&mut self, field: Field) {
+        let draft = self.entry.as_mut().unwrap_or(&mut self.channel);
+        let (place, distrusts_plain) = match field.slot {
+            Slot::Title => (&mut draft.title, false),
+            Slot::Summary => (&mut draft.summary, true),
+            _ => (&mut draft.content, true),
+        };
+        if place.wants(field.rank) {
+            place.offer(field.rank, self.gathered.finish(distrusts_plain));
+        }
+    }
+
+    fn keep_date(&mut self, field: Field) {
+        let draft = self.entry.as_mut().unwrap_or(&mut self.channel);
+        let place = if field.slot == Slot::Updated { &mut draft.updated } else { &mut draft.published };
+        place.offer(field.rank, self.gathered.plain().and_then(date::parse));
+    }
+
+    fn keep_author(&mut self, rank: u8) {
+        let draft = self.entry.as_mut().unwrap_or(&mut self.channel);
+        let found = self.person_name.as_deref().or_else(|| self.gathered.plain());
+        match found.and_then(author::parse) {
+            Some(Author::Name(name)) => draft.author.offer(rank, Some(name.into())),
+            Some(Author::Mail(mail)) => draft.author.offer(AUTHOR_MAIL_RANK, Some(mail.into())),
+            None => {}
+        }
+    }
+
+    fn keep_schedule(&mut self, slot: Slot) {
         let Some(text) = self.gathered.plain() else { return };
         match slot {
             Slot::Ttl => self.schedule.ttl(text),
             Slot::UpdatePeriod => self.schedule.period(text),
             Slot::UpdateFrequency => self.schedule.frequency(text),
             Slot::Hour => self.schedule.hour(text),
-            Slot::Day => self.schedule.day(text),
-            _ => {}
+            _ => self.schedule.day(text),
         }
     }
 
     /// Takes a link, made absolute, if it is better than what there is.
     pub(super) fn offer_link(&mut self, rank: u8, found: &str) {
         // The page of a feed is told by its best links only: the rest lead to the feed itself.
-        let rank_max = if self.entry.is_some() { u8::MAX } else { 2 };
+        let rank_max = if self.entry.is_some() { u8::MAX } else { link_rank::PERMALINK };
         let draft = self.entry.as_mut().unwrap_or(&mut self.channel);
         if rank > rank_max || !draft.link.wants(rank) {
             return;
