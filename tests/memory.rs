@@ -75,7 +75,7 @@ fn feed(head: &str, repeated: &str, count: usize, tail: &str) -> Vec<u8> {
 const RSS: &str = "<rss><channel><title>t</title>";
 const ATOM: &str = r#"<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title>"#;
 
-const HOSTILES: [Hostile; 34] = [
+const HOSTILES: [Hostile; 35] = [
     Hostile {
         name: "a calm feed",
         document: || feed(RSS, "<item><title>Hello there</title></item>", 9_000, "</channel></rss>"),
@@ -197,6 +197,13 @@ const HOSTILES: [Hostile; 34] = [
         name: "one long title in latin 1",
         document: || {
             [RSS.as_bytes(), b"<item><title>", &vec![0xE9; 5_000_000], b"</title></item></channel></rss>"].concat()
+        },
+    },
+    Hostile {
+        name: "one long title in windows-1252",
+        document: || {
+            [b"\x01<rss><channel><item><title>".as_slice(), &vec![0x80; 4_000_000], b"</title></item></channel></rss>"]
+                .concat()
         },
     },
     Hostile {

@@ -27,8 +27,9 @@ pub struct Decoded<'a> {
     pub has_replacements: bool,
 }
 
-/// Reads a document in the charset that it is really written in.
-pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
+/// Reads a document in the charset that it is really written in. `top_level_domain`, as in `it`, is a hint for the guess:
+/// the same bytes mean other letters in other countries.
+pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>, top_level_domain: Option<&str>) -> Decoded<'a> {
     if let Some((wide, skip)) = wide_form(bytes) {
         return wide.decode(&bytes[skip..]);
     }
@@ -62,7 +63,9 @@ pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
     }
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(&bytes[..bytes.len().min(GUESS_BYTES_MAX)], true);
-    decoded(bytes, detector.guess(None, Utf8Detection::Deny), first)
+    // The detector panics on anything but lower-case ASCII.
+    let hint = top_level_domain.filter(|domain| domain.bytes().all(|byte| byte.is_ascii_lowercase()));
+    decoded(bytes, detector.guess(hint.map(str::as_bytes), Utf8Detection::Deny), first)
 }
 
 /// Charsets whose characters are two or four bytes wide, so that not even the markup is ASCII.
@@ -195,7 +198,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn check(bytes: &[u8], content_type: Option<&str>, charset: &str, text: &str) {
-        let found = decode(bytes, content_type);
+        let found = decode(bytes, content_type, None);
         assert_eq!((found.charset, &*found.text), (charset, text));
     }
 
@@ -230,24 +233,31 @@ mod tests {
 
     #[test]
     fn valid_utf_8_beats_a_declared_single_byte_charset() {
-        let found = decode("<a>é</a>".as_bytes(), Some("text/xml; charset=ISO-8859-1"));
+        let found = decode("<a>é</a>".as_bytes(), Some("text/xml; charset=ISO-8859-1"), None);
         assert_eq!((found.charset, &*found.text, found.refuted), ("UTF-8", "<a>é</a>", Some("windows-1252")));
     }
 
     #[test]
     fn the_header_is_believed_before_the_declaration() {
         let bytes = b"<?xml version=\"1.0\" encoding=\"windows-1251\"?>\xE0";
-        assert_eq!(decode(bytes, Some("text/xml; charset=\"windows-1250\"")).charset, "windows-1250");
-        assert_eq!(decode(bytes, Some("text/xml")).charset, "windows-1251");
-        assert_eq!(decode(bytes, Some("text/xml; charset=us-ascii")).charset, "windows-1251");
+        assert_eq!(decode(bytes, Some("text/xml; charset=\"windows-1250\""), None).charset, "windows-1250");
+        assert_eq!(decode(bytes, Some("text/xml"), None).charset, "windows-1251");
+        assert_eq!(decode(bytes, Some("text/xml; charset=us-ascii"), None).charset, "windows-1251");
     }
 
     #[test]
     fn a_charset_that_does_not_fit_the_bytes_is_replaced_by_a_guess() {
         let (bytes, _, _) = encoding_rs::WINDOWS_1251.encode("<a>Сегодня хорошая погода в Москве</a>");
-        let found = decode(&bytes, Some("text/xml; charset=utf-8"));
+        let found = decode(&bytes, Some("text/xml; charset=utf-8"), None);
         assert_eq!((found.charset, found.refuted), ("windows-1251", Some("UTF-8")));
         assert!(found.text.contains("хорошая"));
+    }
+
+    #[test]
+    fn the_country_of_the_feed_decides_where_the_bytes_alone_do_not() {
+        let bytes = b"<a>cosa \xE8 successo</a>";
+        assert_eq!(&*decode(bytes, None, Some("it")).text, "<a>cosa è successo</a>");
+        assert_eq!(decode(bytes, None, Some("Xn--.É")).text, decode(bytes, None, None).text);
     }
 
     #[test]
@@ -263,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_foreign_byte_in_declared_utf_8_costs_only_itself() {
-        let found = decode(b"<?xml version='1.0' encoding='UTF-8'?><a>\xC3\xA9 \x93</a>", None);
+        let found = decode(b"<?xml version='1.0' encoding='UTF-8'?><a>\xC3\xA9 \x93</a>", None, None);
         assert_eq!((found.charset, found.has_replacements), ("UTF-8", true));
         assert!(found.text.ends_with("<a>é \u{FFFD}</a>"));
     }
@@ -271,12 +281,12 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), label in "[a-z0-9-]{0,12}") {
-            let _ = decode(&bytes, Some(&format!("text/xml; charset={label}")));
+            let _ = decode(&bytes, Some(&format!("text/xml; charset={label}")), Some(&label));
         }
 
         #[test]
         fn utf_8_stays_what_it_is_however_it_is_labelled(text in "<[a-zé日😀]{1,40}") {
-            prop_assert_eq!(&*decode(text.as_bytes(), Some("text/xml; charset=windows-1252")).text, text.as_str());
+            prop_assert_eq!(&*decode(text.as_bytes(), Some("text/xml; charset=windows-1252"), None).text, text.as_str());
         }
     }
 }

@@ -16,6 +16,7 @@ mod link;
 mod root;
 mod schedule;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -168,22 +169,19 @@ pub fn read(
     if bytes.len() > limits.bytes_max {
         return Err(FeedError::TooLarge { bytes_max: limits.bytes_max });
     }
-    let decoded = charset::decode(bytes, content_type);
-    let text = decoded
-        .text
-        .trim_start_matches(|first: char| first.is_whitespace() || first.is_control() || first == '\u{feff}');
+    let base = base_url.and_then(|base| Url::parse(base).ok());
+    let top_level_domain = base.as_ref().and_then(Url::domain).and_then(|domain| domain.rsplit('.').next());
+    let decoded = charset::decode(bytes, content_type, top_level_domain);
+    let cleaned = without_controls(&decoded.text);
+    let text = cleaned.trim_start_matches(|first: char| first.is_whitespace() || first == '\u{feff}');
     if text.is_empty() {
         return Err(FeedError::Empty);
     }
-    let base = base_url.and_then(|base| Url::parse(base).ok());
-    let mut feed = if text.starts_with(['{', '[']) {
-        // `[Warning] …` before an XML document begins like JSON too.
-        match json::read(text, base.as_ref(), limits) {
-            Err(error @ FeedError::Json { .. }) => document::read(text, base.as_ref(), limits).map_err(|_| error)?,
-            outcome => outcome?,
+    let mut feed = match read_text(text, base.as_ref(), limits) {
+        Err(FeedError::PlainText { .. } | FeedError::OtherXml { .. }) if is_binary(&decoded.text) => {
+            return Err(FeedError::Binary);
         }
-    } else {
-        document::read(text, base.as_ref(), limits)?
+        outcome => outcome?,
     };
     feed.charset = decoded.charset;
     if decoded.has_replacements {
@@ -193,6 +191,43 @@ pub fn read(
         feed.notes.insert(0, Note::CharsetRefuted { announced });
     }
     Ok(feed)
+}
+
+/// Reads text as JSON or as XML, by how it begins.
+fn read_text(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Feed, FeedError> {
+    if !text.starts_with(['{', '[']) {
+        return document::read(text, base, limits);
+    }
+    match json::read(text, base, limits) {
+        // `[Warning] …` before an XML document begins like JSON too.
+        Err(error @ FeedError::Json { .. }) => document::read(text, base, limits).map_err(|_| error),
+        outcome => outcome,
+    }
+}
+
+/// A text without the control characters that neither XML nor JSON allows, and that spoil a tag as well as a word.
+fn without_controls(text: &str) -> Cow<'_, str> {
+    let is_forbidden = |byte: u8| byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r');
+    if text.bytes().any(is_forbidden) {
+        let allowed = |character: &char| u8::try_from(*character).map_or(true, |byte| !is_forbidden(byte));
+        let mut cleaned = String::with_capacity(text.len());
+        cleaned.extend(text.chars().filter(allowed));
+        Cow::Owned(cleaned)
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// True if a text is more than a tenth control characters, as no text is.
+fn is_binary(text: &str) -> bool {
+    let (mut controls, mut all) = (0_usize, 0_usize);
+    for character in text.chars().take(1024) {
+        all += 1;
+        controls += usize::from(
+            character == char::REPLACEMENT_CHARACTER || character.is_control() && !character.is_whitespace(),
+        );
+    }
+    controls * 10 > all
 }
 
 impl Feed {

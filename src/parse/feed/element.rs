@@ -205,9 +205,9 @@ fn in_entry(namespace: Namespace, local: &str, is_atom: bool) -> Option<Element>
 }
 
 /// True for a name that HTML has too, so that it cannot be told from markup inside a text.
-pub(super) fn may_be_html(local: &str, expects_markup: bool) -> bool {
+pub(super) fn may_be_html(local: &str, expects_markup: bool, is_atom: bool) -> bool {
     match local {
-        "source" | "summary" => true,
+        "source" | "summary" => expects_markup || !is_atom,
         "title" | "link" => expects_markup,
         _ => false,
     }

@@ -59,6 +59,8 @@ pub(super) struct Gathered {
     /// Which `<div>`s are open, to find the one around the whole that RFC 4287 wants and nobody needs.
     div_depth: usize,
     is_wrapped: bool,
+    /// True once there is enough.
+    is_frozen: bool,
     /// `isPermaLink`, on a `guid`.
     pub(super) is_permalink: Option<bool>,
 }
@@ -81,12 +83,28 @@ impl Gathered {
         self.form == Form::Markup
     }
 
+    /// True once the `<div>` around the whole has been closed.
+    pub(super) fn is_after_wrapper(&self) -> bool {
+        self.is_wrapped && self.div_depth == 0
+    }
+
+    /// Takes no more, unless there is nothing yet.
+    pub(super) fn freeze(&mut self) {
+        self.is_frozen |= !self.buffer.trim().is_empty();
+    }
+
     pub(super) fn text(&mut self, text: &str) {
+        if self.is_frozen {
+            return;
+        }
         self.note_content(text);
         self.buffer.push_str(text);
     }
 
     pub(super) fn reference(&mut self, name: &str) {
+        if self.is_frozen {
+            return;
+        }
         self.note_content(name);
         if self.is_markup {
             self.buffer.extend(["&", name, ";"]);
@@ -96,6 +114,9 @@ impl Gathered {
     }
 
     pub(super) fn cdata(&mut self, text: &str) {
+        if self.is_frozen {
+            return;
+        }
         self.note_content(text);
         self.has_cdata = true;
         if self.expects_markup() {

@@ -71,9 +71,6 @@ impl Prolog {
         if self.looks_like_page {
             return FeedError::Html { feeds: feeds() };
         }
-        if is_binary(text) {
-            return FeedError::Binary;
-        }
         match self.foreign {
             Some(root) => FeedError::OtherXml { root },
             None if text.starts_with("<?xml") => FeedError::CutOff,
@@ -83,18 +80,6 @@ impl Prolog {
             }
         }
     }
-}
-
-/// True if a text is more than a tenth control characters, as no text is.
-fn is_binary(text: &str) -> bool {
-    let (mut controls, mut all) = (0_usize, 0_usize);
-    for character in text.chars().take(1024) {
-        all += 1;
-        controls += usize::from(
-            character == char::REPLACEMENT_CHARACTER || character.is_control() && !character.is_whitespace(),
-        );
-    }
-    controls * 10 > all
 }
 
 fn is_page_element(local: &str) -> bool {

@@ -104,23 +104,30 @@ impl<'a> Document<'a, '_> {
             let is_same = self.frames.last().is_some_and(|frame| frame.name.eq_ignore_ascii_case(tag.name));
             self.gathered.same_name_depth += usize::from(is_same && !tag.is_empty);
             self.gathered.open_tag(tag, name.local, is_html, before);
+        } else if field.slot != Slot::Author {
+            // What an unknown element says after an address or a date is no part of it.
+            self.gathered.freeze();
         }
         InField::Inline
     }
 
     /// True if an element cannot stand inside a text, so that the text's end tag was forgotten.
     fn ends_field(&self, name: &Name<'_>) -> bool {
-        let expects_markup = self.gathered.expects_markup();
-        let is_core = matches!(name.namespace, Namespace::Core | Namespace::Atom);
-        // Markup may hold other vocabularies: a drawing has its own `<dc:title>`.
-        let is_foreign = name.namespace == Namespace::Xhtml || expects_markup && !is_core;
-        if is_foreign || may_be_html(name.lower, expects_markup) {
-            return false;
-        }
         let context = self.frames.iter().rev().map(|frame| frame.element);
         let Some(context) = context.into_iter().find(|element| !matches!(element, Element::Field(_))) else {
             return false;
         };
+        if self.gathered.is_after_wrapper() {
+            // The markup is over; a declaration inside it must not make the next element look like more of it.
+            return classify(context, Namespace::Atom, name.lower, self.is_atom()).is_some();
+        }
+        let expects_markup = self.gathered.expects_markup();
+        let is_core = matches!(name.namespace, Namespace::Core | Namespace::Atom);
+        // Markup may hold other vocabularies: a drawing has its own `<dc:title>`.
+        let is_foreign = name.namespace == Namespace::Xhtml || expects_markup && !is_core;
+        if is_foreign || may_be_html(name.lower, expects_markup, self.is_atom()) {
+            return false;
+        }
         classify(context, name.namespace, name.lower, self.is_atom()).is_some() || self.starts_next_entry(context, name)
     }
 
