@@ -75,7 +75,7 @@ fn feed(head: &str, repeated: &str, count: usize, tail: &str) -> Vec<u8> {
 const RSS: &str = "<rss><channel><title>t</title>";
 const ATOM: &str = r#"<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title>"#;
 
-const HOSTILES: [Hostile; 35] = [
+const HOSTILES: [Hostile; 36] = [
     Hostile {
         name: "a calm feed",
         document: || feed(RSS, "<item><title>Hello there</title></item>", 9_000, "</channel></rss>"),
@@ -133,6 +133,10 @@ const HOSTILES: [Hostile; 35] = [
     Hostile {
         name: "ten thousand tiny items",
         document: || feed(RSS, "<item><link>a", 10_000, "</item></channel></rss>"),
+    },
+    Hostile {
+        name: "ten thousand items that say nothing",
+        document: || feed(RSS, "<item><x/>", 10_000, "</item></channel></rss>"),
     },
     Hostile {
         name: "ten thousand tiny entries",

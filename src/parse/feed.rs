@@ -50,7 +50,7 @@ pub struct Feed {
     pub notes: Vec<Note>,
 }
 
-/// One entry of a feed. Everything may be missing, but never all of it.
+/// One entry of a feed. Everything may be missing; [`Entry::is_blank`] tells when nothing is left to show.
 ///
 /// The texts are boxed because they never grow and a feed may have thousands of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -243,6 +243,13 @@ impl Feed {
             skip_days: 0,
             notes: Vec::new(),
         }
+    }
+}
+
+impl Entry {
+    /// True if there is nothing in it that a post could be made of: no title, no text, no link.
+    pub fn is_blank(&self) -> bool {
+        self.title.is_none() && self.url.is_none() && self.summary.is_none() && self.content.is_none()
     }
 }
 

@@ -51,6 +51,16 @@ fn s606_an_entry_without_title_or_without_text_is_kept_with_what_it_has() {
 }
 
 #[test]
+fn s606_an_entry_with_nothing_to_show_is_known_as_blank() {
+    let feed = read_text(
+        "<rss><channel><item/><item><category>x</category></item><item><guid>1</guid></item><item><link>https://example.org/</link></item></channel></rss>",
+    )
+    .unwrap();
+    let blanks: Vec<bool> = feed.entries.iter().map(|entry| entry.is_blank()).collect();
+    assert_eq!(blanks, [true, true, false]);
+}
+
+#[test]
 fn p14_what_a_feed_says_about_coming_back_is_read() {
     let feed = fixture("schedule/skip-outside-wrappers.xml");
     assert_eq!(feed.update_period_minutes, Some(1440));

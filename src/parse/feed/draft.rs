@@ -49,6 +49,8 @@ pub(super) struct Draft {
     pub(super) author: Best<Arc<str>>,
     pub(super) summary: Best<Text>,
     pub(super) content: Best<Text>,
+    /// True once it said anything, understood or not.
+    pub(super) has_elements: bool,
 }
 
 impl Draft {

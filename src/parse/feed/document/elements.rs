@@ -155,6 +155,9 @@ impl<'a> Document<'a, '_> {
         if self.frames.len() >= self.limits.depth_max {
             return Err(FeedError::TooDeep { depth_max: self.limits.depth_max });
         }
+        if let Some(entry) = self.entry.as_mut() {
+            entry.has_elements = true;
+        }
         let base_depth = self.bases.len();
         if let Some(base) = attributes.base.filter(|_| element != Element::Skipped) {
             self.bases.extend(link::join_base(self.bases.last(), &decoded(base)));

@@ -14,8 +14,10 @@ impl<'a> Document<'a, '_> {
     /// Keeps the entry that has ended.
     pub(super) fn keep_entry(&mut self) {
         let (Some(draft), Some(feed)) = (self.entry.take(), self.feed.as_mut()) else { return };
+        // An entry that says only what nobody here understands is still one; `<item/>` is none.
+        let is_hollow = !draft.has_elements;
         let entry = draft.into_entry();
-        if entry == Entry::default() {
+        if is_hollow && entry == Entry::default() {
             return;
         }
         let length = feed.entries.len();
