@@ -16,13 +16,12 @@ mod link;
 mod root;
 mod schedule;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use url::Url;
 
-use super::charset;
+use super::{charset, control};
 use crate::model::Timestamp;
 pub use discovery::{LinkedFeed, linked_feeds};
 pub use error::FeedError;
@@ -172,7 +171,7 @@ pub fn read(
     let base = base_url.and_then(|base| Url::parse(base).ok());
     let top_level_domain = base.as_ref().and_then(Url::domain).and_then(|domain| domain.rsplit('.').next());
     let decoded = charset::decode(bytes, content_type, top_level_domain);
-    let cleaned = without_controls(&decoded.text);
+    let cleaned = control::without_forbidden(&decoded.text);
     let text = cleaned.trim_start_matches(|first: char| first.is_whitespace() || first == '\u{feff}');
     if text.is_empty() {
         return Err(FeedError::Empty);
@@ -202,19 +201,6 @@ fn read_text(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Feed, Fe
         // `[Warning] …` before an XML document begins like JSON too.
         Err(error @ FeedError::Json { .. }) => document::read(text, base, limits).map_err(|_| error),
         outcome => outcome,
-    }
-}
-
-/// A text without the control characters that neither XML nor JSON allows, and that spoil a tag as well as a word.
-fn without_controls(text: &str) -> Cow<'_, str> {
-    let is_forbidden = |byte: u8| byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r');
-    if text.bytes().any(is_forbidden) {
-        let allowed = |character: &char| u8::try_from(*character).map_or(true, |byte| !is_forbidden(byte));
-        let mut cleaned = String::with_capacity(text.len());
-        cleaned.extend(text.chars().filter(allowed));
-        Cow::Owned(cleaned)
-    } else {
-        Cow::Borrowed(text)
     }
 }
 

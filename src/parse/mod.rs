@@ -4,6 +4,7 @@
 //! recursion over the input, and a bound on everything that grows with it.
 
 pub mod charset;
+mod control;
 pub mod date;
 mod entity;
 pub mod feed;

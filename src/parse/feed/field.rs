@@ -4,8 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::{Text, TextKind};
-use crate::parse::entity;
 use crate::parse::xml::Tag;
+use crate::parse::{control, entity};
 
 /// How an element says its text is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -160,11 +160,9 @@ impl Gathered {
 
     /// The text without surrounding blanks and without the control characters that XML forbids, if any is left.
     pub(super) fn plain(&mut self) -> Option<&str> {
-        if self.buffer.bytes().any(|byte| byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r')) {
-            self.buffer.retain(|character| character >= ' ' || matches!(character, '\t' | '\n' | '\r'));
-        }
+        control::remove_forbidden(&mut self.buffer);
         // C1 controls in UTF-8 are Windows characters that somebody converted as Latin 1; all of them begin with C2.
-        if self.buffer.bytes().any(|byte| byte == 0xC2) && self.buffer.contains(entity::is_c1) {
+        if self.buffer.as_bytes().contains(&0xC2) && self.buffer.contains(entity::is_c1) {
             self.buffer = self.buffer.chars().map(entity::without_c1).collect();
         }
         Some(self.buffer.trim()).filter(|text| !text.is_empty())
