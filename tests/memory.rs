@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         println!("skipped: only Linux tells the peak of a process");
         return ExitCode::SUCCESS;
     }
-    let mut has_failed = false;
+    let mut failed = 0;
     for hostile in &HOSTILES {
         let program = std::env::current_exe().expect("a running program has a path");
         let output = Command::new(program).args(["child", hostile.name]).output().expect("a child starts");
@@ -36,11 +36,14 @@ fn main() -> ExitCode {
         let verdict = if output.status.success() { "ok" } else { "FAILED" };
         println!("{verdict:<7} {:<34} {}", hostile.name, report.trim());
         if !output.status.success() {
-            has_failed = true;
+            failed += 1;
             println!("{}", String::from_utf8_lossy(&output.stderr));
         }
     }
-    ExitCode::from(u8::from(has_failed))
+    // The words of the standard test harness, for whoever adds the results up.
+    let verdict = if failed == 0 { "ok" } else { "FAILED" };
+    println!("test result: {verdict}. {} passed; {failed} failed;", HOSTILES.len() - failed);
+    ExitCode::from(u8::from(failed > 0))
 }
 
 /// Reads one document and reports what it took.

@@ -1,3 +1,5 @@
+//! Dates as people really write them.
+
 use super::*;
 use proptest::prelude::*;
 
