@@ -5,5 +5,6 @@ mod borders;
 mod config;
 mod daemon;
 mod feeds;
+mod http;
 mod store;
 mod telemetry;

@@ -1,5 +1,31 @@
 //! One vetted, bounded, conditional GET. May use `model`; never sees `rules` or `actors`.
+//!
+//! [`Client::get`] resolves a name (`resolve`), refuses addresses that are not public (`address`), dials the address it
+//! checked (`dial`, `proxy`, `tls`), speaks HTTP/1.1 (`outgoing`, `wire`), follows redirects (`redirect`), undoes the
+//! encoding within bounds (`decode`), and says what the headers mean (`headers`) or what went wrong (`failure`).
 
+mod address;
+mod client;
+mod decode;
+mod dial;
+mod failure;
+mod headers;
+mod journey;
+mod outgoing;
+mod pool;
+mod proxy;
+mod redirect;
+mod reply;
+mod request;
+mod resolve;
 mod settings;
+mod stream;
+mod tls;
+mod wire;
 
+pub use client::{Client, SetupError};
+pub use headers::Caching;
+pub use reply::{Content, Failure, Headers, Hop, Redirect, Reply};
+pub use request::{Credentials, Request};
+pub use resolve::{Resolve, ResolveError, SystemResolver};
 pub use settings::HttpSettings;

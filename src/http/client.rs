@@ -1,0 +1,249 @@
+//! The one function of this room: [`Client::get`].
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use hyper::body::{Body, Incoming};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, LOCATION};
+use url::Url;
+
+use super::address::AddressPolicy;
+use super::decode::{Decoder, encodings};
+use super::dial::Dialer;
+use super::failure::{from_decode, from_hyper, from_redirect, from_status, other, too_large};
+use super::headers::{self, Caching};
+use super::journey::{Journey, Stage};
+use super::outgoing::{Manners, build};
+use super::pool::Pool;
+use super::proxy::{Proxy, ProxyKind};
+use super::reply::{Content, Failure, Headers, Redirect, Reply};
+use super::request::{Request, without_credentials};
+use super::resolve::{Resolve, SystemResolver};
+use super::settings::HttpSettings;
+use super::wire::Link;
+use super::{redirect, tls};
+use crate::model::{FailureReport, Timestamp};
+
+/// Asks publishers. Cheap to clone; clones share connections and the cache of names.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    settings: HttpSettings,
+    user_agent: HeaderValue,
+    dialer: Dialer,
+    pool: Pool,
+    now: Box<dyn Fn() -> Timestamp + Send + Sync>,
+}
+
+/// Settings that no client can follow.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The machine's resolver configuration.
+    #[error("the machine's resolver configuration cannot be used: {0}")]
+    Resolver(String),
+    /// The file of further authorities.
+    #[error("the certificate authorities cannot be used: {0}")]
+    Authorities(String),
+    /// The proxy.
+    #[error("the proxy cannot be used: {0}")]
+    Proxy(String),
+    /// The User-Agent.
+    #[error("the user agent holds characters that cannot be sent")]
+    UserAgent,
+}
+
+impl Client {
+    /// A client that resolves names as this machine does and tells the time by `now`.
+    pub fn new(
+        settings: HttpSettings,
+        now: impl Fn() -> Timestamp + Send + Sync + 'static,
+    ) -> Result<Client, SetupError> {
+        let resolver =
+            SystemResolver::new(&settings.static_hosts).map_err(|error| SetupError::Resolver(error.to_string()))?;
+        Client::with_resolver(settings, now, Arc::new(resolver))
+    }
+
+    /// A client that resolves names by other means; `static_hosts` are the resolver's business.
+    pub fn with_resolver(
+        settings: HttpSettings,
+        now: impl Fn() -> Timestamp + Send + Sync + 'static,
+        resolver: Arc<dyn Resolve>,
+    ) -> Result<Client, SetupError> {
+        let dialer = Dialer {
+            resolver,
+            policy: AddressPolicy::new(settings.allow_private_networks, &settings.allowed_networks),
+            proxy: settings.proxy.as_ref().map(Proxy::from_setting).transpose().map_err(SetupError::Proxy)?,
+            tls: tls::configuration(settings.authorities.as_deref()).map_err(SetupError::Authorities)?,
+            connect_timeout: settings.connect_timeout,
+        };
+        let user_agent = settings.user_agent.parse().map_err(|_| SetupError::UserAgent)?;
+        let pool = Pool::new(settings.idle_timeout);
+        Ok(Client(Arc::new(Inner { settings, user_agent, dialer, pool, now: Box::new(now) })))
+    }
+
+    /// Asks for a URL and follows where it leads. Ends within the deadline, whatever the other side does.
+    pub async fn get(&self, request: &Request) -> Result<Reply, Failure> {
+        let mut journey = Journey::default();
+        let deadline = self.0.settings.deadline;
+        let outcome = match tokio::time::timeout(deadline, self.0.travel(request, &mut journey)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(journey.too_late(deadline)),
+        };
+        outcome.map_err(|report| Failure { report, hops: journey.hops, headers: journey.headers })
+    }
+
+    /// How many connections are kept for later.
+    pub fn idle_connections(&self) -> usize {
+        self.0.pool.count()
+    }
+}
+
+impl Inner {
+    async fn travel(&self, request: &Request, journey: &mut Journey) -> Result<Reply, FailureReport> {
+        let mut url = Url::parse(&request.url).map_err(|error| other(format!("the URL cannot be read: {error}")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(other(format!("the URL says {}, which is neither http nor https", url.scheme())));
+        }
+        let mut trusted = true;
+        loop {
+            let (link, body, status) = self.ask(request, &url, trusted, journey).await?;
+            if Redirect::of(status.as_u16()).is_none() {
+                return self.read(request, &url, (link, body, status), journey).await;
+            }
+            let location = journey.headers.0.get(LOCATION).map(HeaderValue::as_bytes);
+            let target = redirect::target(&url, location, &journey.hops, self.settings.redirects_max)
+                .map_err(|error| from_redirect(error, status.as_u16()))?;
+            // Once among strangers, secrets stay at home, even if the way leads back.
+            trusted = trusted && redirect::same_origin(&url, &target);
+            url = if trusted { with_credentials_of(&url, target) } else { target };
+        }
+    }
+
+    /// One hop: sends the request and takes the head of the answer.
+    async fn ask(
+        &self,
+        request: &Request,
+        url: &Url,
+        trusted: bool,
+        journey: &mut Journey,
+    ) -> Result<(Link, Incoming, StatusCode), FailureReport> {
+        journey.depart(url);
+        let proxied =
+            self.dialer.proxy.as_ref().filter(|proxy| proxy.kind == ProxyKind::Http && url.scheme() == "http");
+        let proxied = proxied.map(|proxy| proxy.authorization.as_deref());
+        let outgoing = build(request, url, &Manners { user_agent: &self.user_agent, trusted, proxied })?;
+        let (link, answer) = match self.ask_kept(url, &outgoing, journey).await {
+            Some(answered) => answered,
+            None => self.ask_afresh(url, outgoing, journey).await?,
+        };
+        let (head, body) = answer.into_parts();
+        journey.headers = Headers(head.headers);
+        journey.note(|hop| hop.status = Some(head.status.as_u16()));
+        Ok((link, body, head.status))
+    }
+
+    /// Over a kept connection, if there is one. It may be closed at any moment, so a failure here means nothing.
+    async fn ask_kept(
+        &self,
+        url: &Url,
+        outgoing: &hyper::Request<String>,
+        journey: &mut Journey,
+    ) -> Option<(Link, hyper::Response<Incoming>)> {
+        let mut link = self.pool.take(url)?;
+        journey.stage = Stage::Waiting;
+        journey.note(|hop| hop.address = link.address);
+        let answer = link.ask(outgoing.clone()).await.ok()?;
+        Some((link, answer))
+    }
+
+    async fn ask_afresh(
+        &self,
+        url: &Url,
+        outgoing: hyper::Request<String>,
+        journey: &mut Journey,
+    ) -> Result<(Link, hyper::Response<Incoming>), FailureReport> {
+        let stream = self.dialer.dial(url, journey).await?;
+        journey.stage = Stage::Waiting;
+        let first_byte = stream.first_byte();
+        let failed = |error: hyper::Error| from_hyper(&error, Stage::Waiting, first_byte.is_tls());
+        let address = journey.hops.last().and_then(|hop| hop.address);
+        let mut link = Link::open(stream, address).await.map_err(failed)?;
+        let answer = link.ask(outgoing).await.map_err(failed)?;
+        Ok((link, answer))
+    }
+
+    /// Makes the last answer into a reply.
+    async fn read(
+        &self,
+        request: &Request,
+        url: &Url,
+        (mut link, mut body, status): (Link, Incoming, StatusCode),
+        journey: &mut Journey,
+    ) -> Result<Reply, FailureReport> {
+        let answered_at = (self.now)();
+        let content = match status {
+            StatusCode::NOT_MODIFIED => Content::NotModified,
+            StatusCode::OK => self.read_body(&mut link, &mut body, journey).await?,
+            status => {
+                let challenged = journey.headers.get("cf-mitigated").is_some_and(|value| value == "challenge");
+                let retry_after = headers::retry_after(&journey.headers.0, answered_at);
+                return Err(FailureReport { retry_after, ..from_status(status, challenged) });
+            }
+        };
+        if request.keep_alive {
+            drop(body);
+            self.pool.keep(url, link);
+        }
+        let headers = std::mem::take(&mut journey.headers);
+        Ok(Reply {
+            content,
+            url: without_credentials(url),
+            hops: std::mem::take(&mut journey.hops),
+            answered_at,
+            validators: headers::validators(&headers.0),
+            caching: Caching::of(&headers.0),
+            headers,
+        })
+    }
+
+    async fn read_body(
+        &self,
+        link: &mut Link,
+        body: &mut Incoming,
+        journey: &mut Journey,
+    ) -> Result<Content, FailureReport> {
+        let limit = self.settings.body_bytes_max;
+        let undecodable = |error| from_decode(error, limit);
+        let encoded = journey.headers.0.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
+        let mut decoder = Decoder::new(&encodings(encoded).map_err(undecodable)?, limit).map_err(undecodable)?;
+        // What says that it is too large need not be read to believe it.
+        if body.size_hint().lower() > limit as u64 {
+            return Err(too_large(limit));
+        }
+        let mut wire_bytes = 0;
+        journey.stage = Stage::Reading { bytes: 0 };
+        while let Some(piece) = link.piece(body).await {
+            let piece = piece.map_err(|error| from_hyper(&error, journey.stage, false))?;
+            wire_bytes += piece.len();
+            journey.stage = Stage::Reading { bytes: wire_bytes };
+            if wire_bytes > limit {
+                return Err(too_large(limit));
+            }
+            decoder.push(&piece).map_err(undecodable)?;
+        }
+        let bytes = decoder.finish().map_err(undecodable)?;
+        let content_type = journey.headers.get(CONTENT_TYPE.as_str());
+        Ok(Content::Body { bytes, content_type, wire_bytes })
+    }
+}
+
+/// A redirect within an origin keeps the credentials that came with the URL, unless it brings its own.
+fn with_credentials_of(from: &Url, mut target: Url) -> Url {
+    if target.username().is_empty() && target.password().is_none() {
+        // Both fail only for URLs that cannot hold credentials; http and https can.
+        let _ = target.set_username(from.username());
+        let _ = target.set_password(from.password());
+    }
+    target
+}

@@ -1,0 +1,222 @@
+//! Undoes `Content-Encoding`, piece by piece, never holding more than the limit of decoded bytes. No I/O.
+//!
+//! Windows are bounded too: 32 KiB for gzip and deflate, 16 MiB for brotli (no "large window"), 8 MiB for zstd
+//! (RFC 9659), so that no body can make the process hold more than the limit and one window.
+
+mod bounded;
+mod engines;
+mod gzip;
+
+use std::io::Write;
+
+use flate2::Decompress;
+
+use bounded::Bounded;
+use engines::{Brotli, push_brotli, push_deflate, strict_brotli};
+use gzip::Gzip;
+
+const ZSTD_WINDOW_LOG_MAX: u32 = 23;
+/// More than two encodings on one body is nobody's intention.
+const ENCODINGS_MAX: usize = 2;
+
+/// Why a body cannot be decoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum DecodeError {
+    /// It is larger than allowed.
+    TooLarge,
+    /// It claims this encoding, starts like it, and then is not.
+    Broken(Encoding),
+    /// It ends before its encoding does.
+    CutOff(Encoding),
+    /// It is encoded in a way nobody offered to read.
+    Unsupported(String),
+}
+
+/// The encodings that can be undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Gzip,
+    Deflate,
+    Brotli,
+    Zstd,
+}
+
+impl Encoding {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Encoding::Gzip => "gzip",
+            Encoding::Deflate => "deflate",
+            Encoding::Brotli => "brotli",
+            Encoding::Zstd => "zstd",
+        }
+    }
+}
+
+/// Reads the values of `Content-Encoding` into the encodings to undo, the last applied first.
+pub(super) fn encodings<'a>(values: impl Iterator<Item = &'a [u8]>) -> Result<Vec<Encoding>, DecodeError> {
+    let mut found = Vec::new();
+    for value in values {
+        for name in String::from_utf8_lossy(value).split(',') {
+            match name.trim().to_ascii_lowercase().as_str() {
+                "gzip" | "x-gzip" => found.push(Encoding::Gzip),
+                "deflate" => found.push(Encoding::Deflate),
+                "br" => found.push(Encoding::Brotli),
+                "zstd" => found.push(Encoding::Zstd),
+                // Names of charsets and of mail encodings stand here by mistake, on bodies that are not encoded.
+                "" | "identity" | "none" | "utf-8" | "utf8" | "binary" | "8bit" | "7bit" => {}
+                other => return Err(DecodeError::Unsupported(other.chars().take(32).collect())),
+            }
+        }
+    }
+    if found.len() > ENCODINGS_MAX {
+        return Err(DecodeError::Unsupported(format!("{} encodings on one body", found.len())));
+    }
+    found.reverse();
+    Ok(found)
+}
+
+/// Takes the encoded body piece by piece.
+pub(super) struct Decoder {
+    stage: Stage,
+    /// What is still to be undone once the first encoding is.
+    rest: Vec<Encoding>,
+    limit: usize,
+}
+
+impl Decoder {
+    /// A decoder for these encodings, as [`encodings`] lists them, that gives out at most `limit` bytes.
+    pub(super) fn new(encodings: &[Encoding], limit: usize) -> Result<Decoder, DecodeError> {
+        let (stage, rest) = match encodings.split_first() {
+            None => (Stage::Plain(Bounded::new(limit)), &[][..]),
+            Some((first, rest)) => (Stage::new(*first, limit)?, rest),
+        };
+        Ok(Decoder { stage, rest: rest.to_vec(), limit })
+    }
+
+    /// Takes the next piece.
+    pub(super) fn push(&mut self, input: &[u8]) -> Result<(), DecodeError> {
+        self.stage.push(input)
+    }
+
+    /// The whole body, if it is whole.
+    pub(super) fn finish(self) -> Result<Vec<u8>, DecodeError> {
+        let mut bytes = self.stage.finish()?;
+        for encoding in self.rest {
+            let mut stage = Stage::new(encoding, self.limit)?;
+            stage.push(&bytes)?;
+            bytes = stage.finish()?;
+        }
+        Ok(bytes)
+    }
+}
+
+/// One encoding being undone.
+enum Stage {
+    Plain(Bounded),
+    Gzip(Gzip),
+    Deflate { start: Vec<u8>, inflate: Option<Decompress>, ended: bool, output: Bounded },
+    Brotli { state: Box<Brotli>, any: bool, ended: bool, output: Bounded },
+    Zstd { decoder: zstd::stream::write::Decoder<'static, Bounded>, any: bool },
+}
+
+impl Stage {
+    fn new(encoding: Encoding, limit: usize) -> Result<Stage, DecodeError> {
+        let output = Bounded::new(limit);
+        Ok(match encoding {
+            Encoding::Gzip => Stage::Gzip(Gzip::new(limit)),
+            Encoding::Deflate => Stage::Deflate { start: Vec::new(), inflate: None, ended: false, output },
+            Encoding::Brotli => Stage::Brotli { state: strict_brotli(), any: false, ended: false, output },
+            Encoding::Zstd => {
+                let broken = |_| DecodeError::Broken(Encoding::Zstd);
+                let mut decoder = zstd::stream::write::Decoder::new(output).map_err(broken)?;
+                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(broken)?;
+                Stage::Zstd { decoder, any: false }
+            }
+        })
+    }
+
+    fn push(&mut self, input: &[u8]) -> Result<(), DecodeError> {
+        if input.is_empty() {
+            return Ok(());
+        }
+        match self {
+            Stage::Plain(output) => output.write_all(input).map_err(|_| DecodeError::TooLarge),
+            Stage::Gzip(gzip) => gzip.push(input),
+            Stage::Deflate { start, inflate, ended, output } => match inflate {
+                Some(inflate) => push_deflate(inflate, ended, output, input),
+                None => {
+                    start.extend_from_slice(input);
+                    if start.len() < 2 {
+                        return Ok(());
+                    }
+                    // Servers mean zlib or bare deflate by this name: RFC 1950's check bits tell them apart.
+                    let zlib = start[0] & 0x0f == 8 && u16::from_be_bytes([start[0], start[1]]) % 31 == 0;
+                    push_deflate(inflate.insert(Decompress::new(zlib)), ended, output, &std::mem::take(start))
+                }
+            },
+            Stage::Brotli { state, any, ended, output } => {
+                *any = true;
+                push_brotli(state, ended, output, input)
+            }
+            Stage::Zstd { decoder, any } => {
+                *any = true;
+                decoder.write_all(input).map_err(|_| decoder.get_ref().blame(Encoding::Zstd))
+            }
+        }
+    }
+
+    /// A body of no bytes at all is an empty body, whatever it is labelled as.
+    fn finish(self) -> Result<Vec<u8>, DecodeError> {
+        let (output, complete, encoding) = match self {
+            Stage::Plain(output) => return Ok(output.bytes),
+            Stage::Gzip(gzip) => return gzip.finish(),
+            Stage::Deflate { start, ended, inflate, output } => {
+                (output, ended || (inflate.is_none() && start.is_empty()), Encoding::Deflate)
+            }
+            Stage::Brotli { any, ended, output, .. } => (output, ended || !any, Encoding::Brotli),
+            Stage::Zstd { decoder, any: false } => (decoder.into_inner(), true, Encoding::Zstd),
+            Stage::Zstd { mut decoder, any: true } => match decoder.do_finish() {
+                Ok(()) => (decoder.into_inner(), true, Encoding::Zstd),
+                Err(_) => return Err(decoder.get_ref().overflow().unwrap_or(DecodeError::CutOff(Encoding::Zstd))),
+            },
+        };
+        if complete { Ok(output.bytes) } else { Err(DecodeError::CutOff(encoding)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ALL: [Encoding; 4] = [Encoding::Gzip, Encoding::Deflate, Encoding::Brotli, Encoding::Zstd];
+
+    proptest! {
+        #[test]
+        fn any_bytes_in_any_pieces_are_decoded_or_refused_within_the_limit(
+            body in proptest::collection::vec(any::<u8>(), 0..300),
+            magic in any::<bool>(),
+            piece_bytes in 1_usize..50,
+        ) {
+            for encoding in ALL {
+                let mut decoder = Decoder::new(&[encoding], 1000).unwrap();
+                let starts: &[u8] = match encoding {
+                    Encoding::Gzip => &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3],
+                    Encoding::Zstd => &[0x28, 0xb5, 0x2f, 0xfd],
+                    Encoding::Deflate | Encoding::Brotli => &[],
+                };
+                let body = if magic { [starts, &body].concat() } else { body.clone() };
+                let pushed = body.chunks(piece_bytes).try_for_each(|piece| decoder.push(piece));
+                if let Ok(decoded) = pushed.and_then(|()| decoder.finish()) {
+                    prop_assert!(decoded.len() <= 1000);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_encoding_applied_is_the_first_to_be_undone() {
+        let values: [&[u8]; 2] = [b"gzip", b"identity, br"];
+        assert_eq!(encodings(values.into_iter()), Ok(vec![Encoding::Brotli, Encoding::Gzip]));
+    }
+}

@@ -1,0 +1,152 @@
+//! From a URL to a connected stream: resolve, vet, connect, TLS. The address that was vetted is the address dialled.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use url::{Host, Url};
+
+use super::address::AddressPolicy;
+use super::failure::{connection, from_io, from_resolve, other, refused_address};
+use super::journey::{Journey, Stage};
+use super::proxy::{Proxy, ProxyKind, Target, tunnel};
+use super::resolve::Resolve;
+use super::stream::Stream;
+use crate::model::FailureReport;
+
+/// A name with more addresses than this does not need all of them tried.
+const ADDRESSES_MAX: usize = 4;
+
+/// Opens connections.
+pub(super) struct Dialer {
+    pub(super) resolver: Arc<dyn Resolve>,
+    pub(super) policy: AddressPolicy,
+    pub(super) proxy: Option<Proxy>,
+    pub(super) tls: Arc<ClientConfig>,
+    pub(super) connect_timeout: Duration,
+}
+
+impl Dialer {
+    /// Connects to the host of the URL, trying its addresses one after the other.
+    pub(super) async fn dial(&self, url: &Url, journey: &mut Journey) -> Result<Stream, FailureReport> {
+        let host = url.host().ok_or_else(|| other("the URL has no host"))?;
+        let port = url.port_or_known_default().ok_or_else(|| other("the URL has no port"))?;
+        let server = if url.scheme() == "https" { Some(server_name(&host)?) } else { None };
+        let routes = self.routes(&host, port).await?;
+        let tried = routes.len();
+        let mut failure = connection("the name has no addresses");
+        for route in routes {
+            let attempt = self.attempt(route, server.clone(), journey);
+            match tokio::time::timeout(self.connect_timeout, attempt).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(error)) => failure = error,
+                Err(_) => failure = journey.too_late(self.connect_timeout),
+            }
+        }
+        if tried > 1 {
+            failure.error = format!("{} (the last of {tried} addresses)", failure.error);
+        }
+        Err(failure)
+    }
+
+    /// Every way to the host that may be taken.
+    async fn routes(&self, host: &Host<&str>, port: u16) -> Result<Vec<Route>, FailureReport> {
+        let Some(proxy) = &self.proxy else {
+            let addresses = self.vetted(host).await?;
+            return Ok(addresses.into_iter().map(|address| Route::direct(address, port)).collect());
+        };
+        // The proxy is the operator's own choice, wherever it is.
+        let proxy_address = match proxy.host.parse() {
+            Ok(address) => address,
+            Err(_) => *self
+                .resolver
+                .addresses(&proxy.host)
+                .await
+                .map_err(|error| connection(format!("the proxy's {error}")))?
+                .first()
+                .ok_or_else(|| connection("the proxy's name has no addresses"))?,
+        };
+        let first_hop = SocketAddr::new(proxy_address, proxy.port);
+        let targets = match (proxy.kind, host) {
+            // The proxy looks the name up, so there is no address to vet yet.
+            (ProxyKind::Http | ProxyKind::SocksNames, Host::Domain(name)) => vec![Target::Name((*name).into(), port)],
+            _ => {
+                let addresses = self.vetted(host).await?;
+                addresses.into_iter().map(|address| Target::Address(SocketAddr::new(address, port))).collect()
+            }
+        };
+        Ok(targets.into_iter().map(|target| Route { first_hop, target: Some(target) }).collect())
+    }
+
+    /// The host's addresses that may be dialled; at least one.
+    async fn vetted(&self, host: &Host<&str>) -> Result<Vec<IpAddr>, FailureReport> {
+        let addresses = match host {
+            Host::Domain(name) => self.resolver.addresses(name).await.map_err(from_resolve)?,
+            Host::Ipv4(address) => vec![IpAddr::V4(*address)],
+            Host::Ipv6(address) => vec![IpAddr::V6(*address)],
+        };
+        let mut refusal = connection("DNS: the name has no addresses");
+        let mut vetted = Vec::new();
+        for address in addresses {
+            match self.policy.objection(address) {
+                Some(objection) => refusal = refused_address(address, objection),
+                None => vetted.push(address),
+            }
+        }
+        vetted.truncate(ADDRESSES_MAX);
+        if vetted.is_empty() { Err(refusal) } else { Ok(vetted) }
+    }
+
+    async fn attempt(
+        &self,
+        route: Route,
+        server: Option<ServerName<'static>>,
+        journey: &mut Journey,
+    ) -> Result<Stream, FailureReport> {
+        journey.stage = Stage::Connecting(route.first_hop);
+        journey.note(|hop| hop.address = Some(route.first_hop));
+        let mut stream = TcpStream::connect(route.first_hop).await.map_err(|error| from_io(&error, journey.stage))?;
+        if let (Some(proxy), Some(target)) = (&self.proxy, route.target) {
+            // An HTTP proxy is asked for plain pages in its own way, without a tunnel.
+            if proxy.kind != ProxyKind::Http || server.is_some() {
+                stream = tunnel(proxy, stream, target).await.map_err(connection)?;
+            }
+        }
+        let Some(server) = server else {
+            return Ok(Stream::plain(stream));
+        };
+        journey.stage = Stage::Securing;
+        // The end of the handshake and the request are two small writes, which must not wait for each other.
+        stream.set_nodelay(true).map_err(|error| from_io(&error, journey.stage))?;
+        let stream = TlsConnector::from(Arc::clone(&self.tls))
+            .connect(server, stream)
+            .await
+            .map_err(|error| from_io(&error, journey.stage))?;
+        Ok(Stream::Tls(Box::new(stream)))
+    }
+}
+
+/// One way to a host: directly, or over a proxy to a target behind it.
+struct Route {
+    first_hop: SocketAddr,
+    target: Option<Target>,
+}
+
+impl Route {
+    fn direct(address: IpAddr, port: u16) -> Route {
+        Route { first_hop: SocketAddr::new(address, port), target: None }
+    }
+}
+
+fn server_name(host: &Host<&str>) -> Result<ServerName<'static>, FailureReport> {
+    Ok(match host {
+        Host::Domain(name) => ServerName::try_from(name.trim_end_matches('.').to_owned())
+            .map_err(|_| other("the host cannot be the name on a TLS certificate"))?,
+        Host::Ipv4(address) => ServerName::from(IpAddr::V4(*address)),
+        Host::Ipv6(address) => ServerName::from(IpAddr::V6(*address)),
+    })
+}

@@ -1,0 +1,73 @@
+//! How far a request has come, kept outside of it so that a request cut short can still say where it was.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use url::Url;
+
+use super::failure::connection;
+use super::reply::{Headers, Hop};
+use super::request::without_credentials;
+use crate::model::FailureReport;
+
+/// What the request is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stage {
+    #[default]
+    Resolving,
+    Connecting(SocketAddr),
+    Securing,
+    Waiting,
+    Reading {
+        bytes: usize,
+    },
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stage::Resolving => write!(formatter, "looking up the name"),
+            Stage::Connecting(address) => write!(formatter, "connecting to {address}"),
+            Stage::Securing => write!(formatter, "in the TLS handshake"),
+            Stage::Waiting => write!(formatter, "waiting for the answer"),
+            Stage::Reading { .. } => write!(formatter, "reading the body"),
+        }
+    }
+}
+
+/// A request on its way.
+#[derive(Debug, Default)]
+pub(super) struct Journey {
+    pub(super) stage: Stage,
+    pub(super) hops: Vec<Hop>,
+    /// The headers of the last answer.
+    pub(super) headers: Headers,
+}
+
+impl Journey {
+    /// Begins the next hop.
+    pub(super) fn depart(&mut self, url: &Url) {
+        self.stage = Stage::Resolving;
+        self.headers = Headers::default();
+        self.hops.push(Hop { url: without_credentials(url), address: None, status: None });
+    }
+
+    /// Notes something about the hop in hand.
+    pub(super) fn note(&mut self, note: impl FnOnce(&mut Hop)) {
+        if let Some(hop) = self.hops.last_mut() {
+            note(hop);
+        }
+    }
+
+    /// The failure of a request that took too long.
+    pub(super) fn too_late(&self, deadline: Duration) -> FailureReport {
+        let seconds = deadline.as_secs_f64();
+        match self.stage {
+            Stage::Reading { bytes } => {
+                connection(format!("timed out after {seconds} s reading the body ({bytes} bytes so far)"))
+            }
+            stage => connection(format!("timed out after {seconds} s {stage}")),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The bytes of a request: every header that is sent, and no other.
+
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue,
+    IF_MODIFIED_SINCE, IF_NONE_MATCH, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
+};
+use secrecy::ExposeSecret;
+use url::{Position, Url};
+
+use super::failure::other;
+use super::headers::bytes;
+use super::request::{Request, credentials_of, without_credentials};
+use crate::model::FailureReport;
+
+/// Headers that belong to the connection, not to a source.
+const RESERVED: [HeaderName; 6] = [CONNECTION, CONTENT_LENGTH, HOST, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE];
+
+/// What a request looks like to its receiver.
+pub(super) struct Manners<'a> {
+    pub(super) user_agent: &'a HeaderValue,
+    /// Whether this URL is of the origin that the request was meant for: only then may it see secrets.
+    pub(super) trusted: bool,
+    /// Set if an HTTP proxy reads the request: it needs the whole URL, and perhaps a login.
+    pub(super) proxied: Option<Option<&'a str>>,
+}
+
+/// The request for this URL.
+pub(super) fn build(request: &Request, url: &Url, manners: &Manners) -> Result<hyper::Request<String>, FailureReport> {
+    let target = match manners.proxied {
+        Some(_) => without_credentials(url).to_string(),
+        None => url[Position::BeforePath..Position::AfterQuery].to_owned(),
+    };
+    let host = &url[Position::BeforeHost..Position::AfterPort];
+    let mut outgoing = hyper::Request::new(String::new());
+    *outgoing.uri_mut() = target.parse().map_err(|error| other(format!("the URL cannot be sent: {error}")))?;
+    let headers = outgoing.headers_mut();
+    headers.insert(HOST, value(&HOST, host.as_bytes())?);
+    headers.insert(USER_AGENT, manners.user_agent.clone());
+    headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, br, zstd"));
+    if manners.trusted {
+        for (name, secret) in &request.headers {
+            let name = name.parse().ok().filter(|name| !RESERVED.contains(name));
+            let name = name.ok_or_else(|| other("one of the source's headers has a name that cannot be used"))?;
+            let value = value(&name, secret.expose_secret().as_bytes())?;
+            headers.insert(name, value);
+        }
+    }
+    // Validators are no secret, and the end of a redirect is where they came from.
+    let validators =
+        [(IF_NONE_MATCH, &request.validators.etag), (IF_MODIFIED_SINCE, &request.validators.last_modified)];
+    for (name, validator) in validators {
+        if let Some(validator) = validator.as_ref().and_then(|text| bytes(text)) {
+            headers.insert(&name, value(&name, &validator)?);
+        }
+    }
+    let credentials = request.credentials.as_ref().filter(|_| manners.trusted).map(|given| given.header());
+    if let Some(credentials) = credentials.or_else(|| credentials_of(url)) {
+        headers.insert(AUTHORIZATION, secret(&AUTHORIZATION, &credentials)?);
+    }
+    if let Some(Some(credentials)) = manners.proxied {
+        headers.insert(PROXY_AUTHORIZATION, secret(&PROXY_AUTHORIZATION, credentials)?);
+    }
+    if !request.keep_alive {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    Ok(outgoing)
+}
+
+/// The error names the header and never its value.
+fn value(name: &HeaderName, bytes: &[u8]) -> Result<HeaderValue, FailureReport> {
+    HeaderValue::from_bytes(bytes).map_err(|_| other(format!("header {name} has a value that cannot be sent")))
+}
+
+fn secret(name: &HeaderName, text: &str) -> Result<HeaderValue, FailureReport> {
+    let mut value = value(name, text.as_bytes())?;
+    value.set_sensitive(true);
+    Ok(value)
+}

@@ -1,0 +1,82 @@
+//! Connections that are kept for a little while, because more is wanted from their host. Few, and not for long.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use url::Url;
+
+use super::wire::Link;
+
+/// Kept connections cost the publisher too.
+const IDLE_MAX: usize = 64;
+
+/// Keeps connections.
+pub(super) struct Pool {
+    kept: Arc<Mutex<Kept>>,
+    idle_timeout: Duration,
+}
+
+/// The kept connections, oldest first.
+#[derive(Default)]
+struct Kept {
+    links: Vec<(Origin, u64, Link)>,
+    /// Numbers the kept connections, so that a timer that comes late does not drop another one.
+    last_number: u64,
+}
+
+type Origin = (String, String, Option<u16>);
+
+impl Pool {
+    pub(super) fn new(idle_timeout: Duration) -> Pool {
+        Pool { kept: Arc::default(), idle_timeout }
+    }
+
+    /// A kept connection to the URL's origin that is still good.
+    pub(super) fn take(&self, url: &Url) -> Option<Link> {
+        let mut kept = lock(&self.kept);
+        let origin = origin(url);
+        while let Some(index) = kept.links.iter().rposition(|(of, ..)| *of == origin) {
+            let (_, _, mut link) = kept.links.remove(index);
+            if link.is_idle() {
+                return Some(link);
+            }
+        }
+        None
+    }
+
+    /// Keeps a connection whose last answer was read to its end.
+    pub(super) fn keep(&self, url: &Url, mut link: Link) {
+        if !link.is_idle() {
+            return;
+        }
+        let mut kept = lock(&self.kept);
+        kept.last_number += 1;
+        let number = kept.last_number;
+        if kept.links.len() >= IDLE_MAX {
+            kept.links.remove(0);
+        }
+        kept.links.push((origin(url), number, link));
+        drop(kept);
+        let (kept, idle_timeout) = (Arc::downgrade(&self.kept), self.idle_timeout);
+        tokio::spawn(async move {
+            tokio::time::sleep(idle_timeout).await;
+            if let Some(kept) = kept.upgrade() {
+                lock(&kept).links.retain(|(_, of, _)| *of != number);
+            }
+        });
+    }
+
+    /// How many connections are kept.
+    pub(super) fn count(&self) -> usize {
+        lock(&self.kept).links.len()
+    }
+}
+
+/// A crash elsewhere while the lock was held leaves the list usable: never spread the crash.
+fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn origin(url: &Url) -> Origin {
+    (url.scheme().to_owned(), url.host_str().unwrap_or_default().to_owned(), url.port_or_known_default())
+}

@@ -1,0 +1,163 @@
+//! What is asked for.
+
+use std::fmt;
+
+use secrecy::{ExposeSecret, SecretString};
+use url::Url;
+
+use crate::model::Validators;
+
+/// One GET.
+#[derive(Clone)]
+pub struct Request {
+    /// Where from, as a person wrote it; it may turn out to be no URL at all. Credentials in it become a header.
+    pub url: String,
+    /// What the last answer gave us to ask "anything new?" with; sent exactly as received.
+    pub validators: Validators,
+    /// Further headers. They may hold secrets and are not sent to another origin.
+    pub headers: Vec<(String, SecretString)>,
+    /// Whom to introduce ourselves as; not sent to another origin. Wins over credentials in the URL.
+    pub credentials: Option<Credentials>,
+    /// Whether the connection is worth keeping for a little while, because more is wanted from the same host.
+    pub keep_alive: bool,
+}
+
+impl Request {
+    /// An unconditional, anonymous request.
+    pub fn new(url: impl Into<String>) -> Request {
+        Request {
+            url: url.into(),
+            validators: Validators::default(),
+            headers: Vec::new(),
+            credentials: None,
+            keep_alive: false,
+        }
+    }
+}
+
+impl fmt::Debug for Request {
+    /// Leaves out everything that could be secret.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = Url::parse(&self.url).map_or_else(|_| "(no URL)".into(), |url| without_credentials(&url).to_string());
+        let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        formatter
+            .debug_struct("Request")
+            .field("url", &url)
+            .field("validators", &self.validators)
+            .field("headers", &headers)
+            .field("credentials", &self.credentials)
+            .field("keep_alive", &self.keep_alive)
+            .finish()
+    }
+}
+
+/// Who we are to a publisher.
+#[derive(Clone)]
+pub enum Credentials {
+    /// A name and a password (RFC 7617).
+    Basic {
+        /// The name; it may not hold a colon.
+        name: String,
+        /// The password.
+        password: SecretString,
+    },
+    /// A token (RFC 6750).
+    Bearer(SecretString),
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Credentials::Basic { .. } => "Basic(…)",
+            Credentials::Bearer(_) => "Bearer(…)",
+        })
+    }
+}
+
+impl Credentials {
+    /// The value of the `Authorization` header.
+    pub(super) fn header(&self) -> String {
+        match self {
+            Credentials::Basic { name, password } => basic(name.as_bytes(), password.expose_secret().as_bytes()),
+            Credentials::Bearer(token) => format!("Bearer {}", token.expose_secret()),
+        }
+    }
+}
+
+/// The `Authorization` value for the credentials in a URL, if it has any.
+pub(super) fn credentials_of(url: &Url) -> Option<String> {
+    if url.username().is_empty() && url.password().is_none() {
+        return None;
+    }
+    Some(basic(&percent_decoded(url.username()), &percent_decoded(url.password().unwrap_or(""))))
+}
+
+/// The URL as it may be shown and sent: without credentials and without fragment.
+pub(super) fn without_credentials(url: &Url) -> Url {
+    let mut shown = url.clone();
+    // Both fail only for URLs that cannot hold credentials, which then have none.
+    let _ = shown.set_username("");
+    let _ = shown.set_password(None);
+    shown.set_fragment(None);
+    shown
+}
+
+fn basic(name: &[u8], password: &[u8]) -> String {
+    use base64::Engine as _;
+    let pair = [name, b":", password].concat();
+    format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
+}
+
+/// Credentials need not be UTF-8 once decoded, so this stays with bytes.
+pub(super) fn percent_decoded(text: &str) -> Vec<u8> {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut index = 0;
+    while index < bytes.len() {
+        let byte = match bytes[index..] {
+            [b'%', high, low, ..] => hex_digit(high).zip(hex_digit(low)).map(|(high, low)| high * 16 + low),
+            _ => None,
+        };
+        decoded.push(byte.unwrap_or(bytes[index]));
+        index += if byte.is_some() { 3 } else { 1 };
+    }
+    decoded
+}
+
+fn hex_digit(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p37_credentials_in_a_url_become_a_header_percent_decoded() {
+        let header = |url: &str| credentials_of(&Url::parse(url).unwrap());
+        assert_eq!(header("https://ann:s%3Acret%40@feeds.example/").as_deref(), Some("Basic YW5uOnM6Y3JldEA="));
+        assert_eq!(header("https://ann@feeds.example/").as_deref(), Some("Basic YW5uOg=="));
+        assert_eq!(header("https://100%25:x%zz@feeds.example/").as_deref(), Some("Basic MTAwJTp4JXp6"));
+        assert_eq!(header("https://feeds.example/"), None);
+    }
+
+    #[test]
+    fn p37_nothing_secret_shows_when_a_request_is_printed() {
+        let request = Request {
+            headers: vec![("X-Key".into(), "hidden-key".into())],
+            credentials: Some(Credentials::Bearer("hidden-token".into())),
+            ..Request::new("https://ann:hidden-word@feeds.example/all?page=1")
+        };
+        let printed = format!("{request:?}");
+        assert!(!printed.contains("hidden"), "{printed}");
+        assert!(!printed.contains("ann"), "{printed}");
+        assert!(printed.contains("https://feeds.example/all?page=1"), "{printed}");
+        let password = Credentials::Basic { name: "ann".into(), password: "hidden".into() };
+        assert_eq!(format!("{password:?}"), "Basic(…)");
+    }
+
+    #[test]
+    fn p37_a_text_that_is_no_url_is_not_printed_since_it_may_hold_a_password() {
+        assert!(format!("{:?}", Request::new("https//ann:hidden@feeds")).contains("(no URL)"));
+    }
+}

@@ -1,0 +1,94 @@
+//! HTTP/1.1 over a dialled stream: one request out, one head back, then the body in pieces.
+//!
+//! hyper reads what the open web serves (interim answers, bodies that end with the connection, equal lengths said
+//! twice) and reports what was cut off; this file only bounds it and drives it without a task of its own, so that
+//! dropping a request closes its connection at once.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::client::conn::http1::{Builder, Connection, SendRequest};
+use hyper_util::rt::TokioIo;
+
+use super::stream::Stream;
+
+/// Real answers have fewer than a hundred headers; some guards send more.
+const HEADERS_MAX: usize = 256;
+/// Covers the 64 KB of cookies and policies that some answers start with.
+const HEAD_BYTES_MAX: usize = 128 * 1024;
+
+/// A connection that can be asked one thing after the other.
+pub(super) struct Link {
+    sender: SendRequest<String>,
+    connection: Pin<Box<Connection<TokioIo<Stream>, String>>>,
+    ended: bool,
+    /// Who is at the other end.
+    pub(super) address: Option<SocketAddr>,
+}
+
+impl Link {
+    pub(super) async fn open(stream: Stream, address: Option<SocketAddr>) -> Result<Link, hyper::Error> {
+        let (sender, connection) = Builder::new()
+            .title_case_headers(true)
+            .allow_spaces_after_header_name_in_responses(true)
+            .allow_obsolete_multiline_headers_in_responses(true)
+            .ignore_invalid_headers_in_responses(true)
+            .max_headers(HEADERS_MAX)
+            .max_header_size(HEAD_BYTES_MAX)
+            .max_buf_size(2 * HEAD_BYTES_MAX)
+            .handshake(TokioIo::new(stream))
+            .await?;
+        Ok(Link { sender, connection: Box::pin(connection), ended: false, address })
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    pub(super) async fn ask(
+        &mut self,
+        request: hyper::Request<String>,
+    ) -> Result<hyper::Response<Incoming>, hyper::Error> {
+        let answer = self.sender.send_request(request);
+        drive(&mut self.connection, &mut self.ended, answer).await
+    }
+
+    /// The next piece of the body; nothing at its end.
+    pub(super) async fn piece(&mut self, body: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
+        let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context));
+        match drive(&mut self.connection, &mut self.ended, frame).await? {
+            // A frame that is no data holds trailers, which say nothing that a poll needs.
+            Ok(frame) => Some(Ok(frame.into_data().unwrap_or_default())),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// Whether the connection is still there, unused and silent, so that it can be asked again. Never waits.
+    pub(super) fn is_idle(&mut self) -> bool {
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        if !self.ended && self.connection.as_mut().poll(&mut context).is_ready() {
+            self.ended = true;
+        }
+        !self.ended && self.sender.is_ready()
+    }
+}
+
+/// Waits for the future while keeping the connection moving.
+async fn drive<F: Future>(
+    connection: &mut Pin<Box<Connection<TokioIo<Stream>, String>>>,
+    ended: &mut bool,
+    future: F,
+) -> F::Output {
+    let mut future = pin!(future);
+    std::future::poll_fn(|context| {
+        if let Poll::Ready(output) = future.as_mut().poll(context) {
+            return Poll::Ready(output);
+        }
+        // How the connection ends also reaches the request or the body that is waited for.
+        if !*ended && connection.as_mut().poll(context).is_ready() {
+            *ended = true;
+        }
+        future.as_mut().poll(context)
+    })
+    .await
+}

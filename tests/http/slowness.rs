@@ -1,0 +1,71 @@
+//! Servers that take their time. One deadline covers everything.
+
+use std::time::Duration;
+
+use super::server::{Act, Server, answers, send};
+use super::{ask_with, client, outcome, settings};
+use feedwarden::http::{HttpSettings, Request};
+use rstest::rstest;
+
+const PAUSE: Duration = Duration::from_millis(20);
+
+fn hurried() -> HttpSettings {
+    HttpSettings { deadline: Duration::from_millis(400), ..settings() }
+}
+
+#[rstest]
+#[case::mute(vec![Act::Mute], "Connection: timed out after 0.4 s waiting for the answer")]
+#[case::mute_after_the_request(vec![Act::Read, Act::Mute], "Connection: timed out after 0.4 s waiting for the answer")]
+#[case::head_dripped(
+    vec![Act::Read, send("HTTP/1.1 200 OK\r\nX-Slow: "), Act::Drip(vec![b'a'; 1000], PAUSE)],
+    "Connection: timed out after 0.4 s waiting for the answer"
+)]
+#[case::interim_answers_for_ever(
+    vec![Act::Read, Act::Drip("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1000).into_bytes(), Duration::from_millis(1))],
+    "Connection: timed out after 0.4 s waiting for the answer"
+)]
+#[case::body_mute(
+    vec![Act::Read, send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), Act::Mute],
+    "Connection: timed out after 0.4 s reading the body (5 bytes so far)"
+)]
+#[tokio::test]
+async fn p35_the_deadline_covers_every_stage(#[case] acts: Vec<Act>, #[case] expected: &str) {
+    assert_eq!(ask_with(hurried(), acts).await, expected);
+}
+
+#[tokio::test]
+async fn p35_a_body_dripped_slowly_ends_with_the_deadline() {
+    for head in ["HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n"] {
+        let acts = vec![Act::Read, send(head), Act::Drip(vec![b'a'; 900], PAUSE)];
+        let outcome = ask_with(hurried(), acts).await;
+        assert!(outcome.starts_with("Connection: timed out after 0.4 s reading the body ("), "{outcome}");
+        assert_ne!(outcome, "Connection: timed out after 0.4 s reading the body (0 bytes so far)");
+    }
+}
+
+#[tokio::test]
+async fn p35_a_body_dripped_within_the_deadline_is_whole() {
+    let acts = vec![Act::Read, send("HTTP/1.1 200 OK\r\n\r\n"), Act::Drip(b"hello".to_vec(), Duration::from_millis(1))];
+    assert_eq!(ask_with(settings(), acts).await, "200: hello");
+}
+
+#[tokio::test]
+async fn p35_redirects_share_one_deadline() {
+    let mut acts = answers(&["HTTP/1.1 302 Found\r\nLocation: /slow\r\n\r\n".into()]);
+    acts.extend([Act::Read, Act::Mute]);
+    let server = Server::play(acts).await;
+    let failure = client(hurried()).get(&Request::new(server.url("/"))).await.unwrap_err();
+    assert_eq!(failure.hops.len(), 2);
+    assert_eq!(failure.hops[0].status, Some(302));
+    assert_eq!(failure.hops[1].status, None);
+    assert_eq!(outcome(Err(failure)), "Connection: timed out after 0.4 s waiting for the answer");
+}
+
+#[tokio::test]
+async fn s103_a_handshake_that_never_ends_is_cut_by_the_connect_timeout() {
+    let server = Server::play(vec![Act::Mute]).await;
+    let settings = HttpSettings { connect_timeout: Duration::from_millis(200), ..settings() };
+    let url = server.url("/").replace("http:", "https:");
+    let outcome = outcome(client(settings).get(&Request::new(url)).await);
+    assert_eq!(outcome, "Connection: timed out after 0.2 s in the TLS handshake");
+}
