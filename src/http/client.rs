@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use hyper::StatusCode;
 use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, LOCATION};
+use hyper::{Method, StatusCode};
 use url::Url;
 
 use super::address::AddressPolicy;
@@ -16,12 +16,13 @@ use super::journey::{Journey, Stage};
 use super::outgoing::{Manners, build};
 use super::pool::Pool;
 use super::proxy::{Proxy, ProxyKind};
+use super::redirect::{self, RedirectError};
 use super::reply::{Content, Failure, Headers, Redirect, Reply};
 use super::request::{Request, without_credentials};
 use super::resolve::{Resolve, SystemResolver};
 use super::settings::HttpSettings;
+use super::tls;
 use super::wire::Link;
-use super::{redirect, tls};
 use crate::model::{FailureReport, Timestamp};
 
 /// Asks publishers. Cheap to clone; clones share connections and the cache of names.
@@ -111,6 +112,9 @@ impl Inner {
             if Redirect::of(status.as_u16()).is_none() {
                 return self.read(request, &url, (link, body, status), journey).await;
             }
+            if request.form.is_some() {
+                return Err(from_redirect(RedirectError::Form, status.as_u16()));
+            }
             let location = journey.headers.0.get(LOCATION).map(HeaderValue::as_bytes);
             let target = redirect::target(&url, location, &journey.hops, self.settings.redirects_max)
                 .map_err(|error| from_redirect(error, status.as_u16()))?;
@@ -150,7 +154,8 @@ impl Inner {
         outgoing: &hyper::Request<String>,
         journey: &mut Journey,
     ) -> Option<(Link, hyper::Response<Incoming>)> {
-        let mut link = self.pool.take(url)?;
+        // A form is sent once, so it cannot be tried on a connection that may be dead.
+        let mut link = if outgoing.method() == Method::GET { self.pool.take(url)? } else { return None };
         journey.stage = Stage::Waiting;
         journey.note(|hop| hop.address = link.address);
         let answer = link.ask(outgoing.clone()).await.ok()?;

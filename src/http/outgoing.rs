@@ -1,7 +1,7 @@
 //! The bytes of a request: every header that is sent, and no other.
 
 use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue,
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue,
     IF_MODIFIED_SINCE, IF_NONE_MATCH, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
 };
 use secrecy::ExposeSecret;
@@ -38,6 +38,12 @@ pub(super) fn build(request: &Request, url: &Url, manners: &Manners) -> Result<h
     headers.insert(USER_AGENT, manners.user_agent.clone());
     headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, br, zstd"));
+    if let Some(form) = &request.form {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+        *outgoing.body_mut() = form.expose_secret().to_owned();
+        *outgoing.method_mut() = hyper::Method::POST;
+    }
+    let headers = outgoing.headers_mut();
     if manners.trusted {
         for (name, secret) in &request.headers {
             let name = name.parse().ok().filter(|name| !RESERVED.contains(name));
@@ -76,4 +82,41 @@ fn secret(name: &HeaderName, text: &str) -> Result<HeaderValue, FailureReport> {
     let mut value = value(name, text.as_bytes())?;
     value.set_sensitive(true);
     Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn target(url: &str, proxied: Option<Option<&str>>) -> Result<String, FailureReport> {
+        let user_agent = HeaderValue::from_static("test/1");
+        let manners = Manners { user_agent: &user_agent, trusted: true, proxied };
+        build(&Request::new(url), &Url::parse(url).unwrap(), &manners).map(|outgoing| outgoing.uri().to_string())
+    }
+
+    #[test]
+    fn p26_a_url_is_asked_for_as_it_is_with_nothing_added() {
+        let same = |path: &str| assert_eq!(target(&format!("http://feeds.example{path}"), None).unwrap(), path);
+        same("/");
+        same("/?");
+        same("//double//slash?x=//");
+        same("/a|b/c?d={e}|f^`&g[]=h\\i");
+        same("/%zz%");
+        same("/a;b=c,d!$&'()*+:@~");
+    }
+
+    #[test]
+    fn an_http_proxy_is_told_the_whole_url_but_neither_credentials_nor_fragment() {
+        let told = target("http://ann:word@feeds.example:8080/a?b#c", Some(None)).unwrap();
+        assert_eq!(told, "http://feeds.example:8080/a?b");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_a_url_can_be_asked_for(rest in "[ -~\u{a0}-\u{ff}\u{4e00}]{0,60}") {
+            let url = format!("http://feeds.example/{rest}");
+            prop_assert!(target(&url, None).is_ok(), "{}", url);
+        }
+    }
 }

@@ -108,12 +108,19 @@ impl fmt::Display for Failure {
 }
 
 /// The headers of an answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Headers(pub(super) HeaderMap);
 
 impl Headers {
     /// The first header of this name, whatever its case; each character stands for the byte of its number.
     pub fn get(&self, name: &str) -> Option<String> {
         self.0.get(name).map(|value| super::headers::text(value.as_bytes()))
+    }
+}
+
+impl fmt::Debug for Headers {
+    /// Names only: values may hold a session or a token that the publisher gave us.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.0.keys().map(hyper::header::HeaderName::as_str)).finish()
     }
 }

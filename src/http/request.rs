@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::model::Validators;
 
-/// One GET.
+/// One GET; or, for an endpoint that hands out tokens, one POST.
 #[derive(Clone)]
 pub struct Request {
     /// Where from, as a person wrote it; it may turn out to be no URL at all. Credentials in it become a header.
@@ -18,6 +18,9 @@ pub struct Request {
     pub headers: Vec<(String, SecretString)>,
     /// Whom to introduce ourselves as; not sent to another origin. Wins over credentials in the URL.
     pub credentials: Option<Credentials>,
+    /// Makes it a POST of this `application/x-www-form-urlencoded` text, which is sent once and to nobody else: such a
+    /// request follows no redirect.
+    pub form: Option<SecretString>,
     /// Whether the connection is worth keeping for a little while, because more is wanted from the same host.
     pub keep_alive: bool,
 }
@@ -30,6 +33,7 @@ impl Request {
             validators: Validators::default(),
             headers: Vec::new(),
             credentials: None,
+            form: None,
             keep_alive: false,
         }
     }
@@ -46,6 +50,7 @@ impl fmt::Debug for Request {
             .field("validators", &self.validators)
             .field("headers", &headers)
             .field("credentials", &self.credentials)
+            .field("form", &self.form.is_some())
             .field("keep_alive", &self.keep_alive)
             .finish()
     }
@@ -146,6 +151,7 @@ mod tests {
         let request = Request {
             headers: vec![("X-Key".into(), "hidden-key".into())],
             credentials: Some(Credentials::Bearer("hidden-token".into())),
+            form: Some("refresh_token=hidden-form".into()),
             ..Request::new("https://ann:hidden-word@feeds.example/all?page=1")
         };
         let printed = format!("{request:?}");

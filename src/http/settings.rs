@@ -1,6 +1,7 @@
 //! The settings of the HTTP client.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,8 +9,10 @@ use std::time::Duration;
 use ipnet::IpNet;
 use url::Url;
 
+use super::request::without_credentials;
+
 /// Bounds and manners of every request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct HttpSettings {
     /// Everything from name resolution to the last byte of the body happens within this.
     pub deadline: Duration,
@@ -52,6 +55,54 @@ impl Default for HttpSettings {
             proxy: None,
             authorities: None,
             static_hosts: HashMap::new(),
+        }
+    }
+}
+
+impl fmt::Debug for HttpSettings {
+    /// Leaves out the proxy's password.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Taken apart, so that a new field cannot be forgotten here.
+        let HttpSettings {
+            deadline,
+            connect_timeout,
+            idle_timeout,
+            body_bytes_max,
+            redirects_max,
+            user_agent,
+            allow_private_networks,
+            allowed_networks,
+            proxy,
+            authorities,
+            static_hosts,
+        } = self;
+        formatter
+            .debug_struct("HttpSettings")
+            .field("deadline", deadline)
+            .field("connect_timeout", connect_timeout)
+            .field("idle_timeout", idle_timeout)
+            .field("body_bytes_max", body_bytes_max)
+            .field("redirects_max", redirects_max)
+            .field("user_agent", user_agent)
+            .field("allow_private_networks", allow_private_networks)
+            .field("allowed_networks", allowed_networks)
+            .field("proxy", &proxy.as_ref().map(|url| without_credentials(url).to_string()))
+            .field("authorities", authorities)
+            .field("static_hosts", static_hosts)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p37_the_proxys_credentials_do_not_show_when_settings_are_printed() {
+        for proxy in ["http://ann:hidden@proxy.example:3128", "socks5://ann:hidden@proxy.example"] {
+            let settings = HttpSettings { proxy: Some(Url::parse(proxy).unwrap()), ..HttpSettings::default() };
+            let printed = format!("{settings:?}");
+            assert!(printed.contains("proxy.example") && !printed.contains("hidden"), "{printed}");
         }
     }
 }

@@ -142,3 +142,19 @@ async fn a_validator_that_no_server_can_have_sent_is_left_out() {
     .await;
     assert!(!head.contains("If-None-Match"), "{head}");
 }
+
+#[tokio::test]
+async fn a_form_is_posted_once_and_never_sent_on() {
+    let form = |server: &Server| Request {
+        form: Some("grant_type=refresh_token".into()),
+        ..Request::new(server.url("/token"))
+    };
+    let head = sent(form).await;
+    assert!(head.starts_with("POST /token HTTP/1.1\r\n"), "{head}");
+    assert!(head.contains("\r\nContent-Type: application/x-www-form-urlencoded\r\n"), "{head}");
+    assert!(head.contains("\r\nContent-Length: 24\r\n"), "{head}");
+    let server = Server::play(answers(&["HTTP/1.1 307 Elsewhere\r\nLocation: /other\r\n\r\n".into()])).await;
+    let failure = client(settings()).get(&form(&server)).await.unwrap_err();
+    assert_eq!(failure.to_string(), "redirect of a form refused");
+    assert_eq!(server.requests().len(), 1);
+}
