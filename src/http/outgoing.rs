@@ -56,8 +56,9 @@ pub(super) fn build(request: &Request, url: &Url, manners: &Manners) -> Result<h
     let validators =
         [(IF_NONE_MATCH, &request.validators.etag), (IF_MODIFIED_SINCE, &request.validators.last_modified)];
     for (name, validator) in validators {
-        if let Some(validator) = validator.as_ref().and_then(|text| bytes(text)) {
-            headers.insert(&name, value(&name, &validator)?);
+        // One that cannot be sent was never received: better an unconditional request than none.
+        if let Some(value) = validator.as_ref().and_then(|text| HeaderValue::from_bytes(&bytes(text)?).ok()) {
+            headers.insert(name, value);
         }
     }
     let credentials = request.credentials.as_ref().filter(|_| manners.trusted).map(|given| given.header());

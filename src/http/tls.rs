@@ -12,11 +12,7 @@ use crate::model::Timestamp;
 /// The configuration for every connection: the platform's authorities, or the bundled ones where the platform has
 /// none, and those in the given PEM file.
 pub(super) fn configuration(authorities: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if roots.is_empty() {
-        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    }
+    let mut roots = roots(rustls_native_certs::load_native_certs().certs);
     if let Some(path) = authorities {
         for certificate in CertificateDer::pem_file_iter(path).map_err(|error| error.to_string())? {
             let certificate = certificate.map_err(|error| error.to_string())?;
@@ -31,6 +27,16 @@ pub(super) fn configuration(authorities: Option<&Path>) -> Result<Arc<ClientConf
         .with_no_client_auth();
     configuration.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(configuration))
+}
+
+/// A platform without authorities is a container without a certificate package, not an order to trust nobody.
+fn roots(platform: Vec<CertificateDer<'static>>) -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(platform);
+    if roots.is_empty() {
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    roots
 }
 
 /// A TLS failure in words.
@@ -88,6 +94,12 @@ mod tests {
         let moment = |seconds| UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds));
         let error = CertificateError::ExpiredContext { time: moment(1_790_000_000), not_after: moment(1_772_366_400) };
         assert_eq!(describe(&rustls::Error::InvalidCertificate(error)), "TLS certificate expired on 2026-03-01");
+    }
+
+    #[test]
+    fn the_bundled_authorities_stand_in_for_a_platform_that_has_none() {
+        let unreadable = CertificateDer::from(vec![1, 2, 3]);
+        assert_eq!(roots(vec![unreadable]).len(), webpki_roots::TLS_SERVER_ROOTS.len());
     }
 
     #[test]

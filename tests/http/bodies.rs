@@ -106,3 +106,14 @@ async fn p34_the_default_limit_is_named_in_mebibytes() {
     let acts = vec![Act::Read, send("HTTP/1.1 200 OK\r\nContent-Length: 10485761\r\n\r\n"), Act::Mute];
     assert_eq!(ask(acts).await, "Other: body over 10 MiB");
 }
+
+#[rstest]
+#[case::chunk_extension(format!("5;{}", "x".repeat(1_000_000)))]
+#[case::trailers(format!("0\r\n{}", "X-Trailer: 1\r\n".repeat(100_000)))]
+#[case::trailer_line(format!("0\r\nX-Trailer: {}", "x".repeat(1_000_000)))]
+#[tokio::test]
+async fn a_flood_around_the_chunks_is_cut_off(#[case] flood: String) {
+    let text = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{flood}");
+    // The server never ends the body, so that only giving up can end the request.
+    assert_eq!(ask(vec![Act::Read, send(text), Act::Mute]).await, "Other: the chunked body is broken");
+}

@@ -14,7 +14,7 @@ use rstest::rstest;
 const BOMB_URL: &str = "FEEDWARDEN_TEST_BOMB_URL";
 const MEBIBYTE: usize = 1024 * 1024;
 /// How much the bombs decode to, and how little memory that may take.
-const BOMB_MEBIBYTES: usize = 512;
+const BOMB_MEBIBYTES: usize = 192;
 const GROWTH_KIBIBYTES_MAX: u64 = 64 * 1024;
 
 /// Writes zeroes into an encoder.

@@ -9,6 +9,7 @@ mod bombs;
 mod connections;
 mod encodings;
 mod heads;
+mod nonsense;
 mod proxies;
 mod redirects;
 mod requests;

@@ -1,11 +1,15 @@
 //! Servers that take their time. One deadline covers everything.
 
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::server::{Act, Server, answers, send};
-use super::{ask_with, client, outcome, settings};
-use feedwarden::http::{HttpSettings, Request};
+use super::{ask_with, client, now, outcome, settings};
+use feedwarden::http::{Client, HttpSettings, Request, Resolve, ResolveError};
+use futures_util::future::BoxFuture;
 use rstest::rstest;
+use tokio::net::{TcpSocket, TcpStream};
 
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -68,4 +72,44 @@ async fn s103_a_handshake_that_never_ends_is_cut_by_the_connect_timeout() {
     let url = server.url("/").replace("http:", "https:");
     let outcome = outcome(client(settings).get(&Request::new(url)).await);
     assert_eq!(outcome, "Connection: timed out after 0.2 s in the TLS handshake");
+}
+
+struct NeverAnswers;
+
+impl Resolve for NeverAnswers {
+    fn addresses<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<IpAddr>, ResolveError>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn p35_the_deadline_covers_the_lookup_of_the_name() {
+    let client = Client::with_resolver(hurried(), now, Arc::new(NeverAnswers)).unwrap();
+    let outcome = outcome(client.get(&Request::new("http://feeds.example/")).await);
+    assert_eq!(outcome, "Connection: timed out after 0.4 s looking up the name");
+}
+
+/// A listener so full of connections that it no longer reacts to new ones, and what fills it.
+async fn full_listener() -> (tokio::net::TcpListener, Vec<TcpStream>) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut filling = Vec::new();
+    while let Ok(stream) = tokio::time::timeout(Duration::from_millis(200), TcpStream::connect(address)).await {
+        filling.push(stream.unwrap());
+        assert!(filling.len() < 100, "the listener never fills up");
+    }
+    (listener, filling)
+}
+
+#[tokio::test]
+async fn s103_an_address_that_does_not_react_is_given_up() {
+    let (listener, _filling) = full_listener().await;
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let patient = HttpSettings { connect_timeout: Duration::from_millis(200), ..settings() };
+    let connect = outcome(client(patient).get(&Request::new(url.clone())).await);
+    assert_eq!(connect, "Connection: timed out after 0.2 s connecting to 127.0.0.1:PORT");
+    let deadline = outcome(client(hurried()).get(&Request::new(url)).await);
+    assert_eq!(deadline, "Connection: timed out after 0.4 s connecting to 127.0.0.1:PORT");
 }
