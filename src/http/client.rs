@@ -20,7 +20,7 @@ use super::redirect::{self, RedirectError};
 use super::reply::{Content, Failure, Headers, Redirect, Reply};
 use super::request::{Request, without_credentials};
 use super::resolve::{Resolve, SystemResolver};
-use super::settings::HttpSettings;
+use super::settings::{HttpSettings, SetupError};
 use super::tls;
 use super::wire::Link;
 use crate::model::{FailureReport, Timestamp};
@@ -37,31 +37,13 @@ struct Inner {
     now: Box<dyn Fn() -> Timestamp + Send + Sync>,
 }
 
-/// Settings that no client can follow.
-#[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// The machine's resolver configuration.
-    #[error("the machine's resolver configuration cannot be used: {0}")]
-    Resolver(String),
-    /// The file of further authorities.
-    #[error("the certificate authorities cannot be used: {0}")]
-    Authorities(String),
-    /// The proxy.
-    #[error("the proxy cannot be used: {0}")]
-    Proxy(String),
-    /// The User-Agent.
-    #[error("the user agent holds characters that cannot be sent")]
-    UserAgent,
-}
-
 impl Client {
     /// A client that resolves names as this machine does and tells the time by `now`.
     pub fn new(
         settings: HttpSettings,
         now: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Result<Client, SetupError> {
-        let resolver =
-            SystemResolver::new(&settings.static_hosts).map_err(|error| SetupError::Resolver(error.to_string()))?;
+        let resolver = SystemResolver::new(&settings.static_hosts)?;
         Client::with_resolver(settings, now, Arc::new(resolver))
     }
 
@@ -251,4 +233,32 @@ fn with_credentials_of(from: &Url, mut target: Url) -> Url {
         let _ = target.set_password(from.password());
     }
     target
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_can_be_moved_between_threads() {
+        fn check<T: Send>(_: T) {}
+        let client = Client::new(HttpSettings::default(), || Timestamp::EPOCH).unwrap();
+        check(client.get(&Request::new("http://feeds.example/")));
+        check(client);
+    }
+
+    #[test]
+    fn settings_that_cannot_be_followed_are_named() {
+        let error = |settings| Client::new(settings, || Timestamp::EPOCH).err().unwrap().to_string();
+        let user_agent = "two\nlines".into();
+        assert_eq!(
+            error(HttpSettings { user_agent, ..HttpSettings::default() }),
+            "the user agent holds characters that cannot be sent"
+        );
+        let proxy = Some(Url::parse("ftp://ann:hidden@proxy.example/").unwrap());
+        assert_eq!(
+            error(HttpSettings { proxy, ..HttpSettings::default() }),
+            "the proxy cannot be used: ftp is not a kind of proxy: http, socks5 and socks5h are"
+        );
+    }
 }

@@ -1,5 +1,6 @@
 //! From a URL to a connected stream: resolve, vet, connect, TLS. The address that was vetted is the address dialled.
 
+use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,8 +98,7 @@ impl Dialer {
                 None => vetted.push(address),
             }
         }
-        vetted.truncate(ADDRESSES_MAX);
-        if vetted.is_empty() { Err(refusal) } else { Ok(vetted) }
+        if vetted.is_empty() { Err(refusal) } else { Ok(families_in_turns(vetted)) }
     }
 
     async fn attempt(
@@ -142,6 +142,20 @@ impl Route {
     }
 }
 
+/// The first few addresses, the two families in turns: a machine without IPv6 must get to the IPv4 addresses of a host
+/// that has many of the other kind.
+fn families_in_turns(addresses: Vec<IpAddr>) -> Vec<IpAddr> {
+    let six_first = addresses.first().is_some_and(IpAddr::is_ipv6);
+    let (mut first, mut second): (VecDeque<IpAddr>, VecDeque<IpAddr>) =
+        addresses.into_iter().partition(|address| address.is_ipv6() == six_first);
+    let turns = std::iter::from_fn(|| {
+        let next = first.pop_front().or_else(|| second.pop_front());
+        std::mem::swap(&mut first, &mut second);
+        next
+    });
+    turns.take(ADDRESSES_MAX).collect()
+}
+
 fn server_name(host: &Host<&str>) -> Result<ServerName<'static>, FailureReport> {
     Ok(match host {
         Host::Domain(name) => ServerName::try_from(name.trim_end_matches('.').to_owned())
@@ -149,4 +163,21 @@ fn server_name(host: &Host<&str>) -> Result<ServerName<'static>, FailureReport> 
         Host::Ipv4(address) => ServerName::from(IpAddr::V4(*address)),
         Host::Ipv6(address) => ServerName::from(IpAddr::V6(*address)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("::1 ::2 ::3 ::4 ::5 1.1.1.1", "::1 1.1.1.1 ::2 ::3")]
+    #[case("1.1.1.1 2.2.2.2 3.3.3.3 ::1 ::2", "1.1.1.1 ::1 2.2.2.2 ::2")]
+    #[case("1.1.1.1 2.2.2.2", "1.1.1.1 2.2.2.2")]
+    #[case("::1", "::1")]
+    #[case("", "")]
+    fn a_few_addresses_are_tried_the_families_in_turns(#[case] found: &str, #[case] tried: &str) {
+        let parse = |text: &str| text.split_whitespace().map(|address| address.parse().unwrap()).collect::<Vec<_>>();
+        assert_eq!(families_in_turns(parse(found)), parse(tried));
+    }
 }

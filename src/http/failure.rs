@@ -11,8 +11,20 @@ use super::resolve::ResolveError;
 use super::tls;
 use crate::model::{FailureCause, FailureReport};
 
+/// A text longer than this helps nobody; a publisher could make it as long as a URL can be.
+const ERROR_CHARACTERS_MAX: usize = 500;
+
+/// "Too many open files", for this process and for the machine; the same numbers on every Unix.
+const EMFILE: i32 = 24;
+const ENFILE: i32 = 23;
+
 pub(super) fn report(cause: FailureCause, error: impl Into<String>) -> FailureReport {
-    FailureReport { cause, error: error.into(), retry_after: None }
+    let mut error = error.into();
+    if let Some((place, _)) = error.char_indices().nth(ERROR_CHARACTERS_MAX) {
+        error.truncate(place);
+        error.push('…');
+    }
+    FailureReport { cause, error, retry_after: None }
 }
 
 pub(super) fn connection(error: impl Into<String>) -> FailureReport {
@@ -77,6 +89,9 @@ pub(super) fn from_io(error: &io::Error, stage: Stage) -> FailureReport {
     if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         return connection(tls::describe(error));
     }
+    if is_our_fault(error) {
+        return report(FailureCause::Internal, format!("this machine ran out of something: {error}"));
+    }
     connection(match error.kind() {
         io::ErrorKind::ConnectionRefused => format!("connection refused while {stage}"),
         io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted | io::ErrorKind::BrokenPipe => {
@@ -113,6 +128,38 @@ pub(super) fn from_hyper(error: &hyper::Error, stage: Stage, spoke_tls: bool) ->
     }
 }
 
+/// What this process or machine has run out of is not held against a source.
+fn is_our_fault(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(EMFILE | ENFILE))
+        || matches!(error.kind(), io::ErrorKind::OutOfMemory | io::ErrorKind::AddrNotAvailable)
+}
+
 fn unreadable(error: String) -> FailureReport {
     report(FailureCause::Unreadable, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s111_running_out_of_descriptors_ports_or_memory_is_our_own_fault() {
+        let causes = |code| from_io(&io::Error::from_raw_os_error(code), Stage::Waiting).cause;
+        assert_eq!([EMFILE, ENFILE, 99, 12].map(causes), [FailureCause::Internal; 4]);
+        assert_eq!(causes(111), FailureCause::Connection);
+    }
+
+    #[test]
+    fn a_text_is_bounded_whatever_a_publisher_puts_into_it() {
+        let error = other("ä".repeat(10_000)).error;
+        assert_eq!(error.chars().count(), ERROR_CHARACTERS_MAX + 1);
+    }
+
+    #[test]
+    fn p34_limits_are_named_in_round_units() {
+        let name = |limit| too_large(limit).error;
+        assert_eq!(name(10 * 1024 * 1024), "body over 10 MiB");
+        assert_eq!(name(64 * 1024), "body over 64 KiB");
+        assert_eq!(name(1_000_000), "body over 1000000 bytes");
+    }
 }

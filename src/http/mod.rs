@@ -23,9 +23,9 @@ mod stream;
 mod tls;
 mod wire;
 
-pub use client::{Client, SetupError};
+pub use client::Client;
 pub use headers::Caching;
 pub use reply::{Content, Failure, Headers, Hop, Redirect, Reply};
 pub use request::{Credentials, Request};
 pub use resolve::{Resolve, ResolveError, SystemResolver};
-pub use settings::HttpSettings;
+pub use settings::{HttpSettings, SetupError};

@@ -8,6 +8,8 @@ use hickory_resolver::TokioResolver;
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::rr::Name;
 
+use super::settings::SetupError;
+
 /// Looks names up. A border, so that tests can answer differently from one lookup to the next.
 pub trait Resolve: Send + Sync {
     /// The addresses of a name, in the order in which they should be tried.
@@ -33,9 +35,12 @@ pub struct SystemResolver {
 
 impl SystemResolver {
     /// Reads the machine's configuration; `static_hosts` are never looked up.
-    pub fn new(static_hosts: &HashMap<String, IpAddr>) -> Result<SystemResolver, NetError> {
+    pub fn new(static_hosts: &HashMap<String, IpAddr>) -> Result<SystemResolver, SetupError> {
         let static_hosts = static_hosts.iter().map(|(name, address)| (canonical(name), *address)).collect();
-        Ok(SystemResolver { resolver: TokioResolver::builder_tokio()?.build()?, static_hosts })
+        let resolver = TokioResolver::builder_tokio()
+            .and_then(|builder| builder.build())
+            .map_err(|error| SetupError::Resolver(error.to_string()))?;
+        Ok(SystemResolver { resolver, static_hosts })
     }
 }
 

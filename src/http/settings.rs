@@ -59,6 +59,23 @@ impl Default for HttpSettings {
     }
 }
 
+/// Settings that no client can follow.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The machine's resolver configuration.
+    #[error("the machine's resolver configuration cannot be used: {0}")]
+    Resolver(String),
+    /// The file of further authorities.
+    #[error("the certificate authorities cannot be used: {0}")]
+    Authorities(String),
+    /// The proxy.
+    #[error("the proxy cannot be used: {0}")]
+    Proxy(String),
+    /// The User-Agent.
+    #[error("the user agent holds characters that cannot be sent")]
+    UserAgent,
+}
+
 impl fmt::Debug for HttpSettings {
     /// Leaves out the proxy's password.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -144,6 +144,21 @@ async fn a_further_address_is_tried_when_the_first_refuses() {
 }
 
 #[tokio::test]
+async fn s103_a_port_where_nobody_listens_refuses() {
+    let url = format!("http://{}/", unused_address());
+    let expected = "Connection: connection refused while connecting to 127.0.0.1:PORT";
+    assert_eq!(outcome(client(settings()).get(&Request::new(url)).await), expected);
+}
+
+#[tokio::test]
+async fn many_dead_addresses_of_one_family_do_not_hide_the_other() {
+    let server = Server::play(vec![Act::Read, ok("ok")]).await;
+    let script = Script::new([Ok(vec!["::1", "::1", "::1", "::1", "::1", "127.0.0.1"])]);
+    let request = Request::new(format!("http://many.example:{}/", server.address.port()));
+    assert_eq!(outcome(scripted(settings(), &script).get(&request).await), "200: ok");
+}
+
+#[tokio::test]
 async fn s103_when_every_address_refuses_the_last_one_is_named() {
     let port = unused_address().port();
     let script = Script::new([Ok(vec!["127.0.0.3", "127.0.0.4"])]);
