@@ -6,6 +6,7 @@
 //! - [`model`] — nouns.
 //! - [`rules`] — pure decisions about them.
 //! - [`parse`] — what publishers serve, turned into values.
+//! - [`http`] — one vetted, bounded, conditional GET.
 //! - [`store`] — where they are kept, in SQLite or PostgreSQL.
 //! - [`telemetry`] — the log.
 //! - [`config`] — fills the settings that each room owns.

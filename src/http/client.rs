@@ -115,10 +115,8 @@ impl Inner {
         journey: &mut Journey,
     ) -> Result<(Link, Incoming, StatusCode), FailureReport> {
         journey.depart(url);
-        let proxied =
-            self.dialer.proxy.as_ref().filter(|proxy| proxy.kind == ProxyKind::Http && url.scheme() == "http");
-        let proxied = proxied.map(|proxy| proxy.authorization.as_deref());
-        let outgoing = build(request, url, &Manners { user_agent: &self.user_agent, trusted, proxied })?;
+        let proxy = self.dialer.proxy.as_ref().filter(|proxy| proxy.kind == ProxyKind::Http && url.scheme() == "http");
+        let outgoing = build(request, url, &Manners { user_agent: &self.user_agent, trusted, proxy })?;
         let (link, answer) = match self.ask_kept(url, &outgoing, journey).await {
             Some(answered) => answered,
             None => self.ask_afresh(url, outgoing, journey).await?,

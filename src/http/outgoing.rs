@@ -1,5 +1,6 @@
 //! The bytes of a request: every header that is sent, and no other.
 
+use hyper::HeaderMap;
 use hyper::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue,
     IF_MODIFIED_SINCE, IF_NONE_MATCH, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
@@ -9,8 +10,9 @@ use url::{Position, Url};
 
 use super::failure::other;
 use super::headers::bytes;
+use super::proxy::Proxy;
 use super::request::{Request, credentials_of, without_credentials};
-use crate::model::FailureReport;
+use crate::model::{FailureReport, Validators};
 
 /// Headers that belong to the connection, not to a source.
 const RESERVED: [HeaderName; 6] = [CONNECTION, CONTENT_LENGTH, HOST, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE];
@@ -20,58 +22,74 @@ pub(super) struct Manners<'a> {
     pub(super) user_agent: &'a HeaderValue,
     /// Whether this URL is of the origin that the request was meant for: only then may it see secrets.
     pub(super) trusted: bool,
-    /// Set if an HTTP proxy reads the request: it needs the whole URL, and perhaps a login.
-    pub(super) proxied: Option<Option<&'a str>>,
+    /// The HTTP proxy that reads the request: it needs the whole URL, and perhaps a login.
+    pub(super) proxy: Option<&'a Proxy>,
 }
 
 /// The request for this URL.
 pub(super) fn build(request: &Request, url: &Url, manners: &Manners) -> Result<hyper::Request<String>, FailureReport> {
-    let target = match manners.proxied {
+    let target = match manners.proxy {
         Some(_) => without_credentials(url).to_string(),
         None => url[Position::BeforePath..Position::AfterQuery].to_owned(),
     };
-    let host = &url[Position::BeforeHost..Position::AfterPort];
     let mut outgoing = hyper::Request::new(String::new());
     *outgoing.uri_mut() = target.parse().map_err(|error| other(format!("the URL cannot be sent: {error}")))?;
     let headers = outgoing.headers_mut();
+    let host = &url[Position::BeforeHost..Position::AfterPort];
     headers.insert(HOST, value(&HOST, host.as_bytes())?);
     headers.insert(USER_AGENT, manners.user_agent.clone());
     headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, br, zstd"));
+    if manners.trusted {
+        add_own_headers(headers, request)?;
+    }
+    add_validators(headers, &request.validators);
+    add_credentials(headers, request, url, manners)?;
+    if !request.keep_alive {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     if let Some(form) = &request.form {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-        *outgoing.body_mut() = form.expose_secret().to_owned();
         *outgoing.method_mut() = hyper::Method::POST;
+        *outgoing.body_mut() = form.expose_secret().to_owned();
     }
-    let headers = outgoing.headers_mut();
-    if manners.trusted {
-        for (name, secret) in &request.headers {
-            let name = name.parse().ok().filter(|name| !RESERVED.contains(name));
-            let name = name.ok_or_else(|| other("one of the source's headers has a name that cannot be used"))?;
-            let value = value(&name, secret.expose_secret().as_bytes())?;
-            headers.insert(name, value);
-        }
+    Ok(outgoing)
+}
+
+fn add_own_headers(headers: &mut HeaderMap, request: &Request) -> Result<(), FailureReport> {
+    for (name, secret) in &request.headers {
+        let name = name.parse().ok().filter(|name| !RESERVED.contains(name));
+        let name = name.ok_or_else(|| other("one of the source's headers has a name that cannot be used"))?;
+        let value = value(&name, secret.expose_secret().as_bytes())?;
+        headers.insert(name, value);
     }
-    // Validators are no secret, and the end of a redirect is where they came from.
-    let validators =
-        [(IF_NONE_MATCH, &request.validators.etag), (IF_MODIFIED_SINCE, &request.validators.last_modified)];
-    for (name, validator) in validators {
+    Ok(())
+}
+
+/// Validators are no secret, and the end of a redirect is where they came from: they go along on every hop.
+fn add_validators(headers: &mut HeaderMap, validators: &Validators) {
+    for (name, validator) in [(IF_NONE_MATCH, &validators.etag), (IF_MODIFIED_SINCE, &validators.last_modified)] {
         // One that cannot be sent was never received: better an unconditional request than none.
         if let Some(value) = validator.as_ref().and_then(|text| HeaderValue::from_bytes(&bytes(text)?).ok()) {
             headers.insert(name, value);
         }
     }
-    let credentials = request.credentials.as_ref().filter(|_| manners.trusted).map(|given| given.header());
-    if let Some(credentials) = credentials.or_else(|| credentials_of(url)) {
-        headers.insert(AUTHORIZATION, secret(&AUTHORIZATION, &credentials)?);
+}
+
+fn add_credentials(
+    headers: &mut HeaderMap,
+    request: &Request,
+    url: &Url,
+    manners: &Manners,
+) -> Result<(), FailureReport> {
+    let given = request.credentials.as_ref().filter(|_| manners.trusted).map(|given| given.header());
+    if let Some(credentials) = given.or_else(|| credentials_of(url)) {
+        headers.insert(AUTHORIZATION, value(&AUTHORIZATION, credentials.as_bytes())?);
     }
-    if let Some(Some(credentials)) = manners.proxied {
-        headers.insert(PROXY_AUTHORIZATION, secret(&PROXY_AUTHORIZATION, credentials)?);
+    if let Some(credentials) = manners.proxy.and_then(|proxy| proxy.authorization.as_deref()) {
+        headers.insert(PROXY_AUTHORIZATION, value(&PROXY_AUTHORIZATION, credentials.as_bytes())?);
     }
-    if !request.keep_alive {
-        headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    }
-    Ok(outgoing)
+    Ok(())
 }
 
 /// The error names the header and never its value.
@@ -79,20 +97,14 @@ fn value(name: &HeaderName, bytes: &[u8]) -> Result<HeaderValue, FailureReport> 
     HeaderValue::from_bytes(bytes).map_err(|_| other(format!("header {name} has a value that cannot be sent")))
 }
 
-fn secret(name: &HeaderName, text: &str) -> Result<HeaderValue, FailureReport> {
-    let mut value = value(name, text.as_bytes())?;
-    value.set_sensitive(true);
-    Ok(value)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn target(url: &str, proxied: Option<Option<&str>>) -> Result<String, FailureReport> {
+    fn target(url: &str, proxy: Option<&Proxy>) -> Result<String, FailureReport> {
         let user_agent = HeaderValue::from_static("test/1");
-        let manners = Manners { user_agent: &user_agent, trusted: true, proxied };
+        let manners = Manners { user_agent: &user_agent, trusted: true, proxy };
         build(&Request::new(url), &Url::parse(url).unwrap(), &manners).map(|outgoing| outgoing.uri().to_string())
     }
 
@@ -109,7 +121,8 @@ mod tests {
 
     #[test]
     fn an_http_proxy_is_told_the_whole_url_but_neither_credentials_nor_fragment() {
-        let told = target("http://ann:word@feeds.example:8080/a?b#c", Some(None)).unwrap();
+        let proxy = Proxy::from_setting(&Url::parse("http://proxy.example").unwrap()).unwrap();
+        let told = target("http://ann:word@feeds.example:8080/a?b#c", Some(&proxy)).unwrap();
         assert_eq!(told, "http://feeds.example:8080/a?b");
     }
 

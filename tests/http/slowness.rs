@@ -28,6 +28,10 @@ fn hurried() -> HttpSettings {
     vec![Act::Read, Act::Drip("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1000).into_bytes(), Duration::from_millis(1))],
     "Connection: timed out after 0.4 s waiting for the answer"
 )]
+#[case::interim_flood(
+    vec![Act::Read, send("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(200_000)), Act::Mute],
+    "Connection: timed out after 0.4 s waiting for the answer"
+)]
 #[case::body_mute(
     vec![Act::Read, send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), Act::Mute],
     "Connection: timed out after 0.4 s reading the body (5 bytes so far)"

@@ -78,6 +78,7 @@ pub(super) fn encodings<'a>(values: impl Iterator<Item = &'a [u8]>) -> Result<Ve
 /// Takes the encoded body piece by piece.
 pub(super) struct Decoder {
     stage: Stage,
+    started: bool,
     /// What is still to be undone once the first encoding is.
     rest: Vec<Encoding>,
     limit: usize,
@@ -90,18 +91,25 @@ impl Decoder {
             None => (Stage::Plain(Bounded::new(limit)), &[][..]),
             Some((first, rest)) => (Stage::new(*first, limit)?, rest),
         };
-        Ok(Decoder { stage, rest: rest.to_vec(), limit })
+        Ok(Decoder { stage, started: false, rest: rest.to_vec(), limit })
     }
 
     /// Takes the next piece.
     pub(super) fn push(&mut self, input: &[u8]) -> Result<(), DecodeError> {
+        if input.is_empty() {
+            return Ok(());
+        }
+        self.started = true;
         self.stage.push(input)
     }
 
-    /// The whole body, if it is whole.
+    /// The whole body, if it is whole. A body of no bytes at all is empty, whatever it is labelled as.
     pub(super) fn finish(self) -> Result<Vec<u8>, DecodeError> {
-        let mut bytes = self.stage.finish()?;
+        let mut bytes = if self.started { self.stage.finish()? } else { Vec::new() };
         for encoding in self.rest {
+            if bytes.is_empty() {
+                break;
+            }
             let mut stage = Stage::new(encoding, self.limit)?;
             stage.push(&bytes)?;
             bytes = stage.finish()?;
@@ -115,8 +123,8 @@ enum Stage {
     Plain(Bounded),
     Gzip(Gzip),
     Deflate { start: Vec<u8>, inflate: Option<Decompress>, ended: bool, output: Bounded },
-    Brotli { state: Box<Brotli>, any: bool, ended: bool, output: Bounded },
-    Zstd { decoder: zstd::stream::write::Decoder<'static, Bounded>, any: bool },
+    Brotli { state: Box<Brotli>, ended: bool, output: Bounded },
+    Zstd(zstd::stream::write::Decoder<'static, Bounded>),
 }
 
 impl Stage {
@@ -125,20 +133,17 @@ impl Stage {
         Ok(match encoding {
             Encoding::Gzip => Stage::Gzip(Gzip::new(limit)),
             Encoding::Deflate => Stage::Deflate { start: Vec::new(), inflate: None, ended: false, output },
-            Encoding::Brotli => Stage::Brotli { state: strict_brotli(), any: false, ended: false, output },
+            Encoding::Brotli => Stage::Brotli { state: strict_brotli(), ended: false, output },
             Encoding::Zstd => {
                 let broken = |_| DecodeError::Broken(Encoding::Zstd);
                 let mut decoder = zstd::stream::write::Decoder::new(output).map_err(broken)?;
                 decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(broken)?;
-                Stage::Zstd { decoder, any: false }
+                Stage::Zstd(decoder)
             }
         })
     }
 
     fn push(&mut self, input: &[u8]) -> Result<(), DecodeError> {
-        if input.is_empty() {
-            return Ok(());
-        }
         match self {
             Stage::Plain(output) => output.write_all(input).map_err(|_| DecodeError::TooLarge),
             Stage::Gzip(gzip) => gzip.push(input),
@@ -154,33 +159,23 @@ impl Stage {
                     push_deflate(inflate.insert(Decompress::new(zlib)), ended, output, &std::mem::take(start))
                 }
             },
-            Stage::Brotli { state, any, ended, output } => {
-                *any = true;
-                push_brotli(state, ended, output, input)
-            }
-            Stage::Zstd { decoder, any } => {
-                *any = true;
-                decoder.write_all(input).map_err(|_| decoder.get_ref().blame(Encoding::Zstd))
-            }
+            Stage::Brotli { state, ended, output } => push_brotli(state, ended, output, input),
+            Stage::Zstd(decoder) => decoder.write_all(input).map_err(|_| decoder.get_ref().blame(Encoding::Zstd)),
         }
     }
 
-    /// A body of no bytes at all is an empty body, whatever it is labelled as.
     fn finish(self) -> Result<Vec<u8>, DecodeError> {
-        let (output, complete, encoding) = match self {
-            Stage::Plain(output) => return Ok(output.bytes),
-            Stage::Gzip(gzip) => return gzip.finish(),
-            Stage::Deflate { start, ended, inflate, output } => {
-                (output, ended || (inflate.is_none() && start.is_empty()), Encoding::Deflate)
-            }
-            Stage::Brotli { any, ended, output, .. } => (output, ended || !any, Encoding::Brotli),
-            Stage::Zstd { decoder, any: false } => (decoder.into_inner(), true, Encoding::Zstd),
-            Stage::Zstd { mut decoder, any: true } => match decoder.do_finish() {
-                Ok(()) => (decoder.into_inner(), true, Encoding::Zstd),
-                Err(_) => return Err(decoder.get_ref().overflow().unwrap_or(DecodeError::CutOff(Encoding::Zstd))),
+        match self {
+            Stage::Plain(output) => Ok(output.bytes),
+            Stage::Gzip(gzip) => gzip.finish(),
+            Stage::Deflate { ended: true, output, .. } | Stage::Brotli { ended: true, output, .. } => Ok(output.bytes),
+            Stage::Deflate { .. } => Err(DecodeError::CutOff(Encoding::Deflate)),
+            Stage::Brotli { .. } => Err(DecodeError::CutOff(Encoding::Brotli)),
+            Stage::Zstd(mut decoder) => match decoder.do_finish() {
+                Ok(()) => Ok(decoder.into_inner().bytes),
+                Err(_) => Err(decoder.get_ref().overflow().unwrap_or(DecodeError::CutOff(Encoding::Zstd))),
             },
-        };
-        if complete { Ok(output.bytes) } else { Err(DecodeError::CutOff(encoding)) }
+        }
     }
 }
 
