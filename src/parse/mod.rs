@@ -9,4 +9,5 @@ pub mod date;
 mod entity;
 pub mod feed;
 mod namespace;
+pub mod text;
 mod xml;

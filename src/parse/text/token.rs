@@ -1,0 +1,233 @@
+//! HTML cut into texts and tags, by the tokenizer's rules of the HTML standard.
+//!
+//! Comments, doctypes, processing instructions and attributes are read over. Every search that can fail is made so
+//! that it fails at most once per document and needle, which keeps the whole pass linear.
+
+/// One piece of markup that matters for the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    /// Characters as written, references not decoded.
+    Text(&'a str),
+    /// A start tag.
+    Open {
+        /// As written: in any case.
+        name: &'a str,
+        /// Whether it ends in `/>`, as XHTML writes an empty element.
+        self_closed: bool,
+    },
+    /// An end tag.
+    Close {
+        /// As written: in any case.
+        name: &'a str,
+    },
+}
+
+/// The reader.
+#[derive(Debug)]
+pub(super) struct Tokens<'a> {
+    html: &'a str,
+    at: usize,
+    /// Where the `]]>` of an open CDATA section stands.
+    cdata_end: Option<usize>,
+    cdata_has_no_end: bool,
+    /// Names of which no further end tag follows.
+    never_closed: Vec<&'a str>,
+}
+
+impl<'a> Tokens<'a> {
+    /// A reader at the start of the document.
+    pub(super) fn new(html: &'a str) -> Tokens<'a> {
+        Tokens { html, at: 0, cdata_end: None, cdata_has_no_end: false, never_closed: Vec::new() }
+    }
+
+    /// The next token; nothing at the end.
+    pub(super) fn next(&mut self) -> Option<Token<'a>> {
+        while self.at < self.html.len() {
+            match self.cdata_end {
+                Some(end) if end < self.at => self.cdata_end = None,
+                Some(end) if end == self.at => self.at += "]]>".len(),
+                _ => {
+                    let token = if self.rest().starts_with('<') { self.markup() } else { Some(self.text(0)) };
+                    if token.is_some() {
+                        return token;
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Skips the content of an element that is never shown. Without an end tag that is the rest, as in a browser.
+    pub(super) fn skip_unseen(&mut self, name: &'a str, self_closed: bool) {
+        if !self.skip_fallback(name, self_closed) && !self_closed {
+            self.at = self.html.len();
+        }
+    }
+
+    /// Skips the content of a box up to its end tag, and says whether there is one. Without it the box is empty: feeds
+    /// are full of `<iframe …/>`, after which a browser would show nothing more.
+    pub(super) fn skip_fallback(&mut self, name: &'a str, self_closed: bool) -> bool {
+        if self.never_closed.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            return false;
+        }
+        match self.next_tag_named(name, self_closed) {
+            Some((end, true)) => {
+                self.at = end;
+                true
+            }
+            Some((_, false)) => false,
+            None => {
+                self.never_closed.push(name);
+                false
+            }
+        }
+    }
+
+    /// The first tag of this name: where it starts, and whether it is an end tag. Start tags count if asked for.
+    fn next_tag_named(&self, name: &str, or_start: bool) -> Option<(usize, bool)> {
+        let mut from = self.at;
+        loop {
+            let start = from + self.html[from..].find('<')?;
+            let behind = &self.html.as_bytes()[start + 1..];
+            let is_end = behind.first() == Some(&b'/');
+            let found = &behind[usize::from(is_end)..];
+            let is_named = found.get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes()))
+                && found.get(name.len()).is_none_or(|&byte| ends_name(byte));
+            if is_named && (is_end || or_start) {
+                return Some((start, is_end));
+            }
+            from = start + 1;
+        }
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.html[self.at..]
+    }
+
+    /// Reads up to the next `<` behind the given number of bytes, or to the end of the CDATA section.
+    fn text(&mut self, skip_bytes: usize) -> Token<'a> {
+        let start = self.at;
+        let from = start + skip_bytes;
+        let end = self.html[from..].find('<').map_or(self.html.len(), |offset| from + offset);
+        self.at = self.cdata_end.map_or(end, |cdata_end| end.min(cdata_end.max(from)));
+        Token::Text(&self.html[start..self.at])
+    }
+
+    /// Reads what starts with `<`; nothing if it leaves no trace in the text.
+    fn markup(&mut self) -> Option<Token<'a>> {
+        let rest = self.rest();
+        match (rest.as_bytes().get(1), rest.as_bytes().get(2)) {
+            (Some(first), _) if first.is_ascii_alphabetic() => {
+                let (name, self_closed) = self.tag(1)?;
+                return Some(Token::Open { name, self_closed });
+            }
+            (Some(b'/'), Some(first)) if first.is_ascii_alphabetic() => {
+                let (name, _) = self.tag(2)?;
+                return Some(Token::Close { name });
+            }
+            (Some(b'!'), _) if rest.starts_with("<!--") => self.at += comment_bytes(rest),
+            (Some(b'!'), _) if rest.starts_with("<![CDATA[") => self.open_cdata(),
+            (Some(b'/'), Some(_)) | (Some(b'!' | b'?'), _) => self.at += rest.find('>').map_or(rest.len(), |at| at + 1),
+            _ => return Some(self.text(1)),
+        }
+        None
+    }
+
+    /// A browser makes a comment of a CDATA section in HTML. In a feed it is a body that was wrapped twice, so only the
+    /// wrapping goes.
+    fn open_cdata(&mut self) {
+        self.at += "<![CDATA[".len();
+        if self.cdata_end.is_none() && !self.cdata_has_no_end {
+            self.cdata_end = self.rest().find("]]>").map(|offset| self.at + offset);
+            self.cdata_has_no_end = self.cdata_end.is_none();
+        }
+    }
+
+    /// Reads a tag whose name starts after this many bytes. One that the document breaks off in is dropped.
+    fn tag(&mut self, name_start: usize) -> Option<(&'a str, bool)> {
+        let rest = self.rest();
+        let bytes = rest.as_bytes();
+        let name_end = end_of(bytes, name_start, ends_name);
+        let (bytes_used, self_closed) = match attributes_end(bytes, name_end) {
+            TagEnd::Closed { at, self_closed } => (at, self_closed),
+            // A quote that never closes would swallow the rest; the next angle bracket surely is not part of it. This
+            // happens at most once for each kind of quote, since no other follows.
+            TagEnd::OpenQuote { at } => match rest[at..].find(['<', '>']) {
+                Some(offset) => (at + offset + usize::from(bytes[at + offset] == b'>'), false),
+                None => (bytes.len(), false),
+            },
+            TagEnd::Missing => {
+                self.at = self.html.len();
+                return None;
+            }
+        };
+        self.at += bytes_used;
+        Some((&rest[name_start..name_end], self_closed))
+    }
+}
+
+enum TagEnd {
+    Closed { at: usize, self_closed: bool },
+    OpenQuote { at: usize },
+    Missing,
+}
+
+/// Reads over the attributes: a `>` inside quotes does not end the tag, a quote inside a name does not open one.
+fn attributes_end(bytes: &[u8], from: usize) -> TagEnd {
+    let mut at = from;
+    loop {
+        at = end_of(bytes, at, |byte| !byte.is_ascii_whitespace() && byte != b'/');
+        match bytes.get(at) {
+            None => return TagEnd::Missing,
+            Some(b'>') => return TagEnd::Closed { at: at + 1, self_closed: bytes[at - 1] == b'/' },
+            Some(_) => {}
+        }
+        at = end_of(bytes, at + 1, |byte| ends_name(byte) || byte == b'=');
+        let equals = end_of(bytes, at, |byte| !byte.is_ascii_whitespace());
+        if bytes.get(equals) != Some(&b'=') {
+            continue;
+        }
+        at = end_of(bytes, equals + 1, |byte| !byte.is_ascii_whitespace());
+        match bytes.get(at) {
+            Some(&quote @ (b'"' | b'\'')) => {
+                let close = end_of(bytes, at + 1, |byte| byte == quote);
+                if close == bytes.len() {
+                    return TagEnd::OpenQuote { at };
+                }
+                at = close + 1;
+            }
+            _ => at = end_of(bytes, at, |byte| byte.is_ascii_whitespace() || byte == b'>'),
+        }
+    }
+}
+
+fn ends_name(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>')
+}
+
+/// The first place from here on whose byte satisfies the test, or the end.
+fn end_of(bytes: &[u8], from: usize, test: impl Fn(u8) -> bool) -> usize {
+    let from = from.min(bytes.len());
+    bytes[from..].iter().position(|&byte| test(byte)).map_or(bytes.len(), |offset| from + offset)
+}
+
+/// How long the comment at the start is. `<!-->` is one, `--!>` ends one, and an open one takes the rest.
+fn comment_bytes(rest: &str) -> usize {
+    let start = "<!--".len();
+    for end in [">", "->"] {
+        if rest[start..].starts_with(end) {
+            return start + end.len();
+        }
+    }
+    let mut from = start;
+    while let Some(offset) = rest[from..].find("--") {
+        let behind = from + offset + 2;
+        for end in [">", "!>"] {
+            if rest[behind..].starts_with(end) {
+                return behind + end.len();
+            }
+        }
+        from = behind - 1;
+    }
+    rest.len()
+}
