@@ -10,4 +10,5 @@ mod entity;
 pub mod feed;
 mod namespace;
 pub mod text;
+pub mod website;
 mod xml;

@@ -2,7 +2,7 @@
 
 /// How an element shows in plain text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::parse) enum Kind {
     /// Stands inside a line: its tags leave no trace.
     Inline,
     /// Starts and ends a line, or a cell: its tags part words.
@@ -17,7 +17,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// The kind of the element with this name, in any case. Unknown names are inline, as in a browser.
-    pub(super) fn of(name: &str) -> Kind {
+    pub(in crate::parse) fn of(name: &str) -> Kind {
         // Longer names than the longest known one need no look.
         let mut lower = [0; 14];
         let Some(lower) = lower.get_mut(..name.len()) else { return Kind::Inline };

@@ -5,24 +5,24 @@
 /// Every Unicode space counts, the no-break space included. Soft hyphens, zero-width spaces, byte-order marks and
 /// control characters are dropped: nobody sees them, and PostgreSQL does not store a NUL.
 #[derive(Debug, Default)]
-pub(crate) struct Folded {
+pub(in crate::parse) struct Folded {
     text: String,
     space_is_due: bool,
 }
 
 impl Folded {
     /// An empty text with room for this many bytes.
-    pub(crate) fn with_capacity(bytes: usize) -> Folded {
+    pub(in crate::parse) fn with_capacity(bytes: usize) -> Folded {
         Folded { text: String::with_capacity(bytes), space_is_due: false }
     }
 
     /// Parts what follows from what is there.
-    pub(crate) fn break_word(&mut self) {
+    pub(in crate::parse) fn break_word(&mut self) {
         self.space_is_due = !self.text.is_empty();
     }
 
     /// Appends one character.
-    pub(crate) fn push_char(&mut self, character: char) {
+    pub(in crate::parse) fn push_char(&mut self, character: char) {
         if character.is_whitespace() {
             self.break_word();
         } else if !is_invisible(character) {
@@ -32,7 +32,7 @@ impl Folded {
     }
 
     /// Appends a piece of text.
-    pub(crate) fn push(&mut self, piece: &str) {
+    pub(in crate::parse) fn push(&mut self, piece: &str) {
         let bytes = piece.as_bytes();
         let mut start = 0;
         while start < bytes.len() {
@@ -50,7 +50,7 @@ impl Folded {
     }
 
     /// The text.
-    pub(crate) fn into_string(self) -> String {
+    pub(in crate::parse) fn into_string(self) -> String {
         self.text
     }
 

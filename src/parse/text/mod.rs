@@ -9,8 +9,8 @@ mod entity;
 mod fold;
 mod token;
 
-use element::Kind;
-pub(crate) use fold::Folded;
+pub(super) use element::Kind;
+pub(super) use fold::Folded;
 use token::{Token, Tokens};
 
 /// The plain text of a piece of HTML.
@@ -55,6 +55,13 @@ pub fn from_html(html: &str) -> String {
 pub fn fold(text: &str) -> String {
     let mut folded = Folded::with_capacity(text.len());
     folded.push(text);
+    folded.into_string()
+}
+
+/// Plain text in which character references are still to be decoded, folded: attribute values that were escaped twice.
+pub fn unescape(text: &str) -> String {
+    let mut folded = Folded::with_capacity(text.len());
+    entity::decode_into(text, &mut folded);
     folded.into_string()
 }
 

@@ -1,0 +1,197 @@
+//! An article cut into blocks: the paragraphs, headings, items and cells, with what is needed to judge them.
+
+use dom_query::NodeRef;
+
+use crate::parse::text::{Folded, Kind};
+
+/// One run of text between two edges of block elements. Never empty.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    /// Its folded text.
+    pub(super) text: String,
+    /// Visible characters.
+    pub(super) chars: usize,
+    /// Visible characters inside of links.
+    pub(super) link_chars: usize,
+    /// What it stands in.
+    pub(super) place: Place,
+}
+
+/// Which elements a block stands in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) heading: bool,
+    pub(super) list: bool,
+    pub(super) table: bool,
+    pub(super) quote: bool,
+    /// A caption, by its element or by what its class says.
+    pub(super) caption: bool,
+}
+
+/// Cuts the tree below a node into blocks, in order. A walk without recursion.
+pub(super) fn cut(root: NodeRef<'_>) -> Vec<Block> {
+    let mut cutter = Cutter::default();
+    let mut node = root;
+    loop {
+        if cutter.enter(&node)
+            && let Some(child) = node.first_child()
+        {
+            node = child;
+            continue;
+        }
+        loop {
+            cutter.leave(&node);
+            if node.id == root.id {
+                cutter.finish_block();
+                return cutter.blocks;
+            }
+            if let Some(sibling) = node.next_sibling() {
+                node = sibling;
+                break;
+            }
+            match node.parent() {
+                Some(parent) => node = parent,
+                None => return cutter.blocks,
+            }
+        }
+    }
+}
+
+/// How many of each are open around the walk.
+#[derive(Default)]
+struct Open {
+    links: usize,
+    headings: usize,
+    lists: usize,
+    tables: usize,
+    quotes: usize,
+    captions: usize,
+}
+
+#[derive(Default)]
+struct Cutter {
+    blocks: Vec<Block>,
+    open: Open,
+    text: Folded,
+    chars: usize,
+    link_chars: usize,
+}
+
+impl Cutter {
+    /// Takes a node in, and says whether its children are to be seen.
+    fn enter(&mut self, node: &NodeRef<'_>) -> bool {
+        if node.is_text() {
+            self.push(&node.text());
+            return false;
+        }
+        let Some(element) = node.element_ref() else { return node.is_document() || node.is_fragment() };
+        let name = element.name.local.as_ref();
+        match Kind::of(name) {
+            Kind::Unseen | Kind::Replaced | Kind::Template => return false,
+            Kind::Block if name == "br" => self.text.break_word(),
+            Kind::Block => self.finish_block(),
+            Kind::Inline => {}
+        }
+        if let Some(count) = self.count_of(node, name) {
+            *count += 1;
+        }
+        true
+    }
+
+    fn leave(&mut self, node: &NodeRef<'_>) {
+        let Some(element) = node.element_ref() else { return };
+        let name = element.name.local.as_ref();
+        match Kind::of(name) {
+            Kind::Unseen | Kind::Replaced | Kind::Template => return,
+            Kind::Block if name != "br" => self.finish_block(),
+            Kind::Block | Kind::Inline => {}
+        }
+        if let Some(count) = self.count_of(node, name) {
+            *count -= 1;
+        }
+    }
+
+    fn count_of(&mut self, node: &NodeRef<'_>, name: &str) -> Option<&mut usize> {
+        match name {
+            "a" => Some(&mut self.open.links),
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => Some(&mut self.open.headings),
+            "ul" | "ol" | "dl" => Some(&mut self.open.lists),
+            "table" => Some(&mut self.open.tables),
+            "blockquote" => Some(&mut self.open.quotes),
+            "figcaption" => Some(&mut self.open.captions),
+            _ if is_caption(&node.attr_or("class", "")) => Some(&mut self.open.captions),
+            _ => None,
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        let chars = text.chars().filter(|character| !character.is_whitespace()).count();
+        self.chars += chars;
+        if self.open.links > 0 {
+            self.link_chars += chars;
+        }
+        self.text.push(text);
+    }
+
+    fn finish_block(&mut self) {
+        let text = std::mem::take(&mut self.text).into_string();
+        let (chars, link_chars) = (std::mem::take(&mut self.chars), std::mem::take(&mut self.link_chars));
+        if !text.is_empty() {
+            let Open { headings, lists, tables, quotes, captions, .. } = self.open;
+            let place = Place {
+                heading: headings > 0,
+                list: lists > 0,
+                table: tables > 0,
+                quote: quotes > 0,
+                caption: captions > 0,
+            };
+            self.blocks.push(Block { text, chars, link_chars, place });
+        }
+    }
+}
+
+/// `wp-caption-text`, `photo-credit`, `image__caption`, but not `accredited`.
+fn is_caption(class: &str) -> bool {
+    let words = |name: &str| {
+        class.split(|character: char| !character.is_alphanumeric()).any(|word| word.eq_ignore_ascii_case(name))
+    };
+    ["caption", "credit", "credits", "figcaption"].iter().any(|name| words(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dom_query::Document;
+
+    fn blocks(html: &str) -> Vec<Block> {
+        cut(Document::from(html).root())
+    }
+
+    fn texts(html: &str) -> Vec<String> {
+        blocks(html).into_iter().map(|block| block.text).collect()
+    }
+
+    #[test]
+    fn blocks_end_where_block_elements_do() {
+        assert_eq!(
+            texts("<div>a<b>b</b> c<p>d<br>e</p>f<script>x</script></div><ul><li>g<li>h</ul><pre>i\n j</pre>"),
+            ["ab c", "d e", "f", "g", "h", "i j"]
+        );
+    }
+
+    #[test]
+    fn a_block_knows_its_place_and_its_links() {
+        let blocks = blocks("<h2>A</h2><ul><li><a href=x>B b</a> c</li></ul><blockquote><p>D</p></blockquote><p>E</p>");
+        let places: Vec<_> =
+            blocks.iter().map(|block| (block.place.heading, block.place.list, block.place.quote)).collect();
+        assert_eq!(places, [(true, false, false), (false, true, false), (false, false, true), (false, false, false)]);
+        assert_eq!((blocks[1].chars, blocks[1].link_chars), (3, 2));
+    }
+
+    #[test]
+    fn captions_are_known_by_element_and_by_class() {
+        let blocks = blocks("<figcaption>A</figcaption><p class='wp-caption-text'>B</p><p class='accredited'>C</p>");
+        let captions: Vec<_> = blocks.iter().map(|block| block.place.caption).collect();
+        assert_eq!(captions, [true, true, false]);
+    }
+}

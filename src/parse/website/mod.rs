@@ -1,0 +1,79 @@
+//! A web page to an article: its text, and what the page says about it.
+//!
+//! Built on dom_smoothie, behind a parse that stops before a hostile page becomes expensive, and followed by rules that
+//! drop what it leaves of captions, credits and "read more". HTML trees are not `Send`: none leaves [`extract`].
+
+mod article;
+mod blocks;
+mod boilerplate;
+mod date;
+mod guard;
+mod json_ld;
+mod metadata;
+
+use url::Url;
+
+use crate::model::Timestamp;
+
+/// What a page holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The heading, without the name of the site.
+    pub title: Option<String>,
+    /// Who wrote it, by name.
+    pub author: Option<String>,
+    /// When it was published.
+    pub published: Option<Timestamp>,
+    /// The address under which the publisher wants it known.
+    pub canonical_url: Option<Url>,
+    /// The article as plain text, whitespace folded. Never empty.
+    pub text: String,
+}
+
+/// Why a page gives no article. The texts are for the operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PageError {
+    /// Nothing to read.
+    #[error("the page holds no article text")]
+    NoText,
+    /// A form that asks for a password, and next to nothing else.
+    #[error("the page asks to log in and shows no article text")]
+    LoginRequired,
+    /// Its text appears only in a browser that runs scripts.
+    #[error("the page shows its text only to browsers that run scripts")]
+    ScriptRequired,
+    /// The part that was read before a limit holds no text.
+    #[error(
+        "the page nests over {} levels or holds over {} nodes, and no article text before that",
+        guard::DEPTH_MAX,
+        guard::NODES_MAX
+    )]
+    TooComplex,
+}
+
+/// Reads a page. The URL is where it was found; relative addresses are resolved against it.
+///
+/// # Errors
+///
+/// If no article text was found, with the likeliest reason.
+pub fn extract(html: &str, url: Option<&Url>) -> Result<Page, PageError> {
+    let guard::Parsed { document, is_cut } = guard::parse(html);
+    let facts = metadata::read(&document, url);
+    let walls = article::Walls::of(&document);
+    let found = article::find(document).or_else(|| article::largest(&guard::parse(html).document));
+    let text = match found {
+        Some(found) if !walls.hide(&found.text) => found,
+        _ if is_cut => return Err(PageError::TooComplex),
+        _ => return Err(walls.error()),
+    };
+    Ok(Page {
+        title: facts.title.or(text.title),
+        author: facts.author.or(text.byline),
+        published: facts.published,
+        canonical_url: facts.canonical_url,
+        text: text.text,
+    })
+}
+
+#[cfg(test)]
+mod tests;

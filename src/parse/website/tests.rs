@@ -1,0 +1,125 @@
+//! Pages as a whole: what is found, what is refused, and what does no harm. The layouts of real sites are in
+//! `tests/pages.rs`.
+
+use super::*;
+use proptest::prelude::*;
+
+const PARAGRAPH: &str = "<p>The council met on Tuesday, after long talks, to decide about the new bridge over the river, \
+    which has been closed since the spring, and it agreed to pay for the repairs.</p>";
+
+fn text(html: &str) -> String {
+    extract(html, None).map(|page| page.text).unwrap_or_default()
+}
+
+#[test]
+fn s701_the_article_is_the_text() {
+    let html =
+        format!("<nav><a href=/>Home</a></nav><article><h1>Bridge</h1>{PARAGRAPH}</article><aside>Weather</aside>");
+    let text = text(&html);
+    assert!(text.contains("The council met on Tuesday"), "{text}");
+    assert!(!text.contains("Home") && !text.contains("Weather"), "{text}");
+}
+
+#[test]
+fn s701_without_an_article_the_largest_block_is_the_text() {
+    let html = format!("<div><a href=/>Home</a></div><div>{}</div><div>Short line.</div>", PARAGRAPH.repeat(4));
+    let text = text(&html);
+    assert!(text.starts_with("The council met"), "{text}");
+    assert!(!text.contains("Home"), "{text}");
+}
+
+#[test]
+fn s702_the_same_page_gives_the_same_text() {
+    let html = format!("<article>{}</article>", PARAGRAPH.repeat(3));
+    assert_eq!(extract(&html, None), extract(&html, None));
+}
+
+#[test]
+fn s703_the_author_falls_back_to_the_byline() {
+    let html = format!("<article><p class='byline'>By Ada Lovelace | 16 November</p>{}</article>", PARAGRAPH.repeat(3));
+    assert_eq!(extract(&html, None).unwrap().author.as_deref(), Some("Ada Lovelace"));
+}
+
+#[test]
+fn a_short_page_is_still_a_page() {
+    assert_eq!(text("<article>All systems operational.</article>"), "All systems operational.");
+}
+
+#[test]
+fn a_page_without_text_says_why() {
+    let refused = |html: &str| extract(html, None).unwrap_err();
+    assert_eq!(refused(""), PageError::NoText);
+    assert_eq!(refused("<html><head><title>T</title></head><body><img src=x></body></html>"), PageError::NoText);
+    assert_eq!(refused("<body><script>let text = 'long enough to be an article';</script></body>"), PageError::NoText);
+    assert_eq!(
+        refused("<div id=root></div><noscript>You need to enable JavaScript to run this app.</noscript>"),
+        PageError::ScriptRequired
+    );
+    assert_eq!(
+        refused(
+            "<h1>Sign in</h1><form><label>Mail</label><input><input type=password><p>Forgot your password?</p></form>"
+        ),
+        PageError::LoginRequired
+    );
+}
+
+#[test]
+fn a_page_that_checks_the_browser_is_no_article() {
+    let html = "<h1>Just a moment...</h1><p>Enable JavaScript and cookies to continue to example.org, please.</p>";
+    assert!(extract(html, None).is_err());
+}
+
+#[test]
+fn a_hundred_thousand_nested_elements_do_no_harm() {
+    // Threads of the runtime have 2 MB of stack; an overflow would end the test run, not only this test.
+    let read = || {
+        for open in [
+            "<div>",
+            "<b>",
+            "<table><tr><td>",
+            "<table><div>",
+            "<ul><li>",
+            "<template>",
+            "<svg><g>",
+            "<a><p>",
+            "<blockquote>",
+            "<font size=1><p>",
+        ] {
+            let html = format!("{PARAGRAPH}{}{PARAGRAPH}", open.repeat(100_000));
+            assert!(text(&html).contains("The council met"), "{open}");
+            let html = open.repeat(100_000) + PARAGRAPH;
+            let error = extract(&html, None);
+            assert!(!matches!(error, Ok(ref page) if page.text.len() > 10_000), "{open}");
+        }
+    };
+    std::thread::Builder::new().stack_size(2 * 1024 * 1024).spawn(read).unwrap().join().unwrap();
+}
+
+#[test]
+fn the_font_bomb_does_no_harm() {
+    let fonts: String = (0..1000).map(|number| format!("<p><font size={number}>x")).collect();
+    let bomb = fonts + &"<p>x".repeat(4000);
+    assert!(bomb.len() < 40_000);
+    assert!(text(&bomb).len() < bomb.len());
+    assert!(text(&(PARAGRAPH.repeat(4) + &bomb)).contains("The council met"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_text_is_answered(html in any::<String>()) {
+        let _ = extract(&html, None);
+    }
+
+    #[test]
+    fn any_soup_of_tags_is_answered(pieces in prop::collection::vec(prop::sample::select(vec![
+        "<p>", "</p>", "<div class=caption>", "</div>", "<table>", "<td>", "</table>", "<br><br>", "<a href=x>", "</a>", "<b>", "<i>", "</b>",
+        "<h2>", "</h2>", "<ul>", "<li>", "<svg>", "<math>", "<select>", "<option>", "<template>", "</template>", "<figure>", "<noscript>",
+        "<script>", "</script>", "<title>", "</title>", "<!--", "-->", "<body>", "<html>", "<frameset>", "Words, and more words. ", PARAGRAPH,
+    ]), 0..60)) {
+        if let Ok(page) = extract(&pieces.concat(), None) {
+            prop_assert_eq!(crate::parse::text::fold(&page.text), page.text);
+        }
+    }
+}
