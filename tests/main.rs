@@ -6,5 +6,6 @@ mod config;
 mod daemon;
 mod feeds;
 mod http;
+mod pages;
 mod store;
 mod telemetry;

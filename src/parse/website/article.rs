@@ -5,6 +5,7 @@ use dom_smoothie::{Config, Readability};
 
 use super::blocks::{self, Block};
 use super::{PageError, boilerplate, metadata};
+use crate::parse::text;
 
 /// Less than this is a wall, if the page looks like one.
 const WALL_CHARS_MAX: usize = 600;
@@ -12,6 +13,9 @@ const WALL_CHARS_MAX: usize = 600;
 const TEXT_CHARS_MIN: usize = 10;
 /// Longer headings are cut before the tree is read: they are compared with every heading of the page.
 const TITLE_BYTES_MAX: usize = 1000;
+
+/// A page has one main heading, or a few.
+const HEADINGS_MAX: usize = 10;
 
 /// The article.
 pub(super) struct Found {
@@ -24,24 +28,27 @@ pub(super) struct Found {
 }
 
 /// The article as dom_smoothie sees it, without what is left around it.
-pub(super) fn find(document: Document) -> Option<Found> {
+pub(super) fn find(document: Document, author: Option<&str>) -> Option<Found> {
     // What a page says to browsers without scripts is not its article.
     document.select("noscript").remove();
     shorten_titles(&document);
+    let headings: Vec<String> =
+        document.select("h1").iter().take(HEADINGS_MAX).map(|heading| text::fold(&heading.text())).collect();
     // JSON-LD is read by us, and classes are needed to know captions.
     let config = Config { keep_classes: true, disable_json_ld: true, ..Config::default() };
     let mut readability = Readability::with_document(document, None, Some(config)).ok()?;
     let article = readability.parse().ok()?;
     let root = readability.doc.select_single("#readability-page-1");
-    let text = text_of(root.nodes().first()?)?;
+    let text = text_of(root.nodes().first()?, author)?;
     let title = Some(article.title).filter(|title| !title.trim().is_empty());
+    let title = title.map(|title| heading_in(&title, &headings).unwrap_or(title));
     Some(Found { title, byline: article.byline.as_deref().and_then(byline), text })
 }
 
 /// The `<article>` with the most text, else the block with the most text of its own.
 pub(super) fn largest(document: &Document) -> Option<Found> {
     let found = |nodes: &[NodeRef<'_>]| {
-        let texts = nodes.iter().filter_map(text_of);
+        let texts = nodes.iter().filter_map(|node| text_of(node, None));
         texts.max_by_key(String::len).map(|text| Found { title: None, byline: None, text })
     };
     found(document.select("article").nodes()).or_else(|| {
@@ -55,8 +62,23 @@ pub(super) fn largest(document: &Document) -> Option<Found> {
     })
 }
 
-fn text_of(node: &NodeRef<'_>) -> Option<String> {
-    let blocks = boilerplate::without(blocks::cut(*node));
+/// `<title>` is often the heading with the name of the site behind or before it.
+fn heading_in(title: &str, headings: &[String]) -> Option<String> {
+    let separators = [" | ", " - ", " – ", " — ", " · ", " » ", " :: ", ": ", "｜", "_"];
+    let is_first = |heading: &str| {
+        title.strip_prefix(heading).is_some_and(|rest| separators.iter().any(|edge| rest.starts_with(edge)))
+    };
+    let is_last = |heading: &str| {
+        title.strip_suffix(heading).is_some_and(|rest| separators.iter().any(|edge| rest.ends_with(edge)))
+    };
+    let headings = headings.iter().map(|heading| heading.trim_end_matches(['¶', '#', ' ']));
+    let headings: Vec<&str> = headings.filter(|heading| !heading.is_empty()).collect();
+    let first = headings.iter().find(|heading| is_first(heading));
+    first.or_else(|| headings.iter().find(|heading| is_last(heading))).map(|heading| String::from(*heading))
+}
+
+fn text_of(node: &NodeRef<'_>, author: Option<&str>) -> Option<String> {
+    let blocks = boilerplate::without(blocks::cut(*node), author);
     let text = blocks.iter().map(|Block { text, .. }| text.as_str()).collect::<Vec<_>>().join(" ");
     (visible_chars(&text) >= TEXT_CHARS_MIN).then_some(text)
 }

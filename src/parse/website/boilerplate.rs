@@ -390,22 +390,49 @@ const CREDITS: &[&str] = &[
     "צילום",
 ];
 
-/// The blocks that are the article. If the rules leave nothing, they do not understand this page, and all of it stays.
-pub(super) fn without(blocks: Vec<Block>) -> Vec<Block> {
+/// The blocks that are the article, which may be known to be by this author. If the rules leave nothing, they do not
+/// understand this page, and all of it stays.
+pub(super) fn without(blocks: Vec<Block>, author: Option<&str>) -> Vec<Block> {
+    let author = author.map(bare);
     let mut below_label = false;
-    let verdicts: Vec<bool> = blocks
+    let mut verdicts: Vec<bool> = blocks
         .iter()
         .map(|block| {
             let is_label = is_label(block);
             // A list of links below "Related" belongs to it; the first block of another kind ends it.
             below_label = is_label || (below_label && is_mostly_links(block));
-            !(below_label || is_credit(block) || is_pointer(block) || is_navigation(block) || block.place.caption)
+            let is_byline = || is_line(block) && author.as_deref() == Some(without_by(&bare(&block.text)));
+            let is_furniture = is_credit(block) || is_pointer(block) || is_navigation(block) || is_byline();
+            !(below_label || is_furniture || block.place.caption)
         })
         .collect();
+    drop_edges(&blocks, &mut verdicts);
     if !verdicts.contains(&true) {
         return blocks;
     }
     blocks.into_iter().zip(verdicts).filter_map(|(block, is_kept)| is_kept.then_some(block)).collect()
+}
+
+/// An article does not start with links, which are where the page hangs in its site, nor end with a heading, which
+/// belongs to what was dropped behind it.
+fn drop_edges(blocks: &[Block], verdicts: &mut [bool]) {
+    for (block, verdict) in blocks.iter().zip(verdicts.iter_mut()) {
+        if *verdict && !(is_mostly_links(block) && is_line(block)) {
+            break;
+        }
+        *verdict = false;
+    }
+    for (block, verdict) in blocks.iter().zip(verdicts.iter_mut()).rev() {
+        if *verdict && !block.place.heading {
+            break;
+        }
+        *verdict = false;
+    }
+}
+
+fn without_by(line: &str) -> &str {
+    let words = ["by ", "von ", "par ", "por ", "di ", "door ", "av "];
+    words.iter().find_map(|word| line.strip_prefix(word)).unwrap_or(line)
 }
 
 fn is_mostly_links(block: &Block) -> bool {

@@ -12,10 +12,14 @@ use html5ever::tendril::{StrTendril, TendrilSink};
 use html5ever::tree_builder::{TreeBuilderOpts, TreeSink};
 use html5ever::{Attribute, ParseOpts, QualName, local_name, parse_document};
 
+use super::attributes;
+
 /// Real pages reach 52.
 pub(super) const DEPTH_MAX: usize = 400;
 /// Real pages reach 24,000.
 pub(super) const NODES_MAX: usize = 400_000;
+/// A page has one `<html>` and one `<body>`, or a few by mistake.
+const LATE_ATTRIBUTES_MAX: usize = 256;
 /// How much is fed between two looks. A piece can add some 340 levels before the next one.
 const PIECE_BYTES: usize = 1024;
 
@@ -34,7 +38,8 @@ pub(super) fn parse(html: &str) -> Parsed {
         ..ParseOpts::default()
     };
     let mut parser = parse_document(Guard::default(), options);
-    let mut rest = html;
+    let html = attributes::limit(html);
+    let mut rest = html.as_ref();
     let mut is_cut = false;
     while !rest.is_empty() && !is_cut {
         let (piece, behind) = rest.split_at(piece_end(rest));
@@ -84,6 +89,7 @@ struct Guard {
     document: Document,
     newest_element: Cell<Option<NodeId>>,
     open_templates: Cell<usize>,
+    late_attributes: Cell<usize>,
 }
 
 impl Guard {
@@ -166,8 +172,12 @@ impl TreeSink for Guard {
         self.document.append_before_sibling(sibling, child);
     }
 
+    /// What a second `<html>` or `<body>` adds to the first. Each is compared with all that are there.
     fn add_attrs_if_missing(&self, target: &NodeId, attributes: Vec<Attribute>) {
-        self.document.add_attrs_if_missing(target, attributes);
+        self.late_attributes.set(self.late_attributes.get().saturating_add(attributes.len()));
+        if self.late_attributes.get() <= LATE_ATTRIBUTES_MAX {
+            self.document.add_attrs_if_missing(target, attributes);
+        }
     }
 
     fn remove_from_parent(&self, target: &NodeId) {
@@ -206,6 +216,14 @@ mod tests {
         assert!(is_cut);
         assert!(document.tree.len() < NODES_MAX + SLACK_NODES, "{} nodes", document.tree.len());
         assert!(deepest(&document) <= DEPTH_MAX + PIECE_BYTES / 3, "{} levels", deepest(&document));
+    }
+
+    #[rstest]
+    #[case::one_tag("<p ".to_owned() + &(0..200_000).map(|number| format!("a{number} ")).collect::<String>())]
+    #[case::many_bodies((0..100_000).map(|number| format!("<body a{number}>")).collect())]
+    fn a_million_bytes_of_attributes_take_no_minutes(#[case] html: String) {
+        let Parsed { document, .. } = parse(&html);
+        assert!(document.select("*").nodes().iter().all(|node| node.attrs().len() <= 257));
     }
 
     #[test]

@@ -82,7 +82,7 @@ fn heading(title: &str) -> Option<String> {
 /// "Bridge opens | The Herald" of the site "The Herald" is "Bridge opens".
 fn without_site_name(title: String, site: Option<&str>) -> String {
     let rest = site.and_then(|site| title.strip_suffix(site)).map(str::trim_end);
-    let rest = rest.and_then(|rest| rest.strip_suffix(['|', '-', '–', '—', '·', '»', '•', ':']));
+    let rest = rest.and_then(|rest| rest.strip_suffix(['|', '｜', '-', '–', '—', '·', '»', '•', ':', '_']));
     match rest.map(str::trim_end) {
         Some(rest) if !rest.is_empty() => rest.to_owned(),
         _ => title,
@@ -114,7 +114,7 @@ fn time_element(document: &Document) -> Option<Timestamp> {
     let marked =
         document.select("[itemprop='datePublished'], time[pubdate], time.published, time.entry-date, .dt-published");
     let moment = |node: &NodeRef| {
-        let attribute = node.attr("datetime").or_else(|| node.attr("content"));
+        let attribute = ["datetime", "content", "title"].iter().find_map(|name| node.attr(name));
         attribute.and_then(|text| date::parse(&text)).or_else(|| date::parse(&node.text()))
     };
     let times = document.select("time[datetime]");

@@ -4,6 +4,7 @@
 //! drop what it leaves of captions, credits and "read more". HTML trees are not `Send`: none leaves [`extract`].
 
 mod article;
+mod attributes;
 mod blocks;
 mod boilerplate;
 mod date;
@@ -60,7 +61,8 @@ pub fn extract(html: &str, url: Option<&Url>) -> Result<Page, PageError> {
     let guard::Parsed { document, is_cut } = guard::parse(html);
     let facts = metadata::read(&document, url);
     let walls = article::Walls::of(&document);
-    let found = article::find(document).or_else(|| article::largest(&guard::parse(html).document));
+    let found =
+        article::find(document, facts.author.as_deref()).or_else(|| article::largest(&guard::parse(html).document));
     let text = match found {
         Some(found) if !walls.hide(&found.text) => found,
         _ if is_cut => return Err(PageError::TooComplex),
