@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use feedwarden::parse::{text, website};
+use proptest::prelude::*;
 use serde::Deserialize;
 
 /// What is expected of a page besides its text.
@@ -37,6 +38,31 @@ fn there_are_at_least_forty_layouts_and_a_bar_below_one_has_a_reason() {
     for name in names {
         let Expected { f1, why, .. } = expected(&name);
         assert!(f1.is_none() || (f1 >= Some(0.7) && why.is_some_and(|why| !why.is_empty())), "{name}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn a_damaged_page_is_answered(
+        page in any::<prop::sample::Index>(),
+        cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..6),
+    ) {
+        let names = names();
+        let mut html: Vec<char> = read(&names[page.index(names.len())], "html").chars().collect();
+        for (from, to) in cuts {
+            let (from, to) = (from.index(html.len()), to.index(html.len()));
+            // Either a piece is lost, or it is moved to the end.
+            let piece: Vec<char> = html.drain(from.min(to)..from.max(to)).collect();
+            if from > to {
+                html.extend(piece);
+            }
+            html.push(' ');
+        }
+        if let Ok(page) = website::extract(&html.into_iter().collect::<String>(), None) {
+            prop_assert_eq!(text::fold(&page.text), page.text);
+        }
     }
 }
 

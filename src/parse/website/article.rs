@@ -4,6 +4,7 @@ use dom_query::{Document, NodeRef};
 use dom_smoothie::{Config, Readability};
 
 use super::blocks::{self, Block};
+use super::survey::Survey;
 use super::{PageError, boilerplate, metadata};
 use crate::parse::text;
 
@@ -11,9 +12,8 @@ use crate::parse::text;
 const WALL_CHARS_MAX: usize = 600;
 /// Less than this is nothing.
 const TEXT_CHARS_MIN: usize = 10;
-/// Longer headings are cut before the tree is read: they are compared with every heading of the page.
-const TITLE_BYTES_MAX: usize = 1000;
-
+/// Longer titles are cut before the article is searched for: they are compared with every heading of the page.
+const TITLE_CHARS_MAX: usize = 1000;
 /// A page has one main heading, or a few.
 const HEADINGS_MAX: usize = 10;
 
@@ -27,22 +27,25 @@ pub(super) struct Found {
     pub(super) text: String,
 }
 
-/// The article as dom_smoothie sees it, without what is left around it.
-pub(super) fn find(document: Document, author: Option<&str>) -> Option<Found> {
+/// Takes out what would mislead or burden the search for the article, and returns the main headings.
+pub(super) fn prepare(survey: &Survey<'_>) -> Vec<String> {
     // What a page says to browsers without scripts is not its article.
-    document.select("noscript").remove();
-    shorten_titles(&document);
-    let headings: Vec<String> =
-        document.select("h1").iter().take(HEADINGS_MAX).map(|heading| text::fold(&heading.text())).collect();
+    survey.noscripts.iter().for_each(NodeRef::remove_from_parent);
+    shorten_titles(survey);
+    survey.headings.iter().take(HEADINGS_MAX).map(|heading| text::fold(&heading.text())).collect()
+}
+
+/// The article as dom_smoothie sees it, without what is left around it.
+pub(super) fn find(document: Document, headings: &[String], author: Option<&str>) -> Option<Found> {
     // JSON-LD is read by us, and classes are needed to know captions.
     let config = Config { keep_classes: true, disable_json_ld: true, ..Config::default() };
     let mut readability = Readability::with_document(document, None, Some(config)).ok()?;
     let article = readability.parse().ok()?;
     let root = readability.doc.select_single("#readability-page-1");
-    let text = text_of(root.nodes().first()?, author)?;
-    let title = Some(article.title).filter(|title| !title.trim().is_empty());
-    let title = title.map(|title| heading_in(&title, &headings).unwrap_or(title));
-    Some(Found { title, byline: article.byline.as_deref().and_then(byline), text })
+    let words = text_of(root.nodes().first()?, author)?;
+    let title = Some(text::fold(&article.title)).filter(|title| !title.is_empty());
+    let title = title.map(|title| heading_in(&title, headings).unwrap_or(title));
+    Some(Found { title, byline: article.byline.as_deref().and_then(byline), text: words })
 }
 
 /// The `<article>` with the most text, else the block with the most text of its own.
@@ -80,11 +83,12 @@ fn heading_in(title: &str, headings: &[String]) -> Option<String> {
 fn text_of(node: &NodeRef<'_>, author: Option<&str>) -> Option<String> {
     let blocks = boilerplate::without(blocks::cut(*node), author);
     let text = blocks.iter().map(|Block { text, .. }| text.as_str()).collect::<Vec<_>>().join(" ");
-    (visible_chars(&text) >= TEXT_CHARS_MIN).then_some(text)
+    has_chars(&text, TEXT_CHARS_MIN).then_some(text)
 }
 
-fn visible_chars(text: &str) -> usize {
-    text.chars().filter(|character| character.is_alphanumeric()).count()
+/// Whether there are at least this many letters and digits.
+fn has_chars(text: &str, count: usize) -> bool {
+    text.chars().filter(|character| character.is_alphanumeric()).nth(count - 1).is_some()
 }
 
 /// "By Ada Lovelace | 16 November" is Ada Lovelace.
@@ -116,17 +120,18 @@ fn byline(text: &str) -> Option<String> {
 }
 
 /// Quadratic otherwise: a heading of a megabyte would be compared with each of a hundred thousand others.
-fn shorten_titles(document: &Document) {
-    for title in document.select("title").nodes() {
+fn shorten_titles(survey: &Survey<'_>) {
+    let shortened = |text: &str| text.chars().take(TITLE_CHARS_MAX).collect::<String>();
+    for title in &survey.titles {
         let text = title.text();
-        if text.len() > TITLE_BYTES_MAX {
-            title.set_text(text.chars().take(TITLE_BYTES_MAX / 4).collect::<String>());
+        if text.len() > TITLE_CHARS_MAX {
+            title.set_text(shortened(&text));
         }
     }
-    for meta in document.select("meta[content]").nodes() {
+    for meta in &survey.metas {
         let content = meta.attr_or("content", "");
-        if content.len() > 4 * TITLE_BYTES_MAX {
-            meta.set_attr("content", &content.chars().take(TITLE_BYTES_MAX / 4).collect::<String>());
+        if content.len() > TITLE_CHARS_MAX {
+            meta.set_attr("content", &shortened(&content));
         }
     }
 }
@@ -139,17 +144,14 @@ pub(super) struct Walls {
 
 impl Walls {
     /// Looks for walls.
-    pub(super) fn of(document: &Document) -> Walls {
-        let noscript = document.select("body noscript").text().to_lowercase();
-        Walls {
-            asks_for_password: document.select("input[type='password']").exists(),
-            asks_for_scripts: SCRIPT_WORDS.iter().any(|word| noscript.contains(word)),
-        }
+    pub(super) fn of(survey: &Survey<'_>) -> Walls {
+        let asks = |noscript: &NodeRef<'_>| noscript.text().to_lowercase().contains("javascript");
+        Walls { asks_for_password: survey.asks_for_password, asks_for_scripts: survey.noscripts.iter().any(asks) }
     }
 
     /// Whether this text is the wall and not the article.
     pub(super) fn hide(&self, text: &str) -> bool {
-        visible_chars(text) < WALL_CHARS_MAX && (self.asks_for_password || is_challenge(text))
+        !has_chars(text, WALL_CHARS_MAX) && (self.asks_for_password || is_challenge(text))
     }
 
     /// The likeliest reason why there is no text.
@@ -164,11 +166,9 @@ impl Walls {
     }
 }
 
-const SCRIPT_WORDS: [&str; 2] = ["javascript", "java script"];
-
 /// The words of pages that check the browser instead of answering.
 fn is_challenge(text: &str) -> bool {
-    let text = text.to_lowercase();
+    let text = text.to_ascii_lowercase();
     let checks = [
         "enable javascript and cookies to continue",
         "checking your browser",

@@ -49,36 +49,67 @@ impl Inside {
         }
     }
 
-    fn is_quoted(self) -> bool {
-        matches!(self, DoubleQuoted | SingleQuoted)
+    const fn bit(self) -> u8 {
+        1 << self as u8
     }
 }
 
-/// The highest count of attributes among the readings that are at one place, for each place.
-type Counts = [Option<u16>; ALL.len()];
+/// The readings of the page: for each place in a tag, the highest count of attributes among those that are there.
+#[derive(Clone, Copy, Default)]
+struct Readings {
+    counts: [u16; ALL.len()],
+    /// Which places have a reading, one bit for each.
+    live: u8,
+}
+
+impl Readings {
+    fn add(&mut self, place: Inside, count: u16) {
+        let known = if self.live & place.bit() == 0 { 0 } else { self.counts[place as usize] };
+        self.counts[place as usize] = known.max(count);
+        self.live |= place.bit();
+    }
+
+    fn after(self, byte: u8) -> Readings {
+        let mut next = Readings::default();
+        let mut live = self.live;
+        while live != 0 {
+            let place = ALL[live.trailing_zeros() as usize];
+            live &= live - 1;
+            if let Some(after) = place.after(byte) {
+                let is_new = after == Name && place != Name;
+                next.add(after, self.counts[place as usize] + u16::from(is_new));
+            }
+        }
+        next
+    }
+
+    fn is_over_the_limit(self) -> bool {
+        self.live & Name.bit() != 0 && self.counts[Name as usize] > ATTRIBUTES_MAX
+    }
+}
 
 /// The page, with a `>` behind the 256th attribute of a tag that has more.
 pub(super) fn limit(html: &str) -> Cow<'_, str> {
     let bytes = html.as_bytes();
     let mut limited = String::new();
     let mut copied = 0;
-    let mut counts: Counts = [None; ALL.len()];
+    let mut readings = Readings::default();
     let mut at = 0;
     while at < bytes.len() {
-        if counts == [None; ALL.len()] {
+        if readings.live == 0 {
             // Between tags there is nothing to follow.
             let Some(offset) = bytes[at..].iter().position(|&byte| byte == b'<') else { break };
             at += offset;
         }
-        counts = step(&counts, bytes[at]);
-        if counts[Name as usize].is_some_and(|count| count > ATTRIBUTES_MAX) && html.is_char_boundary(at) {
+        readings = readings.after(bytes[at]);
+        if readings.is_over_the_limit() && html.is_char_boundary(at) {
             limited.push_str(&html[copied..at]);
             limited.push('>');
             copied = at;
-            ALL.iter().filter(|place| !place.is_quoted()).for_each(|&place| counts[place as usize] = None);
+            readings.live &= DoubleQuoted.bit() | SingleQuoted.bit();
         }
-        if starts_tag(&bytes[at..]) {
-            counts[TagName as usize] = counts[TagName as usize].or(Some(0));
+        if bytes[at] == b'<' && starts_tag(&bytes[at..]) {
+            readings.add(TagName, 0);
         }
         at += 1;
     }
@@ -87,19 +118,6 @@ pub(super) fn limit(html: &str) -> Cow<'_, str> {
     }
     limited.push_str(&html[copied..]);
     Cow::Owned(limited)
-}
-
-fn step(counts: &Counts, byte: u8) -> Counts {
-    let mut next: Counts = [None; ALL.len()];
-    for place in ALL {
-        if let Some(count) = counts[place as usize]
-            && let Some(after) = place.after(byte)
-        {
-            let is_new = after == Name && place != Name;
-            next[after as usize] = next[after as usize].max(Some(count + u16::from(is_new)));
-        }
-    }
-    next
 }
 
 fn starts_tag(rest: &[u8]) -> bool {

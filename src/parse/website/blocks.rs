@@ -1,6 +1,6 @@
 //! An article cut into blocks: the paragraphs, headings, items and cells, with what is needed to judge them.
 
-use dom_query::NodeRef;
+use dom_query::{NodeRef, local_name};
 
 use crate::parse::text::{Folded, Kind};
 
@@ -120,7 +120,7 @@ impl Cutter {
             "table" => Some(&mut self.open.tables),
             "blockquote" => Some(&mut self.open.quotes),
             "figcaption" => Some(&mut self.open.captions),
-            _ if is_caption(&node.attr_or("class", "")) => Some(&mut self.open.captions),
+            _ if is_caption(node) => Some(&mut self.open.captions),
             _ => None,
         }
     }
@@ -155,12 +155,15 @@ impl Cutter {
     }
 }
 
-/// `wp-caption-text`, `photo-credit`, `image__caption`, but not `accredited`.
-fn is_caption(class: &str) -> bool {
-    let words = |name: &str| {
-        class.split(|character: char| !character.is_alphanumeric()).any(|word| word.eq_ignore_ascii_case(name))
-    };
-    ["caption", "credit", "credits", "figcaption"].iter().any(|name| words(name))
+/// Whether the class says so: `wp-caption-text`, `photo-credit`, `image__caption`, but not `accredited`.
+fn is_caption(node: &NodeRef<'_>) -> bool {
+    let Some(element) = node.element_ref() else { return false };
+    let class = element.attrs.iter().find(|attribute| attribute.name.local == local_name!("class"));
+    let names = ["caption", "credit", "credits", "figcaption"];
+    class.is_some_and(|class| {
+        let mut words = class.value.split(|character: char| !character.is_alphanumeric());
+        words.any(|word| names.iter().any(|name| word.eq_ignore_ascii_case(name)))
+    })
 }
 
 #[cfg(test)]

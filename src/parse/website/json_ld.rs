@@ -1,7 +1,7 @@
 //! What a page says of its article in JSON-LD: heading, author and date. Its `articleBody` is not used: it is often a
 //! teaser, or another article.
 
-use dom_query::Document;
+use dom_query::NodeRef;
 use serde_json::Value;
 
 use super::date;
@@ -24,12 +24,8 @@ pub(super) struct Described {
 }
 
 /// Reads the facts; an article wins over a mere page or recipe that has a date.
-pub(super) fn read(document: &Document) -> Described {
-    let scripts: Vec<Value> = document
-        .select("script[type='application/ld+json']")
-        .iter()
-        .filter_map(|script| json(&script.text()))
-        .collect();
+pub(super) fn read(scripts: &[NodeRef<'_>]) -> Described {
+    let scripts: Vec<Value> = scripts.iter().filter_map(|script| json(&script.text())).collect();
     let objects = objects(&scripts);
     let article = objects.iter().find(|object| is_article(object));
     let Some(thing) = article.or_else(|| objects.iter().find(|object| object.get("datePublished").is_some())) else {
@@ -108,10 +104,12 @@ fn names(author: &Value, objects: &[&Value]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dom_query::Document;
     use rstest::rstest;
 
     fn described(json: &str) -> Described {
-        read(&Document::from(format!("<script type='application/ld+json'>{json}</script>")))
+        let document = Document::from(format!("<script type='application/ld+json'>{json}</script>"));
+        read(document.select("script").nodes())
     }
 
     #[rstest]

@@ -3,6 +3,7 @@
 use dom_query::{Document, NodeRef};
 use url::Url;
 
+use super::survey::Survey;
 use super::{date, json_ld};
 use crate::model::Timestamp;
 use crate::parse::text;
@@ -47,15 +48,15 @@ pub(super) struct Facts {
 }
 
 /// Reads all facts.
-pub(super) fn read(document: &Document, url: Option<&Url>) -> Facts {
-    let metas = Metas::of(document);
-    let described = json_ld::read(document);
+pub(super) fn read(document: &Document, survey: &Survey<'_>, url: Option<&Url>) -> Facts {
+    let metas = Metas::of(survey);
+    let described = json_ld::read(&survey.descriptions);
     let title = metas.first(&TITLE_KEYS, heading).or(described.headline);
     Facts {
         title: title.map(|title| without_site_name(title, metas.first(&["og:site_name"], heading).as_deref())),
         author: author(&metas).or(described.author).or_else(|| metas.first(&OTHER_AUTHOR_KEYS, person)),
-        published: metas.first(&PUBLISHED_KEYS, date::parse).or(described.published).or_else(|| time_element(document)),
-        canonical_url: canonical_url(document, &metas, url),
+        published: metas.first(&PUBLISHED_KEYS, date::parse).or(described.published).or_else(|| time_element(survey)),
+        canonical_url: canonical_url(document, survey, &metas, url),
     }
 }
 
@@ -93,13 +94,13 @@ fn without_site_name(title: String, site: Option<&str>) -> String {
 struct Metas(Vec<(String, String)>);
 
 impl Metas {
-    fn of(document: &Document) -> Metas {
+    fn of(survey: &Survey<'_>) -> Metas {
         let pair = |meta: &NodeRef| {
             let key = ["property", "name", "itemprop"].iter().find_map(|attribute| meta.attr(attribute))?;
             let content = meta.attr("content")?;
             Some((key.trim().to_ascii_lowercase().replace('.', ":"), content.trim().to_owned()))
         };
-        Metas(document.select("meta[content]").nodes().iter().filter_map(pair).collect())
+        Metas(survey.metas.iter().filter_map(pair).collect())
     }
 
     /// The first value that can be read, by the order of the keys and then of the page.
@@ -109,26 +110,21 @@ impl Metas {
     }
 }
 
-/// The `<time>` that is marked as the date of publication, else the first in the article, else the only one.
-fn time_element(document: &Document) -> Option<Timestamp> {
-    let marked =
-        document.select("[itemprop='datePublished'], time[pubdate], time.published, time.entry-date, .dt-published");
-    let moment = |node: &NodeRef| {
+/// The element that is marked as the date of publication, else the first `<time>` in the article, else the only one.
+fn time_element(survey: &Survey<'_>) -> Option<Timestamp> {
+    let moment = |node: &NodeRef<'_>| {
         let attribute = ["datetime", "content", "title"].iter().find_map(|name| node.attr(name));
         attribute.and_then(|text| date::parse(&text)).or_else(|| date::parse(&node.text()))
     };
-    let times = document.select("time[datetime]");
-    let inside = || {
-        times
-            .nodes()
-            .iter()
-            .filter(|time| time.ancestors_it(None).any(|above| above.has_name("article") || above.has_name("main")))
-    };
-    let only = || times.nodes().iter().take(usize::from(times.length() == 1));
-    marked.nodes().iter().find_map(moment).or_else(|| inside().find_map(moment)).or_else(|| only().find_map(moment))
+    let is_inside =
+        |time: &&NodeRef<'_>| time.ancestors_it(None).any(|above| above.has_name("article") || above.has_name("main"));
+    let marked = survey.dates.iter().find_map(moment);
+    let inside = || survey.times.iter().filter(is_inside).find_map(moment);
+    let only = || survey.times.first().filter(|_| survey.times.len() == 1).and_then(moment);
+    marked.or_else(inside).or_else(only)
 }
 
-fn canonical_url(document: &Document, metas: &Metas, url: Option<&Url>) -> Option<Url> {
+fn canonical_url(document: &Document, survey: &Survey<'_>, metas: &Metas, url: Option<&Url>) -> Option<Url> {
     let resolve = |base: Option<&Url>, reference: &str| match base {
         Some(base) => base.join(reference.trim()).ok(),
         None => Url::parse(reference.trim()).ok(),
@@ -136,10 +132,9 @@ fn canonical_url(document: &Document, metas: &Metas, url: Option<&Url>) -> Optio
     let base = document.base_uri().and_then(|reference| resolve(url, &reference));
     let base = base.as_ref().or(url);
     let address = |reference: &str| resolve(base, reference).filter(|url| matches!(url.scheme(), "http" | "https"));
-    let links = document.select("link[rel][href]");
     let is_canonical =
         |link: &&NodeRef| link.attr_or("rel", "").split_whitespace().any(|word| word.eq_ignore_ascii_case("canonical"));
-    let link = links.nodes().iter().filter(is_canonical).find_map(|link| address(link.attr("href")?.trim()));
+    let link = survey.links.iter().filter(is_canonical).find_map(|link| address(link.attr("href")?.trim()));
     link.or_else(|| metas.first(&["og:url"], |content| (!content.is_empty()).then(|| address(content))?))
 }
 
@@ -149,7 +144,8 @@ mod tests {
     use rstest::rstest;
 
     fn facts(head: &str) -> Facts {
-        read(&Document::from(head), Some(&"https://example.org/news/1".parse().unwrap()))
+        let document = Document::from(head);
+        read(&document, &Survey::of(&document), Some(&"https://example.org/news/1".parse().unwrap()))
     }
 
     #[rstest]

@@ -11,7 +11,10 @@ mod date;
 mod guard;
 mod json_ld;
 mod metadata;
+mod phrases;
+mod survey;
 
+use survey::Survey;
 use url::Url;
 
 use crate::model::Timestamp;
@@ -59,17 +62,19 @@ pub enum PageError {
 /// If no article text was found, with the likeliest reason.
 pub fn extract(html: &str, url: Option<&Url>) -> Result<Page, PageError> {
     let guard::Parsed { document, is_cut } = guard::parse(html);
-    let facts = metadata::read(&document, url);
-    let walls = article::Walls::of(&document);
-    let found =
-        article::find(document, facts.author.as_deref()).or_else(|| article::largest(&guard::parse(html).document));
+    let survey = Survey::of(&document);
+    let facts = metadata::read(&document, &survey, url);
+    let walls = article::Walls::of(&survey);
+    let headings = article::prepare(&survey);
+    let found = article::find(document, &headings, facts.author.as_deref());
+    let found = found.or_else(|| article::largest(&guard::parse(html).document));
     let text = match found {
         Some(found) if !walls.hide(&found.text) => found,
         _ if is_cut => return Err(PageError::TooComplex),
         _ => return Err(walls.error()),
     };
     Ok(Page {
-        title: facts.title.or(text.title),
+        title: facts.title.or(text.title).or_else(|| headings.into_iter().find(|heading| !heading.is_empty())),
         author: facts.author.or(text.byline),
         published: facts.published,
         canonical_url: facts.canonical_url,

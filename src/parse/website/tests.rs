@@ -73,24 +73,13 @@ fn a_page_that_checks_the_browser_is_no_article() {
 fn a_hundred_thousand_nested_elements_do_no_harm() {
     // Threads of the runtime have 2 MB of stack; an overflow would end the test run, not only this test.
     let read = || {
-        for open in [
-            "<div>",
-            "<b>",
-            "<table><tr><td>",
-            "<table><div>",
-            "<ul><li>",
-            "<template>",
-            "<svg><g>",
-            "<a><p>",
-            "<blockquote>",
-            "<font size=1><p>",
-        ] {
+        for open in ["<div>", "<b>", "<table><tr><td>", "<table><div>", "<ul><li>", "<template>", "<svg><g>", "<a><p>"]
+        {
             let html = format!("{PARAGRAPH}{}{PARAGRAPH}", open.repeat(100_000));
             assert!(text(&html).contains("The council met"), "{open}");
-            let html = open.repeat(100_000) + PARAGRAPH;
-            let error = extract(&html, None);
-            assert!(!matches!(error, Ok(ref page) if page.text.len() > 10_000), "{open}");
         }
+        let html = "<div>".repeat(100_000) + PARAGRAPH;
+        assert_eq!(extract(&html, None), Err(PageError::TooComplex));
     };
     std::thread::Builder::new().stack_size(2 * 1024 * 1024).spawn(read).unwrap().join().unwrap();
 }
