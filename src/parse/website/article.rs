@@ -1,6 +1,8 @@
 //! Where the article of a page is, and whether something stands before it.
 
-use dom_query::{Document, NodeRef};
+use std::sync::LazyLock;
+
+use dom_query::{Document, Matcher, NodeRef};
 use dom_smoothie::{Config, Readability};
 
 use super::blocks::{self, Block};
@@ -16,6 +18,10 @@ const TEXT_CHARS_MIN: usize = 10;
 const TITLE_CHARS_MAX: usize = 1000;
 /// A page has one main heading, or a few.
 const HEADINGS_MAX: usize = 10;
+
+/// Where dom_smoothie leaves what it found.
+static ARTICLE: LazyLock<Matcher> =
+    LazyLock::new(|| Matcher::new("#readability-page-1").expect("a name with a number sign is a selector"));
 
 /// The article.
 pub(super) struct Found {
@@ -41,7 +47,7 @@ pub(super) fn find(document: Document, headings: &[String], author: Option<&str>
     let config = Config { keep_classes: true, disable_json_ld: true, ..Config::default() };
     let mut readability = Readability::with_document(document, None, Some(config)).ok()?;
     let article = readability.parse().ok()?;
-    let root = readability.doc.select_single("#readability-page-1");
+    let root = readability.doc.select_single_matcher(&ARTICLE);
     let words = text_of(root.nodes().first()?, author)?;
     let title = Some(text::fold(&article.title)).filter(|title| !title.is_empty());
     let title = title.map(|title| heading_in(&title, headings).unwrap_or(title));

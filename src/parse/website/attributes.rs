@@ -29,7 +29,7 @@ const ALL: [Inside; 8] = [TagName, BeforeName, Name, AfterName, BeforeValue, Dou
 
 impl Inside {
     /// Where the reading is after this byte; nowhere if the tag ends.
-    fn after(self, byte: u8) -> Option<Inside> {
+    const fn after(self, byte: u8) -> Option<Inside> {
         let is_space = byte.is_ascii_whitespace();
         match (self, byte) {
             (DoubleQuoted, b'"') | (SingleQuoted, b'\'') => Some(BeforeName),
@@ -54,6 +54,21 @@ impl Inside {
     }
 }
 
+/// [`Inside::after`] for each place and byte: most of the time of the whole walk is spent in it.
+static AFTER: [[Option<Inside>; 256]; ALL.len()] = {
+    let mut table = [[None; 256]; ALL.len()];
+    let mut place = 0;
+    while place < ALL.len() {
+        let mut byte = 0;
+        while byte < 256 {
+            table[place][byte] = ALL[place].after(byte as u8);
+            byte += 1;
+        }
+        place += 1;
+    }
+    table
+};
+
 /// The readings of the page: for each place in a tag, the highest count of attributes among those that are there.
 #[derive(Clone, Copy, Default)]
 struct Readings {
@@ -75,7 +90,7 @@ impl Readings {
         while live != 0 {
             let place = ALL[live.trailing_zeros() as usize];
             live &= live - 1;
-            if let Some(after) = place.after(byte) {
+            if let Some(after) = AFTER[place as usize][byte as usize] {
                 let is_new = after == Name && place != Name;
                 next.add(after, self.counts[place as usize] + u16::from(is_new));
             }
@@ -83,8 +98,19 @@ impl Readings {
         next
     }
 
-    fn is_over_the_limit(self) -> bool {
+    fn is_over_the_limit(&self) -> bool {
         self.live & Name.bit() != 0 && self.counts[Name as usize] > ATTRIBUTES_MAX
+    }
+
+    /// How many of these bytes leave all readings where they are: a tag spends most of its bytes inside of names and
+    /// values.
+    fn idle_bytes(&self, bytes: &[u8]) -> usize {
+        if !self.live.is_power_of_two() {
+            return 0;
+        }
+        let place = ALL[self.live.trailing_zeros() as usize];
+        let row = &AFTER[place as usize];
+        bytes.iter().take_while(|&&byte| byte != b'<' && row[byte as usize] == Some(place)).count()
     }
 }
 
@@ -95,20 +121,21 @@ pub(super) fn limit(html: &str) -> Cow<'_, str> {
     let mut copied = 0;
     let mut readings = Readings::default();
     let mut at = 0;
-    while at < bytes.len() {
-        if readings.live == 0 {
+    loop {
+        at += match readings.live {
             // Between tags there is nothing to follow.
-            let Some(offset) = bytes[at..].iter().position(|&byte| byte == b'<') else { break };
-            at += offset;
-        }
-        readings = readings.after(bytes[at]);
+            0 => bytes[at..].iter().take_while(|&&byte| byte != b'<').count(),
+            _ => readings.idle_bytes(&bytes[at..]),
+        };
+        let Some(&byte) = bytes.get(at) else { break };
+        readings = readings.after(byte);
         if readings.is_over_the_limit() && html.is_char_boundary(at) {
             limited.push_str(&html[copied..at]);
             limited.push('>');
             copied = at;
             readings.live &= DoubleQuoted.bit() | SingleQuoted.bit();
         }
-        if bytes[at] == b'<' && starts_tag(&bytes[at..]) {
+        if byte == b'<' && starts_tag(&bytes[at..]) {
             readings.add(TagName, 0);
         }
         at += 1;
