@@ -155,13 +155,19 @@ impl Walls {
         Walls { asks_for_password: survey.asks_for_password, asks_for_scripts: survey.noscripts.iter().any(asks) }
     }
 
-    /// Whether this text is the wall and not the article.
-    pub(super) fn hide(&self, text: &str) -> bool {
-        !has_chars(text, WALL_CHARS_MAX) && (self.asks_for_password || is_challenge(text))
+    /// The wall that this text is, if it is not an article.
+    pub(super) fn before(&self, text: &str) -> Option<PageError> {
+        if has_chars(text, WALL_CHARS_MAX) {
+            None
+        } else if self.asks_for_password {
+            Some(PageError::LoginRequired)
+        } else {
+            is_challenge(text).then_some(PageError::ScriptRequired)
+        }
     }
 
-    /// The likeliest reason why there is no text.
-    pub(super) fn error(&self) -> PageError {
+    /// The likeliest reason why there is no text at all.
+    pub(super) fn why_nothing(&self) -> PageError {
         if self.asks_for_password {
             PageError::LoginRequired
         } else if self.asks_for_scripts {

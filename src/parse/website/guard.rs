@@ -3,23 +3,14 @@
 //! html5ever's time is quadratic in nesting, its reconstruction of `<font>` and the like multiplies nodes, and the
 //! readers of the tree recurse. So the page is fed in small pieces, and the tree is looked at after each.
 
-use std::borrow::Cow;
-use std::cell::{Cell, Ref};
-
-use dom_query::{Document, NodeId, NodeRef};
-use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode};
+use dom_query::Document;
 use html5ever::tendril::{StrTendril, TendrilSink};
-use html5ever::tree_builder::{TreeBuilderOpts, TreeSink};
-use html5ever::{Attribute, ParseOpts, QualName, local_name, parse_document};
+use html5ever::tree_builder::TreeBuilderOpts;
+use html5ever::{ParseOpts, parse_document};
 
 use super::attributes;
+use super::sink::{DEPTH_MAX, Guard};
 
-/// Real pages reach 52.
-pub(super) const DEPTH_MAX: usize = 400;
-/// Real pages reach 24,000.
-pub(super) const NODES_MAX: usize = 400_000;
-/// A page has one `<html>` and one `<body>`, or a few by mistake.
-const LATE_ATTRIBUTES_MAX: usize = 256;
 /// How much is fed between two looks. A piece can add some 340 levels before the next one.
 const PIECE_BYTES: usize = 1024;
 
@@ -45,7 +36,7 @@ pub(super) fn parse(html: &str) -> Parsed {
         let (piece, behind) = rest.split_at(piece_end(rest));
         rest = behind;
         parser.process(StrTendril::from(piece));
-        is_cut = parser.tokenizer.sink.sink.is_over_the_limits();
+        is_cut = parser.tokenizer.sink.sink.is_over_the_limits(piece.len());
     }
     let document = parser.finish();
     if deepest(&document) > 2 * DEPTH_MAX {
@@ -83,119 +74,11 @@ fn deepest(document: &Document) -> usize {
     }
 }
 
-/// dom_query's tree, which remembers where the parser works.
-#[derive(Default)]
-struct Guard {
-    document: Document,
-    newest_element: Cell<Option<NodeId>>,
-    open_templates: Cell<usize>,
-    late_attributes: Cell<usize>,
-}
-
-impl Guard {
-    fn is_over_the_limits(&self) -> bool {
-        let tree = &self.document.tree;
-        let depth = self.newest_element.get().map_or(0, |id| NodeRef::new(id, tree).ancestors_it(None).count());
-        // The content of a template hangs on no parent, so nested ones are counted by themselves.
-        tree.len() > NODES_MAX || depth + self.open_templates.get() > DEPTH_MAX
-    }
-}
-
-impl TreeSink for Guard {
-    type Handle = NodeId;
-    type Output = Document;
-    type ElemName<'a> = Ref<'a, QualName>;
-
-    fn finish(self) -> Document {
-        self.document
-    }
-
-    /// Not kept: a page can hold as many errors as bytes.
-    fn parse_error(&self, _message: Cow<'static, str>) {}
-
-    fn create_element(&self, name: QualName, attributes: Vec<Attribute>, flags: ElementFlags) -> NodeId {
-        if flags.template {
-            self.open_templates.set(self.open_templates.get() + 1);
-        }
-        let element = self.document.create_element(name, attributes, flags);
-        self.newest_element.set(Some(element));
-        element
-    }
-
-    fn pop(&self, node: &NodeId) {
-        if self.document.elem_name(node).local == local_name!("template") {
-            self.open_templates.set(self.open_templates.get().saturating_sub(1));
-        }
-    }
-
-    fn get_document(&self) -> NodeId {
-        self.document.get_document()
-    }
-
-    fn elem_name<'a>(&'a self, target: &'a NodeId) -> Ref<'a, QualName> {
-        self.document.elem_name(target)
-    }
-
-    fn create_comment(&self, text: StrTendril) -> NodeId {
-        self.document.create_comment(text)
-    }
-
-    fn create_pi(&self, target: StrTendril, data: StrTendril) -> NodeId {
-        self.document.create_pi(target, data)
-    }
-
-    fn append(&self, parent: &NodeId, child: NodeOrText<NodeId>) {
-        self.document.append(parent, child);
-    }
-
-    fn append_based_on_parent_node(&self, element: &NodeId, previous: &NodeId, child: NodeOrText<NodeId>) {
-        self.document.append_based_on_parent_node(element, previous, child);
-    }
-
-    fn append_doctype_to_document(&self, name: StrTendril, public_id: StrTendril, system_id: StrTendril) {
-        self.document.append_doctype_to_document(name, public_id, system_id);
-    }
-
-    fn get_template_contents(&self, target: &NodeId) -> NodeId {
-        self.document.get_template_contents(target)
-    }
-
-    fn same_node(&self, one: &NodeId, other: &NodeId) -> bool {
-        self.document.same_node(one, other)
-    }
-
-    fn set_quirks_mode(&self, mode: QuirksMode) {
-        self.document.set_quirks_mode(mode);
-    }
-
-    fn append_before_sibling(&self, sibling: &NodeId, child: NodeOrText<NodeId>) {
-        self.document.append_before_sibling(sibling, child);
-    }
-
-    /// What a second `<html>` or `<body>` adds to the first. Each is compared with all that are there.
-    fn add_attrs_if_missing(&self, target: &NodeId, attributes: Vec<Attribute>) {
-        self.late_attributes.set(self.late_attributes.get().saturating_add(attributes.len()));
-        if self.late_attributes.get() <= LATE_ATTRIBUTES_MAX {
-            self.document.add_attrs_if_missing(target, attributes);
-        }
-    }
-
-    fn remove_from_parent(&self, target: &NodeId) {
-        self.document.remove_from_parent(target);
-    }
-
-    fn reparent_children(&self, node: &NodeId, new_parent: &NodeId) {
-        self.document.reparent_children(node, new_parent);
-    }
-
-    fn is_mathml_annotation_xml_integration_point(&self, handle: &NodeId) -> bool {
-        self.document.is_mathml_annotation_xml_integration_point(handle)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::sink::{NODES_MAX, TEXT_NODE_BYTES_MAX};
     use super::*;
+    use dom_query::NodeRef;
     use rstest::rstest;
 
     /// What one piece can add on top of a limit before the next look at the tree.
@@ -211,6 +94,8 @@ mod tests {
     #[case::foreign("<svg>".to_owned() + &"<g>".repeat(100_000))]
     #[case::fonts((0..1_000).map(|number| format!("<p><font size={number}>")).collect::<String>() + &"<p>x".repeat(10_000))]
     #[case::many("<p>x".repeat(300_000))]
+    #[case::many_and_deep("<div>".repeat(380) + &"<p>x".repeat(60_000))]
+    #[case::long_and_deep("<div>".repeat(380) + &"x, y ".repeat(400_000))]
     fn a_hostile_page_is_cut_where_it_gets_expensive(#[case] html: String) {
         let Parsed { document, is_cut } = parse(&html);
         assert!(is_cut);
@@ -224,6 +109,18 @@ mod tests {
     fn a_million_bytes_of_attributes_take_no_minutes(#[case] html: String) {
         let Parsed { document, .. } = parse(&html);
         assert!(document.select("*").nodes().iter().all(|node| node.attrs().len() <= 257));
+    }
+
+    #[rstest]
+    #[case::text("&amp;".repeat(200_000))]
+    #[case::text_before_a_table("<table>".to_owned() + &"&amp;".repeat(200_000))]
+    #[case::attribute(format!("<p title='{}'>", "&amp;".repeat(200_000)))]
+    fn no_text_grows_so_long_that_writing_it_is_quadratic(#[case] html: String) {
+        let Parsed { document, .. } = parse(&html);
+        let longest_text =
+            document.root().descendants_it().filter(NodeRef::is_text).map(|node| node.text().len()).max();
+        assert!(longest_text.unwrap_or(0) < TEXT_NODE_BYTES_MAX + PIECE_BYTES, "{longest_text:?}");
+        assert!(document.html().len() <= html.len() + 100);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod guard;
 mod json_ld;
 mod metadata;
 mod phrases;
+mod sink;
 mod survey;
 
 use survey::Survey;
@@ -47,11 +48,7 @@ pub enum PageError {
     #[error("the page shows its text only to browsers that run scripts")]
     ScriptRequired,
     /// The part that was read before a limit holds no text.
-    #[error(
-        "the page nests over {} levels or holds over {} nodes, and no article text before that",
-        guard::DEPTH_MAX,
-        guard::NODES_MAX
-    )]
+    #[error("the page is nested too deeply or holds too much, and no article text stands before that")]
     TooComplex,
 }
 
@@ -68,17 +65,18 @@ pub fn extract(html: &str, url: Option<&Url>) -> Result<Page, PageError> {
     let headings = article::prepare(&survey);
     let found = article::find(document, &headings, facts.author.as_deref());
     let found = found.or_else(|| article::largest(&guard::parse(html).document));
-    let text = match found {
-        Some(found) if !walls.hide(&found.text) => found,
-        _ if is_cut => return Err(PageError::TooComplex),
-        _ => return Err(walls.error()),
+    let Some(found) = found else {
+        return Err(if is_cut { PageError::TooComplex } else { walls.why_nothing() });
     };
+    if let Some(wall) = walls.before(&found.text) {
+        return Err(wall);
+    }
     Ok(Page {
-        title: facts.title.or(text.title).or_else(|| headings.into_iter().find(|heading| !heading.is_empty())),
-        author: facts.author.or(text.byline),
+        title: facts.title.or(found.title).or_else(|| headings.into_iter().find(|heading| !heading.is_empty())),
+        author: facts.author.or(found.byline),
         published: facts.published,
         canonical_url: facts.canonical_url,
-        text: text.text,
+        text: found.text,
     })
 }
 

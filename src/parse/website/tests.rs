@@ -66,7 +66,7 @@ fn a_page_without_text_says_why() {
 #[test]
 fn a_page_that_checks_the_browser_is_no_article() {
     let html = "<h1>Just a moment...</h1><p>Enable JavaScript and cookies to continue to example.org, please.</p>";
-    assert!(extract(html, None).is_err());
+    assert_eq!(extract(html, None), Err(PageError::ScriptRequired));
 }
 
 #[test]
