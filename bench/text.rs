@@ -15,7 +15,7 @@ const ROUNDS: usize = 40;
 
 fn main() {
     println!(
-        "{:<22}{:>10}{:>14}{:>14}{:>14}{:>12}",
+        "{:<22}{:>10}{:>14}{:>14}{:>18}{:>12}",
         "feed", "KB", "text µs", "text MB/s", "raw loop ×4 µs", "text/parse"
     );
     for (name, body, entries) in [
@@ -30,7 +30,7 @@ fn main() {
         let reading = fastest(|| read(&feed)) * 4;
         let megabytes = bodies.iter().map(String::len).sum::<usize>() as f64 / 1e6;
         println!(
-            "{name:<22}{:>10}{:>14.0}{:>14.0}{:>14.0}{:>12.2}",
+            "{name:<22}{:>10}{:>14.0}{:>14.0}{:>18.0}{:>12.2}",
             feed.len() / 1024,
             converting.as_secs_f64() * 1e6,
             megabytes / converting.as_secs_f64(),
