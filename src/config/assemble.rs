@@ -74,12 +74,14 @@ fn http(values: &Effective) -> HttpSettings {
     HttpSettings {
         deadline: values.seconds("http.deadline-seconds"),
         connect_timeout: values.seconds("http.connect-timeout-seconds"),
+        idle_timeout: values.seconds("http.idle-timeout-seconds"),
         body_bytes_max: values.count_usize("http.body-bytes-max"),
         redirects_max: values.count_u32("http.redirects-max"),
         user_agent,
         allow_private_networks: values.flag("http.allow-private-networks"),
         allowed_networks: values.networks("http.allowed-networks").to_vec(),
         proxy: values.url("http.proxy").cloned(),
+        authorities: values.path("http.tls-ca-file").map(Path::to_owned),
         static_hosts: values.static_hosts().collect(),
     }
 }
