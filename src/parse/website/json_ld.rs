@@ -4,10 +4,9 @@
 use dom_query::NodeRef;
 use serde_json::Value;
 
-use super::date;
 use super::metadata::person;
 use crate::model::Timestamp;
-use crate::parse::text;
+use crate::parse::{date, text};
 
 /// A page's JSON-LD is a few KB; what is larger is data of another kind.
 const SCRIPT_BYTES_MAX: usize = 512 * 1024;

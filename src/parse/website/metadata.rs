@@ -3,10 +3,10 @@
 use dom_query::{Document, NodeRef};
 use url::Url;
 
+use super::json_ld;
 use super::survey::Survey;
-use super::{date, json_ld};
 use crate::model::Timestamp;
-use crate::parse::text;
+use crate::parse::{date, text};
 
 /// Longer than any name or heading; what is longer is an article in the wrong place.
 const VALUE_CHARS_MAX: usize = 300;

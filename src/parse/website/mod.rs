@@ -7,7 +7,6 @@ mod article;
 mod attributes;
 mod blocks;
 mod boilerplate;
-mod date;
 mod guard;
 mod json_ld;
 mod metadata;
