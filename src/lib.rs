@@ -7,6 +7,7 @@
 //! - [`rules`] — pure decisions about them.
 //! - [`parse`] — what publishers serve, turned into values.
 //! - [`http`] — one vetted, bounded, conditional GET.
+//! - [`fetch`] — one poll without storing anything.
 //! - [`store`] — where they are kept, in SQLite or PostgreSQL.
 //! - [`telemetry`] — the log.
 //! - [`config`] — fills the settings that each room owns.
@@ -17,6 +18,7 @@ pub mod clock;
 pub mod config;
 pub mod daemon;
 pub mod dice;
+pub mod fetch;
 pub mod http;
 pub mod model;
 pub mod parse;

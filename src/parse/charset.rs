@@ -115,11 +115,11 @@ fn wide_form(bytes: &[u8]) -> Option<(Wide, usize)> {
     })
 }
 
-/// What the HTTP header and the XML declaration name, in the order in which they are believed.
+/// What the HTTP header and the document itself name, in the order in which they are believed.
 fn declared_encodings(bytes: &[u8], content_type: Option<&str>) -> [Option<&'static Encoding>; 2] {
     let header_label = content_type.and_then(header_label);
     let header = header_label.and_then(usable_encoding);
-    let declaration = declaration_label(bytes).and_then(usable_encoding);
+    let declaration = declaration_label(bytes).or_else(|| meta_label(bytes)).and_then(usable_encoding);
     // These two are what a server says that was never told: a document that names its charset knows better.
     let is_weak = header_label
         .is_some_and(|label| ["us-ascii", "iso-8859-1"].iter().any(|default| label.eq_ignore_ascii_case(default)));
@@ -149,6 +149,21 @@ fn declaration_label(bytes: &[u8]) -> Option<&str> {
     let value = after.trim_start().strip_prefix('=')?.trim_start();
     let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
     Some(value[1..].split(quote).next()?.trim())
+}
+
+/// `charset` of a page's `<meta>`, in either of its forms: the attribute, or inside a `content` that repeats the header.
+fn meta_label(bytes: &[u8]) -> Option<&str> {
+    const NAME: &[u8] = b"charset";
+    let head = &bytes[..bytes.len().min(DECLARATION_BYTES_MAX)];
+    let is_meta = |window: &[u8]| window.eq_ignore_ascii_case(b"<meta");
+    let starts = head.windows(5).enumerate().filter(|(_, window)| is_meta(window)).map(|(start, _)| start);
+    starts.into_iter().find_map(|start| {
+        let tag = head[start..].split(|byte| *byte == b'>').next()?;
+        let at = tag.windows(NAME.len()).position(|window| window.eq_ignore_ascii_case(NAME))?;
+        let value = std::str::from_utf8(&tag[at + NAME.len()..]).ok()?.trim_start().strip_prefix('=')?;
+        let value = value.trim_start().trim_start_matches(['"', '\'']).trim_start();
+        value.split(|end: char| end.is_ascii_whitespace() || matches!(end, '"' | '\'' | ';' | '/')).next()
+    })
 }
 
 /// True for text that is UTF-8 but for a few bytes: cut in the middle of a character, or with one foreign quotation in
@@ -219,6 +234,18 @@ mod tests {
         check(&four_big, None, "UTF-32BE", text);
         check(&[vec![0xFF, 0xFE, 0, 0], four_little].concat(), None, "UTF-32LE", text);
         check(&[vec![0, 0, 0xFE, 0xFF], four_big].concat(), None, "UTF-32BE", text);
+    }
+
+    #[test]
+    fn a_page_names_its_charset_in_a_meta_element() {
+        for meta in [
+            "<meta charset=windows-1251>",
+            "<META CharSet = \"windows-1251\" />",
+            "<meta name=x><meta http-equiv='Content-Type' content='text/html; charset=windows-1251'>",
+        ] {
+            let page = [meta.as_bytes(), b"<p>\xcf\xf0\xe8\xe2\xe5\xf2</p>"].concat();
+            check(&page, Some("text/html"), "windows-1251", &format!("{meta}<p>Привет</p>"));
+        }
     }
 
     #[test]

@@ -1,0 +1,120 @@
+//! From a feed's entry to the post it would become: plain text, with something in every place that a reader needs.
+
+use crate::model::{NewPost, PostText};
+use crate::parse::feed::{Entry, Text, TextKind};
+use crate::parse::text;
+
+/// The longest heading made of a body.
+const HEADING_CHARS_MAX: usize = 100;
+
+/// The post that an entry becomes; none if it says nothing that can be shown.
+pub(super) fn from_entry(entry: &Entry) -> Option<NewPost> {
+    if entry.is_blank() {
+        return None;
+    }
+    let words = |text: Option<&Text>| text.map(plain).filter(|words| !words.is_empty());
+    let title = words(entry.title.as_ref());
+    let url = entry.url.as_deref().map(str::to_owned);
+    let body = words(entry.content.as_ref())
+        .or_else(|| words(entry.summary.as_ref()))
+        .or_else(|| title.clone())
+        .or_else(|| url.clone())?;
+    let text = PostText {
+        title: title.unwrap_or_else(|| heading(&body)),
+        body,
+        url,
+        author: entry.author.as_deref().map(text::fold).filter(|author| !author.is_empty()),
+    };
+    // Atom obliges feeds to say when an entry was changed, not when it was published.
+    Some(NewPost::new(text, entry.published.or(entry.updated)))
+}
+
+/// A text of a feed as plain text.
+pub(super) fn plain(text: &Text) -> String {
+    match text.kind {
+        TextKind::Html => text::from_html(&text.value),
+        TextKind::Plain => text::fold(&text.value),
+    }
+}
+
+/// A heading for a text that has none: its beginning, cut between two words.
+pub(super) fn heading(body: &str) -> String {
+    let Some((end, _)) = body.char_indices().nth(HEADING_CHARS_MAX) else { return body.to_owned() };
+    let cut = body[..end].rfind(' ').filter(|space| *space > 0).unwrap_or(end);
+    format!("{}…", body[..cut].trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Timestamp;
+
+    fn html(value: &str) -> Option<Text> {
+        Some(Text { value: value.into(), kind: TextKind::Html })
+    }
+
+    fn post(entry: Entry) -> NewPost {
+        from_entry(&entry).expect("the entry says something")
+    }
+
+    #[test]
+    fn s604_markup_becomes_plain_text() {
+        let entry = Entry {
+            title: html("One &amp; <i>two</i>"),
+            content: html(r#"<p>Breaking news</p><a href="http://a.example/">link</a>"#),
+            ..Entry::default()
+        };
+        let post = post(entry);
+        assert_eq!((post.text().title.as_str(), post.text().body.as_str()), ("One & two", "Breaking news link"));
+    }
+
+    #[test]
+    fn plain_text_keeps_its_angle_brackets() {
+        let text = Text { value: "if a <b and\n c> d".into(), kind: TextKind::Plain };
+        assert_eq!(post(Entry { content: Some(text), ..Entry::default() }).text().body, "if a <b and c> d");
+    }
+
+    #[test]
+    fn s605_a_blank_author_is_none() {
+        let by = |author: &str| Entry { title: html("x"), author: Some(author.into()), ..Entry::default() };
+        assert_eq!(post(by(" John  Smith ")).text().author.as_deref(), Some("John Smith"));
+        assert_eq!(post(by(" \n")).text().author, None);
+    }
+
+    #[test]
+    fn s606_the_body_falls_back_to_summary_title_and_link() {
+        let entry = Entry {
+            title: html("The title"),
+            url: Some("http://a.example/1".into()),
+            summary: html("The summary"),
+            content: html("<p> </p>"),
+            ..Entry::default()
+        };
+        assert_eq!(post(entry.clone()).text().body, "The summary");
+        assert_eq!(post(Entry { summary: None, ..entry.clone() }).text().body, "The title");
+        assert_eq!(post(Entry { summary: None, title: None, ..entry }).text().body, "http://a.example/1");
+    }
+
+    #[test]
+    fn s606_an_entry_without_a_title_gets_one_from_its_body() {
+        assert_eq!(post(Entry { content: html("Short news"), ..Entry::default() }).text().title, "Short news");
+        let long = post(Entry { content: html(&"word ".repeat(50)), ..Entry::default() });
+        assert_eq!(long.text().title, format!("{}…", ["word"; 20].join(" ")));
+        let unbroken = post(Entry { content: html(&"語".repeat(200)), ..Entry::default() });
+        assert_eq!(unbroken.text().title, format!("{}…", "語".repeat(100)));
+    }
+
+    #[test]
+    fn an_entry_that_says_nothing_becomes_nothing() {
+        assert_eq!(from_entry(&Entry { id: Some("7".into()), ..Entry::default() }), None);
+        assert_eq!(from_entry(&Entry { title: html("<b></b>"), ..Entry::default() }), None);
+    }
+
+    #[test]
+    fn an_atom_entry_that_only_says_when_it_was_changed_is_dated_by_that() {
+        let (published, updated) = (Timestamp::from_seconds(1), Timestamp::from_seconds(2));
+        let entry = Entry { title: html("x"), updated: Some(updated), ..Entry::default() };
+        assert_eq!(post(entry.clone()).published_at(), Some(updated));
+        assert_eq!(post(Entry { published: Some(published), ..entry }).published_at(), Some(published));
+    }
+}
