@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod borders;
+mod commands;
 mod config;
 mod daemon;
 mod feeds;

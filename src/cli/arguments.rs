@@ -15,7 +15,9 @@ pub(super) struct Arguments {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 the daemon failed, 2 the command line or the configuration is wrong.";
+const EXIT_CODES: &str = "\
+Exit codes: 0 done; 1 the daemon failed, or a document or source would not work; 2 the command line or the \
+configuration is wrong.";
 
 /// Where settings come from, beside the built-in ones and the environment.
 ///
@@ -35,6 +37,12 @@ pub(super) struct Layers {
 pub(super) enum Command {
     /// Run the daemon in the foreground until it is told to stop
     Run(Layers),
+    /// Poll a URL once without storing anything, and say what a source there would do
+    Check(Check),
+    /// Read feeds from files, and print what is in them
+    Parse(Parse),
+    /// Find the article of web pages in files, and print it
+    Extract(Extract),
     /// Look at the configuration
     Config {
         #[command(flatten)]
@@ -42,6 +50,58 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+}
+
+/// What to poll.
+#[derive(Args, Debug)]
+pub(super) struct Check {
+    #[command(flatten)]
+    pub(super) layers: Layers,
+    /// Where the source is
+    pub(super) url: String,
+    /// How it is read
+    #[arg(long = "type", value_name = "TYPE", default_value = "rss", value_parser = ["rss", "website"])]
+    pub(super) source_type: String,
+    /// Print JSON for programs instead
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Which feeds to read.
+#[derive(Args, Debug)]
+pub(super) struct Parse {
+    #[command(flatten)]
+    pub(super) documents: Documents,
+    /// Where the files came from: links are made absolute against this
+    #[arg(long, value_name = "URL", conflicts_with = "ndjson")]
+    pub(super) base: Option<String>,
+}
+
+/// Which pages to read.
+#[derive(Args, Debug)]
+pub(super) struct Extract {
+    #[command(flatten)]
+    pub(super) documents: Documents,
+    /// Where the files came from: links are made absolute against this
+    #[arg(long, value_name = "URL", conflicts_with = "ndjson")]
+    pub(super) url: Option<String>,
+}
+
+/// Which documents to read, and how to print what is in them.
+#[derive(Args, Debug)]
+pub(super) struct Documents {
+    /// The files; - is standard input
+    #[arg(value_name = "FILE", required_unless_present = "ndjson", conflicts_with = "ndjson")]
+    pub(super) files: Vec<PathBuf>,
+    /// The Content-Type that the files came with
+    #[arg(long, value_name = "TYPE", conflicts_with = "ndjson")]
+    pub(super) content_type: Option<String>,
+    /// Print one JSON object a file, also on a terminal
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Read lines of path, content type and URL, parted by tabs, and answer each with one line of JSON
+    #[arg(long)]
+    pub(super) ndjson: bool,
 }
 
 /// What to do with the configuration.
@@ -65,6 +125,8 @@ impl Arguments {
         let mut layers = vec![std::mem::take(&mut self.layers)];
         match &mut self.command {
             Command::Run(inner) => layers.push(std::mem::take(inner)),
+            Command::Check(check) => layers.push(std::mem::take(&mut check.layers)),
+            Command::Parse(_) | Command::Extract(_) => {}
             Command::Config { layers: middle, command } => {
                 layers.push(std::mem::take(middle));
                 let (ConfigCommand::Show { layers: inner, .. } | ConfigCommand::Check(inner)) = command;

@@ -3,7 +3,10 @@
 //! May use `config` and `daemon`; everything it knows of a running daemon it learns through the admin socket.
 
 mod arguments;
+mod check_command;
+mod check_report;
 mod config_command;
+mod documents;
 mod exit;
 
 use std::ffi::OsString;
@@ -14,7 +17,7 @@ use clap::Parser;
 
 use crate::config::{Loaded, Request, load};
 use crate::daemon;
-use arguments::{Arguments, Command, ConfigCommand};
+use arguments::{Arguments, Command, ConfigCommand, Layers};
 
 pub use exit::Exit;
 
@@ -28,20 +31,29 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
             return if error.use_stderr() { Exit::Usage } else { Exit::Success };
         }
     };
+    match command {
+        Command::Parse(parse) => documents::parse(&parse),
+        Command::Extract(extract) => documents::extract(&extract),
+        Command::Run(_) => with_settings(layers, run_daemon),
+        Command::Check(check) => with_settings(layers, |loaded, _| check_command::check(&check, loaded.settings)),
+        Command::Config { command: ConfigCommand::Show { json, .. }, .. } => {
+            with_settings(layers, |loaded, _| config_command::show(&loaded.effective, json))
+        }
+        Command::Config { command: ConfigCommand::Check(_), .. } => {
+            with_settings(layers, |_, _| config_command::check())
+        }
+    }
+}
+
+/// Reads the configuration and goes on with it, or says everything that is wrong with it.
+fn with_settings(layers: Layers, go_on: impl FnOnce(Loaded, Option<PathBuf>) -> Exit) -> Exit {
     let request = Request { file: layers.config, environment: std::env::vars_os().collect(), assignments: layers.set };
-    let loaded = match load(&request) {
-        Ok(loaded) => loaded,
+    match load(&request) {
+        Ok(loaded) => go_on(loaded, request.file),
         Err(problems) => {
             complain(&problems);
-            return Exit::Usage;
+            Exit::Usage
         }
-    };
-    match command {
-        Command::Run(_) => run_daemon(loaded, request.file),
-        Command::Config { command: ConfigCommand::Show { json, .. }, .. } => {
-            config_command::show(&loaded.effective, json)
-        }
-        Command::Config { command: ConfigCommand::Check(_), .. } => config_command::check(),
     }
 }
 

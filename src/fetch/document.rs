@@ -1,8 +1,11 @@
 //! From an HTTP answer to entries: a feed's, or the one article of a page.
 
-use crate::http::{Content, Reply};
+use url::Url;
+
+use crate::http::{self, Reply};
 use crate::model::{FailureCause, FailureReport, Hints, NewPost, PostText, SourceType};
-use crate::parse::{charset, feed, website};
+use crate::parse::feed::{self, FeedError, LinkedFeed};
+use crate::parse::{charset, website};
 
 use super::{Answer, Document, Fetched, Found, Reading, Trace, post};
 
@@ -17,10 +20,10 @@ pub(super) async fn read(reply: Reply, source_type: SourceType) -> Fetched {
     };
     let fresh_until = reply.caching.fresh_for(reply.answered_at).map(|fresh| reply.answered_at + fresh);
     let (bytes, content_type, wire_bytes) = match reply.content {
-        Content::NotModified => {
+        http::Content::NotModified => {
             return Fetched { answer: Answer::NotModified { validators: reply.validators, fresh_until }, trace };
         }
-        Content::Body { bytes, content_type, wire_bytes } => (bytes, content_type, wire_bytes),
+        http::Content::Body { bytes, content_type, wire_bytes } => (bytes, content_type, wire_bytes),
     };
     let trace = Trace { wire_bytes, body_bytes: bytes.len(), ..trace };
     let url = reply.url;
@@ -28,28 +31,34 @@ pub(super) async fn read(reply: Reply, source_type: SourceType) -> Fetched {
         SourceType::Website => read_page(&bytes, content_type.as_deref(), &url),
         SourceType::Rss | SourceType::Twitter => read_feed(&bytes, content_type.as_deref(), &url),
     });
-    let answer = match reading.await {
-        Ok(Ok((hints, entries, document))) => Answer::Read(Box::new(Reading {
+    let (content, linked_feeds) = reading.await.unwrap_or_else(|panicked| {
+        let error = format!("the answer made its reader panic: {panicked}");
+        (Err((FailureCause::Internal, error)), Vec::new())
+    });
+    let answer = match content {
+        Ok((hints, entries, document)) => Answer::Read(Box::new(Reading {
             validators: reply.validators,
             hints: Hints { fresh_until, ..hints },
             entries,
             document,
         })),
-        Ok(Err(error)) => Answer::Failed(FailureReport { cause: FailureCause::Unreadable, error, retry_after: None }),
-        Err(panicked) => Answer::Failed(FailureReport {
-            cause: FailureCause::Internal,
-            error: format!("the answer made its reader panic: {panicked}"),
-            retry_after: None,
-        }),
+        Err((cause, error)) => Answer::Failed(FailureReport { cause, error, retry_after: None }),
     };
-    Fetched { answer, trace }
+    Fetched { answer, trace: Trace { linked_feeds, ..trace } }
 }
 
-type Readable = (Hints, Vec<Found>, Document);
+/// What a document held, or why nothing could be made of it.
+type Content = Result<(Hints, Vec<Found>, Document), (FailureCause, String)>;
 
-fn read_feed(bytes: &[u8], content_type: Option<&str>, url: &url::Url) -> Result<Readable, String> {
-    let read = feed::read(bytes, content_type, Some(url.as_str()), &feed::Limits::default());
-    let read = read.map_err(|error| error.to_string())?;
+fn read_feed(bytes: &[u8], content_type: Option<&str>, url: &Url) -> (Content, Vec<LinkedFeed>) {
+    let read = match feed::read(bytes, content_type, Some(url.as_str()), &feed::Limits::default()) {
+        Ok(read) => read,
+        Err(error) => {
+            let text = error.to_string();
+            let feeds = if let FeedError::Html { feeds } = error { feeds } else { Vec::new() };
+            return (Err((FailureCause::Unreadable, text)), feeds);
+        }
+    };
     let hints = Hints {
         update_period_minutes: read.update_period_minutes,
         skip_hours: read.skip_hours,
@@ -59,12 +68,16 @@ fn read_feed(bytes: &[u8], content_type: Option<&str>, url: &url::Url) -> Result
     let entries = read.entries.iter().filter_map(post::from_entry).map(|post| Found { post, number: None }).collect();
     let title = read.title.as_ref().map(post::plain).filter(|title| !title.is_empty());
     let document = Document::Feed { format: read.format, charset: read.charset, title, notes: read.notes };
-    Ok((hints, entries, document))
+    (Ok((hints, entries, document)), Vec::new())
 }
 
-fn read_page(bytes: &[u8], content_type: Option<&str>, url: &url::Url) -> Result<Readable, String> {
+fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> (Content, Vec<LinkedFeed>) {
     let decoded = charset::decode(bytes, content_type, url.domain().and_then(|domain| domain.rsplit('.').next()));
-    let page = website::extract(&decoded.text, Some(url)).map_err(|error| error.to_string())?;
+    let feeds = feed::linked_feeds(&decoded.text, Some(url));
+    let page = match website::extract(&decoded.text, Some(url)) {
+        Ok(page) => page,
+        Err(error) => return (Err((FailureCause::Unreadable, error.to_string())), feeds),
+    };
     let title = page.title.clone();
     let text = PostText {
         title: page.title.unwrap_or_else(|| post::heading(&page.text)),
@@ -73,7 +86,5 @@ fn read_page(bytes: &[u8], content_type: Option<&str>, url: &url::Url) -> Result
         author: page.author,
     };
     let found = Found { post: NewPost::new(text, page.published), number: None };
-    let feeds = feed::linked_feeds(&decoded.text, Some(url));
-    let document = Document::Page { charset: decoded.charset, title, feeds };
-    Ok((Hints::default(), vec![found], document))
+    (Ok((Hints::default(), vec![found], Document::Page { charset: decoded.charset, title })), feeds)
 }

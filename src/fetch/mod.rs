@@ -107,8 +107,6 @@ pub enum Document {
         charset: &'static str,
         /// Its heading.
         title: Option<String>,
-        /// The feeds it links to.
-        feeds: Vec<LinkedFeed>,
     },
 }
 
@@ -125,6 +123,8 @@ pub struct Trace {
     pub wire_bytes: usize,
     /// Bytes of body after decoding.
     pub body_bytes: usize,
+    /// The feeds that the answer links to, where it is a web page.
+    pub linked_feeds: Vec<LinkedFeed>,
 }
 
 impl Fetcher {

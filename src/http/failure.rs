@@ -45,7 +45,7 @@ pub(super) fn from_resolve(error: ResolveError) -> FailureReport {
 }
 
 pub(super) fn refused_address(address: IpAddr, objection: &str) -> FailureReport {
-    other(format!("address {address} is refused: {objection}"))
+    other(format!("address {address} is refused: {objection}; see http.allowed-networks"))
 }
 
 pub(super) fn from_redirect(error: RedirectError, status: u16) -> FailureReport {

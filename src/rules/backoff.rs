@@ -67,13 +67,13 @@ impl fmt::Display for BackoffReason {
         match self {
             BackoffReason::Healthy => write!(formatter, "the interval of a healthy source"),
             BackoffReason::Doubled(failures) => {
-                write!(formatter, "the interval doubled for each of {failures} failures in a row")
+                write!(formatter, "the interval doubled with every failure, failures in a row: {failures}")
             }
             BackoffReason::Ceiling(failures) => {
-                write!(formatter, "the longest backoff, reached after {failures} failures in a row")
+                write!(formatter, "the longest backoff, failures in a row: {failures}")
             }
             BackoffReason::Interval(failures) => {
-                write!(formatter, "the interval itself, which backoff never shortens ({failures} failures in a row)")
+                write!(formatter, "the interval itself, which backoff never shortens, failures in a row: {failures}")
             }
         }
     }

@@ -196,6 +196,6 @@ fn every_wait_has_words() {
     let next = next_poll(&failing(3), None, &Policy::default());
     assert_eq!(
         next.to_string(),
-        "next poll at 2027-01-15T16:00:00Z: the interval doubled for each of 3 failures in a row"
+        "next poll at 2027-01-15T16:00:00Z: the interval doubled with every failure, failures in a row: 3"
     );
 }

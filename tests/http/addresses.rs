@@ -15,19 +15,31 @@ fn public_only() -> HttpSettings {
 }
 
 #[rstest]
-#[case::loopback("http://127.0.0.1/", "address 127.0.0.1 is refused: loopback")]
-#[case::decimal("http://2130706433/", "address 127.0.0.1 is refused: loopback")]
-#[case::octal("http://0177.0.0.01/", "address 127.0.0.1 is refused: loopback")]
-#[case::hexadecimal("http://0x7f000001/", "address 127.0.0.1 is refused: loopback")]
-#[case::short("http://127.1/", "address 127.0.0.1 is refused: loopback")]
-#[case::full_width("http://\u{ff11}\u{ff12}\u{ff17}.0.0.1/", "address 127.0.0.1 is refused: loopback")]
-#[case::trailing_dot("http://127.0.0.1./", "address 127.0.0.1 is refused: loopback")]
-#[case::zero("http://0/", "address 0.0.0.0 is refused: unspecified")]
-#[case::ipv6_loopback("http://[::1]/", "address ::1 is refused: loopback")]
-#[case::ipv6_mapped("http://[::ffff:7f00:1]/", "address ::ffff:127.0.0.1 is refused: embedded IPv4 (mapped)")]
-#[case::ipv6_unique_local("https://[fd00::1]/", "address fd00::1 is refused: unique local")]
-#[case::metadata("http://169.254.169.254/", "address 169.254.169.254 is refused: cloud metadata")]
-#[case::credentials_before("http://example.com@127.0.0.1/", "address 127.0.0.1 is refused: loopback")]
+#[case::loopback("http://127.0.0.1/", "address 127.0.0.1 is refused: loopback; see http.allowed-networks")]
+#[case::decimal("http://2130706433/", "address 127.0.0.1 is refused: loopback; see http.allowed-networks")]
+#[case::octal("http://0177.0.0.01/", "address 127.0.0.1 is refused: loopback; see http.allowed-networks")]
+#[case::hexadecimal("http://0x7f000001/", "address 127.0.0.1 is refused: loopback; see http.allowed-networks")]
+#[case::short("http://127.1/", "address 127.0.0.1 is refused: loopback; see http.allowed-networks")]
+#[case::full_width(
+    "http://\u{ff11}\u{ff12}\u{ff17}.0.0.1/",
+    "address 127.0.0.1 is refused: loopback; see http.allowed-networks"
+)]
+#[case::trailing_dot("http://127.0.0.1./", "address 127.0.0.1 is refused: loopback; see http.allowed-networks")]
+#[case::zero("http://0/", "address 0.0.0.0 is refused: unspecified; see http.allowed-networks")]
+#[case::ipv6_loopback("http://[::1]/", "address ::1 is refused: loopback; see http.allowed-networks")]
+#[case::ipv6_mapped(
+    "http://[::ffff:7f00:1]/",
+    "address ::ffff:127.0.0.1 is refused: embedded IPv4 (mapped); see http.allowed-networks"
+)]
+#[case::ipv6_unique_local("https://[fd00::1]/", "address fd00::1 is refused: unique local; see http.allowed-networks")]
+#[case::metadata(
+    "http://169.254.169.254/",
+    "address 169.254.169.254 is refused: cloud metadata; see http.allowed-networks"
+)]
+#[case::credentials_before(
+    "http://example.com@127.0.0.1/",
+    "address 127.0.0.1 is refused: loopback; see http.allowed-networks"
+)]
 #[tokio::test]
 async fn p36_no_spelling_of_a_private_address_gets_through(#[case] url: &str, #[case] expected: &str) {
     let failure = client(public_only()).get(&Request::new(url)).await.unwrap_err();
@@ -70,7 +82,7 @@ async fn p36_a_static_host_is_vetted_like_any_other() {
     let static_hosts = HashMap::from([("feeds.example".to_owned(), "10.1.2.3".parse().unwrap())]);
     let failure =
         client(HttpSettings { static_hosts, ..public_only() }).get(&Request::new("http://feeds.example/")).await;
-    assert_eq!(outcome(failure), "Other: address 10.1.2.3 is refused: private");
+    assert_eq!(outcome(failure), "Other: address 10.1.2.3 is refused: private; see http.allowed-networks");
 }
 
 /// Answers each lookup with the next of its answers, and counts them.
@@ -110,7 +122,10 @@ async fn p36_a_name_that_is_rebound_between_two_lookups_does_not_get_through() {
     let request = Request::new(format!("http://rebound.example:{}/", server.address.port()));
     assert_eq!(outcome(client.get(&request).await), "200: ok");
     assert_eq!(script.left(), 2, "one lookup a request, no second one after vetting");
-    assert_eq!(outcome(client.get(&request).await), "Other: address 127.0.0.2 is refused: loopback");
+    assert_eq!(
+        outcome(client.get(&request).await),
+        "Other: address 127.0.0.2 is refused: loopback; see http.allowed-networks"
+    );
     assert_eq!(outcome(client.get(&request).await), "200: ok");
 }
 
@@ -121,7 +136,7 @@ async fn p36_a_redirect_back_to_a_rebound_name_is_vetted_again() {
     let settings = HttpSettings { allowed_networks: vec!["127.0.0.1/32".parse().unwrap()], ..public_only() };
     let request = Request::new(format!("http://rebound.example:{}/", server.address.port()));
     let result = scripted(settings, &script).get(&request).await;
-    assert_eq!(outcome(result), "Other: address 169.254.169.254 is refused: cloud metadata");
+    assert_eq!(outcome(result), "Other: address 169.254.169.254 is refused: cloud metadata; see http.allowed-networks");
 }
 
 #[tokio::test]

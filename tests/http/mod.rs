@@ -13,7 +13,7 @@ mod nonsense;
 mod proxies;
 mod redirects;
 mod requests;
-mod server;
+pub(crate) mod server;
 mod slowness;
 mod statuses;
 mod tls;

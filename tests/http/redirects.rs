@@ -151,11 +151,17 @@ async fn p01_validators_travel_along_a_redirect() {
 #[tokio::test]
 async fn p36_a_redirect_to_a_private_address_is_refused_at_that_hop() {
     for (location, expected) in [
-        ("http://127.0.0.2:9/", "Other: address 127.0.0.2 is refused: loopback"),
-        ("http://10.0.0.1/", "Other: address 10.0.0.1 is refused: private"),
-        ("http://169.254.169.254/latest/meta-data/", "Other: address 169.254.169.254 is refused: cloud metadata"),
-        ("http://[::ffff:127.0.0.1]/", "Other: address ::ffff:127.0.0.1 is refused: embedded IPv4 (mapped)"),
-        ("http://0x7f.2/", "Other: address 127.0.0.2 is refused: loopback"),
+        ("http://127.0.0.2:9/", "Other: address 127.0.0.2 is refused: loopback; see http.allowed-networks"),
+        ("http://10.0.0.1/", "Other: address 10.0.0.1 is refused: private; see http.allowed-networks"),
+        (
+            "http://169.254.169.254/latest/meta-data/",
+            "Other: address 169.254.169.254 is refused: cloud metadata; see http.allowed-networks",
+        ),
+        (
+            "http://[::ffff:127.0.0.1]/",
+            "Other: address ::ffff:127.0.0.1 is refused: embedded IPv4 (mapped); see http.allowed-networks",
+        ),
+        ("http://0x7f.2/", "Other: address 127.0.0.2 is refused: loopback; see http.allowed-networks"),
     ] {
         let server = Server::play(answers(&[redirect(302, location)])).await;
         let settings = HttpSettings {

@@ -11,7 +11,7 @@ use tokio_rustls::TlsAcceptor;
 
 /// What a server does next. At the end of the acts the connection is closed in good order.
 #[derive(Clone)]
-pub(super) enum Act {
+pub(crate) enum Act {
     /// Reads a request up to its empty line.
     Read,
     /// Sends these bytes at once.
@@ -28,22 +28,22 @@ pub(super) enum Act {
     NextConnection,
 }
 
-pub(super) fn send(bytes: impl AsRef<[u8]>) -> Act {
+pub(crate) fn send(bytes: impl AsRef<[u8]>) -> Act {
     Act::Send(bytes.as_ref().to_vec())
 }
 
 /// A whole answer of 200 with this body.
-pub(super) fn ok(body: &str) -> Act {
+pub(crate) fn ok(body: &str) -> Act {
     send(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
 }
 
 /// Reads a request, then sends these bytes, then closes.
-pub(super) fn answer(bytes: impl AsRef<[u8]>) -> Vec<Act> {
+pub(crate) fn answer(bytes: impl AsRef<[u8]>) -> Vec<Act> {
     vec![Act::Read, send(bytes)]
 }
 
 /// Each answer on a connection of its own.
-pub(super) fn answers(texts: &[String]) -> Vec<Act> {
+pub(crate) fn answers(texts: &[String]) -> Vec<Act> {
     let mut acts = Vec::new();
     for text in texts {
         acts.extend([Act::Read, send(text), Act::NextConnection]);
@@ -52,13 +52,13 @@ pub(super) fn answers(texts: &[String]) -> Vec<Act> {
 }
 
 /// An address on loopback where nobody listens.
-pub(super) fn unused_address() -> SocketAddr {
+pub(crate) fn unused_address() -> SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 /// The server and what it has been asked.
-pub(super) struct Server {
-    pub(super) address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
     task: tokio::task::JoinHandle<()>,
 }
@@ -70,11 +70,11 @@ impl Drop for Server {
 }
 
 impl Server {
-    pub(super) async fn play(acts: Vec<Act>) -> Server {
+    pub(crate) async fn play(acts: Vec<Act>) -> Server {
         Server::play_at("127.0.0.1:0", acts).await
     }
 
-    pub(super) async fn play_at(address: &str, acts: Vec<Act>) -> Server {
+    pub(crate) async fn play_at(address: &str, acts: Vec<Act>) -> Server {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -91,12 +91,12 @@ impl Server {
         Server { address, requests, task }
     }
 
-    pub(super) fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
     /// The heads of the requests so far, as they came.
-    pub(super) fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 }

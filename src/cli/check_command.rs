@@ -1,0 +1,71 @@
+//! `feedwarden check`: one real poll without storing anything, and what would follow from it.
+
+use super::arguments::Check;
+use super::check_report::Report;
+use super::{Exit, complain, print};
+use crate::clock::{Clock, SystemClock};
+use crate::config::Settings;
+use crate::fetch::{Answer, Fetched, Fetcher, Task};
+use crate::http::{Client, SetupError};
+use crate::model::{NewSource, Source, SourceId, SourceSettings, Timestamp};
+use crate::rules::{Policy, due, failure, filter, success, watermark};
+
+/// Polls and reports; a success only if a source with this URL would work.
+pub(super) fn check(arguments: &Check, settings: Settings) -> Exit {
+    let source_type = arguments.source_type.parse().expect("the argument's values are types of source");
+    let task = Task::new(SourceSettings::new(source_type, arguments.url.trim()));
+    let added_at = SystemClock.now();
+    let fetched = match actix_rt::System::new().block_on(poll(&task, &settings)) {
+        Ok(fetched) => fetched,
+        Err(error) => {
+            complain(&error);
+            return Exit::Usage;
+        }
+    };
+    let report = judge(task.settings, fetched, &settings.policy, added_at);
+    let text = if arguments.json { format!("{:#}\n", report.for_programs()) } else { report.for_people() };
+    match print(&text) {
+        Exit::Success if report.would_work() => Exit::Success,
+        _ => Exit::Failure,
+    }
+}
+
+async fn poll(task: &Task, settings: &Settings) -> Result<Fetched, SetupError> {
+    let client = Client::new(settings.http.clone(), || SystemClock.now())?;
+    Ok(Fetcher::new(client).fetch(task).await)
+}
+
+/// Lets the rules decide about a source that was added just before the poll.
+fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: Timestamp) -> Report {
+    let mut source = Source::fresh(SourceId(0), NewSource { settings, created_at: added_at });
+    let now = SystemClock.now();
+    let mut entries = Vec::new();
+    let mut step = None;
+    let Fetched { answer, trace } = fetched;
+    let mut reading = None;
+    match answer {
+        Answer::Failed(report) => {
+            let decision = failure::after_failure(&source, &report, policy, now);
+            source.state = decision.state;
+            step = Some((decision.classified, decision.step, report.error));
+        }
+        Answer::NotModified { validators, fresh_until } => {
+            source.state =
+                success::after_success(&source.state, success::Answer::NotModified { validators, fresh_until }, now);
+        }
+        Answer::Read(read) => {
+            let rule = filter::Reading::of(&source, policy.article_age_max, now);
+            let published = read.entries.iter().filter_map(|found| found.post.published_at());
+            let answer = success::Answer::Read {
+                validators: read.validators.clone(),
+                hints: read.hints.clone(),
+                last_seen: watermark::advance(None, published, now),
+            };
+            entries = read.entries.iter().map(|found| rule.decide(found.post.published_at())).collect();
+            source.state = success::after_success(&source.state, answer, now);
+            reading = Some(read);
+        }
+    }
+    let next = due::next_poll(&source, None, policy);
+    Report { source, trace, reading, entries, step, next }
+}

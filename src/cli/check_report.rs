@@ -1,0 +1,168 @@
+//! What `feedwarden check` found, for people and for programs.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use crate::fetch::{Document, Reading, Trace};
+use crate::model::{Severity, Source};
+use crate::rules::classify::Classified;
+use crate::rules::due::NextPoll;
+use crate::rules::failure::FailureStep;
+use crate::rules::filter::Entry;
+
+/// The most entries that are shown to a person.
+const SHOWN_ENTRIES_MAX: usize = 20;
+
+/// One poll, and what would follow from it.
+pub(super) struct Report {
+    /// The source as it would stand after the poll.
+    pub(super) source: Source,
+    /// How the answer was got.
+    pub(super) trace: Trace,
+    /// What was read, if anything was.
+    pub(super) reading: Option<Box<Reading>>,
+    /// What would become of each entry read.
+    pub(super) entries: Vec<Entry>,
+    /// What failed, and what that would lead to.
+    pub(super) step: Option<(Classified, FailureStep, String)>,
+    /// When it would be polled next.
+    pub(super) next: NextPoll,
+}
+
+impl Report {
+    /// Whether a source like this would deliver posts.
+    pub(super) fn would_work(&self) -> bool {
+        self.step.is_none()
+    }
+
+    fn kept(&self) -> usize {
+        self.entries.iter().filter(|entry| matches!(entry, Entry::Kept(_))).count()
+    }
+
+    pub(super) fn for_people(&self) -> String {
+        let mut text = String::new();
+        self.write_for_people(&mut text).expect("a String takes every write");
+        text
+    }
+
+    fn write_for_people(&self, text: &mut String) -> std::fmt::Result {
+        for hop in &self.trace.hops {
+            let address = hop.address.map_or_else(|| "nobody".to_owned(), |address| address.to_string());
+            let status = hop.status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
+            writeln!(text, "asked      {} at {address}: {status}", hop.url)?;
+        }
+        if let Some(url) = &self.trace.moved_to {
+            writeln!(text, "moved      permanently to {url}")?;
+        }
+        if let Some(reading) = &self.reading {
+            self.write_reading(text, reading)?;
+        }
+        for feed in &self.trace.linked_feeds {
+            writeln!(text, "links to   {} {}", feed.url, feed.title.as_deref().unwrap_or_default())?;
+        }
+        if let Some((classified, step, error)) = &self.step {
+            writeln!(text, "failed     {error}")?;
+            writeln!(text, "kind       {}, {}: {}", classified.kind, classified.class, classified.reason)?;
+            writeln!(text, "then       {step}")?;
+        }
+        writeln!(text, "next       {}", self.next)?;
+        writeln!(text, "{}", if self.would_work() { "This source would work." } else { "This source would not work." })
+    }
+
+    fn write_reading(&self, text: &mut String, reading: &Reading) -> std::fmt::Result {
+        let (kind, charset, title) = describe(&reading.document);
+        let Trace { body_bytes, wire_bytes, .. } = self.trace;
+        writeln!(text, "read       {kind} in {charset}, {body_bytes} bytes ({wire_bytes} on the wire)")?;
+        if let Some(title) = title {
+            writeln!(text, "title      {title}")?;
+        }
+        if let Document::Feed { notes, .. } = &reading.document {
+            for note in notes {
+                writeln!(text, "repaired   {note}")?;
+            }
+        }
+        let validators = [("ETag", &reading.validators.etag), ("Last-Modified", &reading.validators.last_modified)];
+        for (name, value) in validators {
+            if let Some(value) = value {
+                writeln!(text, "validator  {name}: {value}")?;
+            }
+        }
+        if let Some(until) = reading.hints.fresh_until {
+            writeln!(text, "fresh      until {until}")?;
+        }
+        let kept = self.kept();
+        writeln!(text, "entries    {kept} would be stored, {} skipped", self.entries.len() - kept)?;
+        for (entry, found) in self.entries.iter().zip(&reading.entries).take(SHOWN_ENTRIES_MAX) {
+            let date = found.post.published_at().map_or_else(|| "undated".to_owned(), |moment| moment.to_string());
+            let title: String = found.post.text().title.chars().take(60).collect();
+            writeln!(text, "  {date:<20}  {title}  ({entry})")?;
+        }
+        match self.entries.len().checked_sub(SHOWN_ENTRIES_MAX + 1) {
+            Some(more) => writeln!(text, "  and {} more", more + 1),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn for_programs(&self) -> Value {
+        let hops = self.trace.hops.iter().map(|hop| {
+            json!({ "url": hop.url.as_str(), "address": hop.address.map(|address| address.to_string()), "status": hop.status })
+        });
+        json!({
+            "ok": self.would_work(),
+            // As it was asked: without the credentials that the argument may hold.
+            "url": self.trace.hops.first().map(|hop| hop.url.as_str()),
+            "type": self.source.settings.source_type.name(),
+            "hops": hops.collect::<Vec<_>>(),
+            "moved_to": self.trace.moved_to.as_ref().map(url::Url::as_str),
+            "body_bytes": self.trace.body_bytes,
+            "wire_bytes": self.trace.wire_bytes,
+            "linked_feeds": self.trace.linked_feeds.iter()
+                .map(|feed| json!({ "url": feed.url, "title": feed.title }))
+                .collect::<Vec<_>>(),
+            "document": self.reading.as_deref().map(|reading| self.document_for_programs(reading)),
+            "failure": self.step.as_ref().map(|(classified, step, error)| json!({
+                "error": error,
+                "error_type": classified.kind.name(),
+                "failure_type": classified.class.name(),
+                "level": if classified.severity == Severity::Warn { "warn" } else { "error" },
+                "reason": classified.reason,
+                "then": step.to_string(),
+            })),
+            "next_poll_at": self.next.at(),
+            "next_poll_reason": self.next.to_string(),
+        })
+    }
+
+    fn document_for_programs(&self, reading: &Reading) -> Value {
+        let (format, charset, title) = describe(&reading.document);
+        let entries = self.entries.iter().zip(&reading.entries).map(|(entry, found)| {
+            let text = found.post.text();
+            json!({
+                "title": text.title,
+                "url": text.url,
+                "published": found.post.published_at(),
+                "content_hash": found.post.content_hash().to_string(),
+                "stored": matches!(entry, Entry::Kept(_)),
+                "reason": entry.to_string(),
+            })
+        });
+        json!({
+            "format": format,
+            "charset": charset,
+            "title": title,
+            "etag": reading.validators.etag,
+            "last_modified": reading.validators.last_modified,
+            "fresh_until": reading.hints.fresh_until,
+            "update_period_minutes": reading.hints.update_period_minutes,
+            "entries": entries.collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn describe(document: &Document) -> (String, &'static str, Option<&str>) {
+    match document {
+        Document::Feed { format, charset, title, .. } => (format.to_string(), charset, title.as_deref()),
+        Document::Page { charset, title } => ("a web page".to_owned(), charset, title.as_deref()),
+    }
+}

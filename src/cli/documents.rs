@@ -1,0 +1,184 @@
+//! `feedwarden parse` and `feedwarden extract`: what the readers make of documents in files.
+
+use std::fs::File;
+use std::io::{self, BufRead, IsTerminal, Read};
+use std::path::Path;
+
+use serde_json::{Value, json};
+use url::Url;
+
+use super::arguments::{Documents, Extract, Parse};
+use super::{Exit, complain, print};
+use crate::parse::feed::{self, Entry, Limits, Text};
+use crate::parse::{charset, website};
+
+/// A document and what it came with.
+struct Document {
+    bytes: Vec<u8>,
+    content_type: Option<String>,
+    url: Option<String>,
+}
+
+/// How one sort of document is read and shown.
+struct Sort {
+    /// Makes fields of a document, or says why it cannot.
+    read: fn(&Document) -> Result<Value, String>,
+    /// The fields of a document that could not be read.
+    blank: fn() -> Value,
+    /// Makes a text for people of the fields.
+    for_people: fn(&Value) -> String,
+}
+
+const FEED: Sort =
+    Sort { read: read_feed, blank: || json!({ "title": null, "entries": [] }), for_people: feed_for_people };
+
+const PAGE: Sort = Sort {
+    read: read_page,
+    blank: || json!({ "title": null, "author": null, "published": null, "text": null }),
+    for_people: page_for_people,
+};
+
+/// Prints what is in feeds.
+pub(super) fn parse(arguments: &Parse) -> Exit {
+    run(&arguments.documents, arguments.base.as_deref(), &FEED)
+}
+
+/// Prints the articles of pages.
+pub(super) fn extract(arguments: &Extract) -> Exit {
+    run(&arguments.documents, arguments.url.as_deref(), &PAGE)
+}
+
+fn run(documents: &Documents, url: Option<&str>, sort: &Sort) -> Exit {
+    if documents.ndjson {
+        return answer_lines(sort);
+    }
+    let for_programs = documents.json || !io::stdout().is_terminal();
+    let mut exit = Exit::Success;
+    for file in &documents.files {
+        let answer = sort.answer(file, documents.content_type.clone(), url.map(str::to_owned));
+        if answer["ok"] != true {
+            exit = Exit::Failure;
+        }
+        let text = match answer["error"].as_str() {
+            _ if for_programs => format!("{answer}\n"),
+            Some(error) => format!("{}: {error}\n", file.display()),
+            None => format!("{}: {}", file.display(), (sort.for_people)(&answer)),
+        };
+        if print(&text) != Exit::Success {
+            return Exit::Failure;
+        }
+    }
+    exit
+}
+
+/// Answers every line of standard input with a line, flushed at once, so that a program can take turns with us.
+fn answer_lines(sort: &Sort) -> Exit {
+    for line in io::stdin().lock().lines() {
+        let line = match line {
+            Ok(line) => line,
+            Err(error) => {
+                complain(&format_args!("standard input cannot be read: {error}"));
+                return Exit::Failure;
+            }
+        };
+        let mut fields = line.split('\t');
+        let path = fields.next().unwrap_or_default();
+        let mut field = || fields.next().filter(|field| !field.is_empty()).map(str::to_owned);
+        let answer = sort.answer(Path::new(path), field(), field());
+        if print(&format!("{answer}\n")) != Exit::Success {
+            return Exit::Failure;
+        }
+    }
+    Exit::Success
+}
+
+impl Sort {
+    /// One JSON object for a file, whatever happens to it.
+    fn answer(&self, path: &Path, content_type: Option<String>, url: Option<String>) -> Value {
+        let read = read_file(path).map_err(|error| format!("it cannot be read: {error}"));
+        let fields = read.and_then(|bytes| (self.read)(&Document { bytes, content_type, url }));
+        let error = fields.as_ref().err().cloned();
+        let mut answer = fields.unwrap_or_else(|_| (self.blank)());
+        answer["ok"] = error.is_none().into();
+        answer["error"] = error.into();
+        answer
+    }
+}
+
+/// Reads a file, and no more of it than the readers would take.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let limit = Limits::default().bytes_max as u64 + 1;
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        io::stdin().lock().take(limit).read_to_end(&mut bytes)?;
+    } else {
+        File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+fn read_feed(document: &Document) -> Result<Value, String> {
+    let Document { bytes, content_type, url } = document;
+    let feed = feed::read(bytes, content_type.as_deref(), url.as_deref(), &Limits::default());
+    let feed = feed.map_err(|error| error.to_string())?;
+    Ok(json!({
+        "title": text(feed.title.as_ref()),
+        "format": feed.format.to_string(),
+        "charset": feed.charset,
+        "entries": feed.entries.iter().map(entry).collect::<Vec<_>>(),
+    }))
+}
+
+fn entry(entry: &Entry) -> Value {
+    json!({
+        "id": entry.id,
+        "title": text(entry.title.as_ref()),
+        "url": entry.url,
+        "published": entry.published,
+        "updated": entry.updated,
+        "author": entry.author.as_deref(),
+        "summary": text(entry.summary.as_ref()),
+        "content": text(entry.content.as_ref()),
+    })
+}
+
+fn text(text: Option<&Text>) -> Option<&str> {
+    text.map(|text| &*text.value)
+}
+
+fn read_page(document: &Document) -> Result<Value, String> {
+    let url = document.url.as_deref().and_then(|url| Url::parse(url).ok());
+    let domain = url.as_ref().and_then(Url::domain).and_then(|domain| domain.rsplit('.').next());
+    let decoded = charset::decode(&document.bytes, document.content_type.as_deref(), domain);
+    let page = website::extract(&decoded.text, url.as_ref()).map_err(|error| error.to_string())?;
+    Ok(json!({
+        "title": page.title,
+        "author": page.author,
+        "published": page.published,
+        "url": page.canonical_url.map(String::from),
+        "text": page.text,
+    }))
+}
+
+fn feed_for_people(answer: &Value) -> String {
+    let entries = answer["entries"].as_array().map_or(&[][..], Vec::as_slice);
+    let title = answer["title"].as_str().unwrap_or("without a title");
+    let kind = answer["format"].as_str().unwrap_or_default();
+    let mut lines = format!("{title} ({kind}, {} entries)\n", entries.len());
+    for entry in entries {
+        let field = |name: &str| entry[name].as_str();
+        let date = field("published").or(field("updated")).unwrap_or("undated");
+        let words = field("title").or(field("summary")).or(field("content")).or(field("url")).unwrap_or("blank");
+        let words: String = crate::parse::text::from_html(words).chars().take(80).collect();
+        lines.push_str(&format!("  {date:<20}  {words}\n"));
+    }
+    lines
+}
+
+fn page_for_people(answer: &Value) -> String {
+    let field = |name: &str| answer[name].as_str();
+    let by = field("author").map_or_else(String::new, |author| format!(", by {author}"));
+    let on = field("published").map_or_else(String::new, |published| format!(", {published}"));
+    let title = field("title").unwrap_or("without a title");
+    format!("{title}{by}{on}\n\n{}\n\n", field("text").unwrap_or_default())
+}
