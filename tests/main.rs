@@ -10,3 +10,11 @@ mod http;
 mod pages;
 mod store;
 mod telemetry;
+
+/// A program of `tests/children`, for what needs a process of its own.
+fn child(name: &str) -> std::path::PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let built = tests.parent().unwrap().parent().unwrap().join("examples").join(name);
+    assert!(built.exists(), "{} is not built: run `cargo test` without picking targets", built.display());
+    built
+}

@@ -1,17 +1,14 @@
 //! Small bodies that decode to enormous ones. The peak of memory is a property of a process, so the client runs in one
-//! of its own: this same binary, started again for one test.
+//! of its own.
 
 use std::io::Write;
 use std::process::Command;
 
 use super::server::{Server, answer};
-use super::{client, outcome, settings};
-use feedwarden::http::Request;
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use rstest::rstest;
 
-const BOMB_URL: &str = "FEEDWARDEN_TEST_BOMB_URL";
 const MEBIBYTE: usize = 1024 * 1024;
 /// How much the bombs decode to, and how little memory that may take.
 const BOMB_MEBIBYTES: usize = 192;
@@ -99,30 +96,12 @@ async fn p34_a_bomb_takes_less_than_64_mebibytes(#[case] label: &str, #[case] bo
     assert!(bomb.len() < 2 * MEBIBYTE, "{} bytes are no small body", bomb.len());
     let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {label}\r\nContent-Length: {}\r\n\r\n", bomb.len());
     let server = Server::play(answer([head.as_bytes(), &bomb].concat())).await;
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "http::bombs::the_client_of_a_bomb", "--ignored", "--nocapture"]);
-    child.env(BOMB_URL, server.url("/"));
+    let mut child = Command::new(crate::child("ask_once"));
+    child.arg(server.url("/"));
     let output = tokio::task::spawn_blocking(move || child.output().unwrap()).await.unwrap();
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    let line = printed.lines().find_map(|line| line.split_once("bomb: ")).expect(&printed).1;
-    let (growth_kibibytes, outcome) = line.split_once(' ').unwrap();
+    let (growth_kibibytes, outcome) = printed.trim_end().split_once(' ').expect(&printed);
     assert_eq!(outcome, expected);
     let growth_kibibytes: u64 = growth_kibibytes.parse().unwrap();
     assert!(growth_kibibytes < GROWTH_KIBIBYTES_MAX, "the peak grew by {growth_kibibytes} KiB");
-}
-
-#[tokio::test]
-#[ignore = "the other test of this file runs it, in a process of its own"]
-async fn the_client_of_a_bomb() {
-    let url = std::env::var(BOMB_URL).expect("only the other test of this file knows the URL");
-    let client = client(settings());
-    let before = peak_kibibytes();
-    let outcome = outcome(client.get(&Request::new(url)).await);
-    println!("bomb: {} {outcome}", peak_kibibytes() - before);
-}
-
-fn peak_kibibytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-    line.split_ascii_whitespace().nth(1).unwrap().parse().unwrap()
 }

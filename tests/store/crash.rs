@@ -1,20 +1,11 @@
 //! A process killed at any moment leaves both or neither of a transaction's effects.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::*;
 use feedwarden::store::settings::EngineSettings;
 use rstest::rstest;
-
-/// The program that settles polls until it is killed; built beside the tests.
-pub(crate) fn child() -> PathBuf {
-    let tests = std::env::current_exe().unwrap();
-    let built = tests.parent().unwrap().parent().unwrap().join("examples/settle_until_killed");
-    assert!(built.exists(), "{} is not built: run `cargo test` without picking targets", built.display());
-    built
-}
 
 #[rstest]
 #[tokio::test]
@@ -27,7 +18,12 @@ async fn a_killed_process_leaves_whole_settles_only(#[values(Sqlite, Postgres)] 
     };
     let mut acknowledged_in_all = 0;
     for kill_after in [1, 2, 3, 5, 8, 13] {
-        let mut process = Command::new(child()).arg(&place).arg("1000000").stdout(Stdio::piped()).spawn().unwrap();
+        let mut process = Command::new(crate::child("settle_until_killed"))
+            .arg(&place)
+            .arg("1000000")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let versions: Vec<i64> = lines.take(kill_after).map(|line| line.unwrap().parse().unwrap()).collect();
         process.kill().unwrap();

@@ -132,8 +132,14 @@ async fn sqlite_on_a_full_disk_is_unavailable_loses_nothing_and_recovers() {
     store.add_sources(vec![rss("http://a.example/")]).await.unwrap();
     let source = store.list_sources(None, 1).await.unwrap().pop().unwrap();
     // A limit on the size of files fails writes the way a full disk does, once the signal for it is ignored.
+    let child = crate::child("settle_until_killed");
     let filled = std::process::Command::new("sh")
-        .args(["-c", "trap '' XFSZ; ulimit -f 2048; exec \"$0\" \"$1\" 100000", &child(), path.to_str().unwrap()])
+        .args([
+            "-c",
+            "trap '' XFSZ; ulimit -f 2048; exec \"$0\" \"$1\" 100000",
+            child.to_str().unwrap(),
+            path.to_str().unwrap(),
+        ])
         .env("FEEDWARDEN_CHILD_BODY_BYTES", "100000")
         .output()
         .unwrap();
@@ -147,10 +153,6 @@ async fn sqlite_on_a_full_disk_is_unavailable_loses_nothing_and_recovers() {
     assert_eq!(after.version, 1 + i64::try_from(posts).unwrap());
     let settled = store.settle(vec![found(&after, vec![post("afterwards")])]).await.unwrap();
     assert!(matches!(settled[..], [Settled::Written { .. }]), "{settled:?}");
-}
-
-fn child() -> String {
-    crash::child().to_str().unwrap().to_owned()
 }
 
 #[tokio::test]
