@@ -147,3 +147,58 @@ fn what_was_stored_survives_kill_and_restart() {
     daemon.send(Signal::TERM);
     daemon.wait_for("daemon stopped");
 }
+
+/// A server of its own that speaks TLS on loopback with a certificate for `localhost`.
+struct TlsServer {
+    directory: tempfile::TempDir,
+    port: u16,
+}
+
+impl TlsServer {
+    fn new() -> TlsServer {
+        let directory = tempdir().unwrap();
+        let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        std::fs::write(directory.path().join("server.crt"), certified.cert.pem()).unwrap();
+        std::fs::write(directory.path().join("server.key"), certified.signing_key.serialize_pem()).unwrap();
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        TlsServer { directory, port }
+    }
+
+    /// Runs the daemon against it with these settings until it is ready or has failed, and returns the last record.
+    fn run(&self, host: &str, arguments: &[&str]) -> Value {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/with-postgres");
+        let mut process = Command::new(tests)
+            .args([env!("CARGO_BIN_EXE_feedwarden"), "run"])
+            .args(["--set", &format!("database.url=postgres://postgres@{host}:{}/postgres", self.port)])
+            .args(arguments)
+            .env("FEEDWARDEN_TEST_PG_TLS", format!("{}:{}", self.directory.path().display(), self.port))
+            .current_dir(self.directory.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let records = BufReader::new(process.stdout.take().unwrap()).lines();
+        let is_last = |record: &Value| ["store ready", "daemon failed"].iter().any(|last| record["msg"] == *last);
+        let last = records.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).find(is_last);
+        kill_process(Pid::from_child(&process), Signal::TERM).unwrap();
+        process.wait().unwrap();
+        last.expect("the daemon says how it went")
+    }
+}
+
+#[test]
+fn postgresql_is_used_over_tls_with_its_certificate_and_name_checked() {
+    let server = TlsServer::new();
+    let authority = server.directory.path().join("server.crt");
+    let authority = format!("database.postgres.tls-ca-file={}", authority.display());
+    let require = ["--set", "database.postgres.tls=require"];
+    let trusted = [&require[..], &["--set", &authority]].concat();
+    assert_eq!(server.run("localhost", &trusted)["msg"], "store ready");
+    let stranger = server.run("localhost", &require);
+    assert!(stranger["error"].as_str().unwrap().contains("certificate"), "{stranger}");
+    let misnamed = server.run("127.0.0.1", &trusted);
+    assert!(misnamed["error"].as_str().unwrap().contains("certificate"), "{misnamed}");
+    let plain = server.run("localhost", &[]);
+    assert!(plain["error"].as_str().unwrap().contains("no encryption"), "{plain}");
+}
