@@ -8,7 +8,7 @@ use std::process::{ExitCode, Termination};
 pub enum Exit {
     /// Everything that was asked for is done.
     Success = 0,
-    /// The daemon could not start or go on, or the output could not be written. Trying again may help.
+    /// The daemon could not start or go on, the output could not be written, or what was looked at would not work.
     Failure = 1,
     /// The command line or the configuration is wrong. Trying again will not help.
     Usage = 2,
