@@ -4,6 +4,9 @@ use url::{Host, Url};
 
 use crate::model::HostKey;
 
+/// The longest name that DNS carries. What is longer is no host that anybody could ask, and no key that a store can keep.
+const NAME_BYTES_MAX: usize = 253;
+
 /// The host that a URL names; none for what is no URL or has no host, which forms a group of its own (s506).
 ///
 /// The port is not part of it: what answers on another port is most likely the same machine.
@@ -16,7 +19,7 @@ fn canonical(host: Host<&str>) -> Option<HostKey> {
         Host::Domain(name) => {
             // URLs of schemes that are not special keep the host's case, and any name may end in the root's dot.
             let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-            (!name.is_empty()).then(|| HostKey::from_canonical(&name))
+            (1..=NAME_BYTES_MAX).contains(&name.len()).then(|| HostKey::from_canonical(&name))
         }
         Host::Ipv4(address) => Some(HostKey::from_canonical(&address.to_string())),
         Host::Ipv6(address) => Some(HostKey::from_canonical(&match address.to_ipv4_mapped() {
@@ -93,6 +96,14 @@ mod tests {
         ] {
             check(url, None);
         }
+    }
+
+    #[test]
+    fn s506_a_name_that_dns_cannot_carry_is_no_host() {
+        let name = |length: usize| "abcdefg.".repeat(40)[..length].to_owned() + "z";
+        check(&format!("http://{}/", name(252)), Some(&name(252)));
+        check(&format!("http://{}./", name(252)), Some(&name(252)));
+        check(&format!("http://{}/", name(253)), None);
     }
 
     proptest! {

@@ -93,3 +93,18 @@ async fn p10_what_is_owed_to_a_host_survives_a_restart(#[values(Sqlite, Postgres
     store.close().await;
     assert_eq!(store.another().await.host(&word.host).await.unwrap(), Some(word));
 }
+
+#[rstest]
+#[tokio::test]
+async fn a_url_with_an_endless_host_harms_nobody_in_its_batch(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    // Digests, since PostgreSQL packs what repeats itself before it measures an index entry.
+    let name: String =
+        (0..100).map(|n| feedwarden::model::ContentHash::of(&format!("{n}")).to_string() + ".").collect();
+    let url = format!("http://{name}example/");
+    let (odd, good) = (store.add(rss(&url)).await, store.add(rss("http://good.example/")).await);
+    let host = feedwarden::rules::host_key::host_key(&url).map(HostState::new);
+    let batch = vec![Settlement { host, ..found(&odd, Vec::new()) }, found(&good, vec![post("one")])];
+    let settled = store.settle(batch).await.unwrap();
+    assert!(settled.iter().all(|one| matches!(one, Settled::Written { .. })), "{settled:?}");
+}
