@@ -1,8 +1,12 @@
--- Locked, so that nobody links them to an article between this look and their removal.
-SELECT id
+-- Locked, so that nobody links them to an article between this look and their removal. Their sources are locked too, as
+-- remembering their hashes will ask for: a source that is just being removed takes its posts with it, and waiting for
+-- it later on would be a deadlock.
+SELECT posts.id
 FROM posts
-WHERE coalesce(published_at, created_at) < $1
+JOIN sources ON sources.id = posts.source_id
+WHERE coalesce(posts.published_at, posts.created_at) < $1
     AND NOT EXISTS (SELECT 1 FROM post_articles WHERE post_id = posts.id)
-ORDER BY coalesce(published_at, created_at), id
+ORDER BY coalesce(posts.published_at, posts.created_at), posts.id
 LIMIT $2
-FOR UPDATE SKIP LOCKED
+FOR UPDATE OF posts SKIP LOCKED
+FOR KEY SHARE OF sources SKIP LOCKED

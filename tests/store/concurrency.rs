@@ -135,3 +135,20 @@ async fn reading_goes_on_while_a_large_batch_is_written(#[values(Sqlite, Postgre
     assert!(seen.contains(&1), "readers saw the state from before while the batch was under way: {seen:?}");
     assert_eq!(store.source(sources[199].id).await.unwrap().unwrap().version, 2);
 }
+
+#[rstest]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn cleaning_and_removing_the_same_source_never_deadlock(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let other = store.another().await;
+    let cutoffs =
+        feedwarden::rules::cleanup::cutoffs(&feedwarden::rules::Policy::default(), at(NOW) + minutes(60 * 24 * 30));
+    for round in 0..20 {
+        let source = store.add(rss(&format!("http://{round}.example/"))).await;
+        store.find(source.id, (0..1000).map(|n| post(&format!("{round} {n}"))).collect()).await;
+        let (cleaned, removed) = tokio::join!(store.clean(cutoffs, 1000), other.remove_source(source.id));
+        assert!(removed.unwrap(), "round {round}");
+        cleaned.unwrap();
+        assert_eq!(store.bodies(source.id).await, [""; 0]);
+    }
+}
