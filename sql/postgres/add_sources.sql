@@ -1,3 +1,4 @@
+-- Whoever adds takes turns by the lock's number: two lists with the same sources in another order would deadlock.
 INSERT INTO sources (
     version, created_at, updated_at,
     podcast_id, type, url, title, poll_interval_minutes, poll_delay_seconds, max_failures, max_backoff_hours
@@ -19,6 +20,7 @@ FROM unnest(
     created_at, podcast_id, type, url, title, poll_interval_minutes, poll_delay_seconds, max_failures,
     max_backoff_hours, place
 )
+CROSS JOIN (SELECT pg_advisory_xact_lock(7377267653211902)) AS turn
 ORDER BY added.place
 ON CONFLICT DO NOTHING
 RETURNING id, podcast_id, type, url

@@ -152,3 +152,17 @@ async fn cleaning_and_removing_the_same_source_never_deadlock(#[values(Sqlite, P
         assert_eq!(store.bodies(source.id).await, [""; 0]);
     }
 }
+
+#[rstest]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_same_sources_added_crosswise_never_deadlock(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let other = store.another().await;
+    for round in 0..5 {
+        let list: Vec<_> = (0..2000).map(|n| rss(&format!("http://{round}.example/{n}"))).collect();
+        let reversed: Vec<_> = list.iter().rev().cloned().collect();
+        let (ours, theirs) = tokio::join!(store.add_sources(list), other.add_sources(reversed));
+        let new = |added: Vec<Added>| added.into_iter().filter(|one| matches!(one, Added::New(_))).count();
+        assert_eq!(new(ours.unwrap()) + new(theirs.unwrap()), 2000, "round {round}");
+    }
+}
