@@ -221,3 +221,56 @@ async fn tls_is_not_skipped_where_it_is_required() {
     .await;
     assert!(error.to_string().contains("database.postgres.tls-ca-file /nowhere/ca.pem"), "{error}");
 }
+
+#[tokio::test]
+async fn a_server_that_wants_a_password_and_gets_none_is_unusable() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://ada@{}/none", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let (mut client, _) = listener.accept().await.unwrap();
+        // AuthenticationCleartextPassword, and then silence until the client goes.
+        tokio::io::AsyncWriteExt::write_all(&mut client, b"R\0\0\0\x08\0\0\0\x03").await.unwrap();
+        tokio::io::AsyncReadExt::read_to_end(&mut client, &mut Vec::new()).await.ok();
+    });
+    let error = open_error(&at_url(&url, |_| ())).await;
+    assert!(matches!(error, StoreError::Unusable(_)) && error.to_string().contains("password missing"), "{error}");
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_is_unavailable_for_that_reason() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://ada@{}/none", listener.local_addr().unwrap());
+    let error = open_error(&at_url(&url, |engine| engine.connect_timeout = Duration::from_millis(200))).await;
+    assert!(error.is_passing() && error.to_string().contains("did not answer in time"), "{error}");
+}
+
+#[tokio::test]
+async fn a_role_that_may_create_nothing_is_unusable() {
+    let store = Postgres.store().await;
+    let EngineSettings::Postgres(settings) = &store.settings.engine else { unreachable!("it is PostgreSQL") };
+    let role = format!("weak_{}", std::process::id());
+    store.raw(&format!("CREATE ROLE {role} LOGIN")).await;
+    let url = secrecy::ExposeSecret::expose_secret(&settings.url).replace("postgres@", &format!("{role}@"));
+    let error = open_error(&at_url(&url, |_| ())).await;
+    assert!(matches!(error, StoreError::Unusable(_)) && error.to_string().contains("permission denied"), "{error}");
+    store.raw(&format!("DROP ROLE {role}")).await;
+}
+
+#[tokio::test]
+async fn a_limit_of_the_server_is_not_called_passing() {
+    let store = Postgres.store().await;
+    // Digests, since the server packs what repeats itself before it measures an index entry.
+    let name: String = (0..100).map(|n| feedwarden::model::ContentHash::of(&n.to_string()).to_string()).collect();
+    let error = store.add_user(&name, at(NOW)).await.unwrap_err();
+    assert!(!error.is_passing() && error.to_string().contains("index row"), "{error}");
+}
+
+#[tokio::test]
+async fn somebody_elses_sqlite_file_is_refused_without_repeating_our_schema() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("other.db");
+    rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE sources (x)").unwrap();
+    let text = open_error(&at_path(&path)).await.to_string();
+    assert!(text.contains("other.db") && text.ends_with("table sources already exists"), "{text}");
+}

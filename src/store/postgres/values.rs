@@ -2,7 +2,7 @@
 
 use std::error::Error as _;
 
-use deadpool_postgres::{Client, GenericClient, PoolError};
+use deadpool_postgres::{Client, GenericClient, PoolError, TimeoutType};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::private::BytesMut;
@@ -139,7 +139,10 @@ pub(super) fn number(row: &mut RowColumns<'_>) -> Result<i64> {
 pub(super) fn pool_error(problem: PoolError) -> StoreError {
     match problem {
         PoolError::Backend(backend) => error(backend),
-        PoolError::Timeout(_) => StoreError::Unavailable("no connection to the server was free in time".into()),
+        PoolError::Timeout(TimeoutType::Wait) => {
+            StoreError::Unavailable("no connection to the server was free in time".into())
+        }
+        PoolError::Timeout(_) => StoreError::Unavailable("the server did not answer in time".into()),
         PoolError::Closed => StoreError::Unavailable("it is closed".into()),
         other => StoreError::Unavailable(other.to_string()),
     }
@@ -151,7 +154,11 @@ pub(super) fn error(error: tokio_postgres::Error) -> StoreError {
         // Without a code the server said nothing: the connection failed, or a value did not fit its column.
         let of_the_connection = error.is_closed() || error.source().is_some_and(|cause| cause.is::<std::io::Error>());
         let text = text(&error);
-        return if of_the_connection || text.contains("connect") {
+        // The driver hides these kinds from us: no password where one is asked for, no TLS where we ask for it.
+        let of_the_settings = ["invalid configuration", "authentication error", "error performing TLS handshake"];
+        return if !of_the_connection && of_the_settings.iter().any(|kind| text.starts_with(kind)) {
+            StoreError::Unusable(text)
+        } else if of_the_connection || text.contains("connect") {
             StoreError::Unavailable(text)
         } else {
             StoreError::Internal(text)
@@ -164,12 +171,13 @@ pub(super) fn error(error: tokio_postgres::Error) -> StoreError {
         ),
         SqlState::UNIQUE_VIOLATION => StoreError::NameTaken(text),
         SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => StoreError::Unavailable(text),
-        SqlState::INVALID_CATALOG_NAME | SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
-            StoreError::Unusable(text)
-        }
-        // Connection, resources, limits, operator intervention (shutdown, time limit), the server's own system.
+        SqlState::INVALID_CATALOG_NAME
+        | SqlState::INVALID_PASSWORD
+        | SqlState::INVALID_AUTHORIZATION_SPECIFICATION
+        | SqlState::INSUFFICIENT_PRIVILEGE => StoreError::Unusable(text),
+        // Connection, resources, operator intervention (shutdown, time limit), the server's own system.
         _ => match &state.code()[..2] {
-            "08" | "53" | "54" | "57" | "58" | "25" => StoreError::Unavailable(text),
+            "08" | "53" | "57" | "58" | "25" => StoreError::Unavailable(text),
             _ => StoreError::Internal(text),
         },
     }

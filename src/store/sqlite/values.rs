@@ -112,7 +112,11 @@ pub(super) fn number(row: &mut RowColumns<'_, '_>) -> Result<i64> {
 
 /// What an error of SQLite means to us.
 pub(super) fn error(error: rusqlite::Error) -> StoreError {
-    let text = error.to_string();
+    // The driver would repeat the whole statement, which nobody wants in a log.
+    let text = match &error {
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        other => other.to_string(),
+    };
     let Some(failure) = error.sqlite_error() else {
         return StoreError::Internal(text);
     };
