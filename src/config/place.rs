@@ -35,6 +35,10 @@ pub(super) fn canonical_host(spelling: &str) -> Result<String, String> {
     let host = Host::parse(spelling.strip_suffix('.').unwrap_or(spelling)).map_err(|_| wrong(generic))?;
     match &host {
         Host::Domain(name) if !is_plausible(name) => Err(wrong(generic)),
+        // The same machine under its IPv4 address, which is how the rules spell it.
+        Host::Ipv6(address) => {
+            Ok(address.to_ipv4_mapped().map_or_else(|| host.to_string(), |mapped| mapped.to_string()))
+        }
         _ => Ok(host.to_string()),
     }
 }
@@ -166,6 +170,7 @@ mod tests {
     #[case("bücher.example", "xn--bcher-kva.example")]
     #[case("192.0.2.7", "192.0.2.7")]
     #[case("[2001:DB8::7]", "[2001:db8::7]")]
+    #[case("[::ffff:192.0.2.7]", "192.0.2.7")]
     #[case("localhost", "localhost")]
     fn a_host_has_one_spelling(#[case] spelling: &str, #[case] canonical: &str) {
         assert_eq!(canonical_host(spelling).unwrap(), canonical);
