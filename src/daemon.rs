@@ -66,7 +66,7 @@ async fn serve(
     info!(log, "store ready"; "engine" => about.engine, "schema_version" => about.schema_version);
     info!(log, "daemon ready");
     until_told_to_stop(telemetry, log, signals).await;
-    close(store.as_ref(), log, signals).await;
+    close(store.as_ref(), telemetry, log, signals).await;
     Ok(())
 }
 
@@ -81,13 +81,13 @@ async fn until_told_to_stop(telemetry: &Telemetry, log: &Logger, signals: &mut S
     }
 }
 
-/// Closes the store within its time; a second signal, or time running out, ends the wait. Whatever was acknowledged
+/// Closes the store within its time; a second signal to stop, or time running out, ends the wait. Whatever was acknowledged
 /// is in the store by then in any case.
-async fn close(store: &dyn Store, log: &Logger, signals: &mut Signals) {
+async fn close(store: &dyn Store, telemetry: &Telemetry, log: &Logger, signals: &mut Signals) {
     let reason = tokio::select! {
         () = store.close() => return,
         () = tokio::time::sleep(CLOSE_WITHIN) => "it took too long",
-        _ = signals.next() => "a second signal came",
+        () = until_told_to_stop(telemetry, log, signals) => "a second signal came",
     };
     warn!(log, "store not closed"; "reason" => reason);
 }
