@@ -106,7 +106,7 @@ pub struct SourceState {
     pub first_polled_at: Option<Timestamp>,
     /// The last poll, or the start of the first interval where jitter set it.
     pub last_polled: Option<Timestamp>,
-    /// When a person last asked for a poll: by adding the source, enabling it, changing its URL, or in so many words.
+    /// When a person last asked for a poll: by enabling the source, changing its URL, or in so many words.
     pub poll_requested_at: Option<Timestamp>,
     /// The last answer of 200 or 304.
     pub last_success_at: Option<Timestamp>,

@@ -17,7 +17,7 @@ use super::{LogSettings, Telemetry};
 use crate::clock::Clock;
 
 /// The most records that may be asked to wait: the queue takes its memory at the start, about 150 bytes each.
-const QUEUE_RECORDS_MAX: usize = 1_000_000;
+const QUEUE_RECORDS_MAX: usize = 1 << 20;
 
 /// How long the end of the process waits for an output that stalls.
 const FLUSH_WAIT: Duration = Duration::from_secs(5);
