@@ -274,3 +274,31 @@ async fn somebody_elses_sqlite_file_is_refused_without_repeating_our_schema() {
     let text = open_error(&at_path(&path)).await.to_string();
     assert!(text.contains("other.db") && text.ends_with("table sources already exists"), "{text}");
 }
+
+#[tokio::test]
+async fn settling_stays_fast_when_a_table_has_outgrown_its_statistics() {
+    let store = Postgres.store().await;
+    let EngineSettings::Postgres(settings) = &store.settings.engine else { unreachable!("it is PostgreSQL") };
+    let url = secrecy::ExposeSecret::expose_secret(&settings.url);
+    let hasty = at_url(url, |engine| (engine.pool_size, engine.statement_timeout) = (1, Duration::from_secs(5)));
+    let hasty = store::open(&hasty, at(NOW)).await.unwrap();
+    let source = store.add(rss("http://a.example/")).await;
+    let posts: Vec<_> = (0..1500).map(|number| post(&number.to_string())).collect();
+    store.find(source.id, posts.clone()).await;
+    store.raw("ANALYZE").await;
+    // After five of them the server keeps one plan, made for a table that was empty.
+    for round in 0..7 {
+        if round == 6 {
+            store
+                .raw(&format!(
+                    "INSERT INTO cleaned_posts SELECT {}, sha256(('cleaned ' || n)::bytea), now() \
+                     FROM generate_series(1, 100000) AS n",
+                    source.id
+                ))
+                .await;
+        }
+        let current = store.source(source.id).await.unwrap().unwrap();
+        let settled = hasty.settle(vec![found(&current, posts.clone())]).await.unwrap();
+        assert!(matches!(settled[..], [Settled::Written { .. }]), "{settled:?}");
+    }
+}
