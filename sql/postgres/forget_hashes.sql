@@ -1,10 +1,15 @@
--- Only what its feed was read without since: a feed that answers 304 for months still holds its old entries.
+-- The oldest that may go: those that were last met before this, once their feed was read without them. A feed that
+-- answers 304 for months still holds its old entries.
 DELETE FROM cleaned_posts
 WHERE (source_id, content_hash) IN (
-    SELECT cleaned.source_id, cleaned.content_hash
-    FROM cleaned_posts AS cleaned
-    JOIN sources ON sources.id = cleaned.source_id
-    WHERE cleaned.last_seen_at < $1 AND cleaned.last_seen_at < sources.last_read_at - interval '2 days'
-    ORDER BY cleaned.last_seen_at
+    SELECT source_id, content_hash
+    FROM cleaned_posts
+    WHERE last_seen_at < $1
+    ORDER BY last_seen_at
     LIMIT $2
+    FOR UPDATE SKIP LOCKED
+) AND EXISTS (
+    SELECT 1 FROM sources
+    WHERE sources.id = cleaned_posts.source_id
+        AND cleaned_posts.last_seen_at < sources.last_read_at - interval '2 days'
 )

@@ -4,8 +4,7 @@
 SELECT posts.id
 FROM posts
 JOIN sources ON sources.id = posts.source_id
-WHERE coalesce(posts.published_at, posts.created_at) < $1
-    AND NOT EXISTS (SELECT 1 FROM post_articles WHERE post_id = posts.id)
+WHERE NOT posts.is_linked AND coalesce(posts.published_at, posts.created_at) < $1
 ORDER BY coalesce(posts.published_at, posts.created_at), posts.id
 LIMIT $2
 FOR UPDATE OF posts SKIP LOCKED

@@ -1,6 +1,5 @@
 SELECT id
 FROM posts
-WHERE coalesce(published_at, created_at) < ?1
-    AND NOT EXISTS (SELECT 1 FROM post_articles WHERE post_id = posts.id)
+WHERE is_linked = 0 AND coalesce(published_at, created_at) < ?1
 ORDER BY coalesce(published_at, created_at), id
 LIMIT ?2

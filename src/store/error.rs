@@ -1,6 +1,7 @@
 //! What can go wrong with the store, as far as somebody acts on it.
 
-/// Why a verb of the store could not be carried out. Nothing of it was written.
+/// Why a verb of the store could not be carried out. Nothing of it was written, except perhaps where a connection was
+/// lost while a commit was on its way: trying the same again is safe.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// It may work later: the server is away, the disk is full, somebody holds the file.

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use crate::model::{
     Article, ArticleId, ContentHash, FailureKind, FailureRun, FailureState, Hints, HostKey, HostState, LastFailure,
-    NewArticle, Podcast, PodcastId, Post, PostId, PostText, Rest, RestCause, Source, SourceId, SourceSettings,
-    SourceState, Timestamp, User, UserId, Validators,
+    NewArticle, Podcast, PodcastId, Post, PostId, PostText, Rest, RestCause, Settlement, Source, SourceId,
+    SourceSettings, SourceState, Timestamp, User, UserId, Validators,
 };
 
 use super::{Result, StoreError};
@@ -101,6 +101,14 @@ pub(super) fn state_values(state: &SourceState) -> [Value<'_>; 25] {
         Value::text(rest_reason),
         Value::text(rest_by),
     ]
+}
+
+/// Whether a source looks as this settlement would have left it. An answer can be lost after its commit: whoever then
+/// settles again must not be told that somebody else was faster, and count the same poll twice.
+pub(super) fn is_settled_already(settlement: &Settlement, source: &Source) -> bool {
+    source.version == settlement.version + 1
+        && source.updated_at == settlement.settled_at
+        && source.state == settlement.state
 }
 
 /// A text that both engines can keep: PostgreSQL has no place for NUL.

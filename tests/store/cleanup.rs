@@ -199,6 +199,53 @@ async fn each_step_is_bounded_and_says_when_there_is_more(#[values(Sqlite, Postg
 
 #[rstest]
 #[tokio::test]
+async fn hashes_are_kept_and_forgotten_in_bounded_steps_too(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let (silent, read) = (store.add(rss("http://a.example/")).await, store.add(rss("http://b.example/")).await);
+    for number in 0..6 {
+        store.read_at(silent.id, NOW, vec![post(&format!("stays {number}"))]).await;
+        store.read_at(read.id, NOW, vec![post(&format!("leaves {number}"))]).await;
+    }
+    store.clean_at(NOW + 8 * DAY).await;
+    store.read_at(read.id, NOW + 20 * DAY, Vec::new()).await;
+    let mut forgotten = 0;
+    for step in 0.. {
+        let cleaned = store.clean(cutoffs(NOW + 60 * DAY), 5).await.unwrap();
+        forgotten += cleaned.hashes;
+        assert!(cleaned.hashes <= 5 && step < 10, "{cleaned:?} in step {step}");
+        if !cleaned.more {
+            break;
+        }
+    }
+    assert_eq!((forgotten, store.remembered().await.as_deref()), (6, Some("6")));
+}
+
+#[rstest]
+#[tokio::test]
+async fn posts_that_are_kept_for_ever_do_not_stand_in_the_way_of_cleaning(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let source = store.add(rss("http://a.example/")).await;
+    let old = |name: &str, number: i64| dated_post(&format!("{name} {number}"), Some(NOW - 9 * DAY + number));
+    let linked = store.find(source.id, (0..20).map(|number| old("linked", number)).collect()).await;
+    store.find(source.id, vec![old("loose", 100)]).await;
+    let history = store.add_article(article(Some(NOW - 9 * DAY))).await.unwrap();
+    let draft = store.add_article(article(Some(NOW - 6 * DAY))).await.unwrap();
+    store.mark_processed(history).await.unwrap();
+    for post in linked {
+        store.link_post(history, post).await.unwrap();
+        store.link_post(draft, post).await.unwrap();
+    }
+    assert_eq!(store.raw_text("SELECT count(*) FROM posts WHERE is_linked").await.as_deref(), Some("20"));
+    assert_eq!(store.clean(cutoffs(NOW), 5).await.unwrap().posts, 1);
+    // One of two articles goes: the posts are still part of the other one's history.
+    assert_eq!(store.clean(cutoffs(NOW + 2 * DAY), 5).await.unwrap().articles, 1);
+    assert_eq!(store.raw_text("SELECT count(*) FROM posts WHERE is_linked").await.as_deref(), Some("20"));
+    store.raw("DELETE FROM articles").await;
+    assert_eq!(store.bodies(source.id).await.len(), 20);
+}
+
+#[rstest]
+#[tokio::test]
 async fn the_oldest_go_first(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
     let source = store.add(rss("http://a.example/")).await;

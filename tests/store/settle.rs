@@ -142,6 +142,29 @@ async fn a_poll_computed_from_the_one_before_it_in_the_batch_is_written(#[values
 
 #[rstest]
 #[tokio::test]
+async fn a_poll_settled_again_because_the_answer_was_lost_counts_once(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let source = store.add(rss("http://a.example/")).await;
+    store.find(source.id, vec![post("before")]).await;
+    let source = store.source(source.id).await.unwrap().unwrap();
+    let settlement =
+        Settlement { settled_at: at(NOW + 777), ..found(&source, vec![post("one"), post("before"), post("two")]) };
+    let first = store.settle(vec![settlement.clone()]).await.unwrap();
+    assert!(matches!(&first[..], [Settled::Written { version: 3, new_posts }] if new_posts.len() == 2), "{first:?}");
+    assert_eq!(store.settle(vec![settlement.clone()]).await.unwrap(), first);
+    // What differs in anything is another poll.
+    let other_posts = Settlement { posts: vec![post("three")], ..settlement.clone() };
+    let other_time = Settlement { settled_at: at(NOW + 778), ..settlement.clone() };
+    let mut other_state = settlement;
+    other_state.state.failures.consecutive += 1;
+    for other in [other_posts, other_time, other_state] {
+        assert!(matches!(store.settle(vec![other]).await.unwrap()[..], [Settled::Stale(_)]));
+    }
+    assert_eq!(store.bodies(source.id).await.len(), 3);
+}
+
+#[rstest]
+#[tokio::test]
 async fn answers_come_in_the_order_of_a_mixed_batch(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
     store.add_sources((0..300).map(|n| rss(&format!("http://{n}.example/"))).collect()).await.unwrap();

@@ -71,7 +71,8 @@ CREATE TABLE posts (
     author        text,
     published_at  timestamptz,
     created_at    timestamptz NOT NULL,
-    content_hash  bytea       NOT NULL CHECK (length(content_hash) = 32)
+    content_hash  bytea       NOT NULL CHECK (length(content_hash) = 32),
+    is_linked     boolean     NOT NULL DEFAULT false
 );
 
 -- lz4 packs long bodies half as fast again as the default; servers built without it keep the default.
@@ -84,5 +85,6 @@ END
 $$;
 
 CREATE UNIQUE INDEX posts_once ON posts (source_id, content_hash);
--- Cleanup asks for the oldest by this very expression.
-CREATE INDEX posts_by_age ON posts (coalesce(published_at, created_at), id);
+CREATE INDEX posts_by_source ON posts (source_id, id);
+-- Cleanup asks for the oldest by this very expression, and meets no post that is kept because it is linked.
+CREATE INDEX posts_to_clean ON posts (coalesce(published_at, created_at), id) WHERE NOT is_linked;

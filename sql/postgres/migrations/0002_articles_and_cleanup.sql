@@ -22,6 +22,21 @@ CREATE TABLE post_articles (
 
 CREATE INDEX post_articles_by_post ON post_articles (post_id);
 
+-- Whoever links and unlinks, the post knows whether it is linked.
+CREATE FUNCTION note_link() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        UPDATE posts SET is_linked = true WHERE id = NEW.post_id AND NOT is_linked;
+    ELSE
+        UPDATE posts SET is_linked = false
+        WHERE id = OLD.post_id AND NOT EXISTS (SELECT 1 FROM post_articles WHERE post_id = OLD.post_id);
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER post_linked AFTER INSERT OR DELETE ON post_articles FOR EACH ROW EXECUTE FUNCTION note_link();
+
 -- An entry that is still in its feed after its post was cleaned up must not come back as a new post.
 CREATE TABLE cleaned_posts (
     source_id     bigint      NOT NULL REFERENCES sources (id) ON DELETE CASCADE,

@@ -70,9 +70,11 @@ CREATE TABLE posts (
     author        TEXT,
     published_at  INTEGER,
     created_at    INTEGER NOT NULL,
-    content_hash  BLOB    NOT NULL CHECK (length(content_hash) = 32)
+    content_hash  BLOB    NOT NULL CHECK (length(content_hash) = 32),
+    is_linked     INTEGER NOT NULL DEFAULT 0 CHECK (is_linked IN (0, 1))
 ) STRICT;
 
 CREATE UNIQUE INDEX posts_once ON posts (source_id, content_hash);
--- Cleanup asks for the oldest by this very expression.
-CREATE INDEX posts_by_age ON posts (coalesce(published_at, created_at), id);
+CREATE INDEX posts_by_source ON posts (source_id, id);
+-- Cleanup asks for the oldest by this very expression, and meets no post that is kept because it is linked.
+CREATE INDEX posts_to_clean ON posts (coalesce(published_at, created_at), id) WHERE is_linked = 0;

@@ -22,6 +22,16 @@ CREATE TABLE post_articles (
 
 CREATE INDEX post_articles_by_post ON post_articles (post_id);
 
+-- Whoever links and unlinks, the post knows whether it is linked.
+CREATE TRIGGER post_linked AFTER INSERT ON post_articles BEGIN
+    UPDATE posts SET is_linked = 1 WHERE id = NEW.post_id AND is_linked = 0;
+END;
+
+CREATE TRIGGER post_unlinked AFTER DELETE ON post_articles BEGIN
+    UPDATE posts SET is_linked = 0
+    WHERE id = OLD.post_id AND NOT EXISTS (SELECT 1 FROM post_articles WHERE post_id = OLD.post_id);
+END;
+
 -- An entry that is still in its feed after its post was cleaned up must not come back as a new post.
 CREATE TABLE cleaned_posts (
     source_id     INTEGER NOT NULL REFERENCES sources (id) ON DELETE CASCADE,

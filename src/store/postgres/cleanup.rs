@@ -12,6 +12,7 @@ const CLEAN_ARTICLES: &str = include_str!("../../../sql/postgres/clean_articles.
 const OLD_POSTS: &str = include_str!("../../../sql/postgres/old_posts.sql");
 const CLEAN_POSTS: &str = include_str!("../../../sql/postgres/clean_posts.sql");
 const REMEMBER_POSTS: &str = include_str!("../../../sql/postgres/remember_posts.sql");
+const KEEP_HASHES: &str = include_str!("../../../sql/postgres/keep_hashes.sql");
 const FORGET_HASHES: &str = include_str!("../../../sql/postgres/forget_hashes.sql");
 
 pub(super) async fn step(client: &mut Client, cutoffs: &Cutoffs, limit: u32) -> Result<Cleaned> {
@@ -24,6 +25,7 @@ pub(super) async fn step(client: &mut Client, cutoffs: &Cutoffs, limit: u32) -> 
     let sources: Vec<i64> = removed.iter().map(|(source, _)| *source).collect();
     let hashes: Vec<&[u8]> = removed.iter().map(|(_, hash)| hash.as_slice()).collect();
     execute(&transaction, REMEMBER_POSTS, &[&sources, &hashes, &cutoffs.now]).await?;
+    let kept = execute(&transaction, KEEP_HASHES, &[&cutoffs.hashes_before, &rows, &cutoffs.now]).await?;
     let forgotten = execute(&transaction, FORGET_HASHES, &[&cutoffs.hashes_before, &rows]).await?;
     transaction.commit().await.map_err(error)?;
     let full = |count: u64| count >= u64::from(limit);
@@ -31,6 +33,6 @@ pub(super) async fn step(client: &mut Client, cutoffs: &Cutoffs, limit: u32) -> 
         articles,
         posts: removed.len() as u64,
         hashes: forgotten,
-        more: full(articles) || full(old.len() as u64) || full(forgotten),
+        more: full(articles) || full(old.len() as u64) || full(kept + forgotten),
     })
 }

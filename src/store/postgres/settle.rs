@@ -10,8 +10,10 @@ use tokio_postgres::types::ToSql;
 use crate::model::{HostState, NewPost, PostId, Settled, Settlement, SourceId, Timestamp};
 
 use super::super::Result;
-use super::super::rows::{Columns, last_word_on_hosts, read_source, required, state_values, storable};
-use super::values::{all, by_column, error, execute};
+use super::super::rows::{
+    Columns, is_settled_already, last_word_on_hosts, read_source, required, state_values, storable,
+};
+use super::values::{all, by_column, error, execute, number};
 
 const LOCK: &str = include_str!("../../../sql/postgres/lock_sources.sql");
 const SETTLE: &str = include_str!("../../../sql/postgres/settle_sources.sql");
@@ -19,6 +21,7 @@ const KNOWN: &str = include_str!("../../../sql/postgres/known_posts.sql");
 const ADD_POSTS: &str = include_str!("../../../sql/postgres/add_posts.sql");
 const TOUCH: &str = include_str!("../../../sql/postgres/touch_cleaned.sql");
 const RECORD_HOSTS: &str = include_str!("../../../sql/postgres/record_hosts.sql");
+const OF_SETTLEMENT: &str = include_str!("../../../sql/postgres/posts_of_settlement.sql");
 const SOURCE: &str = include_str!("../../../sql/postgres/source.sql");
 
 /// `known_posts.sql` answers this for a post that was cleaned up.
@@ -64,7 +67,7 @@ async fn settle_round(
         match versions.get(&settlement.source_id.0) {
             None => answers[*place] = Some(Settled::Gone),
             Some(version) if *version == settlement.version => live.push(*place),
-            Some(_) => answers[*place] = Some(stale(transaction, settlement.source_id).await?),
+            Some(_) => answers[*place] = Some(outdated(transaction, settlement).await?),
         }
     }
     let alive: Vec<&Settlement> = live.iter().map(|place| &settlements[*place]).collect();
@@ -84,9 +87,17 @@ async fn settle_round(
     Ok(())
 }
 
-async fn stale(transaction: &Transaction<'_>, id: SourceId) -> Result<Settled> {
-    let found = all(transaction, SOURCE, &[&id.0], |row| read_source(row)).await?;
-    Ok(found.into_iter().next().map_or(Settled::Gone, |source| Settled::Stale(Box::new(source))))
+/// The source has another version by now: because somebody else wrote it, or because this very settlement did.
+async fn outdated(transaction: &Transaction<'_>, settlement: &Settlement) -> Result<Settled> {
+    let id = settlement.source_id.0;
+    let found = all(transaction, SOURCE, &[&id], |row| read_source(row)).await?;
+    let Some(source) = found.into_iter().next() else { return Ok(Settled::Gone) };
+    let candidates = settlement.posts.iter().map(|post| (settlement, post)).collect();
+    if !is_settled_already(settlement, &source) || !unknown(transaction, candidates).await?.is_empty() {
+        return Ok(Settled::Stale(Box::new(source)));
+    }
+    let posts = all(transaction, OF_SETTLEMENT, &[&id, &settlement.settled_at], number).await?;
+    Ok(Settled::Written { version: source.version, new_posts: posts.into_iter().map(PostId).collect() })
 }
 
 /// Drops the candidates that are known; those that were cleaned up are noted as still in their feed.

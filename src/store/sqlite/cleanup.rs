@@ -12,6 +12,7 @@ const CLEAN_ARTICLES: &str = include_str!("../../../sql/sqlite/clean_articles.sq
 const OLD_POSTS: &str = include_str!("../../../sql/sqlite/old_posts.sql");
 const CLEAN_POSTS: &str = include_str!("../../../sql/sqlite/clean_posts.sql");
 const REMEMBER_POSTS: &str = include_str!("../../../sql/sqlite/remember_posts.sql");
+const KEEP_HASHES: &str = include_str!("../../../sql/sqlite/keep_hashes.sql");
 const FORGET_HASHES: &str = include_str!("../../../sql/sqlite/forget_hashes.sql");
 
 pub(super) fn step(connection: &mut Connection, cutoffs: &Cutoffs, limit: u32) -> Result<Cleaned> {
@@ -25,6 +26,7 @@ pub(super) fn step(connection: &mut Connection, cutoffs: &Cutoffs, limit: u32) -
             execute(&transaction, REMEMBER_POSTS, params![source, hash.0, cutoffs.now])?;
         }
     }
+    let kept = execute(&transaction, KEEP_HASHES, params![cutoffs.hashes_before, limit, cutoffs.now])?;
     let hashes = execute(&transaction, FORGET_HASHES, params![cutoffs.hashes_before, limit])?;
     transaction.commit().map_err(error)?;
     let full = |count: usize| count >= limit as usize;
@@ -32,6 +34,6 @@ pub(super) fn step(connection: &mut Connection, cutoffs: &Cutoffs, limit: u32) -
         articles: articles as u64,
         posts: old.len() as u64,
         hashes: hashes as u64,
-        more: full(articles) || full(old.len()) || full(hashes),
+        more: full(articles) || full(old.len()) || full(kept + hashes),
     })
 }

@@ -5,15 +5,16 @@ use rusqlite::{Connection, params, params_from_iter};
 use crate::model::{HostState, NewPost, PostId, Settled, Settlement, SourceId, Timestamp};
 
 use super::super::Result;
-use super::super::rows::{Value, last_word_on_hosts, state_values, storable};
+use super::super::rows::{Value, is_settled_already, last_word_on_hosts, state_values, storable};
 use super::sources;
-use super::values::{error, execute, number, one};
+use super::values::{all, error, execute, number, one};
 
 const LOCK: &str = include_str!("../../../sql/sqlite/lock_sources.sql");
 const SETTLE: &str = include_str!("../../../sql/sqlite/settle_sources.sql");
 const KNOWN: &str = include_str!("../../../sql/sqlite/known_posts.sql");
 const ADD_POST: &str = include_str!("../../../sql/sqlite/add_posts.sql");
 const TOUCH: &str = include_str!("../../../sql/sqlite/touch_cleaned.sql");
+const OF_SETTLEMENT: &str = include_str!("../../../sql/sqlite/posts_of_settlement.sql");
 const RECORD_HOST: &str = include_str!("../../../sql/sqlite/record_hosts.sql");
 
 /// `known_posts.sql` answers this for a post that was cleaned up.
@@ -34,10 +35,7 @@ fn settle_one(connection: &Connection, settlement: &Settlement) -> Result<Settle
     let id = settlement.source_id;
     match one(connection, LOCK, [id.0], number)? {
         None => return Ok(Settled::Gone),
-        Some(version) if version != settlement.version => {
-            let stale = sources::one(connection, id)?.map(|source| Settled::Stale(Box::new(source)));
-            return Ok(stale.unwrap_or(Settled::Gone));
-        }
+        Some(version) if version != settlement.version => return outdated(connection, settlement),
         Some(_) => {}
     }
     let key = [Value::Integer(Some(id.0)), Value::Time(Some(settlement.settled_at))];
@@ -47,6 +45,19 @@ fn settle_one(connection: &Connection, settlement: &Settlement) -> Result<Settle
         new_posts.extend(add_post(connection, id, post, settlement.settled_at)?);
     }
     Ok(Settled::Written { version: settlement.version + 1, new_posts })
+}
+
+/// The source has another version by now: because somebody else wrote it, or because this very settlement did.
+fn outdated(connection: &Connection, settlement: &Settlement) -> Result<Settled> {
+    let id = settlement.source_id;
+    let Some(source) = sources::one(connection, id)? else { return Ok(Settled::Gone) };
+    let is_known = |post: &NewPost| one(connection, KNOWN, params![id.0, post.content_hash().0], number);
+    let known = settlement.posts.iter().map(is_known).collect::<Result<Vec<_>>>()?;
+    if !is_settled_already(settlement, &source) || known.iter().any(Option::is_none) {
+        return Ok(Settled::Stale(Box::new(source)));
+    }
+    let posts = all(connection, OF_SETTLEMENT, params![id.0, settlement.settled_at], number)?;
+    Ok(Settled::Written { version: source.version, new_posts: posts.into_iter().map(PostId).collect() })
 }
 
 /// Adds a post unless its body is known.
