@@ -20,7 +20,8 @@ fn main() {
     let sources: Vec<Source> = (0..SOURCES).map(source).collect();
     let each = (resident_bytes() - before) as f64 / SOURCES as f64;
     let policy = Policy::default();
-    let decide = best(|| sources.iter().filter(|source| due::next_poll(source, None, &policy).is_due(NOW)).count());
+    let decide =
+        best(|| sources.iter().filter(|source| due::next_poll(source, None, &policy, NOW).is_due(NOW)).count());
     let bare = best(|| {
         let is_due = |source: &&Source| source.state.last_polled.is_some_and(|polled| polled + policy.interval <= NOW);
         sources.iter().filter(is_due).count()

@@ -32,6 +32,8 @@ pub enum DaemonError {
 
 /// Runs until a signal ends it. The file is the one that the settings were read from, for the log.
 pub async fn run(settings: Settings, config_file: Option<PathBuf>) -> Result<(), DaemonError> {
+    // URLs of sources can hold credentials, so the database is nobody else's to read, and neither is the log.
+    rustix::process::umask(rustix::fs::Mode::RWXO | rustix::fs::Mode::WGRP);
     let mut signals = Signals::listen()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let telemetry = telemetry::start(&settings.log, clock.clone())?;

@@ -1,6 +1,7 @@
 //! The daemon as a process: it starts on nothing, says what it does, and ends when told to.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
@@ -69,7 +70,8 @@ fn it_starts_on_an_empty_directory_and_ends_cleanly_on_a_signal(#[case] signal: 
     assert_eq!(daemon.wait_for("daemon starting")["database_engine"], "sqlite");
     assert_eq!(daemon.wait_for("store ready")["engine"], "sqlite");
     daemon.wait_for("daemon ready");
-    assert!(directory.path().join("feedwarden.db").exists());
+    let mode = std::fs::metadata(directory.path().join("feedwarden.db")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o027, 0, "others can read it, or the group write it: {mode:o}");
     daemon.send(signal);
     assert_eq!(daemon.wait_for("signal received")["signal"], name);
     daemon.wait_for("daemon stopped");
@@ -97,9 +99,13 @@ fn a_hangup_reopens_the_log_file_and_changes_nothing_else() {
     let mut daemon = Daemon::start(directory.path(), &["--set", "logging.file=feedwarden.log"]);
     let wait_for = |path: &Path, message: &str| {
         let holds = || std::fs::read_to_string(path).is_ok_and(|text| text.contains(message));
-        while !holds() {
-            std::thread::yield_now();
+        for _ in 0..3000 {
+            if holds() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
         }
+        panic!("{message:?} never came: {:?}", std::fs::read_to_string(path));
     };
     wait_for(&log, "daemon ready");
     let rotated = directory.path().join("feedwarden.log.1");

@@ -66,6 +66,6 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
             reading = Some(read);
         }
     }
-    let next = due::next_poll(&source, None, policy);
+    let next = due::next_poll(&source, None, policy, now);
     Report { source, trace, reading, entries, step, next }
 }

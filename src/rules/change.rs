@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(apply(&mut source, Change::Enable, NOW), Changed::Enabled);
         assert_eq!(source.state.failures, FailureState::default());
         assert_eq!((source.state.enabled, &source.state.disabled_reason, &source.state.rest), (true, &None, &None));
-        assert!(due::next_poll(&source, None, &Policy::default()).is_due(NOW));
+        assert!(due::next_poll(&source, None, &Policy::default(), NOW).is_due(NOW));
         assert_eq!(source.state.last_polled, Some(NOW - hours(1)), "what happened stays on record");
     }
 
@@ -182,7 +182,7 @@ mod tests {
         let mut source = troubled();
         source.state.enabled = true;
         assert_eq!(apply(&mut source, Change::Rest("moving".into()), NOW), Changed::Resting);
-        assert_eq!(due::next_poll(&source, None, &Policy::default()).at(), None);
+        assert_eq!(due::next_poll(&source, None, &Policy::default(), NOW).at(), None);
         assert_eq!(apply(&mut source, Change::Wake, NOW), Changed::Awake);
         assert_eq!((&source.state.rest, &source.state.failures), (&None, &FailureState::default()));
     }
@@ -198,7 +198,7 @@ mod tests {
             assert_eq!(source.state.validators, Validators::default());
             assert_eq!((source.state.last_seen, &source.state.hints), (None, &Hints::default()));
             assert_eq!((&source.state.failures, &source.state.rest), (&FailureState::default(), &None));
-            assert!(due::next_poll(&source, None, &Policy::default()).is_due(NOW));
+            assert!(due::next_poll(&source, None, &Policy::default(), NOW).is_due(NOW));
         }
     }
 
@@ -235,6 +235,6 @@ mod tests {
         let mut source = troubled();
         source.state.enabled = true;
         assert_eq!(apply(&mut source, Change::Poll, NOW), Changed::PollRequested);
-        assert!(due::next_poll(&source, None, &Policy::default()).is_due(NOW));
+        assert!(due::next_poll(&source, None, &Policy::default(), NOW).is_due(NOW));
     }
 }

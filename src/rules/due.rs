@@ -66,11 +66,12 @@ pub struct Term {
 }
 
 /// When a source is polled next.
-pub fn next_poll(source: &Source, host: Option<&HostState>, policy: &Policy) -> NextPoll {
+pub fn next_poll(source: &Source, host: Option<&HostState>, policy: &Policy, now: Timestamp) -> NextPoll {
     if let Some(never) = never(source) {
         return NextPoll::Never(never);
     }
-    let latest = terms(source, host, policy).reduce(|one, other| if other.until > one.until { other } else { one });
+    let latest =
+        terms(source, host, policy, now).reduce(|one, other| if other.until > one.until { other } else { one });
     let Some(Term { until, wait }) = latest else {
         return NextPoll::At { at: Timestamp::MIN, because: Wait::NeverPolled };
     };
@@ -85,11 +86,12 @@ pub fn terms<'a>(
     source: &'a Source,
     host: Option<&'a HostState>,
     policy: &'a Policy,
+    now: Timestamp,
 ) -> impl Iterator<Item = Term> + use<'a> {
-    let own = if is_requested(source) { [None; 5] } else { own_terms(source, policy) };
+    let own = if is_requested(source) { [None; 5] } else { own_terms(source, policy, now) };
     let requested = source.state.poll_requested_at.filter(|_| is_requested(source));
     let requested = requested.map(|until| Term { until, wait: Wait::Requested });
-    let asked = [retry_after_term(source, policy), requested];
+    let asked = [retry_after_term(source, policy, now), requested];
     let held = host.and_then(|host| host.held_until).map(|until| Term { until, wait: Wait::HostHeld });
     own.into_iter().chain(asked).chain([held]).flatten()
 }
@@ -127,10 +129,10 @@ fn is_requested(source: &Source) -> bool {
     source.state.poll_requested_at.is_some_and(|asked| source.state.last_polled.is_none_or(|polled| polled < asked))
 }
 
-fn own_terms(source: &Source, policy: &Policy) -> [Option<Term>; 5] {
+fn own_terms(source: &Source, policy: &Policy, now: Timestamp) -> [Option<Term>; 5] {
     let state = &source.state;
-    let Some(last_polled) = state.last_polled else {
-        return [rest_term(source, policy), None, None, None, None];
+    let Some(last_polled) = last_polled(source, now) else {
+        return [rest_term(source, policy, now), None, None, None, None];
     };
     let interval = interval(source, policy);
     let ceiling = source.settings.max_backoff_hours.map_or(policy.max_backoff, hours);
@@ -141,7 +143,7 @@ fn own_terms(source: &Source, policy: &Policy) -> [Option<Term>; 5] {
     [
         Some(term(backoff.delay, Wait::Backoff(backoff.reason))),
         rate_limited.map(|pause| term(pause, Wait::RateLimited)),
-        rest_term(source, policy),
+        rest_term(source, policy, now),
         state.hints.fresh_until.map(|until| {
             let ceiling = last_polled + policy.freshness_max;
             Term { until: until.min(ceiling), wait: Wait::Fresh(until > ceiling) }
@@ -150,17 +152,22 @@ fn own_terms(source: &Source, policy: &Policy) -> [Option<Term>; 5] {
     ]
 }
 
-fn rest_term(source: &Source, policy: &Policy) -> Option<Term> {
+fn rest_term(source: &Source, policy: &Policy, now: Timestamp) -> Option<Term> {
     let rest = source.state.rest.as_ref()?;
     let RestCause::Failures(kind) = rest.cause else { return None };
     // A kind whose rests were switched off meanwhile keeps nobody waiting.
     let rule = policy.rests.for_kind(kind)?;
-    Some(Term { until: rest.since + rule.cooldown, wait: Wait::Rest(kind) })
+    Some(Term { until: rest.since.min(now) + rule.cooldown, wait: Wait::Rest(kind) })
 }
 
-fn retry_after_term(source: &Source, policy: &Policy) -> Option<Term> {
+/// A poll cannot have happened later than now: a clock that was ahead must not silence its sources once it is right again.
+fn last_polled(source: &Source, now: Timestamp) -> Option<Timestamp> {
+    source.state.last_polled.map(|polled| polled.min(now))
+}
+
+fn retry_after_term(source: &Source, policy: &Policy, now: Timestamp) -> Option<Term> {
     let until = source.state.hints.retry_after?;
-    let ceiling = source.state.last_polled.map_or(until, |last_polled| last_polled + policy.retry_after_max);
+    let ceiling = last_polled(source, now).map_or(until, |last_polled| last_polled + policy.retry_after_max);
     Some(Term { until: until.min(ceiling), wait: Wait::RetryAfter(until > ceiling) })
 }
 

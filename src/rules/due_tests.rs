@@ -20,7 +20,7 @@ fn failing(consecutive: u32) -> Source {
 }
 
 fn check(source: &Source, at: Timestamp, because: Wait) {
-    assert_eq!(next_poll(source, None, &Policy::default()), NextPoll::At { at, because });
+    assert_eq!(next_poll(source, None, &Policy::default(), POLLED + hours(1)), NextPoll::At { at, because });
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn s414_a_resting_source_is_not_due_before_its_cooldown_is_over() {
     let mut source = failing(3);
     source.state.rest = Some(Rest { since: POLLED, cause: RestCause::Failures(FailureKind::NotFound) });
     check(&source, POLLED + hours(48), Wait::Rest(FailureKind::NotFound));
-    let next = next_poll(&source, None, &Policy::default());
+    let next = next_poll(&source, None, &Policy::default(), POLLED);
     assert!(!next.is_due(POLLED + hours(48) - Duration::from_micros(1)));
     assert!(next.is_due(POLLED + hours(48)));
 }
@@ -53,7 +53,7 @@ fn s415_after_a_rest_the_later_of_cooldown_and_backoff_decides() {
 fn s417_a_rest_that_a_person_asked_for_has_no_end() {
     let mut source = source();
     source.state.rest = Some(Rest { since: POLLED, cause: RestCause::Person("holiday".into()) });
-    let next = next_poll(&source, None, &Policy::default());
+    let next = next_poll(&source, None, &Policy::default(), POLLED);
     assert_eq!(next, NextPoll::Never(Never::Resting));
     assert!(!next.is_due(Timestamp::MAX));
 }
@@ -64,7 +64,7 @@ fn s418_a_rest_whose_rule_was_switched_off_keeps_nobody_waiting() {
     source.state.rest = Some(Rest { since: POLLED, cause: RestCause::Failures(FailureKind::Gone) });
     let mut policy = Policy::default();
     policy.rests.gone = None;
-    assert_eq!(next_poll(&source, None, &policy).at(), Some(POLLED + hours(2)));
+    assert_eq!(next_poll(&source, None, &policy, POLLED).at(), Some(POLLED + hours(2)));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn s501_a_source_is_due_exactly_when_its_interval_has_elapsed() {
     let mut source = source();
     for (own_minutes, wait) in [(None, hours(1)), (Some(5), minutes(5)), (Some(10_000), minutes(10_000))] {
         source.settings.poll_interval_minutes = own_minutes;
-        let next = next_poll(&source, None, &Policy::default());
+        let next = next_poll(&source, None, &Policy::default(), POLLED);
         assert!(!next.is_due(POLLED + wait - Duration::from_micros(1)));
         assert!(next.is_due(POLLED + wait));
     }
@@ -88,14 +88,14 @@ fn s502_a_disabled_source_is_never_due() {
     let mut source = source();
     source.state.enabled = false;
     source.state.poll_requested_at = Some(POLLED + hours(1));
-    assert_eq!(next_poll(&source, None, &Policy::default()), NextPoll::Never(Never::Disabled));
+    assert_eq!(next_poll(&source, None, &Policy::default(), POLLED), NextPoll::Never(Never::Disabled));
 }
 
 #[test]
 fn s508_a_source_that_was_never_polled_is_due_at_once() {
     let mut source = source();
     source.state.last_polled = None;
-    let next = next_poll(&source, None, &Policy::default());
+    let next = next_poll(&source, None, &Policy::default(), POLLED);
     assert!(next.is_due(Timestamp::MIN));
     assert_eq!(next.to_string(), "due at once: it has never been polled");
 }
@@ -125,7 +125,7 @@ fn p13_a_wait_cut_by_the_ceiling_says_so() {
     source.state.hints.fresh_until = Some(POLLED + hours(24 * 365));
     check(&source, POLLED + hours(24), Wait::Fresh(true));
     source.state.hints = Hints { retry_after: Some(POLLED + hours(24 * 365)), ..Hints::default() };
-    let next = next_poll(&source, None, &Policy::default());
+    let next = next_poll(&source, None, &Policy::default(), POLLED);
     assert_eq!(next.at(), Some(POLLED + hours(7 * 24)));
     assert!(next.to_string().ends_with("the publisher's Retry-After, cut to the configured ceiling"), "{next}");
 }
@@ -176,7 +176,7 @@ fn p16_a_bare_429_is_not_tried_again_within_the_hour() {
 fn p17_a_held_host_holds_its_sources() {
     let mut host = HostState::new(HostKey::from_canonical("a.example"));
     host.held_until = Some(POLLED + hours(9));
-    let next = next_poll(&source(), Some(&host), &Policy::default());
+    let next = next_poll(&source(), Some(&host), &Policy::default(), POLLED);
     assert_eq!(next, NextPoll::At { at: POLLED + hours(9), because: Wait::HostHeld });
 }
 
@@ -188,12 +188,21 @@ fn p20_a_person_cannot_hurry_past_retry_after_or_the_host() {
     check(&source, POLLED + hours(2), Wait::RetryAfter(false));
     let mut host = HostState::new(HostKey::from_canonical("a.example"));
     host.held_until = Some(POLLED + hours(3));
-    assert_eq!(next_poll(&source, Some(&host), &Policy::default()).at(), Some(POLLED + hours(3)));
+    assert_eq!(next_poll(&source, Some(&host), &Policy::default(), POLLED).at(), Some(POLLED + hours(3)));
+}
+
+#[test]
+fn a_clock_that_was_ahead_does_not_silence_a_source_once_it_is_right() {
+    let mut source = failing(3);
+    source.state.rest = Some(Rest { since: POLLED, cause: RestCause::Failures(FailureKind::NotFound) });
+    let right = POLLED - hours(24 * 365);
+    let next = next_poll(&source, None, &Policy::default(), right);
+    assert_eq!(next, NextPoll::At { at: right + hours(48), because: Wait::Rest(FailureKind::NotFound) });
 }
 
 #[test]
 fn every_wait_has_words() {
-    let next = next_poll(&failing(3), None, &Policy::default());
+    let next = next_poll(&failing(3), None, &Policy::default(), POLLED);
     assert_eq!(
         next.to_string(),
         "next poll at 2027-01-15T16:00:00Z: the interval doubled with every failure, failures in a row: 3"

@@ -90,7 +90,7 @@ proptest! {
         source.state.hints.skip_days = skip_days;
         source.state.hints.fresh_until = fresh_for_seconds.map(|seconds| START + Duration::from_secs(seconds));
         let last_polled = source.state.last_polled.unwrap();
-        if let Some(at) = due::next_poll(&source, None, &Policy::default()).at() {
+        if let Some(at) = due::next_poll(&source, None, &Policy::default(), Timestamp::MAX).at() {
             prop_assert!(at >= last_polled + minutes(interval_minutes));
         }
     }

@@ -65,6 +65,23 @@ async fn a_closed_store_is_unavailable_and_says_so(#[values(Sqlite, Postgres)] e
 }
 
 #[rstest]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closing_waits_for_what_is_under_way(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    store.add_sources((0..100).map(|n| rss(&format!("http://{n}.example/"))).collect()).await.unwrap();
+    let sources = store.list_sources(None, 100).await.unwrap();
+    let posts = || (0..30).map(|n| post(&format!("{n} {}", "x".repeat(500)))).collect();
+    let batch: Vec<_> = sources.iter().map(|source| found(source, posts())).collect();
+    let settling = store.settle(batch);
+    let mut settling = std::pin::pin!(settling);
+    // Once it has been polled, the settle is in the queue or on its way.
+    assert!(futures_util::poll!(settling.as_mut()).is_pending());
+    let (settled, ()) = tokio::join!(settling, store.close());
+    assert_eq!(settled.unwrap().len(), 100);
+    assert_eq!(store.another().await.list_posts(None, None, 10_000).await.unwrap().len(), 3000);
+}
+
+#[rstest]
 #[tokio::test]
 async fn what_was_written_is_there_after_reopening(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;

@@ -9,9 +9,13 @@ mod settle;
 mod sources;
 mod values;
 
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use deadpool_postgres::{Client, Pool};
 use secrecy::SecretString;
+use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
 use crate::model::{
     Article, ArticleId, Cleaned, Cutoffs, HostKey, HostState, KeyProvider, NewArticle, NewSource, Podcast, PodcastId,
@@ -26,7 +30,15 @@ use super::{About, Added, Result, Saved, Store};
 /// A store on a server.
 pub struct PostgresStore {
     pool: Pool,
+    /// Held for reading by every verb that is under way, so that closing can wait for them.
+    under_way: Arc<RwLock<()>>,
     cipher: Cipher,
+}
+
+/// A connection, for the time of one verb.
+struct Lease {
+    client: Client,
+    _under_way: OwnedRwLockReadGuard<()>,
 }
 
 impl PostgresStore {
@@ -37,11 +49,26 @@ impl PostgresStore {
         connect::check_server(&client).await?;
         migrate::run(&mut client, migrate::ALL, now).await?;
         drop(client);
-        Ok(PostgresStore { pool, cipher })
+        Ok(PostgresStore { pool, under_way: Arc::default(), cipher })
     }
 
-    async fn client(&self) -> Result<Client> {
-        self.pool.get().await.map_err(values::pool_error)
+    async fn client(&self) -> Result<Lease> {
+        let under_way = self.under_way.clone().read_owned().await;
+        Ok(Lease { client: self.pool.get().await.map_err(values::pool_error)?, _under_way: under_way })
+    }
+}
+
+impl Deref for Lease {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl DerefMut for Lease {
+    fn deref_mut(&mut self) -> &mut Client {
+        &mut self.client
     }
 }
 
@@ -52,116 +79,117 @@ impl Store for PostgresStore {
     }
 
     async fn ping(&self) -> Result<()> {
-        sources::ping(&self.client().await?).await
+        sources::ping(&*self.client().await?).await
     }
 
     async fn close(&self) {
         self.pool.close();
+        let _nothing_is_under_way = self.under_way.write().await;
     }
 
     async fn add_sources(&self, new: Vec<NewSource>) -> Result<Vec<Added>> {
-        sources::add(&mut self.client().await?, &new).await
+        sources::add(&mut *self.client().await?, &new).await
     }
 
     async fn source(&self, id: SourceId) -> Result<Option<Source>> {
-        sources::one(&self.client().await?, id).await
+        sources::one(&*self.client().await?, id).await
     }
 
     async fn sources_with_url(&self, url: &str) -> Result<Vec<Source>> {
-        sources::with_url(&self.client().await?, &storable(url)).await
+        sources::with_url(&*self.client().await?, &storable(url)).await
     }
 
     async fn list_sources(&self, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
-        sources::list(&self.client().await?, after, limit).await
+        sources::list(&*self.client().await?, after, limit).await
     }
 
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {
-        sources::save(&self.client().await?, &source, now).await
+        sources::save(&*self.client().await?, &source, now).await
     }
 
     async fn remove_source(&self, id: SourceId) -> Result<bool> {
-        sources::remove(&self.client().await?, id).await
+        sources::remove(&*self.client().await?, id).await
     }
 
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
-        settle::settle(&mut self.client().await?, &settlements).await
+        settle::settle(&mut *self.client().await?, &settlements).await
     }
 
     async fn post(&self, id: PostId) -> Result<Option<Post>> {
-        posts::one(&self.client().await?, id).await
+        posts::one(&*self.client().await?, id).await
     }
 
     async fn list_posts(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>> {
-        posts::list(&self.client().await?, source, after, limit).await
+        posts::list(&*self.client().await?, source, after, limit).await
     }
 
     async fn clean(&self, cutoffs: Cutoffs, limit: u32) -> Result<Cleaned> {
-        cleanup::step(&mut self.client().await?, &cutoffs, limit).await
+        cleanup::step(&mut *self.client().await?, &cutoffs, limit).await
     }
 
     async fn add_article(&self, new: NewArticle) -> Result<ArticleId> {
-        posts::add_article(&self.client().await?, &new).await
+        posts::add_article(&*self.client().await?, &new).await
     }
 
     async fn article(&self, id: ArticleId) -> Result<Option<Article>> {
-        posts::article(&self.client().await?, id).await
+        posts::article(&*self.client().await?, id).await
     }
 
     async fn list_articles(&self, after: Option<ArticleId>, limit: u32) -> Result<Vec<Article>> {
-        posts::list_articles(&self.client().await?, after, limit).await
+        posts::list_articles(&*self.client().await?, after, limit).await
     }
 
     async fn link_post(&self, article: ArticleId, post: PostId) -> Result<()> {
-        posts::link(&self.client().await?, article, post).await
+        posts::link(&*self.client().await?, article, post).await
     }
 
     async fn posts_of_article(&self, article: ArticleId) -> Result<Vec<PostId>> {
-        posts::of_article(&self.client().await?, article).await
+        posts::of_article(&*self.client().await?, article).await
     }
 
     async fn mark_processed(&self, article: ArticleId) -> Result<bool> {
-        posts::mark_processed(&self.client().await?, article).await
+        posts::mark_processed(&*self.client().await?, article).await
     }
 
     async fn add_user(&self, name: &str, now: Timestamp) -> Result<UserId> {
-        people::add_user(&self.client().await?, &storable(name), now).await
+        people::add_user(&*self.client().await?, &storable(name), now).await
     }
 
     async fn user(&self, id: UserId) -> Result<Option<User>> {
-        people::user(&self.client().await?, id).await
+        people::user(&*self.client().await?, id).await
     }
 
     async fn add_podcast(&self, owner: UserId, title: &str, now: Timestamp) -> Result<PodcastId> {
-        people::add_podcast(&self.client().await?, owner, &storable(title), now).await
+        people::add_podcast(&*self.client().await?, owner, &storable(title), now).await
     }
 
     async fn podcast(&self, id: PodcastId) -> Result<Option<Podcast>> {
-        people::podcast(&self.client().await?, id).await
+        people::podcast(&*self.client().await?, id).await
     }
 
     async fn put_api_key(&self, user: UserId, provider: KeyProvider, key: &SecretString, now: Timestamp) -> Result<()> {
         let sealed = self.cipher.seal(user, provider, key)?;
-        people::put_api_key(&self.client().await?, user, provider, &sealed, now).await
+        people::put_api_key(&*self.client().await?, user, provider, &sealed, now).await
     }
 
     async fn api_key(&self, user: UserId, provider: KeyProvider) -> Result<Option<SecretString>> {
-        let sealed = people::sealed_api_key(&self.client().await?, user, provider).await?;
+        let sealed = people::sealed_api_key(&*self.client().await?, user, provider).await?;
         sealed.map(|sealed| self.cipher.open(user, provider, &sealed)).transpose()
     }
 
     async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool> {
-        people::remove_api_key(&self.client().await?, user, provider).await
+        people::remove_api_key(&*self.client().await?, user, provider).await
     }
 
     async fn record_hosts(&self, hosts: Vec<HostState>) -> Result<()> {
-        settle::record_hosts(&self.client().await?, &last_word_on_hosts(hosts)).await
+        settle::record_hosts(&*self.client().await?, &last_word_on_hosts(hosts)).await
     }
 
     async fn host(&self, key: &HostKey) -> Result<Option<HostState>> {
-        people::host(&self.client().await?, key).await
+        people::host(&*self.client().await?, key).await
     }
 
     async fn list_hosts(&self, after: Option<&HostKey>, limit: u32) -> Result<Vec<HostState>> {
-        people::list_hosts(&self.client().await?, after.map_or("", HostKey::as_str), limit).await
+        people::list_hosts(&*self.client().await?, after.map_or("", HostKey::as_str), limit).await
     }
 }

@@ -65,7 +65,12 @@ impl SqliteStore {
 }
 
 fn connect(settings: &SqliteSettings) -> Result<Connection> {
-    let path = &settings.path;
+    // With a directory before it no name can be taken for a URI, which SQLite would have its own ideas about.
+    let path = &Path::new(".").join(&settings.path);
+    if let Some(directory) = path.parent().filter(|directory| !directory.is_dir()) {
+        let what = format!("{}: the directory {} is not there", settings.path.display(), directory.display());
+        return Err(StoreError::Unavailable(what));
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(|error| at(path, values::error(error)))?;
     prepare(&connection, settings.synchronous, settings.busy_timeout)
