@@ -235,7 +235,7 @@ fn a_file_that_says_little_is_fine(#[case] content: &str) {
     "source: {max-failures: {most: 3}}",
     "source.max-failures (file own.yaml line 1): a section is not a whole number"
 )]
-#[case::level("logging: {level: warn}", "\"warn\" is none of critical, error, warning, info, debug, trace")]
+#[case::level("logging: {level: loud}", "\"loud\" is none of critical, error, warn, info, debug, trace")]
 #[case::scalar_for_list(
     "http: {allowed-networks: 10.0.0.0/8}",
     "\"10.0.0.0/8\" is not a list; write one such as [10.1.0.0/16]"

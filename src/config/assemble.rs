@@ -135,7 +135,7 @@ fn log(values: &Effective) -> LogSettings {
         level: match values.choice("logging.level") {
             "critical" => slog::Level::Critical,
             "error" => slog::Level::Error,
-            "warning" => slog::Level::Warning,
+            "warn" => slog::Level::Warning,
             "debug" => slog::Level::Debug,
             "trace" => slog::Level::Trace,
             _ => slog::Level::Info,

@@ -139,7 +139,7 @@ pub(super) static ENTRIES: &[Entry] = &[
     Entry::new("database.postgres.tls-ca-file", Kind::Path, "the certificate authorities to trust"),
     Entry::new(
         "logging.level",
-        Kind::Choice(&["critical", "error", "warning", "info", "debug", "trace"]),
+        Kind::Choice(&["critical", "error", "warn", "info", "debug", "trace"]),
         "the least severe level that is written",
     ),
     Entry::new("logging.format", Kind::Choice(&["auto", "json", "human"]), "the shape of a record"),
