@@ -34,6 +34,7 @@ UPDATE sources SET
     last_error = $33,
     feed_disabled_at = $34,
     feed_disable_reason = $35,
-    feed_disabled_by = $36
+    feed_disabled_by = $36,
+    account_id = $37
 WHERE id = $1 AND version = $2
 RETURNING version

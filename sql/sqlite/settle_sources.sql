@@ -25,5 +25,6 @@ UPDATE sources SET
     last_error = ?24,
     feed_disabled_at = ?25,
     feed_disable_reason = ?26,
-    feed_disabled_by = ?27
+    feed_disabled_by = ?27,
+    account_id = ?28
 WHERE id = ?1

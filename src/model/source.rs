@@ -122,6 +122,8 @@ pub struct SourceState {
     pub failures: FailureState,
     /// Set while it is left alone.
     pub rest: Option<Rest>,
+    /// The number of the X account behind the name in the URL, once it was looked up.
+    pub account_id: Option<String>,
 }
 
 impl Default for SourceState {
@@ -139,6 +141,7 @@ impl Default for SourceState {
             hints: Hints::default(),
             failures: FailureState::default(),
             rest: None,
+            account_id: None,
         }
     }
 }

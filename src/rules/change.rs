@@ -154,6 +154,7 @@ mod tests {
                 }),
             },
             rest: Some(Rest { since: NOW, cause: RestCause::Failures(FailureKind::NotFound) }),
+            account_id: Some("2244994945".into()),
         };
         source
     }
@@ -197,6 +198,7 @@ mod tests {
             assert_eq!(apply(&mut source, Change::Settings(settings), NOW), Changed::StartedAfresh);
             assert_eq!(source.state.validators, Validators::default());
             assert_eq!((source.state.last_seen, &source.state.hints), (None, &Hints::default()));
+            assert_eq!(source.state.account_id, None);
             assert_eq!((&source.state.failures, &source.state.rest), (&FailureState::default(), &None));
             assert!(due::next_poll(&source, None, &Policy::default(), NOW).is_due(NOW));
         }

@@ -55,6 +55,14 @@ fn disabled_after(causes: &[FailureCause]) -> Option<String> {
 }
 
 #[test]
+fn s510_the_number_of_an_account_outlives_every_failure() {
+    let mut source = source();
+    source.state.account_id = Some("2244994945".into());
+    let (after, _) = fail(source.clone(), &Policy::default(), &[Status(429), Status(401), Internal]);
+    assert_eq!(after.state.account_id, source.state.account_id);
+}
+
+#[test]
 fn s111_our_own_fault_counts_for_nothing_and_breaks_no_run() {
     let policy = Policy::default();
     let (before, _) = fail(source(), &policy, &[Status(404), Status(404)]);

@@ -131,6 +131,14 @@ mod tests {
     }
 
     #[test]
+    fn s510_the_number_of_an_account_outlives_every_success() {
+        let state = SourceState { account_id: Some("2244994945".into()), ..SourceState::default() };
+        for answer in [read(), not_modified()] {
+            assert_eq!(after_success(&state, answer, NOW).account_id, state.account_id);
+        }
+    }
+
+    #[test]
     fn p04_a_200_replaces_both_validators_and_clears_the_missing() {
         let state = SourceState { validators: validators(Some("\"a\""), Some("Mon")), ..SourceState::default() };
         for fresh in [validators(Some("W/\"b\""), Some("Mon")), validators(None, Some("Tue")), validators(None, None)] {

@@ -66,7 +66,7 @@ pub(super) fn settings_values(settings: &SourceSettings) -> [Value<'_>; 8] {
 }
 
 /// What polling has found out about a source, in the order of the columns.
-pub(super) fn state_values(state: &SourceState) -> [Value<'_>; 25] {
+pub(super) fn state_values(state: &SourceState) -> [Value<'_>; 26] {
     let SourceState { hints, failures, .. } = state;
     let last = failures.last.as_ref();
     let (rest_reason, rest_by) = match state.rest.as_ref().map(|rest| &rest.cause) {
@@ -100,6 +100,7 @@ pub(super) fn state_values(state: &SourceState) -> [Value<'_>; 25] {
         Value::Time(state.rest.as_ref().map(|rest| rest.since)),
         Value::text(rest_reason),
         Value::text(rest_by),
+        Value::text(state.account_id.as_deref()),
     ]
 }
 
@@ -172,6 +173,7 @@ fn read_state(row: &mut impl Columns) -> Result<SourceState> {
             last: read_last_failure(row)?,
         },
         rest: read_rest(row)?,
+        account_id: row.text()?,
     })
 }
 

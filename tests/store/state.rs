@@ -63,6 +63,7 @@ fn full() -> SourceState {
             }),
         },
         rest: Some(Rest { since: at(10), cause: RestCause::Failures(FailureKind::NotFound) }),
+        account_id: Some("2244994945".into()),
     }
 }
 

@@ -26,6 +26,11 @@ pub(super) const ALL: &[Migration] = &[
         name: "hosts_and_keys",
         sql: include_str!("../../../sql/postgres/migrations/0003_hosts_and_keys.sql"),
     },
+    Migration {
+        version: 4,
+        name: "x_accounts",
+        sql: include_str!("../../../sql/postgres/migrations/0004_x_accounts.sql"),
+    },
 ];
 
 /// Nodes that start together take turns by this number; a step may take longer than a statement usually may.
