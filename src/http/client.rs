@@ -1,6 +1,7 @@
 //! The one function of this room: [`Client::get`].
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, LOCATION};
@@ -24,6 +25,9 @@ use super::settings::{HttpSettings, SetupError};
 use super::tls;
 use super::wire::Link;
 use crate::model::{FailureReport, Timestamp};
+
+/// A refusal that takes more words than this is a page for browsers.
+const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 
 /// Asks publishers. Cheap to clone; clones share connections and the cache of names.
 #[derive(Clone)]
@@ -71,9 +75,15 @@ impl Client {
         let deadline = self.0.settings.deadline;
         let outcome = match tokio::time::timeout(deadline, self.0.travel(request, &mut journey)).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(journey.too_late(deadline)),
+            Err(_) => Err(journey.refusal.take().unwrap_or_else(|| journey.too_late(deadline))),
         };
-        outcome.map_err(|report| Failure { report, hops: journey.hops, headers: journey.headers })
+        let Journey { hops, headers, body, .. } = journey;
+        outcome.map_err(|report| Failure { report, hops, headers, body })
+    }
+
+    /// The time that everything about one request happens within.
+    pub fn deadline(&self) -> Duration {
+        self.0.settings.deadline
     }
 
     /// How many connections are kept for later.
@@ -169,11 +179,16 @@ impl Inner {
         let answered_at = (self.now)();
         let content = match status {
             StatusCode::NOT_MODIFIED => Content::NotModified,
-            StatusCode::OK => self.read_body(&mut link, &mut body, journey).await?,
+            StatusCode::OK => self.read_body(&mut link, &mut body, self.settings.body_bytes_max, journey).await?,
             status => {
                 let challenged = journey.headers.get("cf-mitigated").is_some_and(|value| value == "challenge");
                 let retry_after = headers::retry_after(&journey.headers.0, answered_at);
-                return Err(FailureReport { retry_after, ..from_status(status, challenged) });
+                let report = FailureReport { retry_after, ..from_status(status, challenged) };
+                if request.wants_refusal {
+                    journey.refusal = Some(report.clone());
+                    journey.body = self.read_refusal(&mut link, &mut body, journey).await;
+                }
+                return Err(report);
             }
         };
         if request.keep_alive {
@@ -192,13 +207,23 @@ impl Inner {
         })
     }
 
+    /// The body of a refusal, if it is small, whole and not dawdled over: a refusal stays one without its reasons.
+    async fn read_refusal(&self, link: &mut Link, body: &mut Incoming, journey: &mut Journey) -> Vec<u8> {
+        let limit = REFUSAL_BYTES_MAX.min(self.settings.body_bytes_max);
+        let reading = self.read_body(link, body, limit, journey);
+        match tokio::time::timeout(self.settings.deadline / 4, reading).await {
+            Ok(Ok(Content::Body { bytes, .. })) => bytes,
+            _ => Vec::new(),
+        }
+    }
+
     async fn read_body(
         &self,
         link: &mut Link,
         body: &mut Incoming,
+        limit: usize,
         journey: &mut Journey,
     ) -> Result<Content, FailureReport> {
-        let limit = self.settings.body_bytes_max;
         let undecodable = |error| from_decode(error, limit);
         let encoded = journey.headers.0.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
         let mut decoder = Decoder::new(&encodings(encoded).map_err(undecodable)?, limit).map_err(undecodable)?;

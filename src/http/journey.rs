@@ -43,6 +43,10 @@ pub(super) struct Journey {
     pub(super) hops: Vec<Hop>,
     /// The headers of the last answer.
     pub(super) headers: Headers,
+    /// Set once the answer is known to be a refusal, whatever becomes of its body.
+    pub(super) refusal: Option<FailureReport>,
+    /// The body of a refusal.
+    pub(super) body: Vec<u8>,
 }
 
 impl Journey {

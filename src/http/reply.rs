@@ -99,6 +99,8 @@ pub struct Failure {
     pub hops: Vec<Hop>,
     /// The headers of the answer, if there was one.
     pub headers: Headers,
+    /// The body of a refusal, if it was wanted and is small and whole; otherwise nothing.
+    pub body: Vec<u8>,
 }
 
 impl fmt::Display for Failure {

@@ -21,6 +21,8 @@ pub struct Request {
     /// Makes it a POST of this `application/x-www-form-urlencoded` text, which is sent once and to nobody else: such a
     /// request follows no redirect.
     pub form: Option<SecretString>,
+    /// Whether the body of a refusal is wanted, because it says why.
+    pub wants_refusal: bool,
     /// Whether the connection is worth keeping for a little while, because more is wanted from the same host.
     pub keep_alive: bool,
 }
@@ -34,6 +36,7 @@ impl Request {
             headers: Vec::new(),
             credentials: None,
             form: None,
+            wants_refusal: false,
             keep_alive: false,
         }
     }
@@ -51,6 +54,7 @@ impl fmt::Debug for Request {
             .field("headers", &headers)
             .field("credentials", &self.credentials)
             .field("form", &self.form.is_some())
+            .field("wants_refusal", &self.wants_refusal)
             .field("keep_alive", &self.keep_alive)
             .finish()
     }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::server::{Server, answer};
+use super::server::{Act, Server, answer, send};
 use super::{ask, client, now, outcome, settings};
-use feedwarden::http::{Content, Request};
+use feedwarden::http::{Content, HttpSettings, Request};
 use feedwarden::model::{FailureCause, Validators};
 use rstest::rstest;
 
@@ -46,6 +46,39 @@ async fn p15_retry_after_reaches_the_failure_measured_by_the_publishers_clock() 
     let failure = client(settings()).get(&Request::new(server.url("/"))).await.unwrap_err();
     assert_eq!(failure.report.retry_after, Some(now() + Duration::from_secs(90)));
     assert_eq!(failure.headers.get("x-rate-limit-reset").as_deref(), Some("7"));
+}
+
+#[rstest]
+#[case::whole("Content-Length: 5\r\n\r\nno!!!", "no!!!")]
+#[case::to_the_end("\r\nno", "no")]
+#[case::cut_off("Content-Length: 9\r\n\r\nno", "")]
+#[case::too_large("Content-Length: 65537\r\n\r\n", "")]
+#[case::no_gzip("Content-Encoding: squeeze\r\nContent-Length: 2\r\n\r\nno", "")]
+#[tokio::test]
+async fn the_body_of_a_refusal_is_handed_over_if_it_is_wanted(#[case] rest: &str, #[case] body: &str) {
+    for wants_refusal in [true, false] {
+        let server = Server::play(answer(format!("HTTP/1.1 403 Forbidden\r\nX-Who: me\r\n{rest}"))).await;
+        let request = Request { wants_refusal, ..Request::new(server.url("/")) };
+        let failure = client(settings()).get(&request).await.unwrap_err();
+        assert_eq!(failure.report.cause, FailureCause::Status(403));
+        assert_eq!(failure.headers.get("x-who").as_deref(), Some("me"));
+        assert_eq!(String::from_utf8(failure.body).unwrap(), if wants_refusal { body } else { "" });
+    }
+}
+
+#[tokio::test]
+async fn p35_a_refusal_whose_body_never_ends_is_still_that_refusal() {
+    let server = Server::play(vec![
+        Act::Read,
+        send("HTTP/1.1 429 Slow\r\nRetry-After: 90\r\nContent-Length: 9\r\n\r\nno"),
+        Act::Mute,
+    ])
+    .await;
+    let settings = HttpSettings { deadline: Duration::from_secs(1), ..settings() };
+    let request = Request { wants_refusal: true, ..Request::new(server.url("/")) };
+    let failure = client(settings).get(&request).await.unwrap_err();
+    assert_eq!(failure.report.cause, FailureCause::Status(429));
+    assert_eq!(failure.report.retry_after, Some(now() + Duration::from_secs(90)));
 }
 
 #[tokio::test]
