@@ -11,4 +11,5 @@ pub mod feed;
 mod namespace;
 pub mod text;
 pub mod website;
+pub mod x_api;
 mod xml;
