@@ -10,6 +10,7 @@ mod http;
 mod pages;
 mod store;
 mod telemetry;
+mod x;
 
 /// A program of `tests/children`, for what needs a process of its own.
 fn child(name: &str) -> std::path::PathBuf {

@@ -10,6 +10,7 @@ use super::effective::Effective;
 use super::problem::Problem;
 use super::secret;
 use super::settings::{ApiSettings, SchedulerSettings, Settings};
+use crate::fetch::XSettings;
 use crate::http::HttpSettings;
 use crate::model::SourceType;
 use crate::rules::{Delays, Policy, RestRule, Rests, hours, minutes};
@@ -22,6 +23,7 @@ pub(super) fn assemble(values: &Effective, state_directory: Option<&Path>, probl
         policy: policy(values),
         scheduler: SchedulerSettings { tick: values.seconds("scheduler.tick-seconds") },
         http: http(values),
+        x: XSettings { base_url: values.url("x.base-url").expect("a base URL is never empty").clone() },
         store: store(values, state_directory, problems),
         log: log(values),
         api: api(values, problems),

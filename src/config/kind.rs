@@ -30,6 +30,8 @@ pub(super) enum Kind {
     UserAgent,
     /// Where the operator can be reached.
     ContactUrl,
+    /// Where a service is.
+    BaseUrl,
     /// A proxy, or nothing.
     ProxyUrl,
     /// A list of networks.
@@ -81,6 +83,7 @@ impl Kind {
             Kind::Path => scalar::path(raw).map(Value::Path),
             Kind::UserAgent => scalar::user_agent(raw).map(Value::Text),
             Kind::ContactUrl => place::contact_url(raw).map(|url| Value::Url(Some(url))),
+            Kind::BaseUrl => place::base_url(raw).map(|url| Value::Url(Some(url))),
             Kind::ProxyUrl => place::proxy_url(raw).map(Value::Url),
             Kind::Networks => place::networks(raw).map(Value::Networks),
             Kind::Address => place::address(raw).map(Value::Address),

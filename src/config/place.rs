@@ -53,6 +53,22 @@ pub(super) fn contact_url(raw: Raw<'_>) -> Result<Url, String> {
         .ok_or_else(|| format!("{} is no address of this kind; {right}", quoted(&without_password(given))))
 }
 
+/// Where a service is: what its paths follow.
+pub(super) fn base_url(raw: Raw<'_>) -> Result<Url, String> {
+    let given = text(raw)?.trim();
+    let is_base = |url: &Url| {
+        matches!(url.scheme(), "https" | "http")
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none()
+    };
+    Url::parse(given).ok().filter(is_base).ok_or_else(|| {
+        let shown = quoted(&without_password(given));
+        format!("{shown} is not where a service is; write https://host or https://host/path, and nothing after it")
+    })
+}
+
 /// A proxy, or nothing.
 pub(super) fn proxy_url(raw: Raw<'_>) -> Result<Option<Url>, String> {
     let given = text(raw)?.trim();
@@ -213,6 +229,18 @@ mod tests {
         for wrong in ["proxy:3128", "socks4://proxy:1080", "https://proxy", "socks5://", "http://me:hunter2@"] {
             let complaint = proxy_url(Raw::Words(wrong)).unwrap_err();
             assert!(complaint.contains("socks5://host:port") && !complaint.contains("hunter2"), "{complaint}");
+        }
+    }
+
+    #[test]
+    fn a_service_is_at_a_plain_url() {
+        for right in ["https://api.x.com", "http://127.0.0.1:8000/x/"] {
+            assert!(base_url(Raw::Words(right)).is_ok(), "{right}");
+        }
+        let wrong = ["", "api.x.com", "ftp://api.x.com", "https://", "https://a/?b", "https://a/#b", "https://me@a/"];
+        for wrong in wrong.into_iter().chain(["https://me:hunter2@a/"]) {
+            let complaint = base_url(Raw::Words(wrong)).unwrap_err();
+            assert!(complaint.contains("write https://host") && !complaint.contains("hunter2"), "{complaint}");
         }
     }
 

@@ -126,6 +126,7 @@ pub(super) static ENTRIES: &[Entry] = &[
     Entry::new("http.proxy", Kind::ProxyUrl, "the proxy that all requests go through"),
     Entry::new("http.tls-ca-file", Kind::Path, "further certificate authorities to trust"),
     Entry::new("http.static-hosts.<host>", Kind::Address, "the address of this name, instead of looking it up"),
+    Entry::new("x.base-url", Kind::BaseUrl, "where X's API is"),
     Entry::new("database.url", Kind::Database, "where sources and posts are kept"),
     Entry::new("database.encryption-key", Kind::EncryptionKey, "the key under which API keys are kept"),
     Entry::new("database.encryption-key-file", Kind::Path, "the file that holds the encryption key"),

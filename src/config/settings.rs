@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use crate::fetch::XSettings;
 use crate::http::HttpSettings;
 use crate::rules::Policy;
 use crate::store::settings::{EngineSettings, SqliteSettings, StoreSettings, Synchronous};
@@ -20,6 +21,8 @@ pub struct Settings {
     pub scheduler: SchedulerSettings,
     /// Bounds and manners of requests.
     pub http: HttpSettings,
+    /// Where X is.
+    pub x: XSettings,
     /// Where things are kept.
     pub store: StoreSettings,
     /// What is logged.
@@ -58,6 +61,7 @@ impl Default for Settings {
             policy: Policy::default(),
             scheduler: SchedulerSettings::default(),
             http: HttpSettings::default(),
+            x: XSettings::default(),
             store: StoreSettings {
                 engine: EngineSettings::Sqlite(SqliteSettings {
                     path: PathBuf::from("feedwarden.db"),

@@ -33,6 +33,7 @@ fn the_built_in_file_says_what_the_rooms_say() {
     assert_eq!(built_in.policy, own.policy);
     assert_eq!(built_in.scheduler, own.scheduler);
     assert_eq!(built_in.http, own.http);
+    assert_eq!(built_in.x, own.x);
     assert_eq!(comparable(&built_in.store), comparable(&own.store));
     assert_eq!(built_in.log, own.log);
     assert_eq!(format!("{:?}", built_in.api), format!("{:?}", own.api));
@@ -90,6 +91,7 @@ fn every_value_of_every_kind_reaches_its_room() {
         "http.allowed-networks=10.0.0.0/8,fd00::/8",
         "http.proxy=socks5://me:pw@127.0.0.1:1080",
         "http.static-hosts.Feeds.Example=192.0.2.7",
+        "x.base-url=http://127.0.0.1:8000/x",
         "database.sqlite.synchronous=normal",
         &format!("database.encryption-key={KEY}"),
         "logging.level=trace",
@@ -111,6 +113,7 @@ fn every_value_of_every_kind_reaches_its_room() {
     assert_eq!(settings.http.allowed_networks.len(), 2);
     assert_eq!(settings.http.proxy.unwrap().password(), Some("pw"));
     assert_eq!(settings.http.static_hosts["feeds.example"].to_string(), "192.0.2.7");
+    assert_eq!(settings.x.base_url.as_str(), "http://127.0.0.1:8000/x");
     assert_eq!(settings.store.encryption_key.unwrap().expose_secret(), KEY);
     let EngineSettings::Sqlite(sqlite) = settings.store.engine else { panic!("SQLite is the default") };
     assert_eq!(sqlite.synchronous, Synchronous::Normal);

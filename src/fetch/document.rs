@@ -21,7 +21,7 @@ pub(super) async fn read(reply: Reply, source_type: SourceType) -> Fetched {
     let fresh_until = reply.caching.fresh_for(reply.answered_at).map(|fresh| reply.answered_at + fresh);
     let (bytes, content_type, wire_bytes) = match reply.content {
         http::Content::NotModified => {
-            return Fetched { answer: Answer::NotModified { validators: reply.validators, fresh_until }, trace };
+            return Fetched::new(Answer::NotModified { validators: reply.validators, fresh_until }, trace);
         }
         http::Content::Body { bytes, content_type, wire_bytes } => (bytes, content_type, wire_bytes),
     };
@@ -40,11 +40,12 @@ pub(super) async fn read(reply: Reply, source_type: SourceType) -> Fetched {
             validators: reply.validators,
             hints: Hints { fresh_until, ..hints },
             entries,
+            newest_number: None,
             document,
         })),
         Err((cause, error)) => Answer::Failed(FailureReport { cause, error, retry_after: None }),
     };
-    Fetched { answer, trace: Trace { linked_feeds, ..trace } }
+    Fetched::new(answer, Trace { linked_feeds, ..trace })
 }
 
 /// What a document held, or why nothing could be made of it.

@@ -5,19 +5,22 @@
 
 mod document;
 mod post;
+mod x;
 
+use secrecy::SecretString;
 use url::Url;
 
 use crate::http::{Client, Hop, Request};
-use crate::model::{
-    FailureCause, FailureReport, Hints, LastSeen, NewPost, SourceSettings, SourceType, Timestamp, Validators,
-};
+use crate::model::{FailureReport, Hints, LastSeen, NewPost, SourceSettings, SourceType, Timestamp, Validators};
 use crate::parse::feed::{Format, LinkedFeed, Note};
+
+pub use x::XSettings;
 
 /// Polls sources of every type. Cheap to clone; clones share connections.
 #[derive(Clone)]
 pub struct Fetcher {
     client: Client,
+    x: XSettings,
 }
 
 /// What is to be polled, and what earlier polls left behind for this one.
@@ -31,12 +34,23 @@ pub struct Task {
     pub last_seen: Option<LastSeen>,
     /// Whether more is wanted from the same host soon.
     pub keep_alive: bool,
+    /// The number of its X account, once it was looked up.
+    pub account_id: Option<String>,
+    /// The key of its podcast's owner, for sources that need one.
+    pub key: Option<SecretString>,
 }
 
 impl Task {
     /// A first poll of a source.
     pub fn new(settings: SourceSettings) -> Task {
-        Task { settings, validators: Validators::default(), last_seen: None, keep_alive: false }
+        Task {
+            settings,
+            validators: Validators::default(),
+            last_seen: None,
+            keep_alive: false,
+            account_id: None,
+            key: None,
+        }
     }
 }
 
@@ -47,6 +61,17 @@ pub struct Fetched {
     pub answer: Answer,
     /// How it was got.
     pub trace: Trace,
+    /// What else came to light; worth keeping even if the poll failed.
+    pub learned: Learned,
+}
+
+/// What a poll found out beside its answer.
+#[derive(Clone, Debug, Default)]
+pub struct Learned {
+    /// The number of the X account, if it was looked up.
+    pub account_id: Option<String>,
+    /// What is to be stored instead of the key that was handed in, which is of no use any more.
+    pub key: Option<SecretString>,
 }
 
 /// What the publisher said.
@@ -74,6 +99,8 @@ pub struct Reading {
     pub hints: Hints,
     /// Everything that can become a post, in the publisher's order.
     pub entries: Vec<Found>,
+    /// The highest number among all entries, those included that cannot become a post: the watermark moves to it.
+    pub newest_number: Option<u64>,
     /// What it was read from.
     pub document: Document,
 }
@@ -108,6 +135,17 @@ pub enum Document {
         /// Its heading.
         title: Option<String>,
     },
+    /// The posts of an X account.
+    Account {
+        /// Its name.
+        name: String,
+        /// Its number.
+        id: String,
+        /// How many pages of posts were read.
+        pages: usize,
+        /// Whether there are more new posts than one poll reads; the oldest of them are left out.
+        is_cut: bool,
+    },
 }
 
 /// How the answer was got, for people and for the memory of redirects.
@@ -129,19 +167,15 @@ pub struct Trace {
 
 impl Fetcher {
     /// A fetcher that asks through this client.
-    pub fn new(client: Client) -> Fetcher {
-        Fetcher { client }
+    pub fn new(client: Client, x: XSettings) -> Fetcher {
+        Fetcher { client, x }
     }
 
     /// Polls a source once. Never panics: a reader that does is reported as our own fault.
     pub async fn fetch(&self, task: &Task) -> Fetched {
         match task.settings.source_type {
             SourceType::Rss | SourceType::Website => self.fetch_document(task).await,
-            SourceType::Twitter => failed(FailureReport {
-                cause: FailureCause::Credentials,
-                error: "X accounts need the key of their podcast's owner, and there is none".into(),
-                retry_after: None,
-            }),
+            SourceType::Twitter => x::poll(&self.client, &self.x, task).await,
         }
     }
 
@@ -154,12 +188,14 @@ impl Fetcher {
             Err(failure) => {
                 let status = failure.hops.last().and_then(|hop| hop.status);
                 let trace = Trace { hops: failure.hops, status, ..Trace::default() };
-                Fetched { answer: Answer::Failed(failure.report), trace }
+                Fetched::new(Answer::Failed(failure.report), trace)
             }
         }
     }
 }
 
-fn failed(report: FailureReport) -> Fetched {
-    Fetched { answer: Answer::Failed(report), trace: Trace::default() }
+impl Fetched {
+    fn new(answer: Answer, trace: Trace) -> Fetched {
+        Fetched { answer, trace, learned: Learned::default() }
+    }
 }

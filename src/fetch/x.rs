@@ -1,0 +1,265 @@
+//! The poll of an X account: its number by its name, once; then its posts since the last one seen.
+//!
+//! Everything happens within one deadline. What was found out by then, a renewed key above all, is handed back however
+//! the poll ends. A page that fails fails the poll: posts come newest first, so the watermark of half a reading would
+//! hide the other half for ever.
+
+mod key;
+mod refusal;
+
+use std::time::Duration;
+
+use url::Url;
+
+use crate::http::{Client, Content, Failure, Reply, Request};
+use crate::model::{FailureCause, FailureReport, Hints, LastSeen, NewPost, PostText, SourceSettings, Validators};
+use crate::parse::x_api::{self, Page, XPost};
+
+use super::{Answer, Document, Fetched, Found, Learned, Reading, Task, Trace, post};
+use key::Key;
+
+/// The most pages of one poll: five hundred new posts.
+const PAGES_MAX: usize = 5;
+/// Reposts are other people's words, and cut short besides. Replies are asked for, because the continuation of a thread
+/// is one; those to other people are left out here.
+const TIMELINE_QUERY: &str = "max_results=100&exclude=retweets\
+    &tweet.fields=created_at,author_id,in_reply_to_user_id,note_tweet,entities,referenced_tweets";
+
+/// Where X is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct XSettings {
+    /// What the paths of the API follow: scheme and host, perhaps the beginning of a path.
+    pub base_url: Url,
+}
+
+impl Default for XSettings {
+    fn default() -> XSettings {
+        XSettings { base_url: Url::parse("https://api.x.com").expect("this is a URL") }
+    }
+}
+
+impl XSettings {
+    fn endpoint(&self, path: &str) -> String {
+        format!("{}/2/{path}", self.base_url.as_str().trim_end_matches('/'))
+    }
+}
+
+/// Polls an account once.
+pub(super) async fn poll(client: &Client, settings: &XSettings, task: &Task) -> Fetched {
+    let (name, key) = match prepare(task) {
+        Ok(prepared) => prepared,
+        Err(report) => return Fetched::new(Answer::Failed(report), Trace::default()),
+    };
+    let mut poll = Poll { client, settings, name, key, trace: Trace::default(), learned: Learned::default() };
+    let deadline = client.deadline();
+    let answer = match tokio::time::timeout(deadline, poll.read(task)).await {
+        Ok(Ok(reading)) => Answer::Read(Box::new(reading)),
+        Ok(Err(report)) => Answer::Failed(report),
+        Err(_) => Answer::Failed(poll.too_late(deadline)),
+    };
+    Fetched { answer, trace: poll.trace, learned: poll.learned }
+}
+
+/// What can be wrong before anybody is asked.
+fn prepare(task: &Task) -> Result<(String, Key), FailureReport> {
+    let SourceSettings { url, podcast_id, .. } = &task.settings;
+    let name = x_api::account_name(url).map_err(|error| failed(FailureCause::Other, error.to_string()))?;
+    match (&task.key, podcast_id) {
+        (Some(key), _) => Ok((name, Key::read(key)?)),
+        (None, Some(_)) => Err(key::refused(
+            "the owner of the podcast has no X key; store one: a bearer token, or an OAuth 2.0 user token as JSON",
+        )),
+        (None, None) => Err(key::refused(
+            "an X account is read with the key of a podcast's owner, and this source belongs to no podcast; give it one",
+        )),
+    }
+}
+
+/// A poll on its way, kept outside of the work so that a poll cut short can still hand over what it learned.
+struct Poll<'a> {
+    client: &'a Client,
+    settings: &'a XSettings,
+    name: String,
+    key: Key,
+    trace: Trace,
+    learned: Learned,
+}
+
+impl Poll<'_> {
+    async fn read(&mut self, task: &Task) -> Result<Reading, FailureReport> {
+        let since = match task.last_seen {
+            Some(LastSeen::PostNumber(number)) => Some(number),
+            _ => None,
+        };
+        let Some(known) = task.account_id.as_ref().filter(|id| x_api::is_account_id(id)) else {
+            let id = self.look_up().await?;
+            return self.read_pages(id, since).await;
+        };
+        match self.read_pages(known.clone(), since).await {
+            // The account behind the number is gone. Its name may be another account's by now.
+            Err(report) if report.cause == FailureCause::Status(404) => match self.look_up().await? {
+                id if id == *known => Err(report),
+                id => self.read_pages(id, since).await,
+            },
+            outcome => outcome,
+        }
+    }
+
+    async fn look_up(&mut self) -> Result<String, FailureReport> {
+        let path = format!("users/by/username/{}", self.name);
+        let body = self.ask(self.settings.endpoint(&path)).await?;
+        let id = x_api::account(&body).map_err(|error| refusal::nothing_given(&error, &self.name))?;
+        self.learned.account_id = Some(id.clone());
+        Ok(id)
+    }
+
+    /// The first reading takes one page: what is older than the source is not wanted.
+    async fn read_pages(&mut self, id: String, since: Option<u64>) -> Result<Reading, FailureReport> {
+        let pages_max = if since.is_some() { PAGES_MAX } else { 1 };
+        let (mut posts, mut token, mut pages) = (Vec::new(), None, 0);
+        while pages < pages_max {
+            let page = self.page(&id, since, token.as_deref()).await?;
+            posts.extend(page.posts);
+            token = page.next_token;
+            pages += 1;
+            if token.is_none() {
+                break;
+            }
+        }
+        let is_cut = since.is_some() && token.is_some();
+        Ok(Reading {
+            validators: Validators::default(),
+            hints: Hints::default(),
+            newest_number: posts.iter().map(|post| post.number).max(),
+            entries: posts.into_iter().filter(|post| post.is_own).map(|post| found(&self.name, post)).collect(),
+            document: Document::Account { name: self.name.clone(), id, pages, is_cut },
+        })
+    }
+
+    async fn page(&mut self, id: &str, since: Option<u64>, token: Option<&str>) -> Result<Page, FailureReport> {
+        let mut url = self.settings.endpoint(&format!("users/{id}/tweets?{TIMELINE_QUERY}"));
+        if let Some(since) = since {
+            url.push_str(&format!("&since_id={since}"));
+        }
+        if let Some(token) = token {
+            url.push_str("&pagination_token=");
+            url.extend(url::form_urlencoded::byte_serialize(token.as_bytes()));
+        }
+        let body = self.ask(url).await?;
+        // A thread of its own, because a large page takes milliseconds and a panic ends there.
+        match tokio::task::spawn_blocking(move || x_api::timeline(&body)).await {
+            Ok(page) => page.map_err(|error| refusal::nothing_given(&error, &self.name)),
+            Err(panicked) => {
+                Err(failed(FailureCause::Internal, format!("the answer made its reader panic: {panicked}")))
+            }
+        }
+    }
+
+    /// Asks with the key, and once more with a renewed one if X no longer takes it.
+    async fn ask(&mut self, url: String) -> Result<Vec<u8>, FailureReport> {
+        let mut request = Request { wants_refusal: true, keep_alive: true, ..Request::new(url) };
+        request.credentials = Some(self.key.bearer());
+        let outcome = match self.send(&request).await {
+            Err(failure) if failure.report.cause == FailureCause::Status(401) && self.renew().await? => {
+                request.credentials = Some(self.key.bearer());
+                self.send(&request).await
+            }
+            outcome => outcome,
+        };
+        match outcome.map_err(refusal::report)?.content {
+            Content::Body { bytes, .. } => Ok(bytes),
+            Content::NotModified => {
+                Err(failed(FailureCause::Unreadable, "X says that nothing changed, which nobody asked".into()))
+            }
+        }
+    }
+
+    /// Whether there is a new key; one poll renews it once.
+    async fn renew(&mut self) -> Result<bool, FailureReport> {
+        let endpoint = self.settings.endpoint("oauth2/token");
+        let Some(request) = self.key.renewal(endpoint).filter(|_| self.learned.key.is_none()) else {
+            return Ok(false);
+        };
+        let Content::Body { bytes, .. } = self.send(&request).await.map_err(refusal::not_renewed)?.content else {
+            return Err(failed(FailureCause::Unreadable, "renewing the X key: X says that nothing changed".into()));
+        };
+        let renewed = x_api::renewed(&bytes)
+            .map_err(|error| failed(FailureCause::Unreadable, format!("renewing the X key: {error}")))?;
+        self.learned.key = Some(self.key.renew(renewed));
+        Ok(true)
+    }
+
+    /// One request, noted in the trace.
+    async fn send(&mut self, request: &Request) -> Result<Reply, Failure> {
+        let mut outcome = self.client.get(request).await;
+        let hops = match &mut outcome {
+            Ok(reply) => &mut reply.hops,
+            Err(failure) => &mut failure.hops,
+        };
+        self.trace.status = hops.last().and_then(|hop| hop.status);
+        self.trace.hops.append(hops);
+        if let Ok(Reply { content: Content::Body { bytes, wire_bytes, .. }, .. }) = &outcome {
+            self.trace.wire_bytes += wire_bytes;
+            self.trace.body_bytes += bytes.len();
+        }
+        outcome
+    }
+
+    fn too_late(&self, deadline: Duration) -> FailureReport {
+        let answered = self.trace.hops.len();
+        let error =
+            format!("timed out after {} s with {answered} requests of the poll answered", deadline.as_secs_f64());
+        failed(FailureCause::Connection, error)
+    }
+}
+
+fn failed(cause: FailureCause, error: String) -> FailureReport {
+    FailureReport { cause, error, retry_after: None }
+}
+
+/// The post that X's becomes: the first line is its heading. One without words is its link.
+fn found(name: &str, x_post: XPost) -> Found {
+    let XPost { number, text, published, .. } = x_post;
+    let url = format!("https://x.com/{name}/status/{number}");
+    let body = if text.is_empty() { url.clone() } else { text };
+    let title = post::heading(body.lines().next().unwrap_or_default().trim_end());
+    let text = PostText { title, body, url: Some(url), author: Some(format!("@{name}")) };
+    Found { post: NewPost::new(text, published), number: Some(number) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text_of(text: &str) -> PostText {
+        let x_post = XPost { number: 20, text: text.into(), published: None, is_own: true };
+        found("XDevelopers", x_post).post.text().clone()
+    }
+
+    #[test]
+    fn s510_the_first_line_of_a_post_is_its_heading() {
+        let text = text_of("News! \n\nAnd the rest.");
+        assert_eq!((text.title.as_str(), text.body.as_str()), ("News!", "News! \n\nAnd the rest."));
+        assert_eq!(text.url.as_deref(), Some("https://x.com/XDevelopers/status/20"));
+        assert_eq!(text.author.as_deref(), Some("@XDevelopers"));
+        assert_eq!(text_of(&"word ".repeat(60)).title, format!("{}…", ["word"; 20].join(" ")));
+    }
+
+    #[test]
+    fn s606_a_post_without_words_is_its_link() {
+        let text = text_of("");
+        assert_eq!(
+            (text.title.as_str(), text.body.as_str()),
+            ("https://x.com/XDevelopers/status/20", text.title.as_str())
+        );
+    }
+
+    #[test]
+    fn the_paths_follow_the_base_with_and_without_a_slash() {
+        for base in ["https://x.example", "https://x.example/", "https://x.example/proxy", "https://x.example/proxy/"] {
+            let settings = XSettings { base_url: Url::parse(base).unwrap() };
+            let wanted = format!("{}/2/oauth2/token", base.trim_end_matches('/'));
+            assert_eq!(settings.endpoint("oauth2/token"), wanted);
+        }
+    }
+}
