@@ -1,17 +1,16 @@
 //! The poll of an X account: its number by its name, once; then its posts since the last one seen.
 //!
-//! Everything happens within one deadline. What was found out by then, a renewed key above all, is handed back however
+//! One deadline covers all that is asked. What was found out by then, a renewed key above all, is handed back however
 //! the poll ends. A page that fails fails the poll: posts come newest first, so the watermark of half a reading would
 //! hide the other half for ever.
 
 mod key;
 mod refusal;
 
-use std::time::Duration;
-
+use tokio::time::Instant;
 use url::Url;
 
-use crate::http::{Client, Content, Failure, Reply, Request};
+use crate::http::{Client, Content, Failure, Headers, Reply, Request};
 use crate::model::{FailureCause, FailureReport, Hints, LastSeen, NewPost, PostText, SourceSettings, Validators};
 use crate::parse::x_api::{self, Page, XPost};
 
@@ -50,12 +49,12 @@ pub(super) async fn poll(client: &Client, settings: &XSettings, task: &Task) -> 
         Ok(prepared) => prepared,
         Err(report) => return Fetched::new(Answer::Failed(report), Trace::default()),
     };
-    let mut poll = Poll { client, settings, name, key, trace: Trace::default(), learned: Learned::default() };
-    let deadline = client.deadline();
-    let answer = match tokio::time::timeout(deadline, poll.read(task)).await {
-        Ok(Ok(reading)) => Answer::Read(Box::new(reading)),
-        Ok(Err(report)) => Answer::Failed(report),
-        Err(_) => Answer::Failed(poll.too_late(deadline)),
+    let until = tokio::time::sleep(client.deadline()).deadline();
+    let (trace, learned) = (Trace::default(), Learned::default());
+    let mut poll = Poll { client, settings, name, key, until, trace, learned };
+    let answer = match poll.read(task).await {
+        Ok(reading) => Answer::Read(Box::new(reading)),
+        Err(report) => Answer::Failed(report),
     };
     Fetched { answer, trace: poll.trace, learned: poll.learned }
 }
@@ -75,12 +74,14 @@ fn prepare(task: &Task) -> Result<(String, Key), FailureReport> {
     }
 }
 
-/// A poll on its way, kept outside of the work so that a poll cut short can still hand over what it learned.
+/// A poll on its way.
 struct Poll<'a> {
     client: &'a Client,
     settings: &'a XSettings,
     name: String,
     key: Key,
+    /// No answer is waited for any longer than this.
+    until: Instant,
     trace: Trace,
     learned: Learned,
 }
@@ -159,13 +160,12 @@ impl Poll<'_> {
     async fn ask(&mut self, url: String) -> Result<Vec<u8>, FailureReport> {
         let mut request = Request { wants_refusal: true, keep_alive: true, ..Request::new(url) };
         request.credentials = Some(self.key.bearer());
-        let outcome = match self.send(&request).await {
-            Err(failure) if failure.report.cause == FailureCause::Status(401) && self.renew().await? => {
-                request.credentials = Some(self.key.bearer());
-                self.send(&request).await
-            }
-            outcome => outcome,
-        };
+        let mut outcome = self.send_in_time(&request).await;
+        let is_refused = |failure: &Failure| failure.report.cause == FailureCause::Status(401);
+        if outcome.as_ref().is_err_and(is_refused) && self.renew().await? {
+            request.credentials = Some(self.key.bearer());
+            outcome = self.send_in_time(&request).await;
+        }
         match outcome.map_err(refusal::report)?.content {
             Content::Body { bytes, .. } => Ok(bytes),
             Content::NotModified => {
@@ -174,7 +174,8 @@ impl Poll<'_> {
         }
     }
 
-    /// Whether there is a new key; one poll renews it once.
+    /// Whether there is a new key; one poll renews it once. The client's deadline for one request is all that cuts this
+    /// short: an answer given up on would hold the only key that is still good.
     async fn renew(&mut self) -> Result<bool, FailureReport> {
         let endpoint = self.settings.endpoint("oauth2/token");
         let Some(request) = self.key.renewal(endpoint).filter(|_| self.learned.key.is_none()) else {
@@ -187,6 +188,14 @@ impl Poll<'_> {
             .map_err(|error| failed(FailureCause::Unreadable, format!("renewing the X key: {error}")))?;
         self.learned.key = Some(self.key.renew(renewed));
         Ok(true)
+    }
+
+    /// One request within what is left of the poll's time.
+    async fn send_in_time(&mut self, request: &Request) -> Result<Reply, Failure> {
+        match tokio::time::timeout_at(self.until, self.send(request)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(self.too_late()),
+        }
     }
 
     /// One request, noted in the trace.
@@ -205,11 +214,14 @@ impl Poll<'_> {
         outcome
     }
 
-    fn too_late(&self, deadline: Duration) -> FailureReport {
+    fn too_late(&self) -> Failure {
         let answered = self.trace.hops.len();
-        let error =
-            format!("timed out after {} s with {answered} requests of the poll answered", deadline.as_secs_f64());
-        failed(FailureCause::Connection, error)
+        let error = format!(
+            "timed out after {} s with {answered} requests of the poll answered",
+            self.client.deadline().as_secs_f64()
+        );
+        let report = failed(FailureCause::Connection, error);
+        Failure { report, hops: Vec::new(), headers: Headers::default(), body: Vec::new() }
     }
 }
 
@@ -252,6 +264,14 @@ mod tests {
             (text.title.as_str(), text.body.as_str()),
             ("https://x.com/XDevelopers/status/20", text.title.as_str())
         );
+    }
+
+    #[test]
+    fn a_poll_can_be_moved_between_threads() {
+        fn check<T: Send>(_: T) {}
+        let client = Client::new(crate::http::HttpSettings::default(), || crate::model::Timestamp::EPOCH).unwrap();
+        let task = Task::new(SourceSettings::new(crate::model::SourceType::Twitter, "XDevelopers"));
+        check(poll(&client, &XSettings::default(), &task));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The key: missing, refused, renewed.
 
-use super::server::{Act, XServer, answer, ok};
+use super::server::{Act, XServer, answer, late, ok};
 use super::*;
 use rstest::rstest;
 use secrecy::ExposeSecret;
@@ -106,6 +106,17 @@ async fn s510_a_renewed_key_is_handed_back_even_if_the_poll_fails(#[case] then: 
     assert!(failure(&fetched).starts_with(wanted), "{}", failure(&fetched));
     assert!(stored(&fetched).unwrap().contains("new-refresh"));
     assert_eq!(server.asked().len(), 3, "one poll renews once");
+}
+
+/// An answer given up on would hold the only key that is still good.
+#[tokio::test]
+async fn s510_the_deadline_of_a_poll_does_not_cut_a_renewal_short() {
+    let pause = Duration::from_millis(1500);
+    let server = XServer::play([late(unauthorized(), pause), late(ok(RENEWED), pause), ok(NO_POSTS)]).await;
+    let settings = HttpSettings { deadline: Duration::from_secs(2), ..settings() };
+    let fetched = poll_with(settings, &server, &with_key(RENEWABLE)).await;
+    assert_eq!(failure(&fetched), "Connection: timed out after 2 s with 2 requests of the poll answered");
+    assert!(stored(&fetched).unwrap().contains("new-refresh"));
 }
 
 #[rstest]

@@ -1,6 +1,6 @@
 //! What is asked for, and what comes of it.
 
-use super::server::{Act, XServer, answer, ok};
+use super::server::{Act, XServer, answer, late, ok};
 use super::*;
 use feedwarden::fetch::Document;
 use feedwarden::model::LastSeen;
@@ -165,11 +165,8 @@ async fn s510_a_url_that_names_no_account_is_unexpected_and_nobody_is_asked(#[ca
 /// Neither request takes too long by itself.
 #[tokio::test]
 async fn p35_one_deadline_covers_all_requests_of_a_poll() {
-    let late = |act| match act {
-        Act::Send(bytes) => Act::SendLate(Duration::from_millis(1500), bytes),
-        other => other,
-    };
-    let server = XServer::play([late(ok(ACCOUNT)), late(ok(NO_POSTS))]).await;
+    let pause = Duration::from_millis(1500);
+    let server = XServer::play([late(ok(ACCOUNT), pause), late(ok(NO_POSTS), pause)]).await;
     let settings = HttpSettings { deadline: Duration::from_secs(2), ..settings() };
     let fetched = poll_with(settings, &server, &first_poll()).await;
     assert_eq!(failure(&fetched), "Connection: timed out after 2 s with 1 requests of the poll answered");

@@ -32,6 +32,14 @@ pub(super) fn ok(body: &str) -> Act {
     answer("200 OK", &[], body)
 }
 
+/// The same answer after a while.
+pub(super) fn late(act: Act, pause: Duration) -> Act {
+    match act {
+        Act::Send(bytes) => Act::SendLate(pause, bytes),
+        other => other,
+    }
+}
+
 /// What the server was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
