@@ -93,6 +93,14 @@ async fn s510_a_token_that_expires_between_two_pages_is_renewed_too() {
     assert_eq!(server.lines()[1..], [page_2.clone(), "POST /2/oauth2/token".into(), page_2]);
 }
 
+#[tokio::test]
+async fn s510_one_poll_renews_once() {
+    let server = XServer::play([unauthorized(), ok(RENEWED), ok(ACCOUNT), unauthorized(), ok(RENEWED)]).await;
+    let fetched = poll(&server, &Task { account_id: None, ..with_key(RENEWABLE) }).await;
+    assert_eq!(failure(&fetched), format!("Status(401): HTTP 401 Unauthorized: Unauthorized {ADVICE}"));
+    assert_eq!(server.lines(), [LOOK_UP, "POST /2/oauth2/token", LOOK_UP, TIMELINE]);
+}
+
 /// X's refresh tokens are good for one use, so the new one must survive whatever comes after it.
 #[rstest]
 #[case::refused(unauthorized(), &format!("Status(401): HTTP 401 Unauthorized: Unauthorized {ADVICE}"))]
@@ -105,7 +113,7 @@ async fn s510_a_renewed_key_is_handed_back_even_if_the_poll_fails(#[case] then: 
     let fetched = poll_with(settings, &server, &with_key(RENEWABLE)).await;
     assert!(failure(&fetched).starts_with(wanted), "{}", failure(&fetched));
     assert!(stored(&fetched).unwrap().contains("new-refresh"));
-    assert_eq!(server.asked().len(), 3, "one poll renews once");
+    assert_eq!(server.asked().len(), 3);
 }
 
 /// An answer given up on would hold the only key that is still good.
