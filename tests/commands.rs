@@ -113,6 +113,31 @@ async fn p37_check_does_not_print_the_credentials_of_a_url() {
     }
 }
 
+#[tokio::test]
+async fn check_reads_an_x_account_with_the_key_of_a_file_and_keeps_a_renewed_one() {
+    let json = |body: Value| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.to_string().len());
+    let refused = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n".to_owned();
+    let post = json!({ "id": "70", "text": "Hello", "created_at": "2026-11-16T01:00:00.000Z", "author_id": "7" });
+    let acts = answers(&[
+        refused,
+        json(json!({ "access_token": "new", "refresh_token": "later", "token_type": "bearer", "expires_in": 7200 })),
+        json(json!({ "data": { "id": "7", "name": "Ada", "username": "ada" } })),
+        json(json!({ "data": [post], "meta": { "result_count": 1, "newest_id": "70", "oldest_id": "70" } })),
+    ]);
+    let server = Server::play(acts).await;
+    let directory = tempdir().unwrap();
+    let key = directory.path().join("key.json");
+    std::fs::write(&key, r#"{"access_token":"old","refresh_token":"once","client_id":"us"}"#).unwrap();
+    let base = format!("x.base-url={}", server.url(""));
+    let arguments = ["--type", "twitter", "--key-file", key.to_str().unwrap(), "--set", &base];
+    let (code, said) = check_url("https://x.com/ada", &arguments).await;
+    assert_eq!((code, &said["document"]["entries"][0]["title"]), (Some(0), &json!("Hello")), "{said:#}");
+    let kept: Value = serde_json::from_str(&std::fs::read_to_string(&key).unwrap()).unwrap();
+    assert_eq!((&kept["access_token"], &kept["refresh_token"]), (&json!("new"), &json!("later")));
+    let (code, said) = check_url("https://x.com/ada", &["--type", "twitter"]).await;
+    assert_eq!((code, &said["failure"]["error_type"]), (Some(1), &json!("unauthorized")));
+}
+
 #[test]
 fn check_refuses_what_is_no_url_as_a_source_that_would_not_work() {
     let output = feedwarden(&["check", "--json", "example.com/feed"]).output().unwrap();

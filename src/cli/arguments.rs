@@ -60,8 +60,11 @@ pub(super) struct Check {
     /// Where the source is
     pub(super) url: String,
     /// How it is read
-    #[arg(long = "type", value_name = "TYPE", default_value = "rss", value_parser = ["rss", "website"])]
+    #[arg(long = "type", value_name = "TYPE", default_value = "rss", value_parser = ["rss", "website", "twitter"])]
     pub(super) source_type: String,
+    /// A file with the key for an X account: a bearer token, or the JSON of an OAuth 2.0 token
+    #[arg(long, value_name = "FILE")]
+    pub(super) key_file: Option<PathBuf>,
     /// Print JSON for programs instead
     #[arg(long)]
     pub(super) json: bool,

@@ -1,5 +1,7 @@
 //! `feedwarden check`: one real poll without storing anything, and what would follow from it.
 
+use secrecy::ExposeSecret;
+
 use super::arguments::Check;
 use super::check_report::Report;
 use super::{Exit, complain, print};
@@ -13,7 +15,16 @@ use crate::rules::{Policy, due, failure, filter, success, watermark};
 /// Polls and reports; a success only if a source with this URL would work.
 pub(super) fn check(arguments: &Check, settings: Settings) -> Exit {
     let source_type = arguments.source_type.parse().expect("the argument's values are types of source");
-    let task = Task::new(SourceSettings::new(source_type, arguments.url.trim()));
+    let mut task = Task::new(SourceSettings::new(source_type, arguments.url.trim()));
+    if let Some(path) = &arguments.key_file {
+        match std::fs::read_to_string(path) {
+            Ok(key) => task.key = Some(key.trim().into()),
+            Err(error) => {
+                complain(&format_args!("the key file {} cannot be read: {error}", path.display()));
+                return Exit::Usage;
+            }
+        }
+    }
     let added_at = SystemClock.now();
     let fetched = match actix_rt::System::new().block_on(poll(&task, &settings)) {
         Ok(fetched) => fetched,
@@ -22,6 +33,13 @@ pub(super) fn check(arguments: &Check, settings: Settings) -> Exit {
             return Exit::Usage;
         }
     };
+    if let (Some(path), Some(key)) = (&arguments.key_file, &fetched.learned.key) {
+        // A renewed token is the only one that works from now on.
+        if let Err(error) = std::fs::write(path, key.expose_secret()) {
+            complain(&format_args!("the renewed key cannot be written to {}: {error}", path.display()));
+            return Exit::Failure;
+        }
+    }
     let report = judge(task.settings, fetched, &settings.policy, added_at);
     let text = if arguments.json { format!("{:#}\n", report.for_programs()) } else { report.for_people() };
     match print(&text) {
@@ -32,7 +50,7 @@ pub(super) fn check(arguments: &Check, settings: Settings) -> Exit {
 
 async fn poll(task: &Task, settings: &Settings) -> Result<Fetched, SetupError> {
     let client = Client::new(settings.http.clone(), || SystemClock.now())?;
-    Ok(Fetcher::new(client).fetch(task).await)
+    Ok(Fetcher::new(client, settings.x.clone()).fetch(task).await)
 }
 
 /// Lets the rules decide about a source that was added just before the poll.
@@ -41,7 +59,7 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
     let now = SystemClock.now();
     let mut entries = Vec::new();
     let mut step = None;
-    let Fetched { answer, trace } = fetched;
+    let Fetched { answer, trace, learned: _ } = fetched;
     let mut reading = None;
     match answer {
         Answer::Failed(report) => {
@@ -59,7 +77,7 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
             let answer = success::Answer::Read {
                 validators: read.validators.clone(),
                 hints: read.hints.clone(),
-                last_seen: watermark::advance(None, published, now),
+                last_seen: watermark::advance_number(watermark::advance(None, published, now), read.newest_number),
             };
             entries = read.entries.iter().map(|found| rule.decide(found.post.published_at())).collect();
             source.state = success::after_success(&source.state, answer, now);
