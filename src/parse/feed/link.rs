@@ -53,18 +53,25 @@ pub(super) fn resolve(base: Option<&Url>, found: &str) -> Option<Resolved> {
         return Some(Resolved::AsFound(found.into()));
     }
     if let Some(scheme) = scheme(found) {
-        let is_page = !["javascript", "data", "vbscript", "about", "blob", "file"]
-            .iter()
-            .any(|other| scheme.eq_ignore_ascii_case(other));
-        return is_page.then(|| Resolved::AsFound(found.into()));
+        return is_page_scheme(scheme).then(|| Resolved::AsFound(found.into()));
     }
     if found.starts_with("www.") {
         return Some(Resolved::Joined(format!("http://{found}").into()));
     }
     match base.and_then(|base| base.join(found).ok()) {
-        Some(url) => Some(Resolved::Joined(url.as_str().into())),
-        None => Some(Resolved::Relative(found.into())),
+        // `javascript:1;alert(1)` looks like a host with a port.
+        Some(url) => is_page_scheme(url.scheme()).then(|| Resolved::Joined(url.as_str().into())),
+        None => {
+            let scheme = found.split_once(':').map_or("", |(scheme, _)| scheme);
+            is_page_scheme(scheme).then(|| Resolved::Relative(found.into()))
+        }
     }
+}
+
+/// False for schemes that make a browser do something else than open a page.
+fn is_page_scheme(scheme: &str) -> bool {
+    let others = ["javascript", "data", "vbscript", "about", "blob", "file"];
+    !others.iter().any(|other| scheme.eq_ignore_ascii_case(other))
 }
 
 /// The scheme of a link that has one. `example.org:8080/a` has none, though RFC 3986 would read it so.
@@ -99,6 +106,9 @@ mod tests {
         check(base, "HTTP://example.org/ü", Some("HTTP://example.org/ü"));
         check(base, "gemini://example.org/1", Some("gemini://example.org/1"));
         check(base, "javascript:alert(1)", None);
+        check(base, "javascript:1;alert(1)", None);
+        check("", "javascript:1;alert(1)", None);
+        check(base, "\u{1}data:text/html,1", None);
         check(base, " ", None);
         check("", "post/1", Some("post/1"));
     }
