@@ -2,6 +2,8 @@
 
 use html5ever::data::{C1_REPLACEMENTS, NAMED_ENTITIES};
 
+use super::control;
+
 /// The longest name that HTML knows, `CounterClockwiseContourIntegral`, with some air.
 const NAME_LENGTH_MAX: usize = 40;
 
@@ -32,7 +34,8 @@ pub(super) fn push_reference(text: &mut String, name: &str) {
     }
 }
 
-/// Decodes every reference in an attribute's value once.
+/// Decodes every reference in an attribute's value once. Control characters that no text may hold are dropped, however
+/// they were written.
 pub(super) fn decode(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     let mut rest = value;
@@ -52,6 +55,7 @@ pub(super) fn decode(value: &str) -> String {
         }
     }
     text.push_str(rest);
+    control::remove_forbidden(&mut text);
     text
 }
 
@@ -105,7 +109,8 @@ mod tests {
             ("&eacute;&nbsp;&hellip;", "é\u{a0}…"),
             ("&#8217;&#x2019;&#X2019;", "’’’"),
             ("&#146;&#150;", "’–"),
-            ("&#0;&#xD800;&#99999999999;", "\0\u{FFFD}\u{FFFD}"),
+            ("&#xD800;&#99999999999;", "\u{FFFD}\u{FFFD}"),
+            ("a&#0;&#1;\u{b}b&#9;c", "ab\tc"),
             ("?a=1&b=2&copy=3", "?a=1&b=2&copy=3"),
             ("AT&T; R&D", "AT&T; R&D"),
             ("&; &#; & &unknown; &nbs;", "&; &#; & &unknown; &nbs;"),

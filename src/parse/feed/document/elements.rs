@@ -170,7 +170,9 @@ impl<'a> Document<'a, '_> {
                 return Err(FeedError::TooManyEntries { entries_max: self.limits.entries_max });
             }
             let mut draft = Draft::default();
-            draft.id.offer(1, attributes.about.map(|about| decoded(about).trim().into()));
+            let about = attributes.about.map(decoded);
+            let id = about.as_deref().map(str::trim).filter(|id| !id.is_empty());
+            draft.id.offer(1, id.map(Into::into));
             self.entry = Some(draft);
         }
         let says_link = matches!(element, Element::Entry | Element::MediaGroup | Element::Field(_));
