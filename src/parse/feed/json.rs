@@ -16,6 +16,9 @@ use super::{Entry, Feed, FeedError, Format, Limits, Note, Text, TextKind};
 use crate::parse::date;
 use loose::{LooseAuthors, LooseText};
 
+/// The reader of JSON quotes what it did not expect, however long that is.
+const REASON_CHARS_MAX: usize = 200;
+
 /// Reads a JSON document as a feed.
 pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Feed, FeedError> {
     let mut gathered = Gathered {
@@ -23,6 +26,7 @@ pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Fe
         version: None,
         author: None,
         has_items: false,
+        items: 0,
         is_full: false,
         base,
         entries_max: limits.entries_max,
@@ -38,7 +42,7 @@ pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Fe
     let is_declared = version.as_deref().is_some_and(|version| version.contains("jsonfeed.org"));
     if let Err(error) = &outcome {
         if feed.entries.is_empty() || !has_items {
-            let reason = if error.is_eof() && is_declared { None } else { Some(error.to_string()) };
+            let reason = if error.is_eof() && is_declared { None } else { Some(shortened(&error.to_string())) };
             return Err(reason.map_or(FeedError::CutOff, |reason| FeedError::Json { reason }));
         }
         feed.notes.push(if error.is_eof() { Note::CutOff } else { Note::MarkupRepaired });
@@ -60,12 +64,22 @@ pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Fe
     Ok(feed)
 }
 
+/// What is wrong, without the whole value that was found in the wrong place.
+fn shortened(reason: &str) -> String {
+    match reason.char_indices().nth(REASON_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &reason[..end]),
+        None => reason.to_owned(),
+    }
+}
+
 /// What has been read so far.
 struct Gathered<'b> {
     feed: Feed,
     version: Option<Box<str>>,
     author: Option<Arc<str>>,
     has_items: bool,
+    /// How many there were so far, in all lists of them: a key may stand there twice.
+    items: usize,
     is_full: bool,
     base: Option<&'b Url>,
     entries_max: usize,
@@ -131,10 +145,9 @@ impl<'de> Visitor<'de> for Items<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         let gathered = self.0;
         gathered.has_items = true;
-        let mut count = 0;
         while let Some(entry) = items.next_element_seed(Item(gathered.base))? {
-            count += 1;
-            if count > gathered.entries_max {
+            gathered.items += 1;
+            if gathered.items > gathered.entries_max {
                 gathered.is_full = true;
                 return Err(A::Error::custom("too many items"));
             }
@@ -189,5 +202,44 @@ impl<'de> Visitor<'de> for Item<'_> {
         entry.url = entry.url.or(external_url).or(id_as_url);
         entry.content = entry.content.or(plain);
         Ok(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_items(items: &str) -> Feed {
+        let text = format!(r#"{{"version":"https://jsonfeed.org/version/1.1","items":{items}}}"#);
+        read(&text, None, &Limits::default()).expect("a good feed")
+    }
+
+    #[test]
+    fn escapes_bring_no_forbidden_characters_in() {
+        let feed = read_items(r#"[{"id":"\u0000","title":"a\u0000b\u0007c\td","authors":[{"name":"\u0001 Ann"}]}]"#);
+        let Entry { id, title, author, .. } = &feed.entries[0];
+        assert_eq!((id, title.as_ref().map(|title| &*title.value)), (&None, Some("abc\td")));
+        assert_eq!(author.as_deref(), Some("Ann"));
+    }
+
+    #[test]
+    fn a_number_is_a_text_of_about_its_own_length() {
+        let feed = read_items(r#"[{"id":17},{"id":-1.5},{"id":1e20},{"id":1e300},{"id":1e-300},{"id":0.0}]"#);
+        let ids: Vec<&str> = feed.entries.iter().filter_map(|entry| entry.id.as_deref()).collect();
+        assert_eq!(ids, ["17", "-1.5", "100000000000000000000", "1e300", "1e-300", "0"]);
+    }
+
+    #[test]
+    fn two_lists_of_items_count_as_one() {
+        let limits = Limits { entries_max: 3, ..Limits::default() };
+        let outcome = read(r#"{"items":[{"id":1},{"id":2}],"items":[{"id":3},{"id":4}]}"#, None, &limits);
+        assert_eq!(outcome, Err(FeedError::TooManyEntries { entries_max: 3 }));
+    }
+
+    #[test]
+    fn an_error_does_not_repeat_the_document() {
+        let text = format!(r#"{{"items":"{}"}}"#, "é".repeat(100_000));
+        let error = read(&text, None, &Limits::default()).expect_err("items are no text").to_string();
+        assert!(error.ends_with('…') && error.chars().count() < 300, "{error}");
     }
 }

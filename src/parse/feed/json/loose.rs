@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use crate::parse::control;
+
 /// A text, or a number as one. Blank is missing.
 #[derive(Debug)]
 pub(super) struct LooseText(pub(super) Option<Box<str>>);
@@ -25,8 +27,7 @@ impl<'de> Visitor<'de> for LooseTextVisitor {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<LooseText, E> {
-        let text = text.trim();
-        Ok(LooseText((!text.is_empty()).then(|| text.into())))
+        Ok(LooseText(shown(text)))
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<LooseText, E> {
@@ -38,7 +39,10 @@ impl<'de> Visitor<'de> for LooseTextVisitor {
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<LooseText, E> {
-        Ok(LooseText(Some(number.to_string().into())))
+        // As JavaScript writes it: five bytes such as `1e300` do not become three hundred digits.
+        let is_plain = number == 0.0 || (1e-6..1e21).contains(&number.abs());
+        let text = if is_plain { number.to_string() } else { format!("{number:e}") };
+        Ok(LooseText(Some(text.into())))
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<LooseText, E> {
@@ -92,8 +96,7 @@ impl<'de> Visitor<'de> for LooseAuthorsVisitor {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<LooseAuthors, E> {
-        let text = text.trim();
-        Ok(LooseAuthors((!text.is_empty()).then(|| text.into())))
+        Ok(LooseAuthors(shown(text)))
     }
 
     fn visit_u64<E>(self, _: u64) -> Result<LooseAuthors, E> {
@@ -139,4 +142,11 @@ impl<'de> Visitor<'de> for LooseAuthorsVisitor {
         }
         Ok(LooseAuthors(name.map(Arc::from)))
     }
+}
+
+/// A text without the blanks around it and without the control characters that escapes such as `\u0000` bring in; nothing
+/// if nothing is left.
+fn shown<T: for<'t> From<&'t str>>(text: &str) -> Option<T> {
+    let text = control::without_forbidden(text);
+    Some(text.trim()).filter(|text| !text.is_empty()).map(T::from)
 }
