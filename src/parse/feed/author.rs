@@ -17,7 +17,7 @@ pub(super) fn parse(text: &str) -> Option<Author<'_>> {
     }
     let in_brackets = [('(', ')'), ('<', '>')].into_iter().find_map(|(open, close)| {
         let (before, inside) = text.strip_suffix(close)?.split_once(open)?;
-        Some((before.trim(), inside.trim()))
+        Some((before.trim().trim_matches('"').trim(), inside.trim()))
     });
     let Some((before, inside)) = in_brackets else {
         return Some(if is_mail(text) { Author::Mail(text) } else { Author::Name(text) });
@@ -25,7 +25,7 @@ pub(super) fn parse(text: &str) -> Option<Author<'_>> {
     match (is_mail(before), is_mail(inside)) {
         (true, false) if !inside.is_empty() => Some(Author::Name(inside)),
         (true, _) => Some(Author::Mail(before)),
-        (false, true) if !before.is_empty() => Some(Author::Name(before.trim_matches('"'))),
+        (false, true) if !before.is_empty() => Some(Author::Name(before)),
         (false, true) => Some(Author::Mail(inside)),
         // `(Name)` alone; `Name (Paper)` is a name as it stands.
         (false, false) if before.is_empty() && !inside.is_empty() => Some(Author::Name(inside)),
@@ -53,6 +53,7 @@ mod tests {
             ("joe@example.org", Some(Author::Mail("joe@example.org"))),
             ("joe@example.org ()", Some(Author::Mail("joe@example.org"))),
             ("<joe@example.org>", Some(Author::Mail("joe@example.org"))),
+            ("\"\" <joe@example.org>", Some(Author::Mail("joe@example.org"))),
             ("(Joe)", Some(Author::Name("Joe"))),
             ("Joe (The Daily)", Some(Author::Name("Joe (The Daily)"))),
             ("@joe", Some(Author::Name("@joe"))),
