@@ -209,7 +209,6 @@ impl<'a> Tokens<'a> {
     fn repair(&mut self, error: SyntaxError) -> Option<Token<'a>> {
         let start = self.start;
         let rest = self.source(start..self.source.len());
-        let bracket = rest.find('>');
         match error {
             // The rest of the document is inside: what it holds was not meant to be read as markup.
             SyntaxError::UnclosedComment if rest.starts_with("<!--") => Some(self.cut()),
@@ -217,13 +216,9 @@ impl<'a> Tokens<'a> {
             SyntaxError::UnclosedTag
             | SyntaxError::UnclosedSingleQuotedAttributeValue
             | SyntaxError::UnclosedDoubleQuotedAttributeValue => {
-                let next_tag = rest[1..].find('<').map(|place| place + 1);
-                let (end, next) = match (bracket, next_tag) {
-                    (Some(bracket), None) => (bracket, bracket + 1),
-                    (Some(bracket), Some(tag)) if bracket < tag => (bracket, bracket + 1),
-                    (_, Some(tag)) => (tag, tag),
-                    (None, None) => return Some(self.cut()),
-                };
+                // Whichever comes first: looking for each by itself would read the rest of the document for every tag.
+                let Some(end) = rest[1..].find(['<', '>']).map(|place| place + 1) else { return Some(self.cut()) };
+                let next = end + usize::from(rest[end..].starts_with('>'));
                 self.reread_from(start + next);
                 if self.is_cut {
                     return Some(Token::End);
@@ -340,6 +335,17 @@ mod tests {
         check("<a><![CDATA[<b>", &["<a>", "cut"]);
         check("<a><!-- <b>", &["<a>", "cut"]);
         check("\u{feff}\u{feff}<a/>", &["<a/>"]);
+    }
+
+    #[test]
+    fn a_flood_of_declarations_takes_linear_time() {
+        // Quadratic, this would take half a minute even in a release build.
+        for unit in ["<!", "<?", "<!x", "<![", "<!-", "</<"] {
+            let source = unit.repeat(500_000);
+            let mut tokens = Tokens::new(&source);
+            while tokens.next() != Token::End {}
+            assert!(tokens.is_repaired || tokens.is_cut, "{unit}");
+        }
     }
 
     #[test]
