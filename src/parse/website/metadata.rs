@@ -75,8 +75,16 @@ fn author(metas: &Metas) -> Option<String> {
     metas.first(&["author"], person).or_else(|| metas.first(&["article:author"], person))
 }
 
+/// The beginning of a heading, as much as can be one: behind an `<h1>` without end, the whole page follows.
+pub(super) fn shortened(mut title: String) -> String {
+    if let Some((end, _)) = title.char_indices().nth(VALUE_CHARS_MAX) {
+        title.truncate(title[..end].trim_end().len());
+    }
+    title
+}
+
 fn heading(title: &str) -> Option<String> {
-    let title: String = text::unescape(title).chars().take(VALUE_CHARS_MAX).collect();
+    let title = shortened(text::unescape(title));
     (!title.is_empty()).then_some(title)
 }
 

@@ -70,8 +70,9 @@ pub fn extract(html: &str, url: Option<&Url>) -> Result<Page, PageError> {
     if let Some(wall) = walls.before(&found.text) {
         return Err(wall);
     }
+    let title = facts.title.or(found.title).or_else(|| headings.into_iter().find(|heading| !heading.is_empty()));
     Ok(Page {
-        title: facts.title.or(found.title).or_else(|| headings.into_iter().find(|heading| !heading.is_empty())),
+        title: title.map(metadata::shortened),
         author: facts.author.or(found.byline),
         published: facts.published,
         canonical_url: facts.canonical_url,

@@ -41,6 +41,13 @@ fn s703_the_author_falls_back_to_the_byline() {
 }
 
 #[test]
+fn a_heading_without_end_does_not_make_the_page_its_title() {
+    let page = extract(&format!("<article><h1>Bridge {}</article>", PARAGRAPH.repeat(9)), None).unwrap();
+    let title = page.title.unwrap();
+    assert!(title.starts_with("Bridge The council") && title.len() <= 300, "{title}");
+}
+
+#[test]
 fn a_short_page_is_still_a_page() {
     assert_eq!(text("<article>All systems operational.</article>"), "All systems operational.");
 }

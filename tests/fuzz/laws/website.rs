@@ -9,8 +9,9 @@ use url::Url;
 
 /// The least number of letters and digits that make an article.
 const TEXT_CHARS_MIN: usize = 10;
-/// The greatest length of a heading or a name.
-const VALUE_CHARS_MAX: usize = 1000;
+/// The greatest length of a heading or a name, and of the title that a page gives to a feed.
+const VALUE_CHARS_MAX: usize = 300;
+const FEED_TITLE_CHARS_MAX: usize = 1024;
 /// As many feeds as one page is told to link to.
 const FEEDS_MAX: usize = 20;
 
@@ -27,7 +28,7 @@ pub(crate) fn check(input: &[u8]) {
     assert!(feeds.len() <= FEEDS_MAX, "{} linked feeds", feeds.len());
     for feed in feeds {
         super::check_link(&feed.url);
-        check_value(feed.title.as_deref());
+        check_value(feed.title.as_deref(), FEED_TITLE_CHARS_MAX);
     }
 }
 
@@ -40,16 +41,16 @@ fn check_page(page: &Page, html_bytes: usize) {
     for value in [&page.title, &page.author].into_iter().flatten() {
         assert_eq!(fold(value), *value, "{value:?} is not folded");
     }
-    check_value(page.title.as_deref());
-    check_value(page.author.as_deref());
+    check_value(page.title.as_deref(), VALUE_CHARS_MAX);
+    check_value(page.author.as_deref(), VALUE_CHARS_MAX);
     let scheme = page.canonical_url.as_ref().map(Url::scheme);
     assert!(matches!(scheme, None | Some("http" | "https")), "a canonical address under {scheme:?}");
 }
 
 /// A heading or a name: not blank, not an article in the wrong place, without control characters.
-fn check_value(value: Option<&str>) {
+fn check_value(value: Option<&str>, chars_max: usize) {
     let Some(value) = value else { return };
     assert!(!value.trim().is_empty(), "a blank heading or name");
-    assert!(value.chars().count() <= VALUE_CHARS_MAX, "a heading or name of {} bytes", value.len());
+    assert!(value.chars().count() <= chars_max, "a heading or name of {} bytes", value.len());
     assert!(!value.contains(super::is_forbidden), "{value:?} holds a control character");
 }
