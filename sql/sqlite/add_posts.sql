@@ -1,4 +1,2 @@
 INSERT INTO posts (source_id, title, body, url, author, published_at, created_at, content_hash)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-ON CONFLICT (source_id, content_hash) DO NOTHING
-RETURNING id

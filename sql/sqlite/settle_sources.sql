@@ -27,4 +27,4 @@ UPDATE sources SET
     feed_disable_reason = ?26,
     feed_disabled_by = ?27,
     account_id = ?28
-WHERE id = ?1
+WHERE id = ?1 AND version = ?29

@@ -32,11 +32,8 @@ pub(super) fn pool(settings: &PostgresSettings) -> Result<Pool> {
     let asked = config.get_options().unwrap_or_default();
     // A client that vanishes between BEGIN and COMMIT must not hold its locks for ever.
     let limit = settings.statement_timeout.as_millis();
-    // A plan that the server keeps is one for the sizes that tables had when it was made: reading the whole of a table
-    // that was empty then, for each of 1,500 candidates, has taken 16 seconds.
     config.options(format!(
-        "{asked} -c statement_timeout={limit} -c idle_in_transaction_session_timeout={limit} -c TimeZone=UTC \
-         -c plan_cache_mode=force_custom_plan"
+        "{asked} -c statement_timeout={limit} -c idle_in_transaction_session_timeout={limit} -c TimeZone=UTC"
     ));
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = match settings.tls {

@@ -1,15 +1,14 @@
 //! The end of polls in SQLite: one transaction for all that are handed over together.
 
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
-use crate::model::{HostState, NewPost, PostId, Settled, Settlement, SourceId, Timestamp};
+use crate::model::{HostState, NewPost, PostId, Settled, Settlement};
 
 use super::super::Result;
 use super::super::rows::{Value, is_settled_already, last_word_on_hosts, state_values, storable};
 use super::sources;
 use super::values::{all, error, execute, number, one};
 
-const LOCK: &str = include_str!("../../../sql/sqlite/lock_sources.sql");
 const SETTLE: &str = include_str!("../../../sql/sqlite/settle_sources.sql");
 const KNOWN: &str = include_str!("../../../sql/sqlite/known_posts.sql");
 const ADD_POST: &str = include_str!("../../../sql/sqlite/add_posts.sql");
@@ -30,21 +29,17 @@ pub(super) fn settle(connection: &mut Connection, settlements: &[Settlement]) ->
     Ok(settled)
 }
 
-/// Checks before it writes, so that a stale settlement leaves nothing behind in the transaction it shares.
+/// The version is checked by the first write, so that a stale settlement leaves nothing behind in the transaction it
+/// shares.
 fn settle_one(connection: &Connection, settlement: &Settlement) -> Result<Settled> {
-    let id = settlement.source_id;
-    match one(connection, LOCK, [id.0], number)? {
-        None => return Ok(Settled::Gone),
-        Some(version) if version != settlement.version => return outdated(connection, settlement),
-        Some(_) => {}
+    let Settlement { source_id: id, version, settled_at, .. } = *settlement;
+    let key = [Value::Integer(Some(id.0)), Value::Time(Some(settled_at))];
+    let row = key.into_iter().chain(state_values(&settlement.state)).chain([Value::Integer(Some(version))]);
+    if execute(connection, SETTLE, params_from_iter(row))? == 0 {
+        return outdated(connection, settlement);
     }
-    let key = [Value::Integer(Some(id.0)), Value::Time(Some(settlement.settled_at))];
-    execute(connection, SETTLE, params_from_iter(key.into_iter().chain(state_values(&settlement.state))))?;
-    let mut new_posts = Vec::new();
-    for post in &settlement.posts {
-        new_posts.extend(add_post(connection, id, post, settlement.settled_at)?);
-    }
-    Ok(Settled::Written { version: settlement.version + 1, new_posts })
+    let new_posts = if settlement.posts.is_empty() { Vec::new() } else { add_posts(connection, settlement)? };
+    Ok(Settled::Written { version: version + 1, new_posts })
 }
 
 /// The source has another version by now: because somebody else wrote it, or because this very settlement did.
@@ -60,21 +55,25 @@ fn outdated(connection: &Connection, settlement: &Settlement) -> Result<Settled>
     Ok(Settled::Written { version: source.version, new_posts: posts.into_iter().map(PostId).collect() })
 }
 
-/// Adds a post unless its body is known.
-fn add_post(connection: &Connection, source: SourceId, post: &NewPost, now: Timestamp) -> Result<Option<PostId>> {
-    let hash = post.content_hash().0;
-    match one(connection, KNOWN, params![source.0, hash], number)? {
-        Some(CLEANED) => {
-            execute(connection, TOUCH, params![source.0, hash, now])?;
-            Ok(None)
-        }
-        Some(_) => Ok(None),
-        None => {
-            let text = post.text();
-            let row = params![source.0, text.title, text.body, text.url, text.author, post.published_at(), now, hash];
-            Ok(one(connection, ADD_POST, row, number)?.map(PostId))
+/// Adds the posts whose bodies are not known; those that were cleaned up are noted as still in their feed.
+fn add_posts(connection: &Connection, settlement: &Settlement) -> Result<Vec<PostId>> {
+    let (source, now) = (settlement.source_id.0, settlement.settled_at);
+    let mut known = connection.prepare_cached(KNOWN).map_err(error)?;
+    let mut add = connection.prepare_cached(ADD_POST).map_err(error)?;
+    let mut new_posts = Vec::new();
+    for post in &settlement.posts {
+        let (text, hash) = (post.text(), post.content_hash().0);
+        match known.query_row(params![source, hash], |row| row.get(0)).optional().map_err(error)? {
+            Some(CLEANED) => drop(execute(connection, TOUCH, params![source, hash, now])?),
+            Some(_) => {}
+            None => {
+                let row = params![source, text.title, text.body, text.url, text.author, post.published_at(), now, hash];
+                add.execute(row).map_err(error)?;
+                new_posts.push(PostId(connection.last_insert_rowid()));
+            }
         }
     }
+    Ok(new_posts)
 }
 
 pub(super) fn record_hosts(connection: &mut Connection, hosts: &[HostState]) -> Result<()> {

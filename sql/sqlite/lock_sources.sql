@@ -1,1 +1,0 @@
-SELECT version FROM sources WHERE id = ?1
