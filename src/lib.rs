@@ -9,6 +9,7 @@
 //! - [`http`] — one vetted, bounded, conditional GET.
 //! - [`fetch`] — one poll without storing anything.
 //! - [`store`] — where they are kept, in SQLite or PostgreSQL.
+//! - [`supervision`] — actors that crash and are started again.
 //! - [`telemetry`] — the log.
 //! - [`config`] — fills the settings that each room owns.
 //! - [`cli`], [`daemon`] — the doors.
@@ -24,4 +25,5 @@ pub mod model;
 pub mod parse;
 pub mod rules;
 pub mod store;
+pub mod supervision;
 pub mod telemetry;

@@ -10,6 +10,7 @@ mod fuzz;
 mod http;
 mod pages;
 mod store;
+mod supervision;
 mod telemetry;
 mod x;
 

@@ -1,0 +1,356 @@
+//! One supervised actor: its seat, which lasts, and the actors that sit on it one after the other.
+//!
+//! The seat owns the mailbox and the factory. The actor lives in an ordinary actix context whose messages are pumped in
+//! from the seat's mailbox, and every call into it is guarded. So a crash costs the actor, its futures and the message in
+//! hand, and nothing else: the next actor gets the same mailbox, on the same thread or, if that is gone, on a new one.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use actix::dev::channel::AddressReceiver;
+use actix::dev::{AsyncContextParts, ContextFut, EnvelopeProxy};
+use actix::{Actor, ActorContext, ActorFuture, AsyncContext};
+use futures_util::task::AtomicWaker;
+
+use super::crash::{Fault, guard};
+use super::house::lock;
+use super::inbox::Intake;
+use super::member::{Facts, Member, Order, Report, Uplink};
+use super::{Kind, MailboxView, Thread};
+
+/// After so many messages an actor lets others on its thread run. actix alone would go on until the mailbox is empty.
+const MESSAGES_PER_TURN: usize = 256;
+
+/// What stays when an actor crashes.
+pub(super) struct Seat<A: Actor> {
+    facts: Facts,
+    uplink: Uplink,
+    thread: Option<Thread>,
+    /// Whether the actor ends when nobody holds its address any more, as actix actors do.
+    ends_unaddressed: bool,
+    /// Whether the pump has ended for that reason.
+    is_unpumped: AtomicBool,
+    factory: Mutex<Box<dyn FnMut() -> A + Send>>,
+    intake: Mutex<Intake<A>>,
+    desk: Mutex<Desk>,
+    /// Whether there is an order on the desk, to be seen without locking it.
+    has_order: AtomicBool,
+    waker: AtomicWaker,
+}
+
+/// Where orders lie until the task that runs the actor picks them up.
+struct Desk {
+    order: Option<Order>,
+    /// Whether there is such a task.
+    attended: bool,
+}
+
+/// What a seat is made of.
+pub(super) struct SeatParts<A: Actor> {
+    pub(super) name: Box<str>,
+    pub(super) uplink: Uplink,
+    pub(super) thread: Option<Thread>,
+    pub(super) ends_unaddressed: bool,
+    pub(super) factory: Box<dyn FnMut() -> A + Send>,
+    pub(super) receiver: AddressReceiver<A>,
+}
+
+impl<A: Actor<Context = actix::Context<A>>> Seat<A> {
+    pub(super) fn new(parts: SeatParts<A>) -> Arc<Seat<A>> {
+        Arc::new(Seat {
+            facts: Facts::new(&parts.name),
+            uplink: parts.uplink,
+            thread: parts.thread,
+            ends_unaddressed: parts.ends_unaddressed,
+            is_unpumped: AtomicBool::new(false),
+            factory: Mutex::new(parts.factory),
+            intake: Mutex::new(Intake::new(parts.receiver)),
+            desk: Mutex::new(Desk { order: None, attended: false }),
+            has_order: AtomicBool::new(false),
+            waker: AtomicWaker::new(),
+        })
+    }
+
+    fn take_order(&self) -> Option<Order> {
+        if !self.has_order.load(Ordering::Acquire) {
+            return None;
+        }
+        let mut desk = lock(&self.desk);
+        self.has_order.store(false, Ordering::Release);
+        desk.order.take()
+    }
+
+    /// Starts the task that runs the actor, on the seat's thread.
+    fn attend(self: Arc<Self>) {
+        let thread = self.thread.clone();
+        let attendant = Attendant { seat: self, is_stopping: false };
+        match thread {
+            None => drop(actix_rt::spawn(Running::new(attendant))),
+            // Should the thread end before it gets to this, the attendant is dropped and reports it.
+            Some(thread) => thread.run(move || drop(actix_rt::spawn(Running::new(attendant)))),
+        }
+    }
+
+    fn pump_into(self: &Arc<Self>, context: &mut actix::Context<A>) {
+        self.is_unpumped.store(false, Ordering::Relaxed);
+        context.spawn(Pump(self.clone()));
+    }
+
+    fn close(&self) {
+        let left = lock(&self.intake).close();
+        let _ = guard(move || drop(left));
+    }
+}
+
+impl<A: Actor<Context = actix::Context<A>>> Member for Seat<A> {
+    fn order(self: Arc<Self>, order: Order) {
+        let mut desk = lock(&self.desk);
+        if desk.attended {
+            desk.order = Some(order);
+            self.has_order.store(true, Ordering::Release);
+            drop(desk);
+            self.waker.wake();
+            return;
+        }
+        match order {
+            Order::Start => {
+                desk.attended = true;
+                desk.order = Some(order);
+                self.has_order.store(true, Ordering::Release);
+                drop(desk);
+                self.attend();
+            }
+            Order::Stop | Order::Kill => self.uplink.report(Report::Stopped(None)),
+            Order::Close => {
+                drop(desk);
+                self.close();
+            }
+        }
+    }
+
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Actor
+    }
+
+    fn mailbox(&self) -> Option<MailboxView> {
+        lock(&self.intake).view()
+    }
+
+    fn children(&self, _: usize) -> (Vec<Arc<dyn Member>>, usize) {
+        (Vec::new(), 0)
+    }
+}
+
+/// Notices when the task of a seat is dropped without having been told to end: its thread is gone.
+struct Attendant<A: Actor<Context = actix::Context<A>>> {
+    seat: Arc<Seat<A>>,
+    /// Whether the supervisor waits for the actor to stop.
+    is_stopping: bool,
+}
+
+impl<A: Actor<Context = actix::Context<A>>> Drop for Attendant<A> {
+    fn drop(&mut self) {
+        let seat = &self.seat;
+        let mut desk = lock(&seat.desk);
+        if !desk.attended {
+            return;
+        }
+        desk.attended = false;
+        seat.has_order.store(false, Ordering::Release);
+        let fault = Fault::because("the thread it ran on is gone");
+        match desk.order.take() {
+            None if self.is_stopping => seat.uplink.report(Report::Stopped(Some(fault))),
+            Some(Order::Stop | Order::Kill) => seat.uplink.report(Report::Stopped(Some(fault))),
+            Some(Order::Close) => {
+                drop(desk);
+                seat.close();
+            }
+            Some(Order::Start) | None => seat.uplink.report(Report::Crashed(fault)),
+        }
+    }
+}
+
+/// The task that runs the actors of a seat.
+struct Running<A: Actor<Context = actix::Context<A>>> {
+    // Before the attendant, so that a thread that ends drops the actor first and reports afterwards.
+    actor: Option<Life<A>>,
+    attendant: Attendant<A>,
+}
+
+/// One actor from its start to its end. Can be dropped whatever its destructor does.
+struct Life<A: Actor<Context = actix::Context<A>>> {
+    context: Option<ContextFut<A, actix::Context<A>>>,
+    has_started: bool,
+}
+
+impl<A: Actor<Context = actix::Context<A>>> Running<A> {
+    fn new(attendant: Attendant<A>) -> Running<A> {
+        Running { actor: None, attendant }
+    }
+
+    fn seat(&self) -> &Arc<Seat<A>> {
+        &self.attendant.seat
+    }
+
+    fn report(&self, report: Report) {
+        self.seat().uplink.report(report);
+    }
+
+    /// Follows an order; false ends the task.
+    fn follow(&mut self, order: Order) -> bool {
+        match order {
+            Order::Start => match Life::begin(self.seat()) {
+                Ok(life) => self.actor = Some(life),
+                Err(fault) => self.report(Report::Crashed(fault)),
+            },
+            Order::Stop => match &mut self.actor {
+                Some(life) => {
+                    life.ask_to_stop();
+                    self.attendant.is_stopping = true;
+                }
+                None => self.report(Report::Stopped(None)),
+            },
+            Order::Kill => {
+                let fault = self.actor.take().and_then(Life::end);
+                self.attendant.is_stopping = false;
+                self.report(Report::Stopped(fault));
+            }
+            Order::Close => {
+                drop(self.actor.take());
+                lock(&self.seat().desk).attended = false;
+                self.seat().close();
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Says goodbye to an actor that finished or panicked.
+    fn finish(&mut self, outcome: Result<(), Fault>) {
+        let Some(life) = self.actor.take() else { return };
+        let has_started = life.has_started;
+        let is_stopping = std::mem::take(&mut self.attendant.is_stopping);
+        let in_drop = life.end();
+        let fault = outcome.err().or(in_drop);
+        match fault {
+            _ if is_stopping => self.report(Report::Stopped(fault)),
+            Some(fault) => self.report(Report::Crashed(fault)),
+            None => {
+                // It may have ended in its very first turn, but it was up.
+                if !has_started {
+                    self.report(Report::Started);
+                }
+                self.report(Report::Ended);
+            }
+        }
+    }
+}
+
+impl<A: Actor<Context = actix::Context<A>>> Future for Running<A> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        this.seat().waker.register(cx.waker());
+        loop {
+            if let Some(order) = this.seat().take_order()
+                && !this.follow(order)
+            {
+                return Poll::Ready(());
+            }
+            // A child that waits out its delay has no actor, so its messages wait, too.
+            let Some(life) = &mut this.actor else { return Poll::Pending };
+            match life.poll(&this.attendant.seat, cx) {
+                Ok(Poll::Pending) => {
+                    if !std::mem::replace(&mut life.has_started, true) {
+                        this.report(Report::Started);
+                    }
+                    return Poll::Pending;
+                }
+                Ok(Poll::Ready(())) => this.finish(Ok(())),
+                Err(fault) => this.finish(Err(fault)),
+            }
+        }
+    }
+}
+
+impl<A: Actor<Context = actix::Context<A>>> Life<A> {
+    fn begin(seat: &Arc<Seat<A>>) -> Result<Life<A>, Fault> {
+        let actor = guard(|| lock(&seat.factory)())?;
+        let parts = lock(&seat.intake).context_parts().ok_or_else(|| Fault::because("its mailbox is closed"))?;
+        let mut context = actix::Context::new();
+        // The context has a mailbox of its own, which nobody can address; its address becomes that of the seat's.
+        *context.parts() = parts;
+        seat.pump_into(&mut context);
+        Ok(Life { context: Some(context.into_future(actor)), has_started: false })
+    }
+
+    fn poll(&mut self, seat: &Arc<Seat<A>>, cx: &mut Context<'_>) -> Result<Poll<()>, Fault> {
+        let Some(context) = &mut self.context else { return Ok(Poll::Ready(())) };
+        if seat.is_unpumped.load(Ordering::Relaxed) && lock(&seat.intake).is_addressed() {
+            // Its address was given up by everybody, but the actor had more to do and has handed out a new one.
+            seat.pump_into(context.ctx());
+        }
+        guard(|| Pin::new(context).poll(cx))
+    }
+
+    fn ask_to_stop(&mut self) {
+        if let Some(context) = &mut self.context {
+            context.ctx().stop();
+        }
+    }
+
+    /// Drops the actor and its futures, and tells if that panicked.
+    fn end(mut self) -> Option<Fault> {
+        self.drop_context()
+    }
+
+    fn drop_context(&mut self) -> Option<Fault> {
+        let mut context = self.context.take()?;
+        // Dropped alive, a context would run its actor once more, crashed or not.
+        context.ctx().terminate();
+        guard(move || drop(context)).err()
+    }
+}
+
+impl<A: Actor<Context = actix::Context<A>>> Drop for Life<A> {
+    fn drop(&mut self) {
+        let _ = self.drop_context();
+    }
+}
+
+/// Hands the messages of a seat to its actor. A future of the actor's context, like those it spawns itself.
+struct Pump<A: Actor>(Arc<Seat<A>>);
+
+impl<A: Actor<Context = actix::Context<A>>> ActorFuture<A> for Pump<A> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, actor: &mut A, ctx: &mut actix::Context<A>, cx: &mut Context<'_>) -> Poll<()> {
+        for _ in 0..MESSAGES_PER_TURN {
+            // Before a future that the actor waits for, and while it stops, messages are left in the mailbox.
+            if ctx.waiting() {
+                return Poll::Pending;
+            }
+            // The lock is not held while the message is handled: the tree can be read meanwhile.
+            let mut intake = lock(&self.0.intake);
+            let Some(mut envelope) = intake.next(cx) else {
+                if self.0.ends_unaddressed && !intake.is_addressed() {
+                    self.0.is_unpumped.store(true, Ordering::Relaxed);
+                    return Poll::Ready(());
+                }
+                return Poll::Pending;
+            };
+            drop(intake);
+            envelope.handle(actor, ctx);
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}

@@ -1,0 +1,209 @@
+//! Catching panics: what is run inside [`guard`] can panic, in any way, without hurting its caller.
+//!
+//! A panic hook notes message, place and backtrace in a thread-local while a guard is active on the thread, and leaves
+//! all other panics to the hook that was there before.
+
+use std::any::Any;
+use std::backtrace::Backtrace;
+use std::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::sync::{Arc, Once, Weak};
+use std::time::Duration;
+
+/// How much of a panic's message is kept.
+const MESSAGE_BYTES_MAX: usize = 1024;
+
+/// What is known about a crash.
+#[derive(Clone, Debug)]
+pub struct Crash {
+    /// The panic's message, or why the end counts as a crash. Cut after a kilobyte.
+    pub message: String,
+    /// File, line and column of the panic.
+    pub place: Option<String>,
+    /// When the supervisor heard of it, by the environment's clock.
+    pub at: Duration,
+    /// Where the panic came from. Only the latest crashes of a tree keep theirs. Printing resolves the names, which takes
+    /// milliseconds the first time.
+    pub backtrace: Option<Arc<Backtrace>>,
+}
+
+/// A crash as it leaves the guard, before anybody has looked at a clock.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) message: String,
+    place: Option<String>,
+    pub(super) backtrace: Option<Arc<Backtrace>>,
+}
+
+/// A crash as the tree keeps it: the backtrace belongs to a bounded list elsewhere.
+#[derive(Clone, Debug)]
+pub(super) struct CrashRecord {
+    message: String,
+    place: Option<String>,
+    at: Duration,
+    backtrace: Weak<Backtrace>,
+}
+
+impl Fault {
+    /// A failure that is no panic.
+    pub(super) fn because(message: impl Into<String>) -> Fault {
+        Fault { message: cut(message.into()), place: None, backtrace: None }
+    }
+
+    /// The same failure, seen from one level further up.
+    pub(super) fn within(self, reason: &str) -> Fault {
+        Fault { message: cut(format!("{reason}: {}", self.message)), ..self }
+    }
+
+    pub(super) fn happened_at(self, at: Duration) -> Crash {
+        Crash { message: self.message, place: self.place, at, backtrace: self.backtrace }
+    }
+}
+
+impl Crash {
+    pub(super) fn to_record(&self) -> CrashRecord {
+        CrashRecord {
+            message: self.message.clone(),
+            place: self.place.clone(),
+            at: self.at,
+            backtrace: self.backtrace.as_ref().map(Arc::downgrade).unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn to_fault(&self) -> Fault {
+        Fault { message: self.message.clone(), place: self.place.clone(), backtrace: self.backtrace.clone() }
+    }
+}
+
+impl CrashRecord {
+    pub(super) fn to_crash(&self) -> Crash {
+        Crash {
+            message: self.message.clone(),
+            place: self.place.clone(),
+            at: self.at,
+            backtrace: self.backtrace.upgrade(),
+        }
+    }
+}
+
+thread_local! {
+    /// How many guards are active on this thread.
+    static GUARDS: Cell<u32> = const { Cell::new(0) };
+    /// What the hook saw last while one was.
+    static SEEN: RefCell<Option<Fault>> = const { RefCell::new(None) };
+}
+
+/// Runs something that may panic. Nothing is left of the panic but the fault: not even its payload, whose destructor may
+/// panic as well.
+pub(super) fn guard<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
+    GUARDS.set(GUARDS.get() + 1);
+    let outcome = panic::catch_unwind(AssertUnwindSafe(work));
+    GUARDS.set(GUARDS.get() - 1);
+    let seen = SEEN.take();
+    outcome.map_err(|payload| {
+        // A panic that was resumed rather than begun never met the hook.
+        let fault = seen.unwrap_or_else(|| Fault::because(message_of(payload.as_ref())));
+        if let Err(payload_of_drop) = panic::catch_unwind(AssertUnwindSafe(move || drop(payload))) {
+            // Two destructors that panic in a row are one too many: this one is left alone for ever.
+            std::mem::forget(payload_of_drop);
+            SEEN.take();
+        }
+        fault
+    })
+}
+
+/// Puts the hook in place, once for the whole process.
+pub(super) fn install_hook() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        let previous = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            // A panic in a hook aborts the process, so a thread whose locals are already gone is left to the other hook.
+            if GUARDS.try_with(Cell::get).unwrap_or(0) > 0 {
+                let _ = SEEN.try_with(|seen| seen.replace(Some(see(info))));
+            } else {
+                previous(info);
+            }
+        }));
+    });
+}
+
+fn see(info: &PanicHookInfo<'_>) -> Fault {
+    Fault {
+        message: message_of(info.payload()),
+        place: info.location().map(ToString::to_string),
+        backtrace: Some(Arc::new(Backtrace::force_capture())),
+    }
+}
+
+fn message_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    cut(text.unwrap_or("panicked with a value that is not text").to_owned())
+}
+
+fn cut(mut message: String) -> String {
+    if message.len() > MESSAGE_BYTES_MAX {
+        let end = (0..=MESSAGE_BYTES_MAX).rev().find(|index| message.is_char_boundary(*index)).unwrap_or(0);
+        message.truncate(end);
+        message.push('…');
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct PanicsWhenDropped(&'static str);
+
+    impl Drop for PanicsWhenDropped {
+        fn drop(&mut self) {
+            panic!("{}", self.0);
+        }
+    }
+
+    #[test]
+    fn a_panic_is_caught_with_message_place_and_backtrace() {
+        install_hook();
+        let fault = guard::<()>(|| panic!("number {}", 7)).unwrap_err();
+        assert_eq!(fault.message, "number 7");
+        assert!(fault.place.as_deref().unwrap().contains("crash.rs:"), "{:?}", fault.place);
+        let backtrace = fault.backtrace.unwrap().to_string();
+        assert!(backtrace.contains("a_panic_is_caught_with_message_place_and_backtrace"), "{backtrace}");
+    }
+
+    #[test]
+    fn a_payload_whose_destructor_panics_is_survived() {
+        install_hook();
+        let payload = || panic::panic_any(PanicsWhenDropped("in the payload"));
+        assert_eq!(guard::<()>(payload).unwrap_err().message, "panicked with a value that is not text");
+        // The payload's own panic is not mistaken for the next one.
+        let resumed = || panic::resume_unwind(Box::new("resumed"));
+        assert_eq!(guard::<()>(resumed).unwrap_err().message, "resumed");
+    }
+
+    #[test]
+    fn a_panic_that_somebody_else_caught_is_not_reported_later() {
+        install_hook();
+        guard(|| panic::catch_unwind(|| panic!("an earlier one")).unwrap_err()).map(|_| ()).unwrap();
+        let fault = guard::<()>(|| panic::resume_unwind(Box::new("a later one"))).unwrap_err();
+        assert_eq!(fault.message, "a later one");
+    }
+
+    #[test]
+    fn long_messages_are_cut_between_characters() {
+        install_hook();
+        let fault = guard::<()>(|| panic!("{}", "é".repeat(2_000))).unwrap_err();
+        assert_eq!(fault.message.len(), MESSAGE_BYTES_MAX + "…".len());
+        assert!(fault.message.ends_with("é…"));
+    }
+
+    #[test]
+    fn a_panic_outside_a_guard_is_left_to_the_hook_that_was_there() {
+        install_hook();
+        assert!(std::thread::spawn(|| panic!("not ours")).join().is_err());
+        assert!(SEEN.take().is_none());
+        assert!(guard(|| 3).is_ok_and(|three| three == 3));
+    }
+}

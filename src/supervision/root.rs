@@ -1,0 +1,157 @@
+//! The top of a tree: runs it, and ends with a value when it ends.
+
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::crash::{Fault, install_hook};
+use super::house::House;
+use super::member::{Member, Note, Order, Report, Uplink};
+use super::watchdog::Watchdog;
+use super::{ChildSpec, Crash, Environment, Node, State, SupervisorSpec, Thread, Tree, WatchdogSettings};
+
+/// How a tree ended.
+#[derive(Clone, Debug)]
+pub enum RootEnd {
+    /// It was told to.
+    Stopped,
+    /// The root supervisor failed. All children were stopped in order.
+    Escalated(Crash),
+}
+
+impl RootEnd {
+    /// The exit code of a process whose tree failed: `EX_SOFTWARE` of sysexits.h, an internal software error.
+    pub const ESCALATED_EXIT_CODE: u8 = 70;
+
+    /// What the process should end with: 0, or 70 after a failure.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            RootEnd::Stopped => 0,
+            RootEnd::Escalated(_) => RootEnd::ESCALATED_EXIT_CODE,
+        }
+    }
+}
+
+/// A tree that can be run.
+pub struct Root {
+    spec: SupervisorSpec,
+    watchdog: WatchdogSettings,
+    handle: RootHandle,
+    notes: UnboundedReceiver<Note>,
+}
+
+/// Reads and stops a tree, from any thread.
+#[derive(Clone)]
+pub struct RootHandle {
+    house: Arc<House>,
+    member: Arc<OnceLock<Arc<dyn Member>>>,
+    notes: UnboundedSender<Note>,
+    watchdog: WatchdogSettings,
+}
+
+impl Root {
+    /// A tree below this supervisor.
+    pub fn new(spec: SupervisorSpec, environment: Arc<dyn Environment>) -> Root {
+        Root::watched(spec, environment, WatchdogSettings::default())
+    }
+
+    /// The same with a watchdog of another pace.
+    pub fn watched(spec: SupervisorSpec, environment: Arc<dyn Environment>, watchdog: WatchdogSettings) -> Root {
+        let (sender, notes) = unbounded_channel();
+        let handle = RootHandle { house: House::new(environment), member: Arc::default(), notes: sender, watchdog };
+        Root { spec, watchdog, handle, notes }
+    }
+
+    /// To read and stop it.
+    pub fn handle(&self) -> RootHandle {
+        self.handle.clone()
+    }
+
+    /// Runs the tree until it is stopped or fails; on the thread of an actix system. The panics of supervised code no
+    /// longer reach the panic hook of the process: they become crashes in the tree.
+    ///
+    /// Dropping the future drops the whole tree at once.
+    pub async fn run(self) -> RootEnd {
+        install_hook();
+        let Root { spec, watchdog, handle, mut notes } = self;
+        let house = handle.house.clone();
+        house.look_after(&Thread::of_root());
+        let _watchdog = Watchdog::start(house.clone(), watchdog);
+        let uplink = Uplink { notes: handle.notes.clone(), id: 0 };
+        let member = ChildSpec::supervisor(spec).make(uplink, &house);
+        let _ = handle.member.set(member.clone());
+        let closing = Closing { member, house };
+        closing.enter(State::Starting);
+        closing.order(Order::Start);
+        loop {
+            match notes.recv().await {
+                Some(Note::Order(order)) => {
+                    closing.enter(State::Stopping);
+                    closing.order(order);
+                }
+                Some(Note::Report(_, Report::Started)) => closing.enter(State::Up),
+                // A tree that was told to stop while it was failing has failed.
+                Some(Note::Report(_, Report::Crashed(fault) | Report::Stopped(Some(fault)))) => {
+                    return closing.escalate(fault);
+                }
+                Some(Note::Report(_, Report::Stopped(None) | Report::Ended)) | None => {
+                    closing.enter(State::Stopped);
+                    return RootEnd::Stopped;
+                }
+                Some(Note::Joined(..)) => {}
+            }
+        }
+    }
+}
+
+impl RootHandle {
+    /// The tree as it is now, with at most so many children of each group; nothing before it runs.
+    pub fn tree(&self, children_max: usize) -> Option<Tree> {
+        let root = Node::read(self.member.get()?, self.house.now(), children_max);
+        let view = |thread: &Thread| thread.view(self.watchdog.interval, self.watchdog.missed_max);
+        Some(Tree { root, threads: self.house.threads().iter().map(view).collect() })
+    }
+
+    /// Stops all children in the reverse order of their start, each within its limit.
+    pub fn stop(&self) {
+        let _ = self.notes.send(Note::Order(Order::Stop));
+    }
+
+    /// Drops all children at once.
+    pub fn kill(&self) {
+        let _ = self.notes.send(Note::Order(Order::Kill));
+    }
+}
+
+/// Whatever ends the run, the mailboxes are closed and the threads end.
+struct Closing {
+    member: Arc<dyn Member>,
+    house: Arc<House>,
+}
+
+impl Closing {
+    fn order(&self, order: Order) {
+        self.member.clone().order(order);
+    }
+
+    fn enter(&self, state: State) {
+        self.member.facts().enter(state, self.house.now());
+    }
+
+    fn escalate(&self, fault: Fault) -> RootEnd {
+        let crash = self.house.record(fault);
+        self.member.facts().note_crash(&crash);
+        self.enter(State::GivenUp);
+        RootEnd::Escalated(crash)
+    }
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.order(Order::Close);
+        // The first thread is the root's own.
+        for thread in self.house.threads().iter().skip(1) {
+            thread.end();
+        }
+    }
+}

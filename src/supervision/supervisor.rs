@@ -1,0 +1,397 @@
+//! A supervisor with a fixed list of children: hears their reports, asks the strategy what to do, gives orders.
+//!
+//! It is a task on the root's thread and itself a child of another supervisor, or of the root. It never waits: every step
+//! takes one note or alarm, and is guarded, so that its own crash is its parent's business.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::crash::{Fault, guard};
+use super::house::{House, lock};
+use super::intensity::History;
+use super::member::{Facts, Member, Note, Order, Report, Uplink};
+use super::strategy::{Phase, Standing, Step, Stopping, step_to_stop, steps_to_run};
+use super::timers::{Alarm, Timers};
+use super::{ChildSpec, Event, Kind, MailboxView, Restart, State, SupervisorSpec};
+
+/// How long a child that is dropped by force may take to answer. If it does not, its thread is blocked.
+pub(super) const KILL_GRACE: Duration = Duration::from_secs(1);
+
+/// A supervisor as its parent and the tree see it.
+struct SupervisorSeat {
+    facts: Facts,
+    notes: UnboundedSender<Note>,
+    roster: Mutex<Vec<Arc<dyn Member>>>,
+}
+
+/// The task.
+pub(super) struct Supervisor {
+    seat: Arc<SupervisorSeat>,
+    spec: SupervisorSpec,
+    house: Arc<House>,
+    uplink: Uplink,
+    notes: UnboundedReceiver<Note>,
+    timers: Timers,
+    mode: Mode,
+    /// Whether the parent knows that all children are up.
+    has_started: bool,
+    slots: Vec<Slot>,
+    history: History,
+}
+
+/// What a supervisor is about.
+enum Mode {
+    /// Nothing: it waits for its parent.
+    Down,
+    Running,
+    /// It stops its children and then tells its parent why.
+    Failing(Fault),
+    /// The same because its parent wants it; perhaps while it was failing.
+    Stopping(Option<Fault>),
+    /// For good.
+    Closed,
+}
+
+struct Slot {
+    member: Arc<dyn Member>,
+    restart: Restart,
+    stop_within: Option<Duration>,
+    phase: Phase,
+    has_run: bool,
+    history: History,
+    /// Which alarm is meant for it.
+    ticket: u64,
+    is_killed: bool,
+    /// It was dropped by force and did not answer: it may still be running, so no other may take its place.
+    is_abandoned: bool,
+}
+
+impl Member for SupervisorSeat {
+    fn order(self: Arc<Self>, order: Order) {
+        let _ = self.notes.send(Note::Order(order));
+    }
+
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Supervisor
+    }
+
+    fn mailbox(&self) -> Option<MailboxView> {
+        None
+    }
+
+    fn children(&self, _: usize) -> (Vec<Arc<dyn Member>>, usize) {
+        // A list that somebody wrote down is short.
+        let roster = lock(&self.roster).clone();
+        let count = roster.len();
+        (roster, count)
+    }
+}
+
+impl Supervisor {
+    pub(super) fn spawn(spec: SupervisorSpec, uplink: Uplink, house: &Arc<House>) -> Arc<dyn Member> {
+        let (sender, notes) = unbounded_channel();
+        let seat =
+            Arc::new(SupervisorSeat { facts: Facts::new(&spec.name), notes: sender, roster: Mutex::new(Vec::new()) });
+        let supervisor = Supervisor {
+            seat: seat.clone(),
+            spec,
+            house: house.clone(),
+            uplink,
+            notes,
+            timers: Timers::default(),
+            mode: Mode::Down,
+            has_started: false,
+            slots: Vec::new(),
+            history: History::default(),
+        };
+        actix_rt::spawn(supervisor.run());
+        seat
+    }
+
+    async fn run(mut self) {
+        while !matches!(self.mode, Mode::Closed) {
+            let stepped = tokio::select! {
+                biased;
+                Some(note) = self.notes.recv() => guard(|| self.hear(note)),
+                alarm = self.timers.next() => guard(|| self.ring(alarm)),
+            };
+            if let Err(fault) = stepped.and_then(|()| guard(|| self.proceed())) {
+                self.fail(fault.within("the supervisor itself panicked"));
+                let _ = guard(|| self.proceed());
+            }
+        }
+    }
+
+    fn hear(&mut self, note: Note) {
+        match note {
+            Note::Order(order) => self.follow(order),
+            Note::Report(id, report) => self.hear_report(usize::try_from(id).unwrap_or(usize::MAX), report),
+            Note::Joined(..) => {}
+        }
+    }
+
+    fn follow(&mut self, order: Order) {
+        match order {
+            Order::Start => self.start_over(),
+            Order::Stop => {
+                let fault = match std::mem::replace(&mut self.mode, Mode::Down) {
+                    Mode::Failing(fault) => Some(fault),
+                    _ => None,
+                };
+                self.mode = Mode::Stopping(fault);
+            }
+            Order::Kill => {
+                for slot in &mut self.slots {
+                    slot.kill();
+                }
+                self.mode = Mode::Down;
+                self.uplink.report(Report::Stopped(None));
+            }
+            Order::Close => {
+                for slot in &self.slots {
+                    slot.member.clone().order(Order::Close);
+                }
+                self.mode = Mode::Closed;
+            }
+        }
+    }
+
+    fn start_over(&mut self) {
+        self.has_started = false;
+        self.history = History::default();
+        self.mode = Mode::Running;
+        if self.slots.is_empty() {
+            self.make_children();
+        }
+        for slot in &mut self.slots {
+            slot.has_run = false;
+            slot.history = History::default();
+            if slot.phase != Phase::Gone {
+                slot.phase = Phase::Ready;
+            }
+        }
+        if let Some(slot) = self.slots.iter().find(|slot| slot.is_abandoned) {
+            let message = format!("{} does not answer, so it cannot be started again", slot.member.facts().name);
+            self.fail(Fault::because(message));
+        }
+    }
+
+    fn make_children(&mut self) {
+        let specs = (self.spec.list)();
+        let slot = |(id, spec): (u64, ChildSpec)| Slot {
+            restart: spec.restart,
+            stop_within: spec.stop_within,
+            member: spec.make(Uplink { notes: self.seat.notes.clone(), id }, &self.house),
+            phase: Phase::Ready,
+            has_run: false,
+            history: History::default(),
+            ticket: 0,
+            is_killed: false,
+            is_abandoned: false,
+        };
+        self.slots = (0..).zip(specs).map(slot).collect();
+        *lock(&self.seat.roster) = self.slots.iter().map(|slot| slot.member.clone()).collect();
+    }
+
+    fn hear_report(&mut self, index: usize, report: Report) {
+        let Some(slot) = self.slots.get_mut(index) else { return };
+        let is_running = matches!(slot.phase, Phase::Starting | Phase::Up);
+        match report {
+            Report::Started if slot.phase == Phase::Starting => {
+                slot.phase = Phase::Up;
+                slot.has_run = true;
+                slot.member.facts().enter(State::Up, self.house.now());
+                self.house.observe(&Event::Started { name: &slot.member.facts().name });
+            }
+            Report::Started => {}
+            Report::Crashed(fault) => {
+                let fault = self.note_crash(index, fault);
+                if is_running {
+                    self.answer_crash(index, fault);
+                }
+            }
+            Report::Ended if is_running && slot.restart == Restart::Permanent => {
+                let fault = self.note_crash(index, Fault::because("it ended, though it is permanent"));
+                self.answer_crash(index, fault);
+            }
+            Report::Ended if is_running => self.let_go(index, State::Ended),
+            Report::Ended => {}
+            Report::Stopped(fault) => {
+                if let Some(fault) = fault {
+                    self.note_crash(index, fault);
+                }
+                self.note_stopped(index);
+            }
+        }
+    }
+
+    fn note_crash(&self, index: usize, fault: Fault) -> Fault {
+        let facts = self.slots[index].member.facts();
+        let crash = self.house.record(fault);
+        facts.note_crash(&crash);
+        self.house.observe(&Event::Crashed { name: &facts.name, crash: &crash });
+        crash.to_fault()
+    }
+
+    /// A child is down that should be up.
+    fn answer_crash(&mut self, index: usize, fault: Fault) {
+        let slot = &mut self.slots[index];
+        if slot.restart == Restart::Temporary {
+            return self.let_go(index, State::GivenUp);
+        }
+        let now = self.house.now();
+        let intensity = self.spec.intensity;
+        slot.phase = Phase::Ready;
+        let nth = slot.history.add(now, &intensity);
+        if self.history.add(now, &intensity) > intensity.restarts_max {
+            slot.member.facts().enter(State::Stopped, now);
+            let (name, most, within) = (&slot.member.facts().name, intensity.restarts_max, intensity.within);
+            let reason = format!("more than {most} restarts within {within:?}, the last of {name}");
+            return self.fail(fault.within(&reason));
+        }
+        let after = intensity.delay(nth, self.house.environment().roll());
+        slot.member.facts().enter(State::Delayed, now);
+        if !after.is_zero() {
+            slot.phase = Phase::Delayed;
+            slot.ticket += 1;
+            let alarm = Alarm { id: index as u64, ticket: slot.ticket };
+            self.timers.set(self.house.environment(), after, alarm);
+        }
+        self.house.observe(&Event::Restarting { name: &slot.member.facts().name, after, nth });
+    }
+
+    fn note_stopped(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        if slot.phase == Phase::Stopping || slot.is_abandoned {
+            slot.phase = Phase::Ready;
+            slot.is_killed = false;
+            slot.is_abandoned = false;
+            slot.ticket += 1;
+            slot.member.facts().enter(State::Stopped, self.house.now());
+            self.house.observe(&Event::Stopped { name: &slot.member.facts().name });
+        }
+    }
+
+    /// A child is done for good.
+    fn let_go(&mut self, index: usize, state: State) {
+        let slot = &mut self.slots[index];
+        slot.phase = Phase::Gone;
+        slot.member.clone().order(Order::Close);
+        slot.member.facts().enter(state, self.house.now());
+        self.house.observe(&Event::Ended { name: &slot.member.facts().name });
+    }
+
+    fn ring(&mut self, alarm: Alarm) {
+        let index = usize::try_from(alarm.id).unwrap_or(usize::MAX);
+        let Some(slot) = self.slots.get_mut(index).filter(|slot| slot.ticket == alarm.ticket) else { return };
+        match slot.phase {
+            Phase::Delayed => slot.phase = Phase::Ready,
+            Phase::Stopping if slot.is_killed => self.abandon(index),
+            Phase::Stopping => {
+                let limit = slot.stop_within.unwrap_or_default();
+                self.house.observe(&Event::Overran { name: &slot.member.facts().name, limit });
+                slot.is_killed = true;
+                slot.member.clone().order(Order::Kill);
+                self.timers.set(self.house.environment(), KILL_GRACE, alarm);
+            }
+            Phase::Ready | Phase::Starting | Phase::Up | Phase::Gone => {}
+        }
+    }
+
+    /// Not even force helps: goes on without the child when stopping, and fails when it should have been replaced.
+    fn abandon(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        slot.phase = Phase::Gone;
+        slot.is_abandoned = true;
+        let facts = slot.member.facts();
+        facts.enter(State::Abandoned, self.house.now());
+        let message = format!("{} cannot be stopped: its thread is blocked", facts.name);
+        self.fail(Fault::because(message));
+    }
+
+    /// Begins to fail, unless it is already ending.
+    fn fail(&mut self, fault: Fault) {
+        if !matches!(self.mode, Mode::Running) {
+            return;
+        }
+        let crash = self.house.record(fault);
+        self.house.observe(&Event::GaveUp { name: &self.spec.name, crash: &crash });
+        self.mode = Mode::Failing(crash.to_fault());
+    }
+
+    /// Does what the strategy asks for now.
+    fn proceed(&mut self) {
+        let standing = |slot: &Slot| Standing { phase: slot.phase, has_run: slot.has_run };
+        let standings: Vec<Standing> = self.slots.iter().map(standing).collect();
+        match self.mode {
+            Mode::Down | Mode::Closed => {}
+            Mode::Running => {
+                for step in steps_to_run(self.spec.strategy, &standings) {
+                    match step {
+                        Step::Start(index) => self.start(index),
+                        Step::Stop(index) => self.stop(index),
+                    }
+                }
+                let is_up = |slot: &Slot| slot.has_run || slot.phase == Phase::Gone;
+                if !self.has_started && self.slots.iter().all(is_up) {
+                    self.has_started = true;
+                    self.uplink.report(Report::Started);
+                }
+            }
+            Mode::Failing(_) | Mode::Stopping(_) => match step_to_stop(&standings) {
+                Stopping::Stop(index) => self.stop(index),
+                Stopping::Wait => {}
+                Stopping::Done => self.finish(),
+            },
+        }
+    }
+
+    fn start(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        slot.phase = Phase::Starting;
+        slot.member.facts().enter(State::Starting, self.house.now());
+        slot.member.clone().order(Order::Start);
+    }
+
+    fn stop(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        slot.phase = Phase::Stopping;
+        slot.ticket += 1;
+        slot.member.facts().enter(State::Stopping, self.house.now());
+        slot.member.clone().order(Order::Stop);
+        if let Some(limit) = slot.stop_within {
+            let alarm = Alarm { id: index as u64, ticket: slot.ticket };
+            self.timers.set(self.house.environment(), limit, alarm);
+        }
+    }
+
+    /// All children are down.
+    fn finish(&mut self) {
+        let report = match std::mem::replace(&mut self.mode, Mode::Down) {
+            Mode::Failing(fault) => Report::Crashed(fault),
+            Mode::Stopping(fault) => Report::Stopped(fault),
+            Mode::Down | Mode::Running | Mode::Closed => return,
+        };
+        for slot in self.slots.iter_mut().filter(|slot| slot.phase == Phase::Delayed) {
+            // Nobody waits any more for a child that waited out its delay.
+            slot.phase = Phase::Ready;
+            slot.member.facts().enter(State::Stopped, self.house.now());
+        }
+        self.uplink.report(report);
+    }
+}
+
+impl Slot {
+    fn kill(&mut self) {
+        self.member.clone().order(Order::Kill);
+        if self.phase != Phase::Gone {
+            self.phase = Phase::Ready;
+        }
+    }
+}

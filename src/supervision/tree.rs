@@ -1,0 +1,208 @@
+//! The tree as a plain value, for those who want to show it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Crash;
+use super::member::Member;
+
+/// Everything there is to see at one moment. Each child is read on its own, while the others go on.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    /// The root supervisor.
+    pub root: Node,
+    /// The threads, the root's first.
+    pub threads: Vec<ThreadView>,
+}
+
+/// One child.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The name that its spec gave it.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Where it stands.
+    pub state: State,
+    /// How often it was started again since the tree began.
+    pub restarts: u32,
+    /// The last crash, if there ever was one.
+    pub last_crash: Option<Crash>,
+    /// Actors only.
+    pub mailbox: Option<MailboxView>,
+    /// How long it has been up, if it is.
+    pub uptime: Option<Duration>,
+    /// In the order in which they start; in a group those with most restarts first if not all are here.
+    pub children: Vec<Node>,
+    /// How many children there are: a group shows no more than were asked for.
+    pub children_total: usize,
+}
+
+/// What a node of the tree is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An actor.
+    Actor,
+    /// A supervisor with a fixed list of children.
+    Supervisor,
+    /// A group of children that come and go.
+    Group,
+}
+
+/// Where a child stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Its turn to start has not come yet.
+    Waiting,
+    /// Being started.
+    Starting,
+    /// Running.
+    Up,
+    /// Crashed, and waiting out the delay before its restart. Its messages wait, too.
+    Delayed,
+    /// Being stopped.
+    Stopping,
+    /// Stopped by its supervisor. Its messages wait.
+    Stopped,
+    /// Ended by its own wish.
+    Ended,
+    /// Crashed too often, or once if it is temporary; not started again.
+    GivenUp,
+    /// Did not stop, not even by force: its thread is blocked.
+    Abandoned,
+}
+
+/// How full a mailbox is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MailboxView {
+    /// How many messages wait, counted up to the capacity.
+    pub depth: usize,
+    /// How many may wait before `send` waits and `try_send` refuses. `do_send` does neither.
+    pub capacity: usize,
+}
+
+/// One thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadView {
+    /// Its name.
+    pub name: String,
+    /// How it is.
+    pub state: ThreadState,
+    /// How often it had to be replaced by a new one.
+    pub replaced: u32,
+}
+
+/// How a thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThreadState {
+    /// No child has needed it yet, or the tree has ended.
+    NotStarted,
+    /// It answers the watchdog.
+    Responsive,
+    /// It does not: something on it blocks.
+    Blocked {
+        /// For how long, in steps of the watchdog's interval.
+        silent: Duration,
+    },
+    /// It has ended. It is replaced as soon as one of its children is started again.
+    Gone,
+}
+
+impl Node {
+    pub(super) fn read(member: &Arc<dyn Member>, now: Duration, children_max: usize) -> Node {
+        let facts = member.facts();
+        let changing = facts.read();
+        let (children, children_total) = member.children(children_max);
+        Node {
+            name: facts.name.to_string(),
+            kind: member.kind(),
+            state: changing.state,
+            restarts: changing.restarts(),
+            last_crash: changing.last_crash.map(|record| record.to_crash()),
+            mailbox: member.mailbox(),
+            uptime: (changing.state == State::Up).then(|| now.saturating_sub(changing.since)),
+            children: children.iter().map(|child| Node::read(child, now, children_max)).collect(),
+            children_total,
+        }
+    }
+
+    /// The first node with this name, this one included.
+    pub fn find(&self, name: &str) -> Option<&Node> {
+        if self.name == name {
+            return Some(self);
+        }
+        self.children.iter().find_map(|child| child.find(name))
+    }
+
+    fn write(&self, formatter: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
+        write!(formatter, "{:indent$}{}: {}", "", self.name, self.state, indent = 2 * depth)?;
+        if let Some(uptime) = self.uptime {
+            write!(formatter, " for {} s", uptime.as_secs())?;
+        }
+        if let Some(mailbox) = self.mailbox {
+            write!(formatter, ", {} of {} messages", mailbox.depth, mailbox.capacity)?;
+        }
+        if self.restarts > 0 {
+            write!(formatter, ", {} restarts", self.restarts)?;
+        }
+        if let Some(crash) = &self.last_crash {
+            let message = crash.message.lines().next().unwrap_or_default();
+            write!(formatter, ", last crash: {message}")?;
+            if let Some(place) = &crash.place {
+                write!(formatter, " ({place})")?;
+            }
+        }
+        writeln!(formatter)?;
+        for child in &self.children {
+            child.write(formatter, depth + 1)?;
+        }
+        let hidden = self.children_total.saturating_sub(self.children.len());
+        if hidden > 0 {
+            writeln!(formatter, "{:indent$}and {hidden} more", "", indent = 2 * (depth + 1))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Tree {
+    /// One line per child, then one per thread.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.root.write(formatter, 0)?;
+        for thread in &self.threads {
+            write!(formatter, "thread {}: {}", thread.name, thread.state)?;
+            if thread.replaced > 0 {
+                write!(formatter, ", replaced {} times", thread.replaced)?;
+            }
+            writeln!(formatter)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            State::Waiting => "waiting",
+            State::Starting => "starting",
+            State::Up => "up",
+            State::Delayed => "waiting to restart",
+            State::Stopping => "stopping",
+            State::Stopped => "stopped",
+            State::Ended => "ended",
+            State::GivenUp => "given up",
+            State::Abandoned => "abandoned",
+        })
+    }
+}
+
+impl fmt::Display for ThreadState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ThreadState::NotStarted => formatter.write_str("not started"),
+            ThreadState::Responsive => formatter.write_str("responsive"),
+            ThreadState::Blocked { silent } => write!(formatter, "blocked for {} s", silent.as_secs()),
+            ThreadState::Gone => formatter.write_str("gone"),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Notices threads that are blocked or gone. Runs on a thread of its own, since any other may be the blocked one, and needs
+//! no clock: it counts its own rounds.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use super::house::House;
+use super::{Event, ThreadState};
+
+/// How closely threads are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WatchdogSettings {
+    /// How often every thread is asked for a sign of life.
+    pub interval: Duration,
+    /// After how many intervals without one it counts as blocked.
+    pub missed_max: u32,
+}
+
+impl Default for WatchdogSettings {
+    fn default() -> WatchdogSettings {
+        WatchdogSettings { interval: Duration::from_secs(1), missed_max: 5 }
+    }
+}
+
+/// Watches until it is dropped.
+pub(super) struct Watchdog {
+    /// Closing the channel ends the thread within one round.
+    _until_dropped: Sender<()>,
+}
+
+impl Watchdog {
+    /// Without a thread to spare there is no watchdog; the tree works without.
+    pub(super) fn start(house: Arc<House>, settings: WatchdogSettings) -> Option<Watchdog> {
+        let (sender, receiver) = channel::<()>();
+        let watch = move || {
+            let mut troubled = HashMap::new();
+            while receiver.recv_timeout(settings.interval) == Err(RecvTimeoutError::Timeout) {
+                round(&house, settings, &mut troubled);
+            }
+        };
+        std::thread::Builder::new().name("watchdog".to_owned()).spawn(watch).ok()?;
+        Some(Watchdog { _until_dropped: sender })
+    }
+}
+
+/// Asks every thread, and tells what has changed since the last round. `troubled` holds the position of each thread that
+/// was reported, and whether as gone.
+fn round(house: &House, settings: WatchdogSettings, troubled: &mut HashMap<usize, bool>) {
+    for (index, thread) in house.threads().iter().enumerate() {
+        thread.beat();
+        let name = thread.name();
+        match thread.view(settings.interval, settings.missed_max).state {
+            ThreadState::Blocked { silent } => {
+                if troubled.insert(index, false).is_none() {
+                    house.observe(&Event::ThreadBlocked { name, silent });
+                }
+            }
+            ThreadState::Gone => {
+                if troubled.insert(index, true) != Some(true) {
+                    house.observe(&Event::ThreadGone { name });
+                }
+            }
+            ThreadState::Responsive | ThreadState::NotStarted => {
+                if troubled.remove(&index).is_some() {
+                    house.observe(&Event::ThreadRecovered { name });
+                }
+            }
+        }
+    }
+}
