@@ -10,19 +10,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
+use actix::Actor;
 use actix::dev::channel::AddressReceiver;
-use actix::dev::{AsyncContextParts, ContextFut, EnvelopeProxy};
-use actix::{Actor, ActorContext, ActorFuture, AsyncContext};
 use futures_util::task::AtomicWaker;
 
 use super::crash::{Fault, guard};
 use super::house::lock;
 use super::inbox::Intake;
+use super::life::Life;
 use super::member::{Facts, Member, Order, Report, Uplink};
 use super::{Kind, MailboxView, Thread};
-
-/// After so many messages an actor lets others on its thread run. actix alone would go on until the mailbox is empty.
-const MESSAGES_PER_TURN: usize = 256;
 
 /// What stays when an actor crashes.
 pub(super) struct Seat<A: Actor> {
@@ -30,11 +27,11 @@ pub(super) struct Seat<A: Actor> {
     uplink: Uplink,
     thread: Option<Thread>,
     /// Whether the actor ends when nobody holds its address any more, as actix actors do.
-    ends_unaddressed: bool,
+    pub(super) ends_unaddressed: bool,
     /// Whether the pump has ended for that reason.
-    is_unpumped: AtomicBool,
-    factory: Mutex<Box<dyn FnMut() -> A + Send>>,
-    intake: Mutex<Intake<A>>,
+    pub(super) is_unpumped: AtomicBool,
+    pub(super) factory: Mutex<Box<dyn FnMut() -> A + Send>>,
+    pub(super) intake: Mutex<Intake<A>>,
     desk: Mutex<Desk>,
     /// Whether there is an order on the desk, to be seen without locking it.
     has_order: AtomicBool,
@@ -92,11 +89,6 @@ impl<A: Actor<Context = actix::Context<A>>> Seat<A> {
             // Should the thread end before it gets to this, the attendant is dropped and reports it.
             Some(thread) => thread.run(move || drop(actix_rt::spawn(Running::new(attendant)))),
         }
-    }
-
-    fn pump_into(self: &Arc<Self>, context: &mut actix::Context<A>) {
-        self.is_unpumped.store(false, Ordering::Relaxed);
-        context.spawn(Pump(self.clone()));
     }
 
     fn close(&self) {
@@ -182,12 +174,6 @@ struct Running<A: Actor<Context = actix::Context<A>>> {
     // Before the attendant, so that a thread that ends drops the actor first and reports afterwards.
     actor: Option<Life<A>>,
     attendant: Attendant<A>,
-}
-
-/// One actor from its start to its end. Can be dropped whatever its destructor does.
-struct Life<A: Actor<Context = actix::Context<A>>> {
-    context: Option<ContextFut<A, actix::Context<A>>>,
-    has_started: bool,
 }
 
 impl<A: Actor<Context = actix::Context<A>>> Running<A> {
@@ -278,79 +264,5 @@ impl<A: Actor<Context = actix::Context<A>>> Future for Running<A> {
                 Err(fault) => this.finish(Err(fault)),
             }
         }
-    }
-}
-
-impl<A: Actor<Context = actix::Context<A>>> Life<A> {
-    fn begin(seat: &Arc<Seat<A>>) -> Result<Life<A>, Fault> {
-        let actor = guard(|| lock(&seat.factory)())?;
-        let parts = lock(&seat.intake).context_parts().ok_or_else(|| Fault::because("its mailbox is closed"))?;
-        let mut context = actix::Context::new();
-        // The context has a mailbox of its own, which nobody can address; its address becomes that of the seat's.
-        *context.parts() = parts;
-        seat.pump_into(&mut context);
-        Ok(Life { context: Some(context.into_future(actor)), has_started: false })
-    }
-
-    fn poll(&mut self, seat: &Arc<Seat<A>>, cx: &mut Context<'_>) -> Result<Poll<()>, Fault> {
-        let Some(context) = &mut self.context else { return Ok(Poll::Ready(())) };
-        if seat.is_unpumped.load(Ordering::Relaxed) && lock(&seat.intake).is_addressed() {
-            // Its address was given up by everybody, but the actor had more to do and has handed out a new one.
-            seat.pump_into(context.ctx());
-        }
-        guard(|| Pin::new(context).poll(cx))
-    }
-
-    fn ask_to_stop(&mut self) {
-        if let Some(context) = &mut self.context {
-            context.ctx().stop();
-        }
-    }
-
-    /// Drops the actor and its futures, and tells if that panicked.
-    fn end(mut self) -> Option<Fault> {
-        self.drop_context()
-    }
-
-    fn drop_context(&mut self) -> Option<Fault> {
-        let mut context = self.context.take()?;
-        // Dropped alive, a context would run its actor once more, crashed or not.
-        context.ctx().terminate();
-        guard(move || drop(context)).err()
-    }
-}
-
-impl<A: Actor<Context = actix::Context<A>>> Drop for Life<A> {
-    fn drop(&mut self) {
-        let _ = self.drop_context();
-    }
-}
-
-/// Hands the messages of a seat to its actor. A future of the actor's context, like those it spawns itself.
-struct Pump<A: Actor>(Arc<Seat<A>>);
-
-impl<A: Actor<Context = actix::Context<A>>> ActorFuture<A> for Pump<A> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, actor: &mut A, ctx: &mut actix::Context<A>, cx: &mut Context<'_>) -> Poll<()> {
-        for _ in 0..MESSAGES_PER_TURN {
-            // Before a future that the actor waits for, and while it stops, messages are left in the mailbox.
-            if ctx.waiting() {
-                return Poll::Pending;
-            }
-            // The lock is not held while the message is handled: the tree can be read meanwhile.
-            let mut intake = lock(&self.0.intake);
-            let Some(mut envelope) = intake.next(cx) else {
-                if self.0.ends_unaddressed && !intake.is_addressed() {
-                    self.0.is_unpumped.store(true, Ordering::Relaxed);
-                    return Poll::Ready(());
-                }
-                return Poll::Pending;
-            };
-            drop(intake);
-            envelope.handle(actor, ctx);
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
     }
 }

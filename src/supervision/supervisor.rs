@@ -12,6 +12,8 @@ use super::crash::{Fault, guard};
 use super::house::{House, lock};
 use super::intensity::History;
 use super::member::{Facts, Member, Note, Order, Report, Uplink};
+use super::mode::Mode;
+use super::slot::Slot;
 use super::strategy::{Phase, Standing, Step, Stopping, step_to_stop, steps_to_run};
 use super::timers::{Alarm, Timers};
 use super::{ChildSpec, Event, Kind, MailboxView, Restart, State, SupervisorSpec};
@@ -39,33 +41,6 @@ pub(super) struct Supervisor {
     has_started: bool,
     slots: Vec<Slot>,
     history: History,
-}
-
-/// What a supervisor is about.
-enum Mode {
-    /// Nothing: it waits for its parent.
-    Down,
-    Running,
-    /// It stops its children and then tells its parent why.
-    Failing(Fault),
-    /// The same because its parent wants it; perhaps while it was failing.
-    Stopping(Option<Fault>),
-    /// For good.
-    Closed,
-}
-
-struct Slot {
-    member: Arc<dyn Member>,
-    restart: Restart,
-    stop_within: Option<Duration>,
-    phase: Phase,
-    has_run: bool,
-    history: History,
-    /// Which alarm is meant for it.
-    ticket: u64,
-    is_killed: bool,
-    /// It was dropped by force and did not answer: it may still be running, so no other may take its place.
-    is_abandoned: bool,
 }
 
 impl Member for SupervisorSeat {
@@ -115,7 +90,7 @@ impl Supervisor {
     }
 
     async fn run(mut self) {
-        while !matches!(self.mode, Mode::Closed) {
+        while !self.mode.is_closed() {
             let stepped = tokio::select! {
                 biased;
                 Some(note) = self.notes.recv() => guard(|| self.hear(note)),
@@ -139,17 +114,9 @@ impl Supervisor {
     fn follow(&mut self, order: Order) {
         match order {
             Order::Start => self.start_over(),
-            Order::Stop => {
-                let fault = match std::mem::replace(&mut self.mode, Mode::Down) {
-                    Mode::Failing(fault) => Some(fault),
-                    _ => None,
-                };
-                self.mode = Mode::Stopping(fault);
-            }
+            Order::Stop => self.mode.begin_to_stop(),
             Order::Kill => {
-                for slot in &mut self.slots {
-                    slot.kill();
-                }
+                self.slots.iter_mut().for_each(Slot::kill);
                 self.mode = Mode::Down;
                 self.uplink.report(Report::Stopped(None));
             }
@@ -169,13 +136,7 @@ impl Supervisor {
         if self.slots.is_empty() {
             self.make_children();
         }
-        for slot in &mut self.slots {
-            slot.has_run = false;
-            slot.history = History::default();
-            if slot.phase != Phase::Gone {
-                slot.phase = Phase::Ready;
-            }
-        }
+        self.slots.iter_mut().for_each(Slot::start_over);
         if let Some(slot) = self.slots.iter().find(|slot| slot.is_abandoned) {
             let message = format!("{} does not answer, so it cannot be started again", slot.member.facts().name);
             self.fail(Fault::because(message));
@@ -184,16 +145,9 @@ impl Supervisor {
 
     fn make_children(&mut self) {
         let specs = (self.spec.list)();
-        let slot = |(id, spec): (u64, ChildSpec)| Slot {
-            restart: spec.restart,
-            stop_within: spec.stop_within,
-            member: spec.make(Uplink { notes: self.seat.notes.clone(), id }, &self.house),
-            phase: Phase::Ready,
-            has_run: false,
-            history: History::default(),
-            ticket: 0,
-            is_killed: false,
-            is_abandoned: false,
+        let slot = |(id, spec): (u64, ChildSpec)| {
+            let uplink = Uplink { notes: self.seat.notes.clone(), id };
+            Slot::new(spec, uplink, &self.house)
         };
         self.slots = (0..).zip(specs).map(slot).collect();
         *lock(&self.seat.roster) = self.slots.iter().map(|slot| slot.member.clone()).collect();
@@ -226,7 +180,10 @@ impl Supervisor {
                 if let Some(fault) = fault {
                     self.note_crash(index, fault);
                 }
-                self.note_stopped(index);
+                let slot = &mut self.slots[index];
+                if slot.note_stopped(self.house.now()) {
+                    self.house.observe(&Event::Stopped { name: &slot.member.facts().name });
+                }
             }
         }
     }
@@ -239,13 +196,18 @@ impl Supervisor {
         crash.to_fault()
     }
 
-    /// A child is down that should be up.
+    /// A child is down that was up.
     fn answer_crash(&mut self, index: usize, fault: Fault) {
+        let now = self.house.now();
         let slot = &mut self.slots[index];
         if slot.restart == Restart::Temporary {
             return self.let_go(index, State::GivenUp);
         }
-        let now = self.house.now();
+        if !self.mode.is_running() {
+            // Its turn to be stopped would have come soon.
+            slot.phase = Phase::Ready;
+            return slot.member.facts().enter(State::Stopped, now);
+        }
         let intensity = self.spec.intensity;
         slot.phase = Phase::Ready;
         let nth = slot.history.add(now, &intensity);
@@ -264,18 +226,6 @@ impl Supervisor {
             self.timers.set(self.house.environment(), after, alarm);
         }
         self.house.observe(&Event::Restarting { name: &slot.member.facts().name, after, nth });
-    }
-
-    fn note_stopped(&mut self, index: usize) {
-        let slot = &mut self.slots[index];
-        if slot.phase == Phase::Stopping || slot.is_abandoned {
-            slot.phase = Phase::Ready;
-            slot.is_killed = false;
-            slot.is_abandoned = false;
-            slot.ticket += 1;
-            slot.member.facts().enter(State::Stopped, self.house.now());
-            self.house.observe(&Event::Stopped { name: &slot.member.facts().name });
-        }
     }
 
     /// A child is done for good.
@@ -317,7 +267,7 @@ impl Supervisor {
 
     /// Begins to fail, unless it is already ending.
     fn fail(&mut self, fault: Fault) {
-        if !matches!(self.mode, Mode::Running) {
+        if !self.mode.is_running() {
             return;
         }
         let crash = self.house.record(fault);
@@ -327,14 +277,13 @@ impl Supervisor {
 
     /// Does what the strategy asks for now.
     fn proceed(&mut self) {
-        let standing = |slot: &Slot| Standing { phase: slot.phase, has_run: slot.has_run };
-        let standings: Vec<Standing> = self.slots.iter().map(standing).collect();
+        let standings: Vec<Standing> = self.slots.iter().map(Slot::standing).collect();
         match self.mode {
             Mode::Down | Mode::Closed => {}
             Mode::Running => {
                 for step in steps_to_run(self.spec.strategy, &standings) {
                     match step {
-                        Step::Start(index) => self.start(index),
+                        Step::Start(index) => self.slots[index].start(self.house.now()),
                         Step::Stop(index) => self.stop(index),
                     }
                 }
@@ -352,19 +301,9 @@ impl Supervisor {
         }
     }
 
-    fn start(&mut self, index: usize) {
-        let slot = &mut self.slots[index];
-        slot.phase = Phase::Starting;
-        slot.member.facts().enter(State::Starting, self.house.now());
-        slot.member.clone().order(Order::Start);
-    }
-
     fn stop(&mut self, index: usize) {
         let slot = &mut self.slots[index];
-        slot.phase = Phase::Stopping;
-        slot.ticket += 1;
-        slot.member.facts().enter(State::Stopping, self.house.now());
-        slot.member.clone().order(Order::Stop);
+        slot.stop(self.house.now());
         if let Some(limit) = slot.stop_within {
             let alarm = Alarm { id: index as u64, ticket: slot.ticket };
             self.timers.set(self.house.environment(), limit, alarm);
@@ -373,25 +312,13 @@ impl Supervisor {
 
     /// All children are down.
     fn finish(&mut self) {
-        let report = match std::mem::replace(&mut self.mode, Mode::Down) {
-            Mode::Failing(fault) => Report::Crashed(fault),
-            Mode::Stopping(fault) => Report::Stopped(fault),
-            Mode::Down | Mode::Running | Mode::Closed => return,
-        };
         for slot in self.slots.iter_mut().filter(|slot| slot.phase == Phase::Delayed) {
             // Nobody waits any more for a child that waited out its delay.
             slot.phase = Phase::Ready;
             slot.member.facts().enter(State::Stopped, self.house.now());
         }
-        self.uplink.report(report);
-    }
-}
-
-impl Slot {
-    fn kill(&mut self) {
-        self.member.clone().order(Order::Kill);
-        if self.phase != Phase::Gone {
-            self.phase = Phase::Ready;
+        if let Some(report) = self.mode.end() {
+            self.uplink.report(report);
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Time stands still unless a test moves it, so no test waits for a delay; they wait for conditions.
 
+mod corners;
 mod groups;
 mod order;
 mod patience;
