@@ -99,17 +99,22 @@ pub(super) fn guard<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
     GUARDS.set(GUARDS.get() + 1);
     let outcome = panic::catch_unwind(AssertUnwindSafe(work));
     GUARDS.set(GUARDS.get() - 1);
-    let seen = SEEN.take();
+    let seen = take_seen();
     outcome.map_err(|payload| {
         // A panic that was resumed rather than begun never met the hook.
         let fault = seen.unwrap_or_else(|| Fault::because(message_of(payload.as_ref())));
         if let Err(payload_of_drop) = panic::catch_unwind(AssertUnwindSafe(move || drop(payload))) {
             // Two destructors that panic in a row are one too many: this one is left alone for ever.
             std::mem::forget(payload_of_drop);
-            SEEN.take();
+            take_seen();
         }
         fault
     })
+}
+
+/// Threads that are ending may have lost their locals already.
+fn take_seen() -> Option<Fault> {
+    SEEN.try_with(RefCell::take).ok().flatten()
 }
 
 /// Puts the hook in place, once for the whole process.
@@ -203,7 +208,7 @@ mod tests {
     fn a_panic_outside_a_guard_is_left_to_the_hook_that_was_there() {
         install_hook();
         assert!(std::thread::spawn(|| panic!("not ours")).join().is_err());
-        assert!(SEEN.take().is_none());
+        assert!(take_seen().is_none());
         assert!(guard(|| 3).is_ok_and(|three| three == 3));
     }
 }

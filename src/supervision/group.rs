@@ -122,7 +122,7 @@ impl Group {
     }
 
     /// Starts a child on the calling thread, which must run actix. It leaves when it stops its own context, or when nobody
-    /// holds its address any more and it has nothing left to do.
+    /// holds its address any more and it has nothing left to do. Should the thread end, it goes on on the root's.
     pub fn start<A>(
         &self,
         name: &str,

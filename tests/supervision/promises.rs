@@ -70,9 +70,12 @@ fn messages_wait_out_the_delay_and_are_counted() {
         world.advance(SECOND - Duration::from_nanos(1));
         actix_rt::task::yield_now().await;
         assert_eq!((cast.made(), depth().unwrap().depth), (1, 10));
+        // Those that come after the counting stay behind those that were counted.
+        (11..=14).for_each(|number| address.do_send(Note(number)));
         world.advance(Duration::from_nanos(1));
         assert_eq!(address.send(Generation).await, Ok(2));
-        assert_eq!(cast.diary().last().unwrap(), "probe got 10");
+        let wanted: Vec<String> = (1..=14).map(|number| format!("probe got {number}")).collect();
+        assert_eq!(cast.diary()[2..], wanted);
         assert_eq!(depth(), Some(MailboxView { depth: 0, capacity: 16 }));
     });
 }
