@@ -105,8 +105,8 @@ impl Tree {
                 vec![ChildSpec::group(&group), counter]
             }
         };
-        let patient = Intensity { restarts_max: u32::MAX, delay_first: Duration::ZERO, ..Intensity::default() };
-        let spec = SupervisorSpec::new("root", children).intensity(Intensity { within: Duration::ZERO, ..patient });
+        let tireless = Intensity { within: Duration::ZERO, delay_first: Duration::ZERO, ..Intensity::default() };
+        let spec = SupervisorSpec::new("root", children).intensity(tireless);
         let root = Root::new(spec, Arc::new(Machine(now())));
         let handle = root.handle();
         actix_rt::spawn(root.run());

@@ -110,6 +110,22 @@ fn a_destructor_that_panics_on_a_dying_thread_is_survived() {
 }
 
 #[test]
+fn a_thread_that_ends_while_its_child_is_stopping_has_stopped_it() {
+    on_stage(async {
+        let cast = Cast::new("probe");
+        cast.plan.refuses_to_stop.store(true, Ordering::SeqCst);
+        let stage = Stage::of_one(&World::new(), cast.spec().on(&Thread::new("worker")));
+        assert_eq!(cast.inbox.address().send(Generation).await, Ok(1));
+        stage.handle.stop();
+        until("the request", || stage.node("probe").state == State::Stopping).await;
+        // It has been asked when it answers after that, since time stands still and its limit is never reached.
+        assert_eq!(cast.inbox.address().send(Generation).await, Ok(1));
+        cast.inbox.address().do_send(Fail::EndThread);
+        assert!(matches!(stage.running.await.unwrap(), RootEnd::Stopped));
+    });
+}
+
+#[test]
 fn a_panic_in_the_group_itself_restarts_the_group() {
     on_stage(async {
         let world = World::new();

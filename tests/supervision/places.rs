@@ -8,7 +8,7 @@ use actix::{Addr, MailboxError};
 use feedwarden::supervision::{ChildSpec, Restart, RootEnd, State, SupervisorSpec, Thread};
 
 use super::probe::{Cast, Fail, Generation, Note, Probe, Respond, RespondApart};
-use super::world::{AT_ONCE, Stage, World, on_stage, once, until};
+use super::world::{AT_ONCE, DAWN, Stage, World, on_stage, once, until};
 
 /// Lets one child fail and sees that the next actor answers at the same address.
 fn check(wanted: &str, arrange: impl FnOnce(&Cast), provoke: impl FnOnce(&Addr<Probe>)) {
@@ -168,6 +168,21 @@ fn in_the_log_that_observes() {
         let stage = Stage::of_one(&world, cast.spec());
         cast.inbox.address().do_send(Fail::InHandler);
         assert_eq!(cast.inbox.address().send(Generation).await, Ok(2));
+        assert!(matches!(stage.stop().await, RootEnd::Stopped));
+    });
+}
+
+#[test]
+fn in_the_clock() {
+    on_stage(async {
+        let world = World::new();
+        let cast = Cast::new("probe");
+        let stage = Stage::of_one(&world, cast.spec());
+        assert_eq!(cast.inbox.address().send(Generation).await, Ok(1));
+        world.clock_panics.store(true, Ordering::SeqCst);
+        cast.inbox.address().do_send(Fail::InHandler);
+        assert_eq!(cast.inbox.address().send(Generation).await, Ok(2));
+        assert_eq!(stage.node("probe").last_crash.unwrap().at, DAWN, "the time is the last one known");
         assert!(matches!(stage.stop().await, RootEnd::Stopped));
     });
 }

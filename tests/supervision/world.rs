@@ -30,6 +30,7 @@ pub(super) struct World {
     /// How often the dice will panic.
     pub(super) dice_panics: AtomicU32,
     pub(super) log_panics: AtomicBool,
+    pub(super) clock_panics: AtomicBool,
 }
 
 impl World {
@@ -44,6 +45,7 @@ impl World {
             events: Mutex::default(),
             dice_panics: AtomicU32::new(0),
             log_panics: AtomicBool::new(false),
+            clock_panics: AtomicBool::new(false),
         })
     }
 
@@ -63,6 +65,7 @@ impl World {
 
 impl Environment for World {
     fn now(&self) -> Duration {
+        assert!(!self.clock_panics.load(Ordering::SeqCst), "the clock stopped");
         *self.now.borrow()
     }
 
