@@ -43,6 +43,8 @@ struct Desk {
     order: Option<Order>,
     /// Whether there is such a task.
     attended: bool,
+    /// Whether the seat was closed: no order that comes late may open it again.
+    closed: bool,
 }
 
 /// What a seat is made of.
@@ -65,7 +67,7 @@ impl<A: Actor<Context = actix::Context<A>>> Seat<A> {
             is_unpumped: AtomicBool::new(false),
             factory: Mutex::new(parts.factory),
             intake: Mutex::new(Intake::new(parts.receiver)),
-            desk: Mutex::new(Desk { order: None, attended: false }),
+            desk: Mutex::new(Desk { order: None, attended: false, closed: false }),
             has_order: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         })
@@ -100,6 +102,10 @@ impl<A: Actor<Context = actix::Context<A>>> Seat<A> {
 impl<A: Actor<Context = actix::Context<A>>> Member for Seat<A> {
     fn order(self: Arc<Self>, order: Order) {
         let mut desk = lock(&self.desk);
+        if desk.closed {
+            return;
+        }
+        desk.closed = order == Order::Close;
         if desk.attended {
             desk.order = Some(order);
             self.has_order.store(true, Ordering::Release);
@@ -264,5 +270,45 @@ impl<A: Actor<Context = actix::Context<A>>> Future for Running<A> {
                 Err(fault) => this.finish(Err(fault)),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix::{Addr, Context};
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+    use crate::supervision::member::Note;
+
+    struct Idle;
+
+    impl Actor for Idle {
+        type Context = Context<Idle>;
+    }
+
+    #[test]
+    fn a_seat_that_was_closed_stays_closed_whatever_order_comes_late() {
+        actix_rt::System::new().block_on(async {
+            let (notes, mut reports) = unbounded_channel();
+            let (sender, receiver) = actix::dev::channel::channel(1);
+            let address = Addr::new(sender);
+            let seat = Seat::new(SeatParts {
+                name: "idle".into(),
+                uplink: Uplink { notes, id: 0 },
+                thread: None,
+                ends_unaddressed: true,
+                factory: Box::new(|| Idle),
+                receiver,
+            });
+            seat.clone().order(Order::Stop);
+            assert!(matches!(reports.recv().await, Some(Note::Report(0, Report::Stopped(None)))));
+            seat.clone().order(Order::Close);
+            assert!(!address.connected());
+            seat.clone().order(Order::Start);
+            assert!(!lock(&seat.desk).attended);
+            drop(seat);
+            assert!(reports.recv().await.is_none(), "it reports nothing, and nothing of it is left");
+        });
     }
 }

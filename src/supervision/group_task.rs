@@ -72,6 +72,13 @@ impl GroupTask {
                 self.uplink.report(report);
             }
         }
+        // Who came through the door at the last moment must not run without anybody to look after it.
+        self.notes.close();
+        while let Ok(note) = self.notes.try_recv() {
+            if let Note::Joined(_, member) = note {
+                member.order(Order::Close);
+            }
+        }
     }
 
     fn hear(&mut self, note: Note) {
