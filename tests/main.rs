@@ -6,6 +6,7 @@ mod commands;
 mod config;
 mod daemon;
 mod feeds;
+mod fetch;
 mod fuzz;
 mod http;
 mod pages;

@@ -10,8 +10,10 @@ mod x;
 use secrecy::SecretString;
 use url::Url;
 
-use crate::http::{Client, Hop, Request};
-use crate::model::{FailureReport, Hints, LastSeen, NewPost, SourceSettings, SourceType, Timestamp, Validators};
+use crate::http::{Client, Credentials, Hop, Request};
+use crate::model::{
+    FailureReport, Hints, LastSeen, NewPost, SourceAccess, SourceSettings, SourceType, Timestamp, Validators,
+};
 use crate::parse::feed::{Format, LinkedFeed, Note};
 
 pub use x::XSettings;
@@ -38,6 +40,8 @@ pub struct Task {
     pub account_id: Option<String>,
     /// The key of its podcast's owner, for sources that need one.
     pub key: Option<SecretString>,
+    /// Headers and a login of its own.
+    pub access: SourceAccess,
 }
 
 impl Task {
@@ -50,6 +54,7 @@ impl Task {
             keep_alive: false,
             account_id: None,
             key: None,
+            access: SourceAccess::default(),
         }
     }
 }
@@ -183,6 +188,9 @@ impl Fetcher {
         let mut request = Request::new(task.settings.url.as_str());
         request.validators = task.validators.clone();
         request.keep_alive = task.keep_alive;
+        request.headers = task.access.headers.clone();
+        let login = task.access.login.clone();
+        request.credentials = login.map(|(name, password)| Credentials::Basic { name, password });
         match self.client.get(&request).await {
             Ok(reply) => document::read(reply, task.settings.source_type).await,
             Err(failure) => {

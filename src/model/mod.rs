@@ -2,6 +2,7 @@
 //!
 //! Nothing here decides or does anything, and nothing here uses another room of this crate.
 
+mod access;
 mod article;
 mod failure;
 mod host;
@@ -11,6 +12,7 @@ mod settled;
 mod source;
 mod time;
 
+pub use access::SourceAccess;
 pub use article::{Article, ArticleId, NewArticle};
 pub use failure::{FailureCause, FailureClass, FailureKind, FailureReport, Severity, UnknownName};
 pub use host::{HostKey, HostState};

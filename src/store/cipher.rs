@@ -1,7 +1,9 @@
-//! Keeps API keys unreadable for whoever gets hold of the database alone.
+//! Keeps API keys and logins unreadable for whoever gets hold of the database alone.
 //!
-//! XChaCha20-Poly1305 with a random nonce for each key. The user and the provider are authenticated with it, so that a
-//! sealed key copied into another user's row does not open there.
+//! XChaCha20-Poly1305 with a random nonce for each secret. Its owner is authenticated with it, so that a sealed secret
+//! copied into another row does not open there.
+
+use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,13 +11,31 @@ use chacha20poly1305::aead::{Aead, Generate, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::model::{KeyProvider, UserId};
+use crate::model::{KeyProvider, SourceId, UserId};
 
 use super::{Result, StoreError};
 
 const NONCE_BYTES: usize = 24;
 
-/// Seals and opens API keys; without a key of its own it refuses to.
+/// Whose secret it is. Authenticated with the secret, so that it opens for its owner alone.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Owner {
+    /// A user's key for a provider.
+    ApiKey(UserId, KeyProvider),
+    /// What a source needs to be let in.
+    SourceAccess(SourceId),
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Owner::ApiKey(user, provider) => write!(formatter, "the {} key of user {user}", provider.name()),
+            Owner::SourceAccess(source) => write!(formatter, "the login of source {source}"),
+        }
+    }
+}
+
+/// Seals and opens API keys and logins; without a key of its own it refuses to.
 #[derive(Clone)]
 pub struct Cipher(Option<XChaCha20Poly1305>);
 
@@ -27,29 +47,30 @@ impl Cipher {
         Ok(Cipher(Some(XChaCha20Poly1305::new_from_slice(&bytes).map_err(|_| wrong_key())?)))
     }
 
-    pub(super) fn seal(&self, user: UserId, provider: KeyProvider, key: &SecretString) -> Result<Vec<u8>> {
+    pub(super) fn seal(&self, owner: Owner, secret: &SecretString) -> Result<Vec<u8>> {
         let cipher = self.cipher()?;
         let nonce = XNonce::try_generate()
             .map_err(|error| StoreError::Internal(format!("the machine gives no random numbers: {error}")))?;
-        let payload = Payload { msg: key.expose_secret().as_bytes(), aad: &owner(user, provider) };
+        let owner = owner.to_string();
+        let payload = Payload { msg: secret.expose_secret().as_bytes(), aad: owner.as_bytes() };
         let sealed = cipher
             .encrypt(&nonce, payload)
-            .map_err(|_| StoreError::Encryption("the API key is too long to be kept".into()))?;
+            .map_err(|_| StoreError::Encryption("the secret is too long to be kept".into()))?;
         Ok([nonce.as_slice(), &sealed].concat())
     }
 
-    pub(super) fn open(&self, user: UserId, provider: KeyProvider, sealed: &[u8]) -> Result<SecretString> {
+    pub(super) fn open(&self, owner: Owner, sealed: &[u8]) -> Result<SecretString> {
         let cipher = self.cipher()?;
         let closed = || {
             StoreError::Encryption(format!(
-                "the stored {} key of user {user} cannot be opened: database.encryption-key is not the one it was \
-                 sealed with; set that one again, or store the API key anew",
-                provider.name()
+                "{owner} cannot be opened: database.encryption-key is not the one it was sealed with; set that one again, \
+                 or store it anew"
             ))
         };
         let (nonce, sealed) = sealed.split_at_checked(NONCE_BYTES).ok_or_else(closed)?;
         let nonce = XNonce::try_from(nonce).map_err(|_| closed())?;
-        let payload = Payload { msg: sealed, aad: &owner(user, provider) };
+        let associated = owner.to_string();
+        let payload = Payload { msg: sealed, aad: associated.as_bytes() };
         let opened = cipher.decrypt(&nonce, payload).map_err(|_| closed())?;
         String::from_utf8(opened).map(SecretString::from).map_err(|_| closed())
     }
@@ -57,16 +78,12 @@ impl Cipher {
     fn cipher(&self) -> Result<&XChaCha20Poly1305> {
         self.0.as_ref().ok_or_else(|| {
             StoreError::Encryption(
-                "API keys are kept encrypted, and no database.encryption-key is set: \
+                "API keys and logins are kept encrypted, and no database.encryption-key is set: \
                  set 32 random bytes in Base64, such as `openssl rand -base64 32` prints"
                     .into(),
             )
         })
     }
-}
-
-fn owner(user: UserId, provider: KeyProvider) -> Vec<u8> {
-    format!("{user}/{}", provider.name()).into_bytes()
 }
 
 fn wrong_key() -> StoreError {
@@ -79,33 +96,36 @@ fn wrong_key() -> StoreError {
 mod tests {
     use super::*;
 
+    const OWNER: Owner = Owner::ApiKey(UserId(1), KeyProvider::X);
+
     fn cipher(byte: u8) -> Cipher {
         Cipher::new(Some(&STANDARD.encode([byte; 32]).into())).unwrap()
     }
 
     #[test]
     fn what_is_sealed_opens_for_its_owner_alone() {
-        let sealed = cipher(1).seal(UserId(1), KeyProvider::X, &"bearer-1".into()).unwrap();
-        assert_eq!(cipher(1).open(UserId(1), KeyProvider::X, &sealed).unwrap().expose_secret(), "bearer-1");
-        assert!(cipher(1).open(UserId(2), KeyProvider::X, &sealed).is_err());
-        assert!(cipher(2).open(UserId(1), KeyProvider::X, &sealed).is_err());
+        let sealed = cipher(1).seal(OWNER, &"bearer-1".into()).unwrap();
+        assert_eq!(cipher(1).open(OWNER, &sealed).unwrap().expose_secret(), "bearer-1");
+        assert!(cipher(1).open(Owner::ApiKey(UserId(2), KeyProvider::X), &sealed).is_err());
+        assert!(cipher(1).open(Owner::SourceAccess(SourceId(1)), &sealed).is_err());
+        assert!(cipher(2).open(OWNER, &sealed).is_err());
     }
 
     #[test]
     fn the_same_key_never_looks_the_same_twice_and_never_shows() {
-        let seal = || cipher(1).seal(UserId(1), KeyProvider::X, &"bearer-1".into()).unwrap();
+        let seal = || cipher(1).seal(OWNER, &"bearer-1".into()).unwrap();
         assert_ne!(seal(), seal());
         assert!(!seal().windows(6).any(|window| window == b"bearer"));
     }
 
     #[test]
     fn a_damaged_seal_is_refused_at_every_byte() {
-        let sealed = cipher(1).seal(UserId(1), KeyProvider::X, &"bearer-1".into()).unwrap();
+        let sealed = cipher(1).seal(OWNER, &"bearer-1".into()).unwrap();
         for index in 0..sealed.len() {
             let mut damaged = sealed.clone();
             damaged[index] ^= 1;
-            assert!(cipher(1).open(UserId(1), KeyProvider::X, &damaged).is_err());
-            assert!(cipher(1).open(UserId(1), KeyProvider::X, &sealed[..index]).is_err());
+            assert!(cipher(1).open(OWNER, &damaged).is_err());
+            assert!(cipher(1).open(OWNER, &sealed[..index]).is_err());
         }
     }
 
@@ -121,7 +141,7 @@ mod tests {
     fn without_a_key_nothing_is_kept_in_the_clear() {
         let cipher = Cipher::new(None).unwrap();
         assert!(matches!(
-            cipher.seal(UserId(1), KeyProvider::X, &"bearer-1".into()),
+            cipher.seal(OWNER, &"bearer-1".into()),
             Err(StoreError::Encryption(text)) if text.contains("database.encryption-key")
         ));
     }

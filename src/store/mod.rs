@@ -3,6 +3,7 @@
 //! Uses `model` only. What is right to write is decided elsewhere (`rules`); the store keeps it whole, once, and tells
 //! when somebody else was faster. No transaction spans anything but the store itself.
 
+mod access;
 mod cipher;
 mod error;
 mod migrate;
@@ -19,7 +20,7 @@ use secrecy::SecretString;
 
 use crate::model::{
     Article, ArticleId, Cleaned, Cutoffs, HostKey, HostState, KeyProvider, NewArticle, NewSource, Podcast, PodcastId,
-    Post, PostId, Settled, Settlement, Source, SourceId, Timestamp, User, UserId,
+    Post, PostId, Settled, Settlement, Source, SourceAccess, SourceId, Timestamp, User, UserId,
 };
 
 pub use error::StoreError;
@@ -116,6 +117,15 @@ pub trait Store: Send + Sync {
 
     /// Removes a user's key; false if there is none.
     async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool>;
+
+    /// Keeps what a source needs to be let in, encrypted, in the place of what was kept before.
+    async fn put_source_access(&self, source: SourceId, access: &SourceAccess, now: Timestamp) -> Result<()>;
+
+    /// What a source needs to be let in.
+    async fn source_access(&self, source: SourceId) -> Result<Option<SourceAccess>>;
+
+    /// Forgets what a source needs to be let in; false if nothing is kept.
+    async fn remove_source_access(&self, source: SourceId) -> Result<bool>;
 
     /// Remembers when hosts were asked last and until when they are held.
     async fn record_hosts(&self, hosts: Vec<HostState>) -> Result<()>;

@@ -31,6 +31,11 @@ pub(super) const ALL: &[Migration] = &[
         name: "x_accounts",
         sql: include_str!("../../../sql/postgres/migrations/0004_x_accounts.sql"),
     },
+    Migration {
+        version: 5,
+        name: "source_access",
+        sql: include_str!("../../../sql/postgres/migrations/0005_source_access.sql"),
+    },
 ];
 
 /// Nodes that start together take turns by this number; a step may take longer than a statement usually may.

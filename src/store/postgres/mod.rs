@@ -19,10 +19,11 @@ use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
 use crate::model::{
     Article, ArticleId, Cleaned, Cutoffs, HostKey, HostState, KeyProvider, NewArticle, NewSource, Podcast, PodcastId,
-    Post, PostId, Settled, Settlement, Source, SourceId, Timestamp, User, UserId,
+    Post, PostId, Settled, Settlement, Source, SourceAccess, SourceId, Timestamp, User, UserId,
 };
 
-use super::cipher::Cipher;
+use super::access;
+use super::cipher::{Cipher, Owner};
 use super::rows::{last_word_on_hosts, storable};
 use super::settings::PostgresSettings;
 use super::{About, Added, Result, Saved, Store};
@@ -168,17 +169,32 @@ impl Store for PostgresStore {
     }
 
     async fn put_api_key(&self, user: UserId, provider: KeyProvider, key: &SecretString, now: Timestamp) -> Result<()> {
-        let sealed = self.cipher.seal(user, provider, key)?;
+        let sealed = self.cipher.seal(Owner::ApiKey(user, provider), key)?;
         people::put_api_key(&*self.client().await?, user, provider, &sealed, now).await
     }
 
     async fn api_key(&self, user: UserId, provider: KeyProvider) -> Result<Option<SecretString>> {
         let sealed = people::sealed_api_key(&*self.client().await?, user, provider).await?;
-        sealed.map(|sealed| self.cipher.open(user, provider, &sealed)).transpose()
+        sealed.map(|sealed| self.cipher.open(Owner::ApiKey(user, provider), &sealed)).transpose()
     }
 
     async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool> {
         people::remove_api_key(&*self.client().await?, user, provider).await
+    }
+
+    async fn put_source_access(&self, source: SourceId, access: &SourceAccess, now: Timestamp) -> Result<()> {
+        let sealed = self.cipher.seal(Owner::SourceAccess(source), &access::to_secret(access))?;
+        people::put_source_access(&*self.client().await?, source, &sealed, now).await
+    }
+
+    async fn source_access(&self, source: SourceId) -> Result<Option<SourceAccess>> {
+        let sealed = people::sealed_source_access(&*self.client().await?, source).await?;
+        let Some(sealed) = sealed else { return Ok(None) };
+        access::from_secret(&self.cipher.open(Owner::SourceAccess(source), &sealed)?).map(Some)
+    }
+
+    async fn remove_source_access(&self, source: SourceId) -> Result<bool> {
+        people::remove_source_access(&*self.client().await?, source).await
     }
 
     async fn record_hosts(&self, hosts: Vec<HostState>) -> Result<()> {

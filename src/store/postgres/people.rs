@@ -1,8 +1,8 @@
-//! Users, podcasts, keys and hosts in PostgreSQL.
+//! Users, podcasts, keys, logins and hosts in PostgreSQL.
 
 use deadpool_postgres::Client;
 
-use crate::model::{HostKey, HostState, KeyProvider, Podcast, PodcastId, Timestamp, User, UserId};
+use crate::model::{HostKey, HostState, KeyProvider, Podcast, PodcastId, SourceId, Timestamp, User, UserId};
 
 use super::super::rows::{Columns, read_host, read_podcast, read_user, required};
 use super::super::{Result, StoreError};
@@ -15,6 +15,9 @@ const PODCAST: &str = include_str!("../../../sql/postgres/podcast.sql");
 const PUT_API_KEY: &str = include_str!("../../../sql/postgres/put_api_key.sql");
 const API_KEY: &str = include_str!("../../../sql/postgres/api_key.sql");
 const REMOVE_API_KEY: &str = include_str!("../../../sql/postgres/remove_api_key.sql");
+const PUT_SOURCE_ACCESS: &str = include_str!("../../../sql/postgres/put_source_access.sql");
+const SOURCE_ACCESS: &str = include_str!("../../../sql/postgres/source_access.sql");
+const REMOVE_SOURCE_ACCESS: &str = include_str!("../../../sql/postgres/remove_source_access.sql");
 const HOST: &str = include_str!("../../../sql/postgres/host.sql");
 const LIST_HOSTS: &str = include_str!("../../../sql/postgres/list_hosts.sql");
 
@@ -53,6 +56,18 @@ pub(super) async fn sealed_api_key(client: &Client, user: UserId, provider: KeyP
 
 pub(super) async fn remove_api_key(client: &Client, user: UserId, provider: KeyProvider) -> Result<bool> {
     Ok(execute(client, REMOVE_API_KEY, &[&user.0, &provider.name()]).await? > 0)
+}
+
+pub(super) async fn put_source_access(client: &Client, source: SourceId, sealed: &[u8], now: Timestamp) -> Result<()> {
+    execute(client, PUT_SOURCE_ACCESS, &[&source.0, &sealed, &now]).await.map(|_| ())
+}
+
+pub(super) async fn sealed_source_access(client: &Client, source: SourceId) -> Result<Option<Vec<u8>>> {
+    one(client, SOURCE_ACCESS, &[&source.0], |row| row.bytes()).await
+}
+
+pub(super) async fn remove_source_access(client: &Client, source: SourceId) -> Result<bool> {
+    Ok(execute(client, REMOVE_SOURCE_ACCESS, &[&source.0]).await? > 0)
 }
 
 pub(super) async fn host(client: &Client, key: &HostKey) -> Result<Option<HostState>> {

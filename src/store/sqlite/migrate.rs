@@ -31,6 +31,11 @@ pub(super) const ALL: &[Migration] = &[
         name: "x_accounts",
         sql: include_str!("../../../sql/sqlite/migrations/0004_x_accounts.sql"),
     },
+    Migration {
+        version: 5,
+        name: "source_access",
+        sql: include_str!("../../../sql/sqlite/migrations/0005_source_access.sql"),
+    },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -18,10 +18,11 @@ use secrecy::SecretString;
 
 use crate::model::{
     Article, ArticleId, Cleaned, Cutoffs, HostKey, HostState, KeyProvider, NewArticle, NewSource, Podcast, PodcastId,
-    Post, PostId, Settled, Settlement, Source, SourceId, Timestamp, User, UserId,
+    Post, PostId, Settled, Settlement, Source, SourceAccess, SourceId, Timestamp, User, UserId,
 };
 
-use super::cipher::Cipher;
+use super::access;
+use super::cipher::{Cipher, Owner};
 use super::rows::{last_word_on_hosts, storable};
 use super::settings::{SqliteSettings, Synchronous};
 use super::{About, Added, Result, Saved, Store, StoreError};
@@ -197,17 +198,32 @@ impl Store for SqliteStore {
     }
 
     async fn put_api_key(&self, user: UserId, provider: KeyProvider, key: &SecretString, now: Timestamp) -> Result<()> {
-        let sealed = self.cipher.seal(user, provider, key)?;
+        let sealed = self.cipher.seal(Owner::ApiKey(user, provider), key)?;
         self.writer.run(move |connection| people::put_api_key(connection, user, provider, &sealed, now)).await
     }
 
     async fn api_key(&self, user: UserId, provider: KeyProvider) -> Result<Option<SecretString>> {
         let sealed = self.readers.run(move |connection| people::sealed_api_key(connection, user, provider)).await?;
-        sealed.map(|sealed| self.cipher.open(user, provider, &sealed)).transpose()
+        sealed.map(|sealed| self.cipher.open(Owner::ApiKey(user, provider), &sealed)).transpose()
     }
 
     async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool> {
         self.writer.run(move |connection| people::remove_api_key(connection, user, provider)).await
+    }
+
+    async fn put_source_access(&self, source: SourceId, access: &SourceAccess, now: Timestamp) -> Result<()> {
+        let sealed = self.cipher.seal(Owner::SourceAccess(source), &access::to_secret(access))?;
+        self.writer.run(move |connection| people::put_source_access(connection, source, &sealed, now)).await
+    }
+
+    async fn source_access(&self, source: SourceId) -> Result<Option<SourceAccess>> {
+        let sealed = self.readers.run(move |connection| people::sealed_source_access(connection, source)).await?;
+        let Some(sealed) = sealed else { return Ok(None) };
+        access::from_secret(&self.cipher.open(Owner::SourceAccess(source), &sealed)?).map(Some)
+    }
+
+    async fn remove_source_access(&self, source: SourceId) -> Result<bool> {
+        self.writer.run(move |connection| people::remove_source_access(connection, source)).await
     }
 
     async fn record_hosts(&self, hosts: Vec<HostState>) -> Result<()> {

@@ -1,8 +1,8 @@
-//! Users, podcasts, keys and hosts in SQLite.
+//! Users, podcasts, keys, logins and hosts in SQLite.
 
 use rusqlite::{Connection, params};
 
-use crate::model::{HostKey, HostState, KeyProvider, Podcast, PodcastId, Timestamp, User, UserId};
+use crate::model::{HostKey, HostState, KeyProvider, Podcast, PodcastId, SourceId, Timestamp, User, UserId};
 
 use super::super::rows::{Columns, read_host, read_podcast, read_user, required};
 use super::super::{Result, StoreError};
@@ -15,6 +15,9 @@ const PODCAST: &str = include_str!("../../../sql/sqlite/podcast.sql");
 const PUT_API_KEY: &str = include_str!("../../../sql/sqlite/put_api_key.sql");
 const API_KEY: &str = include_str!("../../../sql/sqlite/api_key.sql");
 const REMOVE_API_KEY: &str = include_str!("../../../sql/sqlite/remove_api_key.sql");
+const PUT_SOURCE_ACCESS: &str = include_str!("../../../sql/sqlite/put_source_access.sql");
+const SOURCE_ACCESS: &str = include_str!("../../../sql/sqlite/source_access.sql");
+const REMOVE_SOURCE_ACCESS: &str = include_str!("../../../sql/sqlite/remove_source_access.sql");
 const HOST: &str = include_str!("../../../sql/sqlite/host.sql");
 const LIST_HOSTS: &str = include_str!("../../../sql/sqlite/list_hosts.sql");
 
@@ -53,6 +56,23 @@ pub(super) fn sealed_api_key(connection: &Connection, user: UserId, provider: Ke
 
 pub(super) fn remove_api_key(connection: &Connection, user: UserId, provider: KeyProvider) -> Result<bool> {
     Ok(execute(connection, REMOVE_API_KEY, params![user.0, provider.name()])? > 0)
+}
+
+pub(super) fn put_source_access(
+    connection: &Connection,
+    source: SourceId,
+    sealed: &[u8],
+    now: Timestamp,
+) -> Result<()> {
+    execute(connection, PUT_SOURCE_ACCESS, params![source.0, sealed, now]).map(|_| ())
+}
+
+pub(super) fn sealed_source_access(connection: &Connection, source: SourceId) -> Result<Option<Vec<u8>>> {
+    one(connection, SOURCE_ACCESS, [source.0], |row| row.bytes())
+}
+
+pub(super) fn remove_source_access(connection: &Connection, source: SourceId) -> Result<bool> {
+    Ok(execute(connection, REMOVE_SOURCE_ACCESS, [source.0])? > 0)
 }
 
 pub(super) fn host(connection: &Connection, key: &HostKey) -> Result<Option<HostState>> {

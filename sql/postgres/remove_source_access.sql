@@ -1,0 +1,1 @@
+DELETE FROM source_access WHERE source_id = $1

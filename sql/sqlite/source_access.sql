@@ -1,0 +1,3 @@
+SELECT sealed
+FROM source_access
+WHERE source_id = ?1

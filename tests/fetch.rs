@@ -1,0 +1,93 @@
+//! One poll without storing anything, against servers on loopback.
+
+use feedwarden::fetch::{Answer, Document, Fetched, Fetcher, Task, XSettings};
+use feedwarden::http::{Client, HttpSettings};
+use feedwarden::model::{FailureCause, SourceAccess, SourceSettings, SourceType, Timestamp, Validators};
+
+use crate::http::server::{Act, Server, answer, ok};
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+async fn fetch(task: &Task) -> Fetched {
+    let settings = HttpSettings { allow_private_networks: true, ..HttpSettings::default() };
+    Fetcher::new(Client::new(settings, || NOW).unwrap(), XSettings::default()).fetch(task).await
+}
+
+fn task(source_type: SourceType, server: &Server) -> Task {
+    Task::new(SourceSettings::new(source_type, server.url("/feed")))
+}
+
+#[tokio::test]
+async fn p01_p14_a_feed_is_read_with_its_validators_and_hints() {
+    let feed = "<rss><channel><title>T</title><ttl>90</ttl><skipHours><hour>3</hour></skipHours>\
+                <item><title>One</title><description>&lt;b&gt;B&lt;/b&gt;ody</description></item></channel></rss>";
+    let head = "HTTP/1.1 200 OK\r\nETag: W/\"x\"\r\nCache-Control: max-age=600\r\nAge: 100\r\n";
+    let server = Server::play(answer(format!("{head}Content-Length: {}\r\n\r\n{feed}", feed.len()))).await;
+    let fetched = fetch(&task(SourceType::Rss, &server)).await;
+    let Answer::Read(reading) = fetched.answer else { panic!("{:?}", fetched.answer) };
+    assert_eq!(reading.validators.etag.as_deref(), Some("W/\"x\""));
+    assert_eq!(reading.hints.fresh_until, Some(NOW + std::time::Duration::from_secs(500)));
+    assert_eq!((reading.hints.update_period_minutes, reading.hints.skip_hours), (Some(90), 1 << 3));
+    assert_eq!(reading.entries[0].post.text().body, "Body");
+    assert_eq!((fetched.trace.status, fetched.trace.body_bytes), (Some(200), feed.len()));
+}
+
+#[tokio::test]
+async fn p01_p05_a_304_brings_the_validators_that_it_carries() {
+    let server = Server::play(answer("HTTP/1.1 304 Not Modified\r\nETag: \"new\"\r\n\r\n")).await;
+    let mut task = task(SourceType::Rss, &server);
+    task.validators = Validators { etag: Some("\"old\"".into()), last_modified: Some("Mon".into()) };
+    let fetched = fetch(&task).await;
+    let Answer::NotModified { validators, .. } = fetched.answer else { panic!("{:?}", fetched.answer) };
+    assert_eq!((validators.etag.as_deref(), validators.last_modified), (Some("\"new\""), None));
+    let asked = &server.requests()[0].to_ascii_lowercase();
+    assert!(asked.contains("if-none-match: \"old\"\r\n") && asked.contains("if-modified-since: mon\r\n"), "{asked}");
+}
+
+#[tokio::test]
+async fn a_sources_own_headers_and_login_are_sent() {
+    let server = Server::play(vec![Act::Read, ok("<rss><channel><item><title>x</title></item></channel></rss>")]).await;
+    let mut task = task(SourceType::Rss, &server);
+    task.access = SourceAccess {
+        headers: vec![("X-Token".into(), "t0ken".into())],
+        login: Some(("ann".into(), "hidden".into())),
+    };
+    assert!(matches!(fetch(&task).await.answer, Answer::Read(_)));
+    let asked = &server.requests()[0].to_ascii_lowercase();
+    assert!(asked.contains("x-token: t0ken\r\n") && asked.contains("authorization: basic yw5uomhpzgrlbg=="), "{asked}");
+    assert!(!format!("{task:?}").contains("hidden") && !format!("{task:?}").contains("t0ken"));
+}
+
+#[tokio::test]
+async fn s701_a_page_in_an_old_charset_becomes_one_post() {
+    let words = "Привет, это довольно длинный абзац текста, который является статьёй. ".repeat(5);
+    let page = format!(
+        "<html><head><meta charset=windows-1251><title>T</title></head><body><article><p>{words}</p></article></body></html>"
+    );
+    let (bytes, ..) = encoding_rs::WINDOWS_1251.encode(&page);
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n", bytes.len());
+    let server = Server::play(answer([head.as_bytes(), &bytes].concat())).await;
+    let fetched = fetch(&task(SourceType::Website, &server)).await;
+    let Answer::Read(reading) = fetched.answer else { panic!("{:?}", fetched.answer) };
+    assert_eq!(reading.entries.len(), 1);
+    assert_eq!(reading.entries[0].post.text().body, words.trim());
+    assert_eq!(reading.document, Document::Page { charset: "windows-1251", title: Some("T".into()) });
+}
+
+#[tokio::test]
+async fn s109_a_body_that_is_no_feed_is_unreadable_and_says_why() {
+    let server = Server::play(vec![Act::Read, ok("just words")]).await;
+    let fetched = fetch(&task(SourceType::Rss, &server)).await;
+    let Answer::Failed(report) = fetched.answer else { panic!("{:?}", fetched.answer) };
+    assert_eq!(report.cause, FailureCause::Unreadable);
+    assert!(report.error.contains("just words"), "{}", report.error);
+}
+
+#[tokio::test]
+async fn s506_what_is_no_url_fails_as_unexpected() {
+    for url in ["", "not a url", "/feed.xml", "ftp://a.example/feed"] {
+        let fetched = fetch(&Task::new(SourceSettings::new(SourceType::Rss, url))).await;
+        let Answer::Failed(report) = fetched.answer else { panic!("{:?}", fetched.answer) };
+        assert_eq!(report.cause, FailureCause::Other, "{url}: {}", report.error);
+    }
+}
