@@ -91,6 +91,9 @@ impl Report {
         if let Some(until) = reading.hints.fresh_until {
             writeln!(text, "fresh      until {until}")?;
         }
+        if let Some(minutes) = reading.hints.update_period_minutes {
+            writeln!(text, "changes    no faster than every {minutes} min, as the feed says")?;
+        }
         let kept = self.kept();
         writeln!(text, "entries    {kept} would be stored, {} skipped", self.entries.len() - kept)?;
         for (entry, found) in self.entries.iter().zip(&reading.entries).take(SHOWN_ENTRIES_MAX) {
