@@ -1,8 +1,9 @@
 //! Character references, as the HTML standard reads them in text.
 
-use html5ever::data::{C1_REPLACEMENTS, NAMED_ENTITIES};
+use html5ever::data::NAMED_ENTITIES;
 
 use super::fold::Folded;
+use crate::parse::entity::without_c1;
 
 /// The longest name in the table is `CounterClockwiseContourIntegral;`.
 const NAME_BYTES_MAX: usize = 32;
@@ -46,9 +47,7 @@ fn numeric(rest: &str, folded: &mut Folded) -> usize {
 fn code_point(number: u32) -> char {
     match number {
         0 => char::REPLACEMENT_CHARACTER,
-        0x80..=0x9F => C1_REPLACEMENTS[(number - 0x80) as usize]
-            .unwrap_or_else(|| char::from_u32(number).expect("control characters are characters")),
-        _ => char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER),
+        _ => char::from_u32(number).map_or(char::REPLACEMENT_CHARACTER, without_c1),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod cleanup;
 mod connect;
+mod hosts;
 mod migrate;
 mod people;
 mod posts;
@@ -197,15 +198,15 @@ impl Store for PostgresStore {
         people::remove_source_access(&*self.client().await?, source).await
     }
 
-    async fn record_hosts(&self, hosts: Vec<HostState>) -> Result<()> {
-        settle::record_hosts(&*self.client().await?, &last_word_on_hosts(hosts)).await
+    async fn record_hosts(&self, states: Vec<HostState>) -> Result<()> {
+        hosts::record(&*self.client().await?, &last_word_on_hosts(states)).await
     }
 
     async fn host(&self, key: &HostKey) -> Result<Option<HostState>> {
-        people::host(&*self.client().await?, key).await
+        hosts::one(&*self.client().await?, key).await
     }
 
     async fn list_hosts(&self, after: Option<&HostKey>, limit: u32) -> Result<Vec<HostState>> {
-        people::list_hosts(&*self.client().await?, after.map_or("", HostKey::as_str), limit).await
+        hosts::list(&*self.client().await?, after.map_or("", HostKey::as_str), limit).await
     }
 }

@@ -1,12 +1,12 @@
-//! Users, podcasts, keys, logins and hosts in PostgreSQL.
+//! Users, podcasts, keys and logins in PostgreSQL.
 
 use deadpool_postgres::Client;
 
-use crate::model::{HostKey, HostState, KeyProvider, Podcast, PodcastId, SourceId, Timestamp, User, UserId};
+use crate::model::{KeyProvider, Podcast, PodcastId, SourceId, Timestamp, User, UserId};
 
-use super::super::rows::{Columns, read_host, read_podcast, read_user, required};
+use super::super::rows::{Columns, read_podcast, read_user, required};
 use super::super::{Result, StoreError};
-use super::values::{all, execute, number, one};
+use super::values::{execute, number, one};
 
 const ADD_USER: &str = include_str!("../../../sql/postgres/add_user.sql");
 const USER: &str = include_str!("../../../sql/postgres/user.sql");
@@ -18,8 +18,6 @@ const REMOVE_API_KEY: &str = include_str!("../../../sql/postgres/remove_api_key.
 const PUT_SOURCE_ACCESS: &str = include_str!("../../../sql/postgres/put_source_access.sql");
 const SOURCE_ACCESS: &str = include_str!("../../../sql/postgres/source_access.sql");
 const REMOVE_SOURCE_ACCESS: &str = include_str!("../../../sql/postgres/remove_source_access.sql");
-const HOST: &str = include_str!("../../../sql/postgres/host.sql");
-const LIST_HOSTS: &str = include_str!("../../../sql/postgres/list_hosts.sql");
 
 pub(super) async fn add_user(client: &Client, name: &str, now: Timestamp) -> Result<UserId> {
     match one(client, ADD_USER, &[&name, &now], number).await {
@@ -68,12 +66,4 @@ pub(super) async fn sealed_source_access(client: &Client, source: SourceId) -> R
 
 pub(super) async fn remove_source_access(client: &Client, source: SourceId) -> Result<bool> {
     Ok(execute(client, REMOVE_SOURCE_ACCESS, &[&source.0]).await? > 0)
-}
-
-pub(super) async fn host(client: &Client, key: &HostKey) -> Result<Option<HostState>> {
-    one(client, HOST, &[&key.as_str()], |row| read_host(row)).await
-}
-
-pub(super) async fn list_hosts(client: &Client, after: &str, limit: u32) -> Result<Vec<HostState>> {
-    all(client, LIST_HOSTS, &[&after, &i64::from(limit)], |row| read_host(row)).await
 }

@@ -3,16 +3,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use deadpool_postgres::{Client, GenericClient, Transaction};
+use deadpool_postgres::{Client, Transaction};
 use futures_util::future::try_join;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::model::{HostState, NewPost, PostId, Settled, Settlement, SourceId, Timestamp};
+use crate::model::{NewPost, PostId, Settled, Settlement, SourceId, Timestamp};
 
 use super::super::Result;
-use super::super::rows::{
-    Columns, is_settled_already, last_word_on_hosts, read_source, required, state_values, storable,
-};
+use super::super::rows::{Columns, is_settled_already, last_word_on_hosts, read_source, required, state_values};
+use super::hosts;
 use super::values::{RowColumns, all, by_column, error, execute, number};
 
 const LOCK: &str = include_str!("../../../sql/postgres/lock_sources.sql");
@@ -20,7 +19,6 @@ const SETTLE: &str = include_str!("../../../sql/postgres/settle_sources.sql");
 const KNOWN: &str = include_str!("../../../sql/postgres/known_posts.sql");
 const ADD_POSTS: &str = include_str!("../../../sql/postgres/add_posts.sql");
 const TOUCH: &str = include_str!("../../../sql/postgres/touch_cleaned.sql");
-const RECORD_HOSTS: &str = include_str!("../../../sql/postgres/record_hosts.sql");
 const OF_SETTLEMENT: &str = include_str!("../../../sql/postgres/posts_of_settlement.sql");
 const SOURCE: &str = include_str!("../../../sql/postgres/source.sql");
 
@@ -42,8 +40,8 @@ pub(super) async fn settle(client: &mut Client, settlements: &[Settlement]) -> R
         settle_round(&transaction, settlements, &round, &mut answers).await?;
         waiting = later;
     }
-    let hosts = last_word_on_hosts(settlements.iter().filter_map(|settlement| settlement.host.clone()));
-    record_hosts(&transaction, &hosts).await?;
+    let asked = last_word_on_hosts(settlements.iter().filter_map(|settlement| settlement.host.clone()));
+    hosts::record(&transaction, &asked).await?;
     transaction.commit().await.map_err(error)?;
     Ok(answers.into_iter().map(|answer| answer.unwrap_or(Settled::Gone)).collect())
 }
@@ -162,15 +160,4 @@ async fn write_states(transaction: &Transaction<'_>, settlements: &[&Settlement]
     let mut arrays: Vec<&(dyn ToSql + Sync)> = vec![&ids, &times];
     arrays.extend(columns.iter().map(|column| column as &(dyn ToSql + Sync)));
     execute(transaction, SETTLE, &arrays).await.map(|_| ())
-}
-
-pub(super) async fn record_hosts(client: &impl GenericClient, hosts: &[HostState]) -> Result<()> {
-    if hosts.is_empty() {
-        return Ok(());
-    }
-    let names: Vec<_> = hosts.iter().map(|host| storable(host.host.as_str())).collect();
-    let asked: Vec<Option<Timestamp>> = hosts.iter().map(|host| host.last_asked_at).collect();
-    let held: Vec<Option<Timestamp>> = hosts.iter().map(|host| host.held_until).collect();
-    let reasons: Vec<_> = hosts.iter().map(|host| host.held_reason.as_deref().map(storable)).collect();
-    execute(client, RECORD_HOSTS, &[&names, &asked, &held, &reasons]).await.map(|_| ())
 }

@@ -1,6 +1,7 @@
 //! SQLite, embedded: one file, one thread that writes, a few that read beside it.
 
 mod cleanup;
+mod hosts;
 mod migrate;
 mod people;
 mod posts;
@@ -226,17 +227,17 @@ impl Store for SqliteStore {
         self.writer.run(move |connection| people::remove_source_access(connection, source)).await
     }
 
-    async fn record_hosts(&self, hosts: Vec<HostState>) -> Result<()> {
-        self.writer.run(move |connection| settle::record_hosts(connection, &last_word_on_hosts(hosts))).await
+    async fn record_hosts(&self, states: Vec<HostState>) -> Result<()> {
+        self.writer.run(move |connection| hosts::record(connection, &last_word_on_hosts(states))).await
     }
 
     async fn host(&self, key: &HostKey) -> Result<Option<HostState>> {
         let key = key.clone();
-        self.readers.run(move |connection| people::host(connection, &key)).await
+        self.readers.run(move |connection| hosts::one(connection, &key)).await
     }
 
     async fn list_hosts(&self, after: Option<&HostKey>, limit: u32) -> Result<Vec<HostState>> {
         let after = after.map_or_else(String::new, HostKey::to_string);
-        self.readers.run(move |connection| people::list_hosts(connection, &after, limit)).await
+        self.readers.run(move |connection| hosts::list(connection, &after, limit)).await
     }
 }

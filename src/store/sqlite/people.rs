@@ -1,12 +1,12 @@
-//! Users, podcasts, keys, logins and hosts in SQLite.
+//! Users, podcasts, keys and logins in SQLite.
 
 use rusqlite::{Connection, params};
 
-use crate::model::{HostKey, HostState, KeyProvider, Podcast, PodcastId, SourceId, Timestamp, User, UserId};
+use crate::model::{KeyProvider, Podcast, PodcastId, SourceId, Timestamp, User, UserId};
 
-use super::super::rows::{Columns, read_host, read_podcast, read_user, required};
+use super::super::rows::{Columns, read_podcast, read_user, required};
 use super::super::{Result, StoreError};
-use super::values::{all, execute, number, one};
+use super::values::{execute, number, one};
 
 const ADD_USER: &str = include_str!("../../../sql/sqlite/add_user.sql");
 const USER: &str = include_str!("../../../sql/sqlite/user.sql");
@@ -18,8 +18,6 @@ const REMOVE_API_KEY: &str = include_str!("../../../sql/sqlite/remove_api_key.sq
 const PUT_SOURCE_ACCESS: &str = include_str!("../../../sql/sqlite/put_source_access.sql");
 const SOURCE_ACCESS: &str = include_str!("../../../sql/sqlite/source_access.sql");
 const REMOVE_SOURCE_ACCESS: &str = include_str!("../../../sql/sqlite/remove_source_access.sql");
-const HOST: &str = include_str!("../../../sql/sqlite/host.sql");
-const LIST_HOSTS: &str = include_str!("../../../sql/sqlite/list_hosts.sql");
 
 pub(super) fn add_user(connection: &Connection, name: &str, now: Timestamp) -> Result<UserId> {
     match one(connection, ADD_USER, params![name, now], number) {
@@ -73,12 +71,4 @@ pub(super) fn sealed_source_access(connection: &Connection, source: SourceId) ->
 
 pub(super) fn remove_source_access(connection: &Connection, source: SourceId) -> Result<bool> {
     Ok(execute(connection, REMOVE_SOURCE_ACCESS, [source.0])? > 0)
-}
-
-pub(super) fn host(connection: &Connection, key: &HostKey) -> Result<Option<HostState>> {
-    one(connection, HOST, [key.as_str()], |row| read_host(row))
-}
-
-pub(super) fn list_hosts(connection: &Connection, after: &str, limit: u32) -> Result<Vec<HostState>> {
-    all(connection, LIST_HOSTS, params![after, limit], |row| read_host(row))
 }

@@ -2,19 +2,18 @@
 
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
-use crate::model::{HostState, NewPost, PostId, Settled, Settlement};
+use crate::model::{PostId, Settled, Settlement};
 
 use super::super::Result;
-use super::super::rows::{Value, is_settled_already, last_word_on_hosts, state_values, storable};
-use super::sources;
+use super::super::rows::{Value, is_settled_already, last_word_on_hosts, state_values};
 use super::values::{all, error, execute, number, one};
+use super::{hosts, sources};
 
 const SETTLE: &str = include_str!("../../../sql/sqlite/settle_sources.sql");
 const KNOWN: &str = include_str!("../../../sql/sqlite/known_posts.sql");
 const ADD_POST: &str = include_str!("../../../sql/sqlite/add_posts.sql");
 const TOUCH: &str = include_str!("../../../sql/sqlite/touch_cleaned.sql");
 const OF_SETTLEMENT: &str = include_str!("../../../sql/sqlite/posts_of_settlement.sql");
-const RECORD_HOST: &str = include_str!("../../../sql/sqlite/record_hosts.sql");
 
 /// `known_posts.sql` answers this for a post that was cleaned up.
 const CLEANED: i64 = 2;
@@ -23,7 +22,7 @@ pub(super) fn settle(connection: &mut Connection, settlements: &[Settlement]) ->
     let transaction = connection.transaction().map_err(error)?;
     let settled = settlements.iter().map(|one| settle_one(&transaction, one)).collect::<Result<Vec<_>>>()?;
     for host in last_word_on_hosts(settlements.iter().filter_map(|settlement| settlement.host.clone())) {
-        record_host(&transaction, &host)?;
+        hosts::record_one(&transaction, &host)?;
     }
     transaction.commit().map_err(error)?;
     Ok(settled)
@@ -46,10 +45,13 @@ fn settle_one(connection: &Connection, settlement: &Settlement) -> Result<Settle
 fn outdated(connection: &Connection, settlement: &Settlement) -> Result<Settled> {
     let id = settlement.source_id;
     let Some(source) = sources::one(connection, id)? else { return Ok(Settled::Gone) };
-    let is_known = |post: &NewPost| one(connection, KNOWN, params![id.0, post.content_hash().0], number);
-    let known = settlement.posts.iter().map(is_known).collect::<Result<Vec<_>>>()?;
-    if !is_settled_already(settlement, &source) || known.iter().any(Option::is_none) {
+    if !is_settled_already(settlement, &source) {
         return Ok(Settled::Stale(Box::new(source)));
+    }
+    for post in &settlement.posts {
+        if one(connection, KNOWN, params![id.0, post.content_hash().0], number)?.is_none() {
+            return Ok(Settled::Stale(Box::new(source)));
+        }
     }
     let posts = all(connection, OF_SETTLEMENT, params![id.0, settlement.settled_at], number)?;
     Ok(Settled::Written { version: source.version, new_posts: posts.into_iter().map(PostId).collect() })
@@ -74,18 +76,4 @@ fn add_posts(connection: &Connection, settlement: &Settlement) -> Result<Vec<Pos
         }
     }
     Ok(new_posts)
-}
-
-pub(super) fn record_hosts(connection: &mut Connection, hosts: &[HostState]) -> Result<()> {
-    let transaction = connection.transaction().map_err(error)?;
-    for host in hosts {
-        record_host(&transaction, host)?;
-    }
-    transaction.commit().map_err(error)
-}
-
-fn record_host(connection: &Connection, host: &HostState) -> Result<()> {
-    let reason = host.held_reason.as_deref().map(storable);
-    let row = params![storable(host.host.as_str()), host.last_asked_at, host.held_until, reason];
-    execute(connection, RECORD_HOST, row).map(|_| ())
 }

@@ -1,0 +1,32 @@
+//! Hosts in PostgreSQL.
+
+use deadpool_postgres::{Client, GenericClient};
+
+use crate::model::{HostKey, HostState, Timestamp};
+
+use super::super::Result;
+use super::super::rows::{read_host, storable};
+use super::values::{all, execute, one as first};
+
+const RECORD: &str = include_str!("../../../sql/postgres/record_hosts.sql");
+const ONE: &str = include_str!("../../../sql/postgres/host.sql");
+const LIST: &str = include_str!("../../../sql/postgres/list_hosts.sql");
+
+pub(super) async fn record(client: &impl GenericClient, hosts: &[HostState]) -> Result<()> {
+    if hosts.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<_> = hosts.iter().map(|host| storable(host.host.as_str())).collect();
+    let asked: Vec<Option<Timestamp>> = hosts.iter().map(|host| host.last_asked_at).collect();
+    let held: Vec<Option<Timestamp>> = hosts.iter().map(|host| host.held_until).collect();
+    let reasons: Vec<_> = hosts.iter().map(|host| host.held_reason.as_deref().map(storable)).collect();
+    execute(client, RECORD, &[&names, &asked, &held, &reasons]).await.map(|_| ())
+}
+
+pub(super) async fn one(client: &Client, key: &HostKey) -> Result<Option<HostState>> {
+    first(client, ONE, &[&key.as_str()], |row| read_host(row)).await
+}
+
+pub(super) async fn list(client: &Client, after: &str, limit: u32) -> Result<Vec<HostState>> {
+    all(client, LIST, &[&after, &i64::from(limit)], |row| read_host(row)).await
+}
