@@ -94,7 +94,10 @@ impl Client {
 
 impl Inner {
     async fn travel(&self, request: &Request, journey: &mut Journey) -> Result<Reply, FailureReport> {
-        let mut url = Url::parse(&request.url).map_err(|error| other(format!("the URL cannot be read: {error}")))?;
+        let mut url = Url::parse(&request.url).map_err(|error| match error {
+            url::ParseError::RelativeUrlWithoutBase => other("the URL begins with neither https:// nor http://"),
+            error => other(format!("the URL cannot be read: {error}")),
+        })?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(other(format!("the URL says {}, which is neither http nor https", url.scheme())));
         }

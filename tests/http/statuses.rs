@@ -130,8 +130,8 @@ async fn s506_a_text_that_is_no_url_or_no_web_url_fails_without_a_request() {
     assert_eq!(
         outcomes,
         [
-            "Other: the URL cannot be read: relative URL without a base",
-            "Other: the URL cannot be read: relative URL without a base",
+            "Other: the URL begins with neither https:// nor http://",
+            "Other: the URL begins with neither https:// nor http://",
             "Other: the URL says ftp, which is neither http nor https",
             "Other: the URL says file, which is neither http nor https",
             "Other: the URL cannot be read: empty host",
