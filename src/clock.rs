@@ -1,14 +1,26 @@
 //! The only place that reads the machine's clocks; everything else is handed a [`Clock`].
 
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::future::Future;
+use std::pin::Pin;
+use std::time::{Duration, Instant, SystemTime};
+
+use tokio::sync::watch;
 
 use crate::model::Timestamp;
 
-/// Tells the time.
+/// A wait that ends when a clock has come so far.
+pub type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The longest time between two looks at a clock that may be set forward or back while somebody waits.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// Tells the time, and lets others wait for it.
 pub trait Clock: Send + Sync {
     /// The moment it is.
     fn now(&self) -> Timestamp;
+
+    /// Waits until this clock shows the moment or a later one.
+    fn until(&self, moment: Timestamp) -> Wait;
 }
 
 /// The machine's clock.
@@ -23,28 +35,89 @@ impl Clock for SystemClock {
             Err(before) => Timestamp::EPOCH - before.duration(),
         }
     }
+
+    fn until(&self, moment: Timestamp) -> Wait {
+        Box::pin(async move {
+            loop {
+                let left = moment.since(SystemClock.now());
+                if left.is_zero() {
+                    return;
+                }
+                tokio::time::sleep(left.min(LOOK_AGAIN)).await;
+            }
+        })
+    }
+}
+
+/// A clock that runs faster than the machine's, from the same moment on: a day passes while somebody watches.
+#[derive(Clone, Copy, Debug)]
+pub struct FastClock {
+    started_at: Timestamp,
+    started: Instant,
+    factor: f64,
+}
+
+impl FastClock {
+    /// A clock that shows `factor` seconds for each of the machine's; never slower than that one.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
+    pub fn new(factor: f64) -> FastClock {
+        FastClock { started_at: SystemClock.now(), started: Instant::now(), factor: factor.max(1.0) }
+    }
+
+    /// How much of the machine's time a span of this clock takes.
+    pub fn really(&self, span: Duration) -> Duration {
+        span.div_f64(self.factor)
+    }
+}
+
+impl Clock for FastClock {
+    fn now(&self) -> Timestamp {
+        self.started_at + self.started.elapsed().mul_f64(self.factor)
+    }
+
+    fn until(&self, moment: Timestamp) -> Wait {
+        let clock = *self;
+        Box::pin(async move {
+            loop {
+                let left = moment.since(clock.now());
+                if left.is_zero() {
+                    return;
+                }
+                tokio::time::sleep(clock.really(left)).await;
+            }
+        })
+    }
 }
 
 /// A clock that stands still until a test moves it.
 #[derive(Debug)]
-pub struct HeldClock(AtomicI64);
+pub struct HeldClock(watch::Sender<Timestamp>);
 
 impl HeldClock {
     /// A clock that shows this moment.
     pub fn at(moment: Timestamp) -> HeldClock {
-        HeldClock(AtomicI64::new(moment.as_micros()))
+        HeldClock(watch::Sender::new(moment))
     }
 
-    /// Moves it forward.
+    /// Moves it forward, and ends the waits that are over by then.
     pub fn advance(&self, duration: Duration) {
-        let moment = self.now() + duration;
-        self.0.store(moment.as_micros(), Ordering::SeqCst);
+        self.0.send_modify(|now| *now = *now + duration);
     }
 }
 
 impl Clock for HeldClock {
     fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+        *self.0.borrow()
+    }
+
+    fn until(&self, moment: Timestamp) -> Wait {
+        let mut hand = self.0.subscribe();
+        Box::pin(async move {
+            // A clock that is gone will never show the moment, so its waits never end.
+            if hand.wait_for(|now| *now >= moment).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        })
     }
 }
 
@@ -58,6 +131,28 @@ mod tests {
         assert_eq!(clock.now(), Timestamp::EPOCH);
         clock.advance(Duration::from_secs(90));
         assert_eq!(clock.now().to_string(), "1970-01-01T00:01:30Z");
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_a_held_clock_waits_until_it_is_moved_far_enough() {
+        use futures_util::FutureExt;
+
+        let clock = HeldClock::at(Timestamp::EPOCH);
+        let mut wait = clock.until(Timestamp::EPOCH + Duration::from_secs(60));
+        clock.advance(Duration::from_secs(59));
+        assert!((&mut wait).now_or_never().is_none(), "a second is missing");
+        clock.advance(Duration::from_secs(1));
+        wait.await;
+        clock.until(Timestamp::EPOCH).await;
+    }
+
+    #[tokio::test]
+    async fn a_fast_clock_passes_an_hour_in_a_moment() {
+        let clock = FastClock::new(360_000.0);
+        let start = clock.now();
+        clock.until(start + Duration::from_secs(3600)).await;
+        assert!(clock.now() >= start + Duration::from_secs(3600));
+        assert_eq!(clock.really(Duration::from_secs(3600)), Duration::from_millis(10));
     }
 
     #[test]
