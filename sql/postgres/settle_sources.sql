@@ -26,7 +26,10 @@ UPDATE sources SET
     feed_disabled_at = settled.feed_disabled_at,
     feed_disable_reason = settled.feed_disable_reason,
     feed_disabled_by = settled.feed_disabled_by,
-    account_id = settled.account_id
+    account_id = settled.account_id,
+    moved_to = settled.moved_to,
+    moved_days = settled.moved_days,
+    moved_last_at = settled.moved_last_at
 FROM unnest(
     $1::bigint[],
     $2::timestamptz[],
@@ -55,12 +58,15 @@ FROM unnest(
     $25::timestamptz[],
     $26::text[],
     $27::text[],
-    $28::text[]
+    $28::text[],
+    $29::text[],
+    $30::bigint[],
+    $31::timestamptz[]
 ) AS settled (
     id, settled_at, enabled, disabled_reason, first_polled_at, last_polled, poll_requested_at, last_success_at,
     last_read_at, last_seen_id, etag, last_modified, retry_after, fresh_until, update_period_minutes, skip_hours,
     skip_days, consecutive_failures, consecutive_permanent_failures, failure_run_kind, failure_run_length,
     last_failure_type, last_error_type, last_error, feed_disabled_at, feed_disable_reason, feed_disabled_by,
-    account_id
+    account_id, moved_to, moved_days, moved_last_at
 )
 WHERE sources.id = settled.id

@@ -35,6 +35,9 @@ UPDATE sources SET
     feed_disabled_at = ?34,
     feed_disable_reason = ?35,
     feed_disabled_by = ?36,
-    account_id = ?37
+    account_id = ?37,
+    moved_to = ?38,
+    moved_days = ?39,
+    moved_last_at = ?40
 WHERE id = ?1 AND version = ?2
 RETURNING version

@@ -26,5 +26,8 @@ UPDATE sources SET
     feed_disabled_at = ?25,
     feed_disable_reason = ?26,
     feed_disabled_by = ?27,
-    account_id = ?28
-WHERE id = ?1 AND version = ?29
+    account_id = ?28,
+    moved_to = ?29,
+    moved_days = ?30,
+    moved_last_at = ?31
+WHERE id = ?1 AND version = ?32

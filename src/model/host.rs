@@ -38,11 +38,24 @@ pub struct HostState {
     pub held_until: Option<Timestamp>,
     /// Why it is held, in words.
     pub held_reason: Option<String>,
+    /// How silent it has been.
+    pub breaker: Breaker,
+}
+
+/// What keeps a host that is down from being asked for each of its sources. Moved by `rules::breaker`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Breaker {
+    /// Requests without an answer, with no answer in between.
+    pub failures: u32,
+    /// How often it opened since it was last closed; zero while it is closed.
+    pub openings: u32,
+    /// While it is open: no request before this moment, and a single one after it.
+    pub open_until: Option<Timestamp>,
 }
 
 impl HostState {
     /// A host nobody has asked anything yet.
     pub fn new(host: HostKey) -> HostState {
-        HostState { host, last_asked_at: None, held_until: None, held_reason: None }
+        HostState { host, last_asked_at: None, held_until: None, held_reason: None, breaker: Breaker::default() }
     }
 }

@@ -8,19 +8,21 @@ mod failure;
 mod host;
 mod people;
 mod post;
+mod robots;
 mod settled;
 mod source;
 mod time;
 
-pub use access::SourceAccess;
+pub use access::{SourceAccess, SourceToPoll};
 pub use article::{Article, ArticleId, NewArticle};
 pub use failure::{FailureCause, FailureClass, FailureKind, FailureReport, Severity, UnknownName};
-pub use host::{HostKey, HostState};
+pub use host::{Breaker, HostKey, HostState};
 pub use people::{KeyProvider, Podcast, PodcastId, User, UserId};
 pub use post::{ContentHash, NewPost, Post, PostId, PostText};
+pub use robots::RobotsRecord;
 pub use settled::{Cleaned, Cutoffs, Settled, Settlement};
 pub use source::{
-    FailureRun, FailureState, Hints, LastFailure, LastSeen, NewSource, Rest, RestCause, Source, SourceId,
+    FailureRun, FailureState, Hints, LastFailure, LastSeen, Moved, NewSource, Rest, RestCause, Source, SourceId,
     SourceSettings, SourceState, SourceType, Validators,
 };
 pub use time::{Timestamp, TimestampError};

@@ -46,6 +46,8 @@ pub struct Cutoffs {
     pub posts_before: Timestamp,
     /// Hashes of cleaned posts last met in their feed before this go, once the feed was read without them.
     pub hashes_before: Timestamp,
+    /// What `robots.txt` said before this goes: it is too old to be followed.
+    pub robots_before: Timestamp,
 }
 
 /// What one bounded step of cleaning removed.
@@ -57,6 +59,8 @@ pub struct Cleaned {
     pub posts: u64,
     /// Hashes forgotten.
     pub hashes: u64,
+    /// `robots.txt` files forgotten.
+    pub robots: u64,
     /// True if the step ended at its bound, so that another one is worth taking.
     pub more: bool,
 }

@@ -124,6 +124,8 @@ pub struct SourceState {
     pub rest: Option<Rest>,
     /// The number of the X account behind the name in the URL, once it was looked up.
     pub account_id: Option<String>,
+    /// Where permanent redirects lead, as long as that is not believed yet.
+    pub moved: Option<Moved>,
 }
 
 impl Default for SourceState {
@@ -142,6 +144,7 @@ impl Default for SourceState {
             failures: FailureState::default(),
             rest: None,
             account_id: None,
+            moved: None,
         }
     }
 }
@@ -211,6 +214,17 @@ pub struct LastFailure {
     pub kind: FailureKind,
     /// `last_error`.
     pub error: String,
+}
+
+/// A permanent redirect on its way to being believed (p22).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Where it leads.
+    pub to: String,
+    /// On how many different days, in universal time, it led there.
+    pub days: u32,
+    /// When it led there last on a day that counted.
+    pub last_at: Timestamp,
 }
 
 /// A source that is left alone for a while (`feed_disabled_at`, `feed_disable_reason`).

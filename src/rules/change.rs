@@ -122,7 +122,7 @@ mod tests {
     use super::super::{Policy, due, hours};
     use super::*;
     use crate::model::{
-        FailureClass, FailureKind, FailureRun, Hints, LastFailure, LastSeen, NewSource, SourceId, SourceType,
+        FailureClass, FailureKind, FailureRun, Hints, LastFailure, LastSeen, Moved, NewSource, SourceId, SourceType,
         Validators,
     };
 
@@ -155,6 +155,7 @@ mod tests {
             },
             rest: Some(Rest { since: NOW, cause: RestCause::Failures(FailureKind::NotFound) }),
             account_id: Some("2244994945".into()),
+            moved: Some(Moved { to: "http://new.example/feed".into(), days: 2, last_at: NOW }),
         };
         source
     }

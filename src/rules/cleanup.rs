@@ -1,8 +1,8 @@
-//! Before which moments posts, articles and remembered hashes may go.
+//! Before which moments posts, articles, remembered hashes and `robots.txt` files may go.
 
 use crate::model::{Cutoffs, Timestamp};
 
-use super::Policy;
+use super::{Policy, robots};
 
 /// The cutoffs that hold now.
 pub fn cutoffs(policy: &Policy, now: Timestamp) -> Cutoffs {
@@ -13,6 +13,7 @@ pub fn cutoffs(policy: &Policy, now: Timestamp) -> Cutoffs {
         posts_before: oldest,
         // A hash must outlive the age limit: until then only the hash keeps an undated entry from coming back.
         hashes_before: now - policy.cleaned_memory.max(policy.article_age_max),
+        robots_before: now - robots::AGE_MAX,
     }
 }
 
@@ -28,6 +29,7 @@ mod tests {
         let found = cutoffs(&policy, now);
         assert_eq!((found.articles_before, found.posts_before), (now - hours(48), now - hours(48)));
         assert_eq!(found.hashes_before, now - hours(240));
+        assert_eq!(found.robots_before, now - hours(24));
     }
 
     #[test]

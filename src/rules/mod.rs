@@ -13,6 +13,7 @@ pub mod filter;
 pub mod host_key;
 pub mod jitter;
 mod policy;
+pub mod robots;
 pub mod success;
 pub mod watermark;
 

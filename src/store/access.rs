@@ -3,8 +3,9 @@
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use crate::model::SourceAccess;
+use crate::model::{Source, SourceAccess, SourceToPoll};
 
+use super::cipher::{Cipher, Owner};
 use super::{Result, StoreError};
 
 pub(super) fn to_secret(access: &SourceAccess) -> SecretString {
@@ -25,4 +26,13 @@ pub(super) fn from_secret(secret: &SecretString) -> Result<SourceAccess> {
         login => Some(pair(login).ok_or_else(strange)?),
     };
     Ok(SourceAccess { headers, login })
+}
+
+/// Opens what belongs to a source. What cannot be opened harms nobody but its own source.
+pub(super) fn to_poll(cipher: &Cipher, (source, sealed): (Source, Option<Vec<u8>>)) -> SourceToPoll {
+    let access = sealed.map_or(Ok(SourceAccess::default()), |sealed| {
+        let opened = cipher.open(Owner::SourceAccess(source.id), &sealed).and_then(|secret| from_secret(&secret));
+        opened.map_err(|error| error.to_string())
+    });
+    SourceToPoll { source, access }
 }

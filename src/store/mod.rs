@@ -20,7 +20,8 @@ use secrecy::SecretString;
 
 use crate::model::{
     Article, ArticleId, Cleaned, Cutoffs, HostKey, HostState, KeyProvider, NewArticle, NewSource, Podcast, PodcastId,
-    Post, PostId, Settled, Settlement, Source, SourceAccess, SourceId, Timestamp, User, UserId,
+    Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceId, SourceToPoll, Timestamp, User,
+    UserId,
 };
 
 pub use error::StoreError;
@@ -53,6 +54,9 @@ pub trait Store: Send + Sync {
 
     /// One source.
     async fn source(&self, id: SourceId) -> Result<Option<Source>>;
+
+    /// These sources with what they need to be let in, in any order; those that are not there are left out.
+    async fn sources_to_poll(&self, ids: Vec<SourceId>) -> Result<Vec<SourceToPoll>>;
 
     /// All sources at a URL: one for each podcast and type at the most.
     async fn sources_with_url(&self, url: &str) -> Result<Vec<Source>>;
@@ -133,8 +137,17 @@ pub trait Store: Send + Sync {
     /// One host.
     async fn host(&self, key: &HostKey) -> Result<Option<HostState>>;
 
+    /// These hosts, in any order; those that nobody has recorded are left out.
+    async fn hosts(&self, keys: Vec<HostKey>) -> Result<Vec<HostState>>;
+
     /// The hosts that follow this one in the order of their spellings.
     async fn list_hosts(&self, after: Option<&HostKey>, limit: u32) -> Result<Vec<HostState>>;
+
+    /// What the `robots.txt` of an origin said last, however long ago.
+    async fn robots(&self, origin: &str) -> Result<Option<RobotsRecord>>;
+
+    /// Keeps what a `robots.txt` said, in the place of what it said before. Cleaning forgets it.
+    async fn put_robots(&self, record: RobotsRecord) -> Result<()>;
 }
 
 /// Which engine keeps the data.

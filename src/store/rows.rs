@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::str::FromStr;
 
 use crate::model::{
-    Article, ArticleId, ContentHash, FailureKind, FailureRun, FailureState, Hints, HostKey, HostState, LastFailure,
-    NewArticle, Podcast, PodcastId, Post, PostId, PostText, Rest, RestCause, Settlement, Source, SourceId,
-    SourceSettings, SourceState, Timestamp, User, UserId, Validators,
+    Article, ArticleId, Breaker, ContentHash, FailureKind, FailureRun, FailureState, Hints, HostKey, HostState,
+    LastFailure, Moved, NewArticle, Podcast, PodcastId, Post, PostId, PostText, Rest, RestCause, RobotsRecord,
+    Settlement, Source, SourceId, SourceSettings, SourceState, Timestamp, User, UserId, Validators,
 };
 
 use super::{Result, StoreError};
@@ -20,7 +20,11 @@ pub(super) trait Columns {
     fn flag(&mut self) -> Result<bool>;
     fn text(&mut self) -> Result<Option<String>>;
     fn time(&mut self) -> Result<Option<Timestamp>>;
-    fn bytes(&mut self) -> Result<Vec<u8>>;
+    fn blob(&mut self) -> Result<Option<Vec<u8>>>;
+
+    fn bytes(&mut self) -> Result<Vec<u8>> {
+        required(self.blob()?)
+    }
 
     fn number<T: TryFrom<i64>>(&mut self) -> Result<Option<T>> {
         let Some(number) = self.integer()? else { return Ok(None) };
@@ -66,9 +70,9 @@ pub(super) fn settings_values(settings: &SourceSettings) -> [Value<'_>; 8] {
 }
 
 /// What polling has found out about a source, in the order of the columns.
-pub(super) fn state_values(state: &SourceState) -> [Value<'_>; 26] {
+pub(super) fn state_values(state: &SourceState) -> [Value<'_>; 29] {
     let SourceState { hints, failures, .. } = state;
-    let last = failures.last.as_ref();
+    let (last, moved) = (failures.last.as_ref(), state.moved.as_ref());
     let (rest_reason, rest_by) = match state.rest.as_ref().map(|rest| &rest.cause) {
         None => (None, None),
         Some(RestCause::Failures(kind)) => (Some(kind.name()), Some(BY_FAILURES)),
@@ -101,6 +105,9 @@ pub(super) fn state_values(state: &SourceState) -> [Value<'_>; 26] {
         Value::text(rest_reason),
         Value::text(rest_by),
         Value::text(state.account_id.as_deref()),
+        Value::text(moved.map(|moved| moved.to.as_str())),
+        Value::number(moved.map(|moved| moved.days)),
+        Value::Time(moved.map(|moved| moved.last_at)),
     ]
 }
 
@@ -174,6 +181,7 @@ fn read_state(row: &mut impl Columns) -> Result<SourceState> {
         },
         rest: read_rest(row)?,
         account_id: row.text()?,
+        moved: read_moved(row)?,
     })
 }
 
@@ -185,6 +193,11 @@ fn read_run(row: &mut impl Columns) -> Result<Option<FailureRun>> {
 fn read_last_failure(row: &mut impl Columns) -> Result<Option<LastFailure>> {
     let (class, kind, error) = (row.parsed()?, row.parsed()?, row.text()?);
     Ok(class.zip(kind).map(|(class, kind)| LastFailure { class, kind, error: error.unwrap_or_default() }))
+}
+
+fn read_moved(row: &mut impl Columns) -> Result<Option<Moved>> {
+    let (to, days, last_at) = (row.text()?, row.number()?, row.time()?);
+    Ok(to.zip(days).zip(last_at).map(|((to, days), last_at)| Moved { to, days, last_at }))
 }
 
 fn read_rest(row: &mut impl Columns) -> Result<Option<Rest>> {
@@ -256,7 +269,16 @@ pub(super) fn read_host(row: &mut impl Columns) -> Result<HostState> {
         last_asked_at: row.time()?,
         held_until: row.time()?,
         held_reason: row.text()?,
+        breaker: Breaker {
+            failures: required(row.number()?)?,
+            openings: required(row.number()?)?,
+            open_until: row.time()?,
+        },
     })
+}
+
+pub(super) fn read_robots(row: &mut impl Columns) -> Result<RobotsRecord> {
+    Ok(RobotsRecord { origin: required(row.text()?)?, fetched_at: required(row.time()?)?, rules: row.text()? })
 }
 
 pub(super) fn required<T>(value: Option<T>) -> Result<T> {

@@ -14,6 +14,7 @@ fn cutoffs(now_seconds: i64) -> Cutoffs {
         articles_before: week_ago,
         posts_before: week_ago,
         hashes_before: at(now_seconds - 30 * DAY),
+        robots_before: at(now_seconds - DAY),
     }
 }
 
@@ -261,7 +262,13 @@ async fn cutoffs_at_the_ends_of_time_are_harmless(#[values(Sqlite, Postgres)] en
     let store = engine.store().await;
     let source = store.add(rss("http://a.example/")).await;
     store.find(source.id, vec![post("one")]).await;
-    let all = |moment| Cutoffs { now: moment, articles_before: moment, posts_before: moment, hashes_before: moment };
+    let all = |moment| Cutoffs {
+        now: moment,
+        articles_before: moment,
+        posts_before: moment,
+        hashes_before: moment,
+        robots_before: moment,
+    };
     assert_eq!(store.clean(all(Timestamp::MIN), 10).await.unwrap(), Cleaned::default());
     assert_eq!(store.clean(all(Timestamp::MAX), 10).await.unwrap().posts, 1);
 }

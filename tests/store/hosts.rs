@@ -1,7 +1,7 @@
 //! What is owed to hosts, across restarts.
 
 use super::*;
-use feedwarden::model::{HostKey, HostState};
+use feedwarden::model::{Breaker, HostKey, HostState, Timestamp};
 use rstest::rstest;
 
 fn host(name: &str, asked_seconds: Option<i64>, held_seconds: Option<i64>) -> HostState {
@@ -10,6 +10,7 @@ fn host(name: &str, asked_seconds: Option<i64>, held_seconds: Option<i64>) -> Ho
         last_asked_at: asked_seconds.map(at),
         held_until: held_seconds.map(at),
         held_reason: held_seconds.map(|_| "Retry-After".into()),
+        breaker: Breaker::default(),
     }
 }
 
@@ -55,6 +56,48 @@ async fn of_two_words_on_one_host_the_last_counts(#[values(Sqlite, Postgres)] en
     store.record_hosts(vec![host("a.example", Some(9), Some(100)), host("a.example", Some(7), None)]).await.unwrap();
     let stored = store.host(&HostKey::from_canonical("a.example")).await.unwrap();
     assert_eq!(stored, Some(host("a.example", Some(9), None)));
+}
+
+#[rstest]
+#[tokio::test]
+async fn p32_a_breaker_comes_back_as_it_was_recorded_and_can_be_closed(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    for breaker in [
+        Breaker { failures: 5, openings: 1, open_until: Some(at(NOW)) },
+        Breaker { failures: u32::MAX, openings: u32::MAX, open_until: Some(Timestamp::MAX) },
+        Breaker { failures: 2, openings: 0, open_until: None },
+        Breaker::default(),
+    ] {
+        let word = HostState { breaker, ..host("a.example", Some(1), Some(2)) };
+        store.record_hosts(vec![word.clone()]).await.unwrap();
+        assert_eq!(store.host(&word.host).await.unwrap(), Some(word.clone()));
+        assert_eq!(store.hosts(vec![word.host.clone()]).await.unwrap(), std::slice::from_ref(&word));
+        assert_eq!(store.list_hosts(None, 9).await.unwrap(), [word]);
+    }
+}
+
+#[rstest]
+#[tokio::test]
+async fn p32_a_settlement_records_the_breaker_of_its_host(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let source = store.add(rss("http://a.example/")).await;
+    let breaker = Breaker { failures: 7, openings: 2, open_until: Some(at(NOW + 600)) };
+    let word = HostState { breaker, ..host("a.example", Some(NOW), None) };
+    store.settle(vec![Settlement { host: Some(word.clone()), ..found(&source, Vec::new()) }]).await.unwrap();
+    assert_eq!(store.host(&word.host).await.unwrap(), Some(word));
+}
+
+#[rstest]
+#[tokio::test]
+async fn several_hosts_are_read_at_once_and_unknown_ones_left_out(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let known = [host("a.example", Some(1), Some(2)), host("[::1]", Some(3), None), host("b.example", None, None)];
+    store.record_hosts(known.to_vec()).await.unwrap();
+    let keys = ["[::1]", "a.example", "nobody.example", "a.example", "\"'\0"];
+    let mut found = store.hosts(keys.map(HostKey::from_canonical).to_vec()).await.unwrap();
+    found.sort_by(|one, other| one.host.cmp(&other.host));
+    assert_eq!(found, [known[1].clone(), known[0].clone()]);
+    assert_eq!(store.hosts(Vec::new()).await.unwrap(), []);
 }
 
 #[rstest]

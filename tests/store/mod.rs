@@ -10,9 +10,11 @@ mod hosts;
 mod migrations;
 mod people;
 mod posts;
+mod robots;
 mod settle;
 mod sources;
 mod state;
+mod to_poll;
 
 pub(crate) use engine::Engine::{self, Postgres, Sqlite};
 pub(crate) use engine::{TestStore, at, minutes, server};

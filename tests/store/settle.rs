@@ -1,7 +1,7 @@
 //! The end of polls: posts and state together, once, or not at all.
 
 use super::*;
-use feedwarden::model::{ContentHash, HostKey, HostState, Timestamp, Validators};
+use feedwarden::model::{Breaker, ContentHash, HostKey, HostState, Timestamp, Validators};
 use rstest::rstest;
 
 #[rstest]
@@ -213,6 +213,7 @@ async fn p10_what_is_owed_to_a_host_is_written_with_the_poll(#[values(Sqlite, Po
         last_asked_at: Some(at(NOW)),
         held_until: Some(at(NOW + 3600)),
         held_reason: Some("429".into()),
+        breaker: Breaker::default(),
     };
     store.settle(vec![Settlement { host: Some(host.clone()), ..found(&source, Vec::new()) }]).await.unwrap();
     assert_eq!(store.host(&host.host).await.unwrap(), Some(host));

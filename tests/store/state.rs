@@ -2,8 +2,8 @@
 
 use super::*;
 use feedwarden::model::{
-    FailureClass, FailureKind, FailureRun, FailureState, Hints, LastFailure, LastSeen, Rest, RestCause, SourceState,
-    Timestamp, Validators,
+    FailureClass, FailureKind, FailureRun, FailureState, Hints, LastFailure, LastSeen, Moved, Rest, RestCause,
+    SourceState, Timestamp, Validators,
 };
 use feedwarden::store::Saved;
 use rstest::rstest;
@@ -64,6 +64,7 @@ fn full() -> SourceState {
         },
         rest: Some(Rest { since: at(10), cause: RestCause::Failures(FailureKind::NotFound) }),
         account_id: Some("2244994945".into()),
+        moved: Some(Moved { to: "https://new.example/feed".into(), days: 2, last_at: at(11) }),
     }
 }
 
@@ -133,6 +134,7 @@ async fn numbers_and_times_at_their_bounds(#[values(Sqlite, Postgres)] engine: E
         Hints { update_period_minutes: Some(u32::MAX), skip_hours: u32::MAX, skip_days: u8::MAX, ..largest.hints };
     largest.last_polled = Some(Timestamp::MAX);
     largest.first_polled_at = Some(Timestamp::MIN);
+    largest.moved = Some(Moved { to: String::new(), days: u32::MAX, last_at: Timestamp::MAX });
     check(engine, vec![largest]).await;
 }
 

@@ -13,6 +13,7 @@ const OLD_POSTS: &str = include_str!("../../../sql/postgres/old_posts.sql");
 const CLEAN_POSTS: &str = include_str!("../../../sql/postgres/clean_posts.sql");
 const REMEMBER_POSTS: &str = include_str!("../../../sql/postgres/remember_posts.sql");
 const KEEP_HASHES: &str = include_str!("../../../sql/postgres/keep_hashes.sql");
+const CLEAN_ROBOTS: &str = include_str!("../../../sql/postgres/clean_robots.sql");
 const FORGET_HASHES: &str = include_str!("../../../sql/postgres/forget_hashes.sql");
 
 pub(super) async fn step(client: &mut Client, cutoffs: &Cutoffs, limit: u32) -> Result<Cleaned> {
@@ -27,12 +28,14 @@ pub(super) async fn step(client: &mut Client, cutoffs: &Cutoffs, limit: u32) -> 
     execute(&transaction, REMEMBER_POSTS, &[&sources, &hashes, &cutoffs.now]).await?;
     let kept = execute(&transaction, KEEP_HASHES, &[&cutoffs.hashes_before, &rows, &cutoffs.now]).await?;
     let forgotten = execute(&transaction, FORGET_HASHES, &[&cutoffs.hashes_before, &rows]).await?;
+    let robots = execute(&transaction, CLEAN_ROBOTS, &[&cutoffs.robots_before, &rows]).await?;
     transaction.commit().await.map_err(error)?;
     let full = |count: u64| count >= u64::from(limit);
     Ok(Cleaned {
         articles,
         posts: removed.len() as u64,
         hashes: forgotten,
-        more: full(articles) || full(old.len() as u64) || full(kept + forgotten),
+        robots,
+        more: full(articles) || full(old.len() as u64) || full(kept + forgotten) || full(robots),
     })
 }

@@ -36,6 +36,11 @@ pub(super) const ALL: &[Migration] = &[
         name: "source_access",
         sql: include_str!("../../../sql/postgres/migrations/0005_source_access.sql"),
     },
+    Migration {
+        version: 6,
+        name: "politeness",
+        sql: include_str!("../../../sql/postgres/migrations/0006_politeness.sql"),
+    },
 ];
 
 /// Nodes that start together take turns by this number; a step may take longer than a statement usually may.

@@ -6,6 +6,7 @@ mod hosts;
 mod migrate;
 mod people;
 mod posts;
+mod robots;
 mod settle;
 mod sources;
 mod values;
@@ -20,7 +21,8 @@ use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
 use crate::model::{
     Article, ArticleId, Cleaned, Cutoffs, HostKey, HostState, KeyProvider, NewArticle, NewSource, Podcast, PodcastId,
-    Post, PostId, Settled, Settlement, Source, SourceAccess, SourceId, Timestamp, User, UserId,
+    Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceId, SourceToPoll, Timestamp, User,
+    UserId,
 };
 
 use super::access;
@@ -95,6 +97,11 @@ impl Store for PostgresStore {
 
     async fn source(&self, id: SourceId) -> Result<Option<Source>> {
         sources::one(&*self.client().await?, id).await
+    }
+
+    async fn sources_to_poll(&self, ids: Vec<SourceId>) -> Result<Vec<SourceToPoll>> {
+        let found = sources::to_poll(&*self.client().await?, &ids).await?;
+        Ok(found.into_iter().map(|one| access::to_poll(&self.cipher, one)).collect())
     }
 
     async fn sources_with_url(&self, url: &str) -> Result<Vec<Source>> {
@@ -206,7 +213,19 @@ impl Store for PostgresStore {
         hosts::one(&*self.client().await?, key).await
     }
 
+    async fn hosts(&self, keys: Vec<HostKey>) -> Result<Vec<HostState>> {
+        hosts::several(&*self.client().await?, &keys).await
+    }
+
     async fn list_hosts(&self, after: Option<&HostKey>, limit: u32) -> Result<Vec<HostState>> {
         hosts::list(&*self.client().await?, after.map_or("", HostKey::as_str), limit).await
+    }
+
+    async fn robots(&self, origin: &str) -> Result<Option<RobotsRecord>> {
+        robots::one(&*self.client().await?, &storable(origin)).await
+    }
+
+    async fn put_robots(&self, record: RobotsRecord) -> Result<()> {
+        robots::put(&*self.client().await?, &record).await
     }
 }

@@ -3,17 +3,18 @@
 use std::collections::HashMap;
 
 use deadpool_postgres::Client;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{ToSql, Type};
 
 use crate::model::{NewSource, Source, SourceId, SourceSettings, Timestamp};
 
 use super::super::rows::{Columns, read_source, required, settings_values, state_values, storable};
 use super::super::{Added, Result, Saved, StoreError};
-use super::values::{all, by_column, error, execute, number, one as first};
+use super::values::{all, all_planned_anew, by_column, error, execute, number, one as first};
 
 const ADD: &str = include_str!("../../../sql/postgres/add_sources.sql");
 const FIND: &str = include_str!("../../../sql/postgres/find_source.sql");
 const ONE: &str = include_str!("../../../sql/postgres/source.sql");
+const TO_POLL: &str = include_str!("../../../sql/postgres/sources_to_poll.sql");
 const WITH_URL: &str = include_str!("../../../sql/postgres/sources_with_url.sql");
 const LIST: &str = include_str!("../../../sql/postgres/list_sources.sql");
 const SAVE: &str = include_str!("../../../sql/postgres/save_source.sql");
@@ -79,7 +80,12 @@ pub(super) async fn one(client: &Client, id: SourceId) -> Result<Option<Source>>
     first(client, ONE, &[&id.0], |row| read_source(row)).await
 }
 
-/// These sources, in no particular order.
+/// These sources, each with its sealed access.
+pub(super) async fn to_poll(client: &Client, ids: &[SourceId]) -> Result<Vec<(Source, Option<Vec<u8>>)>> {
+    let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+    all_planned_anew(client, TO_POLL, (&ids, Type::INT8_ARRAY), |row| Ok((read_source(row)?, row.blob()?))).await
+}
+
 pub(super) async fn with_url(client: &Client, url: &str) -> Result<Vec<Source>> {
     all(client, WITH_URL, &[&url], |row| read_source(row)).await
 }

@@ -84,7 +84,7 @@ impl Columns for RowColumns<'_> {
         self.take()
     }
 
-    fn bytes(&mut self) -> Result<Vec<u8>> {
+    fn blob(&mut self) -> Result<Option<Vec<u8>>> {
         self.take()
     }
 }
@@ -98,6 +98,18 @@ pub(super) async fn all<T>(
 ) -> Result<Vec<T>> {
     let statement = client.prepare_cached(sql).await.map_err(error)?;
     let rows = client.query(&statement, parameters).await.map_err(error)?;
+    rows.iter().map(|row| read(&mut RowColumns::new(row))).collect()
+}
+
+/// Reads all rows of a statement that takes one array. It is planned for this array: a plan that the server keeps is one
+/// for the sizes that tables had when it was made, and could read the whole of a table that was empty then.
+pub(super) async fn all_planned_anew<T>(
+    client: &Client,
+    sql: &str,
+    array: (&(dyn ToSql + Sync), Type),
+    read: fn(&mut RowColumns<'_>) -> Result<T>,
+) -> Result<Vec<T>> {
+    let rows = client.query_typed(sql, &[array]).await.map_err(error)?;
     rows.iter().map(|row| read(&mut RowColumns::new(row))).collect()
 }
 

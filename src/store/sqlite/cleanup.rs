@@ -13,6 +13,7 @@ const OLD_POSTS: &str = include_str!("../../../sql/sqlite/old_posts.sql");
 const CLEAN_POSTS: &str = include_str!("../../../sql/sqlite/clean_posts.sql");
 const REMEMBER_POSTS: &str = include_str!("../../../sql/sqlite/remember_posts.sql");
 const KEEP_HASHES: &str = include_str!("../../../sql/sqlite/keep_hashes.sql");
+const CLEAN_ROBOTS: &str = include_str!("../../../sql/sqlite/clean_robots.sql");
 const FORGET_HASHES: &str = include_str!("../../../sql/sqlite/forget_hashes.sql");
 
 pub(super) fn step(connection: &mut Connection, cutoffs: &Cutoffs, limit: u32) -> Result<Cleaned> {
@@ -28,12 +29,14 @@ pub(super) fn step(connection: &mut Connection, cutoffs: &Cutoffs, limit: u32) -
     }
     let kept = execute(&transaction, KEEP_HASHES, params![cutoffs.hashes_before, limit, cutoffs.now])?;
     let hashes = execute(&transaction, FORGET_HASHES, params![cutoffs.hashes_before, limit])?;
+    let robots = execute(&transaction, CLEAN_ROBOTS, params![cutoffs.robots_before, limit])?;
     transaction.commit().map_err(error)?;
     let full = |count: usize| count >= limit as usize;
     Ok(Cleaned {
         articles: articles as u64,
         posts: old.len() as u64,
         hashes: hashes as u64,
-        more: full(articles) || full(old.len()) || full(kept + hashes),
+        robots: robots as u64,
+        more: full(articles) || full(old.len()) || full(kept + hashes) || full(robots),
     })
 }

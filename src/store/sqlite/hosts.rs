@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use crate::model::{HostKey, HostState};
+use crate::model::{Breaker, HostKey, HostState};
 
 use super::super::Result;
 use super::super::rows::{read_host, storable};
@@ -10,6 +10,7 @@ use super::values::{all, error, execute, one as first};
 
 const RECORD: &str = include_str!("../../../sql/sqlite/record_hosts.sql");
 const ONE: &str = include_str!("../../../sql/sqlite/host.sql");
+const SEVERAL: &str = include_str!("../../../sql/sqlite/hosts.sql");
 const LIST: &str = include_str!("../../../sql/sqlite/list_hosts.sql");
 
 pub(super) fn record(connection: &mut Connection, hosts: &[HostState]) -> Result<()> {
@@ -22,12 +23,19 @@ pub(super) fn record(connection: &mut Connection, hosts: &[HostState]) -> Result
 
 pub(super) fn record_one(connection: &Connection, host: &HostState) -> Result<()> {
     let reason = host.held_reason.as_deref().map(storable);
-    let row = params![storable(host.host.as_str()), host.last_asked_at, host.held_until, reason];
+    let Breaker { failures, openings, open_until } = host.breaker;
+    let name = storable(host.host.as_str());
+    let row = params![name, host.last_asked_at, host.held_until, reason, failures, openings, open_until];
     execute(connection, RECORD, row).map(|_| ())
 }
 
 pub(super) fn one(connection: &Connection, key: &HostKey) -> Result<Option<HostState>> {
     first(connection, ONE, [key.as_str()], |row| read_host(row))
+}
+
+pub(super) fn several(connection: &Connection, keys: &[HostKey]) -> Result<Vec<HostState>> {
+    let names = serde_json::Value::from_iter(keys.iter().map(HostKey::as_str)).to_string();
+    all(connection, SEVERAL, [names], |row| read_host(row))
 }
 
 pub(super) fn list(connection: &Connection, after: &str, limit: u32) -> Result<Vec<HostState>> {

@@ -36,6 +36,11 @@ pub(super) const ALL: &[Migration] = &[
         name: "source_access",
         sql: include_str!("../../../sql/sqlite/migrations/0005_source_access.sql"),
     },
+    Migration {
+        version: 6,
+        name: "politeness",
+        sql: include_str!("../../../sql/sqlite/migrations/0006_politeness.sql"),
+    },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -5,6 +5,7 @@ mod hosts;
 mod migrate;
 mod people;
 mod posts;
+mod robots;
 mod settle;
 mod sources;
 mod threads;
@@ -19,7 +20,8 @@ use secrecy::SecretString;
 
 use crate::model::{
     Article, ArticleId, Cleaned, Cutoffs, HostKey, HostState, KeyProvider, NewArticle, NewSource, Podcast, PodcastId,
-    Post, PostId, Settled, Settlement, Source, SourceAccess, SourceId, Timestamp, User, UserId,
+    Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceId, SourceToPoll, Timestamp, User,
+    UserId,
 };
 
 use super::access;
@@ -121,6 +123,11 @@ impl Store for SqliteStore {
 
     async fn source(&self, id: SourceId) -> Result<Option<Source>> {
         self.readers.run(move |connection| sources::one(connection, id)).await
+    }
+
+    async fn sources_to_poll(&self, ids: Vec<SourceId>) -> Result<Vec<SourceToPoll>> {
+        let found = self.readers.run(move |connection| sources::to_poll(connection, &ids)).await?;
+        Ok(found.into_iter().map(|one| access::to_poll(&self.cipher, one)).collect())
     }
 
     async fn sources_with_url(&self, url: &str) -> Result<Vec<Source>> {
@@ -236,8 +243,21 @@ impl Store for SqliteStore {
         self.readers.run(move |connection| hosts::one(connection, &key)).await
     }
 
+    async fn hosts(&self, keys: Vec<HostKey>) -> Result<Vec<HostState>> {
+        self.readers.run(move |connection| hosts::several(connection, &keys)).await
+    }
+
     async fn list_hosts(&self, after: Option<&HostKey>, limit: u32) -> Result<Vec<HostState>> {
         let after = after.map_or_else(String::new, HostKey::to_string);
         self.readers.run(move |connection| hosts::list(connection, &after, limit)).await
+    }
+
+    async fn robots(&self, origin: &str) -> Result<Option<RobotsRecord>> {
+        let origin = storable(origin).into_owned();
+        self.readers.run(move |connection| robots::one(connection, &origin)).await
+    }
+
+    async fn put_robots(&self, record: RobotsRecord) -> Result<()> {
+        self.writer.run(move |connection| robots::put(connection, &record)).await
     }
 }

@@ -4,13 +4,14 @@ use rusqlite::{Connection, params, params_from_iter};
 
 use crate::model::{NewSource, Source, SourceId, SourceSettings, Timestamp};
 
-use super::super::rows::{Value, read_source, settings_values, state_values};
+use super::super::rows::{Columns, Value, read_source, settings_values, state_values};
 use super::super::{Added, Result, Saved, StoreError};
 use super::values::{all, error, execute, number, one as first};
 
 const ADD: &str = include_str!("../../../sql/sqlite/add_sources.sql");
 const FIND: &str = include_str!("../../../sql/sqlite/find_source.sql");
 const ONE: &str = include_str!("../../../sql/sqlite/source.sql");
+const TO_POLL: &str = include_str!("../../../sql/sqlite/sources_to_poll.sql");
 const WITH_URL: &str = include_str!("../../../sql/sqlite/sources_with_url.sql");
 const LIST: &str = include_str!("../../../sql/sqlite/list_sources.sql");
 const SAVE: &str = include_str!("../../../sql/sqlite/save_source.sql");
@@ -44,6 +45,12 @@ fn find(connection: &Connection, settings: &SourceSettings) -> Result<SourceId> 
 
 pub(super) fn one(connection: &Connection, id: SourceId) -> Result<Option<Source>> {
     first(connection, ONE, [id.0], |row| read_source(row))
+}
+
+/// These sources, each with its sealed access.
+pub(super) fn to_poll(connection: &Connection, ids: &[SourceId]) -> Result<Vec<(Source, Option<Vec<u8>>)>> {
+    let ids = serde_json::Value::from_iter(ids.iter().map(|id| id.0)).to_string();
+    all(connection, TO_POLL, [ids], |row| Ok((read_source(row)?, row.blob()?)))
 }
 
 pub(super) fn with_url(connection: &Connection, url: &str) -> Result<Vec<Source>> {

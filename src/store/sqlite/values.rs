@@ -65,7 +65,7 @@ impl Columns for RowColumns<'_, '_> {
         self.take()
     }
 
-    fn bytes(&mut self) -> Result<Vec<u8>> {
+    fn blob(&mut self) -> Result<Option<Vec<u8>>> {
         self.take()
     }
 }

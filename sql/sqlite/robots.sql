@@ -1,0 +1,3 @@
+SELECT origin, fetched_at, rules
+FROM robots
+WHERE origin = ?1
