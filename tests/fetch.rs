@@ -4,7 +4,7 @@ use feedwarden::fetch::{Answer, Document, Fetched, Fetcher, Task, XSettings};
 use feedwarden::http::{Client, HttpSettings};
 use feedwarden::model::{FailureCause, SourceAccess, SourceSettings, SourceType, Timestamp, Validators};
 
-use crate::http::server::{Act, Server, answer, ok};
+use crate::http::server::{Act, Server, answer, answers, ok};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -90,4 +90,44 @@ async fn s506_what_is_no_url_fails_as_unexpected() {
         let Answer::Failed(report) = fetched.answer else { panic!("{:?}", fetched.answer) };
         assert_eq!(report.cause, FailureCause::Other, "{url}: {}", report.error);
     }
+}
+
+#[tokio::test]
+async fn p25_a_task_is_handed_each_redirect_and_goes_on_from_there() {
+    let feed = "<rss><channel><item><title>x</title></item></channel></rss>";
+    let end = format!("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: {}\r\n\r\n{feed}", feed.len());
+    let other = Server::play(answers(&[end])).await;
+    let redirect = |to: &str| format!("HTTP/1.1 301 Moved\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n");
+    let home = Server::play(answers(&[redirect("/within"), redirect(&other.url("/new"))])).await;
+    let mut task = Task { follows: false, ..task(SourceType::Rss, &home) };
+    task.access.login = Some(("ann".into(), "hidden".into()));
+    for next in [home.url("/within"), other.url("/new")] {
+        let fetched = fetch(&task).await;
+        let Answer::Onward(onward) = fetched.answer else { panic!("{:?}", fetched.answer) };
+        assert_eq!((onward.url().as_str(), fetched.trace.status), (next.as_str(), Some(301)));
+        assert_eq!(fetched.trace.hops, onward.hops());
+        assert_eq!(other.requests(), [""; 0]);
+        task.onward = Some(onward);
+    }
+    let fetched = fetch(&task).await;
+    let Answer::Read(reading) = fetched.answer else { panic!("{:?}", fetched.answer) };
+    assert_eq!((reading.entries.len(), reading.validators.etag.as_deref()), (1, Some("\"1\"")));
+    let statuses: Vec<_> = fetched.trace.hops.iter().map(|hop| hop.status).collect();
+    assert_eq!(statuses, [Some(301), Some(301), Some(200)]);
+    assert_eq!(fetched.trace.moved_to.map(String::from), Some(other.url("/new")));
+    assert!(home.requests().iter().all(|head| head.contains("Authorization")));
+    assert!(!other.requests()[0].contains("Authorization"), "{}", other.requests()[0]);
+}
+
+#[tokio::test]
+async fn p21_a_task_that_is_handed_redirects_still_ends_at_a_loop() {
+    let redirect = "HTTP/1.1 302 Found\r\nLocation: /feed\r\nContent-Length: 0\r\n\r\n".to_owned();
+    let server = Server::play(answers(&[redirect.replace("/feed", "/b"), redirect])).await;
+    let mut task = Task { follows: false, ..task(SourceType::Website, &server) };
+    let Answer::Onward(onward) = fetch(&task).await.answer else { panic!("the first redirect may be followed") };
+    task.onward = Some(onward);
+    let fetched = fetch(&task).await;
+    let Answer::Failed(report) = fetched.answer else { panic!("{:?}", fetched.answer) };
+    assert!(report.error.contains("redirect loop"), "{}", report.error);
+    assert_eq!(fetched.trace.hops.len(), 2);
 }

@@ -3,13 +3,13 @@
 use secrecy::ExposeSecret;
 
 use super::arguments::Check;
-use super::check_report::Report;
+use super::check_report::{Report, Step};
 use super::{Exit, complain, print};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
 use crate::fetch::{Answer, Fetched, Fetcher, Task};
 use crate::http::{Client, SetupError};
-use crate::model::{NewSource, Source, SourceId, SourceSettings, Timestamp};
+use crate::model::{FailureCause, FailureReport, NewSource, Source, SourceId, SourceSettings, Timestamp};
 use crate::rules::{Policy, due, failure, filter, success, watermark};
 
 /// Polls and reports; a success only if a source with this URL would work.
@@ -62,10 +62,12 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
     let Fetched { answer, trace, learned: _ } = fetched;
     let mut reading = None;
     match answer {
-        Answer::Failed(report) => {
-            let decision = failure::after_failure(&source, &report, policy, now);
-            source.state = decision.state;
-            step = Some((decision.classified, decision.step, report.error));
+        Answer::Failed(report) => step = Some(fail(&mut source, report, policy, now)),
+        // Only a task that says so is handed redirects, and the one of this command does not.
+        Answer::Onward(onward) => {
+            let error = format!("the redirect to {} was not followed", onward.url());
+            let report = FailureReport { cause: FailureCause::Internal, error, retry_after: None };
+            step = Some(fail(&mut source, report, policy, now));
         }
         Answer::NotModified { validators, fresh_until } => {
             source.state =
@@ -86,4 +88,10 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
     }
     let next = due::next_poll(&source, None, policy, now);
     Report { source, trace, reading, entries, step, next }
+}
+
+fn fail(source: &mut Source, report: FailureReport, policy: &Policy, now: Timestamp) -> Step {
+    let decision = failure::after_failure(source, &report, policy, now);
+    source.state = decision.state;
+    (decision.classified, decision.step, report.error)
 }

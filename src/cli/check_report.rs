@@ -14,6 +14,9 @@ use crate::rules::filter::Entry;
 /// The most entries that are shown to a person.
 const SHOWN_ENTRIES_MAX: usize = 20;
 
+/// The kind of a failure, what it leads to, and its cause in words.
+pub(super) type Step = (Classified, FailureStep, String);
+
 /// One poll, and what would follow from it.
 pub(super) struct Report {
     /// The source as it would stand after the poll.
@@ -25,7 +28,7 @@ pub(super) struct Report {
     /// What would become of each entry read.
     pub(super) entries: Vec<Entry>,
     /// What failed, and what that would lead to.
-    pub(super) step: Option<(Classified, FailureStep, String)>,
+    pub(super) step: Option<Step>,
     /// When it would be polled next.
     pub(super) next: NextPoll,
 }

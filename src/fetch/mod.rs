@@ -10,7 +10,7 @@ mod x;
 use secrecy::SecretString;
 use url::Url;
 
-use crate::http::{Client, Credentials, Hop, Request};
+use crate::http::{Client, Credentials, Hop, Onward, Request};
 use crate::model::{
     FailureReport, Hints, LastSeen, NewPost, SourceAccess, SourceSettings, SourceType, Timestamp, Validators,
 };
@@ -36,6 +36,11 @@ pub struct Task {
     pub last_seen: Option<LastSeen>,
     /// Whether more is wanted from the same host soon.
     pub keep_alive: bool,
+    /// Whether redirects are followed at once; otherwise each of them is handed back as [`Answer::Onward`], so that
+    /// the next host is asked when it is its turn (p25). X accounts know no redirects.
+    pub follows: bool,
+    /// The redirect that an earlier fetch of this task was handed back, to be followed now.
+    pub onward: Option<Onward>,
     /// The number of its X account, once it was looked up.
     pub account_id: Option<String>,
     /// The key of its podcast's owner, for sources that need one.
@@ -52,6 +57,8 @@ impl Task {
             validators: Validators::default(),
             last_seen: None,
             keep_alive: false,
+            follows: true,
+            onward: None,
             account_id: None,
             key: None,
             access: SourceAccess::default(),
@@ -91,6 +98,8 @@ pub enum Answer {
         /// How long it says that this stays so.
         fresh_until: Option<Timestamp>,
     },
+    /// A redirect, to a task that follows none by itself: the same task goes on from here.
+    Onward(Onward),
     /// Nothing that can be used.
     Failed(FailureReport),
 }
@@ -156,7 +165,7 @@ pub enum Document {
 /// How the answer was got, for people and for the memory of redirects.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// Every request that was made.
+    /// Every request that was made, those of the fetches before a redirect was handed back included.
     pub hops: Vec<Hop>,
     /// The status of the last answer, if there was one.
     pub status: Option<u16>,
@@ -188,6 +197,8 @@ impl Fetcher {
         let mut request = Request::new(task.settings.url.as_str());
         request.validators = task.validators.clone();
         request.keep_alive = task.keep_alive;
+        request.follows = task.follows;
+        request.onward = task.onward.clone();
         request.headers = task.access.headers.clone();
         let login = task.access.login.clone();
         request.credentials = login.map(|(name, password)| Credentials::Basic { name, password });

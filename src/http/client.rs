@@ -14,6 +14,7 @@ use super::dial::Dialer;
 use super::failure::{from_decode, from_hyper, from_redirect, from_status, other, too_large};
 use super::headers::{self, Caching};
 use super::journey::{Journey, Stage};
+use super::onward::Onward;
 use super::outgoing::{Manners, build};
 use super::pool::Pool;
 use super::proxy::{Proxy, ProxyKind};
@@ -69,9 +70,11 @@ impl Client {
         Ok(Client(Arc::new(Inner { settings, user_agent, dialer, pool, now: Box::new(now) })))
     }
 
-    /// Asks for a URL and follows where it leads. Ends within the deadline, whatever the other side does.
+    /// Asks for a URL and follows where it leads, if the request says so. Ends within the deadline, whatever the other
+    /// side does.
     pub async fn get(&self, request: &Request) -> Result<Reply, Failure> {
-        let mut journey = Journey::default();
+        let hops = request.onward.as_ref().map_or_else(Vec::new, |onward| onward.hops().to_vec());
+        let mut journey = Journey { hops, ..Journey::default() };
         let deadline = self.0.settings.deadline;
         let outcome = match tokio::time::timeout(deadline, self.0.travel(request, &mut journey)).await {
             Ok(outcome) => outcome,
@@ -94,14 +97,10 @@ impl Client {
 
 impl Inner {
     async fn travel(&self, request: &Request, journey: &mut Journey) -> Result<Reply, FailureReport> {
-        let mut url = Url::parse(&request.url).map_err(|error| match error {
-            url::ParseError::RelativeUrlWithoutBase => other("the URL begins with neither https:// nor http://"),
-            error => other(format!("the URL cannot be read: {error}")),
-        })?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(other(format!("the URL says {}, which is neither http nor https", url.scheme())));
-        }
-        let mut trusted = true;
+        let (mut url, mut trusted) = match &request.onward {
+            Some(onward) => (onward.target().clone(), onward.trusted()),
+            None => (read_url(&request.url)?, true),
+        };
         loop {
             let (link, body, status) = self.ask(request, &url, trusted, journey).await?;
             if Redirect::of(status.as_u16()).is_none() {
@@ -115,7 +114,12 @@ impl Inner {
                 .map_err(|error| from_redirect(error, status.as_u16()))?;
             // Once among strangers, secrets stay at home, even if the way leads back.
             trusted = trusted && redirect::same_origin(&url, &target);
-            url = if trusted { with_credentials_of(&url, target) } else { target };
+            let target = if trusted { with_credentials_of(&url, target) } else { target };
+            if !request.follows {
+                let onward = Onward::new(target, journey.hops.clone(), trusted);
+                return Ok(Self::reply(Content::Redirect(onward), &url, (self.now)(), journey));
+            }
+            url = target;
         }
     }
 
@@ -198,8 +202,12 @@ impl Inner {
             drop(body);
             self.pool.keep(url, link);
         }
+        Ok(Self::reply(content, url, answered_at, journey))
+    }
+
+    fn reply(content: Content, url: &Url, answered_at: Timestamp, journey: &mut Journey) -> Reply {
         let headers = std::mem::take(&mut journey.headers);
-        Ok(Reply {
+        Reply {
             content,
             url: without_credentials(url),
             hops: std::mem::take(&mut journey.hops),
@@ -207,7 +215,7 @@ impl Inner {
             validators: headers::validators(&headers.0),
             caching: Caching::of(&headers.0),
             headers,
-        })
+        }
     }
 
     /// The body of a refusal, if it is small, whole and not dawdled over: a refusal stays one without its reasons.
@@ -248,6 +256,18 @@ impl Inner {
         let bytes = decoder.finish().map_err(undecodable)?;
         let content_type = journey.headers.get(CONTENT_TYPE.as_str());
         Ok(Content::Body { bytes, content_type, wire_bytes })
+    }
+}
+
+/// The URL as a person wrote it, if it is one that can be asked for.
+fn read_url(text: &str) -> Result<Url, FailureReport> {
+    let url = Url::parse(text).map_err(|error| match error {
+        url::ParseError::RelativeUrlWithoutBase => other("the URL begins with neither https:// nor http://"),
+        error => other(format!("the URL cannot be read: {error}")),
+    })?;
+    match url.scheme() {
+        "http" | "https" => Ok(url),
+        scheme => Err(other(format!("the URL says {scheme}, which is neither http nor https"))),
     }
 }
 

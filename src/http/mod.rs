@@ -1,7 +1,8 @@
 //! One vetted, bounded, conditional GET. May use `model`; never sees `rules` or `actors`.
 //!
 //! [`Client::get`] resolves a name (`resolve`), refuses addresses that are not public (`address`), dials the address it
-//! checked (`dial`, `proxy`, `tls`), speaks HTTP/1.1 (`outgoing`, `wire`), follows redirects (`redirect`), undoes the
+//! checked (`dial`, `proxy`, `tls`), speaks HTTP/1.1 (`outgoing`, `wire`), follows redirects (`redirect`) or hands
+//! them over (`onward`), undoes the
 //! encoding within bounds (`decode`), and says what the headers mean (`headers`) or what went wrong (`failure`).
 
 mod address;
@@ -11,6 +12,7 @@ mod dial;
 mod failure;
 mod headers;
 mod journey;
+mod onward;
 mod outgoing;
 mod pool;
 mod proxy;
@@ -25,6 +27,7 @@ mod wire;
 
 pub use client::Client;
 pub use headers::Caching;
+pub use onward::Onward;
 pub use reply::{Content, Failure, Headers, Hop, Redirect, Reply};
 pub use request::{Credentials, Request};
 pub use resolve::{Resolve, ResolveError, SystemResolver};

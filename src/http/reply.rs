@@ -7,16 +7,17 @@ use hyper::HeaderMap;
 use url::Url;
 
 use super::headers::Caching;
+use super::onward::Onward;
 use crate::model::{FailureReport, Timestamp, Validators};
 
-/// A 200 or a 304.
+/// A 200 or a 304; or a redirect, if the request follows none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
     /// What the publisher had to say.
     pub content: Content,
     /// Where it was in the end, without credentials.
     pub url: Url,
-    /// Every request that was made on the way, the last one included.
+    /// Every request that was made on the way, the last one and those of earlier requests included.
     pub hops: Vec<Hop>,
     /// When the head of the answer was there.
     pub answered_at: Timestamp,
@@ -50,6 +51,8 @@ pub enum Content {
         /// How many bytes of body crossed the wire.
         wire_bytes: usize,
     },
+    /// A redirect that may be followed, to a request that follows none by itself.
+    Redirect(Onward),
 }
 
 /// One request on the way to the answer.

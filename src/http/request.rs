@@ -5,6 +5,7 @@ use std::fmt;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
+use super::onward::Onward;
 use crate::model::Validators;
 
 /// One GET; or, for an endpoint that hands out tokens, one POST.
@@ -25,6 +26,12 @@ pub struct Request {
     pub wants_refusal: bool,
     /// Whether the connection is worth keeping for a little while, because more is wanted from the same host.
     pub keep_alive: bool,
+    /// Whether redirects are followed at once. Otherwise the first one that may be followed ends the request, so that
+    /// the next hop can wait for its turn at its own host (p25).
+    pub follows: bool,
+    /// Takes up a journey at the redirect where an earlier request ended; `url` is then not asked again. Everything
+    /// else has to be as it was in that request.
+    pub onward: Option<Onward>,
 }
 
 impl Request {
@@ -38,6 +45,8 @@ impl Request {
             form: None,
             wants_refusal: false,
             keep_alive: false,
+            follows: true,
+            onward: None,
         }
     }
 }
@@ -56,6 +65,8 @@ impl fmt::Debug for Request {
             .field("form", &self.form.is_some())
             .field("wants_refusal", &self.wants_refusal)
             .field("keep_alive", &self.keep_alive)
+            .field("follows", &self.follows)
+            .field("onward", &self.onward)
             .finish()
     }
 }

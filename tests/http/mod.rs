@@ -9,6 +9,7 @@ mod bombs;
 mod connections;
 mod encodings;
 mod heads;
+mod hops;
 mod nonsense;
 mod proxies;
 mod redirects;
@@ -62,6 +63,7 @@ fn outcome(result: Result<Reply, Failure>) -> String {
             format!("200: {} bytes", bytes.len())
         }
         Ok(Reply { content: Content::Body { bytes, .. }, .. }) => format!("200: {}", String::from_utf8_lossy(&bytes)),
+        Ok(Reply { content: Content::Redirect(onward), .. }) => format!("on to {}", onward.url().path()),
         Err(failure) => without_port(&failure.report, &failure.hops),
     }
 }

@@ -5,11 +5,11 @@ use super::{ask, client, outcome, settings};
 use feedwarden::http::{Credentials, HttpSettings, Redirect, Request};
 use rstest::rstest;
 
-fn redirect(status: u16, location: &str) -> String {
+pub(super) fn redirect(status: u16, location: &str) -> String {
     format!("HTTP/1.1 {status} Elsewhere\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n")
 }
 
-const END: &str = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nend";
+pub(super) const END: &str = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nend";
 
 #[tokio::test]
 async fn p21_five_redirects_are_followed() {

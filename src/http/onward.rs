@@ -1,0 +1,74 @@
+//! A journey that paused at a redirect, so that the next hop can wait for its turn at its own host.
+
+use std::fmt;
+
+use url::Url;
+
+use super::reply::Hop;
+use super::request::without_credentials;
+
+/// Where a redirect leads, and what was done to get there: all that the next request needs to go on as if there had
+/// been no pause.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Onward {
+    /// May hold credentials.
+    target: Url,
+    shown: Url,
+    hops: Vec<Hop>,
+    trusted: bool,
+}
+
+impl Onward {
+    pub(super) fn new(target: Url, hops: Vec<Hop>, trusted: bool) -> Onward {
+        Onward { shown: without_credentials(&target), target, hops, trusted }
+    }
+
+    /// What is to be asked for next, without credentials.
+    pub fn url(&self) -> &Url {
+        &self.shown
+    }
+
+    /// Every request that was made so far. They count towards the limit of redirects, and none is made twice (p21).
+    pub fn hops(&self) -> &[Hop] {
+        &self.hops
+    }
+
+    /// What is to be asked for next, as it is asked.
+    pub(super) fn target(&self) -> &Url {
+        &self.target
+    }
+
+    /// Whether the way never left the first origin, so that secrets may still be sent (p23).
+    pub(super) fn trusted(&self) -> bool {
+        self.trusted
+    }
+}
+
+impl fmt::Debug for Onward {
+    /// Leaves out the credentials.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Taken apart, so that a new field cannot be forgotten here.
+        let Onward { target: _, shown, hops, trusted } = self;
+        formatter
+            .debug_struct("Onward")
+            .field("url", &shown.as_str())
+            .field("hops", hops)
+            .field("trusted", trusted)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p37_the_credentials_of_a_redirects_target_do_not_show() {
+        let target = Url::parse("https://ann:hidden@feeds.example/new#part").unwrap();
+        let onward = Onward::new(target, Vec::new(), true);
+        assert_eq!(onward.url().as_str(), "https://feeds.example/new");
+        let printed = format!("{onward:?}");
+        assert!(printed.contains("https://feeds.example/new"), "{printed}");
+        assert!(!printed.contains("hidden") && !printed.contains("ann"), "{printed}");
+    }
+}
