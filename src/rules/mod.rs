@@ -14,6 +14,7 @@ pub mod host_key;
 pub mod jitter;
 mod policy;
 pub mod robots;
+pub mod shown_url;
 pub mod success;
 pub mod watermark;
 
