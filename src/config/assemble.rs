@@ -13,7 +13,7 @@ use super::settings::{ApiSettings, SchedulerSettings, Settings};
 use crate::fetch::XSettings;
 use crate::http::HttpSettings;
 use crate::model::SourceType;
-use crate::rules::{Delays, Policy, RestRule, Rests, hours, minutes};
+use crate::rules::{BreakerPolicy, Delays, OutagePolicy, Policy, RestRule, Rests, hours, minutes};
 use crate::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
 use crate::telemetry::{LogFormat, LogSettings};
 
@@ -58,6 +58,19 @@ fn policy(values: &Effective) -> Policy {
         cleaned_memory: days("source.remember-cleaned-days"),
         freshness_max: hours(values.count_u32("source.freshness-ceiling-hours")),
         retry_after_max: days("source.retry-after-ceiling-days"),
+        breaker: BreakerPolicy {
+            after: values.count_u32("host.breaker-after-failures"),
+            pause_first: minutes(values.count_u32("host.breaker-pause-minutes")),
+            pause_max: minutes(values.count_u32("host.breaker-pause-max-minutes")),
+        },
+        outage: OutagePolicy {
+            hosts: values.count_u32("outage.hosts"),
+            doubt: values.seconds("outage.doubt-seconds"),
+            probe_first: values.seconds("outage.probe-seconds"),
+            probe_max: values.seconds("outage.probe-max-seconds"),
+        },
+        spread: minutes(values.count_u32("host.spread-minutes")),
+        moved_after_days: values.count_u32("source.moved-after-days"),
     }
 }
 

@@ -8,6 +8,7 @@ use super::kind::Kind;
 const HOST: &str = "<host>";
 const YEAR_HOURS: u64 = 8_760;
 const DAY_SECONDS: u64 = 86_400;
+const WEEK_MINUTES: u64 = 10_080;
 
 /// One key, or one family of keys that differ in a host's name.
 #[derive(Debug)]
@@ -85,6 +86,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         "hours that an answer's freshness can ask for at most",
     ),
     Entry::count("source.retry-after-ceiling-days", 1, 365, "days that Retry-After can ask for at most"),
+    Entry::count("source.moved-after-days", 1, 365, "days of permanent redirects after which a new URL is saved"),
     Entry::count("source.poll-delay-seconds.rss", 0, DAY_SECONDS, "seconds between two requests to a host for feeds"),
     Entry::count(
         "source.poll-delay-seconds.website",
@@ -113,6 +115,19 @@ pub(super) static ENTRIES: &[Entry] = &[
     Entry::count("source.rest.parse-error.cooldown-hours", 1, YEAR_HOURS, "hours of rest after unreadable answers"),
     Entry::count("source.rest.unauthorized.after", 0, 1_000_000, "401s in a row that start a rest"),
     Entry::count("source.rest.unauthorized.cooldown-hours", 1, YEAR_HOURS, "hours of rest after 401s"),
+    Entry::count(
+        "host.breaker-after-failures",
+        1,
+        1_000_000,
+        "requests in a row without an answer that open the breaker",
+    ),
+    Entry::count("host.breaker-pause-minutes", 1, WEEK_MINUTES, "minutes that a silent host is left alone at first"),
+    Entry::count("host.breaker-pause-max-minutes", 1, WEEK_MINUTES, "minutes that a silent host is left alone at most"),
+    Entry::count("host.spread-minutes", 0, 1_440, "minutes over which sources that were freed together come back"),
+    Entry::count("outage.hosts", 2, 1_000, "silent hosts, with none answering, that mean an outage of our own"),
+    Entry::count("outage.doubt-seconds", 1, 300, "seconds before a source is blamed for a silence"),
+    Entry::count("outage.probe-seconds", 1, 3_600, "seconds before the first probe of an outage"),
+    Entry::count("outage.probe-max-seconds", 1, 3_600, "seconds between two probes of an outage at most"),
     Entry::count("scheduler.tick-seconds", 1, 3_600, "seconds between two looks at what is due"),
     Entry::count("http.deadline-seconds", 1, 3_600, "seconds that a request may take in all"),
     Entry::count("http.connect-timeout-seconds", 1, 300, "seconds that one attempt to connect may take"),

@@ -9,6 +9,7 @@ use secrecy::ExposeSecret;
 
 use super::*;
 use crate::model::SourceType;
+use crate::rules::{BreakerPolicy, OutagePolicy, Policy, minutes};
 use crate::store::settings::{EngineSettings, StoreSettings, Synchronous, Tls};
 
 const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -75,6 +76,28 @@ fn every_bound_in_the_built_in_file_is_the_schemas() {
         let explained = sections.chain([key]).any(|place| comment(place).contains(&format!(" {min} to {max}")));
         assert!(explained, "{key} goes from {min} to {max}, but its comment says {:?}", comment(key));
     }
+}
+
+#[test]
+fn what_is_said_about_silence_reaches_the_rules() {
+    let settings = load(&set(&[
+        "source.moved-after-days=2",
+        "host.breaker-after-failures=3",
+        "host.breaker-pause-minutes=4",
+        "host.breaker-pause-max-minutes=5",
+        "host.spread-minutes=6",
+        "outage.hosts=7",
+        "outage.doubt-seconds=8",
+        "outage.probe-seconds=9",
+        "outage.probe-max-seconds=10",
+    ]))
+    .unwrap()
+    .settings;
+    let Policy { breaker, outage, spread, moved_after_days, .. } = settings.policy;
+    assert_eq!(breaker, BreakerPolicy { after: 3, pause_first: minutes(4), pause_max: minutes(5) });
+    let [doubt, probe_first, probe_max] = [8, 9, 10].map(Duration::from_secs);
+    assert_eq!(outage, OutagePolicy { hosts: 7, doubt, probe_first, probe_max });
+    assert_eq!((spread, moved_after_days), (minutes(6), 2));
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub enum FailureKind {
     RateLimited,
     /// The publisher wants credentials, or other ones (401).
     Unauthorized,
-    /// The publisher refuses us (403).
+    /// The publisher refuses us (403), or its robots.txt does.
     Forbidden,
     /// Nothing is there (404).
     NotFound,
@@ -107,6 +107,8 @@ pub enum FailureCause {
     Unreadable,
     /// The credentials needed for the request are missing, revoked or refused.
     Credentials,
+    /// The publisher's `robots.txt` forbids it.
+    Robots,
     /// The database, or another part of this program.
     Internal,
     /// Anything else.

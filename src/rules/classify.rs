@@ -32,6 +32,7 @@ pub fn classify(cause: FailureCause) -> Classified {
         FailureCause::Credentials => {
             permanent(FailureKind::Unauthorized, "the credentials for it are missing or refused")
         }
+        FailureCause::Robots => permanent(FailureKind::Forbidden, "the publisher's robots.txt forbids it"),
         FailureCause::Internal => loud(FailureKind::Internal, "our own fault, never held against the source"),
         FailureCause::Other => loud(FailureKind::Unexpected, "nobody planned for this"),
     }
@@ -108,6 +109,12 @@ mod tests {
     #[test]
     fn s106_http_403_is_forbidden_and_permanent() {
         check([FailureCause::Status(403)], FailureKind::Forbidden, Permanent, Warn);
+    }
+
+    #[test]
+    fn p29_a_page_that_robots_forbid_is_forbidden() {
+        check([FailureCause::Robots], FailureKind::Forbidden, Permanent, Warn);
+        assert_eq!(classify(FailureCause::Robots).reason, "the publisher's robots.txt forbids it");
     }
 
     #[test]

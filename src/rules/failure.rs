@@ -120,12 +120,12 @@ fn disabled_reason(state: &SourceState, max_failures: u32) -> String {
     format!("Auto-disabled after {permanent} consecutive permanent errors, the last a {last} error")
 }
 
-/// What people call a permanent failure of this kind; the only permanent failure of the network is DNS.
+/// What people call a permanent failure of this kind; the only permanent failure of the network is DNS. A refusal comes
+/// as a 403 or by robots.txt: the kind does not say which, the last error does.
 fn permanent_name(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::NotFound => "404",
         FailureKind::Gone => "410",
-        FailureKind::Forbidden => "403",
         FailureKind::Unauthorized => "authorization",
         FailureKind::Network => "DNS",
         other => other.name(),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::model::{FailureCause, NewSource, SourceId, SourceSettings, SourceType};
 use crate::rules::{RestRule, hours};
-use FailureCause::{Connection, Dns, Internal, Other, Status, Unreadable};
+use FailureCause::{Connection, Dns, Internal, Other, Robots, Status, Unreadable};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -110,7 +110,13 @@ fn s401_five_404_in_a_row_disable_with_the_reason_of_the_specification() {
 
 #[test]
 fn s401_other_kinds_are_named_as_truthfully() {
-    for (cause, name) in [(Status(410), "410"), (Status(403), "403"), (Status(401), "authorization"), (Dns, "DNS")] {
+    for (cause, name) in [
+        (Status(410), "410"),
+        (Status(403), "forbidden"),
+        (Robots, "forbidden"),
+        (Status(401), "authorization"),
+        (Dns, "DNS"),
+    ] {
         let reason = format!("Auto-disabled after 5 consecutive {name} errors");
         assert_eq!(disabled_after(&[cause; 5]), Some(reason));
     }
@@ -121,7 +127,7 @@ fn s402_mixed_permanent_failures_do_not_claim_to_be_one_kind() {
     let mixed = [Status(404), Status(403), Status(404), Status(410), Status(403)];
     assert_eq!(
         disabled_after(&mixed).as_deref(),
-        Some("Auto-disabled after 5 consecutive permanent errors, the last a 403 error")
+        Some("Auto-disabled after 5 consecutive permanent errors, the last a forbidden error")
     );
     let dns_after_timeouts = [Connection, Connection, Connection, Connection, Status(404), Dns, Dns, Dns, Dns];
     assert_eq!(

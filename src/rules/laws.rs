@@ -30,6 +30,7 @@ fn any_cause() -> impl Strategy<Value = FailureCause> {
             FailureCause::Connection,
             FailureCause::Unreadable,
             FailureCause::Credentials,
+            FailureCause::Robots,
             FailureCause::Internal,
             FailureCause::Other,
         ]),

@@ -21,4 +21,4 @@ pub mod watermark;
 #[cfg(test)]
 mod laws;
 
-pub use policy::{Delays, Policy, RestRule, Rests, hours, minutes};
+pub use policy::{BreakerPolicy, Delays, OutagePolicy, Policy, RestRule, Rests, hours, minutes};

@@ -26,6 +26,38 @@ pub struct Policy {
     pub freshness_max: Duration,
     /// The longest wait that `Retry-After` can ask for.
     pub retry_after_max: Duration,
+    /// When a silent host is left alone.
+    pub breaker: BreakerPolicy,
+    /// When our own network is taken to be down.
+    pub outage: OutagePolicy,
+    /// Sources that are freed together come back over this long.
+    pub spread: Duration,
+    /// On how many different days a permanent redirect has to lead to the same place before it is believed.
+    pub moved_after_days: u32,
+}
+
+/// When a silent host is left alone, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BreakerPolicy {
+    /// How many requests in a row without an answer open the breaker.
+    pub after: u32,
+    /// How long it stays open at first; doubled with each probe that gets no answer.
+    pub pause_first: Duration,
+    /// The longest that it stays open between two probes.
+    pub pause_max: Duration,
+}
+
+/// When our own network is taken to be down, and how often that is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutagePolicy {
+    /// How many different hosts have to be silent, with nobody answering.
+    pub hosts: u32,
+    /// How long a silent poll is kept in doubt before its source is blamed.
+    pub doubt: Duration,
+    /// The pause before the first probe; doubled with each one.
+    pub probe_first: Duration,
+    /// The longest pause between two probes.
+    pub probe_max: Duration,
 }
 
 /// One row of the table of rests.
@@ -100,6 +132,27 @@ impl Default for Policy {
             cleaned_memory: hours(30 * 24),
             freshness_max: hours(24),
             retry_after_max: hours(7 * 24),
+            breaker: BreakerPolicy::default(),
+            outage: OutagePolicy::default(),
+            spread: minutes(10),
+            moved_after_days: 3,
+        }
+    }
+}
+
+impl Default for BreakerPolicy {
+    fn default() -> BreakerPolicy {
+        BreakerPolicy { after: 5, pause_first: minutes(5), pause_max: hours(6) }
+    }
+}
+
+impl Default for OutagePolicy {
+    fn default() -> OutagePolicy {
+        OutagePolicy {
+            hosts: 5,
+            doubt: Duration::from_secs(20),
+            probe_first: Duration::from_secs(30),
+            probe_max: minutes(5),
         }
     }
 }
