@@ -11,7 +11,7 @@ use super::hours;
 const DOUBLINGS_MAX: u32 = 43;
 
 /// A publisher who said 429 without saying for how long is left alone for at least this long (p16).
-const RATE_LIMIT_PAUSE_MIN: Duration = hours(1);
+pub(super) const RATE_LIMIT_PAUSE_MIN: Duration = hours(1);
 
 /// The wait between two polls, and where it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,8 +12,13 @@ pub fn wants_jitter(state: &SourceState) -> bool {
 /// The moment to store as `last_polled`, so that the ordinary rule makes the source due somewhere in the coming
 /// interval. The roll lies in 0..1; what lies outside is moved inside.
 pub fn jittered_last_polled(now: Timestamp, interval: Duration, roll: f64) -> Timestamp {
+    now - share(interval, roll)
+}
+
+/// The share of a time span that a roll stands for, never more than the whole.
+pub(super) fn share(span: Duration, roll: f64) -> Duration {
     let share = if roll.is_finite() { roll.clamp(0.0, 1.0) } else { 0.0 };
-    now - interval.mul_f64(share).min(interval)
+    span.mul_f64(share).min(span)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Uses `model` only. No I/O, no clock, no randomness, no logging; total over every input.
 
 pub mod backoff;
+pub mod breaker;
 pub mod change;
 pub mod classify;
 pub mod cleanup;
@@ -10,11 +11,13 @@ pub mod delay;
 pub mod due;
 pub mod failure;
 pub mod filter;
+pub mod hold;
 pub mod host_key;
 pub mod jitter;
 mod policy;
 pub mod robots;
 pub mod shown_url;
+pub mod spread;
 pub mod success;
 pub mod watermark;
 
