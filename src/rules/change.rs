@@ -1,8 +1,11 @@
-//! What a person's word does to a source. Every door (API, command line, import) goes through here.
+//! What a person's word does to a source. Every door (API, command line, import) goes through here. And what a
+//! publisher's does who moved it.
 
 use std::fmt;
 
-use crate::model::{FailureState, Rest, RestCause, Source, SourceSettings, SourceState, Timestamp};
+use url::Url;
+
+use crate::model::{FailureState, Rest, RestCause, Source, SourceSettings, SourceState, Timestamp, Validators};
 
 /// What a person wants of a source.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,6 +100,27 @@ fn apply_settings(source: &mut Source, settings: SourceSettings, now: Timestamp)
     Changed::StartedAfresh
 }
 
+/// Gives a source the URL that its publisher moved it to (`rules::moved`). It is the same feed in another place, so all
+/// that was learned about it stays, but for its validators: they belong to a URL (p07).
+pub fn relocate(source: &mut Source, url: String) {
+    source.settings.url = with_login_of(&source.settings.url, &url).unwrap_or(url);
+    source.state.validators = Validators::default();
+    source.state.moved = None;
+}
+
+/// The new URL with the old one's login, if both are of one origin. Other origins were never told the login (p23), and
+/// answered all the same.
+fn with_login_of(old: &str, new: &str) -> Option<String> {
+    let (old, mut new) = (Url::parse(old).ok()?, Url::parse(new).ok()?);
+    let has_login = |url: &Url| !url.username().is_empty() || url.password().is_some();
+    if old.origin() != new.origin() || !has_login(&old) || has_login(&new) {
+        return None;
+    }
+    new.set_username(old.username()).ok()?;
+    new.set_password(old.password()).ok()?;
+    Some(new.into())
+}
+
 fn clean_slate(state: &mut SourceState) {
     state.failures = FailureState::default();
     state.rest = None;
@@ -123,7 +147,6 @@ mod tests {
     use super::*;
     use crate::model::{
         FailureClass, FailureKind, FailureRun, Hints, LastFailure, LastSeen, Moved, NewSource, SourceId, SourceType,
-        Validators,
     };
 
     const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -221,6 +244,35 @@ mod tests {
         assert_eq!(apply(&mut source, Change::Settings(settings.clone()), NOW), Changed::Settings);
         assert_eq!(source.state, before);
         assert_eq!(apply(&mut source, Change::Settings(settings), NOW), Changed::Nothing);
+    }
+
+    #[test]
+    fn p22_a_move_changes_the_url_and_drops_the_validators_and_nothing_else() {
+        let before = troubled();
+        let mut source = before.clone();
+        relocate(&mut source, "https://b.example/feed".into());
+        let mut expected = before;
+        expected.settings.url = "https://b.example/feed".into();
+        expected.state.validators = Validators::default();
+        expected.state.moved = None;
+        assert_eq!(source, expected);
+    }
+
+    #[test]
+    fn p23_a_login_in_the_url_moves_within_its_origin_and_not_beyond() {
+        for (old, new, expected) in [
+            ("https://ada:p%40w@a.example/old", "https://a.example/new", "https://ada:p%40w@a.example/new"),
+            ("https://ada:pw@a.example/old", "https://b.example/new", "https://b.example/new"),
+            ("http://ada:pw@a.example/old", "https://a.example/new", "https://a.example/new"),
+            ("https://ada:pw@a.example/old", "https://eve:x@a.example/new", "https://eve:x@a.example/new"),
+            ("https://a.example/old", "https://a.example/new", "https://a.example/new"),
+            ("no url", "https://a.example/new", "https://a.example/new"),
+        ] {
+            let mut source = troubled();
+            source.settings.url = old.into();
+            relocate(&mut source, new.into());
+            assert_eq!(source.settings.url, expected, "{old}");
+        }
     }
 
     #[test]

@@ -14,11 +14,13 @@ pub mod filter;
 pub mod hold;
 pub mod host_key;
 pub mod jitter;
+pub mod moved;
 mod policy;
 pub mod robots;
 pub mod shown_url;
 pub mod spread;
 pub mod success;
+pub mod turn;
 pub mod watermark;
 
 #[cfg(test)]
