@@ -15,6 +15,7 @@ pub mod hold;
 pub mod host_key;
 pub mod jitter;
 pub mod moved;
+pub mod outage;
 mod policy;
 pub mod robots;
 pub mod shown_url;
