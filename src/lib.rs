@@ -13,11 +13,13 @@
 //! - [`telemetry`] — the log.
 //! - [`config`] — fills the settings that each room owns.
 //! - [`cli`], [`daemon`] — the doors.
+//! - [`demo`] — a little web on loopback, for showing, testing and measuring the rest.
 
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod daemon;
+pub mod demo;
 pub mod dice;
 pub mod fetch;
 pub mod http;

@@ -93,6 +93,23 @@ const BORDERS: &[Border] = &[
         ],
         pure: false,
     },
+    Border {
+        room: "demo",
+        may_use: &[
+            "model",
+            "rules",
+            "clock",
+            "dice",
+            "http",
+            "store",
+            "supervision",
+            "telemetry",
+            "actors",
+            "config",
+            "daemon",
+        ],
+        pure: false,
+    },
     Border { room: "main", may_use: &["cli", "config", "daemon", "telemetry"], pure: false },
 ];
 

@@ -9,6 +9,7 @@ mod feeds;
 mod fetch;
 mod fuzz;
 mod http;
+mod little_web;
 mod pages;
 mod store;
 mod supervision;

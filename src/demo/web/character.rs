@@ -1,0 +1,214 @@
+//! How the sites of the little web behave.
+
+use std::fmt;
+
+use crate::model::SourceType;
+
+/// How a site behaves. Everything that publishes shows its newest entries, as many as fit its window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Character {
+    /// A feed with validators (`ETag`, `Last-Modified` or both) that answers 304 when nothing is new.
+    Healthy,
+    /// A feed without validators: always a 200, often with the same body.
+    NoValidators,
+    /// A feed that has one more entry at every request, whatever [`Publishing`](super::Publishing) says.
+    Busy,
+    /// A healthy feed whose entries have no titles.
+    Titleless,
+    /// A healthy feed that is always sent with gzip.
+    Gzip,
+    /// A healthy feed that says for how many seconds an answer stays fresh (`Cache-Control: max-age`).
+    CacheFor(u32),
+    /// 404.
+    NotFound,
+    /// 410.
+    Gone,
+    /// 403.
+    Forbidden,
+    /// 401 with a challenge.
+    Unauthorized,
+    /// 429.
+    RateLimited(RetryAfter),
+    /// 503.
+    Unavailable(RetryAfter),
+    /// This status, with some words of HTML: 500 or 502.
+    Broken(u16),
+    /// A healthy feed whose answers begin only after [`WebSettings::slow`](super::WebSettings::slow).
+    Slow,
+    /// A healthy feed whose body comes in drops, with [`WebSettings::drip`](super::WebSettings::drip) between them.
+    Dripping,
+    /// Takes the request and never answers; the connection stays open until the client hangs up.
+    Hanging,
+    /// A 200 that ends in the middle of the length it announced.
+    Cut,
+    /// Takes the request and resets the connection.
+    Reset,
+    /// A 200 with XML of which nothing can be made.
+    BrokenXml,
+    /// A 200 with a web page where a feed should be.
+    NotAFeed,
+    /// A 200 whose body goes on for [`WebSettings::huge_bytes`](super::WebSettings::huge_bytes).
+    Huge,
+    /// 301 to where a healthy feed is.
+    Moved(Elsewhere),
+    /// 302 to where a healthy feed is.
+    Found(Elsewhere),
+    /// 302 in a circle.
+    Loop,
+    /// A web page with one article, which is another one after each publication. [`Robots`] of its host apply.
+    Website,
+    /// A feed that mixes, by the seed: healthy answers (six in ten), 404, 500 and resets.
+    Flaky,
+    /// Nothing listens: connections are refused. Such a site has an address of its own. A site that becomes dead
+    /// later on an address that it shares with living ones resets instead.
+    Dead,
+}
+
+/// How a refusal says when to come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RetryAfter {
+    /// Not at all.
+    Unsaid,
+    /// In this many seconds.
+    Seconds(u32),
+    /// At the moment that is this many seconds away, as a date.
+    Date(u32),
+}
+
+/// Where a redirect leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Elsewhere {
+    /// To another path of the same host.
+    SameHost,
+    /// To another host of the little web; to the same one if there is no other.
+    OtherHost,
+}
+
+/// What a host says in its robots.txt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Robots {
+    /// Everything that there is may be asked for.
+    Allowing,
+    /// The pages of the host's [`Character::Website`]s may not be asked for.
+    Forbidding,
+    /// 404, which allows everything.
+    Missing,
+    /// 500, which forbids everything.
+    Broken,
+}
+
+impl Character {
+    /// One of each, with every variation.
+    pub const EVERY: [Character; 33] = [
+        Character::Healthy,
+        Character::NoValidators,
+        Character::Busy,
+        Character::Titleless,
+        Character::Gzip,
+        Character::CacheFor(60),
+        Character::NotFound,
+        Character::Gone,
+        Character::Forbidden,
+        Character::Unauthorized,
+        Character::RateLimited(RetryAfter::Unsaid),
+        Character::RateLimited(RetryAfter::Seconds(120)),
+        Character::RateLimited(RetryAfter::Date(120)),
+        Character::Unavailable(RetryAfter::Unsaid),
+        Character::Unavailable(RetryAfter::Seconds(120)),
+        Character::Broken(500),
+        Character::Broken(502),
+        Character::Slow,
+        Character::Dripping,
+        Character::Hanging,
+        Character::Cut,
+        Character::Reset,
+        Character::BrokenXml,
+        Character::NotAFeed,
+        Character::Huge,
+        Character::Moved(Elsewhere::SameHost),
+        Character::Moved(Elsewhere::OtherHost),
+        Character::Found(Elsewhere::SameHost),
+        Character::Found(Elsewhere::OtherHost),
+        Character::Loop,
+        Character::Website,
+        Character::Flaky,
+        Character::Dead,
+    ];
+
+    /// How a source at such a site is read.
+    pub fn source_type(self) -> SourceType {
+        if self == Character::Website { SourceType::Website } else { SourceType::Rss }
+    }
+
+    /// Whether entries can be read there, if sometimes only.
+    pub fn publishes(self) -> bool {
+        match self {
+            Character::Healthy
+            | Character::NoValidators
+            | Character::Busy
+            | Character::Titleless
+            | Character::Gzip
+            | Character::CacheFor(_)
+            | Character::Slow
+            | Character::Dripping
+            | Character::Moved(_)
+            | Character::Found(_)
+            | Character::Website
+            | Character::Flaky => true,
+            Character::NotFound
+            | Character::Gone
+            | Character::Forbidden
+            | Character::Unauthorized
+            | Character::RateLimited(_)
+            | Character::Unavailable(_)
+            | Character::Broken(_)
+            | Character::Hanging
+            | Character::Cut
+            | Character::Reset
+            | Character::BrokenXml
+            | Character::NotAFeed
+            | Character::Huge
+            | Character::Loop
+            | Character::Dead => false,
+        }
+    }
+
+    /// A short name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Character::Healthy => "healthy",
+            Character::NoValidators => "no validators",
+            Character::Busy => "busy",
+            Character::Titleless => "titleless",
+            Character::Gzip => "gzip",
+            Character::CacheFor(_) => "cached",
+            Character::NotFound => "not found",
+            Character::Gone => "gone",
+            Character::Forbidden => "forbidden",
+            Character::Unauthorized => "unauthorized",
+            Character::RateLimited(_) => "rate limited",
+            Character::Unavailable(_) => "unavailable",
+            Character::Broken(_) => "broken",
+            Character::Slow => "slow",
+            Character::Dripping => "dripping",
+            Character::Hanging => "hanging",
+            Character::Cut => "cut",
+            Character::Reset => "reset",
+            Character::BrokenXml => "broken XML",
+            Character::NotAFeed => "not a feed",
+            Character::Huge => "huge",
+            Character::Moved(_) => "moved",
+            Character::Found(_) => "found",
+            Character::Loop => "loop",
+            Character::Website => "website",
+            Character::Flaky => "flaky",
+            Character::Dead => "dead",
+        }
+    }
+}
+
+impl fmt::Display for Character {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}

@@ -1,0 +1,191 @@
+//! One connection: requests are read, answered as their sites' characters want it, and written down.
+
+use std::sync::Arc;
+
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, watch};
+
+use super::answer::{self, Act, Answer, Manner, Plan};
+use super::journal::{Deed, Exchange, Visit};
+use super::town::{Place, Route, Town, locked};
+use super::wire::{self, Head, hand_over, hung_up};
+
+/// Talks until one side has had enough, or the host or the network goes down.
+pub(super) async fn hold(town: Arc<Town>, host: usize, stream: TcpStream, places: Arc<Semaphore>) {
+    let mut host_down = town.hosts[host].is_down.subscribe();
+    let mut network_down = town.network_down.subscribe();
+    let talk = async {
+        let Ok(_place) = places.acquire().await else { return Ending::Reset };
+        converse(&town, host, &stream).await
+    };
+    let ending = tokio::select! {
+        biased;
+        () = is_true(&mut host_down) => Ending::Reset,
+        () = is_true(&mut network_down) => Ending::Reset,
+        ending = talk => ending,
+    };
+    if ending == Ending::Reset {
+        wire::reset(stream);
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Close,
+    Reset,
+}
+
+async fn is_true(state: &mut watch::Receiver<bool>) {
+    if state.wait_for(|is_down| *is_down).await.is_err() {
+        std::future::pending().await
+    }
+}
+
+async fn converse(town: &Town, host: usize, stream: &TcpStream) -> Ending {
+    let mut kept = Vec::new();
+    loop {
+        let reading = wire::read_head(stream, &mut kept);
+        let Ok(Some(head)) = tokio::time::timeout(town.settings.idle_max, reading).await else { return Ending::Close };
+        let keep_alive = head.keep_alive;
+        let route = town.route(host, &head.path);
+        let mut entry = Entry::begin(town, host, route, &head);
+        let Plan { wait, act } = answer::plan(town, host, route, &head);
+        if !wait.is_zero() {
+            tokio::select! {
+                () = hung_up(stream) => {
+                    entry.exchange.deed = Deed::Abandoned;
+                    return Ending::Close;
+                }
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+        match act {
+            Act::Reset => return Ending::Reset,
+            Act::Hang => {
+                hung_up(stream).await;
+                entry.exchange.deed = Deed::Hung;
+                return Ending::Close;
+            }
+            Act::Send(answer) => {
+                let manner = answer.manner;
+                send(town, stream, answer, keep_alive, &mut entry).await;
+                drop(entry);
+                if !keep_alive || manner == Manner::Cut || manner == Manner::Huge {
+                    return Ending::Close;
+                }
+            }
+        }
+    }
+}
+
+async fn send(town: &Town, stream: &TcpStream, answer: Answer, keep_alive: bool, entry: &mut Entry<'_>) {
+    let Answer { status, mut head, body, manner, numbers } = answer;
+    head.push_str(if keep_alive || manner == Manner::Huge { "\r\n" } else { "Connection: close\r\n\r\n" });
+    let (head, body) = (head.as_bytes(), body.bytes());
+    let outcome = match manner {
+        Manner::Whole => hand_over(stream, &town.watch, head, body).await,
+        Manner::Cut => hand_over(stream, &town.watch, head, &body[..body.len() / 2]).await,
+        Manner::Dripped => drip(town, stream, head, body).await,
+        Manner::Huge => huge(town, stream, head, body).await,
+    };
+    // A client that hangs up in the middle leaves an error behind, or nothing that could be noticed.
+    let Ok(ended_micros) = outcome else {
+        entry.exchange.deed = Deed::Abandoned;
+        return;
+    };
+    entry.ended_micros = Some(ended_micros);
+    match manner {
+        Manner::Cut => entry.exchange.deed = Deed::Cut(status),
+        _ => {
+            entry.exchange.deed = Deed::Answered(status);
+            entry.exchange.entries = numbers;
+        }
+    }
+}
+
+/// The head at once, then the body in drops.
+async fn drip(town: &Town, stream: &TcpStream, head: &[u8], body: &[u8]) -> std::io::Result<u64> {
+    let mut ended_micros = hand_over(stream, &town.watch, head, &[]).await?;
+    for drop in body.chunks(body.len().div_ceil(town.settings.drops.max(1)).max(1)) {
+        tokio::select! {
+            () = hung_up(stream) => return Err(std::io::ErrorKind::ConnectionAborted.into()),
+            () = tokio::time::sleep(town.settings.drip) => {}
+        }
+        ended_micros = hand_over(stream, &town.watch, drop, &[]).await?;
+    }
+    Ok(ended_micros)
+}
+
+/// A beginning, and then prose until it is huge.
+async fn huge(town: &Town, stream: &TcpStream, head: &[u8], body: &[u8]) -> std::io::Result<u64> {
+    let mut ended_micros = hand_over(stream, &town.watch, head, body).await?;
+    let mut left = town.settings.huge_bytes;
+    while left > 0 {
+        let words = town.prose.words();
+        let words = &words[..words.len().min(left)];
+        ended_micros = hand_over(stream, &town.watch, words, &[]).await?;
+        left -= words.len();
+    }
+    Ok(ended_micros)
+}
+
+/// An entry of the journal in the making. It is written when it is dropped, so that none is forgotten: what ends early
+/// without another word was reset.
+struct Entry<'a> {
+    town: &'a Town,
+    host: usize,
+    visit: Visit,
+    exchange: Exchange,
+    /// When it ended, if that was before it is dropped.
+    ended_micros: Option<u64>,
+}
+
+impl<'a> Entry<'a> {
+    fn begin(town: &'a Town, host: usize, route: Route, head: &Head) -> Entry<'a> {
+        let began_micros = wire::micros(&town.watch);
+        let (mut site, mut is_hop) = (None, false);
+        if let Route::Site(asked, place) = route {
+            site = Some(asked);
+            is_hop = std::mem::take(&mut locked(&town.sites[asked]).awaits_hop) && place != Place::Front;
+        }
+        let continues = is_hop && site.is_some_and(|site| town.host_of[site] == host);
+        let visit = locked(&town.hosts[host].ledger).begin(began_micros, continues);
+        let began_at = town.clock.now();
+        let exchange = Exchange {
+            host: Arc::clone(&town.hosts[host].name),
+            site,
+            path: head.path.clone(),
+            began_micros,
+            ended_micros: began_micros,
+            began_at,
+            ended_at: began_at,
+            overlapped: false,
+            is_hop,
+            if_none_match: head.if_none_match.clone(),
+            if_modified_since: head.if_modified_since.clone(),
+            user_agent: head.user_agent.clone(),
+            deed: Deed::Reset,
+            entries: 0..0,
+        };
+        Entry { town, host, visit, exchange, ended_micros: None }
+    }
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        let ended_micros = self.ended_micros.unwrap_or_else(|| wire::micros(&self.town.watch));
+        let overlapped = locked(&self.town.hosts[self.host].ledger).end(self.visit, ended_micros);
+        if let (Some(site), Deed::Answered(200)) = (self.exchange.site, self.exchange.deed) {
+            locked(&self.town.sites[site]).note_served(&self.exchange.entries);
+        }
+        if self.town.settings.journal_max == 0 {
+            return;
+        }
+        locked(&self.town.journal).push(Exchange {
+            ended_micros,
+            ended_at: self.town.clock.now(),
+            overlapped,
+            ..self.exchange.clone()
+        });
+    }
+}

@@ -1,0 +1,171 @@
+//! What the servers saw: every exchange while there is room, and each host's manners for ever.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::model::Timestamp;
+
+/// One request and what was done about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// The address of the host that was asked.
+    pub host: Arc<str>,
+    /// Which site was asked for, if the path names one.
+    pub site: Option<usize>,
+    /// The path that was asked for.
+    pub path: String,
+    /// When the head of the request was read, in microseconds since the web was started.
+    pub began_micros: u64,
+    /// When the last byte of the answer was handed to the socket, or the connection was broken off.
+    pub ended_micros: u64,
+    /// When the head of the request was read, by the clock that was handed in.
+    pub began_at: Timestamp,
+    /// When it ended, by the same clock.
+    pub ended_at: Timestamp,
+    /// Whether the same host was serving another request at some moment in between.
+    pub overlapped: bool,
+    /// Whether the client was sent here by a redirect that was served just before.
+    pub is_hop: bool,
+    /// `If-None-Match` as received.
+    pub if_none_match: Option<String>,
+    /// `If-Modified-Since` as received.
+    pub if_modified_since: Option<String>,
+    /// `User-Agent` as received.
+    pub user_agent: Option<String>,
+    /// What was done about it.
+    pub deed: Deed,
+    /// The numbers of the entries in the answer, if it was sent whole; with the site they are its entries' names.
+    pub entries: Range<u64>,
+}
+
+/// What was done about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Deed {
+    /// A whole answer with this status.
+    Answered(u16),
+    /// An answer with this status that ended early, as it was meant to.
+    Cut(u16),
+    /// The connection was reset.
+    Reset,
+    /// Nothing, until the client hung up.
+    Hung,
+    /// The client hung up in the middle of an answer.
+    Abandoned,
+}
+
+/// How a host was treated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostManners {
+    /// Its address.
+    pub host: String,
+    /// Requests so far.
+    pub requests: u64,
+    /// Requests that began while another one was being served.
+    pub overlaps: u64,
+    /// The shortest time between the end of a request and the beginning of the next. The second half of a redirect
+    /// within a host belongs to its first half, so that the time between them is not looked at.
+    pub gap_min: Option<Duration>,
+}
+
+/// What a host keeps in mind about its visitors.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    pub(super) requests: u64,
+    pub(super) overlaps: u64,
+    pub(super) gap_min_micros: Option<u64>,
+    serving: usize,
+    last_ended_micros: Option<u64>,
+}
+
+/// A request that is being served.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Visit {
+    /// Which one it is, in the order of their beginnings.
+    order: u64,
+    met_another: bool,
+}
+
+impl Ledger {
+    pub(super) fn begin(&mut self, now_micros: u64, continues: bool) -> Visit {
+        self.requests += 1;
+        let met_another = self.serving > 0;
+        self.serving += 1;
+        if met_another {
+            self.overlaps += 1;
+        } else if let Some(ended) = self.last_ended_micros.filter(|_| !continues) {
+            let gap = now_micros.saturating_sub(ended);
+            self.gap_min_micros = Some(self.gap_min_micros.map_or(gap, |least| least.min(gap)));
+        }
+        Visit { order: self.requests, met_another }
+    }
+
+    /// Ends a visit; whether another one was going on at some moment of it.
+    pub(super) fn end(&mut self, visit: Visit, now_micros: u64) -> bool {
+        self.serving = self.serving.saturating_sub(1);
+        self.last_ended_micros = self.last_ended_micros.max(Some(now_micros));
+        visit.met_another || visit.order != self.requests
+    }
+}
+
+/// The last exchanges, up to a number.
+#[derive(Debug)]
+pub(super) struct Journal {
+    exchanges: VecDeque<Exchange>,
+    exchanges_max: usize,
+}
+
+impl Journal {
+    pub(super) fn new(exchanges_max: usize) -> Journal {
+        Journal { exchanges: VecDeque::new(), exchanges_max }
+    }
+
+    pub(super) fn push(&mut self, exchange: Exchange) {
+        self.exchanges.push_back(exchange);
+        while self.exchanges.len() > self.exchanges_max {
+            self.exchanges.pop_front();
+        }
+    }
+
+    pub(super) fn all(&self) -> Vec<Exchange> {
+        self.exchanges.iter().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_measured_from_the_end_of_one_request_to_the_beginning_of_the_next() {
+        let mut ledger = Ledger::default();
+        for (begins, ends) in [(0, 10), (100, 110), (150, 160), (300, 301)] {
+            let visit = ledger.begin(begins, false);
+            assert!(!ledger.end(visit, ends));
+        }
+        assert_eq!((ledger.requests, ledger.overlaps, ledger.gap_min_micros), (4, 0, Some(40)));
+    }
+
+    #[test]
+    fn both_sides_of_an_overlap_know_of_it_and_it_counts_once() {
+        let mut ledger = Ledger::default();
+        let first = ledger.begin(0, false);
+        let second = ledger.begin(5, false);
+        assert!(ledger.end(first, 10));
+        assert!(ledger.end(second, 20));
+        let third = ledger.begin(50, false);
+        assert!(!ledger.end(third, 60));
+        assert_eq!((ledger.overlaps, ledger.gap_min_micros), (1, Some(30)));
+    }
+
+    #[test]
+    fn the_second_half_of_a_redirect_leaves_no_gap() {
+        let mut ledger = Ledger::default();
+        for (begins, continues) in [(0, false), (10, true), (100, false)] {
+            let visit = ledger.begin(begins, continues);
+            ledger.end(visit, begins + 5);
+        }
+        assert_eq!(ledger.gap_min_micros, Some(85));
+    }
+}

@@ -1,0 +1,183 @@
+//! A little web on loopback: hosts that are well, slow, broken or gone, as on the real one, and the same again for the
+//! same seed. It serves the demo, the tests and the benchmarks, and writes down how it was treated.
+//!
+//! It is spoken to over real sockets, and no part of Feedwarden serves it (`wire`, `conversation`), so that neither can
+//! hide the other's mistakes. One thread serves all hosts: what is written down about two requests is in the order in
+//! which it happened. [`Character`] says how a site behaves, `content` what it has published, `door` how hosts go down
+//! and come back, `journal` what was seen.
+
+mod answer;
+mod character;
+mod content;
+mod conversation;
+mod door;
+mod journal;
+mod prose;
+mod render;
+mod server;
+mod settings;
+mod town;
+mod wire;
+
+pub use character::{Character, Elsewhere, RetryAfter, Robots};
+pub use journal::{Deed, Exchange, HostManners};
+pub use settings::{Mix, Publishing, WebSettings};
+
+use std::io;
+use std::sync::{Arc, mpsc as answers};
+use std::time::Duration;
+
+use crate::clock::Clock;
+use crate::model::SourceType;
+use door::Order;
+use server::Server;
+use town::{Plan, Town, locked};
+
+/// A little web. It is there until it is dropped, and then completely gone.
+pub struct Web {
+    town: Arc<Town>,
+    sites: Vec<Site>,
+    server: Server,
+}
+
+/// Something that can be added as a source. Its place in [`Web::sites`] is its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Where it is.
+    pub url: String,
+    /// How it is read.
+    pub source_type: SourceType,
+    /// The address of its host, without the port.
+    pub host: String,
+    /// How it behaved at the start.
+    pub character: Character,
+}
+
+impl Web {
+    /// Builds a web and serves it. `clock` dates what is published.
+    pub fn start(settings: WebSettings, clock: Arc<dyn Clock>) -> io::Result<Web> {
+        let plan = Plan::of(&settings)?;
+        let (port, sockets) = door::bind_all(&plan.addresses, settings.port)?;
+        let (town, orders) = Town::build(settings, plan, port, clock);
+        let town = Arc::new(town);
+        let sites = (0..town.sites.len()).map(|site| site_of(&town, site)).collect();
+        let server = Server::start(&town, sockets, orders)?;
+        Ok(Web { town, sites, server })
+    }
+
+    /// All sites, in an order that the seed decides.
+    pub fn sites(&self) -> &[Site] {
+        &self.sites
+    }
+
+    /// The addresses of all hosts, those where nothing listens included.
+    pub fn hosts(&self) -> Vec<String> {
+        self.town.hosts.iter().map(|host| host.name.to_string()).collect()
+    }
+
+    /// The port of all hosts.
+    pub fn port(&self) -> u16 {
+        self.town.hosts[0].address.port()
+    }
+
+    /// Publishes so many entries on a site, dated now. What does not fit the feed any more was never seen.
+    pub fn publish(&self, site: usize, count: usize) {
+        locked(&self.town.sites[site]).publish(count, self.town.clock.now());
+    }
+
+    /// The texts of all entries that were sent whole in a 200, site by site, as Feedwarden would store them.
+    pub fn served_entries(&self) -> Vec<Vec<String>> {
+        let served = |site: &std::sync::Mutex<content::Content>| {
+            let content = locked(site);
+            content.served().map(|number| self.town.prose.plain(content.form.site, number)).collect()
+        };
+        self.server.catch_up();
+        self.town.sites.iter().map(served).collect()
+    }
+
+    /// The last exchanges, in the order of their ends. An answer that a client has seen the end of is among them; that
+    /// a client has hung up is noticed a little later.
+    pub fn journal(&self) -> Vec<Exchange> {
+        self.server.catch_up();
+        locked(&self.town.journal).all()
+    }
+
+    /// How each host was treated since the start.
+    pub fn manners(&self) -> Vec<HostManners> {
+        let manners = |host: &town::Host| {
+            let ledger = locked(&host.ledger);
+            HostManners {
+                host: host.name.to_string(),
+                requests: ledger.requests,
+                overlaps: ledger.overlaps,
+                gap_min: ledger.gap_min_micros.map(Duration::from_micros),
+            }
+        };
+        self.server.catch_up();
+        self.town.hosts.iter().map(manners).collect()
+    }
+
+    /// How a site behaves now.
+    pub fn character(&self, site: usize) -> Character {
+        locked(&self.town.sites[site]).character
+    }
+
+    /// Changes how a site behaves, from the next request on.
+    pub fn set_character(&self, site: usize, character: Character) -> io::Result<()> {
+        locked(&self.town.sites[site]).become_character(character, self.town.clock.now());
+        // The first or last living site of a host brings it up or takes it down.
+        self.turn_door(self.town.host_of[site])
+    }
+
+    /// What the robots.txt of a host says.
+    pub fn robots(&self, host: &str) -> io::Result<Robots> {
+        Ok(*locked(&self.town.hosts[self.host_named(host)?].robots))
+    }
+
+    /// Changes what the robots.txt of a host says.
+    pub fn set_robots(&self, host: &str, robots: Robots) -> io::Result<()> {
+        *locked(&self.town.hosts[self.host_named(host)?].robots) = robots;
+        Ok(())
+    }
+
+    /// Takes a host down, or brings it back. While it is down its connections are reset and new ones are refused.
+    pub fn set_down(&self, host: &str, is_down: bool) -> io::Result<()> {
+        let host = self.host_named(host)?;
+        self.town.hosts[host].is_down.send_replace(is_down);
+        self.turn_door(host)
+    }
+
+    /// Takes the network down, or brings it back: while it is down every connection to any host is reset.
+    pub fn set_all_down(&self, is_down: bool) {
+        self.town.network_down.send_replace(is_down);
+    }
+
+    fn host_named(&self, name: &str) -> io::Result<usize> {
+        let found = self.town.hosts.iter().position(|host| &*host.name == name);
+        found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("the little web has no host {name}")))
+    }
+
+    /// Opens or shuts a host's door as its state wants it, and waits until that is done.
+    fn turn_door(&self, host: usize) -> io::Result<()> {
+        let door = locked(&self.town.hosts[host].door);
+        let (done, outcome) = answers::sync_channel(1);
+        let order = Order { open: self.town.should_listen(host), done };
+        // One order at a time fits; if none does, or nobody answers, the server has ended.
+        let is_over = || io::Error::new(io::ErrorKind::BrokenPipe, "the little web has ended");
+        door.try_send(order).map_err(|_| is_over())?;
+        outcome.recv().map_err(|_| is_over())?
+    }
+}
+
+fn site_of(town: &Town, site: usize) -> Site {
+    let host = town.host_of[site];
+    let character = locked(&town.sites[site]).character;
+    let source_type = character.source_type();
+    let page = if source_type == SourceType::Website { "page" } else { "feed" };
+    Site {
+        url: format!("{}/{site}/{page}", town.home(host)),
+        source_type,
+        host: town.hosts[host].name.to_string(),
+        character,
+    }
+}

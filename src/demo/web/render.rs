@@ -1,0 +1,175 @@
+//! Entries as Atom, RSS, JSON Feed and web pages. All texts are plain words, so that nothing needs escaping.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::time::{Duration, SystemTime};
+
+use super::character::Character;
+use super::content::{Entry, Form};
+use super::prose::Prose;
+use crate::model::Timestamp;
+
+/// What a feed is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Atom,
+    Rss,
+    JsonFeed,
+}
+
+/// What is rendered, with what its parts have in common.
+struct Feed<'a> {
+    form: &'a Form,
+    entries: &'a [Entry],
+    titled: bool,
+    seed: u64,
+    prose: &'a Prose,
+}
+
+/// The document with these entries, newest first, and its media type.
+pub(super) fn render(
+    form: &Form,
+    character: Character,
+    entries: &[Entry],
+    seed: u64,
+    prose: &Prose,
+) -> (&'static str, String) {
+    let feed = Feed { form, entries, titled: character != Character::Titleless, seed, prose };
+    match form.format {
+        _ if character == Character::Website => ("text/html; charset=utf-8", feed.page()),
+        Format::Atom => ("application/atom+xml", feed.atom()),
+        Format::Rss => ("application/rss+xml; charset=utf-8", feed.rss()),
+        Format::JsonFeed => ("application/feed+json", feed.json()),
+    }
+}
+
+/// A moment as HTTP and RSS write it: in whole seconds, rounded down.
+pub(super) fn http_date(moment: Timestamp) -> String {
+    let seconds = u64::try_from(moment.as_seconds()).unwrap_or(0);
+    httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+}
+
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("writing into memory does not fail")
+}
+
+impl Feed<'_> {
+    fn atom(&self) -> String {
+        let Form { site, home, .. } = self.form;
+        let updated = self.entries.first().map_or(Timestamp::EPOCH, |entry| entry.published);
+        let mut text = format!(
+            "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n\
+             <title>Site {site}</title>\n<id>{home}/</id>\n<link href=\"{home}/\"/>\n<updated>{updated}</updated>\n\
+             <author><name>Author {site}</name></author>\n"
+        );
+        for entry in self.entries {
+            // Atom demands a title; an empty one is how feeds without titles comply.
+            self.write(&mut text, format_args!(
+                "<entry><title>{}</title><id>{}</id><link href=\"{}\"/><published>{date}</published>\
+                 <updated>{date}</updated>\n<content type=\"html\">&lt;p&gt;{}&lt;/p&gt;&lt;p&gt;{}&lt;/p&gt;</content></entry>\n",
+                self.title(entry), self.id(entry), self.link(entry), self.opening(entry), self.rest(entry),
+                date = entry.published,
+            ));
+        }
+        text.push_str("</feed>\n");
+        text
+    }
+
+    fn rss(&self) -> String {
+        let Form { site, home, .. } = self.form;
+        let mut text = format!(
+            "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<rss version=\"2.0\"><channel>\n<title>Site {site}</title>\n\
+             <link>{home}/</link>\n<description>The news of site {site}</description>\n"
+        );
+        for entry in self.entries {
+            let title = if self.titled { format!("<title>{}</title>", self.title(entry)) } else { String::new() };
+            // Rounded up: an entry must not seem older than the source that was added a moment before it.
+            let date = http_date(entry.published + Duration::from_micros(999_999));
+            self.write(
+                &mut text,
+                format_args!(
+                    "<item>{title}<link>{}</link><guid isPermaLink=\"false\">{}</guid><pubDate>{date}</pubDate>\n\
+                 <description><![CDATA[<p>{}</p><p>{}</p>]]></description></item>\n",
+                    self.link(entry),
+                    self.id(entry),
+                    self.opening(entry),
+                    self.rest(entry),
+                ),
+            );
+        }
+        text.push_str("</channel></rss>\n");
+        text
+    }
+
+    fn json(&self) -> String {
+        let Form { site, home, .. } = self.form;
+        let mut text = format!(
+            "{{\"version\":\"https://jsonfeed.org/version/1.1\",\"title\":\"Site {site}\",\"home_page_url\":\"{home}/\",\
+             \"items\":["
+        );
+        for (index, entry) in self.entries.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            let title = if self.titled { format!("\"title\":\"{}\",", self.title(entry)) } else { String::new() };
+            self.write(
+                &mut text,
+                format_args!(
+                    "{comma}\n{{\"id\":\"{}\",\"url\":\"{}\",{title}\"date_published\":\"{}\",\
+                 \"content_html\":\"<p>{}</p><p>{}</p>\"}}",
+                    self.id(entry),
+                    self.link(entry),
+                    entry.published,
+                    self.opening(entry),
+                    self.rest(entry),
+                ),
+            );
+        }
+        text.push_str("]}\n");
+        text
+    }
+
+    fn page(&self) -> String {
+        let site = self.form.site;
+        let mut text = String::from("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\">\n");
+        for entry in self.entries {
+            self.write(
+                &mut text,
+                format_args!(
+                    "<title>{title}</title>\n<meta property=\"article:published_time\" content=\"{}\">\n</head><body>\n\
+                 <nav><a href=\"/\">Home</a> <a href=\"/about\">About</a></nav>\n\
+                 <article><h1>{title}</h1>\n<p>{}</p>\n<p>{}</p></article>\n",
+                    entry.published,
+                    self.opening(entry),
+                    self.rest(entry),
+                    title = self.title(entry),
+                ),
+            );
+        }
+        self.write(&mut text, format_args!("<footer>Site {site}</footer></body></html>\n"));
+        text
+    }
+
+    fn title(&self, entry: &Entry) -> String {
+        if self.titled { format!("News {} from site {}", entry.number, self.form.site) } else { String::new() }
+    }
+
+    fn id(&self, entry: &Entry) -> String {
+        format!("urn:little-web:{:x}:{}:{}", self.seed, self.form.site, entry.number)
+    }
+
+    fn link(&self, entry: &Entry) -> String {
+        format!("{}/{}/entry/{}", self.form.home, self.form.site, entry.number)
+    }
+
+    fn opening(&self, entry: &Entry) -> String {
+        self.prose.opening(self.form.site, entry.number)
+    }
+
+    fn rest(&self, entry: &Entry) -> &str {
+        self.prose.rest(self.form.site, entry.number)
+    }
+
+    fn write(&self, text: &mut String, words: std::fmt::Arguments<'_>) {
+        text.write_fmt(words).expect("writing into memory does not fail");
+    }
+}

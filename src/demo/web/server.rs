@@ -1,0 +1,81 @@
+//! The thread that serves a little web.
+
+use std::io;
+use std::sync::{Arc, mpsc as answers};
+use std::thread::JoinHandle;
+
+use tokio::net::TcpSocket;
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+use super::door::{self, Door, Order};
+use super::town::Town;
+
+/// A running server; it ends when this is dropped.
+pub(super) struct Server {
+    runtime: Handle,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Serves all hosts; returns once those that should listen do.
+    pub(super) fn start(
+        town: &Arc<Town>,
+        sockets: Vec<TcpSocket>,
+        orders: Vec<mpsc::Receiver<Order>>,
+    ) -> io::Result<Server> {
+        let (stop, stopped) = oneshot::channel();
+        let (started, outcome) = answers::sync_channel(1);
+        let town = Arc::clone(town);
+        let thread = std::thread::Builder::new().name("little-web".into()).spawn(move || {
+            // Built and dropped here: within the runtime of a caller it could not be dropped.
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let serving = runtime.and_then(|runtime| {
+                let doors = runtime.block_on(async { serve(&town, sockets, orders) });
+                doors.map(|()| runtime)
+            });
+            let (outcome, runtime) = match serving {
+                Ok(runtime) => (Ok(runtime.handle().clone()), Some(runtime)),
+                Err(error) => (Err(error), None),
+            };
+            // Whoever started us waits for this.
+            let _ = started.send(outcome);
+            if let Some(runtime) = runtime {
+                // An error means that the handle was dropped, which is how we are told.
+                let _ = runtime.block_on(stopped);
+            }
+        })?;
+        let runtime = outcome.recv().map_err(|_| io::Error::other("the thread of the little web ended at once"))??;
+        Ok(Server { runtime, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Returns when everything is written down whose last byte a client can have seen: between the two the only thread
+    /// does nothing else, so that its next free moment is late enough.
+    pub(super) fn catch_up(&self) {
+        let (done, outcome) = answers::sync_channel(1);
+        // Nobody is left to wait for if it cannot be sent or received.
+        self.runtime.spawn(async move { done.send(()) });
+        let _ = outcome.recv();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        // A thread that panicked has ended too.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn serve(town: &Arc<Town>, sockets: Vec<TcpSocket>, orders: Vec<mpsc::Receiver<Order>>) -> io::Result<()> {
+    let places = Arc::new(Semaphore::new(town.settings.connections_max));
+    let mut doors = Vec::with_capacity(sockets.len());
+    for (host, socket) in sockets.into_iter().enumerate() {
+        doors.push(Door::Shut(socket).turned(town.hosts[host].address, town.should_listen(host))?);
+    }
+    for (host, (door, orders)) in doors.into_iter().zip(orders).enumerate() {
+        tokio::spawn(door::keep(Arc::clone(town), host, door, orders, Arc::clone(&places)));
+    }
+    Ok(())
+}

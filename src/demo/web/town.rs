@@ -1,0 +1,214 @@
+//! What the servers and the handle of a little web share: its hosts, its sites, and what was seen.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{mpsc, watch};
+
+use super::character::{Character, Robots};
+use super::content::{Content, Form};
+use super::door::Order;
+use super::journal::{Journal, Ledger};
+use super::prose::Prose;
+use super::render::Format;
+use super::settings::WebSettings;
+use crate::clock::{Clock, Stopwatch};
+use crate::dice::{Dice, SeededDice};
+
+/// Everything that is shared.
+pub(super) struct Town {
+    pub(super) settings: WebSettings,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) watch: Stopwatch,
+    pub(super) prose: Prose,
+    /// Those that listen first, then those of the dead sites.
+    pub(super) hosts: Vec<Host>,
+    pub(super) sites: Vec<Mutex<Content>>,
+    /// The host of each site.
+    pub(super) host_of: Vec<usize>,
+    pub(super) journal: Mutex<Journal>,
+    /// Whether every connection is reset.
+    pub(super) network_down: watch::Sender<bool>,
+}
+
+/// One address.
+pub(super) struct Host {
+    pub(super) address: SocketAddrV4,
+    /// The address without the port.
+    pub(super) name: Arc<str>,
+    pub(super) sites: Vec<usize>,
+    pub(super) robots: Mutex<Robots>,
+    pub(super) ledger: Mutex<Ledger>,
+    pub(super) is_down: watch::Sender<bool>,
+    /// Held while its door is being opened or shut, so that orders come one at a time.
+    pub(super) door: Mutex<mpsc::Sender<Order>>,
+}
+
+/// What a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    Robots,
+    Site(usize, Place),
+    Nowhere,
+}
+
+/// The part of a site that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Its own URL.
+    Front,
+    /// Where redirects lead; it is there on every host.
+    Arrival,
+    /// Where redirects lead that go in a circle.
+    Round(u8),
+}
+
+/// Which site has which character and host.
+pub(super) struct Plan {
+    pub(super) characters: Vec<Character>,
+    pub(super) host_of: Vec<usize>,
+    pub(super) addresses: Vec<Ipv4Addr>,
+}
+
+impl Plan {
+    pub(super) fn of(settings: &WebSettings) -> io::Result<Plan> {
+        let invalid = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        let characters = settings.mix.deal(settings.sites, settings.seed);
+        if settings.hosts == 0 || characters.len() != settings.sites {
+            return invalid("a little web needs a host, and a mix that names a character");
+        }
+        if settings.entries.is_empty() || *settings.entries.start() == 0 {
+            return invalid("a feed shows one entry at least");
+        }
+        let mut hosts = settings.hosts;
+        let host_of = characters.iter().enumerate().map(|(site, character)| match character {
+            Character::Dead => {
+                hosts += 1;
+                hosts - 1
+            }
+            _ => site % settings.hosts,
+        });
+        let host_of: Vec<usize> = host_of.collect();
+        let first = u32::from(settings.first_address);
+        let addresses: Vec<Ipv4Addr> = (0..hosts)
+            .map(|host| Ipv4Addr::from(first.wrapping_add(u32::try_from(host).unwrap_or(u32::MAX))))
+            .collect();
+        if !addresses.iter().all(Ipv4Addr::is_loopback) {
+            return invalid("the little web stays within 127.0.0.0/8");
+        }
+        Ok(Plan { characters, host_of, addresses })
+    }
+}
+
+impl Town {
+    /// A town and, for each host, what its door is told.
+    pub(super) fn build(
+        settings: WebSettings,
+        plan: Plan,
+        port: u16,
+        clock: Arc<dyn Clock>,
+    ) -> (Town, Vec<mpsc::Receiver<Order>>) {
+        // Not the dice that dealt the characters: forms would follow them.
+        let dice = SeededDice::new(settings.seed.wrapping_add(1));
+        let (mut hosts, mut orders) = (Vec::new(), Vec::new());
+        for address in &plan.addresses {
+            let (sender, receiver) = mpsc::channel(1);
+            orders.push(receiver);
+            hosts.push(Host {
+                address: SocketAddrV4::new(*address, port),
+                name: address.to_string().into(),
+                sites: Vec::new(),
+                robots: Mutex::new(settings.robots.unwrap_or(robots_by(dice.roll()))),
+                ledger: Mutex::new(Ledger::default()),
+                is_down: watch::Sender::new(false),
+                door: Mutex::new(sender),
+            });
+        }
+        let now = clock.now();
+        let mut sites = Vec::with_capacity(settings.sites);
+        for (site, (character, host)) in plan.characters.iter().zip(&plan.host_of).enumerate() {
+            hosts[*host].sites.push(site);
+            let form = form(site, &hosts[*host], &settings.entries, &dice);
+            sites.push(Mutex::new(Content::new(form, *character, &settings, now)));
+        }
+        let town = Town {
+            prose: Prose::new(settings.seed, settings.entry_bytes),
+            journal: Mutex::new(Journal::new(settings.journal_max)),
+            watch: Stopwatch::start(),
+            network_down: watch::Sender::new(false),
+            host_of: plan.host_of,
+            settings,
+            clock,
+            hosts,
+            sites,
+        };
+        (town, orders)
+    }
+
+    /// What a path of this host leads to.
+    pub(super) fn route(&self, host: usize, path: &str) -> Route {
+        if path == "/robots.txt" {
+            return Route::Robots;
+        }
+        let mut parts = path.trim_start_matches('/').splitn(2, '/');
+        let site = parts.next().and_then(|part| part.parse::<usize>().ok()).filter(|site| *site < self.sites.len());
+        let (Some(site), Some(rest)) = (site, parts.next()) else { return Route::Nowhere };
+        let is_home = self.host_of[site] == host;
+        match rest {
+            "moved" => Route::Site(site, Place::Arrival),
+            "feed" | "page" if is_home => Route::Site(site, Place::Front),
+            "round/1" if is_home => Route::Site(site, Place::Round(1)),
+            "round/2" if is_home => Route::Site(site, Place::Round(2)),
+            _ => Route::Nowhere,
+        }
+    }
+
+    /// The beginning of all URLs of a host.
+    pub(super) fn home(&self, host: usize) -> String {
+        format!("http://{}", self.hosts[host].address)
+    }
+
+    /// The host that a site's redirects lead to.
+    pub(super) fn neighbour(&self, site: usize) -> usize {
+        (self.host_of[site] + 1) % self.settings.hosts
+    }
+
+    /// Whether anybody should be able to connect to a host.
+    pub(super) fn should_listen(&self, host: usize) -> bool {
+        let host = &self.hosts[host];
+        let is_alive = |site: &usize| locked(&self.sites[*site]).character != Character::Dead;
+        !*host.is_down.borrow() && (host.sites.is_empty() || host.sites.iter().any(is_alive))
+    }
+}
+
+/// A crash elsewhere leaves our notes usable: never spread it.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn form(site: usize, host: &Host, entries: &RangeInclusive<usize>, dice: &SeededDice) -> Form {
+    let format = match dice.roll() {
+        roll if roll < 0.45 => Format::Rss,
+        roll if roll < 0.9 => Format::Atom,
+        _ => Format::JsonFeed,
+    };
+    let (has_etag, has_last_modified) = match dice.roll() {
+        roll if roll < 0.3 => (true, false),
+        roll if roll < 0.5 => (false, true),
+        _ => (true, true),
+    };
+    let choices = entries.end() - entries.start() + 1;
+    let window = entries.start() + (dice.roll() * choices as f64) as usize;
+    Form { site, home: format!("http://{}", host.address), format, has_etag, has_last_modified, window }
+}
+
+fn robots_by(roll: f64) -> Robots {
+    match roll {
+        roll if roll < 0.5 => Robots::Allowing,
+        roll if roll < 0.7 => Robots::Forbidding,
+        roll if roll < 0.9 => Robots::Missing,
+        _ => Robots::Broken,
+    }
+}

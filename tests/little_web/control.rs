@@ -1,0 +1,108 @@
+//! Characters change, hosts go down and come back, and all of it ends with its handle.
+
+use std::net::TcpStream;
+use std::time::Duration;
+
+use feedwarden::demo::web::{Character, Deed, Mix, WebSettings};
+use feedwarden::fetch::Answer;
+
+use super::{Visitor, outcome};
+
+#[tokio::test]
+async fn a_site_can_fall_ill_and_recover() {
+    let visitor = Visitor::of(Character::Healthy);
+    assert_eq!(outcome(&visitor.poll(0).await), "read 1");
+    visitor.web.set_character(0, Character::Gone).unwrap();
+    assert_eq!(visitor.web.character(0), Character::Gone);
+    assert_eq!(outcome(&visitor.poll(0).await), "Status(410)");
+    visitor.web.set_character(0, Character::Healthy).unwrap();
+    assert_eq!(outcome(&visitor.poll(0).await), "read 1");
+}
+
+#[tokio::test]
+async fn a_dead_site_can_come_to_life_and_die_again() {
+    let visitor = Visitor::of(Character::Dead);
+    for _ in 0..3 {
+        assert_eq!(outcome(&visitor.poll(0).await), "Connection");
+        visitor.web.set_character(0, Character::Healthy).unwrap();
+        assert_eq!(outcome(&visitor.poll(0).await), "read 1");
+        visitor.web.set_character(0, Character::Dead).unwrap();
+    }
+    assert_eq!(visitor.web.journal().len(), 3);
+}
+
+#[tokio::test]
+async fn a_site_that_dies_on_a_shared_host_resets() {
+    let visitor = Visitor::to(WebSettings { sites: 2, ..WebSettings::default() });
+    visitor.web.set_character(0, Character::Dead).unwrap();
+    assert_eq!(outcome(&visitor.poll(0).await), "Connection");
+    assert_eq!(visitor.web.journal()[0].deed, Deed::Reset);
+    assert_eq!(outcome(&visitor.poll(1).await), "read 1");
+}
+
+#[tokio::test]
+async fn a_host_that_is_down_refuses_and_the_others_do_not() {
+    let visitor = Visitor::to(WebSettings { hosts: 2, sites: 2, ..WebSettings::default() });
+    let host = visitor.web.sites()[0].host.clone();
+    for _ in 0..3 {
+        visitor.web.set_down(&host, true).unwrap();
+        let Answer::Failed(report) = visitor.poll(0).await.answer else { panic!("an answer from a host that is down") };
+        assert!(report.error.contains("refused"), "{}", report.error);
+        assert_eq!(outcome(&visitor.poll(1).await), "read 1");
+        visitor.web.set_down(&host, false).unwrap();
+        assert_eq!(outcome(&visitor.poll(0).await), "read 1");
+    }
+    assert!(visitor.web.set_down("127.9.9.9", true).is_err());
+}
+
+#[tokio::test]
+async fn going_down_resets_what_is_being_served() {
+    let visitor = Visitor::to(WebSettings { mix: Mix::only(Character::Hanging), ..WebSettings::default() });
+    let host = visitor.web.hosts()[0].clone();
+    for network in [false, true] {
+        let poll = visitor.poll(0);
+        let fall = async {
+            let requests = visitor.web.manners()[0].requests;
+            while visitor.web.manners()[0].requests == requests {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            if network { visitor.web.set_all_down(true) } else { visitor.web.set_down(&host, true).unwrap() }
+        };
+        let (fetched, ()) = tokio::join!(poll, fall);
+        let Answer::Failed(report) = fetched.answer else { panic!("an answer from a host that is down") };
+        assert!(report.error.contains("reset"), "{}", report.error);
+        visitor.web.set_down(&host, false).unwrap();
+    }
+    assert!(visitor.journal(2).await.iter().all(|exchange| exchange.deed == Deed::Reset));
+}
+
+#[tokio::test]
+async fn with_the_network_down_every_connection_is_reset_unheard() {
+    let visitor = Visitor::to(WebSettings { hosts: 3, sites: 3, ..WebSettings::default() });
+    visitor.web.set_all_down(true);
+    for site in 0..3 {
+        assert_eq!(outcome(&visitor.poll(site).await), "Connection");
+    }
+    assert!(visitor.web.journal().is_empty());
+    visitor.web.set_all_down(false);
+    for site in 0..3 {
+        assert_eq!(outcome(&visitor.poll(site).await), "read 1");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_web_that_was_dropped() {
+    let visitor = Visitor::to(WebSettings { hosts: 3, mix: Mix::only(Character::Hanging), ..WebSettings::default() });
+    let addresses: Vec<(String, u16)> =
+        visitor.web.hosts().into_iter().map(|host| (host, visitor.web.port())).collect();
+    let open = TcpStream::connect(&addresses[0]).unwrap();
+    drop(visitor);
+    // Not accepted yet or accepted, the connection has ended.
+    open.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let left = std::io::Read::read(&mut &open, &mut [0; 1]);
+    assert!(matches!(&left, Ok(0)) || left.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset));
+    for address in &addresses {
+        let error = TcpStream::connect(address).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
+    }
+}

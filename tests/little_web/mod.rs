@@ -1,0 +1,89 @@
+//! The little web that serves the demo, the tests and the benchmarks: it behaves as it says, and sees what is done to it.
+
+mod characters;
+mod content;
+mod control;
+mod witness;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use feedwarden::clock::HeldClock;
+use feedwarden::demo::web::{Character, Exchange, Mix, Web, WebSettings};
+use feedwarden::fetch::{Answer, Fetched, Fetcher, Task, XSettings};
+use feedwarden::http::{Client, HttpSettings};
+use feedwarden::model::{SourceSettings, Timestamp, Validators};
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+/// A web and somebody who reads it.
+struct Visitor {
+    web: Web,
+    clock: Arc<HeldClock>,
+    fetcher: Fetcher,
+}
+
+impl Visitor {
+    fn to(settings: WebSettings) -> Visitor {
+        let clock = Arc::new(HeldClock::at(NOW));
+        let web = Web::start(settings, Arc::clone(&clock) as _).unwrap();
+        let http = HttpSettings {
+            allowed_networks: vec!["127.0.0.0/8".parse().unwrap()],
+            user_agent: "visitor/1".into(),
+            ..HttpSettings::default()
+        };
+        let fetcher = Fetcher::new(Client::new(http, || NOW).unwrap(), XSettings::default());
+        Visitor { web, clock, fetcher }
+    }
+
+    /// A visitor of one site of this character.
+    fn of(character: Character) -> Visitor {
+        Visitor::to(WebSettings { mix: Mix::only(character), ..WebSettings::default() })
+    }
+
+    fn task(&self, site: usize) -> Task {
+        let site = &self.web.sites()[site];
+        Task::new(SourceSettings::new(site.source_type, site.url.as_str()))
+    }
+
+    async fn poll(&self, site: usize) -> Fetched {
+        self.fetcher.fetch(&self.task(site)).await
+    }
+
+    /// Polls a site with these validators and returns the new ones, with the texts of its entries; none for a 304.
+    async fn read_with(&self, site: usize, validators: Validators) -> (Validators, Option<Vec<String>>) {
+        let fetched = self.fetcher.fetch(&Task { validators, ..self.task(site) }).await;
+        match fetched.answer {
+            Answer::Read(reading) => {
+                let texts = reading.entries.iter().map(|found| found.post.text().body.clone()).collect();
+                (reading.validators, Some(texts))
+            }
+            Answer::NotModified { validators, .. } => (validators, None),
+            Answer::Failed(report) => panic!("{report:?}"),
+        }
+    }
+
+    async fn read(&self, site: usize) -> Vec<String> {
+        self.read_with(site, Validators::default()).await.1.unwrap()
+    }
+
+    /// What the servers wrote down, once there is this much of it: that a client has hung up takes a moment to be noticed.
+    async fn journal(&self, exchanges: usize) -> Vec<Exchange> {
+        let enough = async {
+            while self.web.journal().len() < exchanges {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), enough).await.expect("the journal has too few exchanges");
+        self.web.journal()
+    }
+}
+
+/// How a poll went, in a word: the number of entries, 304, or the cause of the failure.
+fn outcome(fetched: &Fetched) -> String {
+    match &fetched.answer {
+        Answer::Read(reading) => format!("read {}", reading.entries.len()),
+        Answer::NotModified { .. } => "304".into(),
+        Answer::Failed(report) => format!("{:?}", report.cause),
+    }
+}
