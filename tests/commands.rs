@@ -42,6 +42,21 @@ async fn check_url(url: &str, arguments: &[&str]) -> (Option<i32>, Value) {
     answer_of(&tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap())
 }
 
+/// A whole answer of 200 with this body, as text.
+fn whole(body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+}
+
+fn status(line: &str) -> String {
+    format!("HTTP/1.1 {line}\r\nContent-Length: 0\r\n\r\n")
+}
+
+/// The paths that a server was asked for.
+fn paths(server: &Server) -> Vec<String> {
+    let path = |head: &String| head.split(' ').nth(1).unwrap_or_default().to_owned();
+    server.requests().iter().map(path).collect()
+}
+
 #[tokio::test]
 async fn check_says_what_a_good_feed_would_do() {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nETag: \"a\"\r\nCache-Control: max-age=7200\r\n";
@@ -69,9 +84,54 @@ async fn check_names_the_feeds_of_a_page_and_would_follow_it_as_a_website() {
         check(answer(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{PAGE}", PAGE.len())), &[]).await;
     assert_eq!((code, &said["failure"]["error_type"]), (Some(1), &json!("parse_error")));
     assert!(said["linked_feeds"][0]["url"].as_str().unwrap().ends_with("/feed.xml"), "{said:#}");
-    let (code, said) = check(vec![Act::Read, ok(PAGE)], &["--type", "website"]).await;
+    let (code, said) = check(answers(&[status("404 Not Found"), whole(PAGE)]), &["--type", "website"]).await;
     assert_eq!((code, said["document"]["entries"].as_array().unwrap().len()), (Some(0), 1), "{said:#}");
     assert!(said["linked_feeds"][0]["url"].as_str().unwrap().ends_with("/feed.xml"));
+    assert_eq!(said["robots"][0]["reason"], "allowed, since there is none");
+}
+
+#[tokio::test]
+async fn p29_check_asks_the_robots_txt_of_a_page_and_not_that_of_a_feed() {
+    let rules = "User-agent: *\nDisallow: /\n\nUser-agent: feedwarden\nDisallow: /feed\nAllow: /feed.xml\n";
+    let server = Server::play(answers(&[whole(rules), whole(PAGE)])).await;
+    let (code, said) = check_url(&server.url("/feed.xml"), &["--type", "website"]).await;
+    assert_eq!(code, Some(0), "{said:#}");
+    assert_eq!(said["robots"][0]["reason"], "allowed by line 6, Allow: /feed.xml");
+    assert_eq!(paths(&server), ["/robots.txt", "/feed.xml"]);
+    let server = Server::play(answers(&[whole(FEED)])).await;
+    let (code, said) = check_url(&server.url("/feed.xml"), &[]).await;
+    assert_eq!((code, &said["robots"]), (Some(0), &json!([])));
+    assert_eq!(paths(&server), ["/feed.xml"]);
+}
+
+#[tokio::test]
+async fn p29_check_does_not_ask_for_a_page_that_robots_txt_refuses() {
+    let server = Server::play(answers(&[whole("User-agent: *\nDisallow: /"), whole(PAGE)])).await;
+    let url = server.url("/page").replace("http://", "http://ann:hidden@");
+    let (code, said) = check_url(&url, &["--type", "website"]).await;
+    assert_eq!((code, &said["failure"]["error_type"]), (Some(1), &json!("forbidden")), "{said:#}");
+    assert_eq!(said["failure"]["error"], "robots.txt: refused by line 2, Disallow: /");
+    assert_eq!((&said["robots"][0]["allowed"], &said["url"]), (&json!(false), &json!(server.url("/page"))));
+    assert!(!said.to_string().contains("hidden"), "{said:#}");
+    assert_eq!(paths(&server), ["/robots.txt"]);
+    let server = Server::play(answers(&[status("503 Busy")])).await;
+    let (code, said) = check_url(&server.url("/page"), &["--type", "website"]).await;
+    assert_eq!((code, &said["failure"]["error_type"]), (Some(1), &json!("upstream_failure")), "{said:#}");
+    assert!(said["failure"]["error"].as_str().unwrap().starts_with("robots.txt cannot be had: HTTP 503"), "{said:#}");
+}
+
+#[tokio::test]
+async fn p29_check_asks_each_site_on_the_way_and_each_once() {
+    let other = Server::play(answers(&[whole("User-agent: *\nDisallow: /new"), whole(PAGE)])).await;
+    let moved = |to: &str| format!("HTTP/1.1 301 Moved\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n");
+    let home =
+        Server::play(answers(&[moved("/elsewhere.txt"), whole(""), moved("/within"), moved(&other.url("/new"))])).await;
+    let (code, said) = check_url(&home.url("/page"), &["--type", "website"]).await;
+    assert_eq!((code, &said["failure"]["error_type"]), (Some(1), &json!("forbidden")), "{said:#}");
+    assert_eq!(paths(&home), ["/robots.txt", "/elsewhere.txt", "/page", "/within"]);
+    assert_eq!(paths(&other), ["/robots.txt"]);
+    let hops: Vec<_> = said["hops"].as_array().unwrap().iter().map(|hop| &hop["status"]).collect();
+    assert_eq!((hops, said["robots"].as_array().unwrap().len()), (vec![&json!(301); 2], 3), "{said:#}");
 }
 
 #[tokio::test]

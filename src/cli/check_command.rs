@@ -4,12 +4,13 @@ use secrecy::ExposeSecret;
 
 use super::arguments::Check;
 use super::check_report::{Report, Step};
+use super::check_robots::{Said, poll_page};
 use super::{Exit, complain, print};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
 use crate::fetch::{Answer, Fetched, Fetcher, Task};
 use crate::http::{Client, SetupError};
-use crate::model::{FailureCause, FailureReport, NewSource, Source, SourceId, SourceSettings, Timestamp};
+use crate::model::{FailureCause, FailureReport, NewSource, Source, SourceId, SourceSettings, SourceType, Timestamp};
 use crate::rules::{Policy, due, failure, filter, success, watermark};
 
 /// Polls and reports; a success only if a source with this URL would work.
@@ -26,8 +27,8 @@ pub(super) fn check(arguments: &Check, settings: Settings) -> Exit {
         }
     }
     let added_at = SystemClock.now();
-    let fetched = match actix_rt::System::new().block_on(poll(&task, &settings)) {
-        Ok(fetched) => fetched,
+    let (fetched, robots) = match actix_rt::System::new().block_on(poll(&task, &settings)) {
+        Ok(polled) => polled,
         Err(error) => {
             complain(&error);
             return Exit::Usage;
@@ -40,7 +41,7 @@ pub(super) fn check(arguments: &Check, settings: Settings) -> Exit {
             return Exit::Failure;
         }
     }
-    let report = judge(task.settings, fetched, &settings.policy, added_at);
+    let report = Report { robots, ..judge(task.settings, fetched, &settings.policy, added_at) };
     let text = if arguments.json { format!("{:#}\n", report.for_programs()) } else { report.for_people() };
     match print(&text) {
         Exit::Success if report.would_work() => Exit::Success,
@@ -48,9 +49,13 @@ pub(super) fn check(arguments: &Check, settings: Settings) -> Exit {
     }
 }
 
-async fn poll(task: &Task, settings: &Settings) -> Result<Fetched, SetupError> {
+async fn poll(task: &Task, settings: &Settings) -> Result<(Fetched, Vec<Said>), SetupError> {
     let client = Client::new(settings.http.clone(), || SystemClock.now())?;
-    Ok(Fetcher::new(client, settings.x.clone()).fetch(task).await)
+    let fetcher = Fetcher::new(client, settings.x.clone());
+    Ok(match task.settings.source_type {
+        SourceType::Website => poll_page(&fetcher, task).await,
+        SourceType::Rss | SourceType::Twitter => (fetcher.fetch(task).await, Vec::new()),
+    })
 }
 
 /// Lets the rules decide about a source that was added just before the poll.
@@ -63,7 +68,7 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
     let mut reading = None;
     match answer {
         Answer::Failed(report) => step = Some(fail(&mut source, report, policy, now)),
-        // Only a task that says so is handed redirects, and the one of this command does not.
+        // Whoever asked to be handed redirects has followed them before.
         Answer::Onward(onward) => {
             let error = format!("the redirect to {} was not followed", onward.url());
             let report = FailureReport { cause: FailureCause::Internal, error, retry_after: None };
@@ -87,7 +92,7 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
         }
     }
     let next = due::next_poll(&source, None, policy, now);
-    Report { source, trace, reading, entries, step, next }
+    Report { source, robots: Vec::new(), trace, reading, entries, step, next }
 }
 
 fn fail(source: &mut Source, report: FailureReport, policy: &Policy, now: Timestamp) -> Step {

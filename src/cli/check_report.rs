@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
+use url::Url;
 
+use super::check_robots::Said;
 use crate::fetch::{Document, Reading, Trace};
 use crate::model::{Severity, Source};
 use crate::rules::classify::Classified;
@@ -21,6 +23,8 @@ pub(super) type Step = (Classified, FailureStep, String);
 pub(super) struct Report {
     /// The source as it would stand after the poll.
     pub(super) source: Source,
+    /// What robots.txt files say about the pages on the way, where they are asked.
+    pub(super) robots: Vec<Said>,
     /// How the answer was got.
     pub(super) trace: Trace,
     /// What was read, if anything was.
@@ -50,6 +54,9 @@ impl Report {
     }
 
     fn write_for_people(&self, text: &mut String) -> std::fmt::Result {
+        for said in &self.robots {
+            writeln!(text, "robots     {} on {}: {}", said.robots, said.page, said.reason)?;
+        }
         for hop in &self.trace.hops {
             let address = hop.address.map_or_else(|| "nobody".to_owned(), |address| address.to_string());
             let status = hop.status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
@@ -114,13 +121,21 @@ impl Report {
         let hops = self.trace.hops.iter().map(|hop| {
             json!({ "url": hop.url.as_str(), "address": hop.address.map(|address| address.to_string()), "status": hop.status })
         });
+        let robots = self.robots.iter().map(|said| {
+            json!({
+                "url": said.robots.as_str(), "page": said.page.as_str(),
+                "allowed": said.is_allowed, "reason": said.reason,
+            })
+        });
+        let asked = self.trace.hops.first().map(|hop| &hop.url).or(self.robots.first().map(|said| &said.page));
         json!({
             "ok": self.would_work(),
             // As it was asked: without the credentials that the argument may hold.
-            "url": self.trace.hops.first().map(|hop| hop.url.as_str()),
+            "url": asked.map(Url::as_str),
             "type": self.source.settings.source_type.name(),
+            "robots": robots.collect::<Vec<_>>(),
             "hops": hops.collect::<Vec<_>>(),
-            "moved_to": self.trace.moved_to.as_ref().map(url::Url::as_str),
+            "moved_to": self.trace.moved_to.as_ref().map(Url::as_str),
             "body_bytes": self.trace.body_bytes,
             "wire_bytes": self.trace.wire_bytes,
             "linked_feeds": self.trace.linked_feeds.iter()

@@ -5,6 +5,7 @@
 mod arguments;
 mod check_command;
 mod check_report;
+mod check_robots;
 mod config_command;
 mod documents;
 mod exit;

@@ -12,19 +12,14 @@ use super::{Answer, Document, Fetched, Found, Reading, Trace, post};
 /// Reads an answer. The work is done on a thread of its own: a page's tree cannot be sent, a large feed takes
 /// milliseconds, and a panic ends there.
 pub(super) async fn read(reply: Reply, source_type: SourceType) -> Fetched {
-    let trace = Trace {
-        status: reply.hops.last().and_then(|hop| hop.status),
-        moved_to: reply.moved_to().cloned(),
-        hops: reply.hops.clone(),
-        ..Trace::default()
-    };
+    let trace = Trace::of(&reply);
     let fresh_until = reply.caching.fresh_for(reply.answered_at).map(|fresh| reply.answered_at + fresh);
     let (bytes, content_type, wire_bytes) = match reply.content {
         http::Content::NotModified => {
             return Fetched::new(Answer::NotModified { validators: reply.validators, fresh_until }, trace);
         }
         http::Content::Redirect(onward) => return Fetched::new(Answer::Onward(onward), trace),
-        http::Content::Body { bytes, content_type, wire_bytes } => (bytes, content_type, wire_bytes),
+        http::Content::Body { bytes, content_type, wire_bytes, .. } => (bytes, content_type, wire_bytes),
     };
     let trace = Trace { wire_bytes, body_bytes: bytes.len(), ..trace };
     let url = reply.url;

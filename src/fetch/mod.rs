@@ -5,17 +5,19 @@
 
 mod document;
 mod post;
+mod robots;
 mod x;
 
 use secrecy::SecretString;
 use url::Url;
 
-use crate::http::{Client, Credentials, Hop, Onward, Request};
+use crate::http::{Client, Credentials, Hop, Onward, Reply, Request};
 use crate::model::{
     FailureReport, Hints, LastSeen, NewPost, SourceAccess, SourceSettings, SourceType, Timestamp, Validators,
 };
 use crate::parse::feed::{Format, LinkedFeed, Note};
 
+pub use robots::{PRODUCT, RobotsAnswer, RobotsFetched, RobotsTask, robots_refusal, robots_unreachable, robots_url};
 pub use x::XSettings;
 
 /// Polls sources of every type. Cheap to clone; clones share connections.
@@ -216,5 +218,17 @@ impl Fetcher {
 impl Fetched {
     fn new(answer: Answer, trace: Trace) -> Fetched {
         Fetched { answer, trace, learned: Learned::default() }
+    }
+}
+
+impl Trace {
+    /// How a reply was got; what was in it is left open.
+    fn of(reply: &Reply) -> Trace {
+        Trace {
+            status: reply.hops.last().and_then(|hop| hop.status),
+            moved_to: reply.moved_to().cloned(),
+            hops: reply.hops.clone(),
+            ..Trace::default()
+        }
     }
 }

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::body::{Body, Incoming};
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, LOCATION};
+use hyper::body::Incoming;
+use hyper::header::{HeaderValue, LOCATION};
 use hyper::{Method, StatusCode};
 use url::Url;
 
 use super::address::AddressPolicy;
-use super::decode::{Decoder, encodings};
+use super::body::{self, Limits};
 use super::dial::Dialer;
-use super::failure::{from_decode, from_hyper, from_redirect, from_status, other, too_large};
+use super::failure::{from_hyper, from_redirect, from_status, other};
 use super::headers::{self, Caching};
 use super::journey::{Journey, Stage};
 use super::onward::Onward;
@@ -186,7 +186,7 @@ impl Inner {
         let answered_at = (self.now)();
         let content = match status {
             StatusCode::NOT_MODIFIED => Content::NotModified,
-            StatusCode::OK => self.read_body(&mut link, &mut body, self.settings.body_bytes_max, journey).await?,
+            StatusCode::OK => body::read(&mut link, &mut body, self.limits(request), journey).await?,
             status => {
                 let challenged = journey.headers.get("cf-mitigated").is_some_and(|value| value == "challenge");
                 let retry_after = headers::retry_after(&journey.headers.0, answered_at);
@@ -218,44 +218,22 @@ impl Inner {
         }
     }
 
+    fn limits(&self, request: &Request) -> Limits {
+        let all = Limits::refuse_over(self.settings.body_bytes_max);
+        match request.cut_at_bytes {
+            Some(bytes_max) => Limits { bytes_max: bytes_max.min(all.bytes_max), cuts: true, ..all },
+            None => all,
+        }
+    }
+
     /// The body of a refusal, if it is small, whole and not dawdled over: a refusal stays one without its reasons.
     async fn read_refusal(&self, link: &mut Link, body: &mut Incoming, journey: &mut Journey) -> Vec<u8> {
         let limit = REFUSAL_BYTES_MAX.min(self.settings.body_bytes_max);
-        let reading = self.read_body(link, body, limit, journey);
+        let reading = body::read(link, body, Limits::refuse_over(limit), journey);
         match tokio::time::timeout(self.settings.deadline / 4, reading).await {
             Ok(Ok(Content::Body { bytes, .. })) => bytes,
             _ => Vec::new(),
         }
-    }
-
-    async fn read_body(
-        &self,
-        link: &mut Link,
-        body: &mut Incoming,
-        limit: usize,
-        journey: &mut Journey,
-    ) -> Result<Content, FailureReport> {
-        let undecodable = |error| from_decode(error, limit);
-        let encoded = journey.headers.0.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
-        let mut decoder = Decoder::new(&encodings(encoded).map_err(undecodable)?, limit).map_err(undecodable)?;
-        // What says that it is too large need not be read to believe it.
-        if body.size_hint().lower() > limit as u64 {
-            return Err(too_large(limit));
-        }
-        let mut wire_bytes = 0;
-        journey.stage = Stage::Reading { bytes: 0 };
-        while let Some(piece) = link.piece(body).await {
-            let piece = piece.map_err(|error| from_hyper(&error, journey.stage, false))?;
-            wire_bytes += piece.len();
-            journey.stage = Stage::Reading { bytes: wire_bytes };
-            if wire_bytes > limit {
-                return Err(too_large(limit));
-            }
-            decoder.push(&piece).map_err(undecodable)?;
-        }
-        let bytes = decoder.finish().map_err(undecodable)?;
-        let content_type = journey.headers.get(CONTENT_TYPE.as_str());
-        Ok(Content::Body { bytes, content_type, wire_bytes })
     }
 }
 

@@ -3,9 +3,10 @@
 //! [`Client::get`] resolves a name (`resolve`), refuses addresses that are not public (`address`), dials the address it
 //! checked (`dial`, `proxy`, `tls`), speaks HTTP/1.1 (`outgoing`, `wire`), follows redirects (`redirect`) or hands
 //! them over (`onward`), undoes the
-//! encoding within bounds (`decode`), and says what the headers mean (`headers`) or what went wrong (`failure`).
+//! encoding within bounds (`body`, `decode`), and says what the headers mean (`headers`) or what went wrong (`failure`).
 
 mod address;
+mod body;
 mod client;
 mod decode;
 mod dial;

@@ -50,6 +50,8 @@ pub enum Content {
         content_type: Option<String>,
         /// How many bytes of body crossed the wire.
         wire_bytes: usize,
+        /// Whether there is more than was wanted.
+        is_cut: bool,
     },
     /// A redirect that may be followed, to a request that follows none by itself.
     Redirect(Onward),

@@ -24,6 +24,8 @@ pub struct Request {
     pub form: Option<SecretString>,
     /// Whether the body of a refusal is wanted, because it says why.
     pub wants_refusal: bool,
+    /// A longer body is cut here instead of being refused, where its beginning is all that is wanted.
+    pub cut_at_bytes: Option<usize>,
     /// Whether the connection is worth keeping for a little while, because more is wanted from the same host.
     pub keep_alive: bool,
     /// Whether redirects are followed at once. Otherwise the first one that may be followed ends the request, so that
@@ -44,6 +46,7 @@ impl Request {
             credentials: None,
             form: None,
             wants_refusal: false,
+            cut_at_bytes: None,
             keep_alive: false,
             follows: true,
             onward: None,
@@ -64,6 +67,7 @@ impl fmt::Debug for Request {
             .field("credentials", &self.credentials)
             .field("form", &self.form.is_some())
             .field("wants_refusal", &self.wants_refusal)
+            .field("cut_at_bytes", &self.cut_at_bytes)
             .field("keep_alive", &self.keep_alive)
             .field("follows", &self.follows)
             .field("onward", &self.onward)

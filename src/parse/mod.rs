@@ -9,6 +9,7 @@ pub mod date;
 mod entity;
 pub mod feed;
 mod namespace;
+pub mod robots;
 pub mod text;
 pub mod website;
 pub mod x_api;

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use super::server::answer;
-use super::{ask, ask_with, settings};
-use feedwarden::http::HttpSettings;
+use super::server::{Act, Server, answer, send};
+use super::{ask, ask_with, client, outcome, settings};
+use feedwarden::http::{Content, HttpSettings, Request};
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use rstest::rstest;
@@ -143,4 +143,51 @@ async fn a_body_cut_on_the_wire_is_a_connection_failure_even_if_encoded() {
     let body = gzip(TEXT);
     let text = encoded("gzip", &body);
     assert_eq!(ask(answer(&text[..text.len() - 9])).await, "Connection: connection closed while reading the body");
+}
+
+#[rstest]
+#[case::plain("identity", TEXT.to_vec())]
+#[case::gzip("gzip", gzip(TEXT))]
+#[case::gzip_members("gzip", [gzip(&TEXT[..10]), gzip(&TEXT[10..])].concat())]
+#[case::gzip_that_is_plain("gzip", TEXT.to_vec())]
+#[case::zlib("deflate", zlib(TEXT))]
+#[case::raw_deflate("deflate", raw_deflate(TEXT))]
+#[case::brotli("br", brotli(TEXT))]
+#[case::zstd("zstd", zstd(TEXT))]
+#[case::two("gzip, br", brotli(&gzip(TEXT)))]
+#[tokio::test]
+async fn a_body_that_may_be_cut_is_cut_exactly_there(#[case] label: &str, #[case] body: Vec<u8>) {
+    let length = TEXT.len();
+    for (cut_at_bytes, expected) in [(20, 20), (length - 1, length - 1), (length, length), (length + 1, length)] {
+        // With two encodings the outer one is cut as well, and what it gave may say less than it could have.
+        if label == "gzip, br" && cut_at_bytes < gzip(TEXT).len() {
+            continue;
+        }
+        let server = Server::play(answer(encoded(label, &body))).await;
+        let request = Request { cut_at_bytes: Some(cut_at_bytes), ..Request::new(server.url("/")) };
+        let reply = client(settings()).get(&request).await.unwrap();
+        let Content::Body { bytes, is_cut, .. } = reply.content else { panic!("{:?}", reply.content) };
+        assert_eq!((bytes.as_slice(), is_cut), (&TEXT[..expected], cut_at_bytes < length), "{label} at {cut_at_bytes}");
+    }
+}
+
+#[tokio::test]
+async fn p34_a_body_that_may_be_cut_is_not_read_to_its_end() {
+    // The rest never comes: whoever waits for it runs into the deadline.
+    let acts = vec![Act::Read, send("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\nhello"), Act::Mute];
+    let server = Server::play(acts).await;
+    let client = client(settings());
+    let request = Request { cut_at_bytes: Some(4), keep_alive: true, ..Request::new(server.url("/")) };
+    assert_eq!(outcome(client.get(&request).await), "200: hell");
+    assert_eq!(client.idle_connections(), 0, "a connection in the middle of a body is of no use");
+}
+
+#[tokio::test]
+async fn p34_what_may_be_cut_is_still_bounded_on_the_wire() {
+    // Empty gzip members say nothing, however many there are.
+    let body = gzip(b"").repeat(100);
+    let settings = HttpSettings { body_bytes_max: 1000, ..settings() };
+    let server = Server::play(answer(encoded("gzip", &body))).await;
+    let request = Request { cut_at_bytes: Some(500), ..Request::new(server.url("/")) };
+    assert_eq!(outcome(client(settings).get(&request).await), "Other: body over 1000 bytes");
 }

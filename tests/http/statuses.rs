@@ -114,7 +114,7 @@ async fn a_reply_says_what_was_asked_where_and_how_much_came() {
     assert_eq!(reply.hops[0].status, Some(200));
     assert_eq!(
         reply.content,
-        Content::Body { bytes: b"ok".to_vec(), content_type: Some("text/xml".into()), wire_bytes: 2 }
+        Content::Body { bytes: b"ok".to_vec(), content_type: Some("text/xml".into()), wire_bytes: 2, is_cut: false }
     );
 }
 

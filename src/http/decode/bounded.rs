@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{DecodeError, Encoding};
+use super::{DecodeError, Decoded, Encoding};
 
 /// Bytes that refuse to become more than their limit.
 #[derive(Default)]
@@ -15,6 +15,12 @@ pub(super) struct Bounded {
 impl Bounded {
     pub(super) fn new(limit: usize) -> Bounded {
         Bounded { bytes: Vec::new(), limit, overflowed: false }
+    }
+
+    /// The bytes, and whether they are all: those that were refused count before what the decoder has to say.
+    pub(super) fn close(self, end: Result<(), DecodeError>) -> Decoded {
+        let end = self.overflow().map_or(end, Err);
+        Decoded { bytes: self.bytes, end }
     }
 
     /// The error for bytes that were refused, if any were.
@@ -30,11 +36,13 @@ impl Bounded {
 
 impl Write for Bounded {
     fn write(&mut self, input: &[u8]) -> io::Result<usize> {
-        if input.len() > self.limit - self.bytes.len() {
+        let room = self.limit - self.bytes.len();
+        // Filled to the brim, since a body may be wanted up to its limit.
+        self.bytes.extend_from_slice(&input[..input.len().min(room)]);
+        if input.len() > room {
             self.overflowed = true;
             return Err(io::Error::other("the decoded body is over its limit"));
         }
-        self.bytes.extend_from_slice(input);
         Ok(input.len())
     }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::write::GzDecoder;
 
 use super::bounded::Bounded;
-use super::{DecodeError, Encoding};
+use super::{DecodeError, Decoded, Encoding};
 
 /// A gzip body: one member after the other, and whatever stands behind the last one is ignored as `gzip` does.
 pub(super) enum Gzip {
@@ -74,19 +74,22 @@ impl Gzip {
         Ok(())
     }
 
-    /// The whole body, if it is whole.
-    pub(super) fn finish(self) -> Result<Vec<u8>, DecodeError> {
+    /// The body, and whether it is whole.
+    pub(super) fn finish(self) -> Decoded {
+        let cut_off = Err(DecodeError::CutOff(Encoding::Gzip));
         match self {
-            Gzip::Over { output, .. } => Ok(output.bytes),
-            Gzip::Between { start, .. } if start.first() == Some(&Self::MAGIC[0]) => {
-                Err(DecodeError::CutOff(Encoding::Gzip))
+            Gzip::Over { output, .. } => output.close(Ok(())),
+            Gzip::Between { start, output, .. } if start.first() == Some(&Self::MAGIC[0]) => output.close(cut_off),
+            Gzip::Between { start, members: 0, mut output } => {
+                // An overflow is noted by the output itself.
+                let _ = output.write_all(&start);
+                output.close(Ok(()))
             }
-            Gzip::Between { start, members: 0, output } => Ok([output.bytes, start].concat()),
-            Gzip::Between { output, .. } => Ok(output.bytes),
-            Gzip::Member { mut decoder, .. } => match decoder.try_finish() {
-                Ok(()) => Ok(std::mem::take(decoder.get_mut()).bytes),
-                Err(_) => Err(decoder.get_ref().overflow().unwrap_or(DecodeError::CutOff(Encoding::Gzip))),
-            },
+            Gzip::Between { output, .. } => output.close(Ok(())),
+            Gzip::Member { mut decoder, .. } => {
+                let is_whole = decoder.get_ref().overflow().is_none() && decoder.try_finish().is_ok();
+                std::mem::take(decoder.get_mut()).close(if is_whole { Ok(()) } else { cut_off })
+            }
         }
     }
 }

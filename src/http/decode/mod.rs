@@ -103,19 +103,34 @@ impl Decoder {
         self.stage.push(input)
     }
 
-    /// The whole body, if it is whole. A body of no bytes at all is empty, whatever it is labelled as.
-    pub(super) fn finish(self) -> Result<Vec<u8>, DecodeError> {
-        let mut bytes = if self.started { self.stage.finish()? } else { Vec::new() };
+    /// The body, and whether it is whole. A body of no bytes at all is empty, whatever it is labelled as.
+    pub(super) fn finish(self) -> Decoded {
+        let mut decoded = if self.started { self.stage.finish() } else { Decoded { bytes: Vec::new(), end: Ok(()) } };
         for encoding in self.rest {
-            if bytes.is_empty() {
+            if decoded.bytes.is_empty() {
                 break;
             }
-            let mut stage = Stage::new(encoding, self.limit)?;
-            stage.push(&bytes)?;
-            bytes = stage.finish()?;
+            let outer = decoded.end;
+            decoded = match Stage::new(encoding, self.limit) {
+                Ok(mut stage) => {
+                    let pushed = stage.push(&decoded.bytes);
+                    let inner = stage.finish();
+                    Decoded { bytes: inner.bytes, end: outer.and(pushed).and(inner.end) }
+                }
+                Err(error) => Decoded { bytes: Vec::new(), end: outer.and(Err(error)) },
+            };
         }
-        Ok(bytes)
+        decoded
     }
+}
+
+/// What came out.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Decoded {
+    /// Everything, or as much as was decoded before the end came.
+    pub(super) bytes: Vec<u8>,
+    /// Whether the end is that of the body.
+    pub(super) end: Result<(), DecodeError>,
 }
 
 /// One encoding being undone.
@@ -164,17 +179,17 @@ impl Stage {
         }
     }
 
-    fn finish(self) -> Result<Vec<u8>, DecodeError> {
+    fn finish(self) -> Decoded {
+        let ended = |ended, encoding| if ended { Ok(()) } else { Err(DecodeError::CutOff(encoding)) };
         match self {
-            Stage::Plain(output) => Ok(output.bytes),
+            Stage::Plain(output) => output.close(Ok(())),
             Stage::Gzip(gzip) => gzip.finish(),
-            Stage::Deflate { ended: true, output, .. } | Stage::Brotli { ended: true, output, .. } => Ok(output.bytes),
-            Stage::Deflate { .. } => Err(DecodeError::CutOff(Encoding::Deflate)),
-            Stage::Brotli { .. } => Err(DecodeError::CutOff(Encoding::Brotli)),
-            Stage::Zstd(mut decoder) => match decoder.do_finish() {
-                Ok(()) => Ok(decoder.into_inner().bytes),
-                Err(_) => Err(decoder.get_ref().overflow().unwrap_or(DecodeError::CutOff(Encoding::Zstd))),
-            },
+            Stage::Deflate { ended: is_ended, output, .. } => output.close(ended(is_ended, Encoding::Deflate)),
+            Stage::Brotli { ended: is_ended, output, .. } => output.close(ended(is_ended, Encoding::Brotli)),
+            Stage::Zstd(mut decoder) => {
+                let is_ended = decoder.get_ref().overflow().is_none() && decoder.do_finish().is_ok();
+                decoder.into_inner().close(ended(is_ended, Encoding::Zstd))
+            }
         }
     }
 }
@@ -202,8 +217,10 @@ mod tests {
                 };
                 let body = if magic { [starts, &body].concat() } else { body.clone() };
                 let pushed = body.chunks(piece_bytes).try_for_each(|piece| decoder.push(piece));
-                if let Ok(decoded) = pushed.and_then(|()| decoder.finish()) {
-                    prop_assert!(decoded.len() <= 1000);
+                let decoded = decoder.finish();
+                prop_assert!(decoded.bytes.len() <= 1000);
+                if pushed == Err(DecodeError::TooLarge) {
+                    prop_assert_eq!((decoded.bytes.len(), decoded.end), (1000, Err(DecodeError::TooLarge)));
                 }
             }
         }

@@ -6,17 +6,19 @@ pub(crate) mod charset;
 pub(crate) mod date;
 pub(crate) mod feed;
 pub(crate) mod html_text;
+pub(crate) mod robots;
 pub(crate) mod website;
 
 /// The laws of one target: panics if an input makes the reader break one.
 pub(crate) type Laws = fn(&[u8]);
 
 /// Every target: its name, which is also the name of the folder with its seeds, and its laws.
-pub(crate) const TARGETS: [(&str, Laws); 5] = [
+pub(crate) const TARGETS: [(&str, Laws); 6] = [
     ("charset", charset::check),
     ("date", date::check),
     ("feed", feed::check),
     ("html_text", html_text::check),
+    ("robots", robots::check),
     ("website", website::check),
 ];
 

@@ -1,0 +1,86 @@
+//! Polls a web page as the daemon does: what its site's robots.txt refuses is not asked for, at each hop of a redirect.
+
+use std::collections::HashMap;
+
+use url::Url;
+
+use crate::fetch::{
+    Answer, Fetched, Fetcher, Learned, PRODUCT, RobotsAnswer, RobotsTask, Task, Trace, robots_refusal,
+    robots_unreachable, robots_url,
+};
+use crate::model::FailureReport;
+use crate::parse::robots::Robots;
+
+/// What a robots.txt says about a page.
+pub(super) struct Said {
+    /// The page.
+    pub(super) page: Url,
+    /// The file.
+    pub(super) robots: Url,
+    /// Whether the page may be asked for.
+    pub(super) is_allowed: bool,
+    /// Why, for people.
+    pub(super) reason: String,
+}
+
+/// Polls a page, and says what was asked about it before.
+pub(super) async fn poll_page(fetcher: &Fetcher, task: &Task) -> (Fetched, Vec<Said>) {
+    let mut task = Task { follows: false, ..task.clone() };
+    let mut files = HashMap::new();
+    let mut said = Vec::new();
+    loop {
+        let next = task.onward.as_ref().map_or(task.settings.url.as_str(), |onward| onward.url().as_str());
+        if let Some((page, robots)) = Url::parse(next).ok().zip(robots_url(next)) {
+            if !files.contains_key(&robots) {
+                files.insert(robots.clone(), ask(fetcher, &robots).await);
+            }
+            let (reason, refusal) = judge(&files[&robots], &page);
+            let hops = task.onward.as_ref().map_or_else(Vec::new, |onward| onward.hops().to_vec());
+            said.push(Said { page: shown(&page), robots, is_allowed: refusal.is_none(), reason });
+            if let Some(report) = refusal {
+                let trace = Trace { status: hops.last().and_then(|hop| hop.status), hops, ..Trace::default() };
+                return (Fetched { answer: Answer::Failed(report), trace, learned: Learned::default() }, said);
+            }
+        }
+        let fetched = fetcher.fetch(&task).await;
+        match fetched.answer {
+            Answer::Onward(onward) => task.onward = Some(onward),
+            _ => return (fetched, said),
+        }
+    }
+}
+
+/// The file, wherever it is. The client ends redirects that go on forever.
+async fn ask(fetcher: &Fetcher, robots: &Url) -> RobotsAnswer {
+    let mut task = RobotsTask { url: robots.clone(), onward: None, keep_alive: true };
+    loop {
+        match fetcher.robots(&task).await.answer {
+            RobotsAnswer::Onward(onward) => task.onward = Some(onward),
+            answer => return answer,
+        }
+    }
+}
+
+/// What the answer means for a page, and the failure that follows from it.
+fn judge(answer: &RobotsAnswer, page: &Url) -> (String, Option<FailureReport>) {
+    match answer {
+        RobotsAnswer::Found(text) => {
+            let verdict = Robots::parse(text.as_bytes()).allows(PRODUCT, page);
+            (verdict.to_string(), robots_refusal(&verdict))
+        }
+        RobotsAnswer::Absent | RobotsAnswer::Onward(_) => ("allowed, since there is none".to_owned(), None),
+        RobotsAnswer::Unreachable(report) => {
+            (format!("refused, since it cannot be had: {}", report.error), Some(robots_unreachable(report)))
+        }
+    }
+}
+
+/// As it is asked for: without credentials and fragment.
+fn shown(page: &Url) -> Url {
+    let mut shown = page.clone();
+    // Both fail only for URLs that cannot hold credentials, which then have none.
+    let _ = shown.set_username("");
+    let _ = shown.set_password(None);
+    shown.set_fragment(None);
+    shown
+}
