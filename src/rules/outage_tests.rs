@@ -1,7 +1,7 @@
 //! Tests of `outage`.
 
-use super::super::hours;
 use super::*;
+use crate::rules::hours;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -1,8 +1,8 @@
 //! Tests of `turn`.
 
-use super::super::{hours, minutes};
 use super::*;
 use crate::model::{Breaker, HostKey};
+use crate::rules::{hours, minutes};
 use proptest::prelude::*;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
