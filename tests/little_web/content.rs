@@ -22,7 +22,7 @@ async fn entries_are_read_as_they_were_served_in_every_format() {
         assert!(reading.entries.iter().all(|found| found.post.published_at() == Some(NOW)));
         // Newest first.
         let read: Vec<_> = reading.entries.iter().rev().map(|found| found.post.text().body.clone()).collect();
-        assert_eq!(read, visitor.web.served_entries()[site]);
+        assert_eq!(read, visitor.web.served_entries_of(site));
         texts.extend(read);
     }
     assert_eq!(texts.len(), 30 * 4, "every text is unique");

@@ -20,6 +20,7 @@ const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 struct Visitor {
     web: Web,
     clock: Arc<HeldClock>,
+    client: Client,
     fetcher: Fetcher,
 }
 
@@ -32,8 +33,9 @@ impl Visitor {
             user_agent: "visitor/1".into(),
             ..HttpSettings::default()
         };
-        let fetcher = Fetcher::new(Client::new(http, || NOW).unwrap(), XSettings::default());
-        Visitor { web, clock, fetcher }
+        let client = Client::new(http, || NOW).unwrap();
+        let fetcher = Fetcher::new(client.clone(), XSettings::default());
+        Visitor { web, clock, client, fetcher }
     }
 
     /// A visitor of one site of this character.
@@ -60,11 +62,19 @@ impl Visitor {
             }
             Answer::NotModified { validators, .. } => (validators, None),
             Answer::Failed(report) => panic!("{report:?}"),
+            Answer::Onward(onward) => panic!("not followed: {onward:?}"),
         }
     }
 
     async fn read(&self, site: usize) -> Vec<String> {
         self.read_with(site, Validators::default()).await.1.unwrap()
+    }
+
+    /// Waits until the first host has heard more requests than this.
+    async fn heard(&self, requests: u64) {
+        while self.web.manners()[0].requests <= requests {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
 
     /// What the servers wrote down, once there is this much of it: that a client has hung up takes a moment to be noticed.
@@ -85,5 +95,6 @@ fn outcome(fetched: &Fetched) -> String {
         Answer::Read(reading) => format!("read {}", reading.entries.len()),
         Answer::NotModified { .. } => "304".into(),
         Answer::Failed(report) => format!("{:?}", report.cause),
+        Answer::Onward(onward) => panic!("not followed: {onward:?}"),
     }
 }

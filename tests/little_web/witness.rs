@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use feedwarden::demo::web::{Character, Deed, Elsewhere, Mix, WebSettings};
+use feedwarden::http::Request;
 use feedwarden::model::Validators;
 
 use super::{NOW, Visitor};
@@ -79,9 +80,7 @@ async fn an_overlap_is_seen_from_both_sides_and_on_its_host_only() {
     let visitor = Visitor::to(WebSettings { hosts: 2, sites: 3, mix, ..WebSettings::default() });
     let (mut hanging, path) = connect(&visitor, 0);
     ask(&mut hanging, &path);
-    while visitor.web.manners()[0].requests == 0 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    visitor.heard(0).await;
     visitor.read(1).await;
     visitor.read(2).await;
     drop(hanging);
@@ -125,6 +124,32 @@ async fn a_redirect_within_a_host_leaves_no_gap_and_one_to_another_host_does() {
         visitor.journal(3).await;
         assert_eq!([0, 1].map(|host| visitor.web.manners()[host].gap_min.is_some()), gaps, "{elsewhere:?}");
     }
+}
+
+#[tokio::test]
+async fn a_web_of_500_hosts_and_2000_sites_serves_them_all() {
+    use futures_util::stream::{self, StreamExt};
+    let visitor = Visitor::to(WebSettings {
+        hosts: 500,
+        sites: 2000,
+        entries: 10..=50,
+        entry_bytes: 700,
+        first_entries: 50,
+        journal_max: 100,
+        ..WebSettings::default()
+    });
+    let client = &visitor.client;
+    let polls = stream::iter(visitor.web.sites()).map(|site| {
+        let request = Request::new(site.url.as_str());
+        async move { client.get(&request).await.is_ok() }
+    });
+    let answered = polls.buffer_unordered(64).filter(|is_ok| std::future::ready(*is_ok)).count().await;
+    assert_eq!(answered, 2000);
+    let manners = visitor.web.manners();
+    assert_eq!(manners.len(), 500);
+    assert!(manners.iter().all(|host| host.requests == 4));
+    assert_eq!(visitor.web.journal().len(), 100);
+    assert!(visitor.web.served_entries().iter().all(|texts| (10..=50).contains(&texts.len())));
 }
 
 #[tokio::test]

@@ -27,6 +27,8 @@ pub(super) struct Form {
     pub(super) home: String,
     pub(super) format: Format,
     pub(super) has_etag: bool,
+    /// Whether its ETag is a weak one.
+    pub(super) is_weak: bool,
     pub(super) has_last_modified: bool,
     /// How many entries it shows.
     pub(super) window: usize,
@@ -151,17 +153,20 @@ impl Content {
             false => self.shown.iter().rev().copied().collect(),
         };
         let (content_type, text) = render::render(&self.form, self.character, &entries, seed, prose);
-        let (encoding, body) = match self.character {
+        let (encoding, mut body) = match self.character {
             Character::Gzip => (Some("gzip"), render::gzip(text.as_bytes())),
             _ => (None, text.into_bytes()),
         };
+        // It is kept for as long as nothing is published.
+        body.shrink_to_fit();
+        let weak = if self.form.is_weak { "W/" } else { "" };
         let validates = self.character != Character::NoValidators;
         let document = Arc::new(Document {
             content_type,
             encoding,
             body,
             etag: (validates && self.form.has_etag)
-                .then(|| format!("\"{seed:x}-{}-{}\"", self.form.site, self.version)),
+                .then(|| format!("{weak}\"{seed:x}-{}-{}\"", self.form.site, self.version)),
             last_modified: (validates && self.form.has_last_modified).then(|| render::http_date(self.modified)),
             numbers: match (entries.last(), entries.first()) {
                 (Some(oldest), Some(newest)) => oldest.number..newest.number + 1,
@@ -177,13 +182,11 @@ impl Content {
         if numbers.is_empty() {
             return;
         }
-        match self.served.last_mut() {
-            // Windows only move forward, unless two answers end in another order than they began.
-            Some(last) if numbers.start <= last.end && numbers.end >= last.start => {
-                *last = last.start.min(numbers.start)..last.end.max(numbers.end);
-            }
-            _ => self.served.push(numbers.clone()),
-        }
+        let first = self.served.partition_point(|range| range.end < numbers.start);
+        let behind = self.served.partition_point(|range| range.start <= numbers.end);
+        let union = |all: Range<u64>, range: &Range<u64>| all.start.min(range.start)..all.end.max(range.end);
+        let merged = self.served[first..behind].iter().fold(numbers.clone(), union);
+        self.served.splice(first..behind, [merged]);
     }
 
     /// The numbers of all entries that were served whole.
@@ -215,5 +218,33 @@ impl Document {
             (None, Some(date)) => self.last_modified.as_deref() == Some(date),
             (None, None) => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_served_is_counted_once_in_whatever_order_answers_end() {
+        let form = Form {
+            site: 0,
+            home: String::new(),
+            format: Format::Rss,
+            has_etag: true,
+            is_weak: false,
+            has_last_modified: true,
+            window: 3,
+        };
+        let mut content = Content::new(form, Character::Healthy, &WebSettings::default(), Timestamp::EPOCH);
+        let served = |content: &Content| content.served().collect::<Vec<_>>();
+        for numbers in [5..6, 2..3, 5..6, 0..0, 8..10] {
+            content.note_served(&numbers);
+        }
+        assert_eq!(served(&content), [2, 5, 8, 9]);
+        content.note_served(&(3..5));
+        assert_eq!((served(&content), content.served.len()), (vec![2, 3, 4, 5, 8, 9], 2));
+        content.note_served(&(0..20));
+        assert_eq!(content.served.len(), 1);
     }
 }

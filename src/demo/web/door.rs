@@ -59,6 +59,8 @@ fn bind(address: SocketAddrV4, reuse: bool) -> io::Result<TcpSocket> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(reuse)?;
     socket.bind(SocketAddr::V4(address))?;
+    // From here on always, and inherited by connections: what is left of them must not keep us from binding again.
+    socket.set_reuseaddr(true)?;
     Ok(socket)
 }
 

@@ -87,12 +87,14 @@ impl Web {
 
     /// The texts of all entries that were sent whole in a 200, site by site, as Feedwarden would store them.
     pub fn served_entries(&self) -> Vec<Vec<String>> {
-        let served = |site: &std::sync::Mutex<content::Content>| {
-            let content = locked(site);
-            content.served().map(|number| self.town.prose.plain(content.form.site, number)).collect()
-        };
         self.server.catch_up();
-        self.town.sites.iter().map(served).collect()
+        (0..self.sites.len()).map(|site| self.served_texts(site)).collect()
+    }
+
+    /// The same for one site: where all of them together would be too many.
+    pub fn served_entries_of(&self, site: usize) -> Vec<String> {
+        self.server.catch_up();
+        self.served_texts(site)
     }
 
     /// The last exchanges, in the order of their ends. An answer that a client has seen the end of is among them; that
@@ -150,6 +152,10 @@ impl Web {
     /// Takes the network down, or brings it back: while it is down every connection to any host is reset.
     pub fn set_all_down(&self, is_down: bool) {
         self.town.network_down.send_replace(is_down);
+    }
+
+    fn served_texts(&self, site: usize) -> Vec<String> {
+        locked(&self.town.sites[site]).served().map(|number| self.town.prose.plain(site, number)).collect()
     }
 
     fn host_named(&self, name: &str) -> io::Result<usize> {

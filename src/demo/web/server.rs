@@ -69,7 +69,7 @@ impl Drop for Server {
 }
 
 fn serve(town: &Arc<Town>, sockets: Vec<TcpSocket>, orders: Vec<mpsc::Receiver<Order>>) -> io::Result<()> {
-    let places = Arc::new(Semaphore::new(town.settings.connections_max));
+    let places = Arc::new(Semaphore::new(town.settings.connections_max.min(Semaphore::MAX_PERMITS)));
     let mut doors = Vec::with_capacity(sockets.len());
     for (host, socket) in sockets.into_iter().enumerate() {
         doors.push(Door::Shut(socket).turned(town.hosts[host].address, town.should_listen(host))?);

@@ -48,7 +48,7 @@ pub struct WebSettings {
     pub huge_bytes: usize,
     /// How many exchanges the journal keeps: the last ones. With 0 there is none.
     pub journal_max: usize,
-    /// How many connections may be open at once; further ones wait to be accepted.
+    /// How many connections are served at once; further ones wait.
     pub connections_max: usize,
     /// When an idle connection is closed.
     pub idle_max: Duration,

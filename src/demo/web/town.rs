@@ -199,9 +199,10 @@ fn form(site: usize, host: &Host, entries: &RangeInclusive<usize>, dice: &Seeded
         roll if roll < 0.5 => (false, true),
         _ => (true, true),
     };
+    let is_weak = dice.roll() < 0.3;
     let choices = entries.end() - entries.start() + 1;
     let window = entries.start() + (dice.roll() * choices as f64) as usize;
-    Form { site, home: format!("http://{}", host.address), format, has_etag, has_last_modified, window }
+    Form { site, home: format!("http://{}", host.address), format, has_etag, is_weak, has_last_modified, window }
 }
 
 fn robots_by(roll: f64) -> Robots {
