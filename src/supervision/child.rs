@@ -85,7 +85,7 @@ impl<A: Actor<Context = actix::Context<A>>> Seat<A> {
     /// Starts the task that runs the actor, on the seat's thread.
     fn attend(self: Arc<Self>) {
         let thread = self.thread.clone();
-        let attendant = Attendant { seat: self, is_stopping: false };
+        let attendant = Attendant { seat: self, is_stopping: false, is_occupied: false };
         match thread {
             None => drop(actix_rt::spawn(Running::new(attendant))),
             // Should the thread end before it gets to this, the attendant is dropped and reports it.
@@ -151,6 +151,8 @@ struct Attendant<A: Actor<Context = actix::Context<A>>> {
     seat: Arc<Seat<A>>,
     /// Whether the supervisor waits for the actor to stop.
     is_stopping: bool,
+    /// Whether there is an actor that the end of the thread would cost.
+    is_occupied: bool,
 }
 
 impl<A: Actor<Context = actix::Context<A>>> Drop for Attendant<A> {
@@ -170,6 +172,8 @@ impl<A: Actor<Context = actix::Context<A>>> Drop for Attendant<A> {
                 drop(desk);
                 seat.close();
             }
+            // A seat without an actor loses nothing with its thread: the next start finds another one.
+            None if !self.is_occupied => {}
             Some(Order::Start) | None => seat.uplink.report(Report::Crashed(fault)),
         }
     }
@@ -199,7 +203,10 @@ impl<A: Actor<Context = actix::Context<A>>> Running<A> {
     fn follow(&mut self, order: Order) -> bool {
         match order {
             Order::Start => match Life::begin(self.seat()) {
-                Ok(life) => self.actor = Some(life),
+                Ok(life) => {
+                    self.actor = Some(life);
+                    self.attendant.is_occupied = true;
+                }
                 Err(fault) => self.report(Report::Crashed(fault)),
             },
             Order::Stop => match &mut self.actor {
@@ -212,6 +219,7 @@ impl<A: Actor<Context = actix::Context<A>>> Running<A> {
             Order::Kill => {
                 let fault = self.actor.take().and_then(Life::end);
                 self.attendant.is_stopping = false;
+                self.attendant.is_occupied = false;
                 self.report(Report::Stopped(fault));
             }
             Order::Close => {
@@ -228,6 +236,7 @@ impl<A: Actor<Context = actix::Context<A>>> Running<A> {
     fn finish(&mut self, outcome: Result<(), Fault>) {
         let Some(life) = self.actor.take() else { return };
         let has_started = life.has_started;
+        self.attendant.is_occupied = false;
         let is_stopping = std::mem::take(&mut self.attendant.is_stopping);
         let in_drop = life.end();
         let fault = outcome.err().or(in_drop);
