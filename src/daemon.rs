@@ -1,20 +1,36 @@
 //! The daemon: starts every room with its settings, waits for a signal, and ends them in reverse.
 
+mod lock;
+mod once;
+mod signals;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use slog::{Logger, info, o, warn};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::actors::{Parts, Pipeline, PipelineHandle, Scope};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
+use crate::dice::SeededDice;
+use crate::fetch::Fetcher;
+use crate::http::{Client, SetupError};
+use crate::rules::host_key::host_key;
 use crate::store::settings::EngineSettings;
 use crate::store::{self, Store, StoreError};
+use crate::supervision::{Crash, RootEnd};
 use crate::telemetry::{self, StartError, Telemetry};
+
+pub use once::{Import, Once, Summary, run_once};
+
+use lock::{InstanceLock, LockError};
+use signals::{Signals, until_told_to_stop};
 
 /// How long the store may take to finish what is under way.
 const CLOSE_WITHIN: Duration = Duration::from_secs(10);
+/// How long the actors together may take to stop, once nothing is under way any more.
+const STOP_WITHIN: Duration = Duration::from_secs(15);
 
 /// Why the daemon could not start or go on.
 #[derive(Debug, thiserror::Error)]
@@ -25,113 +41,156 @@ pub enum DaemonError {
     /// There is no store.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Another process is at work on the same store.
+    #[error(transparent)]
+    Busy(#[from] LockError),
+    /// Publishers cannot be asked.
+    #[error(transparent)]
+    Http(#[from] SetupError),
     /// The system does not tell us its signals.
     #[error("cannot listen to signals: {0}")]
     Signals(#[from] std::io::Error),
+    /// What was to be added first could not be.
+    #[error("{0}")]
+    Import(String),
+    /// It crashed more often than is borne.
+    #[error("a part of the daemon crashed too often: {}", .0.message)]
+    Escalated(Box<Crash>),
 }
 
 /// Runs until a signal ends it. The file is the one that the settings were read from, for the log.
 pub async fn run(settings: Settings, config_file: Option<PathBuf>) -> Result<(), DaemonError> {
-    // URLs of sources can hold credentials, so the database is nobody else's to read, and neither is the log.
-    rustix::process::umask(rustix::fs::Mode::RWXO | rustix::fs::Mode::WGRP);
     let mut signals = Signals::listen()?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let telemetry = telemetry::start(&settings.log, clock.clone())?;
-    let started_at = clock.now();
-    let log = telemetry.logger.new(o!());
-    info!(log, "daemon starting";
-        "version" => env!("CARGO_PKG_VERSION"),
-        "config_file" => config_file.map(|path| path.display().to_string()),
-        "database_engine" => engine_name(&settings.store.engine));
-    let ended = serve(&settings, &telemetry, &log, &mut signals, clock.as_ref()).await;
-    match &ended {
-        Ok(()) => info!(log, "daemon stopped"; "uptime_seconds" => clock.now().since(started_at).as_secs()),
-        Err(error) => slog::crit!(log, "daemon failed"; "error" => %error),
-    }
+    let started = Started::new(&settings, config_file, Arc::new(SystemClock))?;
+    let ended = serve(&settings, &started, &mut signals).await;
+    started.ended(&ended);
     ended
 }
 
 /// From the opening of the store to its closing.
-async fn serve(
-    settings: &Settings,
-    telemetry: &Telemetry,
-    log: &Logger,
-    signals: &mut Signals,
-    clock: &dyn Clock,
-) -> Result<(), DaemonError> {
-    let store = tokio::select! {
-        opened = store::open(&settings.store, clock.now()) => opened?,
-        // A store that takes long to open must not make the daemon deaf.
-        () = until_told_to_stop(telemetry, log, signals) => return Ok(()),
+async fn serve(settings: &Settings, started: &Started, signals: &mut Signals) -> Result<(), DaemonError> {
+    let Some(opened) = started.open(settings, signals).await? else { return Ok(()) };
+    let pipeline = Pipeline::new(started.parts(settings, &opened.store)?, Scope::Daemon);
+    let handle = pipeline.handle();
+    let mut running = actix_rt::spawn(pipeline.run());
+    info!(started.log, "daemon ready");
+    let end = tokio::select! {
+        end = &mut running => end,
+        () = until_told_to_stop(&started.telemetry, &started.log, signals) => {
+            started.stop(&handle, settings.drain, running, signals).await
+        }
     };
-    let about = store.about();
-    info!(log, "store ready"; "engine" => about.engine, "schema_version" => about.schema_version);
-    info!(log, "daemon ready");
-    until_told_to_stop(telemetry, log, signals).await;
-    close(store.as_ref(), telemetry, log, signals).await;
-    Ok(())
+    started.close(opened.store.as_ref(), signals).await;
+    outcome(end)
 }
 
-async fn until_told_to_stop(telemetry: &Telemetry, log: &Logger, signals: &mut Signals) {
-    loop {
-        let received = signals.next().await;
-        info!(log, "signal received"; "signal" => received.name());
-        match received {
-            Received::Hangup => telemetry.handle.reopen(),
-            Received::Interrupt | Received::Terminate => return,
-        }
+/// What the end of the tree means for the process.
+fn outcome(end: Result<RootEnd, actix_rt::task::JoinError>) -> Result<(), DaemonError> {
+    match end {
+        Ok(RootEnd::Escalated(crash)) => Err(DaemonError::Escalated(Box::new(crash))),
+        // A root that was dropped before its end was in somebody's way who was in a hurry.
+        Ok(RootEnd::Stopped) | Err(_) => Ok(()),
     }
 }
 
-/// Closes the store within its time; a second signal to stop, or time running out, ends the wait. Whatever was acknowledged
-/// is in the store by then in any case.
-async fn close(store: &dyn Store, telemetry: &Telemetry, log: &Logger, signals: &mut Signals) {
-    let reason = tokio::select! {
-        () = store.close() => return,
-        () = tokio::time::sleep(CLOSE_WITHIN) => "it took too long",
-        () = until_told_to_stop(telemetry, log, signals) => "a second signal came",
-    };
-    warn!(log, "store not closed"; "reason" => reason);
+/// What there is as soon as the process has begun.
+struct Started {
+    telemetry: Telemetry,
+    log: Logger,
+    clock: Arc<dyn Clock>,
+    at: crate::model::Timestamp,
 }
 
-/// A signal that the daemon acts on.
-#[derive(Clone, Copy)]
-enum Received {
-    Hangup,
-    Interrupt,
-    Terminate,
+/// A store that is nobody else's.
+struct Opened {
+    store: Arc<dyn Store>,
+    _lock: Option<InstanceLock>,
 }
 
-impl Received {
-    fn name(self) -> &'static str {
-        match self {
-            Received::Hangup => "SIGHUP",
-            Received::Interrupt => "SIGINT",
-            Received::Terminate => "SIGTERM",
-        }
+impl Started {
+    fn new(settings: &Settings, config_file: Option<PathBuf>, clock: Arc<dyn Clock>) -> Result<Started, DaemonError> {
+        // URLs of sources can hold credentials, so the database is nobody else's to read, and neither is the log.
+        rustix::process::umask(rustix::fs::Mode::RWXO | rustix::fs::Mode::WGRP);
+        let telemetry = telemetry::start(&settings.log, clock.clone())?;
+        let log = telemetry.logger.new(o!());
+        info!(log, "daemon starting";
+            "version" => env!("CARGO_PKG_VERSION"),
+            "config_file" => config_file.map(|path| path.display().to_string()),
+            "database_engine" => engine_name(&settings.store.engine));
+        Ok(Started { at: clock.now(), telemetry, log, clock })
     }
-}
 
-struct Signals {
-    hangup: Signal,
-    interrupt: Signal,
-    terminate: Signal,
-}
+    /// Opens the store; nothing if somebody wants us to stop meanwhile.
+    async fn open(&self, settings: &Settings, signals: &mut Signals) -> Result<Option<Opened>, DaemonError> {
+        let lock = InstanceLock::take(&settings.store.engine)?;
+        let store = tokio::select! {
+            opened = store::open(&settings.store, self.clock.now()) => opened?,
+            // A store that takes long to open must not make the daemon deaf.
+            () = until_told_to_stop(&self.telemetry, &self.log, signals) => return Ok(None),
+        };
+        let about = store.about();
+        info!(self.log, "store ready"; "engine" => about.engine, "schema_version" => about.schema_version);
+        Ok(Some(Opened { store, _lock: lock }))
+    }
 
-impl Signals {
-    fn listen() -> std::io::Result<Signals> {
-        Ok(Signals {
-            hangup: signal(SignalKind::hangup())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
+    /// What the pipeline is made of.
+    fn parts(&self, settings: &Settings, store: &Arc<dyn Store>) -> Result<Parts, DaemonError> {
+        let clock = self.clock.clone();
+        let client = Client::new(settings.http.clone(), move || clock.now())?;
+        Ok(Parts {
+            store: store.clone(),
+            clock: self.clock.clone(),
+            dice: Arc::new(SeededDice::from_entropy()),
+            fetcher: Fetcher::new(client, settings.x.clone()),
+            x_host: host_key(settings.x.base_url.as_str()),
+            policy: settings.policy.clone(),
+            settings: settings.pipeline.clone(),
+            log: self.log.clone(),
         })
     }
 
-    async fn next(&mut self) -> Received {
+    /// Lets what is under way end within its time, then stops everybody; a second signal hurries.
+    async fn stop(
+        &self,
+        handle: &PipelineHandle,
+        drain: Duration,
+        mut running: actix_rt::task::JoinHandle<RootEnd>,
+        signals: &mut Signals,
+    ) -> Result<RootEnd, actix_rt::task::JoinError> {
+        let reason = tokio::select! {
+            () = handle.drain() => None,
+            () = tokio::time::sleep(drain) => Some("they took too long"),
+            () = until_told_to_stop(&self.telemetry, &self.log, signals) => Some("a second signal came"),
+        };
+        if let Some(reason) = reason {
+            warn!(self.log, "polls given up"; "count" => handle.under_way(), "reason" => reason);
+        }
+        handle.stop();
         tokio::select! {
-            _ = self.hangup.recv() => Received::Hangup,
-            _ = self.interrupt.recv() => Received::Interrupt,
-            _ = self.terminate.recv() => Received::Terminate,
+            end = &mut running => return end,
+            () = tokio::time::sleep(STOP_WITHIN) => {}
+            () = until_told_to_stop(&self.telemetry, &self.log, signals) => {}
+        }
+        handle.kill();
+        running.await
+    }
+
+    /// Closes the store within its time; a second signal to stop, or time running out, ends the wait. Whatever was
+    /// acknowledged is in the store by then in any case.
+    async fn close(&self, store: &dyn Store, signals: &mut Signals) {
+        let reason = tokio::select! {
+            () = store.close() => return,
+            () = tokio::time::sleep(CLOSE_WITHIN) => "it took too long",
+            () = until_told_to_stop(&self.telemetry, &self.log, signals) => "a second signal came",
+        };
+        warn!(self.log, "store not closed"; "reason" => reason);
+    }
+
+    fn ended<T>(&self, ended: &Result<T, DaemonError>) {
+        let uptime = self.clock.now().since(self.at).as_secs();
+        match ended {
+            Ok(_) => info!(self.log, "daemon stopped"; "uptime_seconds" => uptime),
+            Err(error) => slog::crit!(self.log, "daemon failed"; "error" => %error),
         }
     }
 }

@@ -10,11 +10,13 @@
 //! - [`fetch`] — one poll without storing anything.
 //! - [`store`] — where they are kept, in SQLite or PostgreSQL.
 //! - [`supervision`] — actors that crash and are started again.
+//! - [`actors`] — the pipeline.
 //! - [`telemetry`] — the log.
 //! - [`config`] — fills the settings that each room owns.
 //! - [`cli`], [`daemon`] — the doors.
 //! - [`demo`] — a little web on loopback, for showing, testing and measuring the rest.
 
+pub mod actors;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -11,6 +11,7 @@ mod fuzz;
 mod http;
 mod little_web;
 mod pages;
+mod pipeline;
 mod robots;
 mod store;
 mod supervision;

@@ -17,7 +17,7 @@ pub(super) struct Arguments {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 the daemon failed, or a document or source would not work; 2 the command line or the \
-configuration is wrong.";
+configuration is wrong; 70 a part of the daemon crashed too often.";
 
 /// Where settings come from, beside the built-in ones and the environment.
 ///
@@ -35,8 +35,8 @@ pub(super) struct Layers {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Run the daemon in the foreground until it is told to stop
-    Run(Layers),
+    /// Run the daemon in the foreground until it is told to stop, or for one round
+    Run(Run),
     /// Poll a URL once without storing anything, and say what a source there would do
     Check(Check),
     /// Read feeds from files, and print what is in them
@@ -50,6 +50,25 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+}
+
+/// How to run.
+#[derive(Args, Debug)]
+pub(super) struct Run {
+    #[command(flatten)]
+    pub(super) layers: Layers,
+    /// Poll every source that is due once, print a summary, and end
+    #[arg(long)]
+    pub(super) once: bool,
+    /// Add the sources of this OPML file first, unless they are there already; - is standard input
+    #[arg(long, value_name = "FILE", requires = "once")]
+    pub(super) opml: Option<PathBuf>,
+    /// Poll sources that are not due, too; what publishers asked for is obeyed all the same
+    #[arg(long, requires = "once")]
+    pub(super) all: bool,
+    /// Print the summary as JSON for programs
+    #[arg(long, requires = "once")]
+    pub(super) json: bool,
 }
 
 /// What to poll.
@@ -127,7 +146,7 @@ impl Arguments {
     pub(super) fn split(mut self) -> Result<(Command, Layers), clap::Error> {
         let mut layers = vec![std::mem::take(&mut self.layers)];
         match &mut self.command {
-            Command::Run(inner) => layers.push(std::mem::take(inner)),
+            Command::Run(run) => layers.push(std::mem::take(&mut run.layers)),
             Command::Check(check) => layers.push(std::mem::take(&mut check.layers)),
             Command::Parse(_) | Command::Extract(_) => {}
             Command::Config { layers: middle, command } => {

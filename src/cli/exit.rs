@@ -12,6 +12,8 @@ pub enum Exit {
     Failure = 1,
     /// The command line or the configuration is wrong. Trying again will not help.
     Usage = 2,
+    /// A part of the daemon crashed more often than is borne. A service manager should start it again.
+    Escalated = 70,
 }
 
 impl Termination for Exit {

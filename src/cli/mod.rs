@@ -9,6 +9,8 @@ mod check_robots;
 mod config_command;
 mod documents;
 mod exit;
+mod once_command;
+mod progress;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -17,7 +19,7 @@ use std::path::PathBuf;
 use clap::Parser;
 
 use crate::config::{Loaded, Request, load};
-use crate::daemon;
+use crate::daemon::{self, DaemonError};
 use arguments::{Arguments, Command, ConfigCommand, Layers};
 
 pub use exit::Exit;
@@ -35,6 +37,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     match command {
         Command::Parse(parse) => documents::parse(&parse),
         Command::Extract(extract) => documents::extract(&extract),
+        Command::Run(run) if run.once => with_settings(layers, |loaded, file| once_command::once(&run, loaded, file)),
         Command::Run(_) => with_settings(layers, run_daemon),
         Command::Check(check) => with_settings(layers, |loaded, _| check_command::check(&check, loaded.settings)),
         Command::Config { command: ConfigCommand::Show { json, .. }, .. } => {
@@ -63,8 +66,16 @@ fn run_daemon(loaded: Loaded, file: Option<PathBuf>) -> Exit {
         Ok(()) => Exit::Success,
         Err(error) => {
             complain(&error);
-            Exit::Failure
+            exit_of(&error)
         }
+    }
+}
+
+/// How the program ends when the daemon could not start or go on.
+fn exit_of(error: &DaemonError) -> Exit {
+    match error {
+        DaemonError::Escalated(_) => Exit::Escalated,
+        _ => Exit::Failure,
     }
 }
 

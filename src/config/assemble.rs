@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use secrecy::SecretString;
 
@@ -9,24 +10,51 @@ use super::database_url::DatabaseUrl;
 use super::effective::Effective;
 use super::problem::Problem;
 use super::secret;
-use super::settings::{ApiSettings, SchedulerSettings, Settings};
+use super::settings::{ApiSettings, Settings};
+use crate::actors::{FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings};
 use crate::fetch::XSettings;
 use crate::http::HttpSettings;
 use crate::model::SourceType;
 use crate::rules::{BreakerPolicy, Delays, OutagePolicy, Policy, RestRule, Rests, hours, minutes};
 use crate::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
-use crate::telemetry::{LogFormat, LogSettings};
+use crate::supervision::Intensity;
+use crate::telemetry::{LogFormat, LogSettings, LogStream};
 
 /// Fills the settings. They are worth something only if no problem was added.
 pub(super) fn assemble(values: &Effective, state_directory: Option<&Path>, problems: &mut Vec<Problem>) -> Settings {
     Settings {
         policy: policy(values),
-        scheduler: SchedulerSettings { tick: values.seconds("scheduler.tick-seconds") },
+        pipeline: pipeline(values),
+        drain: values.seconds("daemon.drain-seconds"),
         http: http(values),
         x: XSettings { base_url: values.url("x.base-url").expect("a base URL is never empty").clone() },
         store: store(values, state_directory, problems),
         log: log(values),
         api: api(values, problems),
+    }
+}
+
+fn pipeline(values: &Effective) -> PipelineSettings {
+    let milliseconds = |key| Duration::from_millis(values.count(key));
+    PipelineSettings {
+        scheduler: SchedulerSettings { tick: values.seconds("scheduler.tick-seconds"), ..SchedulerSettings::default() },
+        fetch: FetchSettings {
+            threads: Some(values.count_usize("fetch.threads")).filter(|threads| *threads > 0),
+            concurrency: values.count_usize("fetch.concurrency"),
+        },
+        intensity: Intensity {
+            restarts_max: values.count_u32("supervision.restarts-max"),
+            within: values.seconds("supervision.within-seconds"),
+            delay_first: milliseconds("supervision.delay-first-milliseconds"),
+            delay_max: milliseconds("supervision.delay-max-milliseconds"),
+            ..Intensity::default()
+        },
+        faults: FaultSettings {
+            is_enabled: values.flag("faults.enabled"),
+            seed: values.count("faults.seed"),
+            limit: Some(values.count("faults.limit")).filter(|limit| *limit > 0),
+            faults: values.faults("faults.rules").to_vec(),
+        },
     }
 }
 
@@ -161,6 +189,7 @@ fn log(values: &Effective) -> LogSettings {
             _ => LogFormat::Auto,
         },
         file: values.path("logging.file").map(Path::to_owned),
+        stream: LogStream::Output,
         queue_records: values.count_usize("logging.queue-records"),
     }
 }

@@ -16,6 +16,7 @@ use super::layers::{Content, Said};
 use super::place::canonical_host;
 use super::problem::{Origin, Problem};
 use super::{schema, suggest};
+use crate::actors::Fault;
 
 /// The value in force for every key.
 #[derive(Clone, Debug, Default)]
@@ -109,6 +110,11 @@ impl Effective {
     pub(super) fn networks(&self, key: &str) -> &[IpNet] {
         let Value::Networks(networks) = self.value(key) else { mistaken(key) };
         networks
+    }
+
+    pub(super) fn faults(&self, key: &str) -> &[Fault] {
+        let Value::Faults(faults) = self.value(key) else { mistaken(key) };
+        faults
     }
 
     pub(super) fn listen(&self, key: &str) -> Option<SocketAddr> {

@@ -11,6 +11,7 @@ use url::Url;
 
 use super::database_url::DatabaseUrl;
 use super::{place, scalar, secret};
+use crate::actors::Fault;
 
 /// What is shown instead of a secret.
 pub(super) const MASK: &str = "********";
@@ -36,6 +37,8 @@ pub(super) enum Kind {
     ProxyUrl,
     /// A list of networks.
     Networks,
+    /// A list of faults.
+    Faults,
     /// An IP address.
     Address,
     /// An IP address with a port, or nothing.
@@ -67,6 +70,7 @@ pub(super) enum Value {
     Text(String),
     Url(Option<Url>),
     Networks(Vec<IpNet>),
+    Faults(Vec<Fault>),
     Address(IpAddr),
     Listen(Option<SocketAddr>),
     Database(DatabaseUrl),
@@ -86,6 +90,7 @@ impl Kind {
             Kind::BaseUrl => place::base_url(raw).map(|url| Value::Url(Some(url))),
             Kind::ProxyUrl => place::proxy_url(raw).map(Value::Url),
             Kind::Networks => place::networks(raw).map(Value::Networks),
+            Kind::Faults => place::faults(raw).map(Value::Faults),
             Kind::Address => place::address(raw).map(Value::Address),
             Kind::Listen => place::listen(raw).map(Value::Listen),
             Kind::Database => DatabaseUrl::read(raw).map(Value::Database),
@@ -106,6 +111,7 @@ impl Value {
             Value::Text(text) => json!(text),
             Value::Url(url) => json!(url.as_ref().map_or_else(String::new, place::masked)),
             Value::Networks(networks) => json!(networks.iter().map(IpNet::to_string).collect::<Vec<_>>()),
+            Value::Faults(faults) => json!(faults.iter().map(Fault::to_string).collect::<Vec<_>>()),
             Value::Address(address) => json!(address.to_string()),
             Value::Listen(address) => json!(address.map_or_else(String::new, |address| address.to_string())),
             Value::Database(url) => json!(url.masked()),

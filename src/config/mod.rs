@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 pub use effective::{Effective, Shown};
 pub use problem::{Origin, Problem, Problems};
-pub use settings::{ApiSettings, SchedulerSettings, Settings};
+pub use settings::{ApiSettings, Settings};
 
 /// Where to look for settings beside the built-in ones.
 #[derive(Clone, Debug, Default)]

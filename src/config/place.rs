@@ -9,13 +9,14 @@ use url::{Host, Url};
 use super::kind::{MASK, Raw};
 use super::problem::quoted;
 use super::scalar::{described, text};
+use crate::actors::{Fault, NotAFault};
 
 /// The longest name that DNS carries.
 const HOST_BYTES_MAX: usize = 253;
 /// The longest part of a name between two dots.
 const LABEL_BYTES_MAX: usize = 63;
 /// The most networks in one list.
-const NETWORKS_MAX: usize = 1024;
+const LIST_MAX: usize = 1024;
 
 /// The one spelling of a host under which it is looked up: lower case, punycode, no dot at the end.
 pub(super) fn canonical_host(spelling: &str) -> Result<String, String> {
@@ -88,22 +89,7 @@ pub(super) fn proxy_url(raw: Raw<'_>) -> Result<Option<Url>, String> {
 /// A list of networks: a list in a file, commas elsewhere.
 pub(super) fn networks(raw: Raw<'_>) -> Result<Vec<IpNet>, String> {
     let right = "write networks such as 10.1.0.0/16 or fd00::/8";
-    let words: Vec<&str> = match raw {
-        Raw::Words(text) => text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect(),
-        Raw::Typed(ValueKind::Array(values)) => values
-            .iter()
-            .map(|value| match &value.kind {
-                ValueKind::String(text) => Ok(text.trim()),
-                other => Err(format!("{} is not a network; {right}", described(other))),
-            })
-            .collect::<Result<_, _>>()?,
-        Raw::Typed(other) => {
-            return Err(format!("{} is not a list; write one such as [10.1.0.0/16]", described(other)));
-        }
-    };
-    if words.len() > NETWORKS_MAX {
-        return Err(format!("{} networks are too many; write at most {NETWORKS_MAX}", words.len()));
-    }
+    let words = list(raw, &ListWords { one: "a network", many: "networks", right, example: "[10.1.0.0/16]" })?;
     words
         .into_iter()
         .map(|word| {
@@ -112,6 +98,43 @@ pub(super) fn networks(raw: Raw<'_>) -> Result<Vec<IpNet>, String> {
             })
         })
         .collect()
+}
+
+/// A list of faults: a list in a file, commas elsewhere.
+pub(super) fn faults(raw: Raw<'_>) -> Result<Vec<Fault>, String> {
+    let example = "[host/PollSource=panic@0.01]";
+    let right = "write faults such as host/PollSource=panic@0.01";
+    let words = list(raw, &ListWords { one: "a fault", many: "faults", right, example })?;
+    words.into_iter().map(|word| word.parse().map_err(|error: NotAFault| error.to_string())).collect()
+}
+
+/// How to complain about a list.
+struct ListWords {
+    one: &'static str,
+    many: &'static str,
+    right: &'static str,
+    example: &'static str,
+}
+
+/// The words of a list: a list in a file, commas elsewhere.
+fn list<'a>(raw: Raw<'a>, say: &ListWords) -> Result<Vec<&'a str>, String> {
+    let words: Vec<&str> = match raw {
+        Raw::Words(text) => text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect(),
+        Raw::Typed(ValueKind::Array(values)) => values
+            .iter()
+            .map(|value| match &value.kind {
+                ValueKind::String(text) => Ok(text.trim()),
+                other => Err(format!("{} is not {}; {}", described(other), say.one, say.right)),
+            })
+            .collect::<Result<_, _>>()?,
+        Raw::Typed(other) => {
+            return Err(format!("{} is not a list; write one such as {}", described(other), say.example));
+        }
+    };
+    if words.len() > LIST_MAX {
+        return Err(format!("{} {} are too many; write at most {LIST_MAX}", words.len(), say.many));
+    }
+    Ok(words)
 }
 
 /// An IP address.

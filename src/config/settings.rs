@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use crate::actors::PipelineSettings;
 use crate::fetch::XSettings;
 use crate::http::HttpSettings;
 use crate::rules::Policy;
@@ -17,8 +18,10 @@ use crate::telemetry::LogSettings;
 pub struct Settings {
     /// When, how often and for how long sources are polled.
     pub policy: Policy,
-    /// The heartbeat.
-    pub scheduler: SchedulerSettings,
+    /// How the pipeline runs.
+    pub pipeline: PipelineSettings,
+    /// How long polls under way may take to end.
+    pub drain: Duration,
     /// Bounds and manners of requests.
     pub http: HttpSettings,
     /// Where X is.
@@ -29,13 +32,6 @@ pub struct Settings {
     pub log: LogSettings,
     /// The doors.
     pub api: ApiSettings,
-}
-
-/// The heartbeat that finds due sources.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SchedulerSettings {
-    /// The time between two looks at what is due.
-    pub tick: Duration,
 }
 
 /// The doors through which the running daemon is asked and told things.
@@ -49,17 +45,12 @@ pub struct ApiSettings {
     pub jwt_secret: Option<SecretString>,
 }
 
-impl Default for SchedulerSettings {
-    fn default() -> SchedulerSettings {
-        SchedulerSettings { tick: Duration::from_secs(60) }
-    }
-}
-
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
             policy: Policy::default(),
-            scheduler: SchedulerSettings::default(),
+            pipeline: PipelineSettings::default(),
+            drain: Duration::from_secs(20),
             http: HttpSettings::default(),
             x: XSettings::default(),
             store: StoreSettings {

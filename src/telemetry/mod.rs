@@ -26,7 +26,7 @@ use crate::clock::Clock;
 
 pub use front::{DroppedRecords, FlushGuard, LogHandle};
 pub use line::level_name;
-pub use settings::{LogFormat, LogSettings};
+pub use settings::{LogFormat, LogSettings, LogStream};
 
 use output::{Output, open_log_file};
 use writer::Shape;
@@ -60,10 +60,15 @@ pub enum StartError {
 
 /// Starts the log.
 pub fn start(settings: &LogSettings, clock: Arc<dyn Clock>) -> Result<Telemetry, StartError> {
-    let on_terminal = settings.file.is_none() && io::stdout().is_terminal();
-    let output = match &settings.file {
-        Some(path) => open_log_file(path).map_err(|source| StartError::File { path: path.clone(), source })?,
-        None => Output::stdout()?,
+    let is_terminal = match settings.stream {
+        LogStream::Output => io::stdout().is_terminal(),
+        LogStream::Error => io::stderr().is_terminal(),
+    };
+    let on_terminal = settings.file.is_none() && is_terminal;
+    let output = match (&settings.file, settings.stream) {
+        (Some(path), _) => open_log_file(path).map_err(|source| StartError::File { path: path.clone(), source })?,
+        (None, LogStream::Output) => Output::stdout()?,
+        (None, LogStream::Error) => Output::stderr()?,
     };
     let shape = shape_for(settings.format, on_terminal);
     Ok(front::start(settings, clock, output, shape)?)

@@ -52,6 +52,11 @@ impl Output {
         Ok(Output::to(File::from(io::stdout().as_fd().try_clone_to_owned()?)))
     }
 
+    /// The same for standard error.
+    pub(super) fn stderr() -> io::Result<Output> {
+        Ok(Output::to(File::from(io::stderr().as_fd().try_clone_to_owned()?)))
+    }
+
     /// Writes one line.
     ///
     /// The system may take only a part, when a signal arrives or the disk fills up; then the rest is offered again, as

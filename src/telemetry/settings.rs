@@ -9,10 +9,21 @@ pub struct LogSettings {
     pub level: slog::Level,
     /// The shape of a record.
     pub format: LogFormat,
-    /// A file to append to; standard output without one.
+    /// A file to append to; one of the standard streams without one.
     pub file: Option<PathBuf>,
+    /// Which of them.
+    pub stream: LogStream,
     /// How many records may wait to be written before new ones are dropped and counted.
     pub queue_records: usize,
+}
+
+/// Where records go that go into no file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogStream {
+    /// Standard output, where the log is all that the program has to say.
+    Output,
+    /// Standard error, where standard output is for data.
+    Error,
 }
 
 /// The shape of a record.
@@ -28,6 +39,12 @@ pub enum LogFormat {
 
 impl Default for LogSettings {
     fn default() -> LogSettings {
-        LogSettings { level: slog::Level::Info, format: LogFormat::Auto, file: None, queue_records: 8192 }
+        LogSettings {
+            level: slog::Level::Info,
+            format: LogFormat::Auto,
+            file: None,
+            stream: LogStream::Output,
+            queue_records: 8192,
+        }
     }
 }

@@ -1,0 +1,328 @@
+//! What is due when, in order: so that finding what is due costs what is due, not what exists.
+//!
+//! A source is scheduled for a moment; or due, in the line of its host; or out, with its host. Plain data, no actor.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use crate::model::{HostKey, SourceId, Timestamp};
+
+/// How many sources a host has at once: the one that is being asked for and the one after it.
+const OUT_PER_HOST_MAX: u32 = 2;
+
+/// All sources that are polled at all.
+#[derive(Default)]
+pub(super) struct DueIndex {
+    sources: HashMap<SourceId, Entry>,
+    scheduled: BTreeSet<(Timestamp, SourceId)>,
+    hosts: Hosts,
+    lines: HashMap<HostNumber, Line>,
+    /// Lines that have somebody waiting and room at their host.
+    ready: BTreeSet<(Timestamp, HostNumber)>,
+    waiting: usize,
+    out: HashSet<SourceId>,
+}
+
+/// Small, because there may be millions of them.
+#[derive(Clone, Copy)]
+struct Entry {
+    at: Timestamp,
+    host: HostNumber,
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Scheduled,
+    Waiting,
+    Out,
+}
+
+type HostNumber = u32;
+
+/// Gives hosts numbers, so that a source's entry stays small.
+#[derive(Default)]
+struct Hosts {
+    numbers: HashMap<Option<HostKey>, HostNumber>,
+}
+
+/// Those who wait for one host.
+#[derive(Default)]
+struct Line {
+    waiting: BTreeSet<(Timestamp, SourceId)>,
+    out: u32,
+}
+
+impl DueIndex {
+    /// Schedules a source, wherever it was before.
+    pub(super) fn schedule(&mut self, id: SourceId, host: Option<HostKey>, at: Timestamp) {
+        self.leave(id);
+        let host = self.hosts.number(host);
+        self.sources.insert(id, Entry { at, host, place: Place::Scheduled });
+        self.scheduled.insert((at, id));
+    }
+
+    /// Schedules a source that is known already; false if it is not.
+    pub(super) fn reschedule(&mut self, id: SourceId, at: Timestamp) -> bool {
+        let Some(host) = self.sources.get(&id).map(|entry| entry.host) else { return false };
+        self.leave(id);
+        self.sources.insert(id, Entry { at, host, place: Place::Scheduled });
+        self.scheduled.insert((at, id));
+        true
+    }
+
+    /// Forgets a source.
+    pub(super) fn remove(&mut self, id: SourceId) {
+        self.leave(id);
+        self.sources.remove(&id);
+    }
+
+    /// Whether a source is with its host.
+    pub(super) fn is_out(&self, id: SourceId) -> bool {
+        self.out.contains(&id)
+    }
+
+    /// Those who are with their hosts.
+    pub(super) fn out(&self) -> impl Iterator<Item = SourceId> + '_ {
+        self.out.iter().copied()
+    }
+
+    /// Moves what is due by now into the lines; returns how many that were.
+    pub(super) fn fall_due(&mut self, now: Timestamp) -> usize {
+        let mut count = 0;
+        while let Some((at, id)) = self.scheduled.first().copied().filter(|(at, _)| *at <= now) {
+            self.scheduled.pop_first();
+            let Some(entry) = self.sources.get_mut(&id) else { continue };
+            entry.place = Place::Waiting;
+            let host = entry.host;
+            self.touch_line(host, |line| line.waiting.insert((at, id)));
+            self.waiting += 1;
+            count += 1;
+        }
+        count
+    }
+
+    /// Takes the next sources to hand out, at most so many: those that waited longest, of hosts that have room.
+    pub(super) fn take_ready(&mut self, limit: usize) -> Vec<(SourceId, Timestamp)> {
+        let mut taken = Vec::new();
+        while taken.len() < limit {
+            let Some(&(_, host)) = self.ready.first() else { break };
+            let next = self.lines.get(&host).and_then(|line| line.waiting.first().copied());
+            let Some((at, id)) = next else { break };
+            self.touch_line(host, |line| {
+                line.waiting.pop_first();
+                line.out += 1;
+                true
+            });
+            self.waiting -= 1;
+            self.out.insert(id);
+            if let Some(entry) = self.sources.get_mut(&id) {
+                entry.place = Place::Out;
+            }
+            taken.push((id, at));
+        }
+        taken
+    }
+
+    /// Puts everybody who waits for a host back on the schedule, each for a moment of its own.
+    pub(super) fn clear_line(&mut self, host: &Option<HostKey>, mut when: impl FnMut(Timestamp) -> Timestamp) {
+        if let Some(number) = self.hosts.numbers.get(host).copied() {
+            self.clear(number, &mut when);
+        }
+    }
+
+    /// The same for all hosts.
+    pub(super) fn clear_lines(&mut self, mut when: impl FnMut(Timestamp) -> Timestamp) {
+        for number in self.lines.keys().copied().collect::<Vec<_>>() {
+            self.clear(number, &mut when);
+        }
+    }
+
+    /// When the next source falls due.
+    pub(super) fn next_at(&self) -> Option<Timestamp> {
+        self.scheduled.first().map(|(at, _)| *at)
+    }
+
+    /// Whether anybody could be handed out.
+    pub(super) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// When the source that waits longest fell due.
+    pub(super) fn oldest_waiting(&self) -> Option<Timestamp> {
+        self.lines.values().filter_map(|line| line.waiting.first()).map(|(at, _)| *at).min()
+    }
+
+    /// How many are scheduled, waiting and out.
+    pub(super) fn counts(&self) -> (usize, usize, usize) {
+        (self.scheduled.len(), self.waiting, self.out.len())
+    }
+
+    /// Whether there is nothing left in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
+    fn clear(&mut self, host: HostNumber, when: &mut impl FnMut(Timestamp) -> Timestamp) {
+        let waiting = match self.lines.get(&host) {
+            Some(line) => line.waiting.clone(),
+            None => return,
+        };
+        for (at, id) in waiting {
+            self.reschedule(id, when(at));
+        }
+    }
+
+    /// Takes a source out of wherever it is.
+    fn leave(&mut self, id: SourceId) {
+        let Some(Entry { at, host, place }) = self.sources.get(&id).copied() else { return };
+        match place {
+            Place::Scheduled => {
+                self.scheduled.remove(&(at, id));
+            }
+            Place::Waiting => {
+                self.touch_line(host, |line| line.waiting.remove(&(at, id)));
+                self.waiting -= 1;
+            }
+            Place::Out => {
+                self.out.remove(&id);
+                self.touch_line(host, |line| {
+                    line.out = line.out.saturating_sub(1);
+                    true
+                });
+            }
+        }
+    }
+
+    /// Changes a line and keeps `ready` true to it. A line with nobody in it goes.
+    fn touch_line(&mut self, host: HostNumber, change: impl FnOnce(&mut Line) -> bool) {
+        let line = self.lines.entry(host).or_default();
+        if let Some((at, _)) = line.waiting.first() {
+            self.ready.remove(&(*at, host));
+        }
+        change(line);
+        match line.waiting.first() {
+            Some((at, _)) if line.out < OUT_PER_HOST_MAX => {
+                self.ready.insert((*at, host));
+            }
+            None if line.out == 0 => {
+                self.lines.remove(&host);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Hosts {
+    fn number(&mut self, host: Option<HostKey>) -> HostNumber {
+        let next = HostNumber::try_from(self.numbers.len()).expect("there are fewer hosts than that");
+        *self.numbers.entry(host).or_insert(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_seconds(seconds)
+    }
+
+    fn host(name: &str) -> Option<HostKey> {
+        Some(HostKey::from_canonical(name))
+    }
+
+    fn ids(taken: &[(SourceId, Timestamp)]) -> Vec<i64> {
+        taken.iter().map(|(id, _)| id.0).collect()
+    }
+
+    #[test]
+    fn s504_sources_of_a_host_come_in_the_order_of_being_due_and_only_two_at_once() {
+        let mut index = DueIndex::default();
+        for (id, due) in [(1, 30), (2, 10), (3, 20), (4, 99)] {
+            index.schedule(SourceId(id), host("a"), at(due));
+        }
+        assert_eq!(index.fall_due(at(50)), 3);
+        assert_eq!(ids(&index.take_ready(10)), [2, 3]);
+        assert_eq!(ids(&index.take_ready(10)), Vec::<i64>::new(), "the host has enough");
+        index.reschedule(SourceId(2), at(70));
+        assert_eq!(ids(&index.take_ready(10)), [1]);
+        assert_eq!(index.next_at(), Some(at(70)));
+        assert_eq!(index.counts(), (2, 0, 2));
+    }
+
+    #[test]
+    fn s503_a_long_line_at_one_host_keeps_nobody_from_another() {
+        let mut index = DueIndex::default();
+        for id in 0..100 {
+            index.schedule(SourceId(id), host("slow"), at(id));
+        }
+        index.schedule(SourceId(1000), host("quick"), at(200));
+        index.fall_due(at(300));
+        assert_eq!(ids(&index.take_ready(3)), [0, 1, 1000]);
+    }
+
+    #[test]
+    fn a_removed_or_rescheduled_source_is_nowhere_else() {
+        let mut index = DueIndex::default();
+        for id in 0..3 {
+            index.schedule(SourceId(id), host("a"), at(1));
+        }
+        index.fall_due(at(1));
+        index.take_ready(1);
+        index.remove(SourceId(0));
+        index.remove(SourceId(1));
+        index.schedule(SourceId(2), host("b"), at(5));
+        assert_eq!(index.counts(), (1, 0, 0));
+        index.remove(SourceId(2));
+        assert!(index.is_empty() && index.lines.is_empty() && index.ready.is_empty());
+    }
+
+    #[test]
+    fn p19_a_line_can_be_sent_away_to_come_back_at_different_moments() {
+        let mut index = DueIndex::default();
+        for id in 0..10 {
+            index.schedule(SourceId(id), host("a"), at(id));
+        }
+        index.fall_due(at(10));
+        let mut offset = 0;
+        index.clear_line(&host("a"), |due| {
+            offset += 7;
+            due + Duration::from_secs(100 + offset)
+        });
+        assert_eq!(index.counts(), (10, 0, 0));
+        assert!(!index.has_ready());
+        assert_eq!(index.next_at(), Some(at(107)));
+    }
+
+    #[test]
+    fn what_is_counted_is_what_is_there_whatever_happens() {
+        use proptest::prelude::*;
+        proptest!(|(steps in prop::collection::vec((0_u8..6, 0_i64..20, 0_i64..100), 0..300))| {
+            let mut index = DueIndex::default();
+            for (step, id, time) in steps {
+                let host = host(if id % 3 == 0 { "a" } else { "b" });
+                match step {
+                    0 => index.schedule(SourceId(id), host, at(time)),
+                    1 => { index.reschedule(SourceId(id), at(time)); }
+                    2 => index.remove(SourceId(id)),
+                    3 => { index.fall_due(at(time)); }
+                    4 => { index.take_ready(3); }
+                    _ => index.clear_line(&host, |due| due + Duration::from_secs(1)),
+                }
+                let (scheduled, waiting, out) = index.counts();
+                prop_assert_eq!(scheduled + waiting + out, index.sources.len());
+                let lines: usize = index.lines.values().map(|line| line.waiting.len()).sum();
+                prop_assert_eq!(lines, waiting);
+                let at_hosts: u32 = index.lines.values().map(|line| line.out).sum();
+                prop_assert_eq!(at_hosts as usize, out);
+                for line in index.lines.values() {
+                    prop_assert!(line.out <= OUT_PER_HOST_MAX && (line.out > 0 || !line.waiting.is_empty()));
+                }
+                let open = index.lines.values().filter(|l| l.out < OUT_PER_HOST_MAX && !l.waiting.is_empty()).count();
+                prop_assert_eq!(open, index.ready.len());
+            }
+        });
+    }
+}

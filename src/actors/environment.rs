@@ -1,0 +1,64 @@
+//! What the supervisors of the pipeline get from outside: the clock, the dice and the log.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use slog::{debug, error, info, warn};
+
+use super::statistics::Happening;
+use super::surroundings::Surroundings;
+use crate::model::Timestamp;
+use crate::supervision::{Crash, Environment, Event};
+
+/// The outside world of the tree.
+pub(super) struct PipelineEnvironment(Arc<Surroundings>);
+
+impl PipelineEnvironment {
+    pub(super) fn new(around: Arc<Surroundings>) -> PipelineEnvironment {
+        PipelineEnvironment(around)
+    }
+
+    fn crashed(&self, name: &str, crash: &Crash) {
+        self.0.statistics.count_crash();
+        error!(self.0.log, "actor crashed";
+            "actor" => name,
+            "error" => &crash.message,
+            "place" => crash.place.as_ref().map(ToString::to_string));
+        debug!(self.0.log, "actor crash backtrace"; "actor" => name, "backtrace" => crash.backtrace.as_ref().map(ToString::to_string));
+        self.0.statistics.tell(|| Happening::Crashed { name: name.to_owned(), message: crash.message.clone() });
+    }
+}
+
+impl Environment for PipelineEnvironment {
+    fn now(&self) -> Duration {
+        self.0.clock.now().since(Timestamp::EPOCH)
+    }
+
+    fn roll(&self) -> f64 {
+        self.0.dice.roll()
+    }
+
+    fn observe(&self, event: &Event<'_>) {
+        let log = &self.0.log;
+        match event {
+            Event::Crashed { name, crash } => self.crashed(name, crash),
+            Event::Restarting { name, after, nth } => {
+                self.0.statistics.count_restart();
+                warn!(log, "actor restarts"; "actor" => name, "after_ms" => after.as_millis() as u64, "nth" => nth);
+                self.0.statistics.tell(|| Happening::Restarted { name: (*name).to_owned() });
+            }
+            Event::Overran { name, limit } => {
+                warn!(log, "actor did not stop in time"; "actor" => name, "limit_ms" => limit.as_millis() as u64);
+            }
+            Event::GaveUp { name, crash } => {
+                error!(log, "actor given up"; "actor" => name, "error" => &crash.message);
+            }
+            Event::ThreadBlocked { name, silent } => {
+                error!(log, "thread blocked"; "thread" => name, "silent_seconds" => silent.as_secs());
+            }
+            Event::ThreadRecovered { name } => info!(log, "thread recovered"; "thread" => name),
+            Event::ThreadGone { name } => error!(log, "thread gone"; "thread" => name),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! The actor of one host: asks it one thing at a time, spaced, in the order in which sources became due.
+
+mod robots;
+mod turn;
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use actix::fut::WrapFuture;
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, SpawnHandle};
+use slog::{Logger, debug, info, o, warn};
+
+use super::host_table::{Seat, WeakHostTable};
+use super::messages::{
+    Deferral, FetchFinished, FetchSource, Found, HostAnswered, PollFailed, PollSource, PollSucceeded, Return,
+};
+use super::poll::{Poll, Turn};
+use super::statistics::Happening;
+use super::surroundings::Surroundings;
+use crate::fetch::{Answer, Fetched, Trace};
+use crate::model::{FailureReport, HostKey, KeyProvider, SourceId, Timestamp};
+use crate::rules::breaker::{self, BreakerStep, Heard};
+use crate::rules::delay::delay;
+use crate::rules::{failure, hold, outage, spread};
+use robots::{Prepared, prepare};
+use turn::{Granted, wait_for_turn};
+
+/// More than this nobody waits for one host; the rest is sent back to wait elsewhere.
+const QUEUE_MAX: usize = 1024;
+
+/// Asks one host.
+pub(super) struct HostActor {
+    seat: Arc<Seat>,
+    around: Arc<Surroundings>,
+    table: WeakHostTable,
+    /// In the order of being due.
+    queue: BTreeMap<(Timestamp, SourceId), Box<Poll>>,
+    /// While the turn of the first in the queue is waited for.
+    waiting: Option<SpawnHandle>,
+    log: Logger,
+}
+
+impl HostActor {
+    /// What the fault injection calls it.
+    const NAME: &'static str = "host";
+
+    pub(super) fn new(seat: Arc<Seat>, around: Arc<Surroundings>, table: WeakHostTable) -> HostActor {
+        let log = around.log.new(o!("host" => seat.key.as_ref().map(HostKey::to_string)));
+        HostActor { seat, around, table, queue: BTreeMap::new(), waiting: None, log }
+    }
+
+    fn enqueue(&mut self, poll: Box<Poll>, ctx: &mut Context<HostActor>) {
+        if self.queue.len() >= QUEUE_MAX {
+            let until = self.around.clock.now() + self.around.settings.scheduler.tick;
+            return defer(*poll, until, None, "too many wait for this host", &self.around);
+        }
+        self.queue.insert((poll.due_at, poll.source.id), poll);
+        self.wait(ctx);
+    }
+
+    /// Waits for the turn of whoever is first, unless that is being done.
+    fn wait(&mut self, ctx: &mut Context<HostActor>) {
+        if self.waiting.is_some() {
+            return;
+        }
+        let Some(first) = self.queue.values().next() else { return };
+        let waiting = wait_for_turn(self.seat.clone(), self.around.clone(), self.pause(first));
+        let handle = ctx.spawn(waiting.into_actor(self).map(|granted, host, ctx| {
+            host.waiting = None;
+            match granted {
+                Granted::Turn(turn) => host.take(turn, ctx),
+                Granted::Closed { until, because } => host.send_all_back(until, host.seat.key.clone(), &because),
+                Granted::AfterOutage => {
+                    host.send_all_back(host.around.clock.now(), None, "our own network was down");
+                }
+            }
+            host.wait(ctx);
+        }));
+        self.waiting = Some(handle);
+    }
+
+    fn pause(&self, poll: &Poll) -> std::time::Duration {
+        delay(&poll.source.settings, self.seat.key.as_ref(), &self.around.policy().delays).pause
+    }
+
+    /// It is the host's turn to be asked: by whoever is first now.
+    fn take(&mut self, turn: Turn, ctx: &mut Context<HostActor>) {
+        let Some(((due_at, id), mut poll)) = self.queue.pop_first() else { return };
+        if !turn::is_spaced(&self.seat, self.pause(&poll), &self.around) {
+            // Somebody who was due earlier came meanwhile, and asks for a longer pause.
+            self.queue.insert((due_at, id), poll);
+            return;
+        }
+        poll.turn = Some(turn);
+        let preparing = prepare(poll, self.around.clone());
+        ctx.spawn(preparing.into_actor(self).map(|prepared, host, ctx| match prepared {
+            Prepared::Ask(mut poll) => {
+                poll.errand.begin_asking(host.around.clock.now());
+                host.around.fetcher().do_send(FetchSource { poll, host: ctx.address() });
+            }
+            Prepared::Refused(poll, report) => host.fail(poll, report, Trace::default()),
+            Prepared::Unreadable(poll, error) => {
+                let until = host.around.clock.now() + host.around.settings.scheduler.tick;
+                slog::error!(host.log, "poll not prepared"; "source_id" => poll.source.id.0,
+                    "url" => crate::rules::shown_url::shown_url(&poll.source.settings.url), "error" => error);
+                defer(*poll, until, None, "the store refused what the poll needs", &host.around);
+            }
+        }));
+    }
+
+    /// Sends everybody back who waits, to come again at different moments (p19, p33).
+    fn send_all_back(&mut self, until: Timestamp, host: Option<HostKey>, because: &str) {
+        let window = self.around.policy().spread;
+        for ((due_at, _), poll) in std::mem::take(&mut self.queue) {
+            let until = spread::spread(until, due_at, window, self.around.dice.roll());
+            defer(*poll, until, host.clone(), because, &self.around);
+        }
+    }
+
+    /// The source itself was asked for.
+    fn document_finished(&mut self, mut poll: Box<Poll>, fetched: Box<Fetched>, ctx: &mut Context<HostActor>) {
+        self.keep_renewed_key(&poll, &fetched);
+        match &fetched.answer {
+            Answer::Onward(onward) => {
+                self.hear(None, &mut poll);
+                poll.redirect(onward.clone());
+                self.go_on(poll, ctx);
+            }
+            Answer::Failed(report) => {
+                let report = report.clone();
+                self.hear(Some(&report), &mut poll);
+                self.fail(poll, report, fetched.trace);
+            }
+            Answer::Read(_) | Answer::NotModified { .. } => {
+                self.hear(None, &mut poll);
+                self.around.post_sink.do_send(PollSucceeded { poll, fetched });
+            }
+        }
+    }
+
+    fn fail(&self, poll: Box<Poll>, report: FailureReport, trace: Trace) {
+        self.around.failure_tracker.do_send(PollFailed { poll, report, trace: Box::new(trace) });
+    }
+
+    /// The poll needs another request: here when the host's pause is over, or at another host when that one is free (p25).
+    fn go_on(&mut self, mut poll: Box<Poll>, ctx: &mut Context<HostActor>) {
+        poll.turn = None;
+        let key = poll.host_key(self.around.x_host.as_ref());
+        if key == self.seat.key {
+            return self.enqueue(poll, ctx);
+        }
+        let Some(table) = self.table.get() else { return };
+        let around = self.around.clone();
+        actix_rt::spawn(async move {
+            match table.open(HashSet::from([key.clone()]), &around).await {
+                Ok(()) => table.send(&key, poll, &around),
+                Err(error) => slog::error!(around.log, "host not read"; "error" => %error),
+            }
+        });
+    }
+
+    /// Learns from an answer, or from silence, what it says about the host, and leaves it with the poll to be stored.
+    fn hear(&self, failure: Option<&FailureReport>, poll: &mut Poll) {
+        let (now, policy) = (self.around.clock.now(), self.around.policy());
+        let heard = breaker::heard(failure);
+        if outage::heard(failure) == Some(Heard::Answer) {
+            self.around.failure_tracker.do_send(HostAnswered { at: now });
+        }
+        let hold = failure.and_then(|report| {
+            let after = failure::after_failure(&poll.source, report, &policy, now).state;
+            hold::hold(report, &after, &policy, now)
+        });
+        let mut step = None;
+        poll.host = self.seat.change(|state| {
+            if let Some(heard) = heard {
+                (state.breaker, step) = breaker::after(&state.breaker, heard, &policy.breaker, now);
+            }
+            if let Some(hold) = &hold
+                && state.held_until.is_none_or(|until| until < hold.until)
+            {
+                (state.held_until, state.held_reason) = (Some(hold.until), Some(hold.reason.clone()));
+            }
+        });
+        if let Some(hold) = hold {
+            warn!(self.log, "host held"; "until" => %hold.until, "reason" => &hold.reason);
+            self.tell(|| format!("held until {}: {}", hold.until, hold.reason));
+        }
+        match step {
+            Some(BreakerStep::Opened { until, failures }) => {
+                warn!(self.log, "host breaker opened"; "until" => %until, "failures" => failures);
+                self.tell(|| format!("silent {failures} times: left alone until {until}"));
+            }
+            Some(BreakerStep::Reopened { until }) => debug!(self.log, "host still silent"; "until" => %until),
+            Some(BreakerStep::Closed) => {
+                info!(self.log, "host breaker closed");
+                self.tell(|| "answers again".to_owned());
+            }
+            None => {}
+        }
+    }
+
+    fn tell(&self, what: impl FnOnce() -> String) {
+        self.around.statistics.tell(|| Happening::Host {
+            host: self.seat.key.as_ref().map(HostKey::to_string).unwrap_or_default(),
+            what: what(),
+        });
+    }
+
+    /// A renewed X key is the only one that works from now on, so it is stored whatever becomes of the poll.
+    fn keep_renewed_key(&self, poll: &Poll, fetched: &Fetched) {
+        let (Some((owner, _)), Some(key)) = (&poll.key, &fetched.learned.key) else { return };
+        let (around, owner, key, log) = (self.around.clone(), *owner, key.clone(), self.log.clone());
+        actix_rt::spawn(async move {
+            let now = around.clock.now();
+            let stored = around.store_watch.insist(|| around.store.put_api_key(owner, KeyProvider::X, &key, now)).await;
+            if let Err(error) = stored {
+                slog::error!(log, "renewed key not stored"; "user_id" => owner.0, "error" => %error);
+            }
+        });
+    }
+}
+
+/// Sends a poll back undone.
+fn defer(poll: Poll, until: Timestamp, host: Option<HostKey>, because: &str, around: &Surroundings) {
+    around.statistics.count_deferred();
+    poll.errand.end(Return::Deferred(Deferral { until, host, because: because.to_owned() }));
+}
+
+impl Actor for HostActor {
+    type Context = Context<HostActor>;
+}
+
+impl Handler<PollSource> for HostActor {
+    type Result = ();
+
+    fn handle(&mut self, PollSource(poll): PollSource, ctx: &mut Context<HostActor>) {
+        if self.around.faults.befall(HostActor::NAME, "PollSource", ctx) {
+            return;
+        }
+        self.enqueue(poll, ctx);
+    }
+}
+
+impl Handler<FetchFinished> for HostActor {
+    type Result = ();
+
+    fn handle(&mut self, FetchFinished { poll, found }: FetchFinished, ctx: &mut Context<HostActor>) {
+        if self.around.faults.befall(HostActor::NAME, "FetchFinished", ctx) {
+            return;
+        }
+        match found {
+            Found::Document(fetched) => self.document_finished(poll, fetched, ctx),
+            Found::Robots(fetched) => self.robots_finished(poll, *fetched, ctx),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a poll needs before its source can be asked: the word of robots.txt for web pages (p29), a key for X accounts.
+
+use std::sync::Arc;
+
+use actix::Context;
+
+use super::super::poll::{NextRequest, Poll};
+use super::super::surroundings::Surroundings;
+use super::HostActor;
+use crate::fetch::{PRODUCT, RobotsAnswer, RobotsFetched, robots_refusal, robots_unreachable};
+use crate::model::{FailureCause, FailureReport, KeyProvider, RobotsRecord, SourceType};
+use crate::parse::robots::Robots;
+use crate::rules::robots::{AGE_MAX, is_stale, origin};
+use crate::store::StoreError;
+
+/// A poll that is ready, or never will be.
+pub(super) enum Prepared {
+    /// The host can be asked.
+    Ask(Box<Poll>),
+    /// Nobody is to be asked: the poll has failed.
+    Refused(Box<Poll>, FailureReport),
+    /// The store does not give what is needed.
+    Unreadable(Box<Poll>, String),
+}
+
+/// Finds what the poll needs.
+pub(super) async fn prepare(mut poll: Box<Poll>, around: Arc<Surroundings>) -> Prepared {
+    if let Some(error) = &poll.access_error {
+        let error = format!("the source's login cannot be read: {error}");
+        let report = FailureReport { cause: FailureCause::Credentials, error, retry_after: None };
+        return Prepared::Refused(poll, report);
+    }
+    let found = match (&poll.request, poll.source.settings.source_type) {
+        (NextRequest::Undecided, _) => ask_robots(&mut poll, &around).await,
+        (NextRequest::Document, SourceType::Twitter) => find_key(&mut poll, &around).await.map(|()| None),
+        _ => Ok(None),
+    };
+    match found {
+        Ok(None) => Prepared::Ask(poll),
+        Ok(Some(report)) => Prepared::Refused(poll, report),
+        Err(error) => Prepared::Unreadable(poll, error.to_string()),
+    }
+}
+
+/// Obeys the robots.txt that is known, or makes asking for it the next request.
+async fn ask_robots(poll: &mut Poll, around: &Surroundings) -> Result<Option<FailureReport>, StoreError> {
+    let Some(origin) = origin(poll.url()) else {
+        // What is no web address fails by itself, in better words.
+        poll.request = NextRequest::Document;
+        return Ok(None);
+    };
+    let known = around.store_watch.insist(|| around.store.robots(&origin)).await?;
+    let now = around.clock.now();
+    Ok(match known.filter(|record| !is_stale(record, now, AGE_MAX)) {
+        None => {
+            poll.request = NextRequest::Robots(None);
+            None
+        }
+        Some(record) => obey(poll, record.rules.as_deref()),
+    })
+}
+
+/// What the rules, if there are any, mean for the page.
+fn obey(poll: &mut Poll, rules: Option<&str>) -> Option<FailureReport> {
+    poll.request = NextRequest::Document;
+    let url = url::Url::parse(poll.url()).ok()?;
+    robots_refusal(&Robots::parse(rules?.as_bytes()).allows(PRODUCT, &url))
+}
+
+/// The owner of the source's podcast is resolved, and that user's key given to the fetch (s510). Without one the fetch
+/// says what is missing.
+async fn find_key(poll: &mut Poll, around: &Surroundings) -> Result<(), StoreError> {
+    let Some(podcast_id) = poll.source.settings.podcast_id else { return Ok(()) };
+    let store = &around.store;
+    let Some(podcast) = around.store_watch.insist(|| store.podcast(podcast_id)).await? else { return Ok(()) };
+    let key = around.store_watch.insist(|| store.api_key(podcast.user_id, KeyProvider::X)).await?;
+    poll.key = key.map(|key| (podcast.user_id, key));
+    Ok(())
+}
+
+impl HostActor {
+    /// The robots.txt of a web page was asked for.
+    pub(super) fn robots_finished(
+        &mut self,
+        mut poll: Box<Poll>,
+        fetched: RobotsFetched,
+        ctx: &mut Context<HostActor>,
+    ) {
+        let rules = match fetched.answer {
+            RobotsAnswer::Onward(onward) => {
+                self.hear(None, &mut poll);
+                poll.request = NextRequest::Robots(Some(Box::new(onward)));
+                return self.go_on(poll, ctx);
+            }
+            RobotsAnswer::Unreachable(report) => {
+                self.hear(Some(&report), &mut poll);
+                return self.fail(poll, robots_unreachable(&report), fetched.trace);
+            }
+            RobotsAnswer::Found(text) => Some(text),
+            RobotsAnswer::Absent => None,
+        };
+        self.hear(None, &mut poll);
+        self.remember_robots(&poll, rules.clone());
+        match obey(&mut poll, rules.as_deref()) {
+            Some(report) => self.fail(poll, report, fetched.trace),
+            None => self.go_on(poll, ctx),
+        }
+    }
+
+    fn remember_robots(&self, poll: &Poll, rules: Option<String>) {
+        let Some(origin) = origin(poll.url()) else { return };
+        let record = RobotsRecord { origin, fetched_at: poll.ended_at, rules };
+        let (around, log) = (self.around.clone(), self.log.clone());
+        actix_rt::spawn(async move {
+            if let Err(error) = around.store_watch.insist(|| around.store.put_robots(record.clone())).await {
+                slog::error!(log, "robots.txt not stored"; "error" => %error);
+            }
+        });
+    }
+}

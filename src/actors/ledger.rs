@@ -1,0 +1,199 @@
+//! Writes what polls left behind, many in one transaction: while one write is under way the next batch gathers, so that
+//! a slow store gets large batches and a fast one no delay.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use slog::{Logger, debug, error, info, warn};
+
+use super::messages::{Deferral, Return};
+use super::outcome::{Decision, Verdict, decide};
+use super::poll::Poll;
+use super::record::{self, Written};
+use super::surroundings::Surroundings;
+use crate::model::{FailureCause, FailureReport, Settled, Settlement, Source};
+use crate::rules::change::relocate;
+use crate::rules::due::next_poll;
+use crate::rules::shown_url::shown_url;
+use crate::store::{Saved, StoreError};
+
+/// No transaction holds more polls than this.
+const BATCH_POLLS_MAX: usize = 256;
+/// No transaction holds more than about this much, unless a single poll does.
+const BATCH_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// How often a poll is computed anew because its source was changed meanwhile.
+const ROUNDS_MAX: usize = 5;
+
+/// Polls that wait to be written.
+#[derive(Default)]
+pub(super) struct Ledger {
+    waiting: VecDeque<Entry>,
+    is_writing: bool,
+}
+
+/// A poll that ended.
+pub(super) struct Entry {
+    pub(super) poll: Box<Poll>,
+    pub(super) verdict: Verdict,
+}
+
+impl Ledger {
+    /// Takes a poll. How many there can be is bounded by the polls under way.
+    pub(super) fn push(&mut self, entry: Entry) {
+        self.waiting.push_back(entry);
+    }
+
+    /// The next batch, if there is one and no write is under way.
+    pub(super) fn begin(&mut self) -> Option<Vec<Entry>> {
+        if self.is_writing || self.waiting.is_empty() {
+            return None;
+        }
+        let mut bytes = 0;
+        let fits = |entry: &&Entry| {
+            bytes += entry.verdict.bytes();
+            bytes <= BATCH_BYTES_MAX
+        };
+        let count = self.waiting.iter().take(BATCH_POLLS_MAX).take_while(fits).count().max(1);
+        self.is_writing = true;
+        Some(self.waiting.drain(..count).collect())
+    }
+
+    /// The write is over.
+    pub(super) fn end(&mut self) {
+        self.is_writing = false;
+    }
+}
+
+/// Writes a batch, however long that takes, and sends every errand in it home.
+pub(super) async fn write(around: Arc<Surroundings>, log: Logger, entries: Vec<Entry>) {
+    let mut batches = VecDeque::from([(entries, ROUNDS_MAX)]);
+    while let Some((batch, rounds)) = batches.pop_front() {
+        match try_write(&around, &batch).await {
+            Ok((answers, decisions)) => {
+                let mut again = Vec::new();
+                for ((entry, settled), decision) in batch.into_iter().zip(answers).zip(decisions) {
+                    again.extend(conclude(&around, &log, entry, settled, decision).await);
+                }
+                match rounds.checked_sub(1) {
+                    _ if again.is_empty() => {}
+                    Some(rounds) => batches.push_back((again, rounds)),
+                    None => again.into_iter().for_each(|entry| entry.poll.errand.end(Return::Superseded)),
+                }
+            }
+            // One that the store will not have must not take the others with it.
+            Err(_) if batch.len() > 1 => batches.extend(batch.into_iter().map(|entry| (vec![entry], rounds))),
+            Err(cause) => batches.extend(batch.into_iter().filter_map(|entry| refused(&around, &log, entry, &cause))),
+        }
+    }
+}
+
+async fn try_write(around: &Surroundings, batch: &[Entry]) -> Result<(Vec<Settled>, Vec<Decision>), StoreError> {
+    let mut decisions = Vec::new();
+    let answers = around
+        .store_watch
+        .insist(|| {
+            let policy = around.policy();
+            let settle = |Entry { poll, verdict }: &Entry| {
+                decide(&poll.source, verdict, poll.host.clone(), &policy, poll.ended_at)
+            };
+            let settlements: Vec<Settlement>;
+            (settlements, decisions) = batch.iter().map(settle).unzip();
+            around.store.settle(settlements)
+        })
+        .await?;
+    Ok((answers, decisions))
+}
+
+/// Ends one poll, or hands it back to be computed anew on what its source has become.
+async fn conclude(
+    around: &Surroundings,
+    log: &Logger,
+    mut entry: Entry,
+    settled: Settled,
+    decision: Decision,
+) -> Option<Entry> {
+    match settled {
+        Settled::Written { version, new_posts } => {
+            let Entry { poll, verdict } = entry;
+            let state = decision.state.clone();
+            let source = Source { version, updated_at: poll.ended_at, state, ..poll.source };
+            let next = next_poll(&source, poll.host.as_ref(), &around.policy(), around.clock.now());
+            let written = Written {
+                source: &source,
+                verdict: &verdict,
+                decision: &decision,
+                new_posts: new_posts.len(),
+                asking: poll.asking,
+                next,
+            };
+            record::tell(around, log, &written);
+            if let Some(url) = decision.believed_url {
+                move_source(around, log, source, url).await;
+                poll.errand.end(Return::Superseded);
+            } else {
+                poll.errand.end(Return::Settled(next));
+            }
+            None
+        }
+        Settled::Gone => {
+            around.statistics.count_superseded();
+            entry.poll.errand.end(Return::Gone);
+            None
+        }
+        Settled::Stale(fresh) => {
+            let began_at = entry.poll.errand.began_at();
+            let is_settled = began_at.is_some_and(|began| fresh.state.last_polled.is_some_and(|at| at >= began));
+            let is_elsewhere = fresh.settings.url != entry.poll.source.settings.url
+                || fresh.settings.source_type != entry.poll.source.settings.source_type;
+            if is_settled || is_elsewhere {
+                // It was settled although its end was lost on the way, or what was found belongs to another URL.
+                around.statistics.count_superseded();
+                debug!(log, "poll superseded"; "source_id" => fresh.id.0, "url" => shown_url(&fresh.settings.url),
+                    "is_settled" => is_settled);
+                entry.poll.errand.end(Return::Superseded);
+                return None;
+            }
+            entry.poll.source = *fresh;
+            Some(entry)
+        }
+    }
+}
+
+/// The store will not have this poll as it is. What it found cannot be kept, but that it was made can.
+fn refused(around: &Surroundings, log: &Logger, mut entry: Entry, cause: &StoreError) -> Option<(Vec<Entry>, usize)> {
+    error!(log, "poll not stored"; "source_id" => entry.poll.source.id.0,
+        "url" => shown_url(&entry.poll.source.settings.url), "error" => %cause);
+    if let Verdict::Failed { report, .. } = &entry.verdict
+        && report.cause == FailureCause::Internal
+    {
+        let until = around.clock.now() + around.policy().interval;
+        let because = format!("the store refused it: {cause}");
+        entry.poll.errand.end(Return::Deferred(Deferral { until, host: None, because }));
+        return None;
+    }
+    let trace = Box::new(entry.verdict.trace().clone());
+    let error = format!("what was found could not be stored: {cause}");
+    let report = FailureReport { cause: FailureCause::Internal, error, retry_after: None };
+    entry.verdict = Verdict::Failed { report, trace };
+    Some((vec![entry], ROUNDS_MAX))
+}
+
+/// Gives a source the URL that its publisher has led us to often enough (p22).
+async fn move_source(around: &Surroundings, log: &Logger, mut source: Source, url: String) {
+    let from = shown_url(&source.settings.url);
+    let now = around.clock.now();
+    relocate(&mut source, url.clone());
+    let id = source.id;
+    match around.store_watch.insist(|| around.store.save_source(source.clone(), now)).await {
+        Ok(Saved::Written(_)) => {
+            info!(log, "source moved"; "source_id" => id.0, "url" => shown_url(&url), "from" => from);
+        }
+        Ok(Saved::Duplicate(other)) => {
+            warn!(log, "source not moved"; "source_id" => id.0, "url" => from, "to" => shown_url(&url),
+                "reason" => "another source is there already", "other_source_id" => other.0);
+        }
+        // Whoever was faster decides; the next poll will find the redirect again.
+        Ok(Saved::Stale(_) | Saved::Gone) => {}
+        Err(cause) => error!(log, "source not moved"; "source_id" => id.0, "url" => from, "error" => %cause),
+    }
+}

@@ -1,0 +1,137 @@
+//! How the scheduler learns of sources: all of them at its start, page by page; some of them when they changed.
+
+use std::sync::Arc;
+
+use actix::fut::WrapFuture;
+use actix::{ActorFutureExt, AsyncContext, Context};
+use slog::error;
+
+use super::poll::source_host;
+use super::scheduler::SchedulerActor;
+use super::surroundings::Surroundings;
+use super::topology::Scope;
+use crate::model::{HostKey, Settled, Settlement, Source, SourceId};
+use crate::rules::due::{self, NextPoll, interval};
+use crate::rules::jitter::{jittered_last_polled, wants_jitter};
+use crate::store::StoreError;
+
+/// How many sources are read at once.
+const PAGE: u32 = 1000;
+
+/// A source, as far as the scheduler cares.
+pub(super) struct Scheduled {
+    pub(super) id: SourceId,
+    pub(super) host: Option<HostKey>,
+    pub(super) next: NextPoll,
+}
+
+/// When a source is polled next, in this scope. Holds of hosts are for the hosts to know.
+pub(super) fn next_poll(source: &Source, scope: Scope, around: &Surroundings) -> NextPoll {
+    let (now, policy) = (around.clock.now(), around.policy());
+    let polled_already = source.state.last_polled.is_some_and(|polled| polled >= around.started_at);
+    if scope != (Scope::Once { ignores_due_times: true }) || polled_already {
+        return due::next_poll(source, None, &policy, now);
+    }
+    // A wish to poll it now sets aside what the source itself would wait for, and nothing that a publisher asked for.
+    let mut wanted = source.clone();
+    wanted.state.poll_requested_at = Some(now);
+    wanted.state.last_polled = wanted.state.last_polled.filter(|polled| *polled < now);
+    due::next_poll(&wanted, None, &policy, now)
+}
+
+impl SchedulerActor {
+    /// Reads all sources, beside everything else.
+    pub(super) fn load(&mut self, ctx: &mut Context<SchedulerActor>) {
+        self.load_page(None, 0, ctx);
+    }
+
+    fn load_page(&mut self, after: Option<SourceId>, count: usize, ctx: &mut Context<SchedulerActor>) {
+        let (around, scope) = (self.around.clone(), self.scope);
+        let reading = async move { read_page(&around, scope, after).await };
+        ctx.spawn(reading.into_actor(self).map(move |page, scheduler, ctx| match page {
+            Ok(page) => match page.last().map(|last| last.id) {
+                None => scheduler.loaded(count, ctx),
+                last => {
+                    let count = count + page.len();
+                    scheduler.learn(page, ctx);
+                    scheduler.load_page(last, count, ctx);
+                }
+            },
+            Err(cause) => {
+                error!(scheduler.log, "sources not read"; "error" => %cause);
+                let again = scheduler.around.clock.now() + scheduler.around.settings.scheduler.tick;
+                let waiting = scheduler.around.clock.until(again).into_actor(scheduler);
+                ctx.spawn(waiting.map(move |(), scheduler, ctx| scheduler.load_page(after, count, ctx)));
+            }
+        }));
+    }
+
+    /// Reads some sources anew: what is in the store counts.
+    pub(super) fn refresh(&mut self, ids: Vec<SourceId>, ctx: &mut Context<SchedulerActor>) {
+        let (around, scope) = (self.around.clone(), self.scope);
+        let reading = async move {
+            let found = around.store_watch.insist(|| around.store.sources_to_poll(ids.clone())).await?;
+            let known = found.into_iter().map(|ready| scheduled(&ready.source, scope, &around));
+            Ok::<_, StoreError>(known.collect::<Vec<_>>())
+        };
+        ctx.spawn(reading.into_actor(self).map(|known, scheduler, ctx| match known {
+            Ok(known) => scheduler.learn(known, ctx),
+            Err(cause) => error!(scheduler.log, "changed sources not read"; "error" => %cause),
+        }));
+    }
+}
+
+async fn read_page(
+    around: &Arc<Surroundings>,
+    scope: Scope,
+    after: Option<SourceId>,
+) -> Result<Vec<Scheduled>, StoreError> {
+    let mut sources = around.store_watch.insist(|| around.store.list_sources(after, PAGE)).await?;
+    if scope == Scope::Daemon {
+        jitter(around, &mut sources).await?;
+    }
+    Ok(sources.iter().map(|source| scheduled(source, scope, around)).collect())
+}
+
+fn scheduled(source: &Source, scope: Scope, around: &Surroundings) -> Scheduled {
+    let settings = &source.settings;
+    Scheduled {
+        id: source.id,
+        host: source_host(settings.source_type, &settings.url, around.x_host.as_ref()),
+        next: next_poll(source, scope, around),
+    }
+}
+
+/// Sources that were there at the start and have never been polled are spread over an interval, once (s507). Those that
+/// were added since are due at once (s508), also for a scheduler that was started again.
+async fn jitter(around: &Surroundings, sources: &mut [Source]) -> Result<(), StoreError> {
+    let is_new = |source: &&mut Source| {
+        source.state.enabled && wants_jitter(&source.state) && source.created_at < around.started_at
+    };
+    let mut jittered: Vec<&mut Source> = sources.iter_mut().filter(is_new).collect();
+    if jittered.is_empty() {
+        return Ok(());
+    }
+    let (now, policy) = (around.clock.now(), around.policy());
+    for source in &mut jittered {
+        let polled = jittered_last_polled(now, interval(source, &policy), around.dice.roll());
+        source.state.last_polled = Some(polled);
+    }
+    let settlement = |source: &&mut Source| Settlement {
+        source_id: source.id,
+        version: source.version,
+        state: source.state.clone(),
+        posts: Vec::new(),
+        host: None,
+        settled_at: now,
+    };
+    let answers = around.store_watch.insist(|| around.store.settle(jittered.iter().map(settlement).collect())).await?;
+    for (source, settled) in jittered.into_iter().zip(answers) {
+        match settled {
+            Settled::Written { version, .. } => source.version = version,
+            Settled::Stale(fresh) => *source = *fresh,
+            Settled::Gone => source.state.enabled = false,
+        }
+    }
+    Ok(())
+}

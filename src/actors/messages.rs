@@ -1,0 +1,153 @@
+//! What the actors say to each other, and what the doors say to them: facts (`ErrandReturned`) and requests
+//! (`PollSource`). Messages own their data.
+
+use actix::Message;
+
+use super::errand::Errand;
+use super::poll::Poll;
+use crate::fetch::{Fetched, RobotsFetched, Trace};
+use crate::model::{FailureReport, HostKey, SourceId, Timestamp};
+use crate::rules::due::NextPoll;
+
+/// To the scheduler: something about these sources changed, or they are new. What is in the store counts.
+#[derive(Clone, Debug, Message)]
+#[rtype(result = "()")]
+pub struct SourcesChanged(pub Vec<SourceId>);
+
+/// To the scheduler: hand out nothing until told otherwise.
+#[derive(Clone, Copy, Debug, Message)]
+#[rtype(result = "()")]
+pub struct PausePolling;
+
+/// To the scheduler: go on.
+#[derive(Clone, Copy, Debug, Message)]
+#[rtype(result = "()")]
+pub struct ResumePolling;
+
+/// To the scheduler: how do you do?
+#[derive(Clone, Copy, Debug, Message)]
+#[rtype(result = "SchedulerStatus")]
+pub struct AskScheduler;
+
+/// How the scheduler does.
+#[derive(Clone, Debug, PartialEq, Eq, actix::MessageResponse)]
+pub struct SchedulerStatus {
+    /// Whether all sources have been read since its start.
+    pub is_loaded: bool,
+    /// Whether a person paused it.
+    pub is_paused: bool,
+    /// Sources that have a time to be polled at.
+    pub scheduled: usize,
+    /// Sources that are due and wait for their host.
+    pub waiting: usize,
+    /// Sources that are under way.
+    pub under_way: usize,
+    /// When the one that waits longest was due.
+    pub oldest_due_at: Option<Timestamp>,
+    /// The last tick.
+    pub last_tick_at: Option<Timestamp>,
+}
+
+/// To the scheduler: an errand is over.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(super) struct ErrandReturned {
+    pub(super) source_id: SourceId,
+    pub(super) what: Return,
+}
+
+/// What became of an errand.
+#[derive(Debug)]
+pub(super) enum Return {
+    /// The poll is settled; this is when the next one is due.
+    Settled(NextPoll),
+    /// The source is no longer there.
+    Gone,
+    /// Nobody was asked, or nobody could be: not before this moment.
+    Deferred(Deferral),
+    /// The source changed while it was polled, so that what was found is not its: look at it again.
+    Superseded,
+    /// Whoever held it crashed; the publisher was asked from this moment on, if at all.
+    Lost {
+        /// When.
+        began_at: Option<Timestamp>,
+    },
+}
+
+/// Why a source was sent back unpolled.
+#[derive(Clone, Debug)]
+pub(super) struct Deferral {
+    /// Not before this.
+    pub(super) until: Timestamp,
+    /// The host that is closed until then for all of its sources.
+    pub(super) host: Option<HostKey>,
+    /// In words.
+    pub(super) because: String,
+}
+
+/// To a host: poll this when it is your turn to be asked. From the scheduler, or from a host that was redirected here.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct PollSource(pub(super) Box<Poll>);
+
+/// To a fetcher: make the next request of this poll.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct FetchSource {
+    pub(super) poll: Box<Poll>,
+    pub(super) host: actix::Addr<super::host::HostActor>,
+}
+
+/// To a host: the request that was made is over.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct FetchFinished {
+    pub(super) poll: Box<Poll>,
+    pub(super) found: Found,
+}
+
+/// What a request found.
+pub(super) enum Found {
+    /// Of the source itself.
+    Document(Box<Fetched>),
+    /// Of the robots.txt that governs it.
+    Robots(Box<RobotsFetched>),
+}
+
+/// To the post sink: the publisher answered.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct PollSucceeded {
+    pub(super) poll: Box<Poll>,
+    pub(super) fetched: Box<Fetched>,
+}
+
+/// To the failure tracker: the poll failed.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct PollFailed {
+    pub(super) poll: Box<Poll>,
+    pub(super) report: FailureReport,
+    pub(super) trace: Box<Trace>,
+}
+
+/// To the failure tracker: the errand of this source was lost after its publisher was asked.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct PollLost {
+    pub(super) errand: Errand,
+    pub(super) source_id: SourceId,
+    pub(super) began_at: Timestamp,
+}
+
+/// To the failure tracker: some host answered something, so our own network works.
+#[derive(Clone, Copy, Debug, Message)]
+#[rtype(result = "()")]
+pub(super) struct HostAnswered {
+    pub(super) at: Timestamp,
+}
+
+/// To the post sink: clean up before the sources of this tick are polled.
+#[derive(Clone, Copy, Debug, Message)]
+#[rtype(result = "()")]
+pub(super) struct CleanUp;

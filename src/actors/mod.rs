@@ -1,0 +1,35 @@
+//! The pipeline: a scheduler that knows what is due, an actor for each host that is asked, a pool that fetches, a sink
+//! that stores what was found, and a tracker of what failed.
+//!
+//! Actors speak to each other by message and decide by asking `rules`; what they know can be rebuilt from the store. A
+//! source that is handed out travels as an [`errand::Errand`], which comes back to the scheduler whatever happens to it,
+//! so that a crash anywhere loses no source.
+
+mod due_index;
+mod environment;
+mod errand;
+mod failure_tracker;
+mod faults;
+mod fetch;
+mod host;
+mod host_table;
+mod ledger;
+mod loading;
+pub mod messages;
+mod outcome;
+mod poll;
+mod post_sink;
+mod record;
+mod scheduler;
+mod settings;
+mod statistics;
+mod store_watch;
+mod surroundings;
+mod topology;
+mod traffic;
+
+pub use faults::{Fault, FaultAction, FaultSettings, NotAFault};
+pub use settings::{FetchSettings, PipelineSettings, SchedulerSettings};
+pub use statistics::{Happening, Statistics, StatisticsView};
+pub use surroundings::Parts;
+pub use topology::{Pipeline, PipelineHandle, Scope};

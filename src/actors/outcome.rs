@@ -1,0 +1,131 @@
+//! From what was found to what is written: the rules, applied in their order.
+
+use crate::fetch::{Answer, Fetched, Reading, Trace};
+use crate::model::{FailureReport, HostState, Settlement, Source, SourceState, SourceType, Timestamp};
+use crate::rules::classify::Classified;
+use crate::rules::failure::{FailureStep, after_failure};
+use crate::rules::filter::{self, Entry};
+use crate::rules::success::{self, after_success};
+use crate::rules::{Policy, moved, watermark};
+
+/// How a poll ended.
+pub(super) enum Verdict {
+    /// The publisher answered.
+    Answered(Box<Fetched>),
+    /// It did not, or nothing of use.
+    Failed {
+        /// What went wrong.
+        report: FailureReport,
+        /// How far it came.
+        trace: Box<Trace>,
+    },
+}
+
+/// What follows from a poll, beside what is written.
+pub(super) struct Decision {
+    /// The source's state from now on.
+    pub(super) state: SourceState,
+    /// If it failed: what that is called, and what was decided.
+    pub(super) failure: Option<(Classified, FailureStep)>,
+    /// Where the source has moved for good (p22).
+    pub(super) believed_url: Option<String>,
+}
+
+impl Verdict {
+    /// How the answer was got.
+    pub(super) fn trace(&self) -> &Trace {
+        match self {
+            Verdict::Answered(fetched) => &fetched.trace,
+            Verdict::Failed { trace, .. } => trace,
+        }
+    }
+
+    /// About how much memory and room in a transaction it takes.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Verdict::Answered(fetched) => fetched.trace.body_bytes,
+            Verdict::Failed { report, .. } => report.error.len(),
+        }
+    }
+}
+
+/// What a poll of this source that ended like this at this moment leaves behind.
+pub(super) fn decide(
+    source: &Source,
+    verdict: &Verdict,
+    host: Option<HostState>,
+    policy: &Policy,
+    ended_at: Timestamp,
+) -> (Settlement, Decision) {
+    let mut posts = Vec::new();
+    let mut decision = match verdict {
+        Verdict::Failed { report, .. } => {
+            let decision = after_failure(source, report, policy, ended_at);
+            let failure = Some((decision.classified, decision.step));
+            Decision { state: decision.state, failure, believed_url: None }
+        }
+        Verdict::Answered(fetched) => {
+            let answer = match &fetched.answer {
+                Answer::Read(reading) => {
+                    let rule = filter::Reading::of(source, policy.article_age_max, ended_at);
+                    let kept = reading
+                        .entries
+                        .iter()
+                        .filter(|found| matches!(rule.decide(found.post.published_at()), Entry::Kept(_)));
+                    posts = kept.map(|found| found.post.clone()).collect();
+                    success::Answer::Read {
+                        validators: reading.validators.clone(),
+                        hints: reading.hints.clone(),
+                        last_seen: last_seen(source, reading, ended_at),
+                    }
+                }
+                Answer::NotModified { validators, fresh_until } => {
+                    success::Answer::NotModified { validators: validators.clone(), fresh_until: *fresh_until }
+                }
+                Answer::Failed(_) | Answer::Onward(_) => {
+                    unreachable!("failures and redirects are told apart from answers by the host")
+                }
+            };
+            let mut state = after_success(&source.state, answer, ended_at);
+            let believed_url = follow_move(source, &mut state, &fetched.trace, policy, ended_at);
+            Decision { state, failure: None, believed_url }
+        }
+    };
+    if let Verdict::Answered(fetched) = verdict
+        && let Some(account_id) = &fetched.learned.account_id
+    {
+        decision.state.account_id = Some(account_id.clone());
+    }
+    let settlement = Settlement {
+        source_id: source.id,
+        version: source.version,
+        state: decision.state.clone(),
+        posts,
+        host,
+        settled_at: ended_at,
+    };
+    (settlement, decision)
+}
+
+/// The watermark over everything that was looked at.
+fn last_seen(source: &Source, reading: &Reading, now: Timestamp) -> Option<crate::model::LastSeen> {
+    let published = reading.entries.iter().filter_map(|found| found.post.published_at());
+    match source.settings.source_type {
+        SourceType::Twitter => watermark::advance_number(source.state.last_seen, reading.newest_number),
+        SourceType::Rss | SourceType::Website => watermark::advance(source.state.last_seen, published, now),
+    }
+}
+
+/// Remembers where permanent redirects lead, and says when they are believed.
+fn follow_move(
+    source: &Source,
+    state: &mut SourceState,
+    trace: &Trace,
+    policy: &Policy,
+    now: Timestamp,
+) -> Option<String> {
+    let moved_to = trace.moved_to.as_ref().map(url::Url::as_str);
+    let decision = moved::after(state.moved.as_ref(), moved_to, &source.settings.url, now, policy.moved_after_days);
+    state.moved = decision.moved;
+    decision.believed
+}

@@ -1,0 +1,144 @@
+//! One poll on its way: the source as it was read, what was found out so far, and the right to ask.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::errand::Errand;
+use super::host_table::{Presence, Seat};
+use crate::fetch::{Task, robots_url};
+use crate::http::Onward;
+use crate::model::{HostKey, HostState, Source, SourceAccess, SourceToPoll, SourceType, Timestamp, UserId};
+use crate::rules::host_key::host_key;
+
+/// One poll.
+pub(super) struct Poll {
+    pub(super) errand: Errand,
+    /// As it stood in the store when it was handed out.
+    pub(super) source: Source,
+    pub(super) access: SourceAccess,
+    /// Why what it needs to be let in cannot be read.
+    pub(super) access_error: Option<String>,
+    /// When it became due: hosts ask in this order.
+    pub(super) due_at: Timestamp,
+    /// Where redirects have led so far.
+    pub(super) onward: Option<Box<Onward>>,
+    /// What is asked for next.
+    pub(super) request: NextRequest,
+    /// The key of its podcast's owner, for sources that need one.
+    pub(super) key: Option<(UserId, SecretString)>,
+    /// The right to ask, held until the poll is settled.
+    pub(super) turn: Option<Turn>,
+    /// Makes the host stay.
+    pub(super) presence: Option<Presence>,
+    /// What is known of the host that was asked last.
+    pub(super) host: Option<HostState>,
+    /// When the last request of the poll ended.
+    pub(super) ended_at: Timestamp,
+    /// How long its requests took together.
+    pub(super) asking: Duration,
+}
+
+/// What is asked for next.
+pub(super) enum NextRequest {
+    /// Nobody has looked yet whether robots.txt has to be asked for first.
+    Undecided,
+    /// The robots.txt that governs the page, or where that led.
+    Robots(Option<Box<Onward>>),
+    /// The source itself.
+    Document,
+}
+
+/// The right to ask a host.
+pub(super) struct Turn {
+    pub(super) seat: Arc<Seat>,
+    /// One request to a host at a time; it outlives the host's actor.
+    pub(super) _gate: OwnedSemaphorePermit,
+    /// One of the polls under way.
+    pub(super) _slot: OwnedSemaphorePermit,
+}
+
+impl Poll {
+    /// A poll that is about to be handed to its host.
+    pub(super) fn new(errand: Errand, ready: SourceToPoll, due_at: Timestamp) -> Poll {
+        let SourceToPoll { source, access } = ready;
+        let (access, access_error) = match access {
+            Ok(access) => (access, None),
+            Err(error) => (SourceAccess::default(), Some(error)),
+        };
+        let request = first_request(source.settings.source_type);
+        let ended_at = due_at;
+        Poll {
+            errand,
+            source,
+            access,
+            access_error,
+            due_at,
+            onward: None,
+            request,
+            key: None,
+            turn: None,
+            presence: None,
+            host: None,
+            ended_at,
+            asking: Duration::ZERO,
+        }
+    }
+
+    /// Goes where a redirect of the source leads. Another page may be governed by another robots.txt.
+    pub(super) fn redirect(&mut self, onward: Onward) {
+        self.onward = Some(Box::new(onward));
+        self.request = first_request(self.source.settings.source_type);
+    }
+
+    /// Where the source is, as far as is known by now.
+    pub(super) fn url(&self) -> &str {
+        self.onward.as_ref().map_or(&self.source.settings.url, |onward| onward.url().as_str())
+    }
+
+    /// The host that is asked next; none for what has no host (s506).
+    pub(super) fn host_key(&self, x_host: Option<&HostKey>) -> Option<HostKey> {
+        match &self.request {
+            NextRequest::Robots(Some(onward)) => host_key(onward.url().as_str()),
+            _ => source_host(self.source.settings.source_type, self.url(), x_host),
+        }
+    }
+
+    /// What to fetch, if the next request is for the source itself.
+    pub(super) fn task(&self, keep_alive: bool) -> Task {
+        let state = &self.source.state;
+        let mut task = Task::new(self.source.settings.clone());
+        task.validators = state.validators.clone();
+        task.last_seen = state.last_seen;
+        task.keep_alive = keep_alive;
+        task.account_id = state.account_id.clone();
+        task.key = self.key.as_ref().map(|(_, key)| key.clone());
+        task.access = self.access.clone();
+        task.follows = false;
+        task.onward = self.onward.as_deref().cloned();
+        task
+    }
+
+    /// Where the robots.txt of a web page is.
+    pub(super) fn robots_url(&self) -> Option<url::Url> {
+        robots_url(self.url())
+    }
+}
+
+/// Feeds were subscribed to by a person; web pages are governed by robots.txt (p29).
+fn first_request(source_type: SourceType) -> NextRequest {
+    match source_type {
+        SourceType::Website => NextRequest::Undecided,
+        SourceType::Rss | SourceType::Twitter => NextRequest::Document,
+    }
+}
+
+/// The host that a source belongs to. All X accounts are asked for at the same one.
+pub(super) fn source_host(source_type: SourceType, url: &str, x_host: Option<&HostKey>) -> Option<HostKey> {
+    match source_type {
+        SourceType::Twitter => x_host.cloned(),
+        SourceType::Rss | SourceType::Website => host_key(url),
+    }
+}

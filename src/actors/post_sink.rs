@@ -1,0 +1,107 @@
+//! Stores what was found, once, and cleans up what is too old.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::fut::WrapFuture;
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, ResponseFuture};
+use slog::{Logger, error, info, o};
+
+use super::ledger::{Entry, Ledger, write};
+use super::messages::{CleanUp, PollSucceeded};
+use super::outcome::Verdict;
+use super::surroundings::Surroundings;
+use crate::model::Cleaned;
+use crate::rules::cleanup::cutoffs;
+
+/// How many rows of each sort one step of cleaning removes.
+const CLEAN_ROWS: u32 = 1000;
+/// How many steps one tick takes at the most; what is left waits for the next one.
+const CLEAN_STEPS_MAX: usize = 50;
+/// How long the polls of a tick wait for its cleaning.
+const CLEAN_WITHIN: Duration = Duration::from_secs(5);
+
+/// Stores posts.
+pub(super) struct PostSinkActor {
+    around: Arc<Surroundings>,
+    ledger: Ledger,
+    log: Logger,
+}
+
+impl PostSinkActor {
+    /// What the fault injection calls it.
+    const NAME: &'static str = "post-sink";
+
+    pub(super) fn new(around: Arc<Surroundings>) -> PostSinkActor {
+        let log = around.log.new(o!("actor" => "post sink"));
+        PostSinkActor { around, ledger: Ledger::default(), log }
+    }
+
+    fn write(&mut self, ctx: &mut Context<PostSinkActor>) {
+        let Some(batch) = self.ledger.begin() else { return };
+        // A task of its own: should the actor crash meanwhile, what is being written is written.
+        let writing = actix_rt::spawn(write(self.around.clone(), self.log.clone(), batch));
+        ctx.spawn(writing.into_actor(self).map(|_, sink, ctx| {
+            sink.ledger.end();
+            sink.write(ctx);
+        }));
+    }
+}
+
+impl Actor for PostSinkActor {
+    type Context = Context<PostSinkActor>;
+}
+
+impl Handler<PollSucceeded> for PostSinkActor {
+    type Result = ();
+
+    fn handle(&mut self, PollSucceeded { poll, fetched }: PollSucceeded, ctx: &mut Context<PostSinkActor>) {
+        if self.around.faults.befall(PostSinkActor::NAME, "PollSucceeded", ctx) {
+            return;
+        }
+        self.ledger.push(Entry { poll, verdict: Verdict::Answered(fetched) });
+        self.write(ctx);
+    }
+}
+
+impl Handler<CleanUp> for PostSinkActor {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, _: CleanUp, ctx: &mut Context<PostSinkActor>) -> ResponseFuture<()> {
+        if self.around.faults.befall(PostSinkActor::NAME, "CleanUp", ctx) {
+            return Box::pin(std::future::ready(()));
+        }
+        let (around, log) = (self.around.clone(), self.log.clone());
+        Box::pin(async move {
+            // Time running out leaves a step undone, never half done.
+            let _ = tokio::time::timeout(CLEAN_WITHIN, clean(&around, &log)).await;
+        })
+    }
+}
+
+/// Cleans step by step, so that nobody waits long for the store (s901–s904).
+async fn clean(around: &Surroundings, log: &Logger) {
+    let cutoffs = cutoffs(&around.policy(), around.clock.now());
+    let mut total = Cleaned::default();
+    for _ in 0..CLEAN_STEPS_MAX {
+        match around.store_watch.insist(|| around.store.clean(cutoffs, CLEAN_ROWS)).await {
+            Ok(step) => {
+                total.articles += step.articles;
+                total.posts += step.posts;
+                total.hashes += step.hashes;
+                total.more = step.more;
+            }
+            Err(cause) => {
+                error!(log, "clean-up failed"; "error" => %cause);
+                return;
+            }
+        }
+        if !total.more {
+            break;
+        }
+    }
+    if total.articles + total.posts + total.hashes > 0 {
+        info!(log, "cleaned up"; "articles" => total.articles, "posts" => total.posts, "hashes" => total.hashes,
+            "more" => total.more);
+    }
+}

@@ -1,0 +1,131 @@
+//! What is told about a settled poll: one record, the counters, and those who watch.
+
+use std::time::Duration;
+
+use slog::{Logger, error, info, warn};
+
+use super::outcome::{Decision, Verdict};
+use super::statistics::Happening;
+use super::surroundings::Surroundings;
+use crate::fetch::Answer;
+use crate::model::{Severity, Source};
+use crate::rules::classify::Classified;
+use crate::rules::due::NextPoll;
+use crate::rules::failure::FailureStep;
+use crate::rules::shown_url::shown_url;
+
+/// A poll that is in the store.
+pub(super) struct Written<'a> {
+    /// The source as it stands now.
+    pub(super) source: &'a Source,
+    /// How the poll ended.
+    pub(super) verdict: &'a Verdict,
+    /// What followed from it.
+    pub(super) decision: &'a Decision,
+    /// Posts that were not known before.
+    pub(super) new_posts: usize,
+    /// How long its requests took together.
+    pub(super) asking: Duration,
+    /// When it is polled next.
+    pub(super) next: NextPoll,
+}
+
+/// Tells it.
+pub(super) fn tell(around: &Surroundings, log: &Logger, written: &Written<'_>) {
+    let url = shown_url(&written.source.settings.url);
+    around.statistics.count_wire_bytes(written.verdict.trace().wire_bytes);
+    match (&written.decision.failure, written.verdict) {
+        (Some((classified, step)), Verdict::Failed { report, .. }) => {
+            around.statistics.count_failed(classified.kind);
+            tell_failure(log, written, &url, *classified, step, report.status_code(), &report.error);
+            tell_step(around, log, written, &url, step);
+        }
+        _ => {
+            let is_read =
+                matches!(written.verdict, Verdict::Answered(fetched) if matches!(fetched.answer, Answer::Read(_)));
+            if is_read {
+                around.statistics.count_read(written.new_posts);
+            } else {
+                around.statistics.count_unchanged();
+            }
+            tell_success(log, written, &url);
+        }
+    }
+    around.statistics.tell(|| Happening::Polled {
+        source_id: written.source.id,
+        url,
+        new_posts: written.new_posts,
+        failure: written.decision.failure.as_ref().map(|(classified, _)| classified.kind),
+    });
+}
+
+fn tell_success(log: &Logger, written: &Written<'_>, url: &str) {
+    let trace = written.verdict.trace();
+    info!(log, "source polled";
+        "source_id" => written.source.id.0,
+        "url" => url,
+        "status_code" => trace.status,
+        "duration_ms" => milliseconds(written.asking),
+        "bytes" => trace.wire_bytes,
+        "new_posts" => written.new_posts,
+        "next_poll_at" => next_poll_at(written.next),
+        "reason" => written.next.to_string());
+}
+
+/// One record per failed poll, as loud as its kind deserves (s205).
+fn tell_failure(
+    log: &Logger,
+    written: &Written<'_>,
+    url: &str,
+    classified: Classified,
+    step: &FailureStep,
+    status_code: Option<u16>,
+    error: &str,
+) {
+    let trace = written.verdict.trace();
+    let keys = slog::o!(
+        "source_id" => written.source.id.0,
+        "url" => url.to_owned(),
+        "error_type" => classified.kind.name(),
+        "status_code" => status_code,
+        "error" => error.to_owned(),
+        "consecutive_failures" => written.source.state.failures.consecutive,
+        "then" => step.to_string(),
+        "duration_ms" => milliseconds(written.asking),
+        "bytes" => trace.wire_bytes,
+        "new_posts" => 0,
+        "next_poll_at" => next_poll_at(written.next),
+        "reason" => written.next.to_string());
+    match classified.severity {
+        Severity::Warn => warn!(log, "feed poll failed"; keys),
+        Severity::Error => error!(log, "feed poll failed"; keys),
+    }
+}
+
+/// A rest or the end of polling is told apart, once (s413).
+fn tell_step(around: &Surroundings, log: &Logger, written: &Written<'_>, url: &str, step: &FailureStep) {
+    let is_disabled = match step {
+        FailureStep::NotBlamed | FailureStep::Counted { .. } => return,
+        FailureStep::Rests { .. } => false,
+        FailureStep::Disabled(_) => true,
+    };
+    let message_keys = slog::o!(
+        "source_id" => written.source.id.0,
+        "url" => url.to_owned(),
+        "reason" => step.to_string(),
+        "consecutive_failures" => written.source.state.failures.consecutive);
+    if is_disabled {
+        warn!(log, "source disabled"; message_keys);
+    } else {
+        warn!(log, "feed disabled"; message_keys);
+    }
+    around.statistics.tell(|| Happening::Silenced { url: url.to_owned(), reason: step.to_string(), is_disabled });
+}
+
+fn next_poll_at(next: NextPoll) -> Option<String> {
+    next.at().map(|at| at.to_string())
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

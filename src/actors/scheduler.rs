@@ -1,0 +1,379 @@
+//! Knows what is due, and hands it to the hosts. Never waits for them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use actix::fut::WrapFuture;
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, SpawnHandle};
+use slog::{Logger, error, info, o};
+
+use super::due_index::DueIndex;
+use super::errand::Errands;
+use super::host_table::HostTable;
+use super::loading::{self, Scheduled};
+use super::messages::{
+    AskScheduler, CleanUp, Deferral, ErrandReturned, PausePolling, PollLost, ResumePolling, Return, SchedulerStatus,
+    SourcesChanged,
+};
+use super::poll::{Poll, source_host};
+use super::surroundings::Surroundings;
+use super::topology::Scope;
+use super::traffic::Lights;
+use crate::model::{SourceId, SourceToPoll, Timestamp};
+use crate::rules::due::NextPoll;
+use crate::rules::spread::spread;
+use crate::store::StoreError;
+
+/// How many sources are read from the store at once to be handed out.
+const HAND_OUT_MAX: usize = 256;
+/// A host nobody had anything to do with for this long leaves.
+const HOST_LINGER: std::time::Duration = std::time::Duration::from_secs(60);
+/// How long a source waits that came back without having been asked for.
+const TRY_AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// Hands out what is due.
+pub(super) struct SchedulerActor {
+    pub(super) around: Arc<Surroundings>,
+    pub(super) scope: Scope,
+    table: HostTable,
+    errands: Errands,
+    index: DueIndex,
+    /// Called when a run that ends by itself has ended.
+    finished: Arc<tokio::sync::Notify>,
+    is_loaded: bool,
+    is_paused: bool,
+    /// While sources are being read to be handed out.
+    is_reading: bool,
+    last_tick_at: Option<Timestamp>,
+    looked_at: Timestamp,
+    alarm: Option<(Timestamp, SpawnHandle)>,
+    pub(super) log: Logger,
+}
+
+impl SchedulerActor {
+    /// What the fault injection calls it.
+    const NAME: &'static str = "scheduler";
+
+    pub(super) fn new(
+        around: Arc<Surroundings>,
+        scope: Scope,
+        table: HostTable,
+        errands: Errands,
+        finished: Arc<tokio::sync::Notify>,
+    ) -> SchedulerActor {
+        let log = around.log.new(o!("actor" => "scheduler"));
+        SchedulerActor {
+            around,
+            scope,
+            table,
+            errands,
+            index: DueIndex::default(),
+            finished,
+            is_loaded: false,
+            is_paused: false,
+            is_reading: false,
+            last_tick_at: None,
+            looked_at: Timestamp::MIN,
+            alarm: None,
+            log,
+        }
+    }
+
+    /// The heartbeat: idle hosts leave, what was lost is found, old posts go, and then what is due is looked at.
+    fn tick(&mut self, ctx: &mut Context<SchedulerActor>) {
+        let now = self.around.clock.now();
+        self.last_tick_at = Some(now);
+        self.table.forget_idle(now - HOST_LINGER);
+        let lost: Vec<SourceId> =
+            self.index.out().filter(|id| !self.is_reading && !self.errands.contains(*id)).collect();
+        for id in lost {
+            self.index.reschedule(id, now);
+        }
+        let cleaning = self.around.post_sink.send(CleanUp);
+        ctx.spawn(cleaning.into_actor(self).map(|_, scheduler, ctx| scheduler.look(ctx)));
+        let next = self.around.clock.until(now + self.around.settings.scheduler.tick);
+        ctx.spawn(next.into_actor(self).map(|(), scheduler, ctx| scheduler.tick(ctx)));
+    }
+
+    /// Hands out what is due, and sets the alarm for what is due next.
+    fn look(&mut self, ctx: &mut Context<SchedulerActor>) {
+        if self.last_tick_at.is_none() {
+            return;
+        }
+        let now = self.around.clock.now();
+        self.looked_at = now;
+        for _ in 0..self.index.fall_due(now) {
+            self.around.statistics.count_due();
+        }
+        self.hand_out(ctx);
+        self.set_alarm(ctx);
+        self.finish_if_done();
+    }
+
+    fn set_alarm(&mut self, ctx: &mut Context<SchedulerActor>) {
+        let soonest = self.looked_at + self.around.settings.scheduler.look_gap;
+        let next = self.index.next_at().map(|at| at.max(soonest));
+        if self.alarm.as_ref().map(|(at, _)| *at) == next {
+            return;
+        }
+        if let Some((_, handle)) = self.alarm.take() {
+            ctx.cancel_future(handle);
+        }
+        if let Some(at) = next {
+            let alarm = self.around.clock.until(at).into_actor(self).map(|(), scheduler, ctx| {
+                scheduler.alarm = None;
+                scheduler.look(ctx);
+            });
+            self.alarm = Some((at, ctx.spawn(alarm)));
+        }
+    }
+
+    /// Reads the next sources and hands them out, unless that is being done.
+    fn hand_out(&mut self, ctx: &mut Context<SchedulerActor>) {
+        if self.is_reading || self.is_paused || !self.index.has_ready() {
+            return;
+        }
+        let taken = self.index.take_ready(HAND_OUT_MAX);
+        self.is_reading = true;
+        let (around, table) = (self.around.clone(), self.table.clone());
+        let reading = async move {
+            let found = read(&around, &table, taken.iter().map(|(id, _)| *id).collect()).await;
+            (taken, found)
+        };
+        ctx.spawn(reading.into_actor(self).map(|(taken, found), scheduler, ctx| {
+            scheduler.is_reading = false;
+            match found {
+                Ok(found) => scheduler.send_out(&taken, found),
+                Err(cause) => {
+                    error!(scheduler.log, "due sources not read"; "error" => %cause, "count" => taken.len());
+                    let again = scheduler.around.clock.now() + scheduler.around.settings.scheduler.tick;
+                    for (id, _) in taken {
+                        scheduler.index.reschedule(id, again);
+                    }
+                }
+            }
+            scheduler.look(ctx);
+        }));
+    }
+
+    /// What is in the store counts: a source that is not due after all is scheduled anew.
+    fn send_out(&mut self, taken: &[(SourceId, Timestamp)], found: Vec<SourceToPoll>) {
+        let now = self.around.clock.now();
+        let mut missing: HashSet<SourceId> = taken.iter().map(|(id, _)| *id).collect();
+        let due_at: std::collections::HashMap<SourceId, Timestamp> = taken.iter().copied().collect();
+        for ready in found {
+            let id = ready.source.id;
+            missing.remove(&id);
+            let next = loading::next_poll(&ready.source, self.scope, &self.around);
+            if !next.is_due(now) {
+                self.schedule(id, next);
+                continue;
+            }
+            // One that is still under way for a scheduler that crashed comes back by itself.
+            let Some(errand) = self.errands.begin(id) else { continue };
+            let poll = Poll::new(errand, ready, due_at.get(&id).copied().unwrap_or(now));
+            let host = poll.host_key(self.around.x_host.as_ref());
+            self.table.send(&host, Box::new(poll), &self.around);
+        }
+        for id in missing {
+            self.index.remove(id);
+        }
+    }
+
+    /// Schedules a source that is known, or forgets it.
+    fn schedule(&mut self, id: SourceId, next: NextPoll) {
+        match next.at() {
+            Some(at) if self.scope == Scope::Daemon => {
+                self.index.reschedule(id, at);
+            }
+            _ => self.index.remove(id),
+        }
+    }
+
+    /// Takes sources that were read.
+    pub(super) fn learn(&mut self, scheduled: Vec<Scheduled>, ctx: &mut Context<SchedulerActor>) {
+        for Scheduled { id, host, next } in scheduled {
+            if self.index.is_out(id) {
+                continue;
+            }
+            match next.at() {
+                Some(at) if self.scope == Scope::Daemon || at <= self.around.clock.now() => {
+                    self.index.schedule(id, host, at);
+                }
+                _ => self.index.remove(id),
+            }
+        }
+        self.wake(ctx);
+    }
+
+    /// All sources have been read.
+    pub(super) fn loaded(&mut self, count: usize, ctx: &mut Context<SchedulerActor>) {
+        self.is_loaded = true;
+        info!(self.log, "sources loaded"; "count" => count, "scheduled" => self.index.counts().0);
+        self.look(ctx);
+    }
+
+    /// Looks at once if something is due and the last look was long enough ago; otherwise the alarm is set.
+    fn wake(&mut self, ctx: &mut Context<SchedulerActor>) {
+        let now = self.around.clock.now();
+        let soonest = self.looked_at + self.around.settings.scheduler.look_gap;
+        if soonest <= now && self.index.next_at().is_some_and(|at| at <= now) {
+            self.look(ctx);
+        } else if self.last_tick_at.is_some() {
+            self.hand_out(ctx);
+            self.set_alarm(ctx);
+            self.finish_if_done();
+        }
+    }
+
+    fn finish_if_done(&mut self) {
+        let is_once = self.scope != Scope::Daemon;
+        if is_once && self.is_loaded && !self.is_reading && self.index.is_empty() && self.errands.len() == 0 {
+            self.finished.notify_one();
+        }
+    }
+
+    fn take_back(&mut self, id: SourceId, what: Return, ctx: &mut Context<SchedulerActor>) {
+        let now = self.around.clock.now();
+        match what {
+            Return::Settled(next) => self.schedule(id, next),
+            Return::Gone => self.index.remove(id),
+            Return::Deferred(Deferral { until, host, because }) => {
+                slog::debug!(self.log, "source deferred"; "source_id" => id.0, "until" => %until, "reason" => because);
+                if self.scope == Scope::Daemon {
+                    self.index.reschedule(id, until);
+                } else {
+                    self.index.remove(id);
+                }
+                if host.is_some() {
+                    self.close_line(&host, until);
+                }
+            }
+            Return::Superseded => {
+                self.index.reschedule(id, now);
+            }
+            Return::Lost { began_at: None } => {
+                self.index.reschedule(id, now + TRY_AGAIN);
+            }
+            Return::Lost { began_at: Some(began_at) } => match self.errands.begin(id) {
+                Some(errand) => {
+                    self.around.failure_tracker.do_send(PollLost { errand, source_id: id, began_at });
+                }
+                None => {
+                    self.index.reschedule(id, now + TRY_AGAIN);
+                }
+            },
+        }
+        self.wake(ctx);
+    }
+
+    /// Nobody who waits for this host needs to be read and sent there just to be sent back.
+    fn close_line(&mut self, host: &Option<crate::model::HostKey>, until: Timestamp) {
+        if self.scope != Scope::Daemon {
+            return;
+        }
+        let (window, dice) = (self.around.policy().spread, self.around.dice.clone());
+        self.index.clear_line(host, |due_at| spread(until, due_at, window, dice.roll()));
+    }
+
+    /// After an outage of our own, those who wait come back spread out (p19).
+    fn follow_lights(&mut self, lights: Lights, was_outage: bool, ctx: &mut Context<SchedulerActor>) {
+        if was_outage && !lights.is_outage {
+            let (now, window, dice) = (self.around.clock.now(), self.around.policy().spread, self.around.dice.clone());
+            if self.scope == Scope::Daemon {
+                self.index.clear_lines(|due_at| spread(now, due_at, window, dice.roll()));
+            }
+            self.wake(ctx);
+        }
+        let mut watch = self.around.traffic.watch();
+        let changing = async move {
+            match watch.wait_for(|now| now.is_outage != lights.is_outage).await {
+                Ok(now) => *now,
+                // The lights are gone only when everything is.
+                Err(_) => std::future::pending().await,
+            }
+        };
+        ctx.spawn(changing.into_actor(self).map(move |now, scheduler, ctx| {
+            scheduler.follow_lights(now, lights.is_outage, ctx);
+        }));
+    }
+}
+
+/// Reads sources and opens the seats of their hosts.
+async fn read(around: &Surroundings, table: &HostTable, ids: Vec<SourceId>) -> Result<Vec<SourceToPoll>, StoreError> {
+    let found = around.store_watch.insist(|| around.store.sources_to_poll(ids.clone())).await?;
+    let host = |ready: &SourceToPoll| {
+        let settings = &ready.source.settings;
+        source_host(settings.source_type, &settings.url, around.x_host.as_ref())
+    };
+    table.open(found.iter().map(host).collect(), around).await?;
+    Ok(found)
+}
+
+impl Actor for SchedulerActor {
+    type Context = Context<SchedulerActor>;
+
+    fn started(&mut self, ctx: &mut Context<SchedulerActor>) {
+        self.load(ctx);
+        self.follow_lights(Lights::default(), false, ctx);
+        self.tick(ctx);
+    }
+}
+
+impl Handler<ErrandReturned> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, ErrandReturned { source_id, what }: ErrandReturned, ctx: &mut Context<SchedulerActor>) {
+        if self.around.faults.befall(SchedulerActor::NAME, "ErrandReturned", ctx) {
+            return;
+        }
+        self.take_back(source_id, what, ctx);
+    }
+}
+
+impl Handler<SourcesChanged> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, SourcesChanged(ids): SourcesChanged, ctx: &mut Context<SchedulerActor>) {
+        if self.around.faults.befall(SchedulerActor::NAME, "SourcesChanged", ctx) {
+            return;
+        }
+        self.refresh(ids, ctx);
+    }
+}
+
+impl Handler<PausePolling> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, _: PausePolling, _: &mut Context<SchedulerActor>) {
+        self.is_paused = true;
+        info!(self.log, "polling paused");
+    }
+}
+
+impl Handler<ResumePolling> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, _: ResumePolling, ctx: &mut Context<SchedulerActor>) {
+        self.is_paused = false;
+        info!(self.log, "polling resumed");
+        self.look(ctx);
+    }
+}
+
+impl Handler<AskScheduler> for SchedulerActor {
+    type Result = SchedulerStatus;
+
+    fn handle(&mut self, _: AskScheduler, _: &mut Context<SchedulerActor>) -> SchedulerStatus {
+        let (scheduled, waiting, under_way) = self.index.counts();
+        SchedulerStatus {
+            is_loaded: self.is_loaded,
+            is_paused: self.is_paused,
+            scheduled,
+            waiting,
+            under_way,
+            oldest_due_at: self.index.oldest_waiting(),
+            last_tick_at: self.last_tick_at,
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What every actor of the pipeline has around it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock};
+
+use actix::Addr;
+use slog::Logger;
+
+use super::PipelineSettings;
+use super::failure_tracker::FailureTrackerActor;
+use super::faults::Faults;
+use super::fetch::FetchActor;
+use super::post_sink::PostSinkActor;
+use super::statistics::Statistics;
+use super::store_watch::StoreWatch;
+use super::traffic::Traffic;
+use crate::clock::Clock;
+use crate::dice::Dice;
+use crate::fetch::Fetcher;
+use crate::model::{HostKey, Timestamp};
+use crate::rules::Policy;
+use crate::store::Store;
+
+/// What a pipeline is made of.
+#[derive(Clone)]
+pub struct Parts {
+    /// Where things are kept.
+    pub store: Arc<dyn Store>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// What happens by chance.
+    pub dice: Arc<dyn Dice>,
+    /// How publishers are asked.
+    pub fetcher: Fetcher,
+    /// Where X is asked.
+    pub x_host: Option<HostKey>,
+    /// What the rules follow.
+    pub policy: Policy,
+    /// Everything else that can be decided.
+    pub settings: PipelineSettings,
+    /// Where it is told.
+    pub log: Logger,
+}
+
+/// The parts, and the actors that others speak to.
+pub(super) struct Surroundings {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) dice: Arc<dyn Dice>,
+    pub(super) x_host: Option<HostKey>,
+    policy: RwLock<Arc<Policy>>,
+    pub(super) settings: PipelineSettings,
+    pub(super) log: Logger,
+    /// When the process began to ask: what an earlier one asked last it may not have been able to store.
+    pub(super) started_at: Timestamp,
+    pub(super) statistics: Arc<Statistics>,
+    pub(super) traffic: Arc<Traffic>,
+    pub(super) store_watch: StoreWatch,
+    pub(super) faults: Faults,
+    pub(super) post_sink: Addr<PostSinkActor>,
+    pub(super) failure_tracker: Addr<FailureTrackerActor>,
+    pub(super) fetchers: Vec<Addr<FetchActor>>,
+    pub(super) fetcher_next: AtomicUsize,
+}
+
+/// The addresses that are known before their actors run.
+pub(super) struct Addresses {
+    pub(super) post_sink: Addr<PostSinkActor>,
+    pub(super) failure_tracker: Addr<FailureTrackerActor>,
+    pub(super) fetchers: Vec<Addr<FetchActor>>,
+}
+
+impl Surroundings {
+    pub(super) fn new(parts: Parts, statistics: Arc<Statistics>, addresses: Addresses) -> Surroundings {
+        let traffic = Arc::new(Traffic::new(parts.settings.fetch.concurrency));
+        Surroundings {
+            started_at: parts.clock.now(),
+            store_watch: StoreWatch::new(traffic.clone(), parts.clock.clone(), parts.log.clone()),
+            faults: Faults::new(parts.settings.faults.clone()),
+            store: parts.store,
+            clock: parts.clock,
+            dice: parts.dice,
+            x_host: parts.x_host,
+            policy: RwLock::new(Arc::new(parts.policy)),
+            settings: parts.settings,
+            log: parts.log,
+            statistics,
+            traffic,
+            post_sink: addresses.post_sink,
+            failure_tracker: addresses.failure_tracker,
+            fetchers: addresses.fetchers,
+            fetcher_next: AtomicUsize::new(0),
+        }
+    }
+
+    /// What the rules follow now.
+    pub(super) fn policy(&self) -> Arc<Policy> {
+        self.policy.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+
+    /// Follows another policy from now on.
+    pub(super) fn set_policy(&self, policy: Policy) {
+        *self.policy.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Arc::new(policy);
+    }
+
+    /// The fetcher whose turn it is.
+    pub(super) fn fetcher(&self) -> &Addr<FetchActor> {
+        let index = self.fetcher_next.fetch_add(1, Ordering::Relaxed) % self.fetchers.len();
+        &self.fetchers[index]
+    }
+}

@@ -1,0 +1,211 @@
+//! The tree of the pipeline: who is there, who watches over whom, and the handle by which it is steered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::Addr;
+use tokio::sync::Notify;
+
+use super::environment::PipelineEnvironment;
+use super::errand::Errands;
+use super::failure_tracker::FailureTrackerActor;
+use super::fetch::FetchActor;
+use super::host_table::HostTable;
+use super::messages::{AskScheduler, PausePolling, ResumePolling, SchedulerStatus, SourcesChanged};
+use super::post_sink::PostSinkActor;
+use super::scheduler::SchedulerActor;
+use super::statistics::Statistics;
+use super::surroundings::{Addresses, Parts, Surroundings};
+use crate::model::{HostKey, HostState, SourceId};
+use crate::rules::Policy;
+use crate::supervision::{
+    ChildSpec, Group, GroupSettings, Inbox, Root, RootEnd, RootHandle, SupervisorSpec, Thread, Tree,
+};
+
+/// Messages that may wait for one of the few. `do_send` is not bound by it; what can be sent is bounded by the polls under
+/// way.
+const MAILBOX_CAPACITY: usize = 1024;
+/// How long an actor may take to stop.
+const STOP_WITHIN: Duration = Duration::from_secs(5);
+
+/// What is polled, and until when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Everything, for ever.
+    Daemon,
+    /// What is due, once.
+    Once {
+        /// Everything that is enabled, whether it is due or not.
+        ignores_due_times: bool,
+    },
+}
+
+/// A pipeline that can be run.
+pub struct Pipeline {
+    root: Root,
+    handle: PipelineHandle,
+}
+
+/// Steers a pipeline, from any thread. Clones are the same.
+#[derive(Clone)]
+pub struct PipelineHandle {
+    root: RootHandle,
+    around: Arc<Surroundings>,
+    scheduler: Addr<SchedulerActor>,
+    table: HostTable,
+    finished: Arc<Notify>,
+}
+
+impl Pipeline {
+    /// A pipeline of these parts. Nothing happens before it is run.
+    pub fn new(parts: Parts, scope: Scope) -> Pipeline {
+        let scheduler = Inbox::<SchedulerActor>::new(MAILBOX_CAPACITY);
+        let post_sink = Inbox::<PostSinkActor>::new(MAILBOX_CAPACITY);
+        let failure_tracker = Inbox::<FailureTrackerActor>::new(MAILBOX_CAPACITY);
+        let threads: Vec<Thread> =
+            (1..=parts.settings.fetch.threads()).map(|number| Thread::new(&format!("fetch {number}"))).collect();
+        let fetchers: Vec<Inbox<FetchActor>> = threads.iter().map(|_| Inbox::new(MAILBOX_CAPACITY)).collect();
+        let intensity = parts.settings.intensity;
+        let hosts = Group::new("hosts", GroupSettings { intensity, ..GroupSettings::default() });
+
+        let fetcher = parts.fetcher.clone();
+        let statistics = Arc::new(Statistics::default());
+        let addresses = Addresses {
+            post_sink: post_sink.address(),
+            failure_tracker: failure_tracker.address(),
+            fetchers: fetchers.iter().map(Inbox::address).collect(),
+        };
+        let around = Arc::new(Surroundings::new(parts, statistics.clone(), addresses));
+        let environment = PipelineEnvironment::new(around.clone());
+        let table = HostTable::new(hosts.clone());
+        let errands = Errands::new(scheduler.address().recipient());
+        let finished = Arc::new(Notify::new());
+        let scheduler_address = scheduler.address();
+
+        let fetch_supervisor = {
+            let around = around.clone();
+            move || {
+                let children = fetchers.iter().zip(&threads).map(|(inbox, thread)| {
+                    let (around, fetcher) = (around.clone(), fetcher.clone());
+                    let make = move || FetchActor::new(around.clone(), fetcher.clone());
+                    ChildSpec::actor(thread.name(), inbox, make).on(thread).stop_within(STOP_WITHIN)
+                });
+                children.collect()
+            }
+        };
+        let mut fetch_supervisor = Some(fetch_supervisor);
+        let children = {
+            let (around, table, finished) = (around.clone(), table.clone(), finished.clone());
+            move || {
+                let (of_sink, of_tracker) = (around.clone(), around.clone());
+                let (of_scheduler, table, errands, finished) =
+                    (around.clone(), table.clone(), errands.clone(), finished.clone());
+                let fetch = fetch_supervisor.take().expect("the children are listed once");
+                vec![
+                    ChildSpec::actor("post sink", &post_sink, move || PostSinkActor::new(of_sink.clone())),
+                    ChildSpec::actor("failure tracker", &failure_tracker, move || {
+                        FailureTrackerActor::new(of_tracker.clone())
+                    }),
+                    ChildSpec::supervisor(SupervisorSpec::new("fetchers", fetch).intensity(intensity)),
+                    ChildSpec::group(&hosts),
+                    ChildSpec::actor("scheduler", &scheduler, move || {
+                        let finished = finished.clone();
+                        SchedulerActor::new(of_scheduler.clone(), scope, table.clone(), errands.clone(), finished)
+                    }),
+                ]
+            }
+        };
+        let spec = SupervisorSpec::new("feedwarden", children).intensity(intensity);
+        let root = Root::new(spec, Arc::new(environment));
+        let handle = PipelineHandle { root: root.handle(), around, scheduler: scheduler_address, table, finished };
+        Pipeline { root, handle }
+    }
+
+    /// To steer it.
+    pub fn handle(&self) -> PipelineHandle {
+        self.handle.clone()
+    }
+
+    /// Runs until it is stopped, or fails for good; on the thread of an actix system.
+    pub async fn run(self) -> RootEnd {
+        self.root.run().await
+    }
+}
+
+impl PipelineHandle {
+    /// Says that something about these sources changed, or that they are new.
+    pub fn sources_changed(&self, ids: Vec<SourceId>) {
+        self.scheduler.do_send(SourcesChanged(ids));
+    }
+
+    /// Hands out nothing until told otherwise.
+    pub fn pause(&self) {
+        self.scheduler.do_send(PausePolling);
+    }
+
+    /// Goes on after a pause.
+    pub fn resume(&self) {
+        self.scheduler.do_send(ResumePolling);
+    }
+
+    /// How the scheduler does; nothing if it does not do at all.
+    pub async fn scheduler_status(&self) -> Option<SchedulerStatus> {
+        self.scheduler.send(AskScheduler).await.ok()
+    }
+
+    /// What was done so far.
+    pub fn statistics(&self) -> Arc<Statistics> {
+        self.around.statistics.clone()
+    }
+
+    /// The tree as it is now, with at most so many hosts.
+    pub fn tree(&self, hosts_max: usize) -> Option<Tree> {
+        self.root.tree(hosts_max)
+    }
+
+    /// How many polls are under way.
+    pub fn under_way(&self) -> usize {
+        self.around.traffic.under_way()
+    }
+
+    /// How many hosts are there.
+    pub fn hosts(&self) -> usize {
+        self.table.len()
+    }
+
+    /// What is known of a host that is there.
+    pub fn host(&self, key: &HostKey) -> Option<HostState> {
+        self.table.state(key)
+    }
+
+    /// How many faults were injected.
+    pub fn faults(&self) -> u64 {
+        self.around.faults.struck()
+    }
+
+    /// Follows another policy from now on.
+    pub fn set_policy(&self, policy: Policy) {
+        self.around.set_policy(policy);
+    }
+
+    /// Waits until a run that ends by itself has polled what it was to poll.
+    pub async fn finished(&self) {
+        self.finished.notified().await;
+    }
+
+    /// Asks nobody anything from now on, and waits until what is under way is settled.
+    pub async fn drain(&self) {
+        self.around.traffic.switch(|lights| lights.is_draining = true);
+        self.around.traffic.drained().await;
+    }
+
+    /// Stops the actors in order.
+    pub fn stop(&self) {
+        self.root.stop();
+    }
+
+    /// Drops everything at once.
+    pub fn kill(&self) {
+        self.root.kill();
+    }
+}

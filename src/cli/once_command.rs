@@ -1,0 +1,97 @@
+//! `feedwarden run --once`: one round over what is due, and what became of it.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::arguments::Run;
+use super::progress::Progress;
+use super::{Exit, complain, exit_of, print};
+use crate::config::Loaded;
+use crate::daemon::{Once, Summary, run_once};
+use crate::model::FailureKind;
+use crate::telemetry::LogStream;
+
+/// Polls, and says what became of it.
+pub(super) fn once(arguments: &Run, loaded: Loaded, config_file: Option<PathBuf>) -> Exit {
+    let mut settings = loaded.settings;
+    let progress = Progress::new();
+    settings.log.stream = LogStream::Error;
+    if progress.is_shown() && settings.log.file.is_none() {
+        // Records between the bars would help nobody: a person gets the summary, and what a person must look at.
+        settings.log.level = slog::Level::Error;
+    }
+    let once = Once { add: Vec::new(), ignores_due_times: arguments.all };
+    let ended = actix_rt::System::new().block_on(run_once(settings, config_file, once, |done| {
+        let words = format!("{} new posts, {} failed", done.new_posts, done.failed_total());
+        progress.draw(done.settled() + done.deferred, done.due, &words);
+    }));
+    progress.clear();
+    match ended {
+        Ok(summary) => {
+            let text = if arguments.json { format!("{:#}\n", for_programs(&summary)) } else { for_people(&summary) };
+            match print(&text) {
+                Exit::Success if summary.is_interrupted => {
+                    complain(&"a signal ended the round before its time");
+                    Exit::Failure
+                }
+                exit => exit,
+            }
+        }
+        Err(error) => {
+            complain(&error);
+            exit_of(&error)
+        }
+    }
+}
+
+fn kinds(summary: &Summary) -> impl Iterator<Item = (FailureKind, u64)> {
+    FailureKind::ALL.into_iter().zip(summary.done.failed).filter(|(_, count)| *count > 0)
+}
+
+fn for_people(summary: &Summary) -> String {
+    let mut text = String::new();
+    write_for_people(&mut text, summary).expect("a String takes every write");
+    text
+}
+
+fn write_for_people(text: &mut String, summary: &Summary) -> std::fmt::Result {
+    let (done, import) = (&summary.done, summary.import);
+    if import.added + import.duplicates > 0 {
+        writeln!(text, "imported    {} new sources, {} were there already", import.added, import.duplicates)?;
+    }
+    writeln!(text, "polled      {} of {} due sources", done.settled(), done.due)?;
+    writeln!(text, "new posts   {}", done.new_posts)?;
+    writeln!(text, "unchanged   {}", done.unchanged)?;
+    let by_kind: Vec<String> = kinds(summary).map(|(kind, count)| format!("{kind} {count}")).collect();
+    match by_kind.is_empty() {
+        true => writeln!(text, "failed      0")?,
+        false => writeln!(text, "failed      {} ({})", done.failed_total(), by_kind.join(", "))?,
+    }
+    if done.deferred > 0 {
+        writeln!(text, "left alone  {} (their hosts are held or do not answer)", done.deferred)?;
+    }
+    writeln!(text, "elapsed     {:.1} s", summary.elapsed.as_secs_f64())
+}
+
+fn for_programs(summary: &Summary) -> Value {
+    let done = &summary.done;
+    let failed_by_kind: serde_json::Map<String, Value> =
+        kinds(summary).map(|(kind, count)| (kind.name().to_owned(), json!(count))).collect();
+    json!({
+        "imported": summary.import.added,
+        "duplicates": summary.import.duplicates,
+        "due": done.due,
+        "polled": done.settled(),
+        "read": done.read,
+        "unchanged": done.unchanged,
+        "failed": done.failed_total(),
+        "failed_by_kind": failed_by_kind,
+        "deferred": done.deferred,
+        "new_posts": done.new_posts,
+        "wire_bytes": done.wire_bytes,
+        "elapsed_ms": u64::try_from(summary.elapsed.as_millis()).unwrap_or(u64::MAX),
+        "is_interrupted": summary.is_interrupted,
+    })
+}

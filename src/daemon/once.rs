@@ -1,0 +1,139 @@
+//! One round over what is due, for cron and for benchmarks.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use slog::info;
+
+use super::signals::{Signals, until_told_to_stop};
+use super::{DaemonError, Started, outcome};
+use crate::actors::{Pipeline, PipelineHandle, Scope, StatisticsView};
+use crate::clock::SystemClock;
+use crate::config::Settings;
+use crate::model::{NewSource, SourceSettings};
+use crate::store::{Added, Store};
+
+/// How often somebody who watches is told how far it is.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+/// How many sources are added in one transaction.
+const ADD_AT_ONCE: usize = 500;
+
+/// What one round is to do.
+#[derive(Default)]
+pub struct Once {
+    /// Sources to add first, unless they are there already.
+    pub add: Vec<SourceSettings>,
+    /// Poll everything that is enabled, whether it is due or not.
+    pub ignores_due_times: bool,
+}
+
+/// What became of the sources that were to be added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Import {
+    /// Those that are new.
+    pub added: usize,
+    /// Those that were there already.
+    pub duplicates: usize,
+}
+
+/// What one round did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// What was added first.
+    pub import: Import,
+    /// What was done.
+    pub done: StatisticsView,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// Whether a signal ended it before its time.
+    pub is_interrupted: bool,
+}
+
+/// Polls what is due, once. Whoever watches is told now and then how far it is.
+pub async fn run_once(
+    settings: Settings,
+    config_file: Option<PathBuf>,
+    once: Once,
+    watch: impl FnMut(&StatisticsView),
+) -> Result<Summary, DaemonError> {
+    let mut signals = Signals::listen()?;
+    let started = Started::new(&settings, config_file, Arc::new(SystemClock))?;
+    let ended = serve(&settings, &started, &mut signals, once, watch).await;
+    started.ended(&ended);
+    ended
+}
+
+async fn serve(
+    settings: &Settings,
+    started: &Started,
+    signals: &mut Signals,
+    once: Once,
+    watch: impl FnMut(&StatisticsView),
+) -> Result<Summary, DaemonError> {
+    let nothing = Summary {
+        import: Import::default(),
+        done: StatisticsView::default(),
+        elapsed: Duration::ZERO,
+        is_interrupted: true,
+    };
+    let Some(opened) = started.open(settings, signals).await? else { return Ok(nothing) };
+    let import = add(opened.store.as_ref(), once.add, started).await?;
+    let scope = Scope::Once { ignores_due_times: once.ignores_due_times };
+    let pipeline = Pipeline::new(started.parts(settings, &opened.store)?, scope);
+    let handle = pipeline.handle();
+    let mut running = actix_rt::spawn(pipeline.run());
+    info!(started.log, "daemon ready");
+    let stop = tokio::select! {
+        end = &mut running => Stop::Ended(end),
+        () = watch_until_finished(&handle, watch) => Stop::Finished,
+        () = until_told_to_stop(&started.telemetry, &started.log, signals) => Stop::Signal,
+    };
+    let is_interrupted = matches!(stop, Stop::Signal);
+    let end = match stop {
+        Stop::Ended(end) => end,
+        Stop::Finished | Stop::Signal => started.stop(&handle, settings.drain, running, signals).await,
+    };
+    started.close(opened.store.as_ref(), signals).await;
+    outcome(end)?;
+    let elapsed = started.clock.now().since(started.at);
+    Ok(Summary { import, done: handle.statistics().view(), elapsed, is_interrupted })
+}
+
+enum Stop {
+    Ended(Result<crate::supervision::RootEnd, actix_rt::task::JoinError>),
+    Finished,
+    Signal,
+}
+
+async fn watch_until_finished(handle: &PipelineHandle, mut watch: impl FnMut(&StatisticsView)) {
+    let statistics = handle.statistics();
+    let finished = handle.finished();
+    tokio::pin!(finished);
+    loop {
+        tokio::select! {
+            () = &mut finished => break,
+            () = tokio::time::sleep(PROGRESS_EVERY) => watch(&statistics.view()),
+        }
+    }
+    watch(&statistics.view());
+}
+
+async fn add(store: &dyn Store, sources: Vec<SourceSettings>, started: &Started) -> Result<Import, DaemonError> {
+    let mut import = Import::default();
+    let mut left = sources.into_iter().peekable();
+    while left.peek().is_some() {
+        let created_at = started.clock.now();
+        let batch = left.by_ref().take(ADD_AT_ONCE).map(|settings| NewSource { settings, created_at }).collect();
+        for added in store.add_sources(batch).await? {
+            match added {
+                Added::New(_) => import.added += 1,
+                Added::Duplicate(_) => import.duplicates += 1,
+            }
+        }
+    }
+    if import != Import::default() {
+        info!(started.log, "sources imported"; "added" => import.added, "duplicates" => import.duplicates);
+    }
+    Ok(import)
+}

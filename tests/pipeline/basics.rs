@@ -1,0 +1,70 @@
+//! One poll from end to end, and when the next one comes.
+
+use feedwarden::actors::Scope;
+use feedwarden::demo::web::Character;
+use feedwarden::model::FailureKind;
+use feedwarden::rules::minutes;
+use rstest::rstest;
+
+use super::{World, run};
+use crate::store::Engine::{self, Postgres, Sqlite};
+
+#[rstest]
+fn s508_a_source_that_is_added_while_it_runs_is_polled_at_once_and_then_at_its_interval(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        world.start(Scope::Daemon);
+        let ids = world.add_all().await;
+        world.handle().sources_changed(ids.clone());
+        world.settled(1).await;
+        let bodies = world.store.bodies(ids[0]).await;
+        assert_eq!(bodies, world.web.served_entries_of(0));
+        assert_eq!(bodies.len(), 1);
+        world.advance(minutes(59));
+        world.web.publish(0, 2);
+        world.advance(minutes(1));
+        world.settled(2).await;
+        assert_eq!(world.store.bodies(ids[0]).await.len(), 3);
+        world.advance(minutes(60));
+        world.settled(3).await;
+        let statistics = world.handle().statistics().view();
+        assert_eq!((statistics.read, statistics.unchanged, statistics.new_posts), (2, 1, 3));
+        world.stop().await;
+        let polled = world.records.of("source polled");
+        assert_eq!(polled.len(), 3);
+        assert_eq!(polled[0]["source_id"], ids[0].0);
+        assert_eq!(polled[0]["url"], world.web.sites()[0].url);
+        assert_eq!(polled[0]["status_code"], 200);
+        assert_eq!(polled[0]["new_posts"], 1);
+        assert_eq!(polled[0]["reason"].as_str().unwrap().split(": ").last(), Some("the interval of a healthy source"));
+        assert_eq!(polled[2]["status_code"], 304);
+        assert_eq!(world.records.at("error"), Vec::<serde_json::Value>::new());
+    });
+}
+
+#[rstest]
+fn s205_a_failed_poll_is_told_once_with_all_its_keys(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(engine, &[Character::NotFound]).await;
+        world.start(Scope::Daemon);
+        let ids = world.add_all().await;
+        world.handle().sources_changed(ids.clone());
+        world.settled(1).await;
+        world.stop().await;
+        let failed = world.records.of("feed poll failed");
+        assert_eq!(failed.len(), 1);
+        assert_eq!(failed[0]["level"], "warn");
+        assert_eq!(failed[0]["source_id"], ids[0].0);
+        assert_eq!(failed[0]["url"], world.web.sites()[0].url);
+        assert_eq!(failed[0]["error_type"], "not_found");
+        assert_eq!(failed[0]["status_code"], 404);
+        assert_eq!(failed[0]["error"], "HTTP 404 Not Found");
+        assert_eq!(failed[0]["consecutive_failures"], 1);
+        let state = world.source(ids[0]).await.state;
+        assert_eq!(state.failures.last.unwrap().kind, FailureKind::NotFound);
+        assert_eq!(state.failures.consecutive, 1);
+        assert!(world.records.of("source polled").is_empty());
+    });
+}

@@ -1,0 +1,8 @@
+//! The running pipeline against the little web: real sockets, real stores, a clock that stands still until it is moved.
+
+mod basics;
+mod records;
+mod world;
+
+pub(crate) use records::{Records, collecting_logger};
+pub(crate) use world::{World, run};
