@@ -5,6 +5,7 @@ mod borders;
 mod commands;
 mod config;
 mod daemon;
+mod endurance;
 mod feeds;
 mod fetch;
 mod fuzz;

@@ -24,7 +24,9 @@ impl PipelineEnvironment {
             "actor" => name,
             "error" => &crash.message,
             "place" => crash.place.as_ref().map(ToString::to_string));
-        debug!(self.0.log, "actor crash backtrace"; "actor" => name, "backtrace" => crash.backtrace.as_ref().map(ToString::to_string));
+        // Resolving the names takes time and memory, so it is left to whoever really writes the record.
+        let backtrace = slog::FnValue(|_| crash.backtrace.as_ref().map(ToString::to_string));
+        debug!(self.0.log, "actor crash backtrace"; "actor" => name, "backtrace" => backtrace);
         self.0.statistics.tell(|| Happening::Crashed { name: name.to_owned(), message: crash.message.clone() });
     }
 }

@@ -1,14 +1,16 @@
 //! A source that was handed out, on its way through the pipeline and back.
 //!
 //! An errand comes back to the scheduler exactly once, when it is dropped: with what became of it, or as lost if whoever
-//! held it crashed. So no crash can make the scheduler forget a source, and no source is under way twice.
+//! held it crashed before the publisher was asked. If that happens afterwards it goes to the failure tracker first, so that
+//! every poll ends in a record. So no crash can make anybody forget a source, and no source is under way twice.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use actix::Recipient;
 
-use super::messages::{ErrandReturned, Return};
+use super::messages::{ErrandReturned, PollLost, Return};
 use crate::model::{SourceId, Timestamp};
 
 /// Everything that is under way. Clones are the same.
@@ -18,7 +20,10 @@ pub(super) struct Errands(Arc<Inner>);
 struct Inner {
     /// Outlives the scheduler, so that one that was started again does not hand out what is still under way.
     under_way: Mutex<HashSet<SourceId>>,
+    /// How many of them have been asked for.
+    asked: AtomicUsize,
     scheduler: Recipient<ErrandReturned>,
+    failure_tracker: Recipient<PollLost>,
 }
 
 /// One source under way.
@@ -31,8 +36,9 @@ pub(super) struct Errand {
 
 impl Errands {
     /// Errands that come back to this scheduler.
-    pub(super) fn new(scheduler: Recipient<ErrandReturned>) -> Errands {
-        Errands(Arc::new(Inner { under_way: Mutex::default(), scheduler }))
+    pub(super) fn new(scheduler: Recipient<ErrandReturned>, failure_tracker: Recipient<PollLost>) -> Errands {
+        let (under_way, asked) = (Mutex::default(), AtomicUsize::new(0));
+        Errands(Arc::new(Inner { under_way, asked, scheduler, failure_tracker }))
     }
 
     /// Sends a source on its way, unless it is already.
@@ -51,6 +57,11 @@ impl Errands {
         self.lock().len()
     }
 
+    /// How many publishers were asked whose polls are not settled yet.
+    pub(super) fn asked(&self) -> usize {
+        self.0.asked.load(Ordering::Acquire)
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashSet<SourceId>> {
         // A crash while the lock was held leaves the set usable: it must not spread.
         self.0.under_way.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -58,9 +69,17 @@ impl Errands {
 }
 
 impl Errand {
+    /// Which source it is.
+    pub(super) fn source_id(&self) -> SourceId {
+        self.source_id
+    }
+
     /// Notes that the publisher is being asked from now on. The first time counts.
     pub(super) fn begin_asking(&mut self, now: Timestamp) {
-        self.began_at.get_or_insert(now);
+        if self.began_at.is_none() {
+            self.began_at = Some(now);
+            self.errands.0.asked.fetch_add(1, Ordering::AcqRel);
+        }
     }
 
     /// When the publisher was first asked.
@@ -76,9 +95,18 @@ impl Errand {
 
 impl Drop for Errand {
     fn drop(&mut self) {
-        self.errands.lock().remove(&self.source_id);
-        let what = self.end.take().unwrap_or(Return::Lost { began_at: self.began_at });
+        let (source_id, began_at) = (self.source_id, self.began_at);
+        let Inner { asked, scheduler, failure_tracker, .. } = &*self.errands.0;
+        // A tracker that is gone would drop the errand again, and so on without end.
+        if self.end.is_none() && began_at.is_some() && failure_tracker.connected() {
+            let errand = Errand { source_id, began_at, end: None, errands: self.errands.clone() };
+            return failure_tracker.do_send(PollLost { errand });
+        }
+        self.errands.lock().remove(&source_id);
+        if began_at.is_some() {
+            asked.fetch_sub(1, Ordering::AcqRel);
+        }
         // Not bounded by the mailbox, but by the number of errands.
-        self.errands.0.scheduler.do_send(ErrandReturned { source_id: self.source_id, what });
+        scheduler.do_send(ErrandReturned { source_id, what: self.end.take().unwrap_or(Return::Lost) });
     }
 }

@@ -190,8 +190,8 @@ impl Handler<PollLost> for FailureTrackerActor {
         if self.around.faults.befall(FailureTrackerActor::NAME, "PollLost", ctx) {
             return;
         }
-        let PollLost { mut errand, source_id, began_at } = lost;
-        errand.begin_asking(began_at);
+        let PollLost { errand } = lost;
+        let (source_id, began_at) = (errand.source_id(), errand.began_at());
         let around = self.around.clone();
         let reading = async move {
             let found = around.store_watch.insist(|| around.store.source(source_id)).await;
@@ -206,7 +206,7 @@ impl Handler<PollLost> for FailureTrackerActor {
                     return errand.end(Return::Superseded);
                 }
             };
-            if source.state.last_polled.is_some_and(|polled| polled >= began_at) {
+            if source.state.last_polled >= began_at {
                 // It was settled; only the word of it was lost.
                 return errand.end(Return::Superseded);
             }

@@ -28,13 +28,22 @@ use turn::{Granted, wait_for_turn};
 /// More than this nobody waits for one host; the rest is sent back to wait elsewhere.
 const QUEUE_MAX: usize = 1024;
 
+/// Where in the line somebody waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// Was asked for already, and was redirected or had to ask for robots.txt first.
+    HalfDone,
+    /// Became due then.
+    DueAt(Timestamp),
+}
+
 /// Asks one host.
 pub(super) struct HostActor {
     seat: Arc<Seat>,
     around: Arc<Surroundings>,
     table: WeakHostTable,
-    /// In the order of being due.
-    queue: BTreeMap<(Timestamp, SourceId), Box<Poll>>,
+    /// Those that are half done first, then in the order of being due.
+    queue: BTreeMap<(Place, SourceId), Box<Poll>>,
     /// While the turn of the first in the queue is waited for.
     waiting: Option<SpawnHandle>,
     log: Logger,
@@ -54,7 +63,7 @@ impl HostActor {
             let until = self.around.clock.now() + self.around.settings.scheduler.tick;
             return defer(*poll, until, None, "too many wait for this host", &self.around);
         }
-        self.queue.insert((poll.due_at, poll.source.id), poll);
+        self.queue.insert((place(&poll), poll.source.id), poll);
         self.wait(ctx);
     }
 
@@ -64,7 +73,8 @@ impl HostActor {
             return;
         }
         let Some(first) = self.queue.values().next() else { return };
-        let waiting = wait_for_turn(self.seat.clone(), self.around.clone(), self.pause(first));
+        let has_begun = first.errand.began_at().is_some();
+        let waiting = wait_for_turn(self.seat.clone(), self.around.clone(), self.pause(first), has_begun);
         let handle = ctx.spawn(waiting.into_actor(self).map(|granted, host, ctx| {
             host.waiting = None;
             match granted {
@@ -85,17 +95,17 @@ impl HostActor {
 
     /// It is the host's turn to be asked: by whoever is first now.
     fn take(&mut self, turn: Turn, ctx: &mut Context<HostActor>) {
-        let Some(((due_at, id), mut poll)) = self.queue.pop_first() else { return };
+        let Some((key, mut poll)) = self.queue.pop_first() else { return };
         if !turn::is_spaced(&self.seat, self.pause(&poll), &self.around) {
             // Somebody who was due earlier came meanwhile, and asks for a longer pause.
-            self.queue.insert((due_at, id), poll);
+            self.queue.insert(key, poll);
             return;
         }
+        poll.errand.begin_asking(self.around.clock.now());
         poll.turn = Some(turn);
         let preparing = prepare(poll, self.around.clone());
         ctx.spawn(preparing.into_actor(self).map(|prepared, host, ctx| match prepared {
-            Prepared::Ask(mut poll) => {
-                poll.errand.begin_asking(host.around.clock.now());
+            Prepared::Ask(poll) => {
                 host.around.fetcher().do_send(FetchSource { poll, host: ctx.address() });
             }
             Prepared::Refused(poll, report) => host.fail(poll, report, Trace::default()),
@@ -111,8 +121,8 @@ impl HostActor {
     /// Sends everybody back who waits, to come again at different moments (p19, p33).
     fn send_all_back(&mut self, until: Timestamp, host: Option<HostKey>, because: &str) {
         let window = self.around.policy().spread;
-        for ((due_at, _), poll) in std::mem::take(&mut self.queue) {
-            let until = spread::spread(until, due_at, window, self.around.dice.roll());
+        for poll in std::mem::take(&mut self.queue).into_values() {
+            let until = spread::spread(until, poll.due_at, window, self.around.dice.roll());
             defer(*poll, until, host.clone(), because, &self.around);
         }
     }
@@ -217,6 +227,13 @@ impl HostActor {
                 slog::error!(log, "renewed key not stored"; "user_id" => owner.0, "error" => %error);
             }
         });
+    }
+}
+
+fn place(poll: &Poll) -> Place {
+    match poll.errand.began_at() {
+        Some(_) => Place::HalfDone,
+        None => Place::DueAt(poll.due_at),
     }
 }
 

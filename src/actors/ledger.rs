@@ -142,7 +142,7 @@ async fn conclude(
         }
         Settled::Stale(fresh) => {
             let began_at = entry.poll.errand.began_at();
-            let is_settled = began_at.is_some_and(|began| fresh.state.last_polled.is_some_and(|at| at >= began));
+            let is_settled = began_at.is_some() && fresh.state.last_polled >= began_at;
             let is_elsewhere = fresh.settings.url != entry.poll.source.settings.url
                 || fresh.settings.source_type != entry.poll.source.settings.source_type;
             if is_settled || is_elsewhere {

@@ -67,11 +67,8 @@ pub(super) enum Return {
     Deferred(Deferral),
     /// The source changed while it was polled, so that what was found is not its: look at it again.
     Superseded,
-    /// Whoever held it crashed; the publisher was asked from this moment on, if at all.
-    Lost {
-        /// When.
-        began_at: Option<Timestamp>,
-    },
+    /// Whoever held it crashed before anybody was asked.
+    Lost,
 }
 
 /// Why a source was sent back unpolled.
@@ -136,8 +133,6 @@ pub(super) struct PollFailed {
 #[rtype(result = "()")]
 pub(super) struct PollLost {
     pub(super) errand: Errand,
-    pub(super) source_id: SourceId,
-    pub(super) began_at: Timestamp,
 }
 
 /// To the failure tracker: some host answered something, so our own network works.

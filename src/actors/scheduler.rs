@@ -12,7 +12,7 @@ use super::errand::Errands;
 use super::host_table::HostTable;
 use super::loading::{self, Scheduled};
 use super::messages::{
-    AskScheduler, CleanUp, Deferral, ErrandReturned, PausePolling, PollLost, ResumePolling, Return, SchedulerStatus,
+    AskScheduler, CleanUp, Deferral, ErrandReturned, PausePolling, ResumePolling, Return, SchedulerStatus,
     SourcesChanged,
 };
 use super::poll::{Poll, source_host};
@@ -252,17 +252,9 @@ impl SchedulerActor {
             Return::Superseded => {
                 self.index.reschedule(id, now);
             }
-            Return::Lost { began_at: None } => {
+            Return::Lost => {
                 self.index.reschedule(id, now + TRY_AGAIN);
             }
-            Return::Lost { began_at: Some(began_at) } => match self.errands.begin(id) {
-                Some(errand) => {
-                    self.around.failure_tracker.do_send(PollLost { errand, source_id: id, began_at });
-                }
-                None => {
-                    self.index.reschedule(id, now + TRY_AGAIN);
-                }
-            },
         }
         self.wake(ctx);
     }

@@ -28,6 +28,9 @@ const MAILBOX_CAPACITY: usize = 1024;
 /// How long an actor may take to stop.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
+/// How often it is looked whether everything is settled.
+const DRAIN_LOOK: Duration = Duration::from_millis(5);
+
 /// What is polled, and until when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
@@ -53,6 +56,7 @@ pub struct PipelineHandle {
     around: Arc<Surroundings>,
     scheduler: Addr<SchedulerActor>,
     table: HostTable,
+    errands: Errands,
     finished: Arc<Notify>,
 }
 
@@ -78,7 +82,7 @@ impl Pipeline {
         let around = Arc::new(Surroundings::new(parts, statistics.clone(), addresses));
         let environment = PipelineEnvironment::new(around.clone());
         let table = HostTable::new(hosts.clone());
-        let errands = Errands::new(scheduler.address().recipient());
+        let errands = Errands::new(scheduler.address().recipient(), failure_tracker.address().recipient());
         let finished = Arc::new(Notify::new());
         let scheduler_address = scheduler.address();
 
@@ -95,7 +99,7 @@ impl Pipeline {
         };
         let mut fetch_supervisor = Some(fetch_supervisor);
         let children = {
-            let (around, table, finished) = (around.clone(), table.clone(), finished.clone());
+            let (around, table, errands, finished) = (around.clone(), table.clone(), errands.clone(), finished.clone());
             move || {
                 let (of_sink, of_tracker) = (around.clone(), around.clone());
                 let (of_scheduler, table, errands, finished) =
@@ -117,7 +121,8 @@ impl Pipeline {
         };
         let spec = SupervisorSpec::new("feedwarden", children).intensity(intensity);
         let root = Root::new(spec, Arc::new(environment));
-        let handle = PipelineHandle { root: root.handle(), around, scheduler: scheduler_address, table, finished };
+        let handle =
+            PipelineHandle { root: root.handle(), around, scheduler: scheduler_address, table, errands, finished };
         Pipeline { root, handle }
     }
 
@@ -165,7 +170,7 @@ impl PipelineHandle {
 
     /// How many polls are under way.
     pub fn under_way(&self) -> usize {
-        self.around.traffic.under_way()
+        self.errands.asked()
     }
 
     /// How many hosts are there.
@@ -196,7 +201,9 @@ impl PipelineHandle {
     /// Asks nobody anything from now on, and waits until what is under way is settled.
     pub async fn drain(&self) {
         self.around.traffic.switch(|lights| lights.is_draining = true);
-        self.around.traffic.drained().await;
+        while self.errands.asked() > 0 {
+            tokio::time::sleep(DRAIN_LOOK).await;
+        }
     }
 
     /// Stops the actors in order.

@@ -32,18 +32,15 @@ pub(super) struct Traffic {
     /// One for each probe that may be made during an outage.
     probes: Semaphore,
     slots: Arc<Semaphore>,
-    slots_total: u32,
 }
 
 impl Traffic {
     /// Green lights, and this many slots.
     pub(super) fn new(slots: usize) -> Traffic {
-        let slots = slots.clamp(1, 100_000);
         Traffic {
             lights: watch::Sender::default(),
             probes: Semaphore::new(0),
-            slots: Arc::new(Semaphore::new(slots)),
-            slots_total: u32::try_from(slots).expect("the number was clamped"),
+            slots: Arc::new(Semaphore::new(slots.max(1))),
         }
     }
 
@@ -68,12 +65,13 @@ impl Traffic {
         }
     }
 
-    /// Waits until somebody may be asked.
-    pub(super) async fn pass(&self) -> Passed {
+    /// Waits until somebody may be asked. Draining does not hold those who have begun: what was begun is to end.
+    pub(super) async fn pass(&self, has_begun: bool) -> Passed {
         let mut lights = self.lights.subscribe();
         let mut saw_outage = false;
         loop {
-            let now = *lights.borrow_and_update();
+            let mut now = *lights.borrow_and_update();
+            now.is_draining &= !has_begun;
             match now {
                 Lights { is_draining: false, is_store_down: false, is_outage: false } => {
                     return if saw_outage { Passed::AfterOutage } else { Passed::Green };
@@ -98,18 +96,6 @@ impl Traffic {
     pub(super) async fn slot(&self) -> OwnedSemaphorePermit {
         self.slots.clone().acquire_owned().await.expect("the semaphore is never closed")
     }
-
-    /// How many polls are under way.
-    pub(super) fn under_way(&self) -> usize {
-        self.slots_total as usize - self.slots.available_permits()
-    }
-
-    /// Waits until nothing is under way. Nobody gets a slot afterwards.
-    pub(super) async fn drained(&self) {
-        if let Ok(all) = self.slots.acquire_many(self.slots_total).await {
-            all.forget();
-        }
-    }
 }
 
 #[cfg(test)]
@@ -122,7 +108,7 @@ mod tests {
     async fn red_lights_hold_everybody_until_they_are_green() {
         let traffic = Traffic::new(1);
         traffic.switch(|lights| lights.is_store_down = true);
-        let mut waiting = Box::pin(traffic.pass());
+        let mut waiting = Box::pin(traffic.pass(false));
         assert!((&mut waiting).now_or_never().is_none());
         traffic.switch(|lights| lights.is_store_down = false);
         assert_eq!(waiting.await, Passed::Green);
@@ -132,8 +118,8 @@ mod tests {
     async fn p31_an_outage_lets_one_probe_through_and_tells_the_others_when_it_is_over() {
         let traffic = Traffic::new(1);
         traffic.switch(|lights| lights.is_outage = true);
-        let mut first = Box::pin(traffic.pass());
-        let mut second = Box::pin(traffic.pass());
+        let mut first = Box::pin(traffic.pass(false));
+        let mut second = Box::pin(traffic.pass(false));
         assert!((&mut first).now_or_never().is_none() && (&mut second).now_or_never().is_none());
         traffic.admit_probe();
         traffic.admit_probe();
@@ -144,13 +130,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn draining_waits_for_what_is_under_way() {
-        let traffic = Traffic::new(2);
-        let slot = traffic.slot().await;
-        assert_eq!(traffic.under_way(), 1);
-        let mut drained = Box::pin(traffic.drained());
-        assert!((&mut drained).now_or_never().is_none());
-        drop(slot);
-        drained.await;
+    async fn draining_holds_those_who_have_not_begun_and_nobody_else() {
+        let traffic = Traffic::new(1);
+        traffic.switch(|lights| lights.is_draining = true);
+        assert_eq!(traffic.pass(true).now_or_never(), Some(Passed::Green));
+        assert_eq!(traffic.pass(false).now_or_never(), None);
     }
 }

@@ -32,7 +32,8 @@ fn comparable(store: &StoreSettings) -> (String, Option<&str>) {
 fn the_built_in_file_says_what_the_rooms_say() {
     let (built_in, own) = (load(&Request::default()).unwrap().settings, Settings::default());
     assert_eq!(built_in.policy, own.policy);
-    assert_eq!(built_in.scheduler, own.scheduler);
+    assert_eq!(built_in.pipeline, own.pipeline);
+    assert_eq!(built_in.drain, own.drain);
     assert_eq!(built_in.http, own.http);
     assert_eq!(built_in.x, own.x);
     assert_eq!(comparable(&built_in.store), comparable(&own.store));
@@ -130,7 +131,7 @@ fn every_value_of_every_kind_reaches_its_room() {
     assert_eq!(settings.policy.rests.unauthorized.unwrap().after, 2);
     assert_eq!(settings.policy.rests.gone, None);
     assert_eq!(settings.policy.article_age_max, Duration::from_secs(2 * 86_400));
-    assert_eq!(settings.scheduler.tick, Duration::from_secs(5));
+    assert_eq!(settings.pipeline.scheduler.tick, Duration::from_secs(5));
     assert!(settings.http.user_agent.ends_with(" (+mailto:me@example.org)"));
     assert!(settings.http.allow_private_networks);
     assert_eq!(settings.http.allowed_networks.len(), 2);

@@ -20,8 +20,13 @@ pub(super) enum Granted {
     AfterOutage,
 }
 
-/// Waits until the host may be asked by somebody who wants it to have had this pause.
-pub(super) async fn wait_for_turn(seat: Arc<Seat>, around: Arc<Surroundings>, pause: Duration) -> Granted {
+/// Waits until the host may be asked by somebody who wants it to have had this pause, and who may be half done.
+pub(super) async fn wait_for_turn(
+    seat: Arc<Seat>,
+    around: Arc<Surroundings>,
+    pause: Duration,
+    has_begun: bool,
+) -> Granted {
     // First the gate: what is asked meanwhile moves the end of the pause.
     let gate = seat.gate.clone().acquire_owned().await.expect("the gate is never closed");
     loop {
@@ -31,11 +36,11 @@ pub(super) async fn wait_for_turn(seat: Arc<Seat>, around: Arc<Surroundings>, pa
             turn::Turn::Now => break,
         }
     }
-    let mut passed = around.traffic.pass().await;
+    let mut passed = around.traffic.pass(has_begun).await;
     let slot = around.traffic.slot().await;
     if passed == Passed::Green {
         // The lights may have turned red while a slot was waited for.
-        passed = around.traffic.pass().await;
+        passed = around.traffic.pass(has_begun).await;
     }
     match passed {
         Passed::AfterOutage => Granted::AfterOutage,
