@@ -8,6 +8,7 @@
 //! - [`parse`] — what publishers serve, turned into values.
 //! - [`http`] — one vetted, bounded, conditional GET.
 //! - [`fetch`] — one poll without storing anything.
+//! - [`opml`] — lists of sources, from and for other readers.
 //! - [`store`] — where they are kept, in SQLite or PostgreSQL.
 //! - [`supervision`] — actors that crash and are started again.
 //! - [`actors`] — the pipeline.
@@ -26,6 +27,7 @@ pub mod dice;
 pub mod fetch;
 pub mod http;
 pub mod model;
+pub mod opml;
 pub mod parse;
 pub mod rules;
 pub mod store;

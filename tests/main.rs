@@ -11,6 +11,7 @@ mod fetch;
 mod fuzz;
 mod http;
 mod little_web;
+mod opml;
 mod pages;
 mod pipeline;
 mod robots;

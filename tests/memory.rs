@@ -1,10 +1,13 @@
-//! Hostile feeds: none may panic, overflow the stack or use more than twenty times its size in memory.
+//! Hostile feeds: none may panic, overflow the stack or use more than twenty times its size in memory. And lists of
+//! sources, which may use no more than a few megabytes, whatever their size.
 //!
 //! Each feed is read in a process of its own, which asks the system for its peak before it ends: memory that one feed
 //! left behind cannot hide what the next one takes, and a crash is seen as what it is. Linux alone tells the peak.
 
+use std::io::{BufReader, Read};
 use std::process::{Command, ExitCode};
 
+use feedwarden::opml::Reader;
 use feedwarden::parse::feed::{Limits, read};
 
 /// What the reader may use, as a multiple of the document.
@@ -29,12 +32,14 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let mut failed = 0;
-    for hostile in &HOSTILES {
+    let names: Vec<&str> =
+        HOSTILES.iter().map(|hostile| hostile.name).chain(LISTS.iter().map(|list| list.name)).collect();
+    for name in &names {
         let program = std::env::current_exe().expect("a running program has a path");
-        let output = Command::new(program).args(["child", hostile.name]).output().expect("a child starts");
+        let output = Command::new(program).args(["child", *name]).output().expect("a child starts");
         let report = String::from_utf8_lossy(&output.stdout);
         let verdict = if output.status.success() { "ok" } else { "FAILED" };
-        println!("{verdict:<7} {:<34} {}", hostile.name, report.trim());
+        println!("{verdict:<7} {name:<34} {}", report.trim());
         if !output.status.success() {
             failed += 1;
             println!("{}", String::from_utf8_lossy(&output.stderr));
@@ -42,12 +47,15 @@ fn main() -> ExitCode {
     }
     // The words of the standard test harness, for whoever adds the results up.
     let verdict = if failed == 0 { "ok" } else { "FAILED" };
-    println!("test result: {verdict}. {} passed; {failed} failed;", HOSTILES.len() - failed);
+    println!("test result: {verdict}. {} passed; {failed} failed;", names.len() - failed);
     ExitCode::from(u8::from(failed > 0))
 }
 
 /// Reads one document and reports what it took.
 fn child(name: &str) -> ExitCode {
+    if let Some(list) = LISTS.iter().find(|list| list.name == name) {
+        return child_list(list);
+    }
     let hostile = HOSTILES.iter().find(|hostile| hostile.name == name).expect("a known name");
     let document = (hostile.document)();
     // Writing 5 resets the peak to what is in use now.
@@ -63,6 +71,95 @@ fn child(name: &str) -> ExitCode {
     println!("{:>6} KB {:>6} KB peak {sizes:>5.1}x  {outcome}", document.len() / 1024, peak / 1024);
     ExitCode::from(u8::from(peak > document.len() * SIZES_MAX + SLACK_BYTES))
 }
+
+/// Reads one list as it is made, so that the list itself takes no memory, and reports what that took.
+fn child_list(list: &List) -> ExitCode {
+    std::fs::write("/proc/self/clear_refs", "5").expect("a process may reset its own peak");
+    let before = status_bytes("VmRSS:");
+    let pieces = Pieces { list, next: 0, rest: Vec::new() };
+    let (mut good, mut bad) = (0, 0);
+    for entry in Reader::new(BufReader::new(pieces)).expect("a list") {
+        *if entry.is_ok() { &mut good } else { &mut bad } += 1;
+    }
+    let peak = status_bytes("VmHWM:").saturating_sub(before);
+    println!("{:>6} KB peak  {good} sources, {bad} problems", peak / 1024);
+    ExitCode::from(u8::from(peak > list.peak_bytes_max || (good, bad) != list.found))
+}
+
+struct List {
+    name: &'static str,
+    /// The document: its pieces by number, and how many there are.
+    piece: fn(usize) -> String,
+    count: usize,
+    /// How many sources are in it, and how many problems.
+    found: (usize, usize),
+    peak_bytes_max: usize,
+}
+
+/// A list that is made while it is read.
+struct Pieces<'a> {
+    list: &'a List,
+    next: usize,
+    rest: Vec<u8>,
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.rest.is_empty() && self.next < self.list.count {
+            self.rest = (self.list.piece)(self.next).into_bytes();
+            self.next += 1;
+        }
+        let length = self.rest.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&self.rest[..length]);
+        self.rest.drain(..length);
+        Ok(length)
+    }
+}
+
+const LISTS: [List; 4] = [
+    List {
+        name: "a hundred thousand outlines",
+        piece: |number| match number {
+            0 => "<opml version='2.0'><body>\n".to_owned(),
+            100_001 => "</body></opml>".to_owned(),
+            // About 40 MB in all.
+            number => format!(
+                "<outline text='Folder'><outline type='rss' text='{}' xmlUrl='https://example.org/{number}/feed.xml'/></outline>\n",
+                "A title & more ".repeat(20)
+            ),
+        },
+        count: 100_002,
+        found: (100_000, 0),
+        peak_bytes_max: 10 << 20,
+    },
+    List {
+        name: "long folders over many outlines",
+        piece: |number| match number {
+            0 => format!("<opml>{}", format!("<outline text='{}'>", "語".repeat(3_000)).repeat(15)),
+            number => format!("<outline url='http://a/{number}'/>"),
+        },
+        count: 100_001,
+        found: (100_000, 1),
+        peak_bytes_max: 32 << 20,
+    },
+    List {
+        name: "a comment without end",
+        piece: |number| if number == 0 { "<opml><!--".to_owned() } else { "x".repeat(10_000) },
+        count: 5_000,
+        found: (0, 1),
+        peak_bytes_max: 2 << 20,
+    },
+    List {
+        name: "a quotation without end",
+        piece: |number| match number {
+            0 => "<opml><outline url='http://a.example/'/><outline text=\"".to_owned(),
+            _ => "x".repeat(10_000),
+        },
+        count: 5_000,
+        found: (1, 1),
+        peak_bytes_max: 2 << 20,
+    },
+];
 
 fn status_bytes(key: &str) -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux tells the state of a process");

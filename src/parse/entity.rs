@@ -36,7 +36,7 @@ pub(super) fn push_reference(text: &mut String, name: &str) {
 
 /// Decodes every reference in an attribute's value once. Control characters that no text may hold are dropped, however
 /// they were written.
-pub(super) fn decode(value: &str) -> String {
+pub(crate) fn decode(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     let mut rest = value;
     while let Some(start) = rest.find('&') {

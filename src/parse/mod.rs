@@ -6,11 +6,11 @@
 pub mod charset;
 mod control;
 pub mod date;
-mod entity;
+pub(crate) mod entity;
 pub mod feed;
 mod namespace;
 pub mod robots;
 pub mod text;
 pub mod website;
 pub mod x_api;
-mod xml;
+pub(crate) mod xml;

@@ -13,7 +13,7 @@ use super::entity;
 
 /// One piece of a document, borrowed from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Token<'a> {
+pub(crate) enum Token<'a> {
     /// `<name …>` or `<name …/>`.
     Open(Tag<'a>),
     /// `</name>`.
@@ -32,11 +32,11 @@ pub(super) enum Token<'a> {
 
 /// A start tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tag<'a> {
+pub(crate) struct Tag<'a> {
     /// Its name, with prefix.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     /// True for `<name/>`.
-    pub(super) is_empty: bool,
+    pub(crate) is_empty: bool,
     /// Everything between the angle brackets, for the attributes.
     inside: &'a str,
 }
@@ -44,7 +44,7 @@ pub(super) struct Tag<'a> {
 impl<'a> Tag<'a> {
     /// Its attributes as far as they can be made out: without quotation marks, without value, repeated. Values are as
     /// found, with their references.
-    pub(super) fn attributes(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+    pub(crate) fn attributes(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
         let inside = self.inside;
         let start = self.name.len();
         let mut attributes = Attributes::html(inside, start);
@@ -59,18 +59,18 @@ impl<'a> Tag<'a> {
     }
 
     /// True if there is anything to look for in [`Tag::attributes`].
-    pub(super) fn has_attributes(&self) -> bool {
+    pub(crate) fn has_attributes(&self) -> bool {
         self.inside.len() > self.name.len()
     }
 
     /// What stands between the name and the closing bracket.
-    pub(super) fn after_name(&self) -> &'a str {
+    pub(crate) fn after_name(&self) -> &'a str {
         &self.inside[self.name.len()..]
     }
 }
 
 /// Reads a document piece by piece.
-pub(super) struct Tokens<'a> {
+pub(crate) struct Tokens<'a> {
     source: &'a str,
     reader: Reader<&'a [u8]>,
     /// Where in the source the present reader began.
@@ -80,14 +80,14 @@ pub(super) struct Tokens<'a> {
     /// How many bytes may still be read a second time.
     rereads_left: usize,
     /// True once something had to be repaired.
-    pub(super) is_repaired: bool,
+    pub(crate) is_repaired: bool,
     /// True once the document ended inside a piece.
-    pub(super) is_cut: bool,
+    pub(crate) is_cut: bool,
 }
 
 impl<'a> Tokens<'a> {
     /// Starts at the beginning of a text.
-    pub(super) fn new(source: &'a str) -> Tokens<'a> {
+    pub(crate) fn new(source: &'a str) -> Tokens<'a> {
         let mut tokens = Tokens {
             source,
             reader: Reader::from_str(""),
@@ -102,23 +102,23 @@ impl<'a> Tokens<'a> {
     }
 
     /// Where the last token began.
-    pub(super) fn start(&self) -> usize {
+    pub(crate) fn start(&self) -> usize {
         self.start
     }
 
     /// Where the last token ended.
-    pub(super) fn position(&self) -> usize {
+    pub(crate) fn position(&self) -> usize {
         self.origin + usize::try_from(self.reader.buffer_position()).unwrap_or(usize::MAX - self.origin)
     }
 
     /// A part of the document as it was found.
-    pub(super) fn source(&self, range: std::ops::Range<usize>) -> &'a str {
+    pub(crate) fn source(&self, range: std::ops::Range<usize>) -> &'a str {
         self.source.get(range).unwrap_or_default()
     }
 
     /// Goes on at another place, having understood the last token differently. Beyond the budget, the document counts as
     /// cut off here.
-    pub(super) fn reread_from(&mut self, place: usize) {
+    pub(crate) fn reread_from(&mut self, place: usize) {
         let reread = self.position().saturating_sub(place);
         self.is_repaired = true;
         match self.rereads_left.checked_sub(reread) {
@@ -134,7 +134,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// The next piece.
-    pub(super) fn next(&mut self) -> Token<'a> {
+    pub(crate) fn next(&mut self) -> Token<'a> {
         loop {
             let start = self.position();
             self.start = start;

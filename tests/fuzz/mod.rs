@@ -37,6 +37,11 @@ fn html_text_keeps_its_laws() {
 }
 
 #[test]
+fn opml_keeps_its_laws() {
+    run("opml");
+}
+
+#[test]
 fn robots_keeps_its_laws() {
     run("robots");
 }

@@ -6,6 +6,7 @@ pub(crate) mod charset;
 pub(crate) mod date;
 pub(crate) mod feed;
 pub(crate) mod html_text;
+pub(crate) mod opml;
 pub(crate) mod robots;
 pub(crate) mod website;
 
@@ -13,11 +14,12 @@ pub(crate) mod website;
 pub(crate) type Laws = fn(&[u8]);
 
 /// Every target: its name, which is also the name of the folder with its seeds, and its laws.
-pub(crate) const TARGETS: [(&str, Laws); 6] = [
+pub(crate) const TARGETS: [(&str, Laws); 7] = [
     ("charset", charset::check),
     ("date", date::check),
     ("feed", feed::check),
     ("html_text", html_text::check),
+    ("opml", opml::check),
     ("robots", robots::check),
     ("website", website::check),
 ];

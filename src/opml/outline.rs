@@ -1,0 +1,107 @@
+//! What one `<outline>` says.
+
+use url::Url;
+
+use super::Why;
+use crate::parse::xml::Tag;
+use crate::parse::{entity, text};
+
+const TITLE_CHARS_MAX: usize = 500;
+const LABEL_CHARS_MAX: usize = 100;
+const URL_BYTES_MAX: usize = 4096;
+
+/// An outline, whatever it turns out to be.
+pub(super) enum Entry {
+    /// A source.
+    Feed { title: Option<String>, feed_url: String, site_url: Option<String> },
+    /// A folder, or a heading, or nothing.
+    Folder(Option<String>),
+    /// A source that cannot be used.
+    Bad(Why),
+}
+
+/// The attributes that mean something; the names of some are written in any case.
+#[derive(Default)]
+struct Attributes {
+    text: Option<String>,
+    title: Option<String>,
+    kind: Option<String>,
+    xml_url: Option<String>,
+    html_url: Option<String>,
+    url: Option<String>,
+}
+
+/// Reads a tag.
+pub(super) fn read(tag: &Tag) -> Entry {
+    let found = attributes(tag);
+    let kind = found.kind.unwrap_or_default().to_ascii_lowercase();
+    let name = found.text.or(found.title).map(|name| text::fold(&name)).filter(|name| !name.is_empty());
+    // Links and lists of others have a `url` too (OPML 2.0, "inclusion").
+    let is_feed = !matches!(kind.as_str(), "link" | "include");
+    match found.xml_url.or(found.url.filter(|_| is_feed)) {
+        Some(given) => match web_url(&given) {
+            Ok(feed_url) => {
+                // Where there is no name, some write the URL in its place.
+                let title = name.filter(|name| *name != text::fold(&feed_url)).map(|name| cut(&name, TITLE_CHARS_MAX));
+                let site_url = found.html_url.and_then(|url| web_url(&url).ok());
+                Entry::Feed { title, feed_url, site_url }
+            }
+            Err(why) => Entry::Bad(why),
+        },
+        None if matches!(kind.as_str(), "rss" | "atom" | "feed") => Entry::Bad(Why::NoUrl),
+        None => Entry::Folder(name.map(|name| cut(&name, LABEL_CHARS_MAX))),
+    }
+}
+
+fn attributes(tag: &Tag) -> Attributes {
+    let mut found = Attributes::default();
+    for (name, value) in tag.attributes() {
+        let is = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+        let place = match () {
+            () if is(&["text"]) => &mut found.text,
+            () if is(&["title"]) => &mut found.title,
+            () if is(&["type"]) => &mut found.kind,
+            () if is(&["xmlUrl", "feedUrl"]) => &mut found.xml_url,
+            () if is(&["htmlUrl"]) => &mut found.html_url,
+            () if is(&["url"]) => &mut found.url,
+            () => continue,
+        };
+        let value = entity::decode(value);
+        if place.is_none() && !value.trim().is_empty() {
+            *place = Some(value.trim().to_owned());
+        }
+    }
+    found
+}
+
+/// A URL of the web: with the schemes undone that make a browser open a feed in a reader.
+fn web_url(given: &str) -> Result<String, Why> {
+    let mut url: String = given.chars().filter(|character| !matches!(character, '\n' | '\r' | '\t')).collect();
+    for scheme in ["feed:", "rss:", "itpc:", "pcast:"] {
+        if let Some(rest) = strip_prefix(&url, scheme) {
+            let rest = rest.strip_prefix("//").unwrap_or(rest);
+            let has_scheme = strip_prefix(rest, "http://").or(strip_prefix(rest, "https://")).is_some();
+            url = if has_scheme { rest.to_owned() } else { format!("http://{rest}") };
+            break;
+        }
+    }
+    if url.len() > URL_BYTES_MAX {
+        return Err(Why::BadUrl("it is too long"));
+    }
+    // The URL itself is not shown, since it may hold a password.
+    match Url::parse(&url) {
+        Ok(parsed) if matches!(parsed.scheme(), "http" | "https") => Ok(url),
+        Ok(_) => Err(Why::BadUrl("it is neither http nor https")),
+        Err(url::ParseError::RelativeUrlWithoutBase) => Err(Why::BadUrl("it begins with neither https:// nor http://")),
+        Err(_) => Err(Why::BadUrl("it is no URL")),
+    }
+}
+
+fn strip_prefix<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let start = text.get(..prefix.len()).filter(|start| start.eq_ignore_ascii_case(prefix))?;
+    Some(&text[start.len()..])
+}
+
+fn cut(text: &str, chars_max: usize) -> String {
+    text.chars().take(chars_max).collect::<String>().trim_end().to_owned()
+}
