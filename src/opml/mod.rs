@@ -1,7 +1,7 @@
 //! OPML: lists of sources from and for other readers. Uses `model` and `parse`; knows nothing of stores.
 //!
 //! [`Reader`] takes a list of any length from any reader of bytes, holds a small part of it at a time, and goes on after
-//! every entry that cannot be used. [`write`] writes a list that any other reader takes.
+//! every entry that cannot be used. [`write()`] writes a list that any other reader takes.
 
 mod bytes;
 mod outline;
