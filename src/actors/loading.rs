@@ -32,10 +32,9 @@ pub(super) fn next_poll(source: &Source, scope: Scope, around: &Surroundings) ->
     if scope != (Scope::Once { ignores_due_times: true }) || polled_already {
         return due::next_poll(source, None, &policy, now);
     }
-    // A wish to poll it now sets aside what the source itself would wait for, and nothing that a publisher asked for.
+    // A wish sets aside what the source itself would wait for, and nothing that a publisher asked for.
     let mut wanted = source.clone();
-    wanted.state.poll_requested_at = Some(now);
-    wanted.state.last_polled = wanted.state.last_polled.filter(|polled| *polled < now);
+    wanted.state.poll_requested_at = Some(around.started_at);
     due::next_poll(&wanted, None, &policy, now)
 }
 

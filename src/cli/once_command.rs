@@ -1,7 +1,9 @@
 //! `feedwarden run --once`: one round over what is due, and what became of it.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -10,7 +12,8 @@ use super::progress::Progress;
 use super::{Exit, complain, exit_of, print};
 use crate::config::Loaded;
 use crate::daemon::{Once, Summary, run_once};
-use crate::model::FailureKind;
+use crate::model::{FailureKind, SourceSettings, SourceType};
+use crate::opml::{self, Outline};
 use crate::telemetry::LogStream;
 
 /// Polls, and says what became of it.
@@ -22,7 +25,14 @@ pub(super) fn once(arguments: &Run, loaded: Loaded, config_file: Option<PathBuf>
         // Records between the bars would help nobody: a person gets the summary, and what a person must look at.
         settings.log.level = slog::Level::Error;
     }
-    let once = Once { add: Vec::new(), ignores_due_times: arguments.all };
+    let add = match arguments.opml.as_deref().map(read_list).transpose() {
+        Ok(sources) => sources.unwrap_or_default(),
+        Err(complaint) => {
+            complain(&complaint);
+            return Exit::Usage;
+        }
+    };
+    let once = Once { add, ignores_due_times: arguments.all };
     let ended = actix_rt::System::new().block_on(run_once(settings, config_file, once, |done| {
         let words = format!("{} new posts, {} failed", done.new_posts, done.failed_total());
         progress.draw(done.settled() + done.deferred, done.due, &words);
@@ -44,6 +54,27 @@ pub(super) fn once(arguments: &Run, loaded: Loaded, config_file: Option<PathBuf>
             exit_of(&error)
         }
     }
+}
+
+/// The sources of an OPML list. What cannot be used is told, and the rest is taken.
+fn read_list(path: &Path) -> Result<Vec<SourceSettings>, String> {
+    let name = path.display();
+    let unreadable = |error: &dyn std::fmt::Display| format!("{name}: {error}");
+    let bytes: Box<dyn BufRead> = if path == Path::new("-") {
+        Box::new(std::io::stdin().lock())
+    } else {
+        Box::new(BufReader::new(File::open(path).map_err(|error| unreadable(&error))?))
+    };
+    let mut sources = Vec::new();
+    for outline in opml::Reader::new(bytes).map_err(|error| unreadable(&error))? {
+        match outline {
+            Ok(Outline { feed_url, title, .. }) => {
+                sources.push(SourceSettings { title, ..SourceSettings::new(SourceType::Rss, feed_url) });
+            }
+            Err(bad) => complain(&format_args!("{name}: {bad}")),
+        }
+    }
+    Ok(sources)
 }
 
 fn kinds(summary: &Summary) -> impl Iterator<Item = (FailureKind, u64)> {
