@@ -65,17 +65,30 @@ impl SchedulerActor {
         }));
     }
 
-    /// Reads some sources anew: what is in the store counts.
-    pub(super) fn refresh(&mut self, ids: Vec<SourceId>, ctx: &mut Context<SchedulerActor>) {
+    /// Reads changed sources anew, one batch after the other: of two readings of one source the later one counts.
+    pub(super) fn refresh(&mut self, ctx: &mut Context<SchedulerActor>) {
+        if self.is_refreshing || self.changed.is_empty() {
+            return;
+        }
+        self.is_refreshing = true;
+        let ids: Vec<SourceId> = self.changed.drain().collect();
+        if !self.is_loaded {
+            // A page that was read before the change may be learned after it.
+            self.changed_while_loading.extend(&ids);
+        }
         let (around, scope) = (self.around.clone(), self.scope);
         let reading = async move {
             let found = around.store_watch.insist(|| around.store.sources_to_poll(ids.clone())).await?;
             let known = found.into_iter().map(|ready| scheduled(&ready.source, scope, &around));
             Ok::<_, StoreError>(known.collect::<Vec<_>>())
         };
-        ctx.spawn(reading.into_actor(self).map(|known, scheduler, ctx| match known {
-            Ok(known) => scheduler.learn(known, ctx),
-            Err(cause) => error!(scheduler.log, "changed sources not read"; "error" => %cause),
+        ctx.spawn(reading.into_actor(self).map(|known, scheduler, ctx| {
+            scheduler.is_refreshing = false;
+            match known {
+                Ok(known) => scheduler.learn(known, ctx),
+                Err(cause) => error!(scheduler.log, "changed sources not read"; "error" => %cause),
+            }
+            scheduler.refresh(ctx);
         }));
     }
 }

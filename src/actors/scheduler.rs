@@ -40,8 +40,14 @@ pub(super) struct SchedulerActor {
     index: DueIndex,
     /// Called when a run that ends by itself has ended.
     finished: Arc<tokio::sync::Notify>,
-    is_loaded: bool,
+    pub(super) is_loaded: bool,
     is_paused: bool,
+    /// Sources that somebody changed and that have not been read since.
+    pub(super) changed: HashSet<SourceId>,
+    /// While changed sources are being read.
+    pub(super) is_refreshing: bool,
+    /// Sources that were changed before all of them were read.
+    pub(super) changed_while_loading: HashSet<SourceId>,
     /// While sources are being read to be handed out.
     is_reading: bool,
     last_tick_at: Option<Timestamp>,
@@ -71,6 +77,9 @@ impl SchedulerActor {
             finished,
             is_loaded: false,
             is_paused: false,
+            changed: HashSet::new(),
+            is_refreshing: false,
+            changed_while_loading: HashSet::new(),
             is_reading: false,
             last_tick_at: None,
             looked_at: Timestamp::MIN,
@@ -210,6 +219,8 @@ impl SchedulerActor {
     pub(super) fn loaded(&mut self, count: usize, ctx: &mut Context<SchedulerActor>) {
         self.is_loaded = true;
         info!(self.log, "sources loaded"; "count" => count, "scheduled" => self.index.counts().0);
+        self.changed.extend(self.changed_while_loading.drain());
+        self.refresh(ctx);
         self.look(ctx);
     }
 
@@ -330,7 +341,8 @@ impl Handler<SourcesChanged> for SchedulerActor {
         if self.around.faults.befall(SchedulerActor::NAME, "SourcesChanged", ctx) {
             return;
         }
-        self.refresh(ids, ctx);
+        self.changed.extend(ids);
+        self.refresh(ctx);
     }
 }
 
