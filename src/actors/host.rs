@@ -21,6 +21,7 @@ use crate::fetch::{Answer, Fetched, Trace};
 use crate::model::{FailureReport, HostKey, KeyProvider, SourceId, Timestamp};
 use crate::rules::breaker::{self, BreakerStep, Heard};
 use crate::rules::delay::delay;
+use crate::rules::shown_url::shown_url;
 use crate::rules::{failure, hold, outage, spread};
 use robots::{Prepared, prepare};
 use turn::{Granted, wait_for_turn};
@@ -108,11 +109,14 @@ impl HostActor {
             Prepared::Ask(poll) => {
                 host.around.fetcher().do_send(FetchSource { poll, host: ctx.address() });
             }
-            Prepared::Refused(poll, report) => host.fail(poll, report, Trace::default()),
+            Prepared::Refused(mut poll, report) => {
+                poll.ended_at = host.around.clock.now();
+                host.fail(poll, report, Trace::default());
+            }
             Prepared::Unreadable(poll, error) => {
                 let until = host.around.clock.now() + host.around.settings.scheduler.tick;
                 slog::error!(host.log, "poll not prepared"; "source_id" => poll.source.id.0,
-                    "url" => crate::rules::shown_url::shown_url(&poll.source.settings.url), "error" => error);
+                    "url" => shown_url(&poll.source.settings.url), "error" => error);
                 defer(*poll, until, None, "the store refused what the poll needs", &host.around);
             }
         }));
@@ -154,17 +158,26 @@ impl HostActor {
 
     /// The poll needs another request: here when the host's pause is over, or at another host when that one is free (p25).
     fn go_on(&mut self, mut poll: Box<Poll>, ctx: &mut Context<HostActor>) {
-        poll.turn = None;
         let key = poll.host_key(self.around.x_host.as_ref());
+        let turn = poll.turn.take();
         if key == self.seat.key {
             return self.enqueue(poll, ctx);
         }
         let Some(table) = self.table.get() else { return };
-        let around = self.around.clone();
+        let (around, log, left) = (self.around.clone(), self.log.clone(), poll.host.take());
         actix_rt::spawn(async move {
+            // The poll will be settled with the host that it ends at, so what this one said is stored now (p28), while
+            // nobody else can have asked it.
+            if let Err(error) =
+                around.store_watch.insist(|| around.store.record_hosts(Vec::from_iter(left.clone()))).await
+            {
+                slog::error!(log, "host not stored"; "error" => %error);
+            }
+            drop(turn);
             match table.open(HashSet::from([key.clone()]), &around).await {
                 Ok(()) => table.send(&key, poll, &around),
-                Err(error) => slog::error!(around.log, "host not read"; "error" => %error),
+                Err(error) => slog::error!(log, "host not read"; "source_id" => poll.source.id.0,
+                    "url" => shown_url(&poll.source.settings.url), "error" => %error),
             }
         });
     }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use actix::Context;
+use actix::fut::WrapFuture;
+use actix::{ActorFutureExt, AsyncContext, Context};
+use slog::Logger;
 
 use super::super::poll::{NextRequest, Poll};
 use super::super::surroundings::Surroundings;
@@ -11,6 +13,7 @@ use crate::fetch::{PRODUCT, RobotsAnswer, RobotsFetched, robots_refusal, robots_
 use crate::model::{FailureCause, FailureReport, KeyProvider, RobotsRecord, SourceType};
 use crate::parse::robots::Robots;
 use crate::rules::robots::{AGE_MAX, is_stale, origin};
+use crate::rules::shown_url::shown_url;
 use crate::store::StoreError;
 
 /// A poll that is ready, or never will be.
@@ -100,21 +103,30 @@ impl HostActor {
             RobotsAnswer::Absent => None,
         };
         self.hear(None, &mut poll);
-        self.remember_robots(&poll, rules.clone());
-        match obey(&mut poll, rules.as_deref()) {
-            Some(report) => self.fail(poll, report, fetched.trace),
-            None => self.go_on(poll, ctx),
+        // Stored while the poll still has its turn, so that the next one for a page of this site finds it.
+        let remembering = remember(self.around.clone(), self.log.clone(), poll, rules);
+        ctx.spawn(remembering.into_actor(self).map(|(mut poll, rules), host, ctx| {
+            match obey(&mut poll, rules.as_deref()) {
+                Some(report) => host.fail(poll, report, fetched.trace),
+                None => host.go_on(poll, ctx),
+            }
+        }));
+    }
+}
+
+/// Keeps what the robots.txt said that governs the poll's page, and hands both back.
+async fn remember(
+    around: Arc<Surroundings>,
+    log: Logger,
+    poll: Box<Poll>,
+    rules: Option<String>,
+) -> (Box<Poll>, Option<String>) {
+    if let Some(origin) = origin(poll.url()) {
+        let record = RobotsRecord { origin, fetched_at: poll.ended_at, rules: rules.clone() };
+        if let Err(error) = around.store_watch.insist(|| around.store.put_robots(record.clone())).await {
+            slog::error!(log, "robots.txt not stored"; "source_id" => poll.source.id.0,
+                "url" => shown_url(&poll.source.settings.url), "error" => %error);
         }
     }
-
-    fn remember_robots(&self, poll: &Poll, rules: Option<String>) {
-        let Some(origin) = origin(poll.url()) else { return };
-        let record = RobotsRecord { origin, fetched_at: poll.ended_at, rules };
-        let (around, log) = (self.around.clone(), self.log.clone());
-        actix_rt::spawn(async move {
-            if let Err(error) = around.store_watch.insist(|| around.store.put_robots(record.clone())).await {
-                slog::error!(log, "robots.txt not stored"; "error" => %error);
-            }
-        });
-    }
+    (poll, rules)
 }
