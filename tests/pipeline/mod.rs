@@ -1,7 +1,11 @@
 //! The running pipeline against the little web: real sockets, real stores, a clock that stands still until it is moved.
 
 mod basics;
+mod conditional;
+mod hosts;
+mod publisher;
 mod records;
+mod robots;
 mod world;
 
 pub(crate) use records::{Records, collecting_logger};

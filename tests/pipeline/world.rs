@@ -6,13 +6,14 @@ use std::time::Duration;
 use actix_rt::task::JoinHandle;
 use feedwarden::actors::{Parts, Pipeline, PipelineHandle, PipelineSettings, Scope};
 use feedwarden::clock::{Clock, HeldClock};
-use feedwarden::demo::web::{Character, Mix, Web, WebSettings};
+use feedwarden::demo::web::{Character, Exchange, Mix, Web, WebSettings};
 use feedwarden::dice::{Dice, HeldDice};
 use feedwarden::fetch::{Fetcher, XSettings};
 use feedwarden::http::{Client, HttpSettings};
-use feedwarden::model::{NewSource, Source, SourceId, SourceSettings, Timestamp};
+use feedwarden::model::{HostState, NewSource, Source, SourceId, SourceSettings, SourceType, Timestamp};
+use feedwarden::rules::change::{Change, apply};
 use feedwarden::rules::{Policy, minutes};
-use feedwarden::store::Added;
+use feedwarden::store::{Added, Saved};
 use feedwarden::supervision::{Intensity, RootEnd};
 
 use super::{Records, collecting_logger};
@@ -31,6 +32,8 @@ pub(crate) struct World {
     pub(crate) http: HttpSettings,
     pub(crate) x: XSettings,
     pub(crate) dice: Arc<dyn Dice>,
+    /// The clock of the pipeline alone, where that has to be another one.
+    pub(crate) pipeline_clock: Arc<dyn Clock>,
     pub(crate) records: Records,
     running: Option<(PipelineHandle, JoinHandle<RootEnd>)>,
 }
@@ -56,7 +59,7 @@ impl World {
             ..HttpSettings::default()
         };
         World {
-            clock,
+            clock: clock.clone(),
             store,
             web,
             policy: Policy { interval: minutes(60), ..Policy::default() },
@@ -64,6 +67,7 @@ impl World {
             http,
             x: XSettings::default(),
             dice: Arc::new(HeldDice(0.0)),
+            pipeline_clock: clock.clone(),
             records: Records::default(),
             running: None,
         }
@@ -74,6 +78,57 @@ impl World {
         let count = characters.len();
         let mix = Mix::InTurn(characters.to_vec());
         World::with(engine, WebSettings { hosts: count, sites: count, mix, ..WebSettings::default() }).await
+    }
+
+    /// A world of sites with these characters, all on one host.
+    pub(crate) async fn on_one_host(engine: Engine, characters: &[Character]) -> World {
+        let mix = Mix::InTurn(characters.to_vec());
+        World::with(engine, WebSettings { hosts: 1, sites: characters.len(), mix, ..WebSettings::default() }).await
+    }
+
+    /// Starts a pipeline, adds a source for every site, and waits until each has been polled.
+    pub(crate) async fn start_and_poll_all(&mut self) -> Vec<SourceId> {
+        self.start(Scope::Daemon);
+        let ids = self.add_all().await;
+        self.handle().sources_changed(ids.clone());
+        self.settled(ids.len() as u64).await;
+        ids
+    }
+
+    /// Adds a feed at this URL, and tells the pipeline if one runs.
+    pub(crate) async fn add_feed(&self, url: &str) -> SourceId {
+        let settings = SourceSettings::new(SourceType::Rss, url);
+        let ids = self.add(vec![NewSource { settings, created_at: self.clock.now() }]).await;
+        if let Some((handle, _)) = &self.running {
+            handle.sources_changed(ids.clone());
+        }
+        ids[0]
+    }
+
+    /// Does to a source what a person wants, and tells the pipeline if one runs.
+    pub(crate) async fn change(&self, id: SourceId, change: Change) {
+        let mut source = self.source(id).await;
+        apply(&mut source, change, self.now());
+        assert!(matches!(self.store.save_source(source, self.now()).await.unwrap(), Saved::Written(_)));
+        if let Some((handle, _)) = &self.running {
+            handle.sources_changed(vec![id]);
+        }
+    }
+
+    /// What the store knows of the host of a site.
+    pub(crate) async fn stored_host(&self, site: usize) -> Option<HostState> {
+        let key = feedwarden::rules::host_key::host_key(&self.web.sites()[site].url).unwrap();
+        self.store.host(&key).await.unwrap()
+    }
+
+    /// What a site was asked, its robots.txt aside.
+    pub(crate) fn asked(&self, site: usize) -> Vec<Exchange> {
+        self.web.journal().into_iter().filter(|exchange| exchange.site == Some(site)).collect()
+    }
+
+    /// The seconds between this moment and the beginnings of all requests so far.
+    pub(crate) fn seconds_since(&self, moment: Timestamp) -> Vec<u64> {
+        self.web.journal().iter().map(|exchange| exchange.began_at.since(moment).as_secs()).collect()
     }
 
     /// Adds a source for every site, now.
@@ -105,11 +160,11 @@ impl World {
     pub(crate) fn parts(&mut self) -> Parts {
         let (log, records) = collecting_logger();
         self.records = records;
-        let clock = self.clock.clone();
+        let clock = self.pipeline_clock.clone();
         let client = Client::new(self.http.clone(), move || clock.now()).unwrap();
         Parts {
             store: self.store.shared(),
-            clock: self.clock.clone(),
+            clock: self.pipeline_clock.clone(),
             dice: self.dice.clone(),
             fetcher: Fetcher::new(client, self.x.clone()),
             x_host: feedwarden::rules::host_key::host_key(self.x.base_url.as_str()),
@@ -143,6 +198,18 @@ impl World {
         running.await.unwrap();
     }
 
+    /// Stops it and starts another one on the same store.
+    pub(crate) async fn restart(&mut self) {
+        self.stop().await;
+        self.start(Scope::Daemon);
+    }
+
+    /// Kills it and starts another one on the same store.
+    pub(crate) async fn kill_and_start(&mut self) {
+        self.kill().await;
+        self.start(Scope::Daemon);
+    }
+
     pub(crate) fn handle(&self) -> &PipelineHandle {
         &self.running.as_ref().unwrap().0
     }
@@ -169,10 +236,64 @@ impl World {
         }
     }
 
+    /// Waits until nothing is left to be done at this moment of the clock.
+    pub(crate) async fn quiet(&self) {
+        let handle = self.handle().clone();
+        let mut calm = 0;
+        self.until("quiet", async || {
+            let status = handle.scheduler_status().await.unwrap();
+            let is_calm = status.is_loaded && status.waiting + status.under_way + handle.under_way() == 0;
+            calm = if is_calm { calm + 1 } else { 0 };
+            calm > 3
+        })
+        .await;
+    }
+
+    /// Waits until this many sources wait for their hosts.
+    pub(crate) async fn quiet_but_waiting(&self, count: usize) {
+        let handle = self.handle().clone();
+        let waiting = async || handle.scheduler_status().await.unwrap().waiting == count;
+        self.until(&format!("{count} waiting"), waiting).await;
+    }
+
+    /// Lets happen what can happen at this moment of the clock, where somebody keeps waiting.
+    pub(crate) async fn breathe(&self) {
+        for _ in 0..5 {
+            self.handle().scheduler_status().await.unwrap();
+            self.store.ping().await.unwrap();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    /// Moves the clock on by a time, in so many steps, and lets happen at each what can.
+    pub(crate) async fn pass(&self, duration: Duration, steps: u32) {
+        for _ in 0..steps {
+            self.advance(duration / steps);
+            self.breathe().await;
+        }
+    }
+
+    /// Waits until this many requests have been served.
+    pub(crate) async fn served(&self, count: usize) {
+        self.until(&format!("{count} requests"), async || self.web.journal().len() >= count).await;
+    }
+
+    /// Waits until a record with this message was written.
+    pub(crate) async fn told(&self, message: &str) {
+        self.until(message, async || !self.records.of(message).is_empty()).await;
+    }
+
+    /// Waits until this many polls are settled in all, while others may be under way.
+    pub(crate) async fn settled_so_far(&self, count: u64) {
+        let statistics = self.handle().statistics();
+        self.until(&format!("{count} settled polls"), async || statistics.view().settled() >= count).await;
+        assert_eq!(statistics.view().settled(), count, "more polls than expected: {:#?}", self.records.all());
+    }
+
     /// Waits until this many polls are settled in all.
     pub(crate) async fn settled(&self, count: u64) {
         let statistics = self.handle().statistics();
-        self.until(&format!("{count} settled polls"), async || statistics.view().settled() >= count).await;
+        self.settled_so_far(count).await;
         // A poll is counted before its source is back with the scheduler.
         let handle = self.handle().clone();
         self.until("nothing under way", async || handle.under_way() == 0).await;

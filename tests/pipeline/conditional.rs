@@ -1,0 +1,155 @@
+//! Validators: what a publisher gave us to ask "anything new?" with (p01–p09).
+
+use feedwarden::actors::Scope;
+use feedwarden::demo::web::{Character, Deed};
+use feedwarden::model::{FailureKind, Validators};
+use feedwarden::rules::change::Change;
+use feedwarden::rules::minutes;
+use rstest::rstest;
+
+use super::publisher::{answer, feed, header, publisher};
+use super::{World, run};
+use crate::store::Engine::{self, Postgres, Sqlite};
+
+const ETAG: &str = "W/\"Ab, 1\"";
+/// No date that anybody should write: it has to come back as it is.
+const MODIFIED: &str = "monday, 16-nov-26 8:00:00 +0000";
+
+#[rstest]
+fn p01_validators_come_back_byte_for_byte_and_p05_a_304_renews_them(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let (etag, modified) = (format!("ETag: {ETAG}"), format!("Last-Modified: {MODIFIED}"));
+        let server = publisher(&[
+            feed(&[&etag, &modified], &["one"]),
+            answer("304 Not Modified", &["ETag: \"second\""], ""),
+            answer("304 Not Modified", &[], ""),
+        ])
+        .await;
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        world.start(Scope::Daemon);
+        let id = world.add_feed(&server.url("/feed")).await;
+        world.settled(1).await;
+        for polls in 2..=3 {
+            world.advance(minutes(60));
+            world.settled(polls).await;
+        }
+        let requests = server.requests();
+        let sent = |index: usize| {
+            let request = &requests[index];
+            (header(request, "if-none-match"), header(request, "if-modified-since"))
+        };
+        assert_eq!(sent(0), (None, None));
+        assert_eq!(sent(1), (Some(ETAG.into()), Some(MODIFIED.into())));
+        assert_eq!(sent(2), (Some("\"second\"".into()), Some(MODIFIED.into())));
+        assert_eq!(world.handle().statistics().view().unchanged, 2);
+        assert_eq!(world.store.bodies(id).await, ["one"]);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn p03_the_same_body_with_new_validators_stores_them_and_p04_none_clears_them(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        let server = publisher(&[
+            feed(&["ETag: \"1\"", "Last-Modified: then"], &["one"]),
+            feed(&["ETag: \"2\"", "Last-Modified: then"], &["one"]),
+            feed(&[], &["one"]),
+            feed(&[], &["one"]),
+        ])
+        .await;
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        world.start(Scope::Daemon);
+        let id = world.add_feed(&server.url("/feed")).await;
+        world.settled(1).await;
+        for polls in 2..=4 {
+            world.advance(minutes(60));
+            world.settled(polls).await;
+        }
+        let etags: Vec<_> = server.requests().iter().map(|request| header(request, "if-none-match")).collect();
+        assert_eq!(etags, [None, Some("\"1\"".into()), Some("\"2\"".into()), None]);
+        assert_eq!(header(&server.requests()[3], "if-modified-since"), None);
+        assert_eq!(world.source(id).await.state.validators, Validators::default());
+        assert_eq!(world.store.bodies(id).await, ["one"], "the same text is stored once");
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn p06_the_first_poll_after_a_restart_and_after_a_kill_is_conditional(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        world.start_and_poll_all().await;
+        world.restart().await;
+        world.advance(minutes(60));
+        world.settled(1).await;
+        world.kill_and_start().await;
+        world.advance(minutes(60));
+        world.settled(1).await;
+        let asked = world.asked(0);
+        let is_conditional: Vec<bool> =
+            asked.iter().map(|asked| asked.if_none_match.is_some() || asked.if_modified_since.is_some()).collect();
+        assert_eq!(is_conditional, [false, true, true]);
+        assert_eq!(asked[2].deed, Deed::Answered(304));
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn p07_s608_another_url_is_asked_at_once_without_the_validators_of_the_old_one(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        let mut world = World::of(engine, &[Character::Healthy, Character::Healthy]).await;
+        world.start(Scope::Daemon);
+        let id = world.add_feed(&world.web.sites()[0].url.clone()).await;
+        world.settled(1).await;
+        assert_ne!(world.source(id).await.state.validators, Validators::default());
+        world.advance(minutes(1));
+        world.change(id, Change::Settings(world.site(1))).await;
+        world.settled(2).await;
+        let asked = world.asked(1);
+        assert_eq!(asked.len(), 1);
+        assert_eq!((&asked[0].if_none_match, &asked[0].if_modified_since), (&None, &None));
+        // The next one is conditional again, with what the new URL gave.
+        world.advance(minutes(60));
+        world.settled(3).await;
+        assert_eq!(world.asked(1)[1].deed, Deed::Answered(304));
+        assert_eq!(world.asked(0).len(), 1);
+        assert_eq!(world.handle().host(&host(&world, 1)).map(|state| state.last_asked_at.is_some()), Some(true));
+        world.stop().await;
+    });
+}
+
+fn host(world: &World, site: usize) -> feedwarden::model::HostKey {
+    feedwarden::rules::host_key::host_key(&world.web.sites()[site].url).unwrap()
+}
+
+#[rstest]
+fn p09_s111_a_validator_is_not_kept_without_the_posts_it_vouches_for(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let bar = "ALTER TABLE posts RENAME TO posts_away";
+        let unbar = "ALTER TABLE posts_away RENAME TO posts";
+        world.start(Scope::Daemon);
+        world.quiet().await;
+        world.store.raw(bar).await;
+        let ids = world.add_all().await;
+        world.handle().sources_changed(ids.clone());
+        world.settled(1).await;
+        let state = world.source(ids[0]).await.state;
+        assert_eq!(state.validators, Validators::default());
+        assert_eq!((state.failures.consecutive, state.failures.consecutive_permanent), (0, 0), "nobody is blamed");
+        assert_eq!(state.failures.last.unwrap().kind, FailureKind::Internal);
+        let failed = world.records.of("feed poll failed");
+        assert_eq!((failed[0]["level"].as_str(), failed[0]["error_type"].as_str()), (Some("error"), Some("internal")));
+        world.store.raw(unbar).await;
+        world.advance(minutes(60));
+        world.settled(2).await;
+        assert_eq!(world.asked(0)[1].deed, Deed::Answered(200));
+        assert_eq!(world.store.bodies(ids[0]).await, world.web.served_entries_of(0));
+        assert_ne!(world.source(ids[0]).await.state.validators, Validators::default());
+        world.stop().await;
+    });
+}

@@ -1,0 +1,180 @@
+//! robots.txt governs web pages, and only those (p29).
+
+use std::time::Duration;
+
+use feedwarden::actors::Scope;
+use feedwarden::demo::web::Mix;
+use feedwarden::demo::web::{Character, Robots, WebSettings};
+use feedwarden::model::{FailureKind, NewSource, SourceId, SourceSettings, SourceType};
+use feedwarden::rules::{hours, minutes};
+use rstest::rstest;
+
+use super::publisher::{answer, publisher, publisher_at};
+use super::{World, run};
+use crate::http::server::Server;
+use crate::store::Engine::{self, Postgres, Sqlite};
+
+/// A host with so many pages, where nothing waits for spacing.
+async fn pages(engine: Engine, count: usize, robots: Robots) -> World {
+    let mix = Mix::only(Character::Website);
+    let settings = WebSettings { hosts: 1, sites: count, mix, robots: Some(robots), ..WebSettings::default() };
+    let mut world = World::with(engine, settings).await;
+    world.policy.delays.by_type.insert(SourceType::Website, Duration::ZERO);
+    world
+}
+
+fn paths(world: &World) -> Vec<String> {
+    world.web.journal().into_iter().map(|exchange| exchange.path).collect()
+}
+
+#[rstest]
+#[case(Robots::Allowing)]
+#[case(Robots::Missing)]
+fn p29_a_page_is_asked_for_where_robots_allows_it_or_is_missing_and_robots_not_again_within_a_day(
+    #[values(Sqlite, Postgres)] engine: Engine,
+    #[case] robots: Robots,
+) {
+    run(async || {
+        let mut world = pages(engine, 2, robots).await;
+        world.start_and_poll_all().await;
+        assert_eq!(paths(&world), ["/robots.txt", "/0/page", "/1/page"]);
+        // Its age survives a restart.
+        world.restart().await;
+        for polls in 1..=23 {
+            world.advance(minutes(60));
+            world.settled(2 * polls).await;
+        }
+        assert_eq!(paths(&world).iter().filter(|path| *path == "/robots.txt").count(), 1);
+        world.advance(minutes(60));
+        world.settled(48).await;
+        assert_eq!(paths(&world)[49..], ["/robots.txt", "/0/page", "/1/page"], "after 24 h it is asked for again");
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn p29_a_forbidden_page_is_never_asked_for(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = pages(engine, 3, Robots::Forbidding).await;
+        let ids = world.start_and_poll_all().await;
+        assert_eq!(paths(&world), ["/robots.txt"], "nobody asks for the pages");
+        for id in &ids {
+            let source = world.source(*id).await;
+            let last = source.state.failures.last.unwrap();
+            assert_eq!((last.kind, source.state.failures.consecutive), (FailureKind::Forbidden, 1));
+            assert!(last.error.starts_with("robots.txt: "), "{}", last.error);
+            // Also those that were refused by what was known count from now on.
+            assert_eq!(source.state.last_polled, Some(world.now()));
+        }
+        world.quiet().await;
+        // The publisher's mind is known for a day, whatever it is by now; then it is asked for again.
+        world.web.set_robots(&world.web.hosts()[0], Robots::Allowing).unwrap();
+        world.advance(minutes(120));
+        world.settled(6).await;
+        assert_eq!(paths(&world), ["/robots.txt"]);
+        world.advance(hours(22));
+        world.settled(9).await;
+        assert_eq!(paths(&world), ["/robots.txt", "/robots.txt", "/0/page", "/1/page", "/2/page"]);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn p29_a_robots_that_fails_with_500_refuses_until_it_can_be_had(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = pages(engine, 1, Robots::Broken).await;
+        let ids = world.start_and_poll_all().await;
+        assert_eq!(paths(&world), ["/robots.txt"]);
+        let state = world.source(ids[0]).await.state;
+        let last = state.failures.last.unwrap();
+        assert_eq!(last.kind, FailureKind::UpstreamFailure);
+        assert_eq!(last.error, "robots.txt cannot be had: HTTP 500 Internal Server Error");
+        world.web.set_robots(&world.web.hosts()[0], Robots::Missing).unwrap();
+        world.advance(minutes(120));
+        world.settled(2).await;
+        assert_eq!(paths(&world), ["/robots.txt", "/robots.txt", "/0/page"], "a failure is not remembered for a day");
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn p29_feeds_are_not_governed_by_robots(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        world.web.set_robots(&world.web.hosts()[0], Robots::Broken).unwrap();
+        world.start_and_poll_all().await;
+        assert_eq!(paths(&world), ["/0/feed"]);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn p29_p28_robots_and_the_page_are_two_requests_with_the_delay_between_them(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        let mut world = pages(engine, 1, Robots::Allowing).await;
+        let delay = Duration::from_secs(30);
+        world.policy.delays.by_type.insert(SourceType::Website, delay);
+        world.start(Scope::Daemon);
+        let began = world.now();
+        let ids = world.add_all().await;
+        world.handle().sources_changed(ids);
+        world.advance(delay);
+        world.served(1).await;
+        world.until("the first request is over", async || world.handle().under_way() == 0).await;
+        world.advance(delay - Duration::from_secs(1));
+        world.breathe().await;
+        assert_eq!(paths(&world), ["/robots.txt"]);
+        world.advance(Duration::from_secs(1));
+        world.settled(1).await;
+        assert_eq!(paths(&world), ["/robots.txt", "/0/page"]);
+        assert_eq!(world.seconds_since(began), [30, 60]);
+        world.stop().await;
+    });
+}
+
+async fn add_page(world: &mut World, server: &Server) -> SourceId {
+    world.policy.delays.by_type.insert(SourceType::Website, Duration::ZERO);
+    world.start(Scope::Daemon);
+    let settings = SourceSettings::new(SourceType::Website, server.url("/page"));
+    let ids = world.add(vec![NewSource { settings, created_at: world.now() }]).await;
+    world.handle().sources_changed(ids.clone());
+    world.settled(1).await;
+    ids[0]
+}
+
+#[rstest]
+fn p29_a_robots_elsewhere_speaks_for_the_site_it_was_asked_for_at(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let elsewhere = publisher_at("127.2.0.2", &[answer("200 OK", &[], "User-agent: *\nDisallow: /page\n")]).await;
+        let location = format!("Location: {}", elsewhere.url("/the-robots.txt"));
+        let server = publisher(&[answer("301 Moved Permanently", &[&location], "")]).await;
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let id = add_page(&mut world, &server).await;
+        assert!(server.requests()[0].starts_with("GET /robots.txt "));
+        assert!(elsewhere.requests()[0].starts_with("GET /the-robots.txt "));
+        assert_eq!(world.source(id).await.state.failures.last.unwrap().kind, FailureKind::Forbidden);
+        let origin = feedwarden::rules::robots::origin(&server.url("/page")).unwrap();
+        assert!(world.store.robots(&origin).await.unwrap().unwrap().rules.is_some());
+        assert_eq!(server.requests().len(), 1, "the page is not asked for");
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn p29_a_page_that_redirects_elsewhere_obeys_the_robots_of_both_hosts(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let elsewhere =
+            publisher_at("127.2.0.3", &[answer("200 OK", &[], "User-agent: feedwarden\nDisallow: /\n")]).await;
+        let location = format!("Location: {}", elsewhere.url("/article"));
+        let server = publisher(&[answer("404 Not Found", &[], ""), answer("302 Found", &[&location], "")]).await;
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let id = add_page(&mut world, &server).await;
+        assert_eq!(server.requests().len(), 2);
+        assert_eq!(elsewhere.requests().len(), 1);
+        assert!(elsewhere.requests()[0].starts_with("GET /robots.txt "));
+        assert_eq!(world.source(id).await.state.failures.last.unwrap().kind, FailureKind::Forbidden);
+        world.stop().await;
+    });
+}
