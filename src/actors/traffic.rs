@@ -1,8 +1,9 @@
 //! The lights that every host looks at before it is asked, and the bounded number of polls under way.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 
 /// When nobody is asked anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,8 +30,9 @@ pub(super) enum Passed {
 /// The lights, and the slots for polls under way.
 pub(super) struct Traffic {
     lights: watch::Sender<Lights>,
-    /// One for each probe that may be made during an outage.
-    probes: Semaphore,
+    /// Whether a probe may be made during an outage, until somebody makes it.
+    is_probe_admitted: AtomicBool,
+    probe_admitted: Notify,
     slots: Arc<Semaphore>,
 }
 
@@ -39,7 +41,8 @@ impl Traffic {
     pub(super) fn new(slots: usize) -> Traffic {
         Traffic {
             lights: watch::Sender::default(),
-            probes: Semaphore::new(0),
+            is_probe_admitted: AtomicBool::new(false),
+            probe_admitted: Notify::new(),
             slots: Arc::new(Semaphore::new(slots.max(1))),
         }
     }
@@ -60,9 +63,8 @@ impl Traffic {
 
     /// Lets one of those who wait for the end of an outage through, to see whether it is over. One at a time.
     pub(super) fn admit_probe(&self) {
-        if self.probes.available_permits() == 0 {
-            self.probes.add_permits(1);
-        }
+        self.is_probe_admitted.store(true, Ordering::Release);
+        self.probe_admitted.notify_one();
     }
 
     /// Waits until somebody may be asked. Draining does not hold those who have begun: what was begun is to end.
@@ -78,11 +80,12 @@ impl Traffic {
                 }
                 Lights { is_draining: false, is_store_down: false, is_outage: true } => {
                     saw_outage = true;
+                    if self.is_probe_admitted.swap(false, Ordering::AcqRel) {
+                        return Passed::AsProbe;
+                    }
                     tokio::select! {
-                        probe = self.probes.acquire() => {
-                            probe.expect("the semaphore is never closed").forget();
-                            return Passed::AsProbe;
-                        }
+                        // Admitted before this wait began, it is over at once.
+                        () = self.probe_admitted.notified() => {}
                         _ = lights.changed() => {}
                     }
                 }
