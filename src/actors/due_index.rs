@@ -70,6 +70,22 @@ impl DueIndex {
         true
     }
 
+    /// Notes that a source that is out is at this host, which may be another one than it was: it can have moved.
+    pub(super) fn rehost(&mut self, id: SourceId, host: Option<HostKey>) {
+        let host = self.hosts.number(host);
+        let Some(entry) = self.sources.get(&id).copied().filter(|entry| entry.place == Place::Out) else { return };
+        if entry.host == host {
+            return;
+        }
+        self.leave(id);
+        self.sources.insert(id, Entry { host, ..entry });
+        self.out.insert(id);
+        self.touch_line(host, |line| {
+            line.out += 1;
+            true
+        });
+    }
+
     /// Forgets a source.
     pub(super) fn remove(&mut self, id: SourceId) {
         self.leave(id);
@@ -261,6 +277,22 @@ mod tests {
         index.schedule(SourceId(1000), host("quick"), at(200));
         index.fall_due(at(300));
         assert_eq!(ids(&index.take_ready(3)), [0, 1, 1000]);
+    }
+
+    #[test]
+    fn a_source_that_moved_takes_room_at_its_new_host_only() {
+        let mut index = DueIndex::default();
+        for id in 1..=3 {
+            index.schedule(SourceId(id), host("a"), at(id));
+        }
+        index.fall_due(at(9));
+        assert_eq!(ids(&index.take_ready(10)), [1, 2]);
+        index.rehost(SourceId(1), host("b"));
+        assert_eq!(ids(&index.take_ready(10)), [3]);
+        index.reschedule(SourceId(1), at(20));
+        index.fall_due(at(20));
+        index.clear_line(&host("b"), |due| due + Duration::from_secs(5));
+        assert_eq!(index.next_at(), Some(at(25)));
     }
 
     #[test]

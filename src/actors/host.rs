@@ -80,7 +80,9 @@ impl HostActor {
             host.waiting = None;
             match granted {
                 Granted::Turn(turn) => host.take(turn, ctx),
-                Granted::Closed { until, because } => host.send_all_back(until, host.seat.key.clone(), &because),
+                Granted::Closed { until, because } => {
+                    host.send_all_back(until, host.seat.key.clone().map(|key| (key, until)), &because);
+                }
                 Granted::AfterOutage => {
                     host.send_all_back(host.around.clock.now(), None, "our own network was down");
                 }
@@ -123,11 +125,11 @@ impl HostActor {
     }
 
     /// Sends everybody back who waits, to come again at different moments (p19, p33).
-    fn send_all_back(&mut self, until: Timestamp, host: Option<HostKey>, because: &str) {
+    fn send_all_back(&mut self, freed_at: Timestamp, closed: Option<(HostKey, Timestamp)>, because: &str) {
         let window = self.around.policy().spread;
         for poll in std::mem::take(&mut self.queue).into_values() {
-            let until = spread::spread(until, poll.due_at, window, self.around.dice.roll());
-            defer(*poll, until, host.clone(), because, &self.around);
+            let until = spread::spread(freed_at, poll.due_at, window, self.around.dice.roll());
+            defer(*poll, until, closed.clone(), because, &self.around);
         }
     }
 
@@ -185,7 +187,9 @@ impl HostActor {
     /// Learns from an answer, or from silence, what it says about the host, and leaves it with the poll to be stored.
     fn hear(&self, failure: Option<&FailureReport>, poll: &mut Poll) {
         let (now, policy) = (self.around.clock.now(), self.around.policy());
-        let heard = breaker::heard(failure);
+        // What is silent while our own network is down says nothing about the host (p31).
+        let is_outage = self.around.traffic.watch().borrow().is_outage;
+        let heard = breaker::heard(failure).filter(|heard| !is_outage || *heard == Heard::Answer);
         if outage::heard(failure) == Some(Heard::Answer) {
             self.around.failure_tracker.do_send(HostAnswered { at: now });
         }
@@ -251,9 +255,9 @@ fn place(poll: &Poll) -> Place {
 }
 
 /// Sends a poll back undone.
-fn defer(poll: Poll, until: Timestamp, host: Option<HostKey>, because: &str, around: &Surroundings) {
+fn defer(poll: Poll, until: Timestamp, closed: Option<(HostKey, Timestamp)>, because: &str, around: &Surroundings) {
     around.statistics.count_deferred();
-    poll.errand.end(Return::Deferred(Deferral { until, host, because: because.to_owned() }));
+    poll.errand.end(Return::Deferred(Deferral { until, closed, because: because.to_owned() }));
 }
 
 impl Actor for HostActor {

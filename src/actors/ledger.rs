@@ -168,7 +168,7 @@ fn refused(around: &Surroundings, log: &Logger, mut entry: Entry, cause: &StoreE
     {
         let until = around.clock.now() + around.policy().interval;
         let because = format!("the store refused it: {cause}");
-        entry.poll.errand.end(Return::Deferred(Deferral { until, host: None, because }));
+        entry.poll.errand.end(Return::Deferred(Deferral { until, closed: None, because }));
         return None;
     }
     let trace = Box::new(entry.verdict.trace().clone());

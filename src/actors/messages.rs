@@ -76,8 +76,8 @@ pub(super) enum Return {
 pub(super) struct Deferral {
     /// Not before this.
     pub(super) until: Timestamp,
-    /// The host that is closed until then for all of its sources.
-    pub(super) host: Option<HostKey>,
+    /// The host that is closed for all of its sources, and until when.
+    pub(super) closed: Option<(HostKey, Timestamp)>,
     /// In words.
     pub(super) because: String,
 }

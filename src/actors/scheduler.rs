@@ -48,6 +48,8 @@ pub(super) struct SchedulerActor {
     pub(super) is_refreshing: bool,
     /// Sources that were changed before all of them were read.
     pub(super) changed_while_loading: HashSet<SourceId>,
+    /// While what is too old is removed: polls come after it (s901).
+    is_cleaning: bool,
     /// While sources are being read to be handed out.
     is_reading: bool,
     last_tick_at: Option<Timestamp>,
@@ -80,6 +82,7 @@ impl SchedulerActor {
             changed: HashSet::new(),
             is_refreshing: false,
             changed_while_loading: HashSet::new(),
+            is_cleaning: false,
             is_reading: false,
             last_tick_at: None,
             looked_at: Timestamp::MIN,
@@ -99,7 +102,11 @@ impl SchedulerActor {
             self.index.reschedule(id, now);
         }
         let cleaning = self.around.post_sink.send(CleanUp);
-        ctx.spawn(cleaning.into_actor(self).map(|_, scheduler, ctx| scheduler.look(ctx)));
+        self.is_cleaning = true;
+        ctx.spawn(cleaning.into_actor(self).map(|_, scheduler, ctx| {
+            scheduler.is_cleaning = false;
+            scheduler.look(ctx);
+        }));
         let next = self.around.clock.until(now + self.around.settings.scheduler.tick);
         ctx.spawn(next.into_actor(self).map(|(), scheduler, ctx| scheduler.tick(ctx)));
     }
@@ -139,7 +146,7 @@ impl SchedulerActor {
 
     /// Reads the next sources and hands them out, unless that is being done.
     fn hand_out(&mut self, ctx: &mut Context<SchedulerActor>) {
-        if self.is_reading || self.is_paused || !self.index.has_ready() {
+        if self.is_reading || self.is_cleaning || self.is_paused || !self.index.has_ready() {
             return;
         }
         let taken = self.index.take_ready(HAND_OUT_MAX);
@@ -174,6 +181,8 @@ impl SchedulerActor {
             let id = ready.source.id;
             missing.remove(&id);
             let next = loading::next_poll(&ready.source, self.scope, &self.around);
+            let settings = &ready.source.settings;
+            self.index.rehost(id, source_host(settings.source_type, &settings.url, self.around.x_host.as_ref()));
             if !next.is_due(now) {
                 self.schedule(id, next);
                 continue;
@@ -249,15 +258,15 @@ impl SchedulerActor {
         match what {
             Return::Settled(next) => self.schedule(id, next),
             Return::Gone => self.index.remove(id),
-            Return::Deferred(Deferral { until, host, because }) => {
+            Return::Deferred(Deferral { until, closed, because }) => {
                 slog::debug!(self.log, "source deferred"; "source_id" => id.0, "until" => %until, "reason" => because);
                 if self.scope == Scope::Daemon {
                     self.index.reschedule(id, until);
                 } else {
                     self.index.remove(id);
                 }
-                if host.is_some() {
-                    self.close_line(&host, until);
+                if let Some((host, until)) = closed {
+                    self.close_line(&Some(host), until);
                 }
             }
             Return::Superseded => {
