@@ -1,10 +1,12 @@
 //! The running pipeline against the little web: real sockets, real stores, a clock that stands still until it is moved.
 
 mod basics;
+mod coming_back;
 mod conditional;
 mod hosts;
 mod publisher;
 mod records;
+mod redirects;
 mod robots;
 mod world;
 

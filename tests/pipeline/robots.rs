@@ -147,7 +147,7 @@ async fn add_page(world: &mut World, server: &Server) -> SourceId {
 #[rstest]
 fn p29_a_robots_elsewhere_speaks_for_the_site_it_was_asked_for_at(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let elsewhere = publisher_at("127.2.0.2", &[answer("200 OK", &[], "User-agent: *\nDisallow: /page\n")]).await;
+        let elsewhere = publisher_at("127.3.0.2", &[answer("200 OK", &[], "User-agent: *\nDisallow: /page\n")]).await;
         let location = format!("Location: {}", elsewhere.url("/the-robots.txt"));
         let server = publisher(&[answer("301 Moved Permanently", &[&location], "")]).await;
         let mut world = World::of(engine, &[Character::Healthy]).await;
@@ -166,7 +166,7 @@ fn p29_a_robots_elsewhere_speaks_for_the_site_it_was_asked_for_at(#[values(Sqlit
 fn p29_a_page_that_redirects_elsewhere_obeys_the_robots_of_both_hosts(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let elsewhere =
-            publisher_at("127.2.0.3", &[answer("200 OK", &[], "User-agent: feedwarden\nDisallow: /\n")]).await;
+            publisher_at("127.3.0.3", &[answer("200 OK", &[], "User-agent: feedwarden\nDisallow: /\n")]).await;
         let location = format!("Location: {}", elsewhere.url("/article"));
         let server = publisher(&[answer("404 Not Found", &[], ""), answer("302 Found", &[&location], "")]).await;
         let mut world = World::of(engine, &[Character::Healthy]).await;
