@@ -1,8 +1,10 @@
 //! The running pipeline against the little web: real sockets, real stores, a clock that stands still until it is moved.
 
 mod basics;
+mod breaker;
 mod coming_back;
 mod conditional;
+mod failures;
 mod hosts;
 mod publisher;
 mod records;

@@ -12,6 +12,7 @@ use feedwarden::fetch::{Fetcher, XSettings};
 use feedwarden::http::{Client, HttpSettings};
 use feedwarden::model::{HostState, NewSource, Source, SourceId, SourceSettings, SourceType, Timestamp};
 use feedwarden::rules::change::{Change, apply};
+use feedwarden::rules::due::next_poll;
 use feedwarden::rules::{Policy, minutes};
 use feedwarden::store::{Added, Saved};
 use feedwarden::supervision::{Intensity, RootEnd};
@@ -234,6 +235,14 @@ impl World {
             let records: Vec<String> = self.records.all().iter().map(ToString::to_string).collect();
             panic!("never came: {what}\n{}\n{}", records.join("\n"), tree.unwrap_or_default());
         }
+    }
+
+    /// Moves the clock to the moment at which this source is due, and waits until it has been polled.
+    pub(crate) async fn poll_again(&self, id: SourceId) {
+        let settled = self.handle().statistics().view().settled();
+        let next = next_poll(&self.source(id).await, None, &self.policy, self.now());
+        self.advance(next.at().unwrap().since(self.now()));
+        self.settled(settled + 1).await;
     }
 
     /// Waits until nothing is left to be done at this moment of the clock.

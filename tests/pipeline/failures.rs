@@ -1,0 +1,318 @@
+//! What failures do to a source, poll by poll: counted, rested, disabled, and forgiven (s1xx, s2xx, s4xx, p24).
+
+use std::time::Duration;
+
+use feedwarden::actors::Scope;
+use feedwarden::demo::web::{Character, Elsewhere, RetryAfter};
+use feedwarden::model::{FailureClass, FailureKind, RestCause, SourceId, SourceState};
+use feedwarden::rules::change::Change;
+use feedwarden::rules::{hours, minutes};
+use rstest::rstest;
+
+use super::publisher::{answer, feed, publisher};
+use super::{World, run};
+use crate::store::Engine::{self, Postgres, Sqlite};
+
+/// One source in a world where silence is blamed at once and no breaker opens.
+async fn one(engine: Engine, character: Character) -> (World, SourceId) {
+    let mut world = World::of(engine, &[character]).await;
+    world.policy.outage.doubt = Duration::ZERO;
+    world.policy.breaker.after = 1000;
+    let ids = world.start_and_poll_all().await;
+    (world, ids[0])
+}
+
+async fn state(world: &World, id: SourceId) -> SourceState {
+    world.source(id).await.state
+}
+
+fn rest_of(state: &SourceState) -> Option<FailureKind> {
+    state.rest.as_ref().map(|rest| match rest.cause {
+        RestCause::Failures(kind) => kind,
+        RestCause::Person(_) => panic!("no person did that"),
+    })
+}
+
+/// Nothing happens until shortly before this much has passed, and then one poll.
+async fn polled_after(world: &World, wait: Duration) {
+    let (before, polls) = (world.web.journal().len(), world.handle().statistics().view().settled());
+    world.pass(wait - Duration::from_secs(60), 4).await;
+    world.quiet().await;
+    assert_eq!(world.web.journal().len(), before, "a minute is missing");
+    world.advance(Duration::from_secs(60));
+    world.settled(polls + 1).await;
+}
+
+#[rstest]
+fn s112_s203_a_200_and_a_304_are_both_a_success(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let not_found = answer("404 Not Found", &[], "");
+        let (read, unchanged) = (feed(&["ETag: \"1\""], &["one"]), answer("304 Not Modified", &[], ""));
+        let server = publisher(&[not_found.clone(), read, not_found, unchanged]).await;
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        world.start(Scope::Daemon);
+        let id = world.add_feed(&server.url("/feed")).await;
+        world.settled(1).await;
+        for _ in 0..2 {
+            let failed = state(&world, id).await;
+            assert_eq!((failed.failures.consecutive, failed.last_polled), (1, Some(world.now())));
+            assert_eq!(failed.failures.last.unwrap().class, FailureClass::Permanent);
+            world.poll_again(id).await;
+            let well = state(&world, id).await;
+            assert_eq!(well.failures, Default::default());
+            assert_eq!((well.last_polled, well.last_success_at), (Some(world.now()), Some(world.now())));
+            if server.requests().len() < 4 {
+                world.poll_again(id).await;
+            }
+        }
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn s401_s407_s413_s414_s416_a_404_rests_after_three_and_is_disabled_after_five(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        let (mut world, id) = one(engine, Character::NotFound).await;
+        polled_after(&world, minutes(120)).await;
+        polled_after(&world, minutes(240)).await;
+        assert_eq!(rest_of(&state(&world, id).await), Some(FailureKind::NotFound));
+        let told = world.records.of("feed disabled");
+        assert_eq!(told.len(), 1);
+        assert_eq!((told[0]["level"].as_str(), told[0]["source_id"].as_i64()), (Some("warn"), Some(id.0)));
+        assert_eq!(told[0]["url"], world.web.sites()[0].url);
+        assert_eq!(told[0]["reason"], "rests for 48 h after 3 not_found in a row");
+        assert_eq!(told[0]["consecutive_failures"], 3);
+        polled_after(&world, hours(48)).await;
+        world.restart().await;
+        polled_after(&world, hours(48)).await;
+        let state = state(&world, id).await;
+        assert!(!state.enabled);
+        assert_eq!(state.disabled_reason.as_deref(), Some("Auto-disabled after 5 consecutive 404 errors"));
+        let told = world.records.of("source disabled");
+        assert_eq!((told.len(), told[0]["url"].as_str()), (1, Some(&*world.web.sites()[0].url)));
+        // Disabled is never polled (s502), whatever happens, until a person says so (s406).
+        world.pass(hours(240), 5).await;
+        world.restart().await;
+        world.pass(hours(240), 5).await;
+        world.quiet().await;
+        assert_eq!(world.web.journal().len(), 5);
+        world.web.set_character(0, Character::Healthy).unwrap();
+        world.change(id, Change::Enable).await;
+        world.settled(1).await;
+        let state = world.source(id).await.state;
+        assert!(state.enabled && state.rest.is_none() && state.disabled_reason.is_none());
+        assert_eq!(state.failures, Default::default());
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn s402_s404_only_five_permanent_failures_in_a_row_disable_and_the_reason_is_true(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        let (mut world, id) = one(engine, Character::NotFound).await;
+        let next = [
+            Character::Forbidden,
+            Character::Unauthorized,
+            Character::Broken(500),
+            Character::NotFound,
+            Character::Forbidden,
+            Character::NotFound,
+            Character::Forbidden,
+        ];
+        for character in next {
+            world.web.set_character(0, character).unwrap();
+            world.poll_again(id).await;
+        }
+        let before = state(&world, id).await;
+        assert!(before.enabled);
+        assert_eq!((before.failures.consecutive, before.failures.consecutive_permanent), (8, 4));
+        world.web.set_character(0, Character::NotFound).unwrap();
+        world.poll_again(id).await;
+        let after = state(&world, id).await;
+        assert!(!after.enabled);
+        assert_eq!(
+            after.disabled_reason.as_deref(),
+            Some("Auto-disabled after 5 consecutive permanent errors, the last a 404 error")
+        );
+        assert_eq!(after.failures.consecutive, 9);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+#[case(None, 3)]
+#[case(Some(2), 2)]
+fn s405_the_number_that_disables_is_configured_or_the_sources_own(
+    #[values(Sqlite, Postgres)] engine: Engine,
+    #[case] own: Option<u32>,
+    #[case] expected: u64,
+) {
+    run(async || {
+        let mut world = World::of(engine, &[Character::Forbidden]).await;
+        world.policy.max_failures = 3;
+        let ids = world.start_and_poll_all().await;
+        let settings = feedwarden::model::SourceSettings { max_failures: own, ..world.site(0) };
+        world.change(ids[0], Change::Settings(settings)).await;
+        for _ in 1..expected {
+            assert!(state(&world, ids[0]).await.enabled);
+            world.poll_again(ids[0]).await;
+        }
+        assert!(!state(&world, ids[0]).await.enabled);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn s408_p24_a_410_rests_for_72_h_with_its_posts_kept(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let (mut world, id) = one(engine, Character::Healthy).await;
+        let bodies = world.store.bodies(id).await;
+        world.web.set_character(0, Character::Gone).unwrap();
+        world.poll_again(id).await;
+        assert_eq!(rest_of(&state(&world, id).await), Some(FailureKind::Gone));
+        assert_eq!(world.records.of("feed disabled").len(), 1);
+        assert_eq!(world.store.bodies(id).await, bodies);
+        polled_after(&world, hours(72)).await;
+        // And a success ends it (s416).
+        world.web.set_character(0, Character::Healthy).unwrap();
+        polled_after(&world, hours(72)).await;
+        assert_eq!(state(&world, id).await.rest, None);
+        polled_after(&world, hours(1)).await;
+        world.stop().await;
+    });
+}
+
+#[rstest]
+#[case::s403_s410_network(Character::Reset, 10, Some(FailureKind::Network), true, hours(24))]
+#[case::s410_upstream(Character::Broken(500), 10, Some(FailureKind::UpstreamFailure), true, hours(24))]
+#[case::s411_parse_error(Character::BrokenXml, 5, Some(FailureKind::ParseError), true, hours(24))]
+#[case::s409_forbidden(Character::Forbidden, 5, None, false, hours(0))]
+fn s403_s409_s410_s411_s415_runs_of_one_kind_rest_and_never_end_before_backoff(
+    #[values(Sqlite, Postgres)] engine: Engine,
+    #[case] character: Character,
+    #[case] polls: u32,
+    #[case] rest: Option<FailureKind>,
+    #[case] enabled: bool,
+    #[case] then_after: Duration,
+) {
+    run(async || {
+        let (mut world, id) = one(engine, character).await;
+        for nth in 1..polls {
+            let before = state(&world, id).await;
+            assert_eq!((before.failures.consecutive, before.enabled, &before.rest), (nth, true, &None));
+            world.poll_again(id).await;
+        }
+        let after = state(&world, id).await;
+        assert_eq!((rest_of(&after), after.enabled), (rest, enabled));
+        if enabled {
+            // The rest alone would be over sooner, or as soon: the later of the two counts.
+            polled_after(&world, then_after).await;
+        }
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn s412_an_unexpected_status_never_rests_nor_disables(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let server = publisher(&vec![answer("418 I'm a teapot", &[], ""); 12]).await;
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        world.start(Scope::Daemon);
+        let id = world.add_feed(&server.url("/feed")).await;
+        world.settled(1).await;
+        for _ in 1..12 {
+            world.poll_again(id).await;
+        }
+        let state = state(&world, id).await;
+        assert_eq!((state.failures.consecutive, state.enabled, state.rest), (12, true, None));
+        assert_eq!(world.records.at("error").len(), 12);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn s417_a_rest_by_hand_holds_until_a_person_ends_it(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let (mut world, id) = one(engine, Character::Broken(500)).await;
+        world.change(id, Change::Rest("too noisy".into())).await;
+        world.pass(hours(500), 5).await;
+        world.restart().await;
+        world.pass(hours(500), 5).await;
+        world.quiet().await;
+        assert_eq!(world.web.journal().len(), 1);
+        world.change(id, Change::Wake).await;
+        world.settled(1).await;
+        let state = state(&world, id).await;
+        assert_eq!((state.rest, state.failures.consecutive), (None, 1), "counted from a clean slate");
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn s205_s206_every_kind_is_told_once_as_loud_as_it_deserves(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let cases = [
+            (Character::NotFound, "not_found", Some(404), "warn"),
+            (Character::Broken(500), "upstream_failure", Some(500), "warn"),
+            (Character::Unavailable(RetryAfter::Unsaid), "upstream_failure", Some(503), "warn"),
+            (Character::Reset, "network", None, "warn"),
+            (Character::Cut, "network", None, "warn"),
+            (Character::Dead, "network", None, "warn"),
+            (Character::Unauthorized, "unauthorized", Some(401), "warn"),
+            (Character::Forbidden, "forbidden", Some(403), "warn"),
+            (Character::Gone, "gone", Some(410), "warn"),
+            (Character::RateLimited(RetryAfter::Unsaid), "rate_limited", Some(429), "warn"),
+            (Character::BrokenXml, "parse_error", None, "warn"),
+            (Character::NotAFeed, "parse_error", None, "warn"),
+            (Character::Loop, "unexpected", None, "error"),
+        ];
+        let mut world = World::of(engine, &cases.map(|(character, ..)| character)).await;
+        let ids = world.start_and_poll_all().await;
+        let failed = world.records.of("feed poll failed");
+        assert_eq!(failed.len(), cases.len());
+        for (site, (character, kind, status, level)) in cases.into_iter().enumerate() {
+            let record = failed.iter().find(|record| record["source_id"] == ids[site].0).unwrap();
+            let keys = (record["error_type"].as_str(), record["level"].as_str(), record["status_code"].as_u64());
+            assert_eq!(keys, (Some(kind), Some(level), status), "{character}: {record}");
+            assert_eq!(record["consecutive_failures"], 1);
+            let last = state(&world, ids[site]).await.failures.last.unwrap();
+            assert_eq!((last.kind.name(), Some(&*last.error)), (kind, record["error"].as_str()));
+        }
+        for record in world.records.all().iter().filter(|record| record.get("source_id").is_some()) {
+            assert!(record["url"].as_str().is_some_and(|url| url.starts_with("http://127.")), "{record}");
+        }
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn s101_s102_s106_s108_a_day_of_refusals_is_no_error_of_ours(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(
+            engine,
+            &[
+                Character::NotFound,
+                Character::Forbidden,
+                Character::RateLimited(RetryAfter::Seconds(1800)),
+                Character::RateLimited(RetryAfter::Unsaid),
+                Character::Unavailable(RetryAfter::Unsaid),
+                Character::Unavailable(RetryAfter::Date(1800)),
+                Character::Broken(500),
+                Character::Broken(502),
+                Character::Moved(Elsewhere::SameHost),
+            ],
+        )
+        .await;
+        world.start_and_poll_all().await;
+        world.pass(hours(24), 96).await;
+        world.quiet().await;
+        assert!(world.handle().statistics().view().settled() >= 9 * 3);
+        assert_eq!(world.records.at("error"), Vec::<serde_json::Value>::new());
+        assert_eq!(world.handle().statistics().view().crashes, 0);
+        world.stop().await;
+    });
+}
