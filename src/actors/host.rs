@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use actix::fut::WrapFuture;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, SpawnHandle};
+use actix_rt::task::JoinHandle;
 use slog::{Logger, debug, info, o, warn};
 
 use super::host_table::{Seat, WeakHostTable};
@@ -134,8 +135,18 @@ impl HostActor {
     }
 
     /// The source itself was asked for.
-    fn document_finished(&mut self, mut poll: Box<Poll>, fetched: Box<Fetched>, ctx: &mut Context<HostActor>) {
-        self.keep_renewed_key(&poll, &fetched);
+    fn document_finished(&mut self, poll: Box<Poll>, fetched: Box<Fetched>, ctx: &mut Context<HostActor>) {
+        match self.keep_renewed_key(&poll, &fetched) {
+            None => self.follow(poll, fetched, ctx),
+            // The poll keeps its turn until the key is stored: whoever is next would still find the old one.
+            Some(keeping) => {
+                ctx.spawn(keeping.into_actor(self).map(|_, host, ctx| host.follow(poll, fetched, ctx)));
+            }
+        }
+    }
+
+    /// What follows from an answer, or from none.
+    fn follow(&mut self, mut poll: Box<Poll>, fetched: Box<Fetched>, ctx: &mut Context<HostActor>) {
         match &fetched.answer {
             Answer::Onward(onward) => {
                 self.hear(None, &mut poll);
@@ -234,16 +245,17 @@ impl HostActor {
     }
 
     /// A renewed X key is the only one that works from now on, so it is stored whatever becomes of the poll.
-    fn keep_renewed_key(&self, poll: &Poll, fetched: &Fetched) {
-        let (Some((owner, _)), Some(key)) = (&poll.key, &fetched.learned.key) else { return };
+    fn keep_renewed_key(&self, poll: &Poll, fetched: &Fetched) -> Option<JoinHandle<()>> {
+        let (Some((owner, _)), Some(key)) = (&poll.key, &fetched.learned.key) else { return None };
         let (around, owner, key, log) = (self.around.clone(), *owner, key.clone(), self.log.clone());
-        actix_rt::spawn(async move {
+        // A task of its own: should the actor crash meanwhile, the key is stored.
+        Some(actix_rt::spawn(async move {
             let now = around.clock.now();
             let stored = around.store_watch.insist(|| around.store.put_api_key(owner, KeyProvider::X, &key, now)).await;
             if let Err(error) = stored {
                 slog::error!(log, "renewed key not stored"; "user_id" => owner.0, "error" => %error);
             }
-        });
+        }))
     }
 }
 
