@@ -38,6 +38,11 @@ pub(super) fn next_poll(source: &Source, scope: Scope, around: &Surroundings) ->
     due::next_poll(&wanted, None, &policy, now)
 }
 
+/// The host that is asked for a source.
+pub(super) fn host_of(source: &Source, around: &Surroundings) -> Option<HostKey> {
+    source_host(source.settings.source_type, &source.settings.url, around.x_host.as_ref())
+}
+
 impl SchedulerActor {
     /// Reads all sources, beside everything else.
     pub(super) fn load(&mut self, ctx: &mut Context<SchedulerActor>) {
@@ -106,12 +111,7 @@ async fn read_page(
 }
 
 fn scheduled(source: &Source, scope: Scope, around: &Surroundings) -> Scheduled {
-    let settings = &source.settings;
-    Scheduled {
-        id: source.id,
-        host: source_host(settings.source_type, &settings.url, around.x_host.as_ref()),
-        next: next_poll(source, scope, around),
-    }
+    Scheduled { id: source.id, host: host_of(source, around), next: next_poll(source, scope, around) }
 }
 
 /// Sources that were there at the start and have never been polled are spread over an interval, once (s507). Those that

@@ -1,6 +1,6 @@
 //! Knows what is due, and hands it to the hosts. Never waits for them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use actix::fut::WrapFuture;
@@ -15,11 +15,11 @@ use super::messages::{
     AskScheduler, CleanUp, Deferral, ErrandReturned, PausePolling, ResumePolling, Return, SchedulerStatus,
     SourcesChanged,
 };
-use super::poll::{Poll, source_host};
+use super::poll::Poll;
 use super::surroundings::Surroundings;
 use super::topology::Scope;
 use super::traffic::Lights;
-use crate::model::{SourceId, SourceToPoll, Timestamp};
+use crate::model::{HostKey, SourceId, SourceToPoll, Timestamp};
 use crate::rules::due::NextPoll;
 use crate::rules::spread::spread;
 use crate::store::StoreError;
@@ -176,13 +176,13 @@ impl SchedulerActor {
     fn send_out(&mut self, taken: &[(SourceId, Timestamp)], found: Vec<SourceToPoll>) {
         let now = self.around.clock.now();
         let mut missing: HashSet<SourceId> = taken.iter().map(|(id, _)| *id).collect();
-        let due_at: std::collections::HashMap<SourceId, Timestamp> = taken.iter().copied().collect();
+        let due_at: HashMap<SourceId, Timestamp> = taken.iter().copied().collect();
         for ready in found {
             let id = ready.source.id;
             missing.remove(&id);
             let next = loading::next_poll(&ready.source, self.scope, &self.around);
-            let settings = &ready.source.settings;
-            self.index.rehost(id, source_host(settings.source_type, &settings.url, self.around.x_host.as_ref()));
+            let host = loading::host_of(&ready.source, &self.around);
+            self.index.rehost(id, host.clone());
             if !next.is_due(now) {
                 self.schedule(id, next);
                 continue;
@@ -190,7 +190,6 @@ impl SchedulerActor {
             // One that is still under way for a scheduler that crashed comes back by itself.
             let Some(errand) = self.errands.begin(id) else { continue };
             let poll = Poll::new(errand, ready, due_at.get(&id).copied().unwrap_or(now));
-            let host = poll.host_key(self.around.x_host.as_ref());
             self.table.send(&host, Box::new(poll), &self.around);
         }
         for id in missing {
@@ -280,12 +279,12 @@ impl SchedulerActor {
     }
 
     /// Nobody who waits for this host needs to be read and sent there just to be sent back.
-    fn close_line(&mut self, host: &Option<crate::model::HostKey>, until: Timestamp) {
+    fn close_line(&mut self, host: &Option<HostKey>, until: Timestamp) {
         if self.scope != Scope::Daemon {
             return;
         }
-        let (window, dice) = (self.around.policy().spread, self.around.dice.clone());
-        self.index.clear_line(host, |due_at| spread(until, due_at, window, dice.roll()));
+        let window = self.around.policy().spread;
+        self.index.clear_line(host, |due_at| spread(until, due_at, window, self.around.dice.roll()));
     }
 
     /// After an outage of our own, those who wait come back spread out (p19).
@@ -314,11 +313,7 @@ impl SchedulerActor {
 /// Reads sources and opens the seats of their hosts.
 async fn read(around: &Surroundings, table: &HostTable, ids: Vec<SourceId>) -> Result<Vec<SourceToPoll>, StoreError> {
     let found = around.store_watch.insist(|| around.store.sources_to_poll(ids.clone())).await?;
-    let host = |ready: &SourceToPoll| {
-        let settings = &ready.source.settings;
-        source_host(settings.source_type, &settings.url, around.x_host.as_ref())
-    };
-    table.open(found.iter().map(host).collect(), around).await?;
+    table.open(found.iter().map(|ready| loading::host_of(&ready.source, around)).collect(), around).await?;
     Ok(found)
 }
 
