@@ -2,6 +2,7 @@
 
 mod basics;
 mod breaker;
+mod cleanup;
 mod coming_back;
 mod conditional;
 mod failures;
@@ -11,6 +12,7 @@ mod records;
 mod redirects;
 mod robots;
 mod world;
+mod x;
 
 pub(crate) use records::{Records, collecting_logger};
 pub(crate) use world::{World, run};

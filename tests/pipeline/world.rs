@@ -276,8 +276,9 @@ impl World {
 
     /// Moves the clock on by a time, in so many steps, and lets happen at each what can.
     pub(crate) async fn pass(&self, duration: Duration, steps: u32) {
-        for _ in 0..steps {
-            self.advance(duration / steps);
+        let until = self.now() + duration;
+        for left in (1..=steps).rev() {
+            self.advance(until.since(self.now()) / left);
             self.breathe().await;
         }
     }

@@ -4,7 +4,7 @@
 mod keys;
 mod polls;
 mod refusals;
-mod server;
+pub(crate) mod server;
 
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use url::Url;
 
 /// What the server does with a request.
 #[derive(Clone)]
-pub(super) enum Act {
+pub(crate) enum Act {
     /// Sends these bytes.
     Send(String),
     /// Sends these bytes after a while.
@@ -20,7 +20,7 @@ pub(super) enum Act {
 }
 
 /// An answer with this status, these headers and this body.
-pub(super) fn answer(status: &str, headers: &[(&str, &str)], body: &str) -> Act {
+pub(crate) fn answer(status: &str, headers: &[(&str, &str)], body: &str) -> Act {
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let length = body.len();
     Act::Send(format!(
@@ -28,12 +28,12 @@ pub(super) fn answer(status: &str, headers: &[(&str, &str)], body: &str) -> Act 
     ))
 }
 
-pub(super) fn ok(body: &str) -> Act {
+pub(crate) fn ok(body: &str) -> Act {
     answer("200 OK", &[], body)
 }
 
 /// The same answer after a while.
-pub(super) fn late(act: Act, pause: Duration) -> Act {
+pub(crate) fn late(act: Act, pause: Duration) -> Act {
     match act {
         Act::Send(bytes) => Act::SendLate(pause, bytes),
         other => other,
@@ -42,11 +42,11 @@ pub(super) fn late(act: Act, pause: Duration) -> Act {
 
 /// What the server was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// Method and target.
-    pub(super) line: String,
-    pub(super) authorization: Option<String>,
-    pub(super) body: String,
+    pub(crate) line: String,
+    pub(crate) authorization: Option<String>,
+    pub(crate) body: String,
 }
 
 /// The acts still to come and the requests so far.
@@ -55,7 +55,7 @@ struct Play {
     asked: Vec<Asked>,
 }
 
-pub(super) struct XServer {
+pub(crate) struct XServer {
     port: u16,
     play: Arc<Mutex<Play>>,
     task: tokio::task::JoinHandle<()>,
@@ -68,7 +68,7 @@ impl Drop for XServer {
 }
 
 impl XServer {
-    pub(super) async fn play(acts: impl IntoIterator<Item = Act>) -> XServer {
+    pub(crate) async fn play(acts: impl IntoIterator<Item = Act>) -> XServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let play = Arc::new(Mutex::new(Play { acts: acts.into_iter().collect(), asked: Vec::new() }));
@@ -83,16 +83,16 @@ impl XServer {
         XServer { port, play, task }
     }
 
-    pub(super) fn url(&self) -> Url {
+    pub(crate) fn url(&self) -> Url {
         Url::parse(&format!("http://127.0.0.1:{}", self.port)).unwrap()
     }
 
-    pub(super) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         self.play.lock().unwrap().asked.clone()
     }
 
     /// Method and target of each request.
-    pub(super) fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         self.asked().into_iter().map(|asked| asked.line).collect()
     }
 }
