@@ -122,6 +122,11 @@ impl Faults {
         self.struck.load(Ordering::Relaxed)
     }
 
+    /// Makes nothing go wrong from now on.
+    pub(super) fn cease(&self) {
+        self.settings.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).is_enabled = false;
+    }
+
     /// Perhaps makes something go wrong with the message in hand; true if the message is to be dropped.
     ///
     /// # Panics
@@ -199,5 +204,8 @@ mod tests {
     fn faults_are_off_unless_enabled_and_end_at_their_limit() {
         assert_eq!(strikes(&faults(false, None), "host"), 0);
         assert_eq!(strikes(&faults(true, Some(3)), "host"), 3);
+        let ceased = faults(true, None);
+        ceased.cease();
+        assert_eq!(strikes(&ceased, "host"), 0);
     }
 }

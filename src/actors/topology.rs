@@ -188,6 +188,11 @@ impl PipelineHandle {
         self.around.faults.struck()
     }
 
+    /// Injects no more faults.
+    pub fn cease_faults(&self) {
+        self.around.faults.cease();
+    }
+
     /// Follows another policy from now on.
     pub fn set_policy(&self, policy: Policy) {
         self.around.set_policy(policy);
