@@ -15,7 +15,7 @@
 //! - [`telemetry`] — the log.
 //! - [`config`] — fills the settings that each room owns.
 //! - [`cli`], [`daemon`] — the doors.
-//! - [`demo`] — a little web on loopback, for showing, testing and measuring the rest.
+//! - [`demo`] — the daemon at work on a little web on loopback, for showing, testing and measuring the rest.
 
 pub mod actors;
 pub mod cli;

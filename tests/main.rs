@@ -6,6 +6,7 @@ mod commands;
 mod config;
 mod daemon;
 mod endurance;
+mod demo;
 mod feeds;
 mod fetch;
 mod fuzz;

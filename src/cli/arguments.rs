@@ -43,6 +43,8 @@ pub(super) enum Command {
     Parse(Parse),
     /// Find the article of web pages in files, and print it
     Extract(Extract),
+    /// Watch the daemon at work on a little web of its own, where hours pass in seconds and parts of it crash on purpose
+    Demo(Demo),
     /// Look at the configuration
     Config {
         #[command(flatten)]
@@ -126,6 +128,32 @@ pub(super) struct Documents {
     pub(super) ndjson: bool,
 }
 
+/// How large the show is and how fast.
+#[derive(Args, Debug)]
+pub(super) struct Demo {
+    /// End after this many seconds; without it, Ctrl-C does
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(super) seconds: Option<u64>,
+    /// What everything that looks random comes from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
+    /// How many sources there are
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) sources: u32,
+    /// How many hosts they are on; each takes a file descriptor
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(super) hosts: u32,
+    /// How many seconds pass in one: with 1200, an hour passes in three
+    #[arg(long, value_name = "FACTOR", default_value_t = 1200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) speed: u32,
+    /// Keep the daemon's log in this file
+    #[arg(long, value_name = "FILE")]
+    pub(super) log: Option<PathBuf>,
+    /// Print the summary as JSON for programs, and a line a second on standard error meanwhile
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
 /// What to do with the configuration.
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
@@ -148,7 +176,7 @@ impl Arguments {
         match &mut self.command {
             Command::Run(run) => layers.push(std::mem::take(&mut run.layers)),
             Command::Check(check) => layers.push(std::mem::take(&mut check.layers)),
-            Command::Parse(_) | Command::Extract(_) => {}
+            Command::Parse(_) | Command::Extract(_) | Command::Demo(_) => {}
             Command::Config { layers: middle, command } => {
                 layers.push(std::mem::take(middle));
                 let (ConfigCommand::Show { layers: inner, .. } | ConfigCommand::Check(inner)) = command;

@@ -1,12 +1,13 @@
 //! The command line: data goes to standard output, messages for people to standard error.
 //!
-//! May use `config` and `daemon`; everything it knows of a running daemon it learns through the admin socket.
+//! May use `config`, `daemon` and `demo`; everything it knows of a running daemon it learns through the admin socket.
 
 mod arguments;
 mod check_command;
 mod check_report;
 mod check_robots;
 mod config_command;
+mod demo_command;
 mod documents;
 mod exit;
 mod once_command;
@@ -37,6 +38,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     match command {
         Command::Parse(parse) => documents::parse(&parse),
         Command::Extract(extract) => documents::extract(&extract),
+        Command::Demo(demo) => demo_command::demo(&demo),
         Command::Run(run) if run.once => with_settings(layers, |loaded, file| once_command::once(&run, loaded, file)),
         Command::Run(_) => with_settings(layers, run_daemon),
         Command::Check(check) => with_settings(layers, |loaded, _| check_command::check(&check, loaded.settings)),

@@ -1,0 +1,100 @@
+//! Whether the store holds what the little web served: each entry once, and nothing else.
+
+use std::collections::HashMap;
+
+use super::world::World;
+use crate::model::{PostId, SourceId};
+use crate::store;
+
+/// How many posts are read at once.
+const PAGE: u32 = 1000;
+
+/// What the comparison found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Audit {
+    /// Entries that the web served whole.
+    pub(super) served: usize,
+    /// Those that are in the store exactly once.
+    pub(super) stored_once: usize,
+    /// Posts that are in the store twice.
+    pub(super) doubled: usize,
+    /// Posts that nobody served.
+    pub(super) unknown: usize,
+    /// The sources of entries that are missing.
+    pub(super) incomplete: Vec<SourceId>,
+}
+
+impl Audit {
+    /// Compares. What is under way meanwhile may be missing; what is settled may not.
+    pub(super) async fn take(world: &World) -> store::Result<Audit> {
+        let mut stored = stored(world).await?;
+        let mut audit = Audit::default();
+        for (site, source) in world.sources.iter().enumerate() {
+            // Asked for after the store was read: who is served meanwhile is looked at again, never taken for unknown.
+            let mut posts = stored.remove(source).unwrap_or_default();
+            audit.compare(*source, &world.web.served_entries_of(site), &mut posts);
+        }
+        audit.unknown += stored.values().map(HashMap::len).sum::<usize>();
+        Ok(audit)
+    }
+
+    fn compare(&mut self, source: SourceId, served: &[String], posts: &mut HashMap<String, usize>) {
+        let mut is_complete = true;
+        for text in served {
+            match posts.remove(text) {
+                Some(1) => self.stored_once += 1,
+                Some(_) => self.doubled += 1,
+                None => is_complete = false,
+            }
+        }
+        self.served += served.len();
+        self.unknown += posts.len();
+        if !is_complete {
+            self.incomplete.push(source);
+        }
+    }
+
+    /// Whether it is as it should be.
+    pub(super) fn is_right(&self) -> bool {
+        self.stored_once == self.served && self.doubled == 0 && self.unknown == 0
+    }
+}
+
+/// How often each text is in the store, by source.
+async fn stored(world: &World) -> store::Result<HashMap<SourceId, HashMap<String, usize>>> {
+    let mut stored: HashMap<SourceId, HashMap<String, usize>> = HashMap::new();
+    let mut after: Option<PostId> = None;
+    loop {
+        let posts = world.store.list_posts(None, after, PAGE).await?;
+        let Some(last) = posts.last() else { return Ok(stored) };
+        after = Some(last.id);
+        for post in posts {
+            *stored.entry(post.source_id).or_default().entry(post.text.body).or_default() += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(served: &[&str], stored: &[(&str, usize)], stored_once: usize, is_complete: bool, is_right: bool) {
+        let served: Vec<String> = served.iter().map(ToString::to_string).collect();
+        let mut posts = stored.iter().map(|(text, count)| (text.to_string(), *count)).collect();
+        let mut audit = Audit::default();
+        audit.compare(SourceId(7), &served, &mut posts);
+        assert_eq!(
+            (audit.stored_once, audit.incomplete.is_empty(), audit.is_right()),
+            (stored_once, is_complete, is_right)
+        );
+    }
+
+    #[test]
+    fn a_store_is_right_if_it_holds_each_entry_once_and_nothing_else() {
+        check(&["a", "b"], &[("a", 1), ("b", 1)], 2, true, true);
+        check(&["a", "b"], &[("a", 1)], 1, false, false);
+        check(&["a"], &[("a", 2)], 0, true, false);
+        check(&["a"], &[("a", 1), ("c", 1)], 1, true, false);
+        check(&[], &[], 0, true, true);
+    }
+}

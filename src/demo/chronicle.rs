@@ -1,0 +1,196 @@
+//! What happens, in words: the last events, newest last.
+
+use std::collections::{HashSet, VecDeque};
+
+use crate::actors::Happening;
+use crate::model::Timestamp;
+
+/// How many events are remembered: more than any screen shows.
+const EVENTS_MAX: usize = 200;
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When, by the fast clock.
+    pub at: Timestamp,
+    /// What sort of thing.
+    pub kind: EventKind,
+    /// To whom: a source, a host or an actor.
+    pub whom: String,
+    /// What, in words.
+    pub words: String,
+}
+
+/// What sort of thing happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// A source rests.
+    Rests,
+    /// A source is disabled.
+    Disabled,
+    /// A source that rested answers again.
+    Returns,
+    /// A host is held, silent, or back.
+    Host,
+    /// The little web does something on purpose.
+    World,
+    /// An actor crashed.
+    Crashed,
+    /// An actor crashed and was started again.
+    Healed,
+}
+
+/// The last events, and how many there were of some.
+#[derive(Debug, Default)]
+pub(super) struct Chronicle {
+    events: VecDeque<Event>,
+    /// The sources that rest.
+    resting: HashSet<String>,
+    pub(super) rests: u64,
+    pub(super) disables: u64,
+    pub(super) holds: u64,
+}
+
+impl EventKind {
+    /// One word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            EventKind::Rests => "rests",
+            EventKind::Disabled => "disabled",
+            EventKind::Returns => "returns",
+            EventKind::Host => "host",
+            EventKind::World => "the web",
+            EventKind::Crashed => "crashed",
+            EventKind::Healed => "healed",
+        }
+    }
+}
+
+impl Chronicle {
+    /// The last so many events, oldest first.
+    pub(super) fn last(&self, count: usize) -> Vec<Event> {
+        self.events.iter().skip(self.events.len().saturating_sub(count)).cloned().collect()
+    }
+
+    /// Writes down what the web does on purpose.
+    pub(super) fn note(&mut self, at: Timestamp, whom: &str, words: &str) {
+        self.push(at, EventKind::World, whom.to_owned(), words.to_owned());
+    }
+
+    /// Writes down what happened in the pipeline, if it is worth telling.
+    pub(super) fn hear(&mut self, at: Timestamp, happening: Happening) {
+        match happening {
+            Happening::Polled { url, failure: None, .. } if self.resting.remove(&url) => {
+                self.push(at, EventKind::Returns, place(&url), "answers again after its rest".to_owned());
+            }
+            Happening::Polled { .. } => {}
+            Happening::Silenced { url, reason, is_disabled: true } => {
+                self.resting.remove(&url);
+                self.disables += 1;
+                self.push(at, EventKind::Disabled, place(&url), reason);
+            }
+            Happening::Silenced { url, reason, is_disabled: false } => {
+                let words = reason.strip_prefix("rests ").unwrap_or(&reason).to_owned();
+                self.push(at, EventKind::Rests, place(&url), words);
+                self.resting.insert(url);
+                self.rests += 1;
+            }
+            Happening::Host { host, what } => {
+                self.holds += u64::from(what.starts_with("held"));
+                self.push(at, EventKind::Host, host, short_times(&what));
+            }
+            Happening::Crashed { name, message } => self.push(at, EventKind::Crashed, name, message),
+            Happening::Restarted { name } => {
+                let is_that = |event: &&mut Event| event.kind == EventKind::Crashed && event.whom == name;
+                if let Some(event) = self.events.iter_mut().rev().find(is_that) {
+                    event.kind = EventKind::Healed;
+                    event.words.push_str("; started again");
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, at: Timestamp, kind: EventKind, whom: String, words: String) {
+        self.events.push_back(Event { at, kind, whom, words });
+        while self.events.len() > EVENTS_MAX {
+            self.events.pop_front();
+        }
+    }
+}
+
+/// Host and path of a URL: the scheme and the port are the same for all.
+fn place(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = authority.split_once(':').map_or(authority, |(host, _)| host);
+    format!("{host}/{path}")
+}
+
+/// The same words with moments as a clock shows them.
+fn short_times(words: &str) -> String {
+    let short = |word: &str| {
+        let bare = word.trim_end_matches([':', ',']);
+        match bare.parse::<Timestamp>() {
+            Ok(moment) => format!("{}{}", clock_time(moment), &word[bare.len()..]),
+            Err(_) => word.to_owned(),
+        }
+    };
+    words.split(' ').map(short).collect::<Vec<_>>().join(" ")
+}
+
+/// Hours and minutes.
+pub(super) fn clock_time(moment: Timestamp) -> String {
+    let minutes = moment.as_seconds().div_euclid(60);
+    format!("{:02}:{:02}", minutes.div_euclid(60).rem_euclid(24), minutes.rem_euclid(60))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(happenings: impl IntoIterator<Item = Happening>) -> Vec<(EventKind, String, String)> {
+        let mut chronicle = Chronicle::default();
+        happenings.into_iter().for_each(|happening| chronicle.hear(Timestamp::EPOCH, happening));
+        chronicle.last(10).into_iter().map(|event| (event.kind, event.whom, event.words)).collect()
+    }
+
+    fn silenced(reason: &str, is_disabled: bool) -> Happening {
+        Happening::Silenced { url: "http://127.1.0.4:80/7/feed".into(), reason: reason.into(), is_disabled }
+    }
+
+    fn polled(failure: Option<crate::model::FailureKind>) -> Happening {
+        let url = "http://127.1.0.4:80/7/feed".into();
+        Happening::Polled { source_id: crate::model::SourceId(1), url, new_posts: 0, failure }
+    }
+
+    #[test]
+    fn a_source_that_answers_after_its_rest_returns_once() {
+        let place = || "127.1.0.4/7/feed".to_owned();
+        let rest = silenced("rests for 3 h after 3 not_found in a row", false);
+        assert_eq!(
+            told([polled(None), rest, polled(Some(crate::model::FailureKind::NotFound)), polled(None), polled(None)]),
+            [
+                (EventKind::Rests, place(), "for 3 h after 3 not_found in a row".to_owned()),
+                (EventKind::Returns, place(), "answers again after its rest".to_owned()),
+            ]
+        );
+        assert_eq!(told([silenced("why", true), polled(None)]), [(EventKind::Disabled, place(), "why".to_owned())]);
+    }
+
+    #[test]
+    fn a_crash_that_was_healed_is_one_event() {
+        let crash = |name: &str| Happening::Crashed { name: name.into(), message: "boom".into() };
+        let found = told([crash("a"), crash("b"), Happening::Restarted { name: "a".into() }]);
+        let expected = [(EventKind::Healed, "a", "boom; started again"), (EventKind::Crashed, "b", "boom")];
+        assert_eq!(found, expected.map(|(kind, whom, words)| (kind, whom.to_owned(), words.to_owned())));
+    }
+
+    #[test]
+    fn moments_within_words_become_hours_and_minutes() {
+        assert_eq!(
+            short_times("held until 2026-11-16T08:10:00.25Z: HTTP 429, until 2026-11-16T23:59:59Z"),
+            "held until 08:10: HTTP 429, until 23:59"
+        );
+        assert_eq!(short_times("silent 3 times: 1 2026"), "silent 3 times: 1 2026");
+    }
+}

@@ -1,0 +1,61 @@
+//! What the little web does on purpose during the show: now and then a host goes down for a while.
+
+use std::io;
+use std::time::Duration;
+
+use super::chronicle::Chronicle;
+use super::web::Web;
+use crate::dice::{Dice, SeededDice};
+use crate::model::Timestamp;
+
+/// A host goes down this often, by the machine's clock.
+const EVERY: Duration = Duration::from_secs(10);
+/// The first one goes down after this.
+const FIRST: Duration = Duration::from_secs(4);
+/// It comes back after this.
+const DOWN_FOR: Duration = Duration::from_secs(4);
+
+/// Takes hosts down and brings them back.
+pub(super) struct Director {
+    dice: SeededDice,
+    hosts: Vec<String>,
+    down: Option<(String, Duration)>,
+    next: Duration,
+}
+
+impl Director {
+    /// For the hosts that are up at the start.
+    pub(super) fn new(seed: u64, hosts: Vec<String>) -> Director {
+        Director { dice: SeededDice::new(seed), hosts, down: None, next: FIRST }
+    }
+
+    /// Does what is to be done after so much of the show.
+    pub(super) fn act(
+        &mut self,
+        elapsed: Duration,
+        now: Timestamp,
+        web: &Web,
+        chronicle: &mut Chronicle,
+    ) -> io::Result<()> {
+        if let Some((host, _)) = self.down.take_if(|(_, until)| *until <= elapsed) {
+            web.set_down(&host, false)?;
+            chronicle.note(now, &host, "is switched on again");
+        }
+        if elapsed >= self.next && self.hosts.len() > 1 {
+            self.next = elapsed + EVERY;
+            let host = &self.hosts[(self.dice.roll() * self.hosts.len() as f64) as usize];
+            web.set_down(host, true)?;
+            chronicle.note(now, host, "is switched off on purpose");
+            self.down = Some((host.clone(), elapsed + DOWN_FOR));
+        }
+        Ok(())
+    }
+
+    /// Brings back whoever is down.
+    pub(super) fn end(&mut self, web: &Web) -> io::Result<()> {
+        match self.down.take() {
+            Some((host, _)) => web.set_down(&host, false),
+            None => Ok(()),
+        }
+    }
+}

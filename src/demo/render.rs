@@ -1,0 +1,331 @@
+//! A scene as lines of text. Pure: it knows how large the screen is and nothing else about it.
+
+use std::time::Duration;
+
+use super::census::SourceCensus;
+use super::chronicle::{Event, EventKind, clock_time};
+use super::scene::{Phase, Scene};
+use crate::model::FailureKind;
+
+/// From this size on there is room for headings and empty lines.
+const ROOMY: Size = Size { columns: 60, rows: 20 };
+/// How wide the headings of figures are.
+const HEADING_COLUMNS: usize = 10;
+/// How wide the names of sources and hosts are, most of the time.
+const WHOM_COLUMNS: usize = 19;
+const PULSE: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// How large a screen is, in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// From left to right.
+    pub columns: usize,
+    /// From top to bottom.
+    pub rows: usize,
+}
+
+/// What a piece of a line looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ink {
+    Plain,
+    Dim,
+    Bold,
+    Good,
+    Uneasy,
+    Resting,
+    Bad,
+}
+
+/// One line: pieces of text, each with its ink.
+#[derive(Clone, Debug, Default)]
+struct Line(Vec<(Ink, String)>);
+
+/// The scene as lines that fit the size: no more than its rows, none longer than its columns.
+pub fn render(scene: &Scene, size: Size, with_colours: bool) -> Vec<String> {
+    let is_roomy = size.columns >= ROOMY.columns && size.rows >= ROOMY.rows;
+    let mut lines = if is_roomy { roomy(scene, size.columns) } else { narrow(scene) };
+    // The footer is the last line, and whatever is between belongs to the events.
+    let room = size.rows.saturating_sub(lines.len() + 1);
+    let shown = scene.events.len().saturating_sub(room);
+    lines.extend(scene.events[shown..].iter().map(|event| event_line(event, is_roomy)));
+    lines.resize(size.rows.saturating_sub(1), Line::default());
+    lines.push(footer(scene.phase));
+    lines.truncate(size.rows);
+    lines.into_iter().map(|line| line.fit(size.columns, with_colours)).collect()
+}
+
+/// A number with commas between its thousands.
+pub(super) fn number(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn roomy(scene: &Scene, columns: usize) -> Vec<Line> {
+    let sources = scene.sources;
+    let clock = format!("{} {}", day(scene), clock_time(scene.now));
+    let pace = format!("an hour passes in {:.1} s", 3600.0 / scene.speed.max(1.0));
+    let mut lines = vec![
+        Line::new(Ink::Bold, "Feedwarden demo")
+            .and(Ink::Plain, format!("   {clock}"))
+            .and(Ink::Dim, format!("   {pace}")),
+        Line::new(
+            Ink::Dim,
+            format!(
+                "The real daemon polls {} sources of a little web on this machine.",
+                number(sources.total() as u64)
+            ),
+        ),
+        Line::default(),
+        bar(&sources, columns),
+        legend(&sources),
+        Line::default(),
+    ];
+    lines.extend(figures(scene));
+    lines.push(Line::default());
+    lines.push(Line::new(Ink::Bold, "WHAT HAPPENS"));
+    lines
+}
+
+fn figures(scene: &Scene) -> Vec<Line> {
+    let done = &scene.done;
+    let settled = number(done.settled());
+    vec![
+        heading("POLLS")
+            .and(Ink::Bold, format!("{:.0} a second ", scene.polls_per_second))
+            .and(Ink::Good, pulse(&scene.pulse))
+            .and(Ink::Plain, format!(" {settled} in all, {} unchanged (304)", percent(done.unchanged, done.settled()))),
+        heading("FAILURES").and(Ink::Plain, failures(scene)),
+        heading("POSTS")
+            .and(Ink::Bold, format!("{} new", number(done.new_posts)))
+            .and(Ink::Dim, ", none lost and none doubled: the summary proves it"),
+        heading("HOSTS")
+            .and(Ink::Plain, format!("{} asked, ", scene.hosts.asked))
+            .and(Ink::Uneasy, format!("{} held", scene.hosts.held))
+            .and(Ink::Dim, " (429, 503: they asked us to wait), ")
+            .and(Ink::Bad, format!("{} silent", scene.hosts.silent)),
+        manners(scene),
+        crashes(scene),
+    ]
+}
+
+fn narrow(scene: &Scene) -> Vec<Line> {
+    let SourceCensus { healthy, backing_off, resting, disabled, .. } = scene.sources;
+    let done = &scene.done;
+    let gap = scene.manners.gap_min.map_or("none yet".to_owned(), |gap| format!("≥ {}", seconds(gap)));
+    vec![
+        Line::new(Ink::Bold, "Feedwarden demo").and(Ink::Plain, format!("  {}", clock_time(scene.now))),
+        Line::new(Ink::Good, format!("{healthy} well"))
+            .and(Ink::Uneasy, format!("  {backing_off} back off"))
+            .and(Ink::Resting, format!("  {resting} rest"))
+            .and(Ink::Bad, format!("  {disabled} disabled")),
+        Line::new(Ink::Plain, format!("{:.0} polls/s, {} new posts", scene.polls_per_second, number(done.new_posts))),
+        Line::new(good_if(scene.manners.overlaps == 0), format!("{} overlaps", scene.manners.overlaps))
+            .and(Ink::Plain, format!(", gaps {gap}")),
+        Line::new(Ink::Plain, format!("{} crashes, {} healed", done.crashes, done.restarts)),
+    ]
+}
+
+/// One bar for all sources; without colours the pieces differ by their filling.
+fn bar(sources: &SourceCensus, columns: usize) -> Line {
+    let width = columns.saturating_sub(HEADING_COLUMNS + 1).min(100);
+    let pieces = [
+        (sources.healthy, Ink::Good, '█'),
+        (sources.backing_off, Ink::Uneasy, '▓'),
+        (sources.resting, Ink::Resting, '▒'),
+        (sources.disabled, Ink::Bad, '░'),
+        (sources.fresh, Ink::Dim, '·'),
+    ];
+    let total = sources.total().max(1);
+    let mut line = heading("SOURCES");
+    let (mut counted, mut drawn) = (0, 0);
+    for (count, ink, filling) in pieces {
+        counted += count;
+        // Rounding the sum up to here, and not each piece, makes the bar as long as it should be.
+        let until = (width * counted + total / 2) / total;
+        line = line.and(ink, filling.to_string().repeat(until - drawn));
+        drawn = until;
+    }
+    line
+}
+
+fn legend(sources: &SourceCensus) -> Line {
+    let line = heading("")
+        .and(Ink::Good, format!("█ {} healthy", sources.healthy))
+        .and(Ink::Uneasy, format!("  ▓ {} backing off", sources.backing_off))
+        .and(Ink::Resting, format!("  ▒ {} resting", sources.resting))
+        .and(Ink::Bad, format!("  ░ {} disabled", sources.disabled));
+    if sources.fresh == 0 { line } else { line.and(Ink::Dim, format!("  · {} new", sources.fresh)) }
+}
+
+/// The kinds of failure, the most frequent first.
+fn failures(scene: &Scene) -> String {
+    let mut kinds: Vec<(FailureKind, u64)> =
+        FailureKind::ALL.into_iter().zip(scene.done.failed).filter(|(_, count)| *count > 0).collect();
+    kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    match kinds.is_empty() {
+        true => "none yet".to_owned(),
+        false => {
+            let kinds: Vec<String> = kinds.iter().map(|(kind, count)| format!("{kind} {}", number(*count))).collect();
+            format!("{}: {}", number(scene.done.failed_total()), kinds.join(", "))
+        }
+    }
+}
+
+fn manners(scene: &Scene) -> Line {
+    let manners = scene.manners;
+    let line = heading("MANNERS")
+        .and(Ink::Plain, format!("{} requests, ", number(manners.requests)))
+        .and(good_if(manners.overlaps == 0), format!("{} at once to one host", manners.overlaps));
+    match manners.gap_min {
+        None => line,
+        Some(gap) => line.and(Ink::Plain, ", pauses ").and(
+            good_if(gap >= manners.gap_wanted),
+            format!("≥ {} ({} s set)", seconds(gap), manners.gap_wanted.as_secs()),
+        ),
+    }
+}
+
+fn crashes(scene: &Scene) -> Line {
+    let done = &scene.done;
+    heading("CRASHES")
+        .and(Ink::Plain, format!("{} injected on purpose, ", scene.injected))
+        .and(good_if(done.restarts >= done.crashes), format!("{} healed", done.restarts))
+}
+
+fn event_line(event: &Event, is_roomy: bool) -> Line {
+    let ink = match event.kind {
+        EventKind::Rests => Ink::Resting,
+        EventKind::Disabled | EventKind::Crashed => Ink::Bad,
+        EventKind::Returns | EventKind::Healed => Ink::Good,
+        EventKind::Host | EventKind::World => Ink::Uneasy,
+    };
+    let line = Line::new(Ink::Dim, format!("{} ", clock_time(event.at)));
+    let line = line.and(ink, format!("{:<9}", event.kind.name()));
+    match is_roomy {
+        true => line.and(Ink::Plain, format!("{:<WHOM_COLUMNS$} ", event.whom)).and(Ink::Dim, event.words.clone()),
+        false => line.and(Ink::Plain, event.whom.clone()),
+    }
+}
+
+fn footer(phase: Phase) -> Line {
+    let ink = if phase == Phase::Running { Ink::Dim } else { Ink::Bold };
+    Line::new(ink, phase.words())
+}
+
+fn heading(word: &str) -> Line {
+    Line::new(Ink::Bold, format!("{word:<HEADING_COLUMNS$}"))
+}
+
+fn good_if(is_good: bool) -> Ink {
+    if is_good { Ink::Good } else { Ink::Bad }
+}
+
+fn day(scene: &Scene) -> String {
+    format!("day {}", scene.passed.as_secs() / 86_400 + 1)
+}
+
+fn seconds(span: Duration) -> String {
+    format!("{:.1} s", span.as_secs_f64())
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.0} %", 100.0 * part as f64 / whole.max(1) as f64)
+}
+
+/// One column for each moment, as high as there was much to do.
+fn pulse(moments: &[f64]) -> String {
+    let highest = moments.iter().copied().fold(1.0, f64::max);
+    let column = |moment: &f64| PULSE[((moment / highest * 7.0).round() as usize).min(7)];
+    moments.iter().map(column).collect()
+}
+
+impl Ink {
+    /// How a terminal is told (ECMA-48).
+    fn code(self) -> Option<&'static str> {
+        match self {
+            Ink::Plain => None,
+            Ink::Dim => Some("2"),
+            Ink::Bold => Some("1"),
+            Ink::Good => Some("32"),
+            Ink::Uneasy => Some("33"),
+            Ink::Resting => Some("34"),
+            Ink::Bad => Some("31"),
+        }
+    }
+}
+
+impl Line {
+    fn new(ink: Ink, text: impl Into<String>) -> Line {
+        Line::default().and(ink, text)
+    }
+
+    fn and(mut self, ink: Ink, text: impl Into<String>) -> Line {
+        self.0.push((ink, text.into()));
+        self
+    }
+
+    /// As one text of so many characters at the most; what is left out is told by a mark.
+    fn fit(self, columns: usize, with_colours: bool) -> String {
+        let length: usize = self.0.iter().map(|(_, text)| text.chars().count()).sum();
+        let (mut left, mark) = if length > columns { (columns.saturating_sub(1), true) } else { (columns, false) };
+        let mut fitted = String::new();
+        for (ink, text) in self.0 {
+            // Words come from publishers and panics as well: nothing in them may steer the terminal.
+            let shown = text.chars().take(left).map(|char| if char.is_control() { ' ' } else { char });
+            let shown: String = shown.collect();
+            left -= shown.chars().count();
+            match ink.code().filter(|_| with_colours && !shown.is_empty()) {
+                Some(code) => fitted.extend(["\x1b[", code, "m", &shown, "\x1b[0m"]),
+                None => fitted.push_str(&shown),
+            }
+        }
+        if mark && columns > 0 {
+            fitted.push('…');
+        }
+        fitted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_commas_between_their_thousands() {
+        let shown = [0, 999, 1000, 12_345, 1_234_567].map(number);
+        assert_eq!(shown, ["0", "999", "1,000", "12,345", "1,234,567"]);
+    }
+
+    #[test]
+    fn a_line_is_cut_where_the_screen_ends_and_cannot_steer_the_terminal() {
+        let line = || Line::new(Ink::Bold, "abc").and(Ink::Plain, "d\x1bf");
+        assert_eq!(line().fit(6, false), "abcd f");
+        assert_eq!(line().fit(5, false), "abcd…");
+        assert_eq!(line().fit(3, true), "\x1b[1mab\x1b[0m…");
+        assert_eq!(line().fit(0, true), "");
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_the_screen_allows_whatever_the_numbers_are() {
+        for sources in [
+            SourceCensus { healthy: 1, ..SourceCensus::default() },
+            SourceCensus { healthy: 7, backing_off: 5, resting: 3, disabled: 2, fresh: 1 },
+            SourceCensus { disabled: 100_000, ..SourceCensus::default() },
+        ] {
+            assert_eq!(bar(&sources, 80).fit(80, false).chars().count(), 79, "{sources:?}");
+        }
+    }
+
+    #[test]
+    fn a_pulse_is_as_high_as_its_highest_moment() {
+        assert_eq!(pulse(&[0.0, 50.0, 100.0]), "▁▅█");
+        assert_eq!(pulse(&[]), "");
+    }
+}

@@ -1,0 +1,73 @@
+//! The terminal: another screen while the show lasts, and the old one back however it ends.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::render::Size;
+
+/// Another screen, without a cursor and without wrapping lines.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
+const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[0m\x1b[?1049l";
+/// For terminals that do not say how large they are.
+const USUAL: Size = Size { columns: 80, rows: 24 };
+
+/// The terminal while it shows something else than it did before.
+pub(super) struct Screen {
+    is_entered: Arc<AtomicBool>,
+}
+
+impl Screen {
+    /// Takes the terminal. A panic gives it back before it is told.
+    pub(super) fn enter() -> io::Result<Screen> {
+        let is_entered = Arc::new(AtomicBool::new(true));
+        let of_hook = is_entered.clone();
+        let previous = std::panic::take_hook();
+        // Crashes of actors are caught and never come here.
+        std::panic::set_hook(Box::new(move |info| {
+            leave(&of_hook);
+            previous(info);
+        }));
+        let screen = Screen { is_entered };
+        write(ENTER)?;
+        Ok(screen)
+    }
+
+    /// How large it is now.
+    pub(super) fn size(&self) -> Size {
+        match rustix::termios::tcgetwinsize(io::stdout()) {
+            Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
+                Size { columns: size.ws_col.into(), rows: size.ws_row.into() }
+            }
+            _ => USUAL,
+        }
+    }
+
+    /// Draws these lines over what was there, in one piece so that nothing flickers.
+    pub(super) fn draw(&self, lines: &[String]) -> io::Result<()> {
+        if !self.is_entered.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        // The last line has no break behind it, which would move everything up.
+        write(&format!("\x1b[H{}\x1b[K\x1b[J", lines.join("\x1b[K\r\n")))
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        leave(&self.is_entered);
+    }
+}
+
+fn leave(is_entered: &AtomicBool) {
+    if is_entered.swap(false, Ordering::Relaxed) {
+        // A terminal that is gone needs nothing back.
+        let _ = write(LEAVE);
+    }
+}
+
+fn write(text: &str) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    output.write_all(text.as_bytes())?;
+    output.flush()
+}

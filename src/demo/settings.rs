@@ -1,0 +1,213 @@
+//! How large the show is and how fast, and what follows from that for each part of it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::web::{Character, Elsewhere, Mix, Publishing, RetryAfter, WebSettings};
+use crate::actors::{Fault, FaultAction, FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings};
+use crate::http::HttpSettings;
+use crate::model::SourceType;
+use crate::rules::{BreakerPolicy, Delays, OutagePolicy, Policy, RestRule, Rests, hours, minutes};
+use crate::supervision::Intensity;
+
+/// How often a healthy source is polled.
+const INTERVAL: Duration = minutes(30);
+/// The pause between two requests to one host.
+pub(super) const DELAY: Duration = Duration::from_secs(20);
+/// How many crashes there are in a second of the machine's time, more or less.
+const CRASHES_PER_SECOND: f64 = 1.0;
+/// Where crashes are injected. Each poll passes every place about once.
+const CRASH_PLACES: [(&str, &str); 6] = [
+    ("host", "PollSource"),
+    ("host", "FetchFinished"),
+    ("fetch", "FetchSource"),
+    ("post-sink", "PollSucceeded"),
+    ("failure-tracker", "PollFailed"),
+    ("scheduler", "ErrandReturned"),
+];
+
+/// How large the show is and how fast.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DemoSettings {
+    /// How long it lasts by the machine's clock; until somebody ends it without this.
+    pub duration: Option<Duration>,
+    /// What everything that looks random comes from.
+    pub seed: u64,
+    /// How many sources there are.
+    pub sources: usize,
+    /// How many hosts they are on, apart from the dead ones.
+    pub hosts: usize,
+    /// How many seconds pass in one of the machine's.
+    pub speed: f64,
+    /// Where the log goes; nowhere without a file.
+    pub log: Option<PathBuf>,
+}
+
+impl Default for DemoSettings {
+    /// A hall of a size that a person can follow: an hour passes in three seconds.
+    fn default() -> DemoSettings {
+        DemoSettings { duration: None, seed: 1, sources: 300, hosts: 60, speed: 1200.0, log: None }
+    }
+}
+
+impl DemoSettings {
+    pub(super) fn web(&self) -> WebSettings {
+        WebSettings {
+            hosts: self.hosts,
+            sites: self.sources,
+            seed: self.seed,
+            mix: mix(),
+            entries: 10..=30,
+            publishing: Publishing::Chance(0.15),
+            latency: Duration::from_millis(2),
+            // Whatever waits by the machine's clock waits long by the fast one: short enough that the show goes on.
+            slow: Duration::from_millis(300),
+            drip: Duration::from_millis(20),
+            huge_bytes: 4 * 1024 * 1024,
+            journal_max: 0,
+            ..WebSettings::default()
+        }
+    }
+
+    pub(super) fn http(&self) -> HttpSettings {
+        HttpSettings {
+            deadline: Duration::from_millis(1500),
+            connect_timeout: Duration::from_secs(1),
+            body_bytes_max: 1024 * 1024,
+            allowed_networks: vec!["127.0.0.0/8".parse().expect("the text is a network")],
+            ..HttpSettings::default()
+        }
+    }
+
+    /// The rules are those of the daemon; the rests are hours where the daemon's are days, so that they can be watched.
+    pub(super) fn policy(&self) -> Policy {
+        let rule = |after, cooldown_hours| Some(RestRule { after, cooldown: hours(cooldown_hours) });
+        Policy {
+            interval: INTERVAL,
+            max_failures: 5,
+            max_backoff: hours(3),
+            rests: Rests {
+                unauthorized: None,
+                forbidden: rule(3, 4),
+                not_found: rule(3, 3),
+                gone: rule(1, 6),
+                upstream_failure: rule(4, 2),
+                network: rule(5, 2),
+                parse_error: rule(3, 4),
+            },
+            delays: Delays {
+                by_type: HashMap::from([(SourceType::Rss, DELAY), (SourceType::Website, DELAY)]),
+                by_host: HashMap::new(),
+            },
+            // Nothing is cleaned up, so that the store can be compared with what was served.
+            article_age_max: hours(24 * 365 * 100),
+            breaker: BreakerPolicy { after: 3, pause_first: minutes(20), pause_max: hours(3) },
+            // A breath of the machine must not look like an outage of hours.
+            outage: OutagePolicy { doubt: self.simulated(Duration::from_millis(500)), ..OutagePolicy::default() },
+            ..Policy::default()
+        }
+    }
+
+    pub(super) fn pipeline(&self) -> PipelineSettings {
+        PipelineSettings {
+            scheduler: SchedulerSettings {
+                tick: self.simulated(Duration::from_millis(500)),
+                look_gap: self.simulated(Duration::from_millis(5)),
+            },
+            fetch: FetchSettings { threads: Some(2), concurrency: 128 },
+            // However fast the clock is, no number of injected crashes ends the show.
+            intensity: Intensity {
+                restarts_max: 100_000,
+                delay_first: Duration::from_millis(50),
+                delay_max: Duration::from_millis(500),
+                ..Intensity::default()
+            },
+            faults: self.faults(),
+        }
+    }
+
+    fn faults(&self) -> FaultSettings {
+        let polls_per_second = self.sources as f64 * self.speed / INTERVAL.as_secs_f64();
+        let probability = (CRASHES_PER_SECOND / CRASH_PLACES.len() as f64 / polls_per_second).min(0.02);
+        let fault = |(actor, message): (&str, &str)| Fault {
+            actor: actor.to_owned(),
+            message: message.to_owned(),
+            action: FaultAction::Panic,
+            probability,
+        };
+        FaultSettings {
+            is_enabled: true,
+            seed: self.seed,
+            limit: None,
+            faults: CRASH_PLACES.into_iter().map(fault).collect(),
+        }
+    }
+
+    /// How much of the fast clock's time passes in a span of the machine's.
+    pub(super) fn simulated(&self, span: Duration) -> Duration {
+        span.mul_f64(self.speed.max(1.0))
+    }
+}
+
+/// Most are well, and there is some of everything, also among a few hundred.
+fn mix() -> Mix {
+    Mix::Weighted(vec![
+        (Character::Healthy, 420),
+        (Character::NoValidators, 60),
+        (Character::Busy, 20),
+        (Character::Titleless, 30),
+        (Character::Gzip, 60),
+        (Character::CacheFor(7200), 40),
+        (Character::NotFound, 40),
+        (Character::Gone, 20),
+        (Character::Forbidden, 20),
+        (Character::Unauthorized, 10),
+        (Character::RateLimited(RetryAfter::Seconds(5400)), 10),
+        (Character::RateLimited(RetryAfter::Date(7200)), 4),
+        (Character::RateLimited(RetryAfter::Unsaid), 4),
+        (Character::Unavailable(RetryAfter::Seconds(3600)), 8),
+        (Character::Broken(500), 15),
+        (Character::Broken(502), 15),
+        (Character::Slow, 20),
+        (Character::Dripping, 10),
+        (Character::Hanging, 4),
+        (Character::Cut, 8),
+        (Character::Reset, 8),
+        (Character::BrokenXml, 20),
+        (Character::NotAFeed, 10),
+        (Character::Huge, 4),
+        (Character::Moved(Elsewhere::SameHost), 15),
+        (Character::Moved(Elsewhere::OtherHost), 10),
+        (Character::Found(Elsewhere::OtherHost), 10),
+        (Character::Loop, 4),
+        (Character::Website, 45),
+        (Character::Flaky, 36),
+        (Character::Dead, 20),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crashes_are_as_frequent_however_large_and_fast_the_show_is() {
+        let per_second = |sources, speed| {
+            let settings = DemoSettings { sources, speed, ..DemoSettings::default() };
+            let polls_per_second = sources as f64 * speed / INTERVAL.as_secs_f64();
+            settings.faults().faults.iter().map(|fault| fault.probability * polls_per_second).sum::<f64>()
+        };
+        for (sources, speed) in [(300, 1200.0), (3000, 600.0)] {
+            assert!((per_second(sources, speed) - CRASHES_PER_SECOND).abs() < 1e-9);
+        }
+        assert!(per_second(1, 1.0) < CRASHES_PER_SECOND, "a slow show does not crash at every poll");
+    }
+
+    #[test]
+    fn places_that_crash_are_places_where_faults_can_be_injected() {
+        for (actor, message) in CRASH_PLACES {
+            assert!(format!("{actor}/{message}=panic@0.1").parse::<Fault>().is_ok(), "{actor} {message}");
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The show: runs the world, shows it as it goes, and checks at the end what became of it.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::TryRecvError;
+
+use super::audit::Audit;
+use super::census::{HostCensus, SourceCensus};
+use super::chronicle::Chronicle;
+use super::director::Director;
+use super::render::{number, render};
+use super::scene::{Manners, Phase, Scene};
+use super::screen::Screen;
+use super::settings::{DELAY, DemoSettings};
+use super::summary::Summary;
+use super::world::{DemoError, World, outcome};
+use crate::actors::Happening;
+use crate::clock::{Clock, Stopwatch};
+use crate::model::{SourceId, Timestamp};
+use crate::rules::change::{Change, apply};
+use crate::store;
+use crate::supervision::{Node, State};
+
+/// How often the picture changes.
+const FRAME: Duration = Duration::from_millis(200);
+/// How many frames lie between two lines where there is no picture.
+const FRAMES_A_LINE: u32 = 5;
+/// How many frames the polls per second are an average of, and how many the pulse shows.
+const PULSE_FRAMES: usize = 12;
+/// How many events a scene holds.
+const EVENTS: usize = 60;
+/// A census may take one part in so many of the time.
+const CENSUS_SHARE: u32 = 4;
+/// The longest time between two of them.
+const CENSUS_PAUSE_MAX: Duration = Duration::from_secs(2);
+/// How long what crashes cost may take to be polled once more.
+const HEAL_WITHIN: Duration = Duration::from_secs(20);
+/// How long polls under way may take to end: longer than the deadline of a request.
+const DRAIN_WITHIN: Duration = Duration::from_secs(10);
+
+/// Where the show is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// On the whole terminal.
+    Screen {
+        /// In colours.
+        with_colours: bool,
+    },
+    /// A line a second on standard error.
+    Lines,
+}
+
+/// Runs the show to its end, on the thread of an actix system.
+pub async fn run(settings: &DemoSettings, stage: Stage) -> Result<Summary, DemoError> {
+    let mut stop = StopSignals::listen()?;
+    // Before the pipeline starts: the crashes that it catches are not for the screen's hook.
+    let screen = match stage {
+        Stage::Screen { .. } => Some(Screen::enter()?),
+        Stage::Lines => None,
+    };
+    let mut show = Show::start(settings, stage, screen).await?;
+    let ended = tokio::select! {
+        ended = show.play(settings.duration) => ended,
+        () = stop.next() => Ok(()),
+    };
+    let ended = match ended {
+        Ok(()) => tokio::select! {
+            summary = show.finish() => summary,
+            () = stop.next() => Err(DemoError::Hurried),
+        },
+        Err(error) => Err(error),
+    };
+    drop(show.screen.take());
+    if ended.is_err() {
+        show.world.pipeline.kill();
+    }
+    show.world.end().await?;
+    ended
+}
+
+struct Show {
+    world: World,
+    stage: Stage,
+    screen: Option<Screen>,
+    speed: f64,
+    watch: Stopwatch,
+    started_at: Timestamp,
+    happenings: Receiver<Happening>,
+    chronicle: Chronicle,
+    director: Director,
+    phase: Phase,
+    sources: SourceCensus,
+    hosts: HostCensus,
+    census_next: Duration,
+    /// When a frame was, and how many polls were settled by then.
+    frames: VecDeque<(Duration, u64)>,
+    frame: u32,
+}
+
+impl Show {
+    async fn start(settings: &DemoSettings, stage: Stage, screen: Option<Screen>) -> Result<Show, DemoError> {
+        let world = World::start(settings).await?;
+        let mut hosts = world.web.hosts();
+        hosts.truncate(settings.hosts);
+        Ok(Show {
+            stage,
+            screen,
+            speed: settings.speed,
+            watch: Stopwatch::start(),
+            started_at: world.clock.now(),
+            happenings: world.pipeline.statistics().listen(),
+            chronicle: Chronicle::default(),
+            director: Director::new(settings.seed, hosts),
+            phase: Phase::Running,
+            sources: SourceCensus::default(),
+            hosts: HostCensus::default(),
+            census_next: Duration::ZERO,
+            frames: VecDeque::new(),
+            frame: 0,
+            world,
+        })
+    }
+
+    /// Shows what happens until the time is over, or for ever.
+    async fn play(&mut self, duration: Option<Duration>) -> Result<(), DemoError> {
+        while duration.is_none_or(|duration| self.watch.elapsed() < duration) {
+            let (elapsed, now) = (self.watch.elapsed(), self.world.clock.now());
+            self.director.act(elapsed, now, &self.world.web, &mut self.chronicle)?;
+            self.show().await?;
+            let left = duration.map_or(FRAME, |duration| duration.saturating_sub(self.watch.elapsed()));
+            tokio::select! {
+                () = tokio::time::sleep(FRAME.min(left)) => {}
+                end = &mut self.world.running => return outcome(end),
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the world heal and everything under way end, and compares.
+    async fn finish(&mut self) -> Result<Summary, DemoError> {
+        self.director.end(&self.world.web)?;
+        self.world.pipeline.cease_faults();
+        self.phase = Phase::Healing;
+        let passed = self.world.clock.now().since(self.started_at);
+        let elapsed = self.watch.elapsed();
+        self.heal().await?;
+        self.phase = Phase::Draining;
+        self.show().await?;
+        // What does not end in time is found by the comparison.
+        let _ = tokio::time::timeout(DRAIN_WITHIN, self.world.pipeline.drain()).await;
+        self.phase = Phase::Comparing;
+        self.census_next = Duration::ZERO;
+        self.show().await?;
+        let audit = Audit::take(&self.world).await?;
+        let tree = self.world.pipeline.tree(usize::MAX);
+        Ok(Summary {
+            elapsed,
+            passed,
+            done: self.world.pipeline.statistics().view(),
+            sources: self.sources,
+            manners: self.manners(),
+            audit,
+            injected: self.world.pipeline.faults(),
+            is_whole: tree.is_some_and(|tree| is_up(&tree.root)),
+            rests: self.chronicle.rests,
+            disables: self.chronicle.disables,
+            holds: self.chronicle.holds,
+        })
+    }
+
+    /// What was served and then lost in a crash is polled once more, as a person could ask for. The daemon would do so by
+    /// itself at the next interval; the show does not wait for that.
+    async fn heal(&mut self) -> Result<(), DemoError> {
+        let healing = Stopwatch::start();
+        while healing.elapsed() < HEAL_WITHIN {
+            let audit = Audit::take(&self.world).await?;
+            if audit.incomplete.is_empty() {
+                return Ok(());
+            }
+            self.ask_again(&audit.incomplete).await?;
+            self.show().await?;
+            tokio::time::sleep(FRAME).await;
+        }
+        Ok(())
+    }
+
+    async fn ask_again(&self, ids: &[SourceId]) -> store::Result<()> {
+        for id in ids {
+            if let Some(mut source) = self.world.store.source(*id).await? {
+                let now = self.world.clock.now();
+                apply(&mut source, Change::Poll, now);
+                // Whoever was faster has polled it.
+                self.world.store.save_source(source, now).await?;
+            }
+        }
+        self.world.pipeline.sources_changed(ids.to_vec());
+        Ok(())
+    }
+
+    /// Looks at everything and shows it.
+    async fn show(&mut self) -> Result<(), DemoError> {
+        self.hear();
+        self.count().await?;
+        let scene = self.scene();
+        self.frame = self.frame.wrapping_add(1);
+        match (&self.screen, self.stage) {
+            (Some(screen), Stage::Screen { with_colours }) => {
+                screen.draw(&render(&scene, screen.size(), with_colours))?;
+            }
+            _ if (self.frame - 1).is_multiple_of(FRAMES_A_LINE) => {
+                // Nobody who reads them is no reason to stop.
+                let _ = writeln!(io::stderr(), "{}", line(&scene));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self) {
+        let now = self.world.clock.now();
+        loop {
+            match self.happenings.try_recv() {
+                Ok(happening) => self.chronicle.hear(now, happening),
+                Err(TryRecvError::Lagged(_)) => {}
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return,
+            }
+        }
+    }
+
+    /// Counts sources and hosts, unless that was done so recently that it would be most of the work.
+    async fn count(&mut self) -> store::Result<()> {
+        if self.watch.elapsed() < self.census_next {
+            return Ok(());
+        }
+        let counting = Stopwatch::start();
+        let store = self.world.store.as_ref();
+        self.sources = SourceCensus::take(store).await?;
+        self.hosts = HostCensus::take(store, self.world.clock.now()).await?;
+        self.census_next = self.watch.elapsed() + (counting.elapsed() * CENSUS_SHARE).min(CENSUS_PAUSE_MAX);
+        Ok(())
+    }
+
+    fn manners(&self) -> Manners {
+        Manners::seen_by(&self.world.web, self.speed, DELAY)
+    }
+
+    fn scene(&mut self) -> Scene {
+        let now = self.world.clock.now();
+        let done = self.world.pipeline.statistics().view();
+        self.frames.push_back((self.watch.elapsed(), done.settled()));
+        while self.frames.len() > PULSE_FRAMES + 1 {
+            self.frames.pop_front();
+        }
+        let per_second = |(earlier, before): (Duration, u64), (later, after): (Duration, u64)| {
+            (after - before) as f64 / (later - earlier).as_secs_f64().max(0.001)
+        };
+        let pulse = self.frames.iter().zip(self.frames.iter().skip(1)).map(|(one, next)| per_second(*one, *next));
+        let polls_per_second = match (self.frames.front(), self.frames.back()) {
+            (Some(first), Some(last)) => per_second(*first, *last),
+            _ => 0.0,
+        };
+        Scene {
+            now,
+            passed: now.since(self.started_at),
+            speed: self.speed,
+            phase: self.phase,
+            sources: self.sources,
+            hosts: self.hosts,
+            polls_per_second,
+            pulse: pulse.collect(),
+            manners: self.manners(),
+            injected: self.world.pipeline.faults(),
+            events: self.chronicle.last(EVENTS),
+            done,
+        }
+    }
+}
+
+/// A scene in one line.
+fn line(scene: &Scene) -> String {
+    let (sources, done) = (scene.sources, &scene.done);
+    let place = match scene.phase {
+        Phase::Running => String::new(),
+        phase => format!("; {}", phase.words()),
+    };
+    format!(
+        "{:.1} h: {} polls ({:.0}/s), {} new posts, {} failed; {} healthy, {} backing off, {} resting, {} disabled; \
+         {} overlaps; {} crashes, {} healed{place}",
+        scene.passed.as_secs_f64() / 3600.0,
+        number(done.settled()),
+        scene.polls_per_second,
+        number(done.new_posts),
+        number(done.failed_total()),
+        sources.healthy,
+        sources.backing_off,
+        sources.resting,
+        sources.disabled,
+        scene.manners.overlaps,
+        done.crashes,
+        done.restarts
+    )
+}
+
+/// Whether a node of the tree and everybody below is up.
+fn is_up(node: &Node) -> bool {
+    node.state == State::Up && node.children.iter().all(is_up)
+}
+
+/// The signals that end the show.
+struct StopSignals {
+    signals: [Signal; 4],
+}
+
+impl StopSignals {
+    fn listen() -> io::Result<StopSignals> {
+        let hear = |kind| signal(kind);
+        Ok(StopSignals {
+            signals: [
+                hear(SignalKind::interrupt())?,
+                hear(SignalKind::terminate())?,
+                hear(SignalKind::hangup())?,
+                hear(SignalKind::quit())?,
+            ],
+        })
+    }
+
+    async fn next(&mut self) {
+        let [interrupt, terminate, hangup, quit] = &mut self.signals;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+            _ = quit.recv() => {}
+        }
+    }
+}

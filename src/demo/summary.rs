@@ -1,0 +1,139 @@
+//! What the show came to, and whether what it promises was kept.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::audit::Audit;
+use super::census::SourceCensus;
+use super::render::number;
+use super::scene::Manners;
+use crate::actors::StatisticsView;
+use crate::model::FailureKind;
+
+/// What the show came to.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// How long it lasted by the machine's clock.
+    pub(super) elapsed: Duration,
+    /// How long by the fast one.
+    pub(super) passed: Duration,
+    pub(super) done: StatisticsView,
+    pub(super) sources: SourceCensus,
+    pub(super) manners: Manners,
+    pub(super) audit: Audit,
+    /// Crashes that were injected.
+    pub(super) injected: u64,
+    /// Whether every actor was up at the end.
+    pub(super) is_whole: bool,
+    pub(super) rests: u64,
+    pub(super) disables: u64,
+    pub(super) holds: u64,
+}
+
+impl Summary {
+    /// Whether everything that the show promises was kept.
+    pub fn holds_true(&self) -> bool {
+        self.truths().iter().all(|(is_true, _)| *is_true)
+    }
+
+    /// What is promised, and what was found.
+    fn truths(&self) -> [(bool, String); 4] {
+        let Summary { audit, manners, done, .. } = self;
+        let stored = format!(
+            "every entry served exists exactly once in the store ({} of {}; {} doubled, {} of unknown origin)",
+            number(audit.stored_once as u64),
+            number(audit.served as u64),
+            audit.doubled,
+            audit.unknown
+        );
+        let overlaps = format!("no host was asked two things at once ({} overlaps)", manners.overlaps);
+        let gap = match manners.gap_min {
+            Some(gap) => format!("the shortest was {:.1} s", gap.as_secs_f64()),
+            None => "nobody was asked twice".to_owned(),
+        };
+        let gaps = format!("{} s between two requests to one host ({gap})", manners.gap_wanted.as_secs());
+        let crashes =
+            format!("every crash was one of those injected, and was healed ({} of {})", done.restarts, self.injected);
+        [
+            (audit.is_right(), stored),
+            (manners.overlaps == 0, overlaps),
+            (manners.gap_min.is_none_or(|gap| gap >= manners.gap_wanted), gaps),
+            (done.crashes == self.injected && done.restarts == done.crashes && self.is_whole, crashes),
+        ]
+    }
+
+    /// For people.
+    pub fn for_people(&self) -> String {
+        let mut text = String::new();
+        self.write_for_people(&mut text).expect("a String takes every write");
+        text
+    }
+
+    fn write_for_people(&self, text: &mut String) -> std::fmt::Result {
+        let Summary { done, sources, .. } = self;
+        let hours = self.passed.as_secs_f64() / 3600.0;
+        writeln!(text, "{hours:.1} hours of polling in {:.1} seconds", self.elapsed.as_secs_f64())?;
+        let share = 100.0 * done.unchanged as f64 / done.settled().max(1) as f64;
+        writeln!(text, "polls       {} ({share:.0} % unchanged)", number(done.settled()))?;
+        writeln!(text, "new posts   {}", number(done.new_posts))?;
+        let kinds: Vec<String> = self.kinds().map(|(kind, count)| format!("{kind} {}", number(count))).collect();
+        writeln!(text, "failures    {} ({})", number(done.failed_total()), kinds.join(", "))?;
+        writeln!(
+            text,
+            "sources     {} healthy, {} backing off, {} resting, {} disabled",
+            sources.healthy, sources.backing_off, sources.resting, sources.disabled
+        )?;
+        writeln!(text, "on the way  {} rests, {} disabled, {} holds of hosts", self.rests, self.disables, self.holds)?;
+        for (is_true, words) in self.truths() {
+            writeln!(text, "{:<12}{words}", if is_true { "yes" } else { "NO" })?;
+        }
+        Ok(())
+    }
+
+    fn kinds(&self) -> impl Iterator<Item = (FailureKind, u64)> {
+        FailureKind::ALL.into_iter().zip(self.done.failed).filter(|(_, count)| *count > 0)
+    }
+
+    /// For programs.
+    pub fn for_programs(&self) -> Value {
+        let Summary { done, sources, manners, audit, .. } = self;
+        let failed_by_kind: Map<String, Value> =
+            self.kinds().map(|(kind, count)| (kind.name().to_owned(), json!(count))).collect();
+        let milliseconds = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+        json!({
+            "elapsed_ms": milliseconds(self.elapsed),
+            "simulated_seconds": self.passed.as_secs(),
+            "polled": done.settled(),
+            "read": done.read,
+            "unchanged": done.unchanged,
+            "failed": done.failed_total(),
+            "failed_by_kind": failed_by_kind,
+            "new_posts": done.new_posts,
+            "sources": {
+                "fresh": sources.fresh,
+                "healthy": sources.healthy,
+                "backing_off": sources.backing_off,
+                "resting": sources.resting,
+                "disabled": sources.disabled,
+            },
+            "rests": self.rests,
+            "disables": self.disables,
+            "holds": self.holds,
+            "requests": manners.requests,
+            "overlaps": manners.overlaps,
+            "gap_min_ms": manners.gap_min.map(milliseconds),
+            "gap_wanted_ms": milliseconds(manners.gap_wanted),
+            "entries_served": audit.served,
+            "entries_stored_once": audit.stored_once,
+            "posts_doubled": audit.doubled,
+            "posts_unknown": audit.unknown,
+            "crashes_injected": self.injected,
+            "crashes": done.crashes,
+            "crashes_healed": done.restarts,
+            "actors_all_up": self.is_whole,
+            "holds_true": self.holds_true(),
+        })
+    }
+}

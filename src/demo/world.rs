@@ -1,0 +1,155 @@
+//! The little web, a store of its own and the pipeline between them.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_rt::task::JoinHandle;
+use slog::Logger;
+use tempfile::TempDir;
+
+use super::settings::DemoSettings;
+use super::web::Web;
+use crate::actors::{Parts, Pipeline, PipelineHandle, Scope};
+use crate::clock::{Clock, FastClock};
+use crate::dice::SeededDice;
+use crate::fetch::{Fetcher, XSettings};
+use crate::http::{Client, SetupError};
+use crate::model::{NewSource, SourceId, SourceSettings};
+use crate::store::settings::{EngineSettings, SqliteSettings, StoreSettings, Synchronous};
+use crate::store::{self, Added, Store, StoreError};
+use crate::supervision::{Crash, RootEnd};
+use crate::telemetry::{self, LogSettings, StartError, Telemetry};
+
+/// How long the actors together may take to stop.
+const STOP_WITHIN: Duration = Duration::from_secs(10);
+/// How many sources are added in one transaction.
+const ADD_AT_ONCE: usize = 500;
+
+/// Why there is no show, or why it broke off.
+#[derive(Debug, thiserror::Error)]
+pub enum DemoError {
+    /// There is no little web.
+    #[error("cannot start the little web on 127.0.0.0/8: {0}")]
+    Web(#[source] io::Error),
+    /// There is no place for the store, or no terminal.
+    #[error("{0}")]
+    System(#[from] io::Error),
+    /// There is no log.
+    #[error(transparent)]
+    Log(#[from] StartError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Publishers cannot be asked.
+    #[error(transparent)]
+    Http(#[from] SetupError),
+    /// The pipeline crashed more often than is borne.
+    #[error("a part of the daemon crashed too often: {}", .0.message)]
+    Escalated(Box<Crash>),
+    /// Somebody could not wait for the end.
+    #[error("ended before the store could be compared with what was served")]
+    Hurried,
+}
+
+/// Everything that is on stage. Dropping it leaves nothing behind.
+pub(super) struct World {
+    pub(super) web: Web,
+    pub(super) clock: Arc<FastClock>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) pipeline: PipelineHandle,
+    /// The source of each site.
+    pub(super) sources: Vec<SourceId>,
+    pub(super) running: JoinHandle<RootEnd>,
+    _telemetry: Option<Telemetry>,
+    /// The last to go, when nobody writes there any more.
+    directory: TempDir,
+}
+
+impl World {
+    /// Builds the web, fills the store, and starts to poll.
+    pub(super) async fn start(settings: &DemoSettings) -> Result<World, DemoError> {
+        let clock = Arc::new(FastClock::new(settings.speed));
+        let telemetry = settings.log.clone().map(|file| {
+            let log = LogSettings { file: Some(file), ..LogSettings::default() };
+            telemetry::start(&log, clock.clone())
+        });
+        let telemetry = telemetry.transpose()?;
+        let log = match &telemetry {
+            Some(telemetry) => telemetry.logger.clone(),
+            None => Logger::root(slog::Discard, slog::o!()),
+        };
+        let web = Web::start(settings.web(), clock.clone()).map_err(DemoError::Web)?;
+        let directory = tempfile::Builder::new().prefix("feedwarden-demo-").tempdir()?;
+        let store = open(&directory, &clock).await?;
+        let sources = add_all(&web, store.as_ref(), &clock).await?;
+        let now = clock.clone();
+        let x = XSettings::default();
+        let parts = Parts {
+            store: store.clone(),
+            clock: clock.clone(),
+            dice: Arc::new(SeededDice::new(settings.seed)),
+            fetcher: Fetcher::new(Client::new(settings.http(), move || now.now())?, x),
+            x_host: None,
+            policy: settings.policy(),
+            settings: settings.pipeline(),
+            log,
+        };
+        let pipeline = Pipeline::new(parts, Scope::Daemon);
+        let handle = pipeline.handle();
+        let running = actix_rt::spawn(pipeline.run());
+        Ok(World { web, clock, store, pipeline: handle, sources, running, _telemetry: telemetry, directory })
+    }
+
+    /// Ends the pipeline, closes the store and removes it.
+    pub(super) async fn end(mut self) -> Result<(), DemoError> {
+        self.pipeline.stop();
+        let end = match tokio::time::timeout(STOP_WITHIN, &mut self.running).await {
+            Ok(end) => end,
+            Err(_) => {
+                self.pipeline.kill();
+                (&mut self.running).await
+            }
+        };
+        self.store.close().await;
+        drop(self.store);
+        self.directory.close()?;
+        outcome(end)
+    }
+}
+
+/// What the end of the tree means for the show.
+pub(super) fn outcome(end: Result<RootEnd, actix_rt::task::JoinError>) -> Result<(), DemoError> {
+    match end {
+        Ok(RootEnd::Escalated(crash)) => Err(DemoError::Escalated(Box::new(crash))),
+        Ok(RootEnd::Stopped) | Err(_) => Ok(()),
+    }
+}
+
+async fn open(directory: &TempDir, clock: &FastClock) -> Result<Arc<dyn Store>, StoreError> {
+    let engine = EngineSettings::Sqlite(SqliteSettings {
+        path: directory.path().join("feedwarden.db"),
+        // It does not outlive the show, so no power failure can harm it.
+        synchronous: Synchronous::Normal,
+        readers: 2,
+        busy_timeout: Duration::from_secs(5),
+    });
+    store::open(&StoreSettings { engine, encryption_key: None }, clock.now()).await
+}
+
+/// Adds a source for every site.
+async fn add_all(web: &Web, store: &dyn Store, clock: &FastClock) -> Result<Vec<SourceId>, StoreError> {
+    // Feeds date their entries by the second: what they publish right away must not seem older than the source.
+    let created_at = clock.now() - Duration::from_secs(60);
+    let mut ids = Vec::with_capacity(web.sites().len());
+    for sites in web.sites().chunks(ADD_AT_ONCE) {
+        let new = sites
+            .iter()
+            .map(|site| NewSource { settings: SourceSettings::new(site.source_type, site.url.as_str()), created_at });
+        let added = store.add_sources(new.collect()).await?;
+        ids.extend(added.into_iter().map(|added| match added {
+            Added::New(id) | Added::Duplicate(id) => id,
+        }));
+    }
+    Ok(ids)
+}

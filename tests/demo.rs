@@ -1,0 +1,211 @@
+//! The show: as a process, and its picture drawn from a made-up scene.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use feedwarden::actors::StatisticsView;
+use feedwarden::demo::{Event, EventKind, HostCensus, Manners, Phase, Scene, Size, SourceCensus, render};
+use feedwarden::model::{FailureKind, Timestamp};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::tempdir;
+
+fn start(temporary: &Path, arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_feedwarden"))
+        .arg("demo")
+        .args(arguments)
+        .env("TMPDIR", temporary)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn entries(directory: &Path) -> usize {
+    std::fs::read_dir(directory).unwrap().count()
+}
+
+#[test]
+fn the_show_ends_by_itself_keeps_its_promises_and_leaves_nothing_behind() {
+    let temporary = tempdir().unwrap();
+    let output = start(temporary.path(), &["--seconds", "5", "--seed", "7", "--json"]).wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+    assert_eq!(output.status.code(), Some(0), "{summary:#} {said}");
+    let number = |key: &str| summary[key].as_u64().unwrap_or_else(|| panic!("{key}: {summary:#}"));
+    assert!(number("polled") > 300, "every source was asked and most of them again: {summary:#}");
+    assert!(number("entries_served") > 100, "{summary:#}");
+    assert_eq!(number("entries_stored_once"), number("entries_served"), "{summary:#}");
+    assert_eq!(number("new_posts"), number("entries_served"), "{summary:#}");
+    for key in ["posts_doubled", "posts_unknown", "overlaps"] {
+        assert_eq!(number(key), 0, "{key}: {summary:#}");
+    }
+    assert!(number("gap_min_ms") >= number("gap_wanted_ms"), "{summary:#}");
+    assert!(number("crashes_injected") > 0, "{summary:#}");
+    for key in ["crashes", "crashes_healed"] {
+        assert_eq!(number(key), number("crashes_injected"), "{key}: {summary:#}");
+    }
+    for key in ["rests", "holds"] {
+        assert!(number(key) > 0, "{key}: {summary:#}");
+    }
+    assert!(summary["failed_by_kind"]["not_found"].as_u64() > Some(0), "{summary:#}");
+    let states = summary["sources"].as_object().unwrap().values();
+    assert_eq!(states.filter_map(Value::as_u64).sum::<u64>(), 300, "{summary:#}");
+    assert_eq!((&summary["holds_true"], &summary["actors_all_up"]), (&Value::Bool(true), &Value::Bool(true)));
+    let lines = said.lines().filter(|line| line.contains(" polls (")).count();
+    assert!(lines >= 3, "a line a second: {said}");
+    assert!(!said.contains("panicked"), "injected crashes are no noise: {said}");
+    assert_eq!(entries(temporary.path()), 0);
+}
+
+#[test]
+fn a_signal_ends_the_show_with_its_summary_and_leaves_the_log_that_was_asked_for() {
+    let temporary = tempdir().unwrap();
+    let logs = tempdir().unwrap();
+    let log = logs.path().join("demo.log");
+    let small = ["--sources", "40", "--hosts", "10", "--log", log.to_str().unwrap()];
+    let mut show = start(temporary.path(), &small);
+    let mut lines = BufReader::new(show.stderr.take().unwrap()).lines();
+    let is_under_way = |line: &String| line.contains(" polls (") && !line.contains(": 0 polls");
+    assert!(lines.by_ref().map(Result::unwrap).any(|line| is_under_way(&line)), "it began");
+    assert_eq!(entries(temporary.path()), 1, "its store is in the temporary directory");
+    kill_process(Pid::from_child(&show), Signal::INT).unwrap();
+    let mut summary = String::new();
+    show.stdout.take().unwrap().read_to_string(&mut summary).unwrap();
+    let said: Vec<String> = lines.map(Result::unwrap).collect();
+    assert_eq!(show.wait().unwrap().code(), Some(0), "{summary} {said:?}");
+    assert!(summary.contains("\nyes         every entry served exists exactly once in the store ("), "{summary}");
+    assert!(summary.contains("(0 overlaps)") && !summary.contains("\nNO "), "{summary}");
+    assert_eq!(entries(temporary.path()), 0);
+    assert!(std::fs::read_to_string(&log).unwrap().contains("\"source polled\""));
+}
+
+#[test]
+fn a_show_that_cannot_begin_says_why_and_leaves_nothing_behind() {
+    let temporary = tempdir().unwrap();
+    let missing = temporary.path().join("missing/demo.log");
+    let output = start(temporary.path(), &["--log", missing.to_str().unwrap()]).wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("demo.log"), "{said}");
+    let wrong = start(temporary.path(), &["--speed", "0"]).wait_with_output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
+    assert_eq!(entries(temporary.path()), 0);
+}
+
+/// A scene as it could be after half a minute.
+fn scene() -> Scene {
+    let at = |minutes: u64| "2026-11-16T16:00:00Z".parse::<Timestamp>().unwrap() + Duration::from_secs(minutes * 60);
+    let event = |minutes, kind, whom: &str, words: &str| Event {
+        at: at(minutes),
+        kind,
+        whom: whom.into(),
+        words: words.into(),
+    };
+    let mut done = StatisticsView { read: 1318, unchanged: 2770, new_posts: 1830, ..StatisticsView::default() };
+    done.failed[FailureKind::NotFound as usize] = 72;
+    done.failed[FailureKind::Network as usize] = 86;
+    (done.crashes, done.restarts) = (16, 16);
+    Scene {
+        now: at(56),
+        passed: Duration::from_secs(36_000),
+        speed: 1200.0,
+        phase: Phase::Running,
+        sources: SourceCensus { fresh: 4, healthy: 220, backing_off: 19, resting: 44, disabled: 13 },
+        hosts: HostCensus { asked: 66, held: 3, silent: 5 },
+        polls_per_second: 141.4,
+        pulse: vec![80.0, 120.0, 160.0, 141.0],
+        manners: Manners {
+            requests: 4376,
+            overlaps: 0,
+            gap_min: Some(Duration::from_millis(20_480)),
+            gap_wanted: Duration::from_secs(20),
+        },
+        done,
+        injected: 16,
+        events: vec![
+            event(27, EventKind::Rests, "127.1.0.63/120/feed", "for 2 h after 5 network in a row"),
+            event(31, EventKind::Disabled, "127.1.0.42/101/feed", "Auto-disabled after 5 consecutive 404 errors"),
+            event(33, EventKind::World, "127.1.0.12", "is switched off on purpose"),
+            event(40, EventKind::Host, "127.1.0.12", "silent 3 times: left alone until 17:00"),
+            event(44, EventKind::Healed, "post sink", "injected fault in post-sink; started again"),
+            event(50, EventKind::Crashed, "scheduler", "injected fault in scheduler"),
+            event(52, EventKind::Returns, "127.1.0.9/8/feed", "answers again after its rest"),
+            event(55, EventKind::Host, "127.1.0.28", "held until 18:25: HTTP 429 with Retry-After, of more than fits"),
+        ],
+    }
+}
+
+const USUAL: &str = "\
+Feedwarden demo   day 1 16:56   an hour passes in 3.0 s
+The real daemon polls 300 sources of a little web on this machine.
+
+SOURCES   ███████████████████████████████████████████████████▓▓▓▓▒▒▒▒▒▒▒▒▒▒░░░·
+          █ 220 healthy  ▓ 19 backing off  ▒ 44 resting  ░ 13 disabled  · 4 new
+
+POLLS     141 a second ▅▆█▇ 4,246 in all, 65 % unchanged (304)
+FAILURES  158: network 86, not_found 72
+POSTS     1,830 new, none lost and none doubled: the summary proves it
+HOSTS     66 asked, 3 held (429, 503: they asked us to wait), 5 silent
+MANNERS   4,376 requests, 0 at once to one host, pauses ≥ 20.5 s (20 s set)
+CRASHES   16 injected on purpose, 16 healed
+
+WHAT HAPPENS
+16:27 rests    127.1.0.63/120/feed for 2 h after 5 network in a row
+16:31 disabled 127.1.0.42/101/feed Auto-disabled after 5 consecutive 404 errors
+16:33 the web  127.1.0.12          is switched off on purpose
+16:40 host     127.1.0.12          silent 3 times: left alone until 17:00
+16:44 healed   post sink           injected fault in post-sink; started again
+16:50 crashed  scheduler           injected fault in scheduler
+16:52 returns  127.1.0.9/8/feed    answers again after its rest
+16:55 host     127.1.0.28          held until 18:25: HTTP 429 with Retry-After,…
+
+Ctrl-C ends the show with a summary";
+
+const SMALL: &str = "\
+Feedwarden demo  16:56
+220 well  19 back off  44 rest  13 disa…
+141 polls/s, 1,830 new posts
+0 overlaps, gaps ≥ 20.5 s
+16 crashes, 16 healed
+16:33 the web  127.1.0.12
+16:40 host     127.1.0.12
+16:44 healed   post sink
+16:50 crashed  scheduler
+16:52 returns  127.1.0.9/8/feed
+16:55 host     127.1.0.28
+Ctrl-C ends the show with a summary";
+
+#[test]
+fn the_picture_fits_a_usual_terminal_and_a_small_one() {
+    let drawn = |columns, rows| render(&scene(), Size { columns, rows }, false).join("\n");
+    assert_eq!(drawn(80, 24), USUAL);
+    assert_eq!(drawn(40, 12), SMALL);
+}
+
+#[test]
+fn whatever_the_size_nothing_is_larger_than_the_screen() {
+    for columns in 0..130 {
+        for rows in 0..40 {
+            let lines = render(&scene(), Size { columns, rows }, false);
+            assert_eq!(lines.len(), rows, "{columns} columns");
+            assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns} columns, {rows} rows");
+        }
+    }
+}
+
+#[test]
+fn colours_add_nothing_but_colours() {
+    for size in [Size { columns: 80, rows: 24 }, Size { columns: 40, rows: 12 }] {
+        let plain = render(&scene(), size, false).join("\n");
+        let coloured = render(&scene(), size, true).join("\n");
+        assert!(!plain.contains('\x1b') && coloured.contains("\x1b[32m"));
+        let mut pieces = coloured.split("\x1b[");
+        let first = pieces.next().unwrap_or_default().to_owned();
+        let stripped = pieces.fold(first, |text, piece| text + piece.split_once('m').unwrap().1);
+        assert_eq!(stripped, plain);
+    }
+}
