@@ -36,7 +36,7 @@ fn the_show_ends_by_itself_keeps_its_promises_and_leaves_nothing_behind() {
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
     assert_eq!(output.status.code(), Some(0), "{summary:#} {said}");
     let number = |key: &str| summary[key].as_u64().unwrap_or_else(|| panic!("{key}: {summary:#}"));
-    assert!(number("polled") > 300, "every source was asked and most of them again: {summary:#}");
+    assert!(number("polled") > 200, "most sources were asked, many again: {summary:#}");
     assert!(number("entries_served") > 100, "{summary:#}");
     assert_eq!(number("entries_stored_once"), number("entries_served"), "{summary:#}");
     assert_eq!(number("new_posts"), number("entries_served"), "{summary:#}");
@@ -148,7 +148,7 @@ SOURCES   ███████████████████████�
 
 POLLS     141 a second ▅▆█▇ 4,246 in all, 65 % unchanged (304)
 FAILURES  158: network 86, not_found 72
-POSTS     1,830 new, none lost and none doubled: the summary proves it
+POSTS     1,830 new; the summary checks that none was lost or doubled
 HOSTS     66 asked, 3 held (429, 503: they asked us to wait), 5 silent
 MANNERS   4,376 requests, 0 at once to one host, pauses ≥ 20.5 s (20 s set)
 CRASHES   16 injected on purpose, 16 healed
@@ -167,16 +167,16 @@ Ctrl-C ends the show with a summary";
 
 const SMALL: &str = "\
 Feedwarden demo  16:56
-220 well  19 back off  44 rest  13 disa…
+220 well  19 back off  44 rest  13 off
 141 polls/s, 1,830 new posts
 0 overlaps, gaps ≥ 20.5 s
 16 crashes, 16 healed
-16:33 the web  127.1.0.12
-16:40 host     127.1.0.12
-16:44 healed   post sink
-16:50 crashed  scheduler
-16:52 returns  127.1.0.9/8/feed
-16:55 host     127.1.0.28
+16:33 the web  127.1.0.12 is switched o…
+16:40 host     127.1.0.12 silent 3 time…
+16:44 healed   post sink injected fault…
+16:50 crashed  scheduler injected fault…
+16:52 returns  127.1.0.9/8/feed answers…
+16:55 host     127.1.0.28 held until 18…
 Ctrl-C ends the show with a summary";
 
 #[test]

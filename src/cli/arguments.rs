@@ -144,7 +144,7 @@ pub(super) struct Demo {
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) hosts: u32,
     /// How many seconds pass in one: with 1200, an hour passes in three
-    #[arg(long, value_name = "FACTOR", default_value_t = 1200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "FACTOR", default_value_t = 1200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) speed: u32,
     /// Keep the daemon's log in this file
     #[arg(long, value_name = "FILE")]

@@ -104,7 +104,7 @@ fn figures(scene: &Scene) -> Vec<Line> {
         heading("FAILURES").and(Ink::Plain, failures(scene)),
         heading("POSTS")
             .and(Ink::Bold, format!("{} new", number(done.new_posts)))
-            .and(Ink::Dim, ", none lost and none doubled: the summary proves it"),
+            .and(Ink::Dim, "; the summary checks that none was lost or doubled"),
         heading("HOSTS")
             .and(Ink::Plain, format!("{} asked, ", scene.hosts.asked))
             .and(Ink::Uneasy, format!("{} held", scene.hosts.held))
@@ -124,7 +124,7 @@ fn narrow(scene: &Scene) -> Vec<Line> {
         Line::new(Ink::Good, format!("{healthy} well"))
             .and(Ink::Uneasy, format!("  {backing_off} back off"))
             .and(Ink::Resting, format!("  {resting} rest"))
-            .and(Ink::Bad, format!("  {disabled} disabled")),
+            .and(Ink::Bad, format!("  {disabled} off")),
         Line::new(Ink::Plain, format!("{:.0} polls/s, {} new posts", scene.polls_per_second, number(done.new_posts))),
         Line::new(good_if(scene.manners.overlaps == 0), format!("{} overlaps", scene.manners.overlaps))
             .and(Ink::Plain, format!(", gaps {gap}")),
@@ -208,10 +208,8 @@ fn event_line(event: &Event, is_roomy: bool) -> Line {
     };
     let line = Line::new(Ink::Dim, format!("{} ", clock_time(event.at)));
     let line = line.and(ink, format!("{:<9}", event.kind.name()));
-    match is_roomy {
-        true => line.and(Ink::Plain, format!("{:<WHOM_COLUMNS$} ", event.whom)).and(Ink::Dim, event.words.clone()),
-        false => line.and(Ink::Plain, event.whom.clone()),
-    }
+    let columns = if is_roomy { WHOM_COLUMNS } else { 0 };
+    line.and(Ink::Plain, format!("{:<columns$} ", event.whom)).and(Ink::Dim, event.words.clone())
 }
 
 fn footer(phase: Phase) -> Line {

@@ -16,7 +16,7 @@ const INTERVAL: Duration = minutes(30);
 /// The pause between two requests to one host.
 pub(super) const DELAY: Duration = Duration::from_secs(20);
 /// How many crashes there are in a second of the machine's time, more or less.
-const CRASHES_PER_SECOND: f64 = 1.0;
+const CRASHES_PER_SECOND: f64 = 1.5;
 /// Where crashes are injected. Each poll passes every place about once.
 const CRASH_PLACES: [(&str, &str); 6] = [
     ("host", "PollSource"),
@@ -74,6 +74,9 @@ impl DemoSettings {
         HttpSettings {
             deadline: Duration::from_millis(1500),
             connect_timeout: Duration::from_secs(1),
+            // A request that breaks off on a kept connection is made again at once on a new one (RFC 9110, 9.2.2). To the web
+            // that is a visit without a pause; so that every pause can be measured, no connection is kept.
+            idle_timeout: Duration::ZERO,
             body_bytes_max: 1024 * 1024,
             allowed_networks: vec!["127.0.0.0/8".parse().expect("the text is a network")],
             ..HttpSettings::default()

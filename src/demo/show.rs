@@ -1,6 +1,6 @@
 //! The show: runs the world, shows it as it goes, and checks at the end what became of it.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -176,14 +176,14 @@ impl Show {
     /// itself at the next interval; the show does not wait for that.
     async fn heal(&mut self) -> Result<(), DemoError> {
         let healing = Stopwatch::start();
-        while healing.elapsed() < HEAL_WITHIN {
-            let audit = Audit::take(&self.world).await?;
-            if audit.incomplete.is_empty() {
-                return Ok(());
-            }
-            self.ask_again(&audit.incomplete).await?;
+        let mut left = Audit::take(&self.world).await?.incomplete;
+        while !left.is_empty() && healing.elapsed() < HEAL_WITHIN {
             self.show().await?;
             tokio::time::sleep(FRAME).await;
+            // Who is complete once lost nothing; what is under way at another look is no loss either.
+            let incomplete: HashSet<SourceId> = Audit::take(&self.world).await?.incomplete.into_iter().collect();
+            left.retain(|id| incomplete.contains(id));
+            self.ask_again(&left).await?;
         }
         Ok(())
     }

@@ -79,11 +79,14 @@ impl Summary {
         writeln!(text, "polls       {} ({share:.0} % unchanged)", number(done.settled()))?;
         writeln!(text, "new posts   {}", number(done.new_posts))?;
         let kinds: Vec<String> = self.kinds().map(|(kind, count)| format!("{kind} {}", number(count))).collect();
-        writeln!(text, "failures    {} ({})", number(done.failed_total()), kinds.join(", "))?;
+        match kinds.is_empty() {
+            true => writeln!(text, "failures    0")?,
+            false => writeln!(text, "failures    {} ({})", number(done.failed_total()), kinds.join(", "))?,
+        }
         writeln!(
             text,
-            "sources     {} healthy, {} backing off, {} resting, {} disabled",
-            sources.healthy, sources.backing_off, sources.resting, sources.disabled
+            "sources     {} healthy, {} backing off, {} resting, {} disabled, {} new",
+            sources.healthy, sources.backing_off, sources.resting, sources.disabled, sources.fresh
         )?;
         writeln!(text, "on the way  {} rests, {} disabled, {} holds of hosts", self.rests, self.disables, self.holds)?;
         for (is_true, words) in self.truths() {
