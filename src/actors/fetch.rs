@@ -65,14 +65,14 @@ impl Handler<FetchSource> for FetchActor {
 async fn ask(fetcher: &Fetcher, poll: &Poll) -> Found {
     match (&poll.request, poll.robots_url()) {
         (NextRequest::Robots(onward), Some(url)) => {
-            let task = RobotsTask { url, onward: onward.as_deref().cloned(), keep_alive: true };
+            let task = RobotsTask { url, onward: onward.as_deref().cloned(), keep_alive: false };
             let fetched = AssertUnwindSafe(fetcher.robots(&task)).catch_unwind().await.unwrap_or_else(|_| {
                 RobotsFetched { answer: RobotsAnswer::Unreachable(panicked()), trace: Trace::default() }
             });
             Found::Robots(Box::new(fetched))
         }
         _ => {
-            // A connection is worth keeping where a redirect may lead back to the same host.
+            // Connections are not kept: one that broke would have to be asked again at once, without the host's pause.
             let task = poll.task(false);
             let fetched = AssertUnwindSafe(fetcher.fetch(&task)).catch_unwind().await;
             Found::Document(Box::new(fetched.unwrap_or_else(|_| Fetched {

@@ -20,7 +20,7 @@ use super::surroundings::Surroundings;
 use super::topology::Scope;
 use super::traffic::Lights;
 use crate::model::{HostKey, SourceId, SourceToPoll, Timestamp};
-use crate::rules::due::NextPoll;
+use crate::rules::due::{NextPoll, Wait};
 use crate::rules::spread::spread;
 use crate::store::StoreError;
 
@@ -197,6 +197,17 @@ impl SchedulerActor {
         }
     }
 
+    /// Whoever got its host held comes back behind the others: asked first, it would get the host held again before any of
+    /// them had its turn (p17, p19).
+    fn behind_the_others(&self, next: NextPoll) -> NextPoll {
+        match next {
+            NextPoll::At { at, because: because @ (Wait::RetryAfter(_) | Wait::RateLimited | Wait::HostHeld) } => {
+                NextPoll::At { at: at + self.around.policy().spread, because }
+            }
+            next => next,
+        }
+    }
+
     /// Schedules a source that is known, or forgets it.
     fn schedule(&mut self, id: SourceId, next: NextPoll) {
         match next.at() {
@@ -255,7 +266,10 @@ impl SchedulerActor {
     fn take_back(&mut self, id: SourceId, what: Return, ctx: &mut Context<SchedulerActor>) {
         let now = self.around.clock.now();
         match what {
-            Return::Settled(next) => self.schedule(id, next),
+            Return::Settled(next) => {
+                let next = self.behind_the_others(next);
+                self.schedule(id, next);
+            }
             Return::Gone => self.index.remove(id),
             Return::Deferred(Deferral { until, closed, because }) => {
                 slog::debug!(self.log, "source deferred"; "source_id" => id.0, "until" => %until, "reason" => because);

@@ -168,8 +168,13 @@ impl PipelineHandle {
         self.root.tree(hosts_max)
     }
 
-    /// How many polls are under way.
+    /// How many polls are with their hosts now; those that wait for their next hop are not.
     pub fn under_way(&self) -> usize {
+        self.around.traffic.under_way()
+    }
+
+    /// How many polls have begun and are not settled.
+    pub fn unsettled(&self) -> usize {
         self.errands.asked()
     }
 

@@ -34,16 +34,19 @@ pub(super) struct Traffic {
     is_probe_admitted: AtomicBool,
     probe_admitted: Notify,
     slots: Arc<Semaphore>,
+    slots_total: usize,
 }
 
 impl Traffic {
     /// Green lights, and this many slots.
     pub(super) fn new(slots: usize) -> Traffic {
+        let slots = slots.max(1);
         Traffic {
             lights: watch::Sender::default(),
             is_probe_admitted: AtomicBool::new(false),
             probe_admitted: Notify::new(),
-            slots: Arc::new(Semaphore::new(slots.max(1))),
+            slots: Arc::new(Semaphore::new(slots)),
+            slots_total: slots,
         }
     }
 
@@ -93,6 +96,11 @@ impl Traffic {
                 _ => drop(lights.changed().await),
             }
         }
+    }
+
+    /// How many polls hold one of the slots.
+    pub(super) fn under_way(&self) -> usize {
+        self.slots_total - self.slots.available_permits()
     }
 
     /// Waits for one of the slots. Whoever holds it is under way until it is dropped.

@@ -14,7 +14,7 @@ use feedwarden::supervision::Intensity;
 use serde::{Deserialize, Serialize};
 
 /// The pause between two requests to one host.
-pub const PAUSE: Duration = Duration::from_millis(30);
+pub const PAUSE: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {

@@ -1,7 +1,10 @@
 //! One poll from end to end, and when the next one comes.
 
+use std::sync::Arc;
+
 use feedwarden::actors::Scope;
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::{Character, Mix, RetryAfter, WebSettings};
+use feedwarden::dice::SeededDice;
 use feedwarden::model::FailureKind;
 use feedwarden::rules::minutes;
 use rstest::rstest;
@@ -66,5 +69,32 @@ fn s205_a_failed_poll_is_told_once_with_all_its_keys(#[values(Sqlite, Postgres)]
         assert_eq!(state.failures.last.unwrap().kind, FailureKind::NotFound);
         assert_eq!(state.failures.consecutive, 1);
         assert!(world.records.of("source polled").is_empty());
+    });
+}
+
+#[rstest]
+fn p17_a_source_that_gets_its_host_held_again_and_again_does_not_starve_the_others(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        // Its wish to wait is longer than its own backoff, so that it is due when the hold ends.
+        let often = Character::RateLimited(RetryAfter::Seconds(3 * 3600));
+        let characters = vec![often, Character::Healthy, Character::Healthy, Character::Healthy];
+        let web = WebSettings { sites: 4, mix: Mix::InTurn(characters), ..WebSettings::default() };
+        let mut world = World::with(engine, web).await;
+        world.dice = Arc::new(SeededDice::new(5));
+        world.start(Scope::Daemon);
+        let ids = world.add_all().await;
+        world.handle().sources_changed(ids.clone());
+        world.until("the host is held", async || !world.records.of("host held").is_empty()).await;
+        for _ in 0..100 {
+            world.advance(minutes(5));
+            world.quiet().await;
+        }
+        for id in &ids[1..] {
+            assert!(world.source(*id).await.state.last_success_at.is_some(), "{id} was never asked");
+        }
+        assert!(world.records.of("host held").len() > 1);
+        world.stop().await;
     });
 }

@@ -174,7 +174,9 @@ impl<'a> Entry<'a> {
 impl Drop for Entry<'_> {
     fn drop(&mut self) {
         let ended_micros = self.ended_micros.unwrap_or_else(|| wire::micros(&self.town.watch));
-        let overlapped = locked(&self.town.hosts[self.host].ledger).end(self.visit, ended_micros);
+        let by_client = matches!(self.exchange.deed, Deed::Hung | Deed::Abandoned);
+        let known_end = Some(ended_micros).filter(|_| !by_client);
+        let overlapped = locked(&self.town.hosts[self.host].ledger).end(self.visit, known_end);
         if let (Some(site), Deed::Answered(200)) = (self.exchange.site, self.exchange.deed) {
             locked(&self.town.sites[site]).note_served(&self.exchange.entries);
         }

@@ -65,7 +65,8 @@ pub struct HostManners {
     /// Requests that began while another one was being served.
     pub overlaps: u64,
     /// The shortest time between the end of a request and the beginning of the next. The second half of a redirect
-    /// within a host belongs to its first half, so that the time between them is not looked at.
+    /// within a host belongs to its first half, so that the time between them is not looked at; nor is the time after a
+    /// client hung up.
     pub gap_min: Option<Duration>,
 }
 
@@ -101,10 +102,11 @@ impl Ledger {
         Visit { order: self.requests, met_another }
     }
 
-    /// Ends a visit; whether another one was going on at some moment of it.
-    pub(super) fn end(&mut self, visit: Visit, now_micros: u64) -> bool {
+    /// Ends a visit; whether another one was going on at some moment of it. When a client hung up is not known, since it is
+    /// noticed later: then the time until the next visit is not looked at.
+    pub(super) fn end(&mut self, visit: Visit, ended_micros: Option<u64>) -> bool {
         self.serving = self.serving.saturating_sub(1);
-        self.last_ended_micros = self.last_ended_micros.max(Some(now_micros));
+        self.last_ended_micros = ended_micros.map(|ended| self.last_ended_micros.map_or(ended, |last| last.max(ended)));
         visit.met_another || visit.order != self.requests
     }
 }
@@ -142,7 +144,7 @@ mod tests {
         let mut ledger = Ledger::default();
         for (begins, ends) in [(0, 10), (100, 110), (150, 160), (300, 301)] {
             let visit = ledger.begin(begins, false);
-            assert!(!ledger.end(visit, ends));
+            assert!(!ledger.end(visit, Some(ends)));
         }
         assert_eq!((ledger.requests, ledger.overlaps, ledger.gap_min_micros), (4, 0, Some(40)));
     }
@@ -152,11 +154,21 @@ mod tests {
         let mut ledger = Ledger::default();
         let first = ledger.begin(0, false);
         let second = ledger.begin(5, false);
-        assert!(ledger.end(first, 10));
-        assert!(ledger.end(second, 20));
+        assert!(ledger.end(first, Some(10)));
+        assert!(ledger.end(second, Some(20)));
         let third = ledger.begin(50, false);
-        assert!(!ledger.end(third, 60));
+        assert!(!ledger.end(third, Some(60)));
         assert_eq!((ledger.overlaps, ledger.gap_min_micros), (1, Some(30)));
+    }
+
+    #[test]
+    fn the_time_after_a_client_hung_up_is_not_looked_at() {
+        let mut ledger = Ledger::default();
+        for (begins, ends) in [(0, Some(10)), (50, None), (61, Some(70)), (130, Some(140))] {
+            let visit = ledger.begin(begins, false);
+            ledger.end(visit, ends);
+        }
+        assert_eq!(ledger.gap_min_micros, Some(40));
     }
 
     #[test]
@@ -164,7 +176,7 @@ mod tests {
         let mut ledger = Ledger::default();
         for (begins, continues) in [(0, false), (10, true), (100, false)] {
             let visit = ledger.begin(begins, continues);
-            ledger.end(visit, begins + 5);
+            ledger.end(visit, Some(begins + 5));
         }
         assert_eq!(ledger.gap_min_micros, Some(85));
     }
