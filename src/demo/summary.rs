@@ -41,13 +41,17 @@ impl Summary {
     /// What is promised, and what was found.
     fn truths(&self) -> [(bool, String); 4] {
         let Summary { audit, manners, done, .. } = self;
-        let stored = format!(
+        let mut stored = format!(
             "every entry served exists exactly once in the store ({} of {}; {} doubled, {} of unknown origin)",
             number(audit.stored_once as u64),
             number(audit.served as u64),
             audit.doubled,
             audit.unknown
         );
+        if audit.replaced > 0 {
+            let words = "articles were lost in a crash and replaced on their page before it was read again";
+            stored.push_str(&format!(", except that {} {words}", audit.replaced));
+        }
         let overlaps = format!("no host was asked two things at once ({} overlaps)", manners.overlaps);
         let gap = match manners.gap_min {
             Some(gap) => format!("the shortest was {:.1} s", gap.as_secs_f64()),
@@ -57,7 +61,7 @@ impl Summary {
         let crashes =
             format!("every crash was one of those injected, and was healed ({} of {})", done.restarts, self.injected);
         [
-            (audit.is_right(), stored),
+            (audit.is_right(self.injected), stored),
             (manners.overlaps == 0, overlaps),
             (manners.gap_min.is_none_or(|gap| gap >= manners.gap_wanted), gaps),
             (done.crashes == self.injected && done.restarts == done.crashes && self.is_whole, crashes),
@@ -132,6 +136,7 @@ impl Summary {
             "entries_stored_once": audit.stored_once,
             "posts_doubled": audit.doubled,
             "posts_unknown": audit.unknown,
+            "articles_replaced": audit.replaced,
             "crashes_injected": self.injected,
             "crashes": done.crashes,
             "crashes_healed": done.restarts,
