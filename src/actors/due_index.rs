@@ -43,6 +43,8 @@ type HostNumber = u32;
 #[derive(Default)]
 struct Hosts {
     numbers: HashMap<Option<HostKey>, HostNumber>,
+    /// How many sources each of them has, by its number.
+    sources: Vec<u32>,
 }
 
 /// Those who wait for one host.
@@ -55,8 +57,9 @@ struct Line {
 impl DueIndex {
     /// Schedules a source, wherever it was before.
     pub(super) fn schedule(&mut self, id: SourceId, host: Option<HostKey>, at: Timestamp) {
-        self.leave(id);
+        self.remove(id);
         let host = self.hosts.number(host);
+        self.hosts.sources[host as usize] += 1;
         self.sources.insert(id, Entry { at, host, place: Place::Scheduled });
         self.scheduled.insert((at, id));
     }
@@ -89,7 +92,14 @@ impl DueIndex {
     /// Forgets a source.
     pub(super) fn remove(&mut self, id: SourceId) {
         self.leave(id);
-        self.sources.remove(&id);
+        if let Some(entry) = self.sources.remove(&id) {
+            self.hosts.sources[entry.host as usize] -= 1;
+        }
+    }
+
+    /// Whether a source shares its host with others.
+    pub(super) fn has_siblings(&self, id: SourceId) -> bool {
+        self.sources.get(&id).is_some_and(|entry| self.hosts.sources[entry.host as usize] > 1)
     }
 
     /// Whether a source is with its host.
@@ -231,7 +241,11 @@ impl DueIndex {
 impl Hosts {
     fn number(&mut self, host: Option<HostKey>) -> HostNumber {
         let next = HostNumber::try_from(self.numbers.len()).expect("there are fewer hosts than that");
-        *self.numbers.entry(host).or_insert(next)
+        let number = *self.numbers.entry(host).or_insert(next);
+        if number == next {
+            self.sources.push(0);
+        }
+        number
     }
 }
 
@@ -347,6 +361,7 @@ mod tests {
                 prop_assert_eq!(scheduled + waiting + out, index.sources.len());
                 let lines: usize = index.lines.values().map(|line| line.waiting.len()).sum();
                 prop_assert_eq!(lines, waiting);
+                prop_assert_eq!(index.hosts.sources.iter().sum::<u32>() as usize, index.sources.len());
                 let at_hosts: u32 = index.lines.values().map(|line| line.out).sum();
                 prop_assert_eq!(at_hosts as usize, out);
                 for line in index.lines.values() {

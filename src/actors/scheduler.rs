@@ -267,7 +267,7 @@ impl SchedulerActor {
         let now = self.around.clock.now();
         match what {
             Return::Settled(next) => {
-                let next = self.behind_the_others(next);
+                let next = if self.index.has_siblings(id) { self.behind_the_others(next) } else { next };
                 self.schedule(id, next);
             }
             Return::Gone => self.index.remove(id),
