@@ -127,7 +127,7 @@ fn p31_our_own_network_being_down_pauses_polling_and_blames_nobody(#[values(Sqli
         assert!((17..=24).contains(&polled), "at most everybody was asked once more: {polled}");
         // While it lasts, one probe at a time is made, and nobody else is asked.
         for _ in 0..3 {
-            world.pass(minutes(60), 2).await;
+            world.pass_waiting(minutes(60), 2).await;
             world.until("the probe is over", async || world.handle().under_way() == 0).await;
         }
         let probed = world.handle().statistics().view().settled() - polled;
@@ -139,7 +139,7 @@ fn p31_our_own_network_being_down_pauses_polling_and_blames_nobody(#[values(Sqli
         assert!(world.records.of("outage ended").is_empty());
         // The first answer ends it, and the others come back spread out.
         world.web.set_all_down(false);
-        world.pass(minutes(5), 1).await;
+        world.pass_waiting(minutes(5), 1).await;
         world.told("outage ended").await;
         let ended = world.now();
         let before = world.web.journal().len();
@@ -181,7 +181,7 @@ fn p31_where_nobody_else_answers_a_dead_host_is_blamed_after_the_doubt(#[values(
         let (began, statistics) = (world.now(), world.handle().statistics());
         world
             .until("it is blamed", async || {
-                world.pass(Duration::from_secs(1), 1).await;
+                world.pass_waiting(Duration::from_secs(1), 1).await;
                 statistics.view().settled() == 1
             })
             .await;

@@ -223,7 +223,7 @@ fn p28_a_host_that_was_left_is_still_spaced_when_it_comes_back(
         leave(&world).await;
         let asked = world.asked(0).len();
         world.change(id, Change::Poll).await;
-        world.pass(minutes(10) - world.now().since(began) - seconds(1), 3).await;
+        world.pass_waiting(minutes(10) - world.now().since(began) - seconds(1), 3).await;
         assert_eq!(world.asked(0).len(), asked);
         world.advance(seconds(1));
         world.served(asked + 1).await;

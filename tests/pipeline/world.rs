@@ -274,8 +274,17 @@ impl World {
         }
     }
 
-    /// Moves the clock on by a time, in so many steps, and lets happen at each what can.
+    /// Moves the clock on by a time, in so many steps, and waits at each until nothing is left to be done.
     pub(crate) async fn pass(&self, duration: Duration, steps: u32) {
+        let until = self.now() + duration;
+        for left in (1..=steps).rev() {
+            self.advance(until.since(self.now()) / left);
+            self.quiet().await;
+        }
+    }
+
+    /// The same where somebody keeps waiting.
+    pub(crate) async fn pass_waiting(&self, duration: Duration, steps: u32) {
         let until = self.now() + duration;
         for left in (1..=steps).rev() {
             self.advance(until.since(self.now()) / left);
