@@ -12,6 +12,7 @@ mod fetch;
 mod fuzz;
 mod http;
 mod little_web;
+mod once;
 mod opml;
 mod pages;
 mod pipeline;

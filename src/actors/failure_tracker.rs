@@ -24,6 +24,7 @@ pub(super) struct FailureTrackerActor {
     /// Silences that may be our own network's; as many as polls are under way at the most.
     doubted: Vec<Doubted>,
     alarm: Option<(Timestamp, SpawnHandle)>,
+    is_draining: bool,
     log: Logger,
 }
 
@@ -41,7 +42,15 @@ impl FailureTrackerActor {
     pub(super) fn new(around: Arc<Surroundings>) -> FailureTrackerActor {
         let log = around.log.new(o!("actor" => "failure tracker"));
         let outage = Outage::new(around.policy().outage);
-        FailureTrackerActor { around, ledger: Ledger::default(), outage, doubted: Vec::new(), alarm: None, log }
+        FailureTrackerActor {
+            around,
+            ledger: Ledger::default(),
+            outage,
+            doubted: Vec::new(),
+            alarm: None,
+            is_draining: false,
+            log,
+        }
     }
 
     fn settle(&mut self, entry: Entry, ctx: &mut Context<FailureTrackerActor>) {
@@ -90,7 +99,11 @@ impl FailureTrackerActor {
     fn review(&mut self, ctx: &mut Context<FailureTrackerActor>) {
         let now = self.around.clock.now();
         for Doubted { entry, began_at, until } in std::mem::take(&mut self.doubted) {
-            let opinion = self.outage.review(began_at, until, now);
+            // Who is told to end cannot wait to find out, and blames nobody.
+            let opinion = match self.is_draining {
+                true => Opinion::OwnFault,
+                false => self.outage.review(began_at, until, now),
+            };
             self.judge(entry, began_at, opinion, ctx);
         }
         if self.outage.is_probe_due(now) {
@@ -122,7 +135,7 @@ impl FailureTrackerActor {
                 warn!(self.log, "outage begun"; "hosts" => hosts, "reason" => OutageStep::Begun { hosts }.to_string());
             }
             Some(OutageStep::Ended { lasted }) => {
-                self.around.traffic.switch(|lights| lights.is_outage = false);
+                self.around.traffic.end_outage();
                 info!(self.log, "outage ended"; "lasted_seconds" => lasted.as_secs());
             }
         }
@@ -132,9 +145,10 @@ impl FailureTrackerActor {
 /// The same failure, as our own.
 fn not_blamed(verdict: Verdict) -> Verdict {
     match verdict {
-        Verdict::Failed { report, trace } => {
+        Verdict::Failed { report, trace, .. } => {
             let error = format!("our own network or name server seems to be down: {}", report.error);
-            Verdict::Failed { report: FailureReport { cause: FailureCause::Internal, error, ..report }, trace }
+            let report = FailureReport { cause: FailureCause::Internal, error, ..report };
+            Verdict::Failed { report, trace, is_explained: true }
         }
         answered @ Verdict::Answered(_) => answered,
     }
@@ -143,9 +157,15 @@ fn not_blamed(verdict: Verdict) -> Verdict {
 impl Actor for FailureTrackerActor {
     type Context = Context<FailureTrackerActor>;
 
-    fn started(&mut self, _: &mut Context<FailureTrackerActor>) {
+    fn started(&mut self, ctx: &mut Context<FailureTrackerActor>) {
         // One that was started again knows of no outage, and will soon notice if there is one.
-        self.around.traffic.switch(|lights| lights.is_outage = false);
+        self.around.traffic.end_outage();
+        let mut lights = self.around.traffic.watch();
+        let draining = async move { lights.wait_for(|lights| lights.is_draining).await.is_ok() };
+        ctx.spawn(draining.into_actor(self).map(|is_draining, tracker, ctx| {
+            tracker.is_draining = is_draining;
+            tracker.review(ctx);
+        }));
     }
 }
 
@@ -159,7 +179,7 @@ impl Handler<PollFailed> for FailureTrackerActor {
         let PollFailed { poll, report, trace } = failed;
         let host = poll.turn.as_ref().and_then(|turn| turn.seat.key.clone());
         let silent_host = host.filter(|_| heard(Some(&report)) == Some(Heard::Silence));
-        let entry = Entry { poll, verdict: Verdict::Failed { report, trace } };
+        let entry = Entry { poll, verdict: Verdict::Failed { report, trace, is_explained: false } };
         match silent_host {
             Some(host) => self.consider_silence(&host, entry, ctx),
             None => self.settle(entry, ctx),
@@ -216,7 +236,7 @@ impl Handler<PollLost> for FailureTrackerActor {
             poll.ended_at = now;
             let error = "the part of this program that polled it crashed; it is polled again".to_owned();
             let report = FailureReport { cause: FailureCause::Internal, error, retry_after: None };
-            let verdict = Verdict::Failed { report, trace: Box::new(Trace::default()) };
+            let verdict = Verdict::Failed { report, trace: Box::new(Trace::default()), is_explained: false };
             tracker.settle(Entry { poll: Box::new(poll), verdict }, ctx);
         }));
     }

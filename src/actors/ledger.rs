@@ -174,7 +174,7 @@ fn refused(around: &Surroundings, log: &Logger, mut entry: Entry, cause: &StoreE
     let trace = Box::new(entry.verdict.trace().clone());
     let error = format!("what was found could not be stored: {cause}");
     let report = FailureReport { cause: FailureCause::Internal, error, retry_after: None };
-    entry.verdict = Verdict::Failed { report, trace };
+    entry.verdict = Verdict::Failed { report, trace, is_explained: false };
     Some((vec![entry], ROUNDS_MAX))
 }
 

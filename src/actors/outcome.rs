@@ -18,6 +18,8 @@ pub(super) enum Verdict {
         report: FailureReport,
         /// How far it came.
         trace: Box<Trace>,
+        /// Whether an outage of our own network explains it, which has been told already.
+        is_explained: bool,
     },
 }
 

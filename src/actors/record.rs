@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use slog::{Logger, error, info, warn};
+use slog::{Level, Logger, error, info, warn};
 
 use super::outcome::{Decision, Verdict};
 use super::statistics::Happening;
 use super::surroundings::Surroundings;
 use crate::fetch::Answer;
-use crate::model::{Severity, Source};
-use crate::rules::classify::Classified;
+use crate::model::{FailureKind, FailureReport, Severity, Source};
 use crate::rules::due::NextPoll;
 use crate::rules::failure::FailureStep;
 use crate::rules::shown_url::shown_url;
@@ -35,9 +34,15 @@ pub(super) fn tell(around: &Surroundings, log: &Logger, written: &Written<'_>) {
     let url = shown_url(&written.source.settings.url);
     around.statistics.count_wire_bytes(written.verdict.trace().wire_bytes);
     match (&written.decision.failure, written.verdict) {
-        (Some((classified, step)), Verdict::Failed { report, .. }) => {
+        (Some((classified, step)), Verdict::Failed { report, is_explained, .. }) => {
             around.statistics.count_failed(classified.kind);
-            tell_failure(log, written, &url, *classified, step, report.status_code(), &report.error);
+            let level = match classified.severity {
+                // The outage itself was the one thing to be loud about (p31).
+                _ if *is_explained => Level::Info,
+                Severity::Warn => Level::Warning,
+                Severity::Error => Level::Error,
+            };
+            tell_failure(log, written, &url, level, classified.kind, step, report);
             tell_step(around, log, written, &url, step);
         }
         _ => {
@@ -77,18 +82,18 @@ fn tell_failure(
     log: &Logger,
     written: &Written<'_>,
     url: &str,
-    classified: Classified,
+    level: Level,
+    kind: FailureKind,
     step: &FailureStep,
-    status_code: Option<u16>,
-    error: &str,
+    report: &FailureReport,
 ) {
     let trace = written.verdict.trace();
     let keys = slog::o!(
         "source_id" => written.source.id.0,
         "url" => url.to_owned(),
-        "error_type" => classified.kind.name(),
-        "status_code" => status_code,
-        "error" => error.to_owned(),
+        "error_type" => kind.name(),
+        "status_code" => report.status_code(),
+        "error" => report.error.clone(),
         "consecutive_failures" => written.source.state.failures.consecutive,
         "then" => step.to_string(),
         "duration_ms" => milliseconds(written.asking),
@@ -96,9 +101,10 @@ fn tell_failure(
         "new_posts" => 0,
         "next_poll_at" => next_poll_at(written.next),
         "reason" => written.next.to_string());
-    match classified.severity {
-        Severity::Warn => warn!(log, "feed poll failed"; keys),
-        Severity::Error => error!(log, "feed poll failed"; keys),
+    match level {
+        Level::Error => error!(log, "feed poll failed"; keys),
+        Level::Warning => warn!(log, "feed poll failed"; keys),
+        _ => info!(log, "feed poll failed"; keys),
     }
 }
 

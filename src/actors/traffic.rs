@@ -70,6 +70,12 @@ impl Traffic {
         self.probe_admitted.notify_one();
     }
 
+    /// Turns the lights green again after an outage. A probe that nobody has made is not needed any more.
+    pub(super) fn end_outage(&self) {
+        self.is_probe_admitted.store(false, Ordering::Release);
+        self.switch(|lights| lights.is_outage = false);
+    }
+
     /// Waits until somebody may be asked. Draining does not hold those who have begun: what was begun is to end.
     pub(super) async fn pass(&self, has_begun: bool) -> Passed {
         let mut lights = self.lights.subscribe();

@@ -136,6 +136,7 @@ fn p31_our_own_network_being_down_pauses_polling_and_blames_nobody(#[values(Sqli
         let told: Vec<Value> = world.records.at("warn");
         assert_eq!(told.len(), 1, "{told:#?}");
         assert_eq!(told[0]["msg"], "outage begun");
+        assert_eq!(world.records.at("error"), Vec::<Value>::new());
         assert!(world.records.of("outage ended").is_empty());
         // The first answer ends it, and the others come back spread out.
         world.web.set_all_down(false);

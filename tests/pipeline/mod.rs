@@ -11,6 +11,7 @@ mod publisher;
 mod records;
 mod redirects;
 mod robots;
+mod store_faults;
 mod world;
 mod x;
 

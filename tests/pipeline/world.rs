@@ -47,9 +47,13 @@ pub(crate) fn run(test: impl AsyncFnOnce()) {
 impl World {
     /// A world with this web; every source polls each hour, and hosts are asked without pause.
     pub(crate) async fn with(engine: Engine, web: WebSettings) -> World {
+        World::around(engine.store().await, web)
+    }
+
+    /// The same around a store of one's own.
+    pub(crate) fn around(store: TestStore, web: WebSettings) -> World {
         let clock = Arc::new(HeldClock::at(at(NOW)));
         let web = Web::start(web, clock.clone()).unwrap();
-        let store = engine.store().await;
         let mut settings = PipelineSettings::default();
         settings.scheduler.look_gap = Duration::ZERO;
         settings.fetch.threads = Some(1);

@@ -76,12 +76,17 @@ impl Engine {
     pub(crate) async fn store(self) -> TestStore {
         let directory = tempfile::tempdir().unwrap();
         let settings = self.settings(&directory).await;
-        let store = store::open(&settings, at(super::NOW)).await.unwrap();
-        TestStore { store, settings, _directory: directory }
+        TestStore::open(settings, directory).await
     }
 }
 
 impl TestStore {
+    /// A store with settings of one's own.
+    pub(crate) async fn open(settings: StoreSettings, directory: TempDir) -> TestStore {
+        let store = store::open(&settings, at(super::NOW)).await.unwrap();
+        TestStore { store, settings, _directory: directory }
+    }
+
     /// The store, for tasks that outlive a borrow.
     pub(crate) fn shared(&self) -> Arc<dyn Store> {
         self.store.clone()

@@ -1,0 +1,141 @@
+//! A store that is away for a while: polling pauses with one ERROR, nothing that was settled is lost, nobody is blamed,
+//! and it goes on by itself.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use feedwarden::actors::Scope;
+use feedwarden::demo::web::{Character, Mix, WebSettings};
+use feedwarden::rules::minutes;
+use feedwarden::store::settings::EngineSettings;
+use secrecy::ExposeSecret;
+use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::sync::Notify;
+
+use super::{World, run};
+use crate::store::{Engine, TestStore};
+
+/// A way to PostgreSQL that can be cut, as if the server had been stopped.
+struct Cable {
+    address: SocketAddr,
+    is_cut: Arc<AtomicBool>,
+    cutting: Arc<Notify>,
+}
+
+impl Cable {
+    /// Leads to the server behind this socket.
+    async fn to(socket: PathBuf) -> Cable {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let cable =
+            Cable { address: listener.local_addr().unwrap(), is_cut: Arc::default(), cutting: Arc::new(Notify::new()) };
+        let (is_cut, cutting) = (cable.is_cut.clone(), cable.cutting.clone());
+        actix_rt::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                if !is_cut.load(Ordering::SeqCst) {
+                    actix_rt::spawn(carry(stream, socket.clone(), cutting.clone()));
+                }
+            }
+        });
+        cable
+    }
+
+    fn cut(&self) {
+        self.is_cut.store(true, Ordering::SeqCst);
+        self.cutting.notify_waiters();
+    }
+
+    fn mend(&self) {
+        self.is_cut.store(false, Ordering::SeqCst);
+    }
+}
+
+async fn carry(mut client: TcpStream, socket: PathBuf, cutting: Arc<Notify>) {
+    let mut server = UnixStream::connect(socket).await.unwrap();
+    tokio::select! {
+        () = cutting.notified() => {}
+        _ = tokio::io::copy_bidirectional(&mut client, &mut server) => {}
+    }
+}
+
+/// A PostgreSQL store at the end of a cable.
+async fn cabled_store() -> (TestStore, Cable) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut settings = Engine::Postgres.settings(&directory).await;
+    let EngineSettings::Postgres(postgres) = &mut settings.engine else { unreachable!() };
+    let url = url::Url::parse(postgres.url.expose_secret()).unwrap();
+    let folder = url.host_str().unwrap().replace("%2F", "/").replace("%2f", "/");
+    let port = url.port().unwrap_or(5432);
+    let cable = Cable::to(PathBuf::from(folder).join(format!(".s.PGSQL.{port}"))).await;
+    postgres.url = format!("postgres://{}@{}{}", url.username(), cable.address, url.path()).into();
+    postgres.connect_timeout = Duration::from_secs(1);
+    (TestStore::open(settings, directory).await, cable)
+}
+
+fn slow_site_and_quick_one() -> WebSettings {
+    let mix = Mix::InTurn(vec![Character::Slow, Character::Healthy]);
+    WebSettings { hosts: 2, sites: 2, mix, slow: Duration::from_millis(500), ..WebSettings::default() }
+}
+
+/// Plays the fault: it comes while one poll is under way and another source is due, and goes.
+async fn endure(world: &mut World, begin: impl AsyncFnOnce(), end: impl AsyncFnOnce()) {
+    world.start(Scope::Daemon);
+    let ids = world.add_all().await;
+    world.handle().sources_changed(ids.clone());
+    world.settled(2).await;
+    world.web.publish(0, 1);
+    world.web.publish(1, 1);
+    world.advance(minutes(60));
+    world.until("the slow one is asked", async || world.web.journal().len() >= 3).await;
+    begin().await;
+    world.until("it is noticed", async || !world.records.of("store unavailable").is_empty()).await;
+    // While the store is away nobody is asked, however much is due.
+    let asked = world.web.journal().len();
+    world.advance(minutes(600));
+    for _ in 0..50 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        world.handle().scheduler_status().await.unwrap();
+    }
+    assert!(world.web.journal().len() <= asked + 1, "only what was under way came to its end");
+    end().await;
+    world.until("it is back", async || !world.records.of("store available again").is_empty()).await;
+    world.quiet().await;
+    for (site, id) in ids.iter().enumerate() {
+        assert_eq!(world.store.bodies(*id).await, world.web.served_entries_of(site));
+        let state = world.source(*id).await.state;
+        assert_eq!((state.failures.consecutive, state.enabled), (0, true), "nobody is blamed");
+    }
+    world.stop().await;
+    assert_eq!(world.records.of("store unavailable").len(), 1);
+    assert_eq!(world.records.at("error").len(), 1, "one ERROR: {:#?}", world.records.at("error"));
+}
+
+#[test]
+fn s111_a_postgresql_that_is_stopped_pauses_polling_and_loses_nothing() {
+    run(async || {
+        let (store, cable) = cabled_store().await;
+        let mut world = World::around(store, slow_site_and_quick_one());
+        endure(&mut world, async || cable.cut(), async || cable.mend()).await;
+    });
+}
+
+#[test]
+fn s111_an_sqlite_file_that_somebody_else_holds_pauses_polling_and_loses_nothing() {
+    run(async || {
+        let directory = tempfile::tempdir().unwrap();
+        let mut settings = Engine::Sqlite.settings(&directory).await;
+        let EngineSettings::Sqlite(sqlite) = &mut settings.engine else { unreachable!() };
+        sqlite.busy_timeout = Duration::from_millis(50);
+        let path = sqlite.path.clone();
+        let mut world = World::around(TestStore::open(settings, directory).await, slow_site_and_quick_one());
+        let mut holder = rusqlite::Connection::open(path).unwrap();
+        let transaction = holder.transaction_with_behavior(rusqlite::TransactionBehavior::Deferred);
+        let transaction = transaction.unwrap();
+        // The first write takes the lock.
+        let begin = async || transaction.execute_batch("UPDATE sources SET title = title").unwrap();
+        let commit = async || transaction.execute_batch("COMMIT").unwrap();
+        endure(&mut world, begin, commit).await;
+    });
+}
