@@ -38,6 +38,7 @@ UPDATE sources SET
     account_id = ?37,
     moved_to = ?38,
     moved_days = ?39,
-    moved_last_at = ?40
+    moved_last_at = ?40,
+    host = ?41
 WHERE id = ?1 AND version = ?2
 RETURNING version

@@ -3,14 +3,26 @@
 use std::fmt;
 use std::sync::Arc;
 
+use url::{Host, Url};
+
 use super::Timestamp;
 
-/// The host part of a URL in its one canonical spelling. Made by `rules::host_key`.
+/// The longest name that DNS carries. What is longer is no host that anybody could ask, and no key that a store can keep.
+const NAME_BYTES_MAX: usize = 253;
+
+/// The host part of a URL in its one canonical spelling.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HostKey(Arc<str>);
 
 impl HostKey {
-    /// Takes a spelling that is canonical already: out of the store, or out of `rules::host_key`.
+    /// The host that a URL names; none for what is no URL or has no host, which forms a group of its own (s506).
+    ///
+    /// The port is not part of it: what answers on another port is most likely the same machine.
+    pub fn of_url(url: &str) -> Option<HostKey> {
+        canonical(Url::parse(url).ok()?.host()?)
+    }
+
+    /// Takes a spelling that is canonical already, such as one out of the store.
     pub fn from_canonical(spelling: &str) -> HostKey {
         HostKey(Arc::from(spelling))
     }
@@ -18,6 +30,21 @@ impl HostKey {
     /// The spelling.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+fn canonical(host: Host<&str>) -> Option<HostKey> {
+    match host {
+        Host::Domain(name) => {
+            // URLs of schemes that are not special keep the host's case, and any name may end in the root's dot.
+            let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+            (1..=NAME_BYTES_MAX).contains(&name.len()).then(|| HostKey::from_canonical(&name))
+        }
+        Host::Ipv4(address) => Some(HostKey::from_canonical(&address.to_string())),
+        Host::Ipv6(address) => Some(HostKey::from_canonical(&match address.to_ipv4_mapped() {
+            Some(mapped) => mapped.to_string(),
+            None => format!("[{address}]"),
+        })),
     }
 }
 

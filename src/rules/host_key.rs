@@ -1,32 +1,10 @@
 //! Which host a URL belongs to, in one spelling, so that politeness cannot be dodged by writing it differently.
 
-use url::{Host, Url};
-
 use crate::model::HostKey;
 
-/// The longest name that DNS carries. What is longer is no host that anybody could ask, and no key that a store can keep.
-const NAME_BYTES_MAX: usize = 253;
-
 /// The host that a URL names; none for what is no URL or has no host, which forms a group of its own (s506).
-///
-/// The port is not part of it: what answers on another port is most likely the same machine.
 pub fn host_key(url: &str) -> Option<HostKey> {
-    canonical(Url::parse(url).ok()?.host()?)
-}
-
-fn canonical(host: Host<&str>) -> Option<HostKey> {
-    match host {
-        Host::Domain(name) => {
-            // URLs of schemes that are not special keep the host's case, and any name may end in the root's dot.
-            let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-            (1..=NAME_BYTES_MAX).contains(&name.len()).then(|| HostKey::from_canonical(&name))
-        }
-        Host::Ipv4(address) => Some(HostKey::from_canonical(&address.to_string())),
-        Host::Ipv6(address) => Some(HostKey::from_canonical(&match address.to_ipv4_mapped() {
-            Some(mapped) => mapped.to_string(),
-            None => format!("[{address}]"),
-        })),
-    }
+    HostKey::of_url(url)
 }
 
 #[cfg(test)]

@@ -64,6 +64,26 @@ pub trait Store: Send + Sync {
     /// The sources that follow this one in the order of their numbers.
     async fn list_sources(&self, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>>;
 
+    /// The sources of this selection that follow this one in the order of their numbers.
+    async fn select_sources(
+        &self,
+        selection: SourceSelection,
+        after: Option<SourceId>,
+        limit: u32,
+    ) -> Result<Vec<Source>>;
+
+    /// Gives sources labels beside those that they have.
+    async fn add_labels(&self, labels: Vec<(SourceId, Vec<String>)>) -> Result<()>;
+
+    /// Gives a source these labels and no others, in this order; nothing happens if it is not there.
+    async fn set_labels(&self, source: SourceId, labels: Vec<String>) -> Result<()>;
+
+    /// The labels of these sources, source by source, each in its order.
+    async fn labels_of(&self, sources: Vec<SourceId>) -> Result<Vec<(SourceId, String)>>;
+
+    /// The labels that follow this one in the order of their spellings, each with the number of its sources.
+    async fn list_labels(&self, after: Option<&str>, limit: u32) -> Result<Vec<(String, u64)>>;
+
     /// Writes the settings and state of a source that was read before and then changed.
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved>;
 
@@ -79,6 +99,23 @@ pub trait Store: Send + Sync {
 
     /// The posts that follow this one in the order of their numbers, of one source or of all.
     async fn list_posts(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>>;
+
+    /// The posts before this one, the newest first; from the newest of all without one.
+    async fn list_posts_before(
+        &self,
+        source: Option<SourceId>,
+        before: Option<PostId>,
+        limit: u32,
+    ) -> Result<Vec<Post>>;
+
+    /// The posts that were stored from one moment on and before another, in that order, after this one.
+    async fn list_posts_between(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+        after: Option<(Timestamp, PostId)>,
+        limit: u32,
+    ) -> Result<Vec<Post>>;
 
     /// Takes one bounded step of cleaning: at most `limit` rows of each sort.
     async fn clean(&self, cutoffs: Cutoffs, limit: u32) -> Result<Cleaned>;
@@ -157,6 +194,25 @@ pub struct About {
     pub engine: &'static str,
     /// The version of the schema.
     pub schema_version: i64,
+}
+
+/// Which sources are listed. Each of these has an index of its own, so that a page costs what is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceSelection {
+    /// All.
+    All,
+    /// Those at this host.
+    OfHost(HostKey),
+    /// X accounts.
+    OfX,
+    /// Those with this label.
+    WithLabel(String),
+    /// Those that are disabled.
+    Disabled,
+    /// Those that rest, or whose rest nobody has ended yet.
+    Resting,
+    /// Those whose last poll failed.
+    Failing,
 }
 
 /// What became of a source that was to be added.

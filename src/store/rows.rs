@@ -6,13 +6,15 @@ use std::str::FromStr;
 use crate::model::{
     Article, ArticleId, Breaker, ContentHash, FailureKind, FailureRun, FailureState, Hints, HostKey, HostState,
     LastFailure, Moved, NewArticle, Podcast, PodcastId, Post, PostId, PostText, Rest, RestCause, RobotsRecord,
-    Settlement, Source, SourceId, SourceSettings, SourceState, Timestamp, User, UserId, Validators,
+    Settlement, Source, SourceId, SourceSettings, SourceState, SourceType, Timestamp, User, UserId, Validators,
 };
 
 use super::{Result, StoreError};
 
 const BY_FAILURES: &str = "failures";
 const BY_PERSON: &str = "person";
+/// Stands for the host of all X accounts: where X is asked is a setting, and may change.
+pub(super) const X_HOST: &str = "(x)";
 
 /// The columns of one row, taken from left to right.
 pub(super) trait Columns {
@@ -67,6 +69,16 @@ pub(super) fn settings_values(settings: &SourceSettings) -> [Value<'_>; 8] {
         Value::number(settings.max_failures),
         Value::number(settings.max_backoff_hours),
     ]
+}
+
+/// The host of a source as it stands beside its settings: nothing for those without one, a name of its own for X.
+pub(super) fn host_column(source_type: SourceType, url: &str) -> Cow<'static, str> {
+    match source_type {
+        SourceType::Twitter => Cow::Borrowed(X_HOST),
+        SourceType::Rss | SourceType::Website => {
+            Cow::Owned(HostKey::of_url(url).map_or_else(String::new, |key| key.to_string()))
+        }
+    }
 }
 
 /// What polling has found out about a source, in the order of the columns.

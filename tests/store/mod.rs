@@ -7,6 +7,7 @@ mod crash;
 mod engine;
 mod faults;
 mod hosts;
+mod lists;
 mod migrations;
 mod people;
 mod posts;

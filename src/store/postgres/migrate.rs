@@ -41,6 +41,7 @@ pub(super) const ALL: &[Migration] = &[
         name: "politeness",
         sql: include_str!("../../../sql/postgres/migrations/0006_politeness.sql"),
     },
+    Migration { version: 7, name: "lists", sql: include_str!("../../../sql/postgres/migrations/0007_lists.sql") },
 ];
 
 /// Nodes that start together take turns by this number; a step may take longer than a statement usually may.

@@ -3,6 +3,7 @@
 mod cleanup;
 mod connect;
 mod hosts;
+mod labels;
 mod migrate;
 mod people;
 mod posts;
@@ -29,7 +30,7 @@ use super::access;
 use super::cipher::{Cipher, Owner};
 use super::rows::{last_word_on_hosts, storable};
 use super::settings::PostgresSettings;
-use super::{About, Added, Result, Saved, Store};
+use super::{About, Added, Result, Saved, SourceSelection, Store};
 
 /// A store on a server.
 pub struct PostgresStore {
@@ -52,6 +53,7 @@ impl PostgresStore {
         let mut client = pool.get().await.map_err(values::pool_error)?;
         connect::check_server(&client).await?;
         migrate::run(&mut client, migrate::ALL, now).await?;
+        sources::fill_hosts(&client).await?;
         drop(client);
         Ok(PostgresStore { pool, under_way: Arc::default(), cipher })
     }
@@ -112,6 +114,31 @@ impl Store for PostgresStore {
         sources::list(&*self.client().await?, after, limit).await
     }
 
+    async fn select_sources(
+        &self,
+        selection: SourceSelection,
+        after: Option<SourceId>,
+        limit: u32,
+    ) -> Result<Vec<Source>> {
+        sources::select(&*self.client().await?, &selection, after, limit).await
+    }
+
+    async fn add_labels(&self, labels: Vec<(SourceId, Vec<String>)>) -> Result<()> {
+        labels::add(&*self.client().await?, &labels).await
+    }
+
+    async fn set_labels(&self, source: SourceId, labels: Vec<String>) -> Result<()> {
+        labels::set(&mut *self.client().await?, source, labels).await
+    }
+
+    async fn labels_of(&self, sources: Vec<SourceId>) -> Result<Vec<(SourceId, String)>> {
+        labels::of(&*self.client().await?, &sources).await
+    }
+
+    async fn list_labels(&self, after: Option<&str>, limit: u32) -> Result<Vec<(String, u64)>> {
+        labels::list(&*self.client().await?, &storable(after.unwrap_or_default()), limit).await
+    }
+
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {
         sources::save(&*self.client().await?, &source, now).await
     }
@@ -130,6 +157,25 @@ impl Store for PostgresStore {
 
     async fn list_posts(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>> {
         posts::list(&*self.client().await?, source, after, limit).await
+    }
+
+    async fn list_posts_before(
+        &self,
+        source: Option<SourceId>,
+        before: Option<PostId>,
+        limit: u32,
+    ) -> Result<Vec<Post>> {
+        posts::before(&*self.client().await?, source, before, limit).await
+    }
+
+    async fn list_posts_between(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+        after: Option<(Timestamp, PostId)>,
+        limit: u32,
+    ) -> Result<Vec<Post>> {
+        posts::between(&*self.client().await?, since, until, after, limit).await
     }
 
     async fn clean(&self, cutoffs: Cutoffs, limit: u32) -> Result<Cleaned> {

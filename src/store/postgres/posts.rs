@@ -2,7 +2,7 @@
 
 use deadpool_postgres::Client;
 
-use crate::model::{Article, ArticleId, NewArticle, Post, PostId, SourceId};
+use crate::model::{Article, ArticleId, NewArticle, Post, PostId, SourceId, Timestamp};
 
 use super::super::Result;
 use super::super::rows::{read_article, read_post, required, storable};
@@ -11,6 +11,9 @@ use super::values::{all, execute, number, one as first};
 const ONE: &str = include_str!("../../../sql/postgres/post.sql");
 const LIST: &str = include_str!("../../../sql/postgres/list_posts.sql");
 const LIST_OF_SOURCE: &str = include_str!("../../../sql/postgres/list_posts_of_source.sql");
+const LIST_BEFORE: &str = include_str!("../../../sql/postgres/list_posts_before.sql");
+const LIST_OF_SOURCE_BEFORE: &str = include_str!("../../../sql/postgres/list_posts_of_source_before.sql");
+const LIST_BETWEEN: &str = include_str!("../../../sql/postgres/list_posts_between.sql");
 const ADD_ARTICLE: &str = include_str!("../../../sql/postgres/add_article.sql");
 const ARTICLE: &str = include_str!("../../../sql/postgres/article.sql");
 const LIST_ARTICLES: &str = include_str!("../../../sql/postgres/list_articles.sql");
@@ -33,6 +36,32 @@ pub(super) async fn list(
         None => all(client, LIST, &[&after, &limit], |row| read_post(row)).await,
         Some(source) => all(client, LIST_OF_SOURCE, &[&source.0, &after, &limit], |row| read_post(row)).await,
     }
+}
+
+pub(super) async fn before(
+    client: &Client,
+    source: Option<SourceId>,
+    before: Option<PostId>,
+    limit: u32,
+) -> Result<Vec<Post>> {
+    let (before, limit) = (before.map_or(i64::MAX, |id| id.0), i64::from(limit));
+    match source {
+        None => all(client, LIST_BEFORE, &[&before, &limit], |row| read_post(row)).await,
+        Some(source) => all(client, LIST_OF_SOURCE_BEFORE, &[&source.0, &before, &limit], |row| read_post(row)).await,
+    }
+}
+
+pub(super) async fn between(
+    client: &Client,
+    since: Timestamp,
+    until: Timestamp,
+    after: Option<(Timestamp, PostId)>,
+    limit: u32,
+) -> Result<Vec<Post>> {
+    let (moment, id) = after.unwrap_or((Timestamp::MIN, PostId(0)));
+    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
+        [&since, &until, &moment, &id.0, &i64::from(limit)];
+    all(client, LIST_BETWEEN, &parameters, |row| read_post(row)).await
 }
 
 pub(super) async fn add_article(client: &Client, new: &NewArticle) -> Result<ArticleId> {

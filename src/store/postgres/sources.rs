@@ -1,5 +1,6 @@
 //! Sources in PostgreSQL.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use deadpool_postgres::Client;
@@ -7,8 +8,10 @@ use tokio_postgres::types::{ToSql, Type};
 
 use crate::model::{NewSource, Source, SourceId, SourceSettings, Timestamp};
 
-use super::super::rows::{Columns, read_source, required, settings_values, state_values, storable};
-use super::super::{Added, Result, Saved, StoreError};
+use super::super::rows::{
+    Columns, X_HOST, host_column, read_source, required, settings_values, state_values, storable,
+};
+use super::super::{Added, Result, Saved, SourceSelection, StoreError};
 use super::values::{all, all_planned_anew, by_column, error, execute, number, one as first};
 
 const ADD: &str = include_str!("../../../sql/postgres/add_sources.sql");
@@ -17,9 +20,19 @@ const ONE: &str = include_str!("../../../sql/postgres/source.sql");
 const TO_POLL: &str = include_str!("../../../sql/postgres/sources_to_poll.sql");
 const WITH_URL: &str = include_str!("../../../sql/postgres/sources_with_url.sql");
 const LIST: &str = include_str!("../../../sql/postgres/list_sources.sql");
+const OF_HOST: &str = include_str!("../../../sql/postgres/sources_of_host.sql");
+const WITH_LABEL: &str = include_str!("../../../sql/postgres/sources_with_label.sql");
+const DISABLED: &str = include_str!("../../../sql/postgres/sources_disabled.sql");
+const RESTING: &str = include_str!("../../../sql/postgres/sources_resting.sql");
+const FAILING: &str = include_str!("../../../sql/postgres/sources_failing.sql");
+const WITHOUT_HOST: &str = include_str!("../../../sql/postgres/sources_without_host.sql");
+const FILL_HOSTS: &str = include_str!("../../../sql/postgres/fill_hosts.sql");
 const SAVE: &str = include_str!("../../../sql/postgres/save_source.sql");
 const REMOVE: &str = include_str!("../../../sql/postgres/remove_source.sql");
 const PING: &str = include_str!("../../../sql/postgres/ping.sql");
+
+/// How many rows get their host in one statement.
+const FILL_AT_ONCE: i64 = 1000;
 
 /// What makes a source the same source.
 type Key = (Option<i64>, String, String);
@@ -58,6 +71,8 @@ async fn insert(client: &impl deadpool_postgres::GenericClient, new: &[NewSource
     let columns = by_column(new.iter().map(|source| settings_values(&source.settings)));
     let mut arrays: Vec<&(dyn ToSql + Sync)> = vec![&created];
     arrays.extend(columns.iter().map(|column| column as &(dyn ToSql + Sync)));
+    let hosts: Vec<_> = new.iter().map(|source| host(&source.settings)).collect();
+    arrays.push(&hosts);
     all(client, ADD, &arrays, |row| {
         let id = SourceId(required(row.integer()?)?);
         Ok(((row.integer()?, required(row.text()?)?, required(row.text()?)?), id))
@@ -94,10 +109,54 @@ pub(super) async fn list(client: &Client, after: Option<SourceId>, limit: u32) -
     all(client, LIST, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_source(row)).await
 }
 
+pub(super) async fn select(
+    client: &Client,
+    selection: &SourceSelection,
+    after: Option<SourceId>,
+    limit: u32,
+) -> Result<Vec<Source>> {
+    let (after, limit) = (after.map_or(0, |id| id.0), i64::from(limit));
+    let (sql, name) = match selection {
+        SourceSelection::All => (LIST, None),
+        SourceSelection::OfHost(host) => (OF_HOST, Some(storable(host.as_str()))),
+        SourceSelection::OfX => (OF_HOST, Some(X_HOST.into())),
+        SourceSelection::WithLabel(label) => (WITH_LABEL, Some(storable(label))),
+        SourceSelection::Disabled => (DISABLED, None),
+        SourceSelection::Resting => (RESTING, None),
+        SourceSelection::Failing => (FAILING, None),
+    };
+    match name {
+        None => all(client, sql, &[&after, &limit], |row| read_source(row)).await,
+        Some(name) => all(client, sql, &[&name, &after, &limit], |row| read_source(row)).await,
+    }
+}
+
+/// Computes the hosts of rows that an earlier version wrote.
+pub(super) async fn fill_hosts(client: &Client) -> Result<()> {
+    loop {
+        let found = all(client, WITHOUT_HOST, &[&FILL_AT_ONCE], |row| {
+            let (id, source_type) = (required(row.integer()?)?, required(row.parsed()?)?);
+            Ok((id, host_column(source_type, &required(row.text()?)?).into_owned()))
+        })
+        .await?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        let (ids, hosts): (Vec<i64>, Vec<String>) = found.into_iter().unzip();
+        execute(client, FILL_HOSTS, &[&ids, &hosts]).await?;
+    }
+}
+
+fn host(settings: &SourceSettings) -> Cow<'static, str> {
+    host_column(settings.source_type, &settings.url)
+}
+
 pub(super) async fn save(client: &Client, source: &Source, now: Timestamp) -> Result<Saved> {
     let values = settings_values(&source.settings).into_iter().chain(state_values(&source.state)).collect::<Vec<_>>();
     let mut row: Vec<&(dyn ToSql + Sync)> = vec![&source.id.0, &source.version, &now];
     row.extend(values.iter().map(|value| value as &(dyn ToSql + Sync)));
+    let host = host(&source.settings);
+    row.push(&host);
     match first(client, SAVE, &row, number).await {
         Ok(Some(version)) => Ok(Saved::Written(version)),
         Ok(None) => Ok(one(client, source.id).await?.map_or(Saved::Gone, |now| Saved::Stale(Box::new(now)))),

@@ -41,6 +41,7 @@ pub(super) const ALL: &[Migration] = &[
         name: "politeness",
         sql: include_str!("../../../sql/sqlite/migrations/0006_politeness.sql"),
     },
+    Migration { version: 7, name: "lists", sql: include_str!("../../../sql/sqlite/migrations/0007_lists.sql") },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

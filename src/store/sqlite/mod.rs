@@ -2,6 +2,7 @@
 
 mod cleanup;
 mod hosts;
+mod labels;
 mod migrate;
 mod people;
 mod posts;
@@ -28,14 +29,14 @@ use super::access;
 use super::cipher::{Cipher, Owner};
 use super::rows::{last_word_on_hosts, storable};
 use super::settings::{SqliteSettings, Synchronous};
-use super::{About, Added, Result, Saved, Store, StoreError};
+use super::{About, Added, Result, Saved, SourceSelection, Store, StoreError};
 use threads::Threads;
 
 /// How many verbs may wait for the writing thread, or for the reading ones: beyond that, callers wait to be let in.
 const QUEUE_JOBS: usize = 256;
 
 /// How many prepared statements a connection keeps: more than there are.
-const STATEMENTS: usize = 64;
+const STATEMENTS: usize = 96;
 
 /// A store in one file.
 pub struct SqliteStore {
@@ -54,6 +55,7 @@ impl SqliteStore {
             // as a writer can.
             writer.set_transaction_behavior(TransactionBehavior::Immediate);
             migrate::run(&mut writer, migrate::ALL, now).map_err(|error| at(&settings.path, error))?;
+            sources::fill_hosts(&mut writer).map_err(|error| at(&settings.path, error))?;
             let readers = (0..settings.readers.max(1)).map(|_| connect(&settings)).collect::<Result<Vec<_>>>()?;
             for reader in &readers {
                 reader.pragma_update(None, "query_only", true).map_err(values::error)?;
@@ -139,6 +141,32 @@ impl Store for SqliteStore {
         self.readers.run(move |connection| sources::list(connection, after, limit)).await
     }
 
+    async fn select_sources(
+        &self,
+        selection: SourceSelection,
+        after: Option<SourceId>,
+        limit: u32,
+    ) -> Result<Vec<Source>> {
+        self.readers.run(move |connection| sources::select(connection, &selection, after, limit)).await
+    }
+
+    async fn add_labels(&self, labels: Vec<(SourceId, Vec<String>)>) -> Result<()> {
+        self.writer.run(move |connection| labels::add(connection, &labels)).await
+    }
+
+    async fn set_labels(&self, source: SourceId, labels: Vec<String>) -> Result<()> {
+        self.writer.run(move |connection| labels::set(connection, source, &labels)).await
+    }
+
+    async fn labels_of(&self, sources: Vec<SourceId>) -> Result<Vec<(SourceId, String)>> {
+        self.readers.run(move |connection| labels::of(connection, &sources)).await
+    }
+
+    async fn list_labels(&self, after: Option<&str>, limit: u32) -> Result<Vec<(String, u64)>> {
+        let after = storable(after.unwrap_or_default()).into_owned();
+        self.readers.run(move |connection| labels::list(connection, &after, limit)).await
+    }
+
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {
         self.writer.run(move |connection| sources::save(connection, &source, now)).await
     }
@@ -157,6 +185,25 @@ impl Store for SqliteStore {
 
     async fn list_posts(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>> {
         self.readers.run(move |connection| posts::list(connection, source, after, limit)).await
+    }
+
+    async fn list_posts_before(
+        &self,
+        source: Option<SourceId>,
+        before: Option<PostId>,
+        limit: u32,
+    ) -> Result<Vec<Post>> {
+        self.readers.run(move |connection| posts::before(connection, source, before, limit)).await
+    }
+
+    async fn list_posts_between(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+        after: Option<(Timestamp, PostId)>,
+        limit: u32,
+    ) -> Result<Vec<Post>> {
+        self.readers.run(move |connection| posts::between(connection, since, until, after, limit)).await
     }
 
     async fn clean(&self, cutoffs: Cutoffs, limit: u32) -> Result<Cleaned> {

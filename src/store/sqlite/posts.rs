@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use crate::model::{Article, ArticleId, NewArticle, Post, PostId, SourceId};
+use crate::model::{Article, ArticleId, NewArticle, Post, PostId, SourceId, Timestamp};
 
 use super::super::Result;
 use super::super::rows::{read_article, read_post, required, storable};
@@ -11,6 +11,9 @@ use super::values::{all, execute, number, one as first};
 const ONE: &str = include_str!("../../../sql/sqlite/post.sql");
 const LIST: &str = include_str!("../../../sql/sqlite/list_posts.sql");
 const LIST_OF_SOURCE: &str = include_str!("../../../sql/sqlite/list_posts_of_source.sql");
+const LIST_BEFORE: &str = include_str!("../../../sql/sqlite/list_posts_before.sql");
+const LIST_OF_SOURCE_BEFORE: &str = include_str!("../../../sql/sqlite/list_posts_of_source_before.sql");
+const LIST_BETWEEN: &str = include_str!("../../../sql/sqlite/list_posts_between.sql");
 const ADD_ARTICLE: &str = include_str!("../../../sql/sqlite/add_article.sql");
 const ARTICLE: &str = include_str!("../../../sql/sqlite/article.sql");
 const LIST_ARTICLES: &str = include_str!("../../../sql/sqlite/list_articles.sql");
@@ -33,6 +36,30 @@ pub(super) fn list(
         None => all(connection, LIST, params![after, limit], |row| read_post(row)),
         Some(source) => all(connection, LIST_OF_SOURCE, params![source.0, after, limit], |row| read_post(row)),
     }
+}
+
+pub(super) fn before(
+    connection: &Connection,
+    source: Option<SourceId>,
+    before: Option<PostId>,
+    limit: u32,
+) -> Result<Vec<Post>> {
+    let before = before.map_or(i64::MAX, |id| id.0);
+    match source {
+        None => all(connection, LIST_BEFORE, params![before, limit], |row| read_post(row)),
+        Some(source) => all(connection, LIST_OF_SOURCE_BEFORE, params![source.0, before, limit], |row| read_post(row)),
+    }
+}
+
+pub(super) fn between(
+    connection: &Connection,
+    since: Timestamp,
+    until: Timestamp,
+    after: Option<(Timestamp, PostId)>,
+    limit: u32,
+) -> Result<Vec<Post>> {
+    let (moment, id) = after.unwrap_or((Timestamp::MIN, PostId(0)));
+    all(connection, LIST_BETWEEN, params![since, until, moment, id.0, limit], |row| read_post(row))
 }
 
 pub(super) fn add_article(connection: &Connection, new: &NewArticle) -> Result<ArticleId> {

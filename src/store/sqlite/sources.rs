@@ -4,8 +4,10 @@ use rusqlite::{Connection, params, params_from_iter};
 
 use crate::model::{NewSource, Source, SourceId, SourceSettings, Timestamp};
 
-use super::super::rows::{Columns, Value, read_source, settings_values, state_values};
-use super::super::{Added, Result, Saved, StoreError};
+use super::super::rows::{
+    Columns, Value, X_HOST, host_column, read_source, required, settings_values, state_values, storable,
+};
+use super::super::{Added, Result, Saved, SourceSelection, StoreError};
 use super::values::{all, error, execute, number, one as first};
 
 const ADD: &str = include_str!("../../../sql/sqlite/add_sources.sql");
@@ -14,9 +16,19 @@ const ONE: &str = include_str!("../../../sql/sqlite/source.sql");
 const TO_POLL: &str = include_str!("../../../sql/sqlite/sources_to_poll.sql");
 const WITH_URL: &str = include_str!("../../../sql/sqlite/sources_with_url.sql");
 const LIST: &str = include_str!("../../../sql/sqlite/list_sources.sql");
+const OF_HOST: &str = include_str!("../../../sql/sqlite/sources_of_host.sql");
+const WITH_LABEL: &str = include_str!("../../../sql/sqlite/sources_with_label.sql");
+const DISABLED: &str = include_str!("../../../sql/sqlite/sources_disabled.sql");
+const RESTING: &str = include_str!("../../../sql/sqlite/sources_resting.sql");
+const FAILING: &str = include_str!("../../../sql/sqlite/sources_failing.sql");
+const WITHOUT_HOST: &str = include_str!("../../../sql/sqlite/sources_without_host.sql");
+const FILL_HOSTS: &str = include_str!("../../../sql/sqlite/fill_hosts.sql");
 const SAVE: &str = include_str!("../../../sql/sqlite/save_source.sql");
 const REMOVE: &str = include_str!("../../../sql/sqlite/remove_source.sql");
 const PING: &str = include_str!("../../../sql/sqlite/ping.sql");
+
+/// How many rows get their host in one transaction.
+const FILL_AT_ONCE: u32 = 1000;
 
 pub(super) fn ping(connection: &Connection) -> Result<()> {
     first(connection, PING, [], number).map(|_| ())
@@ -30,7 +42,10 @@ pub(super) fn add(connection: &mut Connection, new: &[NewSource]) -> Result<Vec<
 }
 
 fn add_one(connection: &Connection, new: &NewSource) -> Result<Added> {
-    let row = [Value::Time(Some(new.created_at))].into_iter().chain(settings_values(&new.settings));
+    let row = [Value::Time(Some(new.created_at))]
+        .into_iter()
+        .chain(settings_values(&new.settings))
+        .chain([host(&new.settings)]);
     match first(connection, ADD, params_from_iter(row), number)? {
         Some(id) => Ok(Added::New(SourceId(id))),
         None => Ok(Added::Duplicate(find(connection, &new.settings)?)),
@@ -61,10 +76,55 @@ pub(super) fn list(connection: &Connection, after: Option<SourceId>, limit: u32)
     all(connection, LIST, params![after.map_or(0, |id| id.0), limit], |row| read_source(row))
 }
 
+pub(super) fn select(
+    connection: &Connection,
+    selection: &SourceSelection,
+    after: Option<SourceId>,
+    limit: u32,
+) -> Result<Vec<Source>> {
+    let after = after.map_or(0, |id| id.0);
+    let of_host = |host: &str| all(connection, OF_HOST, params![host, after, limit], |row| read_source(row));
+    let plain = |sql| all(connection, sql, params![after, limit], |row| read_source(row));
+    match selection {
+        SourceSelection::All => plain(LIST),
+        SourceSelection::OfHost(host) => of_host(host.as_str()),
+        SourceSelection::OfX => of_host(X_HOST),
+        SourceSelection::WithLabel(label) => {
+            all(connection, WITH_LABEL, params![storable(label), after, limit], |row| read_source(row))
+        }
+        SourceSelection::Disabled => plain(DISABLED),
+        SourceSelection::Resting => plain(RESTING),
+        SourceSelection::Failing => plain(FAILING),
+    }
+}
+
+/// Computes the hosts of rows that an earlier version wrote.
+pub(super) fn fill_hosts(connection: &mut Connection) -> Result<()> {
+    loop {
+        let transaction = connection.transaction().map_err(error)?;
+        let found = all(&transaction, WITHOUT_HOST, [FILL_AT_ONCE], |row| {
+            let (id, source_type) = (required(row.integer()?)?, required(row.parsed()?)?);
+            Ok((id, host_column(source_type, &required(row.text()?)?)))
+        })?;
+        for (id, host) in &found {
+            execute(&transaction, FILL_HOSTS, params![id, host])?;
+        }
+        transaction.commit().map_err(error)?;
+        if found.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+fn host(settings: &SourceSettings) -> Value<'static> {
+    Value::Text(Some(host_column(settings.source_type, &settings.url)))
+}
+
 pub(super) fn save(connection: &mut Connection, source: &Source, now: Timestamp) -> Result<Saved> {
     let transaction = connection.transaction().map_err(error)?;
     let key = [Value::Integer(Some(source.id.0)), Value::Integer(Some(source.version)), Value::Time(Some(now))];
     let row = key.into_iter().chain(settings_values(&source.settings)).chain(state_values(&source.state));
+    let row = row.chain([host(&source.settings)]);
     let saved = match first(&transaction, SAVE, params_from_iter(row), number) {
         Ok(Some(version)) => Saved::Written(version),
         Ok(None) => one(&transaction, source.id)?.map_or(Saved::Gone, |now| Saved::Stale(Box::new(now))),

@@ -1,0 +1,1 @@
+DELETE FROM source_labels WHERE source_id = ?1
