@@ -34,7 +34,11 @@ const BORDERS: &[Border] = &[
         may_use: &["model", "rules", "parse", "clock", "dice", "http", "fetch", "store", "supervision", "telemetry"],
         pure: false,
     },
-    Border { room: "api", may_use: &["model", "clock", "store", "telemetry", "opml", "actors::messages"], pure: false },
+    Border {
+        room: "api",
+        may_use: &["model", "clock", "store", "telemetry", "opml", "actors::messages", "actors::control"],
+        pure: false,
+    },
     Border { room: "web", may_use: &["model", "clock", "store", "telemetry", "api", "actors::messages"], pure: false },
     Border {
         room: "config",

@@ -107,6 +107,18 @@ impl DueIndex {
         self.out.contains(&id)
     }
 
+    /// When a source is or was due, and where it is.
+    pub(super) fn find(&self, id: SourceId) -> Option<(Timestamp, &'static str)> {
+        self.sources.get(&id).map(|entry| {
+            let place = match entry.place {
+                Place::Scheduled => "scheduled",
+                Place::Waiting => "waiting",
+                Place::Out => "under_way",
+            };
+            (entry.at, place)
+        })
+    }
+
     /// Those who are with their hosts.
     pub(super) fn out(&self) -> impl Iterator<Item = SourceId> + '_ {
         self.out.iter().copied()

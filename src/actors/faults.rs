@@ -117,6 +117,20 @@ impl Faults {
         Faults { settings: Mutex::new(settings), dice, struck: AtomicU64::new(0) }
     }
 
+    /// What can go wrong now.
+    pub(super) fn settings(&self) -> FaultSettings {
+        self.settings.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+
+    /// Makes other things go wrong from now on, or nothing.
+    pub(super) fn change(&self, is_enabled: bool, rules: Option<Vec<Fault>>) {
+        let mut settings = self.settings.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        settings.is_enabled = is_enabled;
+        if let Some(rules) = rules {
+            settings.faults = rules;
+        }
+    }
+
     /// How many there were.
     pub(super) fn struck(&self) -> u64 {
         self.struck.load(Ordering::Relaxed)

@@ -33,6 +33,8 @@ const QUEUE_MAX: usize = 1024;
 /// Where in the line somebody waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
+    /// A person wants it polled whatever anybody asked for.
+    Forced,
     /// Was asked for already, and was redirected or had to ask for robots.txt first.
     HalfDone,
     /// Became due then.
@@ -65,7 +67,14 @@ impl HostActor {
             let until = self.around.clock.now() + self.around.settings.scheduler.tick;
             return defer(*poll, until, None, "too many wait for this host", &self.around);
         }
-        self.queue.insert((place(&poll), poll.source.id), poll);
+        let place = self.place(&poll);
+        if place == Place::Forced
+            && let Some(waiting) = self.waiting.take()
+        {
+            // Whoever is waited for may have to wait longer than this one.
+            ctx.cancel_future(waiting);
+        }
+        self.queue.insert((place, poll.source.id), poll);
         self.wait(ctx);
     }
 
@@ -76,7 +85,8 @@ impl HostActor {
         }
         let Some(first) = self.queue.values().next() else { return };
         let has_begun = first.errand.began_at().is_some();
-        let waiting = wait_for_turn(self.seat.clone(), self.around.clone(), self.pause(first), has_begun);
+        let errand = turn::Waiting { pause: self.pause(first), has_begun, is_forced: self.is_forced(first) };
+        let waiting = wait_for_turn(self.seat.clone(), self.around.clone(), errand);
         let handle = ctx.spawn(waiting.into_actor(self).map(|granted, host, ctx| {
             host.waiting = None;
             match granted {
@@ -93,14 +103,29 @@ impl HostActor {
         self.waiting = Some(handle);
     }
 
+    fn is_forced(&self, poll: &Poll) -> bool {
+        self.around.is_forced(poll.source.id)
+    }
+
+    fn place(&self, poll: &Poll) -> Place {
+        match poll.errand.began_at() {
+            _ if self.is_forced(poll) => Place::Forced,
+            Some(_) => Place::HalfDone,
+            None => Place::DueAt(poll.due_at),
+        }
+    }
+
     fn pause(&self, poll: &Poll) -> std::time::Duration {
+        if self.is_forced(poll) {
+            return std::time::Duration::ZERO;
+        }
         delay(&poll.source.settings, self.seat.key.as_ref(), &self.around.policy().delays).pause
     }
 
     /// It is the host's turn to be asked: by whoever is first now.
     fn take(&mut self, turn: Turn, ctx: &mut Context<HostActor>) {
         let Some((key, mut poll)) = self.queue.pop_first() else { return };
-        if !turn::is_spaced(&self.seat, self.pause(&poll), &self.around) {
+        if !self.is_forced(&poll) && !turn::is_spaced(&self.seat, self.pause(&poll), &self.around) {
             // Somebody who was due earlier came meanwhile, and asks for a longer pause.
             self.queue.insert(key, poll);
             return;
@@ -256,13 +281,6 @@ impl HostActor {
                 slog::error!(log, "renewed key not stored"; "user_id" => owner.0, "error" => %error);
             }
         }))
-    }
-}
-
-fn place(poll: &Poll) -> Place {
-    match poll.errand.began_at() {
-        Some(_) => Place::HalfDone,
-        None => Place::DueAt(poll.due_at),
     }
 }
 

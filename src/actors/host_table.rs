@@ -105,6 +105,23 @@ impl HostTable {
         self.lock().get(&Some(key.clone())).and_then(|entry| entry.seat.state())
     }
 
+    /// Makes sure that a host has a seat, with what the store knows of it.
+    pub(super) fn open_with(&self, key: &HostKey, known: Option<HostState>, now: Timestamp) {
+        let state = known.unwrap_or_else(|| HostState::new(key.clone()));
+        let key = Some(key.clone());
+        self.lock().entry(key.clone()).or_insert_with(|| Entry {
+            seat: Arc::new(Seat::new(key, Some(state))),
+            address: None,
+            used_at: now,
+        });
+    }
+
+    /// Changes what is known of a host that is there, and returns it.
+    pub(super) fn change(&self, key: &HostKey, change: impl FnOnce(&mut HostState)) -> Option<HostState> {
+        let seat = self.lock().get(&Some(key.clone())).map(|entry| entry.seat.clone());
+        seat.and_then(|seat| seat.change(change))
+    }
+
     /// How many hosts are there.
     pub(super) fn len(&self) -> usize {
         self.lock().len()

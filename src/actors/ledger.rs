@@ -11,7 +11,7 @@ use super::outcome::{Decision, Verdict, decide};
 use super::poll::Poll;
 use super::record::{self, Written};
 use super::surroundings::Surroundings;
-use crate::model::{FailureCause, FailureReport, Settled, Settlement, Source};
+use crate::model::{FailureCause, FailureReport, HostState, Settled, Settlement, Source};
 use crate::rules::change::relocate;
 use crate::rules::due::next_poll;
 use crate::rules::shown_url::shown_url;
@@ -93,15 +93,21 @@ async fn try_write(around: &Surroundings, batch: &[Entry]) -> Result<(Vec<Settle
         .store_watch
         .insist(|| {
             let policy = around.policy();
-            let settle = |Entry { poll, verdict }: &Entry| {
-                decide(&poll.source, verdict, poll.host.clone(), &policy, poll.ended_at)
-            };
+            let settle =
+                |Entry { poll, verdict }: &Entry| decide(&poll.source, verdict, host_now(poll), &policy, poll.ended_at);
             let settlements: Vec<Settlement>;
             (settlements, decisions) = batch.iter().map(settle).unzip();
             around.store.settle(settlements)
         })
         .await?;
     Ok((answers, decisions))
+}
+
+/// The host as it is known by now: a person may have held it since it answered.
+fn host_now(poll: &Poll) -> Option<HostState> {
+    let asked = poll.host.as_ref()?;
+    let seat = poll.turn.as_ref().map(|turn| &turn.seat).filter(|seat| seat.key.as_ref() == Some(&asked.host));
+    seat.and_then(|seat| seat.state()).or_else(|| poll.host.clone())
 }
 
 /// Ends one poll, or hands it back to be computed anew on what its source has become.

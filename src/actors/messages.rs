@@ -24,6 +24,16 @@ pub struct PausePolling;
 #[rtype(result = "()")]
 pub struct ResumePolling;
 
+/// To the scheduler: what is due when may have changed for everybody; read all sources again.
+#[derive(Clone, Copy, Debug, Message)]
+#[rtype(result = "()")]
+pub struct ReadSourcesAgain;
+
+/// To the scheduler: where do you have this source?
+#[derive(Clone, Copy, Debug, Message)]
+#[rtype(result = "Option<super::control::ScheduledView>")]
+pub struct AskSource(pub SourceId);
+
 /// To the scheduler: how do you do?
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "SchedulerStatus")]

@@ -5,12 +5,14 @@
 //! source that is handed out travels as an [`errand::Errand`], which comes back to the scheduler whatever happens to it,
 //! so that a crash anywhere loses no source.
 
+pub mod control;
 mod due_index;
 mod environment;
 mod errand;
 mod failure_tracker;
 mod faults;
 mod fetch;
+mod history;
 mod host;
 mod host_table;
 mod ledger;
@@ -28,8 +30,9 @@ mod surroundings;
 mod topology;
 mod traffic;
 
+pub use control::PipelineHandle;
 pub use faults::{Fault, FaultAction, FaultSettings, NotAFault};
 pub use settings::{FetchSettings, PipelineSettings, SchedulerSettings};
 pub use statistics::{Happening, Statistics, StatisticsView};
 pub use surroundings::Parts;
-pub use topology::{Pipeline, PipelineHandle, Scope};
+pub use topology::{Pipeline, Scope};

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use slog::{Level, Logger, error, info, warn};
 
+use super::history::{PollOutcome, PollRecord};
 use super::outcome::{Decision, Verdict};
 use super::statistics::Happening;
 use super::surroundings::Surroundings;
@@ -12,6 +13,9 @@ use crate::model::{FailureKind, FailureReport, Severity, Source};
 use crate::rules::due::NextPoll;
 use crate::rules::failure::FailureStep;
 use crate::rules::shown_url::shown_url;
+
+/// How many of the feeds that a page links to are remembered.
+const LINKED_FEEDS_MAX: usize = 20;
 
 /// A poll that is in the store.
 pub(super) struct Written<'a> {
@@ -56,12 +60,40 @@ pub(super) fn tell(around: &Surroundings, log: &Logger, written: &Written<'_>) {
             tell_success(log, written, &url);
         }
     }
+    around.history.add(written.source.id, remembered(written));
+    around.end_force(written.source.id);
     around.statistics.tell(|| Happening::Polled {
         source_id: written.source.id,
         url,
         new_posts: written.new_posts,
         failure: written.decision.failure.as_ref().map(|(classified, _)| classified.kind),
     });
+}
+
+/// The poll as people see it afterwards.
+fn remembered(written: &Written<'_>) -> PollRecord {
+    let trace = written.verdict.trace();
+    let (error_type, error) = match (&written.decision.failure, written.verdict) {
+        (Some((classified, _)), Verdict::Failed { report, .. }) => (Some(classified.kind), Some(report.error.clone())),
+        _ => (None, None),
+    };
+    let outcome = match written.verdict {
+        Verdict::Failed { .. } => PollOutcome::Failed,
+        Verdict::Answered(fetched) if matches!(fetched.answer, Answer::Read(_)) => PollOutcome::Read,
+        Verdict::Answered(_) => PollOutcome::Unchanged,
+    };
+    PollRecord {
+        at: written.source.updated_at,
+        outcome,
+        status_code: trace.status,
+        error_type,
+        error,
+        new_posts: written.new_posts,
+        bytes: trace.wire_bytes,
+        duration_ms: milliseconds(written.asking),
+        next: written.next.to_string(),
+        linked_feeds: trace.linked_feeds.iter().take(LINKED_FEEDS_MAX).map(|feed| feed.url.to_string()).collect(),
+    }
 }
 
 fn tell_success(log: &Logger, written: &Written<'_>, url: &str) {

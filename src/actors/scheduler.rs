@@ -7,13 +7,14 @@ use actix::fut::WrapFuture;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, SpawnHandle};
 use slog::{Logger, error, info, o};
 
+use super::control::ScheduledView;
 use super::due_index::DueIndex;
 use super::errand::Errands;
 use super::host_table::HostTable;
 use super::loading::{self, Scheduled};
 use super::messages::{
-    AskScheduler, CleanUp, Deferral, ErrandReturned, PausePolling, ResumePolling, Return, SchedulerStatus,
-    SourcesChanged,
+    AskScheduler, AskSource, CleanUp, Deferral, ErrandReturned, PausePolling, ReadSourcesAgain, ResumePolling, Return,
+    SchedulerStatus, SourcesChanged,
 };
 use super::poll::Poll;
 use super::surroundings::Surroundings;
@@ -380,6 +381,23 @@ impl Handler<ResumePolling> for SchedulerActor {
         self.is_paused = false;
         info!(self.log, "polling resumed");
         self.look(ctx);
+    }
+}
+
+impl Handler<ReadSourcesAgain> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, _: ReadSourcesAgain, ctx: &mut Context<SchedulerActor>) {
+        self.load(ctx);
+    }
+}
+
+impl Handler<AskSource> for SchedulerActor {
+    type Result = Option<ScheduledView>;
+
+    fn handle(&mut self, AskSource(id): AskSource, _: &mut Context<SchedulerActor>) -> Option<ScheduledView> {
+        let (at, place) = self.index.find(id)?;
+        Some(ScheduledView { at, place: place.to_owned() })
     }
 }
 

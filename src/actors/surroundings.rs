@@ -1,7 +1,8 @@
 //! What every actor of the pipeline has around it.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use actix::Addr;
 use slog::Logger;
@@ -10,6 +11,7 @@ use super::PipelineSettings;
 use super::failure_tracker::FailureTrackerActor;
 use super::faults::Faults;
 use super::fetch::FetchActor;
+use super::history::History;
 use super::post_sink::PostSinkActor;
 use super::statistics::Statistics;
 use super::store_watch::StoreWatch;
@@ -17,9 +19,12 @@ use super::traffic::Traffic;
 use crate::clock::Clock;
 use crate::dice::Dice;
 use crate::fetch::Fetcher;
-use crate::model::{HostKey, Timestamp};
+use crate::model::{HostKey, SourceId, Timestamp};
 use crate::rules::Policy;
 use crate::store::Store;
+
+/// More wishes of this sort than this are not remembered.
+const FORCED_MAX: usize = 1024;
 
 /// What a pipeline is made of.
 #[derive(Clone)]
@@ -57,6 +62,9 @@ pub(super) struct Surroundings {
     pub(super) traffic: Arc<Traffic>,
     pub(super) store_watch: StoreWatch,
     pub(super) faults: Faults,
+    pub(super) history: History,
+    /// Sources that a person wants polled whatever their publisher and host asked for.
+    forced: Mutex<HashSet<SourceId>>,
     pub(super) post_sink: Addr<PostSinkActor>,
     pub(super) failure_tracker: Addr<FailureTrackerActor>,
     pub(super) fetchers: Vec<Addr<FetchActor>>,
@@ -77,6 +85,8 @@ impl Surroundings {
             started_at: parts.clock.now(),
             store_watch: StoreWatch::new(traffic.clone(), parts.clock.clone(), parts.log.clone()),
             faults: Faults::new(parts.settings.faults.clone()),
+            history: History::default(),
+            forced: Mutex::default(),
             store: parts.store,
             clock: parts.clock,
             dice: parts.dice,
@@ -101,6 +111,30 @@ impl Surroundings {
     /// Follows another policy from now on.
     pub(super) fn set_policy(&self, policy: Policy) {
         *self.policy.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Arc::new(policy);
+    }
+
+    /// The next poll of this source obeys nobody.
+    pub(super) fn force(&self, source: SourceId) {
+        let mut forced = self.forced();
+        // Wishes that were never met, such as for sources that are gone, must not pile up.
+        if forced.len() >= FORCED_MAX {
+            forced.clear();
+        }
+        forced.insert(source);
+    }
+
+    /// Whether the next poll of this source obeys nobody.
+    pub(super) fn is_forced(&self, source: SourceId) -> bool {
+        self.forced().contains(&source)
+    }
+
+    /// The source was polled.
+    pub(super) fn end_force(&self, source: SourceId) {
+        self.forced().remove(&source);
+    }
+
+    fn forced(&self) -> MutexGuard<'_, HashSet<SourceId>> {
+        self.forced.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// The fetcher whose turn it is.

@@ -1,35 +1,27 @@
-//! The tree of the pipeline: who is there, who watches over whom, and the handle by which it is steered.
+//! The tree of the pipeline: who is there, and who watches over whom.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::Addr;
 use tokio::sync::Notify;
 
+use super::control::PipelineHandle;
 use super::environment::PipelineEnvironment;
 use super::errand::Errands;
 use super::failure_tracker::FailureTrackerActor;
 use super::fetch::FetchActor;
 use super::host_table::HostTable;
-use super::messages::{AskScheduler, PausePolling, ResumePolling, SchedulerStatus, SourcesChanged};
 use super::post_sink::PostSinkActor;
 use super::scheduler::SchedulerActor;
 use super::statistics::Statistics;
 use super::surroundings::{Addresses, Parts, Surroundings};
-use crate::model::{HostKey, HostState, SourceId};
-use crate::rules::Policy;
-use crate::supervision::{
-    ChildSpec, Group, GroupSettings, Inbox, Root, RootEnd, RootHandle, SupervisorSpec, Thread, Tree,
-};
+use crate::supervision::{ChildSpec, Group, GroupSettings, Inbox, Root, RootEnd, SupervisorSpec, Thread};
 
 /// Messages that may wait for one of the few. `do_send` is not bound by it; what can be sent is bounded by the polls under
 /// way.
 const MAILBOX_CAPACITY: usize = 1024;
 /// How long an actor may take to stop.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
-
-/// How often it is looked whether everything is settled.
-const DRAIN_LOOK: Duration = Duration::from_millis(5);
 
 /// What is polled, and until when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,17 +39,6 @@ pub enum Scope {
 pub struct Pipeline {
     root: Root,
     handle: PipelineHandle,
-}
-
-/// Steers a pipeline, from any thread. Clones are the same.
-#[derive(Clone)]
-pub struct PipelineHandle {
-    root: RootHandle,
-    around: Arc<Surroundings>,
-    scheduler: Addr<SchedulerActor>,
-    table: HostTable,
-    errands: Errands,
-    finished: Arc<Notify>,
 }
 
 impl Pipeline {
@@ -121,8 +102,7 @@ impl Pipeline {
         };
         let spec = SupervisorSpec::new("feedwarden", children).intensity(intensity);
         let root = Root::new(spec, Arc::new(environment));
-        let handle =
-            PipelineHandle { root: root.handle(), around, scheduler: scheduler_address, table, errands, finished };
+        let handle = PipelineHandle::new(root.handle(), around, scheduler_address, table, errands, finished);
         Pipeline { root, handle }
     }
 
@@ -134,95 +114,5 @@ impl Pipeline {
     /// Runs until it is stopped, or fails for good; on the thread of an actix system.
     pub async fn run(self) -> RootEnd {
         self.root.run().await
-    }
-}
-
-impl PipelineHandle {
-    /// Says that something about these sources changed, or that they are new.
-    pub fn sources_changed(&self, ids: Vec<SourceId>) {
-        self.scheduler.do_send(SourcesChanged(ids));
-    }
-
-    /// Hands out nothing until told otherwise.
-    pub fn pause(&self) {
-        self.scheduler.do_send(PausePolling);
-    }
-
-    /// Goes on after a pause.
-    pub fn resume(&self) {
-        self.scheduler.do_send(ResumePolling);
-    }
-
-    /// How the scheduler does; nothing if it does not do at all.
-    pub async fn scheduler_status(&self) -> Option<SchedulerStatus> {
-        self.scheduler.send(AskScheduler).await.ok()
-    }
-
-    /// What was done so far.
-    pub fn statistics(&self) -> Arc<Statistics> {
-        self.around.statistics.clone()
-    }
-
-    /// The tree as it is now, with at most so many hosts.
-    pub fn tree(&self, hosts_max: usize) -> Option<Tree> {
-        self.root.tree(hosts_max)
-    }
-
-    /// How many polls are with their hosts now; those that wait for their next hop are not.
-    pub fn under_way(&self) -> usize {
-        self.around.traffic.under_way()
-    }
-
-    /// How many polls have begun and are not settled.
-    pub fn unsettled(&self) -> usize {
-        self.errands.asked()
-    }
-
-    /// How many hosts are there.
-    pub fn hosts(&self) -> usize {
-        self.table.len()
-    }
-
-    /// What is known of a host that is there.
-    pub fn host(&self, key: &HostKey) -> Option<HostState> {
-        self.table.state(key)
-    }
-
-    /// How many faults were injected.
-    pub fn faults(&self) -> u64 {
-        self.around.faults.struck()
-    }
-
-    /// Injects no more faults.
-    pub fn cease_faults(&self) {
-        self.around.faults.cease();
-    }
-
-    /// Follows another policy from now on.
-    pub fn set_policy(&self, policy: Policy) {
-        self.around.set_policy(policy);
-    }
-
-    /// Waits until a run that ends by itself has polled what it was to poll.
-    pub async fn finished(&self) {
-        self.finished.notified().await;
-    }
-
-    /// Asks nobody anything from now on, and waits until what is under way is settled.
-    pub async fn drain(&self) {
-        self.around.traffic.switch(|lights| lights.is_draining = true);
-        while self.errands.asked() > 0 {
-            tokio::time::sleep(DRAIN_LOOK).await;
-        }
-    }
-
-    /// Stops the actors in order.
-    pub fn stop(&self) {
-        self.root.stop();
-    }
-
-    /// Drops everything at once.
-    pub fn kill(&self) {
-        self.root.kill();
     }
 }

@@ -22,6 +22,10 @@ pub enum Change {
     Wake,
     /// Poll it now.
     Poll,
+    /// Poll it now, whatever its publisher said about coming back.
+    PollForced,
+    /// Forget its failures, and the rest that followed from them.
+    ResetFailures,
 }
 
 /// What a change did.
@@ -43,6 +47,8 @@ pub enum Changed {
     Awake,
     /// It is polled as soon as its publisher and its host allow.
     PollRequested,
+    /// Its failures are forgotten.
+    FailuresReset,
 }
 
 /// Applies a change to a source, and says what it did.
@@ -73,6 +79,16 @@ pub fn apply(source: &mut Source, change: Change, now: Timestamp) -> Changed {
         Change::Poll => {
             source.state.poll_requested_at = Some(now);
             Changed::PollRequested
+        }
+        Change::PollForced => {
+            source.state.poll_requested_at = Some(now);
+            source.state.hints.retry_after = None;
+            Changed::PollRequested
+        }
+        Change::ResetFailures => {
+            source.state.failures = FailureState::default();
+            source.state.rest = source.state.rest.take().filter(|rest| matches!(rest.cause, RestCause::Person(_)));
+            Changed::FailuresReset
         }
     }
 }
@@ -137,6 +153,7 @@ impl fmt::Display for Changed {
             Changed::Resting => "resting until woken",
             Changed::Awake => "awake, with a clean slate",
             Changed::PollRequested => "polled as soon as its publisher and its host allow",
+            Changed::FailuresReset => "failures forgotten",
         })
     }
 }
@@ -291,5 +308,27 @@ mod tests {
         source.state.enabled = true;
         assert_eq!(apply(&mut source, Change::Poll, NOW), Changed::PollRequested);
         assert!(due::next_poll(&source, None, &Policy::default(), NOW).is_due(NOW));
+    }
+
+    #[test]
+    fn p20_force_sets_aside_what_the_publisher_said() {
+        let mut source = troubled();
+        source.state.enabled = true;
+        source.state.hints.retry_after = Some(NOW + hours(5));
+        apply(&mut source, Change::Poll, NOW);
+        assert!(!due::next_poll(&source, None, &Policy::default(), NOW).is_due(NOW));
+        assert_eq!(apply(&mut source, Change::PollForced, NOW), Changed::PollRequested);
+        assert!(due::next_poll(&source, None, &Policy::default(), NOW).is_due(NOW));
+    }
+
+    #[test]
+    fn forgetting_failures_ends_the_rest_that_followed_from_them_and_no_other() {
+        let mut source = troubled();
+        assert_eq!(apply(&mut source, Change::ResetFailures, NOW), Changed::FailuresReset);
+        assert_eq!((&source.state.failures, &source.state.rest), (&FailureState::default(), &None));
+        assert!(!source.state.enabled, "only enabling enables");
+        source.state.rest = Some(Rest { since: NOW, cause: RestCause::Person("moving".into()) });
+        apply(&mut source, Change::ResetFailures, NOW);
+        assert!(source.state.rest.is_some());
     }
 }

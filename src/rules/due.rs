@@ -101,6 +101,15 @@ pub fn interval(source: &Source, policy: &Policy) -> Duration {
     source.settings.poll_interval_minutes.map_or(policy.interval, minutes)
 }
 
+/// Whether a source is left alone for now: a person put it to rest, or its cooldown is not over.
+pub fn is_resting(source: &Source, policy: &Policy, now: Timestamp) -> bool {
+    match source.state.rest.as_ref().map(|rest| &rest.cause) {
+        None => false,
+        Some(RestCause::Person(_)) => true,
+        Some(RestCause::Failures(_)) => rest_term(source, policy, now).is_some_and(|term| term.until > now),
+    }
+}
+
 impl NextPoll {
     /// The moment, if there is one.
     pub fn at(self) -> Option<Timestamp> {

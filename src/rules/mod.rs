@@ -14,6 +14,7 @@ pub mod filter;
 pub mod hold;
 pub mod host_key;
 pub mod jitter;
+pub mod life;
 pub mod moved;
 pub mod outage;
 mod policy;

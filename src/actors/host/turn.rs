@@ -20,17 +20,25 @@ pub(super) enum Granted {
     AfterOutage,
 }
 
-/// Waits until the host may be asked by somebody who wants it to have had this pause, and who may be half done.
-pub(super) async fn wait_for_turn(
-    seat: Arc<Seat>,
-    around: Arc<Surroundings>,
-    pause: Duration,
-    has_begun: bool,
-) -> Granted {
+/// Who waits.
+#[derive(Clone, Copy)]
+pub(super) struct Waiting {
+    /// The pause that the host is to have had.
+    pub(super) pause: Duration,
+    /// Whether the poll is half done.
+    pub(super) has_begun: bool,
+    /// Whether a person said that it is to be done whatever the host asked for (p20).
+    pub(super) is_forced: bool,
+}
+
+/// Waits until the host may be asked.
+pub(super) async fn wait_for_turn(seat: Arc<Seat>, around: Arc<Surroundings>, waiting: Waiting) -> Granted {
+    let Waiting { pause, has_begun, is_forced } = waiting;
     // First the gate: what is asked meanwhile moves the end of the pause.
     let gate = seat.gate.clone().acquire_owned().await.expect("the gate is never closed");
     loop {
         match decide(&seat, pause, &around) {
+            _ if is_forced => break,
             turn::Turn::NotBefore { until, because } => return Granted::Closed { until, because: because.to_string() },
             turn::Turn::At(moment) => around.clock.until(moment).await,
             turn::Turn::Now => break,

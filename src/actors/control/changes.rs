@@ -1,0 +1,95 @@
+//! Changes of sources: read, decided on, saved with their version, told to the scheduler. No update is ever lost.
+
+use super::{ControlError, PipelineHandle};
+use crate::model::{NewSource, Source, SourceId, SourceSettings};
+use crate::rules::change::{Change, Changed, apply};
+use crate::store::{Added, Saved};
+
+/// How often a change that names no version is tried again because somebody else was faster.
+const ROUNDS_MAX: usize = 20;
+
+impl PipelineHandle {
+    /// Changes a source; if a version is named, only if the source still has it. What to change may depend on the source
+    /// as it stands.
+    pub async fn change(
+        &self,
+        id: SourceId,
+        expected_version: Option<i64>,
+        decide: impl Fn(&Source) -> Change,
+    ) -> Result<(Source, Changed), ControlError> {
+        let (source, changed) = self.save_change(id, expected_version, decide).await?;
+        if changed != Changed::Nothing {
+            self.sources_changed(vec![id]);
+        }
+        Ok((source, changed))
+    }
+
+    pub(super) async fn save_change(
+        &self,
+        id: SourceId,
+        expected_version: Option<i64>,
+        decide: impl Fn(&Source) -> Change,
+    ) -> Result<(Source, Changed), ControlError> {
+        let around = &self.around;
+        let mut source = around.store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
+        let mut rounds = 0;
+        loop {
+            if expected_version.is_some_and(|expected| expected != source.version) || rounds > ROUNDS_MAX {
+                return Err(ControlError::Conflict { version: source.version });
+            }
+            let now = around.clock.now();
+            let change = decide(&source);
+            let changed = apply(&mut source, change, now);
+            if changed == Changed::Nothing {
+                return Ok((source, changed));
+            }
+            match around.store.save_source(source.clone(), now).await? {
+                Saved::Written(version) => {
+                    source.version = version;
+                    source.updated_at = now;
+                    return Ok((source, changed));
+                }
+                Saved::Stale(fresh) => source = *fresh,
+                Saved::Duplicate(other) => return Err(ControlError::Duplicate(other)),
+                Saved::Gone => return Err(ControlError::NoSuchSource(id)),
+            }
+            rounds += 1;
+        }
+    }
+
+    /// Adds sources, with their labels; each is new, or is there already.
+    pub async fn add_sources(&self, new: Vec<(SourceSettings, Vec<String>)>) -> Result<Vec<Added>, ControlError> {
+        let store = &self.around.store;
+        let created_at = self.around.clock.now();
+        let (sources, labels): (Vec<_>, Vec<_>) =
+            new.into_iter().map(|(settings, labels)| (NewSource { settings, created_at }, labels)).unzip();
+        let added = store.add_sources(sources).await?;
+        let of_added = |added: &Added| match added {
+            Added::New(id) | Added::Duplicate(id) => *id,
+        };
+        let labelled = added.iter().zip(labels).filter(|(_, labels)| !labels.is_empty());
+        let labelled: Vec<_> = labelled.map(|(added, labels)| (of_added(added), labels)).collect();
+        if !labelled.is_empty() {
+            store.add_labels(labelled).await?;
+        }
+        let fresh = added.iter().filter(|added| matches!(added, Added::New(_))).map(of_added);
+        self.sources_changed(fresh.collect());
+        Ok(added)
+    }
+
+    /// Removes a source with its posts; if a version is named, only if the source still has it.
+    pub async fn remove_source(&self, id: SourceId, expected_version: Option<i64>) -> Result<(), ControlError> {
+        let store = &self.around.store;
+        if let Some(expected) = expected_version {
+            let source = store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
+            if source.version != expected {
+                return Err(ControlError::Conflict { version: source.version });
+            }
+        }
+        if !store.remove_source(id).await? {
+            return Err(ControlError::NoSuchSource(id));
+        }
+        self.sources_changed(vec![id]);
+        Ok(())
+    }
+}

@@ -1,0 +1,218 @@
+//! Why a source is or is not polled: the sum behind its next poll, in the words of the rules.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ANSWER_WITHIN, ControlError, PipelineHandle, PollRecord};
+use crate::actors::messages::AskSource;
+use crate::actors::poll::source_host;
+use crate::model::{HostKey, HostState, Source, SourceId, Timestamp};
+use crate::rules::delay;
+use crate::rules::due::{self, NextPoll, Term};
+use crate::rules::life::life;
+use crate::rules::turn;
+
+/// Why a source is or is not polled.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Explanation {
+    /// Which source.
+    pub source_id: SourceId,
+    /// Its version, for `If-Match`.
+    pub version: i64,
+    /// Where it stands: active, backing_off, resting or disabled.
+    pub state: String,
+    /// The answer in one sentence.
+    pub summary: String,
+    /// When it is due next by its own sum; none if it is not polled at all.
+    pub next_poll_at: Option<Timestamp>,
+    /// Whether that moment has come.
+    pub is_due: bool,
+    /// How often it is polled while it is healthy.
+    pub interval_seconds: u64,
+    /// Everything that asks for a wait; the latest of them decides.
+    pub terms: Vec<TermView>,
+    /// The pause between two requests to its host.
+    pub delay: DelayView,
+    /// Its host, if it has one.
+    pub host: Option<HostView>,
+    /// Where the scheduler has it.
+    pub scheduled: Option<ScheduledView>,
+    /// What keeps everybody waiting: a pause, an outage of our own, a store that is away, the end of the daemon.
+    pub held_up_by: Vec<String>,
+    /// Failures since the last success.
+    pub consecutive_failures: u32,
+    /// The last answers, the newest first, as far as this process remembers.
+    pub last_polls: Vec<PollRecord>,
+}
+
+/// One thing that asks for a wait.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TermView {
+    /// Until when.
+    pub until: Timestamp,
+    /// What asks for it.
+    pub reason: String,
+    /// Whether it is the one that counts.
+    pub decides: bool,
+}
+
+/// The pause between two requests to a host.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct DelayView {
+    /// How long.
+    pub seconds: u64,
+    /// Which setting says so.
+    pub layer: String,
+}
+
+/// What is known of a host.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct HostView {
+    /// Which one.
+    pub host: String,
+    /// Where it stands: free, held or silent.
+    pub state: String,
+    /// When the last request to it ended.
+    pub last_asked_at: Option<Timestamp>,
+    /// No request to it before this moment.
+    pub held_until: Option<Timestamp>,
+    /// Why it is held.
+    pub held_reason: Option<String>,
+    /// Requests without an answer, with no answer in between.
+    pub silent_requests: u32,
+    /// While its breaker is open: no request before this moment.
+    pub breaker_open_until: Option<Timestamp>,
+    /// Whether it may be asked now, in words.
+    pub turn: String,
+}
+
+/// Where the scheduler has a source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ScheduledView {
+    /// When it is or was due.
+    pub at: Timestamp,
+    /// Whether it is `scheduled`, `waiting` for its host or `under_way`.
+    pub place: String,
+}
+
+impl PipelineHandle {
+    /// Explains when a source is polled next, and why.
+    pub async fn explain(&self, id: SourceId) -> Result<Explanation, ControlError> {
+        let source = self.around.store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
+        let host = match self.host_of(&source) {
+            Some(key) => Some(self.host_state(&key).await?.unwrap_or_else(|| HostState::new(key))),
+            None => None,
+        };
+        let (now, policy) = (self.around.clock.now(), self.around.policy());
+        let next = due::next_poll(&source, host.as_ref(), &policy, now);
+        let pause = delay::delay(&source.settings, host.as_ref().map(|host| &host.host), &policy.delays);
+        let scheduled = self.scheduler.send(AskSource(id)).timeout(ANSWER_WITHIN).await.ok().flatten();
+        let host = host.map(|host| self.host_view(host, pause.pause));
+        let held_up_by = self.held_up_by().await;
+        Ok(Explanation {
+            source_id: id,
+            version: source.version,
+            state: life(&source, &policy, now).to_string(),
+            summary: summary(next, host.as_ref(), scheduled.as_ref(), &held_up_by, now),
+            next_poll_at: next.at().map(|at| at.max(source.created_at)),
+            is_due: next.is_due(now),
+            interval_seconds: due::interval(&source, &policy).as_secs(),
+            terms: terms(due::terms(&source, None, &policy, now).collect(), host.as_ref()),
+            delay: DelayView { seconds: pause.pause.as_secs(), layer: pause.layer.to_string() },
+            host,
+            scheduled,
+            held_up_by,
+            consecutive_failures: source.state.failures.consecutive,
+            last_polls: self.history(id),
+        })
+    }
+
+    /// The last polls of a source, the newest first, as far as this process remembers.
+    pub fn history(&self, id: SourceId) -> Vec<PollRecord> {
+        self.around.history.of(id)
+    }
+
+    /// The host that a source is at.
+    pub fn host_of(&self, source: &Source) -> Option<HostKey> {
+        let settings = &source.settings;
+        source_host(settings.source_type, &settings.url, self.around.x_host.as_ref())
+    }
+
+    pub(super) fn host_view(&self, mut host: HostState, pause: std::time::Duration) -> HostView {
+        let (now, policy) = (self.around.clock.now(), self.around.policy());
+        turn::believe(&mut host, &policy, now);
+        let turn = turn::turn(&host, pause, self.around.started_at, &policy, now);
+        let held_until = host.held_until.filter(|until| *until > now);
+        let open_until = host.breaker.open_until.filter(|until| *until > now);
+        let state = match (held_until, open_until) {
+            (_, Some(_)) => "silent",
+            (Some(_), None) => "held",
+            (None, None) => "free",
+        };
+        HostView {
+            host: host.host.to_string(),
+            state: state.to_owned(),
+            last_asked_at: host.last_asked_at,
+            held_until,
+            held_reason: held_until.and(host.held_reason),
+            silent_requests: host.breaker.failures,
+            breaker_open_until: open_until,
+            turn: turn.to_string(),
+        }
+    }
+
+    async fn held_up_by(&self) -> Vec<String> {
+        let lights = *self.around.traffic.watch().borrow();
+        let is_paused = self.scheduler_status().await.is_some_and(|status| status.is_paused);
+        let reasons = [
+            (is_paused, "polling is paused"),
+            (lights.is_outage, "our own network seems to be down"),
+            (lights.is_store_down, "the store is not available"),
+            (lights.is_draining, "the daemon is ending"),
+        ];
+        reasons.into_iter().filter(|(holds, _)| *holds).map(|(_, reason)| reason.to_owned()).collect()
+    }
+}
+
+fn terms(own: Vec<Term>, host: Option<&HostView>) -> Vec<TermView> {
+    let view = |term: &Term| TermView { until: term.until, reason: term.wait.to_string(), decides: false };
+    let mut views: Vec<TermView> = own.iter().map(view).collect();
+    if let Some(host) = host {
+        let held = host.held_until.map(|until| {
+            let reason = host.held_reason.clone().unwrap_or_default();
+            TermView { until, reason: format!("its host is held: {reason}"), decides: false }
+        });
+        let open = host.breaker_open_until.map(|until| {
+            let reason = format!("its host did not answer {} requests in a row", host.silent_requests);
+            TermView { until, reason, decides: false }
+        });
+        views.extend(held.into_iter().chain(open));
+    }
+    if let Some(latest) = views.iter_mut().reduce(|one, other| if other.until > one.until { other } else { one }) {
+        latest.decides = true;
+    }
+    views
+}
+
+fn summary(
+    next: NextPoll,
+    host: Option<&HostView>,
+    scheduled: Option<&ScheduledView>,
+    held_up_by: &[String],
+    now: Timestamp,
+) -> String {
+    if let Some(ScheduledView { place, .. }) = scheduled
+        && place == "under_way"
+    {
+        return "it is being polled right now".to_owned();
+    }
+    if let Some(reason) = held_up_by.first()
+        && next.is_due(now)
+    {
+        return format!("it is due, but {reason}");
+    }
+    match host {
+        Some(host) if next.is_due(now) && host.state != "free" => format!("it is due, but {}", host.turn),
+        _ => next.to_string(),
+    }
+}

@@ -1,0 +1,117 @@
+//! Hosts: what is known of them, and a person's word about them.
+
+use slog::info;
+
+use super::{ControlError, HostView, PipelineHandle};
+use crate::model::{Breaker, HostKey, HostState, SourceId, Timestamp};
+use crate::rules::change::{Change, Changed};
+use crate::rules::host_key::host_key;
+use crate::store::{SourceSelection, StoreError};
+
+/// How many sources are looked at together when something is done to all sources of a host.
+const PAGE: u32 = 500;
+
+impl PipelineHandle {
+    /// The host that a person means by this name.
+    pub fn host_named(&self, name: &str) -> Option<HostKey> {
+        host_key(&format!("http://{name}/"))
+    }
+
+    /// The hosts that follow this one in the order of their spellings.
+    pub async fn hosts_after(&self, after: Option<&HostKey>, limit: u32) -> Result<Vec<HostView>, ControlError> {
+        let known = self.around.store.list_hosts(after, limit).await?;
+        let fresh = known.into_iter().map(|stored| self.table.state(&stored.host).unwrap_or(stored));
+        Ok(fresh.map(|state| self.view_of_host(state)).collect())
+    }
+
+    /// One host; nothing if nobody ever asked it anything.
+    pub async fn host_known(&self, key: &HostKey) -> Result<Option<HostView>, ControlError> {
+        Ok(self.host_state(key).await?.map(|state| self.view_of_host(state)))
+    }
+
+    /// Leaves a host alone until this moment, at the longest as long as `Retry-After` could ask for.
+    pub async fn hold_host(&self, key: &HostKey, until: Timestamp, reason: &str) -> Result<HostView, ControlError> {
+        let until = until.min(self.around.clock.now() + self.around.policy().retry_after_max);
+        let reason = format!("by a person: {reason}");
+        info!(self.around.log, "host held"; "host" => %key, "until" => %until, "reason" => &reason);
+        self.change_host(key, move |state| {
+            (state.held_until, state.held_reason) = (Some(until), Some(reason));
+        })
+        .await
+    }
+
+    /// Ends the hold of a host; its sources that are due are polled as its pause allows.
+    pub async fn release_host(&self, key: &HostKey) -> Result<HostView, ControlError> {
+        info!(self.around.log, "host released"; "host" => %key);
+        let view = self.change_host(key, |state| (state.held_until, state.held_reason) = (None, None)).await?;
+        self.reconsider(key).await?;
+        Ok(view)
+    }
+
+    /// Forgets that a host did not answer.
+    pub async fn reset_breaker(&self, key: &HostKey) -> Result<HostView, ControlError> {
+        info!(self.around.log, "host breaker closed"; "host" => %key);
+        let view = self.change_host(key, |state| state.breaker = Breaker::default()).await?;
+        self.reconsider(key).await?;
+        Ok(view)
+    }
+
+    /// Enables every disabled source of a host; returns how many that were.
+    pub async fn enable_host(&self, key: &HostKey) -> Result<usize, ControlError> {
+        let (mut count, mut after) = (0, None);
+        loop {
+            let page = self.around.store.select_sources(self.at_host(key), after, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(count) };
+            after = Some(last.id);
+            for source in page.iter().filter(|source| !source.state.enabled) {
+                match self.change(source.id, None, |_| Change::Enable).await {
+                    Ok((_, Changed::Enabled)) => count += 1,
+                    Ok(_) | Err(ControlError::NoSuchSource(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+
+    pub(super) async fn host_state(&self, key: &HostKey) -> Result<Option<HostState>, StoreError> {
+        match self.table.state(key) {
+            Some(state) => Ok(Some(state)),
+            None => self.around.store.host(key).await,
+        }
+    }
+
+    pub(super) fn at_host(&self, key: &HostKey) -> SourceSelection {
+        match &self.around.x_host {
+            Some(x_host) if x_host == key => SourceSelection::OfX,
+            _ => SourceSelection::OfHost(key.clone()),
+        }
+    }
+
+    fn view_of_host(&self, state: HostState) -> HostView {
+        let pause = self.around.policy().delays.by_host.get(state.host.as_str()).copied().unwrap_or_default();
+        self.host_view(state, pause)
+    }
+
+    async fn change_host(&self, key: &HostKey, change: impl FnOnce(&mut HostState)) -> Result<HostView, ControlError> {
+        let state = match self.table.state(key) {
+            Some(_) => None,
+            None => self.around.store.host(key).await?,
+        };
+        self.table.open_with(key, state, self.around.clock.now());
+        let changed = self.table.change(key, change);
+        let state = changed.unwrap_or_else(|| HostState::new(key.clone()));
+        self.around.store.record_hosts(vec![state.clone()]).await?;
+        Ok(self.view_of_host(state))
+    }
+
+    /// Those who were sent away from a host are looked at again.
+    async fn reconsider(&self, key: &HostKey) -> Result<(), ControlError> {
+        let mut after: Option<SourceId> = None;
+        loop {
+            let page = self.around.store.select_sources(self.at_host(key), after, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(last.id);
+            self.sources_changed(page.iter().map(|source| source.id).collect());
+        }
+    }
+}

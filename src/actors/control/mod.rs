@@ -1,0 +1,204 @@
+//! What the doors can ask of the pipeline and tell it, as plain values: the handle by which it is steered.
+//!
+//! Whoever holds a handle sees no actor, no rule and no lock. Nothing here waits for an actor without a bound.
+
+mod changes;
+mod explanation;
+mod hosts;
+mod listing;
+mod polling;
+mod tree;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::Addr;
+use tokio::sync::Notify;
+
+use super::errand::Errands;
+use super::faults::FaultSettings;
+use super::host_table::HostTable;
+use super::messages::{AskScheduler, PausePolling, ReadSourcesAgain, ResumePolling, SchedulerStatus, SourcesChanged};
+use super::scheduler::SchedulerActor;
+use super::statistics::Statistics;
+use super::surroundings::Surroundings;
+use crate::clock::Clock;
+use crate::model::{HostKey, HostState, SourceId};
+use crate::rules::Policy;
+use crate::store::{Store, StoreError};
+use crate::supervision::{RootHandle, Tree};
+
+pub use super::faults::Fault;
+pub use super::history::{PollOutcome, PollRecord};
+pub use super::statistics::{Happening, StatisticsView};
+pub use crate::rules::change::{Change, Changed};
+pub use crate::rules::life::Life;
+pub use crate::rules::shown_url::shown_url;
+pub use explanation::{DelayView, Explanation, HostView, ScheduledView, TermView};
+pub use listing::{FoundSources, SourceFilter};
+pub use polling::{PollAnswer, PollWish};
+pub use tree::{CrashView, ThreadLine, TreeNode, TreeView};
+
+/// How long an actor may take to answer a question before the door answers without it.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// How often it is looked whether everything is settled.
+const DRAIN_LOOK: Duration = Duration::from_millis(5);
+
+/// Why something that a door asked for was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// There is no such source.
+    #[error("there is no source {0}")]
+    NoSuchSource(SourceId),
+    /// Somebody else was faster: this is the version now.
+    #[error("the source was changed meanwhile; it has version {version} now")]
+    Conflict {
+        /// The version that the source has now.
+        version: i64,
+    },
+    /// Another source has the same URL, type and podcast.
+    #[error("source {0} has the same URL, type and podcast")]
+    Duplicate(SourceId),
+    /// The store could not.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Steers a pipeline, from any thread. Clones are the same.
+#[derive(Clone)]
+pub struct PipelineHandle {
+    root: RootHandle,
+    around: Arc<Surroundings>,
+    scheduler: Addr<SchedulerActor>,
+    table: HostTable,
+    errands: Errands,
+    finished: Arc<Notify>,
+}
+
+impl PipelineHandle {
+    pub(super) fn new(
+        root: RootHandle,
+        around: Arc<Surroundings>,
+        scheduler: Addr<SchedulerActor>,
+        table: HostTable,
+        errands: Errands,
+        finished: Arc<Notify>,
+    ) -> PipelineHandle {
+        PipelineHandle { root, around, scheduler, table, errands, finished }
+    }
+
+    /// Where things are kept.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.around.store
+    }
+
+    /// What time it is.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.around.clock
+    }
+
+    /// Says that something about these sources changed, or that they are new.
+    pub fn sources_changed(&self, ids: Vec<SourceId>) {
+        self.scheduler.do_send(SourcesChanged(ids));
+    }
+
+    /// Hands out nothing until told otherwise.
+    pub fn pause(&self) {
+        self.scheduler.do_send(PausePolling);
+    }
+
+    /// Goes on after a pause.
+    pub fn resume(&self) {
+        self.scheduler.do_send(ResumePolling);
+    }
+
+    /// How the scheduler does; nothing if it does not do at all.
+    pub async fn scheduler_status(&self) -> Option<SchedulerStatus> {
+        self.scheduler.send(AskScheduler).timeout(ANSWER_WITHIN).await.ok()
+    }
+
+    /// What was done so far.
+    pub fn statistics(&self) -> Arc<Statistics> {
+        self.around.statistics.clone()
+    }
+
+    /// The tree as it is now, with at most so many hosts.
+    pub fn tree(&self, hosts_max: usize) -> Option<Tree> {
+        self.root.tree(hosts_max)
+    }
+
+    /// How many polls are with their hosts now; those that wait for their next hop are not.
+    pub fn under_way(&self) -> usize {
+        self.around.traffic.under_way()
+    }
+
+    /// How many polls have begun and are not settled.
+    pub fn unsettled(&self) -> usize {
+        self.errands.asked()
+    }
+
+    /// How many hosts are there.
+    pub fn hosts(&self) -> usize {
+        self.table.len()
+    }
+
+    /// What is known of a host that is there.
+    pub fn host(&self, key: &HostKey) -> Option<HostState> {
+        self.table.state(key)
+    }
+
+    /// What goes wrong on purpose; nothing if the configuration does not allow for any.
+    pub fn fault_rules(&self) -> Option<(bool, Vec<Fault>)> {
+        let FaultSettings { is_enabled, faults, .. } = self.around.faults.settings();
+        self.around.settings.faults.is_enabled.then_some((is_enabled, faults))
+    }
+
+    /// Makes these things go wrong, or nothing; false if the configuration does not allow for any.
+    pub fn set_faults(&self, is_enabled: bool, rules: Option<Vec<Fault>>) -> bool {
+        let is_allowed = self.around.settings.faults.is_enabled;
+        if is_allowed {
+            self.around.faults.change(is_enabled, rules);
+        }
+        is_allowed
+    }
+
+    /// How many faults were injected.
+    pub fn faults(&self) -> u64 {
+        self.around.faults.struck()
+    }
+
+    /// Injects no more faults.
+    pub fn cease_faults(&self) {
+        self.around.faults.cease();
+    }
+
+    /// Follows another policy from now on; what is due when is reckoned anew.
+    pub fn set_policy(&self, policy: Policy) {
+        self.around.set_policy(policy);
+        self.scheduler.do_send(ReadSourcesAgain);
+    }
+
+    /// Waits until a run that ends by itself has polled what it was to poll.
+    pub async fn finished(&self) {
+        self.finished.notified().await;
+    }
+
+    /// Asks nobody anything from now on, and waits until what is under way is settled.
+    pub async fn drain(&self) {
+        self.around.traffic.switch(|lights| lights.is_draining = true);
+        while self.errands.asked() > 0 {
+            tokio::time::sleep(DRAIN_LOOK).await;
+        }
+    }
+
+    /// Stops the actors in order.
+    pub fn stop(&self) {
+        self.root.stop();
+    }
+
+    /// Drops everything at once.
+    pub fn kill(&self) {
+        self.root.kill();
+    }
+}

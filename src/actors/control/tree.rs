@@ -1,0 +1,102 @@
+//! The supervision tree as the doors show it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::PipelineHandle;
+use crate::model::Timestamp;
+use crate::supervision::{Kind, Node};
+
+/// The tree at one moment.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TreeView {
+    /// The root supervisor.
+    pub root: TreeNode,
+    /// The threads, the root's first.
+    pub threads: Vec<ThreadLine>,
+}
+
+/// One child.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TreeNode {
+    /// Its name.
+    pub name: String,
+    /// What it is: actor, supervisor or group.
+    pub kind: String,
+    /// Where it stands.
+    pub state: String,
+    /// How often it was started again.
+    pub restarts: u32,
+    /// The last crash, if there ever was one.
+    pub last_crash: Option<CrashView>,
+    /// Messages that wait, counted up to the capacity; actors only.
+    pub mailbox_depth: Option<usize>,
+    /// How many may wait; actors only.
+    pub mailbox_capacity: Option<usize>,
+    /// How long it has been up, if it is.
+    pub uptime_seconds: Option<u64>,
+    /// How many children there are; a group shows some of them.
+    pub children_total: usize,
+    /// Its children.
+    pub children: Vec<TreeNode>,
+}
+
+/// A crash.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CrashView {
+    /// What it said.
+    pub message: String,
+    /// Where in the program.
+    pub place: Option<String>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// One thread.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadLine {
+    /// Its name.
+    pub name: String,
+    /// How it is.
+    pub state: String,
+    /// How often it had to be replaced.
+    pub replaced: u32,
+}
+
+impl PipelineHandle {
+    /// The tree as it is now, with at most so many hosts; nothing before the start and after the end.
+    pub fn tree_view(&self, hosts_max: usize) -> Option<TreeView> {
+        let tree = self.tree(hosts_max)?;
+        let threads = tree.threads.iter().map(|thread| ThreadLine {
+            name: thread.name.clone(),
+            state: thread.state.to_string(),
+            replaced: thread.replaced,
+        });
+        Some(TreeView { root: node(&tree.root), threads: threads.collect() })
+    }
+}
+
+fn node(found: &Node) -> TreeNode {
+    let kind = match found.kind {
+        Kind::Actor => "actor",
+        Kind::Supervisor => "supervisor",
+        Kind::Group => "group",
+    };
+    let crash = found.last_crash.as_ref();
+    TreeNode {
+        name: found.name.clone(),
+        kind: kind.to_owned(),
+        state: found.state.to_string(),
+        restarts: found.restarts,
+        last_crash: crash.map(|crash| CrashView {
+            message: crash.message.clone(),
+            place: crash.place.clone(),
+            at: Timestamp::EPOCH + crash.at,
+        }),
+        mailbox_depth: found.mailbox.map(|mailbox| mailbox.depth),
+        mailbox_capacity: found.mailbox.map(|mailbox| mailbox.capacity),
+        uptime_seconds: found.uptime.map(|uptime| uptime.as_secs()),
+        children_total: found.children_total,
+        children: found.children.iter().map(node).collect(),
+    }
+}

@@ -1,0 +1,125 @@
+//! What the last polls of each source were like: a bounded memory for people, gone with the process.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{FailureKind, SourceId, Timestamp};
+
+/// How many polls of one source are remembered.
+const PER_SOURCE_MAX: usize = 20;
+/// How many sources are remembered; the one that came first is forgotten first.
+const SOURCES_MAX: usize = 10_000;
+
+/// One settled poll.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PollRecord {
+    /// When it ended.
+    pub at: Timestamp,
+    /// What became of it.
+    pub outcome: PollOutcome,
+    /// The status of the last answer, if there was one.
+    pub status_code: Option<u16>,
+    /// What kind of failure it was.
+    pub error_type: Option<FailureKind>,
+    /// The failure in words.
+    pub error: Option<String>,
+    /// Posts that were not known before.
+    pub new_posts: usize,
+    /// Bytes of body that crossed the wire.
+    pub bytes: usize,
+    /// How long its requests took together.
+    pub duration_ms: u64,
+    /// When and why the source was to be polled next.
+    pub next: String,
+    /// Feeds that the answer links to, where it is a web page and no feed.
+    pub linked_feeds: Vec<String>,
+}
+
+/// What became of a poll.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PollOutcome {
+    /// Answered with entries.
+    Read,
+    /// Answered with "nothing new".
+    Unchanged,
+    /// Failed.
+    Failed,
+}
+
+/// Remembers polls.
+#[derive(Default)]
+pub(super) struct History(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    of_source: HashMap<SourceId, VecDeque<PollRecord>>,
+    order: VecDeque<SourceId>,
+}
+
+impl History {
+    pub(super) fn add(&self, source: SourceId, record: PollRecord) {
+        let mut inner = self.lock();
+        if !inner.of_source.contains_key(&source) {
+            inner.order.push_back(source);
+        }
+        let records = inner.of_source.entry(source).or_default();
+        records.push_back(record);
+        if records.len() > PER_SOURCE_MAX {
+            records.pop_front();
+        }
+        if inner.order.len() > SOURCES_MAX
+            && let Some(oldest) = inner.order.pop_front()
+        {
+            inner.of_source.remove(&oldest);
+        }
+    }
+
+    /// The last polls of a source, the newest first.
+    pub(super) fn of(&self, source: SourceId) -> Vec<PollRecord> {
+        self.lock().of_source.get(&source).map(|records| records.iter().rev().cloned().collect()).unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A crash while the lock was held leaves the memory usable: it must not spread.
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(second: i64) -> PollRecord {
+        PollRecord {
+            at: Timestamp::from_seconds(second),
+            outcome: PollOutcome::Read,
+            status_code: Some(200),
+            error_type: None,
+            error: None,
+            new_posts: 0,
+            bytes: 0,
+            duration_ms: 0,
+            next: String::new(),
+            linked_feeds: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn it_remembers_the_newest_polls_of_a_bounded_number_of_sources() {
+        let history = History::default();
+        for second in 0..100 {
+            history.add(SourceId(1), record(second));
+        }
+        let found = history.of(SourceId(1));
+        assert_eq!((found.len(), found[0].at), (PER_SOURCE_MAX, Timestamp::from_seconds(99)));
+        for source in 2..=SOURCES_MAX as i64 + 1 {
+            history.add(SourceId(source), record(0));
+        }
+        assert!(history.of(SourceId(1)).is_empty());
+        assert_eq!(history.of(SourceId(2)).len(), 1);
+    }
+}
