@@ -2,6 +2,7 @@
 
 mod lock;
 mod once;
+mod reload;
 mod signals;
 
 use std::path::PathBuf;
@@ -11,8 +12,9 @@ use std::time::Duration;
 use slog::{Logger, info, o, warn};
 
 use crate::actors::{Parts, Pipeline, PipelineHandle, Scope};
+use crate::api::{ApiError, Doors};
 use crate::clock::{Clock, SystemClock};
-use crate::config::Settings;
+use crate::config::{Loaded, Request, Settings};
 use crate::dice::SeededDice;
 use crate::fetch::Fetcher;
 use crate::http::{Client, SetupError};
@@ -25,6 +27,7 @@ use crate::telemetry::{self, StartError, Telemetry};
 pub use once::{Import, Once, Summary, run_once};
 
 use lock::{InstanceLock, LockError};
+use reload::Reloader;
 use signals::{Signals, until_told_to_stop};
 
 /// How long the store may take to finish what is under way.
@@ -47,6 +50,9 @@ pub enum DaemonError {
     /// Publishers cannot be asked.
     #[error(transparent)]
     Http(#[from] SetupError),
+    /// Nobody could ask or tell the daemon anything.
+    #[error(transparent)]
+    Api(#[from] ApiError),
     /// The system does not tell us its signals.
     #[error("cannot listen to signals: {0}")]
     Signals(#[from] std::io::Error),
@@ -58,25 +64,37 @@ pub enum DaemonError {
     Escalated(Box<Crash>),
 }
 
-/// Runs until a signal ends it. The file is the one that the settings were read from, for the log.
-pub async fn run(settings: Settings, config_file: Option<PathBuf>) -> Result<(), DaemonError> {
+/// Runs until a signal ends it. The request is the one that the settings were read with, to read them again.
+pub async fn run(loaded: Loaded, request: Request) -> Result<(), DaemonError> {
     let mut signals = Signals::listen()?;
-    let started = Started::new(&settings, config_file, Arc::new(SystemClock))?;
-    let ended = serve(&settings, &started, &mut signals).await;
+    let started = Started::new(&loaded.settings, request.file.clone(), Arc::new(SystemClock))?;
+    let ended = serve(loaded, request, &started, &mut signals).await;
     started.ended(&ended);
     ended
 }
 
 /// From the opening of the store to its closing.
-async fn serve(settings: &Settings, started: &Started, signals: &mut Signals) -> Result<(), DaemonError> {
-    let Some(opened) = started.open(settings, signals).await? else { return Ok(()) };
-    let pipeline = Pipeline::new(started.parts(settings, &opened.store)?, Scope::Daemon);
+async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mut Signals) -> Result<(), DaemonError> {
+    let settings = loaded.settings.clone();
+    let Some(opened) = started.open(&settings, signals).await? else { return Ok(()) };
+    // Before anybody is polled: a second daemon on the same socket ends here.
+    let doors = Doors::take(&settings.api)?;
+    let pipeline = Pipeline::new(started.parts(&settings, &opened.store)?, Scope::Daemon);
     let handle = pipeline.handle();
     let mut running = actix_rt::spawn(pipeline.run());
+    let log_handle = started.telemetry.handle.clone();
+    let reloader = Reloader::new(loaded, request, handle.clone(), log_handle.clone(), started.log.clone());
+    let doors = doors.open(handle.clone(), log_handle, reloader.door())?;
+    info!(started.log, "api ready";
+        "socket" => doors.socket.display().to_string(), "listen" => doors.listen.map(|address| address.to_string()));
     info!(started.log, "daemon ready");
     let end = tokio::select! {
-        end = &mut running => end,
+        end = &mut running => {
+            doors.close().await;
+            end
+        }
         () = until_told_to_stop(&started.telemetry, &started.log, signals) => {
+            doors.close().await;
             started.stop(&handle, settings.drain, running, signals).await
         }
     };

@@ -14,10 +14,12 @@
 //! - [`actors`] — the pipeline.
 //! - [`telemetry`] — the log.
 //! - [`config`] — fills the settings that each room owns.
-//! - [`cli`], [`daemon`] — the doors.
+//! - [`api`] — the doors: the admin socket and TCP.
+//! - [`cli`], [`daemon`] — the command line and the process.
 //! - [`demo`] — the daemon at work on a little web on loopback, for showing, testing and measuring the rest.
 
 pub mod actors;
+pub mod api;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
 use crate::model::{FailureKind, SourceId};
 
@@ -22,6 +22,8 @@ pub struct Statistics {
     crashes: AtomicU64,
     restarts: AtomicU64,
     happenings: broadcast::Sender<Happening>,
+    /// Grows with every poll that found something new.
+    arrivals: watch::Sender<u64>,
 }
 
 /// The counters at one moment.
@@ -107,6 +109,7 @@ impl Default for Statistics {
             crashes: AtomicU64::default(),
             restarts: AtomicU64::default(),
             happenings: broadcast::Sender::new(HAPPENINGS_KEPT),
+            arrivals: watch::Sender::new(0),
         }
     }
 }
@@ -134,6 +137,11 @@ impl Statistics {
         self.happenings.subscribe()
     }
 
+    /// Wakes whoever waits for new posts.
+    pub fn arrivals(&self) -> watch::Receiver<u64> {
+        self.arrivals.subscribe()
+    }
+
     /// Tells those who listen; what it takes to tell is made only if anybody does.
     pub(super) fn tell(&self, happening: impl FnOnce() -> Happening) {
         if self.happenings.receiver_count() > 0 {
@@ -144,6 +152,9 @@ impl Statistics {
     pub(super) fn count_read(&self, new_posts: usize) {
         self.read.fetch_add(1, Ordering::Relaxed);
         self.new_posts.fetch_add(new_posts as u64, Ordering::Relaxed);
+        if new_posts > 0 {
+            self.arrivals.send_modify(|count| *count += 1);
+        }
     }
 
     pub(super) fn count_unchanged(&self) {

@@ -40,7 +40,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Extract(extract) => documents::extract(&extract),
         Command::Demo(demo) => demo_command::demo(&demo),
         Command::Run(run) if run.once => with_settings(layers, |loaded, file| once_command::once(&run, loaded, file)),
-        Command::Run(_) => with_settings(layers, run_daemon),
+        Command::Run(_) => run_daemon(layers),
         Command::Check(check) => with_settings(layers, |loaded, _| check_command::check(&check, loaded.settings)),
         Command::Config { command: ConfigCommand::Show { json, .. }, .. } => {
             with_settings(layers, |loaded, _| config_command::show(&loaded.effective, json))
@@ -53,7 +53,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
 
 /// Reads the configuration and goes on with it, or says everything that is wrong with it.
 fn with_settings(layers: Layers, go_on: impl FnOnce(Loaded, Option<PathBuf>) -> Exit) -> Exit {
-    let request = Request { file: layers.config, environment: std::env::vars_os().collect(), assignments: layers.set };
+    let request = request(layers);
     match load(&request) {
         Ok(loaded) => go_on(loaded, request.file),
         Err(problems) => {
@@ -63,8 +63,20 @@ fn with_settings(layers: Layers, go_on: impl FnOnce(Loaded, Option<PathBuf>) -> 
     }
 }
 
-fn run_daemon(loaded: Loaded, file: Option<PathBuf>) -> Exit {
-    match actix_rt::System::new().block_on(daemon::run(loaded.settings, file)) {
+fn request(layers: Layers) -> Request {
+    Request { file: layers.config, environment: std::env::vars_os().collect(), assignments: layers.set }
+}
+
+fn run_daemon(layers: Layers) -> Exit {
+    let request = request(layers);
+    let loaded = match load(&request) {
+        Ok(loaded) => loaded,
+        Err(problems) => {
+            complain(&problems);
+            return Exit::Usage;
+        }
+    };
+    match actix_rt::System::new().block_on(daemon::run(loaded, request)) {
         Ok(()) => Exit::Success,
         Err(error) => {
             complain(&error);

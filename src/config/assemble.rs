@@ -10,8 +10,9 @@ use super::database_url::DatabaseUrl;
 use super::effective::Effective;
 use super::problem::Problem;
 use super::secret;
-use super::settings::{ApiSettings, Settings};
+use super::settings::Settings;
 use crate::actors::{FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings};
+use crate::api::settings::{ApiSettings, Limits, TokenKey, TokenSettings};
 use crate::fetch::XSettings;
 use crate::http::HttpSettings;
 use crate::model::SourceType;
@@ -20,17 +21,28 @@ use crate::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, S
 use crate::supervision::Intensity;
 use crate::telemetry::{LogFormat, LogSettings, LogStream};
 
+/// Where things lie that no key says a place for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Directories {
+    /// What outlives a restart of the machine.
+    pub(super) state: Option<PathBuf>,
+    /// What does not.
+    pub(super) runtime: Option<PathBuf>,
+}
+
 /// Fills the settings. They are worth something only if no problem was added.
-pub(super) fn assemble(values: &Effective, state_directory: Option<&Path>, problems: &mut Vec<Problem>) -> Settings {
+pub(super) fn assemble(values: &Effective, directories: &Directories, problems: &mut Vec<Problem>) -> Settings {
+    let store = store(values, directories.state.as_deref(), problems);
+    let api = api(values, socket(values, directories, &store.engine), problems);
     Settings {
         policy: policy(values),
         pipeline: pipeline(values),
         drain: values.seconds("daemon.drain-seconds"),
         http: http(values),
         x: XSettings { base_url: values.url("x.base-url").expect("a base URL is never empty").clone() },
-        store: store(values, state_directory, problems),
+        store,
         log: log(values),
-        api: api(values, problems),
+        api,
     }
 }
 
@@ -194,16 +206,70 @@ fn log(values: &Effective) -> LogSettings {
     }
 }
 
-fn api(values: &Effective, problems: &mut Vec<Problem>) -> ApiSettings {
+/// The admin socket, unless a place is named: in the runtime directory, or else beside the database.
+fn socket(values: &Effective, directories: &Directories, engine: &EngineSettings) -> PathBuf {
+    if let Some(path) = values.path("api.socket") {
+        return path.to_owned();
+    }
+    let beside = match engine {
+        EngineSettings::Sqlite(sqlite) => sqlite.path.parent().map(Path::to_owned),
+        EngineSettings::Postgres(_) => directories.state.clone(),
+    };
+    directories.runtime.clone().or(beside).unwrap_or_default().join("feedwarden.sock")
+}
+
+fn api(values: &Effective, socket: PathBuf, problems: &mut Vec<Problem>) -> ApiSettings {
     let listen = values.listen("api.listen");
-    let jwt_secret = one_secret(values, "api.jwt-secret", secret::signing_secret, problems);
-    let secret_is_wrong =
-        problems.iter().any(|problem| problem.key.as_deref().is_some_and(|key| key.starts_with("api.jwt-secret")));
-    if listen.is_some() && jwt_secret.is_none() && !secret_is_wrong {
-        let text = "nobody could be let in; set api.jwt-secret or api.jwt-secret-file too, or leave this out";
+    let key = token_key(values, problems);
+    let key_is_wrong =
+        problems.iter().any(|problem| problem.key.as_deref().is_some_and(|key| key.starts_with("api.jwt-")));
+    if listen.is_some() && key.is_none() && !key_is_wrong {
+        let text = match values.choice("api.jwt-algorithm") {
+            "HS256" => "nobody could be let in; set api.jwt-secret or api.jwt-secret-file too, or leave this out",
+            _ => "nobody could be let in; set api.jwt-public-key-file too, or leave this out",
+        };
         add(values, "api.listen", text.into(), problems);
     }
-    ApiSettings { socket: values.path("api.socket").map(PathBuf::from), listen, jwt_secret }
+    let audience = Some(values.text("api.jwt-audience").to_owned()).filter(|audience| !audience.is_empty());
+    let leeway = values.seconds("api.jwt-leeway-seconds");
+    ApiSettings {
+        socket,
+        listen,
+        tokens: key.map(|key| TokenSettings { key, audience, leeway }),
+        limits: Limits {
+            body_bytes: values.count_usize("api.body-bytes-max"),
+            import_bytes: values.count_usize("api.import-bytes-max"),
+            requests_per_second: values.count_u32("api.requests-per-second"),
+            connections: values.count_usize("api.connections-max"),
+            streams: values.count_usize("api.streams-max"),
+        },
+    }
+}
+
+/// What tokens are checked with, if anything.
+fn token_key(values: &Effective, problems: &mut Vec<Problem>) -> Option<TokenKey> {
+    let secret = one_secret(values, "api.jwt-secret", secret::signing_secret, problems);
+    let file_key = "api.jwt-public-key-file";
+    let file = values.path(file_key).map(Path::to_owned);
+    let algorithm = values.choice("api.jwt-algorithm");
+    if algorithm == "HS256" {
+        if file.is_some() {
+            let text =
+                "a public key is of no use for HS256; set api.jwt-algorithm to RS256 or EdDSA, or leave this out";
+            add(values, file_key, text.into(), problems);
+        }
+        return secret.map(TokenKey::Secret);
+    }
+    let path = file?;
+    match std::fs::read_to_string(&path) {
+        Ok(pem) if algorithm == "RS256" => Some(TokenKey::Rsa(pem)),
+        Ok(pem) => Some(TokenKey::Ed25519(pem)),
+        Err(cause) => {
+            let name = path.display().to_string();
+            add(values, file_key, format!("{} cannot be read: {cause}", name.escape_debug()), problems);
+            None
+        }
+    }
 }
 
 /// The secret under this key, or in the file that the key's neighbour `…-file` names.

@@ -29,6 +29,8 @@ pub(super) enum Kind {
     Path,
     /// The value of a `User-Agent` header, or nothing.
     UserAgent,
+    /// A line of text, or nothing.
+    Words,
     /// Where the operator can be reached.
     ContactUrl,
     /// Where a service is.
@@ -86,6 +88,7 @@ impl Kind {
             Kind::Choice(choices) => scalar::choice(raw, choices).map(Value::Choice),
             Kind::Path => scalar::path(raw).map(Value::Path),
             Kind::UserAgent => scalar::user_agent(raw).map(Value::Text),
+            Kind::Words => scalar::words(raw).map(Value::Text),
             Kind::ContactUrl => place::contact_url(raw).map(|url| Value::Url(Some(url))),
             Kind::BaseUrl => place::base_url(raw).map(|url| Value::Url(Some(url))),
             Kind::ProxyUrl => place::proxy_url(raw).map(Value::Url),

@@ -20,11 +20,11 @@ mod suggest;
 mod tests;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub use effective::{Effective, Shown};
 pub use problem::{Origin, Problem, Problems};
-pub use settings::{ApiSettings, Settings};
+pub use settings::Settings;
 
 /// Where to look for settings beside the built-in ones.
 #[derive(Clone, Debug, Default)]
@@ -59,13 +59,20 @@ pub fn load(request: &Request) -> Result<Loaded, Problems> {
     effective.overlay(layer, &mut problems);
     let layer = layers::assignments(&request.assignments, &mut problems);
     effective.overlay(layer, &mut problems);
-    let settings = assemble::assemble(&effective, state_directory(request), &mut problems);
+    let settings = assemble::assemble(&effective, &directories(request), &mut problems);
     if problems.is_empty() { Ok(Loaded { settings, effective }) } else { Err(Problems(problems)) }
 }
 
-/// The directory that systemd gives a service to keep things in: the first, if it gives several.
-fn state_directory(request: &Request) -> Option<&Path> {
-    let (_, directories) = request.environment.iter().find(|(name, _)| name == "STATE_DIRECTORY")?;
-    let first = directories.to_str()?.split(':').next()?;
-    (!first.is_empty()).then(|| Path::new(first))
+/// The directories that the environment gives a service or a session.
+fn directories(request: &Request) -> assemble::Directories {
+    let first = |variable: &str| {
+        let (_, directories) = request.environment.iter().find(|(name, _)| name == variable)?;
+        // systemd parts several by colons.
+        let first = directories.to_str()?.split(':').next()?;
+        (!first.is_empty()).then(|| PathBuf::from(first))
+    };
+    assemble::Directories {
+        state: first("STATE_DIRECTORY"),
+        runtime: first("RUNTIME_DIRECTORY").or_else(|| first("XDG_RUNTIME_DIR")),
+    }
 }

@@ -78,6 +78,14 @@ pub(super) fn user_agent(raw: Raw<'_>) -> Result<String, String> {
     Ok(agent.to_owned())
 }
 
+pub(super) fn words(raw: Raw<'_>) -> Result<String, String> {
+    let words = text(raw)?.trim();
+    match words.chars().any(char::is_control) {
+        true => Err("this is more than one line; write one".into()),
+        false => Ok(words.to_owned()),
+    }
+}
+
 /// Text of a bounded length. Errors do not repeat it, so this serves secrets too.
 pub(super) fn text<'a>(raw: Raw<'a>) -> Result<&'a str, String> {
     let text = match raw {

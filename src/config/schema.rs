@@ -176,6 +176,15 @@ pub(super) static ENTRIES: &[Entry] = &[
     Entry::new("api.listen", Kind::Listen, "the address and port for HTTP"),
     Entry::new("api.jwt-secret", Kind::SigningSecret, "the secret that signs tokens"),
     Entry::new("api.jwt-secret-file", Kind::Path, "the file that holds the secret"),
+    Entry::new("api.jwt-algorithm", Kind::Choice(&["HS256", "RS256", "EdDSA"]), "how tokens are signed"),
+    Entry::new("api.jwt-public-key-file", Kind::Path, "the file that holds the public key tokens are checked with"),
+    Entry::new("api.jwt-audience", Kind::Words, "whom tokens have to be meant for"),
+    Entry::count("api.jwt-leeway-seconds", 0, 300, "seconds that clocks of token issuers may be off"),
+    Entry::count("api.body-bytes-max", 1_024, 1 << 28, "bytes of the largest JSON body"),
+    Entry::count("api.import-bytes-max", 1_024, 1 << 30, "bytes of the largest OPML list"),
+    Entry::count("api.requests-per-second", 1, 1_000_000, "requests a second from one TCP peer"),
+    Entry::count("api.connections-max", 2, 100_000, "connections of each door at once"),
+    Entry::count("api.streams-max", 1, 100_000, "streams of posts of each door at once"),
 ];
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
-//! The settings of all rooms in one piece. Each room owns its struct; those without a room of their own yet are here.
+//! The settings of all rooms in one piece. Each room owns its struct.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use secrecy::SecretString;
-
 use crate::actors::PipelineSettings;
+use crate::api::settings::ApiSettings;
 use crate::fetch::XSettings;
 use crate::http::HttpSettings;
 use crate::rules::Policy;
@@ -32,17 +30,6 @@ pub struct Settings {
     pub log: LogSettings,
     /// The doors.
     pub api: ApiSettings,
-}
-
-/// The doors through which the running daemon is asked and told things.
-#[derive(Clone, Debug, Default)]
-pub struct ApiSettings {
-    /// The admin socket; in the runtime directory without one.
-    pub socket: Option<PathBuf>,
-    /// The TCP listener's address; none without one.
-    pub listen: Option<SocketAddr>,
-    /// What signs the tokens of the TCP listener; always there if `listen` is.
-    pub jwt_secret: Option<SecretString>,
 }
 
 impl Default for Settings {

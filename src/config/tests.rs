@@ -144,7 +144,8 @@ fn every_value_of_every_kind_reaches_its_room() {
     assert_eq!(settings.log.level, slog::Level::Trace);
     assert_eq!(settings.log.file.unwrap(), Path::new("/tmp/log"));
     assert_eq!(settings.api.listen.unwrap().port(), 8080);
-    assert_eq!(settings.api.jwt_secret.unwrap().expose_secret(), SECRET);
+    let TokenKey::Secret(secret) = settings.api.tokens.unwrap().key else { panic!("HS256 is the default") };
+    assert_eq!(secret.expose_secret(), SECRET);
 }
 
 #[test]

@@ -1,0 +1,145 @@
+//! One endpoint: its route and its words in the OpenAPI document, said once and together, so that neither lacks the other.
+
+use actix_web::http::Method;
+use actix_web::{FromRequest, Handler, Responder, Route, web};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::Value;
+
+/// How a type is described.
+pub(super) type Describe = fn(&mut SchemaGenerator) -> Value;
+
+/// Something that can be asked or told.
+pub(super) struct Endpoint {
+    pub(super) method: Method,
+    /// Below `/api/v1`.
+    pub(super) path: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) query: Option<Describe>,
+    pub(super) body: Option<Content>,
+    pub(super) answers: Vec<(u16, &'static str, Option<Content>)>,
+    pub(super) is_versioned: bool,
+    pub(super) route: Route,
+}
+
+/// What a body is.
+#[derive(Clone, Copy)]
+pub(super) struct Content {
+    pub(super) media_type: &'static str,
+    pub(super) describe: Describe,
+}
+
+impl Content {
+    const fn json<T: JsonSchema>() -> Content {
+        Content { media_type: "application/json", describe: describe::<T> }
+    }
+}
+
+impl Endpoint {
+    fn new<F, Args>(method: Method, path: &'static str, summary: &'static str, handler: F) -> Endpoint
+    where
+        F: Handler<Args>,
+        Args: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        let route = web::method(method.clone()).to(handler);
+        let (query, body, answers, is_versioned) = (None, None, Vec::new(), false);
+        Endpoint { method, path, summary, query, body, answers, is_versioned, route }
+    }
+
+    pub(super) fn get<F, Args>(path: &'static str, summary: &'static str, handler: F) -> Endpoint
+    where
+        F: Handler<Args>,
+        Args: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        Endpoint::new(Method::GET, path, summary, handler)
+    }
+
+    pub(super) fn post<F, Args>(path: &'static str, summary: &'static str, handler: F) -> Endpoint
+    where
+        F: Handler<Args>,
+        Args: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        Endpoint::new(Method::POST, path, summary, handler)
+    }
+
+    pub(super) fn put<F, Args>(path: &'static str, summary: &'static str, handler: F) -> Endpoint
+    where
+        F: Handler<Args>,
+        Args: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        Endpoint::new(Method::PUT, path, summary, handler)
+    }
+
+    pub(super) fn patch<F, Args>(path: &'static str, summary: &'static str, handler: F) -> Endpoint
+    where
+        F: Handler<Args>,
+        Args: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        Endpoint::new(Method::PATCH, path, summary, handler)
+    }
+
+    pub(super) fn delete<F, Args>(path: &'static str, summary: &'static str, handler: F) -> Endpoint
+    where
+        F: Handler<Args>,
+        Args: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        Endpoint::new(Method::DELETE, path, summary, handler)
+    }
+
+    /// Takes these parameters.
+    pub(super) fn query<T: JsonSchema>(mut self) -> Endpoint {
+        self.query = Some(describe::<T>);
+        self
+    }
+
+    /// Takes this body.
+    pub(super) fn body<T: JsonSchema>(mut self) -> Endpoint {
+        self.body = Some(Content::json::<T>());
+        self
+    }
+
+    /// Takes a body that is not JSON.
+    pub(super) fn text_body(mut self, media_type: &'static str) -> Endpoint {
+        self.body = Some(Content { media_type, describe: describe::<String> });
+        self
+    }
+
+    /// Answers this.
+    pub(super) fn answers<T: JsonSchema>(mut self, status: u16, means: &'static str) -> Endpoint {
+        self.answers.push((status, means, Some(Content::json::<T>())));
+        self
+    }
+
+    /// Answers something that is not JSON.
+    pub(super) fn answers_text(mut self, media_type: &'static str, means: &'static str) -> Endpoint {
+        self.answers.push((200, means, Some(Content { media_type, describe: describe::<String> })));
+        self
+    }
+
+    /// Answers nothing but a status.
+    pub(super) fn answers_nothing(mut self, means: &'static str) -> Endpoint {
+        self.answers.push((204, means, None));
+        self
+    }
+
+    /// May refuse with this status.
+    pub(super) fn refuses(mut self, status: u16, means: &'static str) -> Endpoint {
+        self.answers.push((status, means, None));
+        self
+    }
+
+    /// Obeys `If-Match`.
+    pub(super) fn versioned(mut self) -> Endpoint {
+        self.is_versioned = true;
+        self.refuses(412, "It was changed meanwhile.")
+    }
+}
+
+fn describe<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
+    generator.subschema_for::<T>().to_value()
+}

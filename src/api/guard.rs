@@ -1,0 +1,91 @@
+//! Who is let in, and how fast: the owner through the socket, tokens through TCP. Everything passes here first.
+
+use std::any::Any;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use actix_web::body::MessageBody;
+use actix_web::dev::{Extensions, ServiceRequest, ServiceResponse};
+use actix_web::http::{Method, header};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage, web};
+
+use super::Api;
+use super::problem::Problem;
+use super::tokens::Scope;
+
+/// How long anything may take that is not a list being read in or written out.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Copy, Debug)]
+enum Peer {
+    /// A process of this user, through the socket.
+    Socket { uid: Option<u32> },
+    /// Somebody, through TCP.
+    Tcp { address: Option<IpAddr> },
+}
+
+/// What whoever asks may do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Caller {
+    /// Whether passwords in URLs are shown to them.
+    pub(super) sees_secrets: bool,
+}
+
+/// Notes who connected.
+pub(super) fn on_connect(connection: &dyn Any, extensions: &mut Extensions) {
+    if let Some(stream) = connection.downcast_ref::<tokio::net::UnixStream>() {
+        extensions.insert(Peer::Socket { uid: stream.peer_cred().ok().map(|peer| peer.uid()) });
+    } else if let Some(stream) = connection.downcast_ref::<tokio::net::TcpStream>() {
+        extensions.insert(Peer::Tcp { address: stream.peer_addr().ok().map(|address| address.ip()) });
+    }
+}
+
+/// Lets a request in, or not.
+pub(super) async fn guard<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let api = request.app_data::<web::Data<Api>>().cloned().ok_or_else(|| Problem::internal("no state"))?;
+    let caller = admit(&request, &api)?;
+    request.extensions_mut().insert(caller);
+    if request.path().ends_with("/opml") {
+        return next.call(request).await;
+    }
+    match tokio::time::timeout(ANSWER_WITHIN, next.call(request)).await {
+        Ok(answer) => answer,
+        Err(_) => Err(Problem::unavailable("it took too long").into()),
+    }
+}
+
+fn admit(request: &ServiceRequest, api: &Api) -> Result<Caller, Problem> {
+    match request.conn_data::<Peer>().copied() {
+        Some(Peer::Socket { uid: Some(uid) }) if uid == 0 || uid == rustix::process::geteuid().as_raw() => {
+            Ok(Caller { sees_secrets: true })
+        }
+        Some(Peer::Tcp { address: Some(address) }) => admit_tcp(request, api, address),
+        Some(Peer::Socket { .. }) => Err(Problem::forbidden("the admin socket is for the daemon's own user")),
+        _ => Err(Problem::forbidden("nobody knows who you are")),
+    }
+}
+
+fn admit_tcp(request: &ServiceRequest, api: &Api, address: IpAddr) -> Result<Caller, Problem> {
+    let now = api.handle.clock().now();
+    if !api.rate.admits(address, now) {
+        return Err(Problem::too_fast(1));
+    }
+    let Some(verifier) = &api.verifier else { return Err(Problem::unauthorized("no key is configured")) };
+    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let token = given.and_then(|value| {
+        let (scheme, token) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    });
+    let token = token.ok_or_else(|| Problem::unauthorized("send a token: Authorization: Bearer …"))?;
+    let (_, scope) = verifier.verify(token, now).map_err(Problem::unauthorized)?;
+    let only_looks = [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
+    if scope == Scope::Read && !only_looks {
+        return Err(Problem::forbidden("this needs a token with the scope write"));
+    }
+    Ok(Caller { sees_secrets: scope == Scope::Write })
+}

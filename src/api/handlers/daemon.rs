@@ -1,0 +1,146 @@
+//! The daemon itself: its scheduler, tree, counters, configuration, log and faults.
+
+use actix_web::{HttpResponse, web};
+use serde_json::json;
+
+use super::super::Api;
+use super::super::input::{Body, Parameters};
+use super::super::problem::Problem;
+use super::super::views::{FaultsChange, FaultsView, LogLevel, SchedulerView, StatisticsReport, StatusView, TreeQuery};
+use super::Answer;
+use crate::actors::control::Fault;
+use crate::model::FailureKind;
+use crate::telemetry::level_name;
+
+/// How many hosts of the tree are shown unless said otherwise.
+const HOSTS_DEFAULT: usize = 50;
+const HOSTS_MAX: usize = 1000;
+const RULES_MAX: usize = 100;
+
+pub(super) async fn status(api: web::Data<Api>) -> Answer {
+    let store = api.handle.store();
+    let about = store.about();
+    Ok(HttpResponse::Ok().json(StatusView {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: api.started_at,
+        now: api.handle.clock().now(),
+        database_engine: about.engine.to_owned(),
+        schema_version: about.schema_version,
+        is_store_reachable: store.ping().await.is_ok(),
+        scheduler: of_scheduler(&api).await.ok(),
+        statistics: counters(&api),
+    }))
+}
+
+pub(super) async fn scheduler(api: web::Data<Api>) -> Answer {
+    Ok(HttpResponse::Ok().json(of_scheduler(&api).await?))
+}
+
+pub(super) async fn pause(api: web::Data<Api>) -> Answer {
+    api.handle.pause();
+    scheduler(api).await
+}
+
+pub(super) async fn resume(api: web::Data<Api>) -> Answer {
+    api.handle.resume();
+    scheduler(api).await
+}
+
+pub(super) async fn tree(api: web::Data<Api>, Parameters(query): Parameters<TreeQuery>) -> Answer {
+    let hosts = query.hosts.unwrap_or(HOSTS_DEFAULT).min(HOSTS_MAX);
+    let tree = api.handle.tree_view(hosts).ok_or_else(|| Problem::unavailable("there is no tree now"))?;
+    Ok(HttpResponse::Ok().json(tree))
+}
+
+pub(super) async fn statistics(api: web::Data<Api>) -> Answer {
+    Ok(HttpResponse::Ok().json(counters(&api)))
+}
+
+pub(super) async fn configuration(api: web::Data<Api>) -> Answer {
+    Ok(HttpResponse::Ok().json((api.configuration.effective)()))
+}
+
+pub(super) async fn reload(api: web::Data<Api>) -> Answer {
+    let configuration = api.configuration.clone();
+    // Files are read, which may take long.
+    let read = web::block(move || (configuration.reload)()).await;
+    match read.map_err(Problem::internal)? {
+        Ok(reloaded) => Ok(HttpResponse::Ok().json(reloaded)),
+        Err(mistakes) => {
+            let problem = Problem::invalid(format!("nothing changed: {}", mistakes.join("; ")));
+            Err(problem.with(json!({ "mistakes": mistakes })))
+        }
+    }
+}
+
+pub(super) async fn log_level(api: web::Data<Api>) -> Answer {
+    Ok(HttpResponse::Ok().json(LogLevel { level: level_name(api.log.level()).to_owned() }))
+}
+
+pub(super) async fn set_log_level(api: web::Data<Api>, Body(body): Body<LogLevel>) -> Answer {
+    use slog::Level;
+    let all = [Level::Critical, Level::Error, Level::Warning, Level::Info, Level::Debug, Level::Trace];
+    let Some(level) = all.into_iter().find(|level| level_name(*level) == body.level) else {
+        let names: Vec<&str> = all.into_iter().map(level_name).collect();
+        return Err(Problem::invalid(format!("write one of {}", names.join(", "))).at("level"));
+    };
+    api.log.set_level(level);
+    log_level(api).await
+}
+
+pub(super) async fn faults(api: web::Data<Api>) -> Answer {
+    let (is_enabled, rules) = api.handle.fault_rules().ok_or_else(no_faults)?;
+    let rules = rules.iter().map(Fault::to_string).collect();
+    Ok(HttpResponse::Ok().json(FaultsView { is_enabled, rules, struck: api.handle.faults() }))
+}
+
+pub(super) async fn set_faults(api: web::Data<Api>, Body(body): Body<FaultsChange>) -> Answer {
+    let rules = body.rules.map(|rules| rules.iter().take(RULES_MAX).map(|rule| rule.parse::<Fault>()).collect());
+    let rules: Option<Result<Vec<Fault>, _>> = rules;
+    let rules = rules.transpose().map_err(|error| Problem::invalid(error).at("rules"))?;
+    if !api.handle.set_faults(body.is_enabled, rules) {
+        return Err(no_faults());
+    }
+    faults(api).await
+}
+
+fn no_faults() -> Problem {
+    Problem::not_found("the configuration allows for no faults (faults.enabled)")
+}
+
+async fn of_scheduler(api: &Api) -> Result<SchedulerView, Problem> {
+    let status = api.handle.scheduler_status().await;
+    let status = status.ok_or_else(|| Problem::unavailable("the scheduler does not answer"))?;
+    Ok(SchedulerView {
+        is_loaded: status.is_loaded,
+        is_paused: status.is_paused,
+        scheduled: status.scheduled,
+        waiting: status.waiting,
+        under_way: status.under_way,
+        oldest_due_at: status.oldest_due_at,
+        last_tick_at: status.last_tick_at,
+    })
+}
+
+fn counters(api: &Api) -> StatisticsReport {
+    let view = api.handle.statistics().view();
+    let dropped = api.log.dropped();
+    let failed = FailureKind::ALL.iter().zip(view.failed).map(|(kind, count)| (kind.to_string(), count));
+    StatisticsReport {
+        polls: view.settled(),
+        read: view.read,
+        unchanged: view.unchanged,
+        failed: failed.collect(),
+        deferred: view.deferred,
+        new_posts: view.new_posts,
+        wire_bytes: view.wire_bytes,
+        superseded: view.superseded,
+        due: view.due,
+        crashes: view.crashes,
+        restarts: view.restarts,
+        faults: api.handle.faults(),
+        hosts: api.handle.hosts(),
+        under_way: api.handle.under_way(),
+        log_records_dropped: dropped.queue_full + dropped.write_failed,
+    }
+}

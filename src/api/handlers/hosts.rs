@@ -1,0 +1,66 @@
+//! Hosts: listed, shown, held, released.
+
+use std::time::Duration;
+
+use actix_web::{HttpResponse, web};
+
+use super::super::Api;
+use super::super::input::{Body, Parameters, page_size};
+use super::super::problem::Problem;
+use super::super::views::{EnabledSources, HoldBody, Page, PageQuery};
+use super::Answer;
+use super::actions::check_reason;
+use crate::model::HostKey;
+
+pub(super) async fn list(api: web::Data<Api>, Parameters(query): Parameters<PageQuery>) -> Answer {
+    let limit = page_size(query.limit)?;
+    let after = query.cursor.as_deref().map(HostKey::from_canonical);
+    let items = api.handle.hosts_after(after.as_ref(), u32::try_from(limit).unwrap_or(1)).await?;
+    let next_cursor = items.last().filter(|_| items.len() == limit).map(|last| last.host.clone());
+    Ok(HttpResponse::Ok().json(Page { items, next_cursor }))
+}
+
+pub(super) async fn one(api: web::Data<Api>, host: web::Path<String>) -> Answer {
+    let key = named(&api, &host)?;
+    match api.handle.host_known(&key).await? {
+        Some(view) => Ok(HttpResponse::Ok().json(view)),
+        None => Err(Problem::not_found(format!("nobody ever had to do with {key}"))),
+    }
+}
+
+pub(super) async fn hold(api: web::Data<Api>, host: web::Path<String>, Body(body): Body<HoldBody>) -> Answer {
+    let key = named(&api, &host)?;
+    check_reason(&body.reason)?;
+    let now = api.handle.clock().now();
+    let until = match (body.until, body.seconds) {
+        (Some(until), None) => until,
+        (None, Some(seconds)) => now + Duration::from_secs(seconds),
+        _ => return Err(Problem::invalid("say until when or for how many seconds, and not both").at("until")),
+    };
+    if until <= now {
+        return Err(Problem::invalid("this moment has passed").at("until"));
+    }
+    Ok(HttpResponse::Ok().json(api.handle.hold_host(&key, until, body.reason.trim()).await?))
+}
+
+pub(super) async fn release(api: web::Data<Api>, host: web::Path<String>) -> Answer {
+    let key = named(&api, &host)?;
+    Ok(HttpResponse::Ok().json(api.handle.release_host(&key).await?))
+}
+
+pub(super) async fn reset_breaker(api: web::Data<Api>, host: web::Path<String>) -> Answer {
+    let key = named(&api, &host)?;
+    Ok(HttpResponse::Ok().json(api.handle.reset_breaker(&key).await?))
+}
+
+pub(super) async fn enable_sources(api: web::Data<Api>, host: web::Path<String>) -> Answer {
+    let key = named(&api, &host)?;
+    Ok(HttpResponse::Ok().json(EnabledSources { enabled: api.handle.enable_host(&key).await? }))
+}
+
+fn named(api: &Api, name: &str) -> Result<HostKey, Problem> {
+    // What would be more than a host in a URL is no host.
+    let is_plain = !name.contains(['/', '?', '#', '@', '\\']) && name.len() <= 300;
+    let key = is_plain.then(|| api.handle.host_named(name)).flatten();
+    key.ok_or_else(|| Problem::not_found("this is no host's name"))
+}

@@ -1,0 +1,213 @@
+//! Lists of sources from and for other readers, a piece at a time in both directions.
+
+use std::io::{self, Read, Write};
+
+use actix_web::web::{self, Bytes};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use futures_util::{StreamExt, stream};
+use tokio::sync::mpsc;
+
+use super::super::Api;
+use super::super::guard::Caller;
+use super::super::problem::Problem;
+use super::super::views::ImportReport;
+use super::Answer;
+use crate::actors::control::shown_url;
+use crate::model::{Source, SourceId, SourceSettings, SourceType};
+use crate::opml::{self, BadOutline, Outline, Why};
+use crate::store::{Added, SourceSelection, StoreError};
+
+/// Pieces that wait between the wire, the reader and the store.
+const PIECES: usize = 8;
+/// Sources that are added or written together.
+const BATCH: usize = 500;
+/// Mistakes that are told.
+const PROBLEMS_MAX: usize = 1000;
+const PIECE_BYTES: usize = 16 * 1024;
+
+pub(super) async fn import(api: web::Data<Api>, request: HttpRequest, mut payload: web::Payload) -> Answer {
+    let content_type = request.content_type().to_lowercase();
+    if !["text/x-opml", "text/xml", "application/xml", "application/octet-stream", ""].contains(&content_type.as_str())
+    {
+        return Err(Problem::wrong_type("send text/x-opml").at("Content-Type"));
+    }
+    let limit = api.limits.import_bytes;
+    let (pieces, incoming) = mpsc::channel::<io::Result<Bytes>>(PIECES);
+    let (outlines, mut found) = mpsc::channel::<Vec<Result<Outline, BadOutline>>>(PIECES);
+    let reading =
+        actix_rt::task::spawn_blocking(move || read(Incoming { pieces: incoming, rest: Bytes::new() }, &outlines));
+    let feeding = async {
+        let mut sent = 0;
+        while let Some(piece) = payload.next().await {
+            let piece = piece.map_err(io::Error::other)?;
+            sent += piece.len();
+            if sent > limit {
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, "too large"));
+            }
+            if pieces.send(Ok(piece)).await.is_err() {
+                break;
+            }
+        }
+        drop(pieces);
+        Ok(())
+    };
+    let adding = async {
+        let mut report = ImportReport::default();
+        while let Some(batch) = found.recv().await {
+            add(&api, batch, &mut report).await?;
+        }
+        Ok::<_, Problem>(report)
+    };
+    let (fed, report) = futures_util::join!(feeding, adding);
+    let was_read = reading.await.map_err(Problem::internal)?;
+    if fed.is_err_and(|error| error.kind() == io::ErrorKind::FileTooLarge) {
+        let report = report?;
+        let text = format!("a list may have {limit} bytes; {} sources of its beginning were added", report.added);
+        return Err(Problem::too_large(text));
+    }
+    was_read.map_err(Problem::invalid)?;
+    Ok(HttpResponse::Ok().json(report?))
+}
+
+/// Reads outlines and hands them over in batches; on a thread that may wait.
+fn read(incoming: Incoming, outlines: &mpsc::Sender<Vec<Result<Outline, BadOutline>>>) -> Result<(), opml::OpmlError> {
+    let mut batch = Vec::new();
+    for outline in opml::Reader::new(io::BufReader::new(incoming))? {
+        batch.push(outline);
+        if batch.len() == BATCH && outlines.blocking_send(std::mem::take(&mut batch)).is_err() {
+            return Ok(());
+        }
+    }
+    let _ = outlines.blocking_send(batch);
+    Ok(())
+}
+
+async fn add(api: &Api, batch: Vec<Result<Outline, BadOutline>>, report: &mut ImportReport) -> Result<(), Problem> {
+    let mut new = Vec::new();
+    for outline in batch {
+        match outline {
+            Ok(outline) => {
+                let mut settings = SourceSettings::new(SourceType::Rss, outline.feed_url);
+                settings.title = outline.title;
+                new.push((settings, outline.labels));
+            }
+            Err(bad) => {
+                match bad.why {
+                    Why::Duplicate { .. } => report.duplicates += 1,
+                    _ => report.rejected += 1,
+                }
+                if report.problems.len() < PROBLEMS_MAX {
+                    report.problems.push(bad.to_string());
+                }
+            }
+        }
+    }
+    for added in api.handle.add_sources(new).await? {
+        match added {
+            Added::New(_) => report.added += 1,
+            Added::Duplicate(_) => report.duplicates += 1,
+        }
+    }
+    Ok(())
+}
+
+/// The body as it comes, for a reader that waits.
+struct Incoming {
+    pieces: mpsc::Receiver<io::Result<Bytes>>,
+    rest: Bytes,
+}
+
+impl Read for Incoming {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.rest.is_empty() {
+            match self.pieces.blocking_recv() {
+                Some(piece) => self.rest = piece?,
+                None => return Ok(0),
+            }
+        }
+        let length = self.rest.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&self.rest.split_to(length));
+        Ok(length)
+    }
+}
+
+pub(super) async fn export(api: web::Data<Api>, caller: Caller) -> Answer {
+    let (outlines, mut list) = mpsc::channel::<Outline>(BATCH);
+    let (pieces, outgoing) = mpsc::channel::<Result<Bytes, io::Error>>(PIECES);
+    actix_rt::spawn(async move {
+        // A list that breaks off is noticed by its reader; nobody could be told otherwise once it has begun.
+        let _ = collect(&api, caller, &outlines).await;
+    });
+    actix_rt::task::spawn_blocking(move || {
+        let writer = io::BufWriter::with_capacity(PIECE_BYTES, Outgoing(pieces));
+        opml::write(writer, "Feedwarden", std::iter::from_fn(|| list.blocking_recv()))
+    });
+    let body =
+        stream::unfold(outgoing, |mut outgoing| async move { outgoing.recv().await.map(|piece| (piece, outgoing)) });
+    Ok(HttpResponse::Ok()
+        .content_type("text/x-opml; charset=utf-8")
+        .insert_header(("Content-Disposition", "attachment; filename=\"feedwarden.opml\""))
+        .streaming(body))
+}
+
+/// Feeds of each first label together, then those without a label.
+async fn collect(api: &Api, caller: Caller, outlines: &mpsc::Sender<Outline>) -> Result<(), StoreError> {
+    let store = api.handle.store();
+    let mut label: Option<String> = None;
+    loop {
+        let next = store.list_labels(label.as_deref(), 1).await?.into_iter().next();
+        let Some((name, _)) = next else { break };
+        let selection = SourceSelection::WithLabel(name.clone());
+        if !send(api, caller, selection, Some(&name), outlines).await? {
+            return Ok(());
+        }
+        label = Some(name);
+    }
+    send(api, caller, SourceSelection::All, None, outlines).await.map(|_| ())
+}
+
+/// Sends those whose first label is this one; false if nobody takes them any more.
+async fn send(
+    api: &Api,
+    caller: Caller,
+    selection: SourceSelection,
+    first: Option<&str>,
+    outlines: &mpsc::Sender<Outline>,
+) -> Result<bool, StoreError> {
+    let store = api.handle.store();
+    let mut after: Option<SourceId> = None;
+    loop {
+        let sources = store.select_sources(selection.clone(), after, BATCH as u32).await?;
+        let Some(last) = sources.last() else { return Ok(true) };
+        after = Some(last.id);
+        let labels = store.labels_of(sources.iter().map(|source| source.id).collect()).await?;
+        for source in sources.into_iter().filter(|source| source.settings.source_type == SourceType::Rss) {
+            let own = labels.iter().filter(|(id, _)| *id == source.id).map(|(_, label)| label.clone());
+            let own: Vec<String> = own.collect();
+            if own.first().map(String::as_str) == first && outlines.send(outline(source, own, caller)).await.is_err() {
+                return Ok(false);
+            }
+        }
+    }
+}
+
+fn outline(source: Source, labels: Vec<String>, caller: Caller) -> Outline {
+    let url = source.settings.url;
+    let feed_url = if caller.sees_secrets { url } else { shown_url(&url) };
+    Outline { title: source.settings.title, feed_url, site_url: None, labels, line: 0 }
+}
+
+/// The list as it is written, for a writer that waits.
+struct Outgoing(mpsc::Sender<Result<Bytes, io::Error>>);
+
+impl Write for Outgoing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let piece = Bytes::copy_from_slice(bytes);
+        self.0.blocking_send(Ok(piece)).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! Posts: listed and shown.
+
+use actix_web::{HttpResponse, web};
+
+use super::super::Api;
+use super::super::input::{Parameters, cursor, number, page_size};
+use super::super::problem::Problem;
+use super::super::views::{Page, PostQuery, PostView};
+use super::Answer;
+use crate::model::{Post, PostId, SourceId, Timestamp};
+
+/// How many posts one request looks at for those of one source in a span of time.
+const LOOKED_MAX: usize = 2_000;
+
+pub(super) async fn one(api: web::Data<Api>, id: web::Path<String>) -> Answer {
+    let id = PostId(number(&id, "post")?);
+    match api.handle.store().post(id).await? {
+        Some(post) => Ok(HttpResponse::Ok().json(PostView::from(post))),
+        None => Err(Problem::not_found(format!("there is no post {id}"))),
+    }
+}
+
+pub(super) async fn list(api: web::Data<Api>, Parameters(query): Parameters<PostQuery>) -> Answer {
+    let limit = page_size(query.limit)?;
+    let by_time = query.since.is_some() || query.until.is_some();
+    let (posts, next_cursor) = match (query.order.as_deref(), by_time) {
+        (None | Some("oldest"), false) => oldest_first(&api, &query, limit).await?,
+        (Some("newest"), false) => newest_first(&api, &query, limit).await?,
+        (None | Some("oldest"), true) => between(&api, &query, limit).await?,
+        (Some("newest"), true) => {
+            return Err(Problem::invalid("spans of time are listed from their oldest post on").at("order"));
+        }
+        (Some(_), _) => return Err(Problem::invalid("write oldest or newest").at("order")),
+    };
+    let items: Vec<PostView> = posts.into_iter().map(PostView::from).collect();
+    Ok(HttpResponse::Ok().json(Page { items, next_cursor }))
+}
+
+type Found = (Vec<Post>, Option<String>);
+
+async fn oldest_first(api: &Api, query: &PostQuery, limit: usize) -> Result<Found, Problem> {
+    let after = cursor(query.cursor.as_deref())?.map(PostId);
+    let posts = api.handle.store().list_posts(query.source_id.map(SourceId), after, rows(limit)).await?;
+    Ok(page(posts, limit))
+}
+
+async fn newest_first(api: &Api, query: &PostQuery, limit: usize) -> Result<Found, Problem> {
+    let before = cursor(query.cursor.as_deref())?.map(PostId);
+    let posts = api.handle.store().list_posts_before(query.source_id.map(SourceId), before, rows(limit)).await?;
+    Ok(page(posts, limit))
+}
+
+fn page(posts: Vec<Post>, limit: usize) -> Found {
+    let next = posts.last().filter(|_| posts.len() == limit).map(|post| post.id.to_string());
+    (posts, next)
+}
+
+/// In the order in which they were stored. The cursor is a moment and a number.
+async fn between(api: &Api, query: &PostQuery, limit: usize) -> Result<Found, Problem> {
+    let (since, until) = (query.since.unwrap_or(Timestamp::MIN), query.until.unwrap_or(Timestamp::MAX));
+    let mut after = query.cursor.as_deref().map(moment_and_number).transpose()?;
+    let mut posts = Vec::new();
+    let mut looked = 0;
+    loop {
+        let found = api.handle.store().list_posts_between(since, until, after, rows(limit)).await?;
+        let is_last = found.len() < limit;
+        looked += found.len();
+        for post in found {
+            after = Some((post.created_at, post.id));
+            if query.source_id.is_none_or(|wanted| wanted == post.source_id.0) {
+                posts.push(post);
+            }
+            if posts.len() == limit {
+                break;
+            }
+        }
+        let next = after.map(|(moment, id)| format!("{}.{id}", moment.as_micros()));
+        match () {
+            () if posts.len() == limit => return Ok((posts, next)),
+            () if is_last => return Ok((posts, None)),
+            () if looked >= LOOKED_MAX => return Ok((posts, next)),
+            () => {}
+        }
+    }
+}
+
+fn moment_and_number(cursor: &str) -> Result<(Timestamp, PostId), Problem> {
+    let parts = cursor.split_once('.').and_then(|(moment, id)| Some((moment.parse().ok()?, id.parse().ok()?)));
+    let (moment, id) =
+        parts.ok_or_else(|| Problem::invalid("use next_cursor of the page before as it was given").at("cursor"))?;
+    Ok((Timestamp::from_micros(moment), PostId(id)))
+}
+
+fn rows(limit: usize) -> u32 {
+    u32::try_from(limit).unwrap_or(u32::MAX)
+}

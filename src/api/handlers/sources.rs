@@ -1,0 +1,315 @@
+//! Sources: listed, shown, added, changed, removed.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use actix_web::http::header::{ETAG, LOCATION};
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde_json::json;
+use url::Url;
+
+use super::super::guard::Caller;
+use super::super::input::{Body, Parameters, cursor, expected_version, number, page_size};
+use super::super::problem::Problem;
+use super::super::views::{
+    BulkBody, BulkReport, BulkResult, CreatedSource, LabelView, NewSourceBody, Page, PageQuery, SourceChanges,
+    SourceQuery, SourceView,
+};
+use super::super::{Api, BASE};
+use super::Answer;
+use crate::actors::control::{Change, Life, PollAnswer, PollOutcome, PollWish, SourceFilter, shown_url};
+use crate::model::{RestCause, Source, SourceId, SourceSettings, SourceType};
+use crate::store::Added;
+
+/// How many sources are added in one request.
+const BULK_MAX: usize = 1000;
+const URL_BYTES_MAX: usize = 4096;
+const TITLE_CHARS_MAX: usize = 500;
+const LABELS_MAX: usize = 16;
+const LABEL_CHARS_MAX: usize = 100;
+/// How long a first poll is waited for.
+const FIRST_POLL_WITHIN: Duration = Duration::from_secs(45);
+
+pub(super) async fn list(api: web::Data<Api>, caller: Caller, query: Parameters<SourceQuery>) -> Answer {
+    let Parameters(query) = query;
+    let limit = page_size(query.limit)?;
+    let after = cursor(query.cursor.as_deref())?.map(SourceId);
+    let filter = filter(&api, &query)?;
+    if let Some(url) = &query.url {
+        let found = api.handle.store().sources_with_url(url).await?;
+        let found = found.into_iter().map(|source| (api.handle.life(&source), source));
+        let items = views(&api, caller, found.map(|(life, source)| (source, life)).collect()).await?;
+        return Ok(HttpResponse::Ok().json(Page { items, next_cursor: None }));
+    }
+    let found = api.handle.find_sources(&filter, after, limit).await?;
+    let next_cursor = found.next.map(|id| id.to_string());
+    let items = views(&api, caller, found.sources).await?;
+    Ok(HttpResponse::Ok().json(Page { items, next_cursor }))
+}
+
+fn filter(api: &Api, query: &SourceQuery) -> Result<SourceFilter, Problem> {
+    let state = query.state.as_deref().map(str::parse::<Life>).transpose();
+    let host = query
+        .host
+        .as_deref()
+        .map(|name| api.handle.host_named(name).ok_or_else(|| Problem::invalid("this is no host's name").at("host")));
+    Ok(SourceFilter {
+        state: state.map_err(|error| Problem::invalid(error).at("state"))?,
+        host: host.transpose()?,
+        source_type: query.source_type,
+        feed_active: query.feed_active,
+        label: query.label.clone(),
+        text: query.text.clone(),
+    })
+}
+
+pub(super) async fn one(api: web::Data<Api>, caller: Caller, id: web::Path<String>) -> Answer {
+    let id = SourceId(number(&id, "source")?);
+    let source = api.handle.store().source(id).await?;
+    let source = source.ok_or_else(|| Problem::not_found(format!("there is no source {id}")))?;
+    answer(&api, caller, source).await
+}
+
+pub(super) async fn create(api: web::Data<Api>, caller: Caller, Body(body): Body<NewSourceBody>) -> Answer {
+    let (settings, labels) = settings(&body)?;
+    let id = match api.handle.add_sources(vec![(settings, labels)]).await?.pop() {
+        Some(Added::New(id)) => id,
+        Some(Added::Duplicate(id)) => {
+            let problem = Problem::duplicate(format!("source {id} has the same URL, type and podcast"));
+            return Err(problem.at("url").with(json!({ "source_id": id.0 })));
+        }
+        None => return Err(Problem::internal("nothing was added")),
+    };
+    let first_poll = if body.first_poll { Some(first_poll(&api, id, body.anyway).await?) } else { None };
+    let source = api.handle.store().source(id).await?;
+    let source = source.ok_or_else(|| Problem::not_found(format!("source {id} was removed again")))?;
+    let tag = format!("\"{}\"", source.version);
+    let source = view(&api, caller, source).await?;
+    Ok(HttpResponse::Created()
+        .insert_header((LOCATION, format!("{BASE}/sources/{id}")))
+        .insert_header((ETAG, tag))
+        .json(CreatedSource { source, first_poll }))
+}
+
+/// The one request that adding costs, whose result is used (p08). What does not work is taken back.
+async fn first_poll(api: &Api, id: SourceId, anyway: bool) -> Result<PollAnswer, Problem> {
+    let answer = api.handle.poll_now(id, PollWish { wait: FIRST_POLL_WITHIN, force: false }).await?;
+    match &answer {
+        PollAnswer::Done { poll } if poll.outcome == PollOutcome::Failed && !anyway => {
+            api.handle.remove_source(id, None).await?;
+            let error = poll.error.clone().unwrap_or_default();
+            Err(Problem::does_not_work(error).at("url").with(json!({ "poll": poll })))
+        }
+        _ => Ok(answer),
+    }
+}
+
+pub(super) async fn bulk(api: web::Data<Api>, Body(body): Body<BulkBody>) -> Answer {
+    if body.sources.len() > BULK_MAX {
+        return Err(Problem::invalid(format!("at most {BULK_MAX} at once")).at("sources"));
+    }
+    let checked: Vec<_> = body.sources.iter().map(settings).collect();
+    let good = checked.iter().filter_map(|checked| checked.as_ref().ok().cloned()).collect();
+    let mut added = api.handle.add_sources(good).await?.into_iter();
+    let mut report = BulkReport::default();
+    for checked in checked {
+        let (outcome, id, error) = match (checked, &mut report) {
+            (Err(problem), report) => {
+                report.rejected += 1;
+                ("rejected", None, Some(problem.to_string()))
+            }
+            (Ok(_), report) => match added.next() {
+                Some(Added::New(id)) => {
+                    report.added += 1;
+                    ("added", Some(id), None)
+                }
+                Some(Added::Duplicate(id)) => {
+                    report.duplicates += 1;
+                    ("duplicate", Some(id), None)
+                }
+                None => return Err(Problem::internal("not everything was answered for")),
+            },
+        };
+        report.results.push(BulkResult { outcome: outcome.to_owned(), id, error });
+    }
+    Ok(HttpResponse::Ok().json(report))
+}
+
+pub(super) async fn update(
+    api: web::Data<Api>,
+    caller: Caller,
+    request: HttpRequest,
+    id: web::Path<String>,
+    Body(changes): Body<SourceChanges>,
+) -> Answer {
+    let id = SourceId(number(&id, "source")?);
+    let expected = expected_version(&request)?;
+    let store = api.handle.store();
+    let there = store.source(id).await?.ok_or_else(|| Problem::not_found(format!("there is no source {id}")))?;
+    check(&changed(&there.settings, &changes))?;
+    let (source, _) =
+        api.handle.change(id, expected, |source| Change::Settings(changed(&source.settings, &changes))).await?;
+    if let Some(labels) = changes.labels {
+        store.set_labels(id, checked_labels(&labels)?).await?;
+    }
+    answer(&api, caller, source).await
+}
+
+/// The settings with these changes.
+fn changed(settings: &SourceSettings, changes: &SourceChanges) -> SourceSettings {
+    let mut new = settings.clone();
+    if let Some(url) = &changes.url {
+        new.url = url.trim().to_owned();
+    }
+    if let Some(source_type) = changes.source_type {
+        new.source_type = source_type;
+    }
+    if let Some(title) = &changes.title {
+        new.title = title.clone();
+    }
+    new.podcast_id = changes.podcast_id.unwrap_or(new.podcast_id);
+    new.poll_interval_minutes = changes.poll_interval_minutes.unwrap_or(new.poll_interval_minutes);
+    new.poll_delay_seconds = changes.poll_delay_seconds.unwrap_or(new.poll_delay_seconds);
+    new.max_failures = changes.max_failures.unwrap_or(new.max_failures);
+    new.max_backoff_hours = changes.max_backoff_hours.unwrap_or(new.max_backoff_hours);
+    new
+}
+
+pub(super) async fn remove(api: web::Data<Api>, request: HttpRequest, id: web::Path<String>) -> Answer {
+    let id = SourceId(number(&id, "source")?);
+    api.handle.remove_source(id, expected_version(&request)?).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+pub(super) async fn labels(api: web::Data<Api>, Parameters(query): Parameters<PageQuery>) -> Answer {
+    let limit = page_size(query.limit)?;
+    let found = api.handle.store().list_labels(query.cursor.as_deref(), u32::try_from(limit).unwrap_or(1)).await?;
+    let next_cursor = found.last().filter(|_| found.len() == limit).map(|(label, _)| label.clone());
+    let items: Vec<_> = found.into_iter().map(|(label, sources)| LabelView { label, sources }).collect();
+    Ok(HttpResponse::Ok().json(Page { items, next_cursor }))
+}
+
+/// What a person says about a new source, checked.
+fn settings(body: &NewSourceBody) -> Result<(SourceSettings, Vec<String>), Problem> {
+    let settings = SourceSettings {
+        podcast_id: body.podcast_id,
+        source_type: body.source_type.unwrap_or(SourceType::Rss),
+        url: body.url.trim().to_owned(),
+        title: body.title.clone(),
+        poll_interval_minutes: body.poll_interval_minutes,
+        poll_delay_seconds: body.poll_delay_seconds,
+        max_failures: body.max_failures,
+        max_backoff_hours: body.max_backoff_hours,
+    };
+    check(&settings)?;
+    Ok((settings, checked_labels(&body.labels)?))
+}
+
+fn check(settings: &SourceSettings) -> Result<(), Problem> {
+    let url = &settings.url;
+    if url.is_empty() || url.len() > URL_BYTES_MAX {
+        return Err(Problem::invalid(format!("a URL has 1 to {URL_BYTES_MAX} bytes")).at("url"));
+    }
+    // The URL itself is not repeated, since it may hold a password.
+    let is_web = matches!(Url::parse(url), Ok(parsed) if matches!(parsed.scheme(), "http" | "https"));
+    if settings.source_type != SourceType::Twitter && !is_web {
+        return Err(Problem::invalid("write a URL that begins with https:// or http://").at("url"));
+    }
+    if settings.title.as_ref().is_some_and(|title| title.chars().count() > TITLE_CHARS_MAX) {
+        return Err(Problem::invalid(format!("a title has at most {TITLE_CHARS_MAX} characters")).at("title"));
+    }
+    let bounds = [
+        ("poll_interval_minutes", settings.poll_interval_minutes, 1, 525_600),
+        ("poll_delay_seconds", settings.poll_delay_seconds, 0, 86_400),
+        ("max_failures", settings.max_failures, 1, 1_000_000),
+        ("max_backoff_hours", settings.max_backoff_hours, 1, 8_760),
+    ];
+    for (field, value, min, max) in bounds {
+        if value.is_some_and(|value| !(min..=max).contains(&value)) {
+            return Err(Problem::invalid(format!("write a number from {min} to {max}")).at(field));
+        }
+    }
+    Ok(())
+}
+
+fn checked_labels(labels: &[String]) -> Result<Vec<String>, Problem> {
+    let is_right = |label: &&String| (1..=LABEL_CHARS_MAX).contains(&label.trim().chars().count());
+    if labels.len() > LABELS_MAX || !labels.iter().all(|label| is_right(&label)) {
+        let text = format!("at most {LABELS_MAX} labels of 1 to {LABEL_CHARS_MAX} characters");
+        return Err(Problem::invalid(text).at("labels"));
+    }
+    Ok(labels.iter().map(|label| label.trim().to_owned()).collect())
+}
+
+/// A source with its ETag.
+pub(super) async fn answer(api: &Api, caller: Caller, source: Source) -> Answer {
+    let tag = format!("\"{}\"", source.version);
+    Ok(HttpResponse::Ok().insert_header((ETAG, tag)).json(view(api, caller, source).await?))
+}
+
+async fn view(api: &Api, caller: Caller, source: Source) -> Result<SourceView, Problem> {
+    let life = api.handle.life(&source);
+    let views = views(api, caller, vec![(source, life)]).await?;
+    views.into_iter().next().ok_or_else(|| Problem::internal("a source got lost"))
+}
+
+async fn views(api: &Api, caller: Caller, sources: Vec<(Source, Life)>) -> Result<Vec<SourceView>, Problem> {
+    let ids = sources.iter().map(|(source, _)| source.id).collect();
+    let mut labels: HashMap<SourceId, Vec<String>> = HashMap::new();
+    for (id, label) in api.handle.store().labels_of(ids).await? {
+        labels.entry(id).or_default().push(label);
+    }
+    let shown = |(source, life): (Source, Life)| {
+        let labels = labels.remove(&source.id).unwrap_or_default();
+        let host = api.handle.host_of(&source).map(|host| host.to_string());
+        show(source, life, labels, host, caller)
+    };
+    Ok(sources.into_iter().map(shown).collect())
+}
+
+fn show(source: Source, life: Life, labels: Vec<String>, host: Option<String>, caller: Caller) -> SourceView {
+    let Source { settings, state, .. } = source;
+    let url = if caller.sees_secrets { settings.url } else { shown_url(&settings.url) };
+    let (reason, by) = match state.rest.as_ref().map(|rest| &rest.cause) {
+        None => (None, None),
+        Some(RestCause::Failures(kind)) => (Some(kind.to_string()), Some("failures".to_owned())),
+        Some(RestCause::Person(reason)) => (Some(reason.clone()), Some("person".to_owned())),
+    };
+    let last = state.failures.last;
+    SourceView {
+        id: source.id,
+        version: source.version,
+        url,
+        source_type: settings.source_type,
+        title: settings.title,
+        podcast_id: settings.podcast_id,
+        poll_interval_minutes: settings.poll_interval_minutes,
+        poll_delay_seconds: settings.poll_delay_seconds,
+        max_failures: settings.max_failures,
+        max_backoff_hours: settings.max_backoff_hours,
+        labels,
+        host,
+        state: life.to_string(),
+        feed_active: life.is_feed_active(),
+        enabled: state.enabled,
+        disabled_reason: state.disabled_reason,
+        feed_disabled_at: state.rest.as_ref().map(|rest| rest.since),
+        feed_disable_reason: reason,
+        feed_disabled_by: by,
+        created_at: source.created_at,
+        updated_at: source.updated_at,
+        first_polled_at: state.first_polled_at,
+        last_polled: state.last_polled,
+        poll_requested_at: state.poll_requested_at,
+        last_success_at: state.last_success_at,
+        last_read_at: state.last_read_at,
+        retry_after: state.hints.retry_after,
+        fresh_until: state.hints.fresh_until,
+        consecutive_failures: state.failures.consecutive,
+        consecutive_permanent_failures: state.failures.consecutive_permanent,
+        last_failure_type: last.as_ref().map(|last| last.class),
+        last_error_type: last.as_ref().map(|last| last.kind),
+        last_error: last.map(|last| last.error),
+        moved_to: state.moved.map(|moved| moved.to),
+    }
+}

@@ -1,0 +1,107 @@
+//! New posts as they come: server-sent events that go on after the last one a client saw, without gaps or repeats.
+//!
+//! A stream holds one small batch and reads the next when its client has taken it, so a slow client costs nothing but its
+//! connection.
+
+use std::time::Duration;
+
+use actix_web::web::{self, Bytes};
+use actix_web::{HttpRequest, HttpResponse};
+use futures_util::stream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::watch;
+
+use super::super::Api;
+use super::super::input::Parameters;
+use super::super::problem::Problem;
+use super::super::views::{PostView, StreamQuery};
+use super::Answer;
+use crate::model::{PostId, SourceId};
+
+/// How many posts are read at once.
+const BATCH: u32 = 16;
+/// How often a client that is told nothing is told that; also how often it is looked for posts of other nodes.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// One client.
+struct Reader {
+    api: web::Data<Api>,
+    source: Option<SourceId>,
+    after: PostId,
+    arrivals: watch::Receiver<u64>,
+    has_begun: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+pub(super) async fn posts(
+    api: web::Data<Api>,
+    request: HttpRequest,
+    Parameters(query): Parameters<StreamQuery>,
+) -> Answer {
+    let place = api.streams.clone().try_acquire_owned();
+    let place = place.map_err(|_| Problem::unavailable("there are as many streams as there may be"))?;
+    // From before the first look on, so that nothing that comes meanwhile is missed.
+    let arrivals = api.handle.statistics().arrivals();
+    let after = match last_event_id(&request)?.or(query.after) {
+        Some(id) => PostId(id),
+        None => {
+            let newest = api.handle.store().list_posts_before(None, None, 1).await?;
+            newest.first().map_or(PostId(0), |post| post.id)
+        }
+    };
+    let source = query.source_id.map(SourceId);
+    let reader = Reader { api, source, after, arrivals, has_begun: false, _place: place };
+    let events = stream::unfold(reader, |mut reader| async move {
+        let bytes = reader.next().await?;
+        Some((Ok::<_, actix_web::Error>(bytes), reader))
+    });
+    Ok(HttpResponse::Ok()
+        .content_type("text/event-stream")
+        .insert_header(("X-Accel-Buffering", "no"))
+        .streaming(events))
+}
+
+fn last_event_id(request: &HttpRequest) -> Result<Option<i64>, Problem> {
+    let Some(value) = request.headers().get("Last-Event-ID") else { return Ok(None) };
+    let number = value.to_str().ok().and_then(|text| text.trim().parse::<i64>().ok()).filter(|number| *number >= 0);
+    number
+        .map(Some)
+        .ok_or_else(|| Problem::invalid("send the id of the last event as it was given").at("Last-Event-ID"))
+}
+
+impl Reader {
+    /// The next events, or a sign of life; nothing at the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        if !self.has_begun {
+            self.has_begun = true;
+            return Some(Bytes::from_static(b": welcome\n\n"));
+        }
+        loop {
+            self.arrivals.borrow_and_update();
+            let Ok(posts) = self.api.handle.store().list_posts(self.source, Some(self.after), BATCH).await else {
+                // The client comes back by itself, and goes on where it was.
+                return None;
+            };
+            if let Some(last) = posts.last() {
+                self.after = last.id;
+                return Some(posts.into_iter().map(PostView::from).map(|post| event(&post)).collect::<String>().into());
+            }
+            match tokio::time::timeout(HEARTBEAT, self.arrivals.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return None,
+                Err(_) => {
+                    // Posts of other nodes announce themselves to nobody here, so it is looked for them as well.
+                    let found = self.api.handle.store().list_posts(self.source, Some(self.after), 1).await;
+                    if found.is_ok_and(|posts| posts.is_empty()) {
+                        return Some(Bytes::from_static(b": still here\n\n"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn event(post: &PostView) -> String {
+    let data = serde_json::to_string(post).unwrap_or_default();
+    format!("id: {}\nevent: post\ndata: {data}\n\n", post.id)
+}

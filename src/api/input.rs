@@ -1,0 +1,159 @@
+//! What requests bring: bodies, parameters and headers, each checked and with its problem named.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use actix_web::dev::Payload;
+use actix_web::http::header;
+use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
+use futures_util::StreamExt;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+
+use super::Api;
+use super::guard::Caller;
+use super::problem::Problem;
+
+/// How many things one page holds unless said otherwise.
+pub(super) const PAGE_DEFAULT: usize = 100;
+/// How many things one page holds at the most.
+pub(super) const PAGE_MAX: usize = 1000;
+
+/// A JSON body. None at all is an empty object.
+pub(super) struct Body<T>(pub(super) T);
+
+/// The parameters of a URL.
+pub(super) struct Parameters<T>(pub(super) T);
+
+impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
+    type Error = Problem;
+    type Future = Pin<Box<dyn Future<Output = Result<Body<T>, Problem>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, mut payload) = (request.clone(), payload.take());
+        Box::pin(async move {
+            let limit = limits(&request)?;
+            let too_large = || Problem::too_large(format!("a body may have {limit} bytes"));
+            let said = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+            if said.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > limit) {
+                return Err(too_large());
+            }
+            let mut body = web::BytesMut::new();
+            while let Some(chunk) = payload.next().await {
+                let chunk = chunk.map_err(|error| Problem::invalid(format!("the body cannot be read: {error}")))?;
+                if body.len() + chunk.len() > limit {
+                    return Err(too_large());
+                }
+                body.extend_from_slice(&chunk);
+            }
+            if body.is_empty() {
+                return parse(b"{}").map(Body);
+            }
+            if !request.content_type().eq_ignore_ascii_case("application/json") {
+                return Err(Problem::wrong_type("send application/json").at("Content-Type"));
+            }
+            parse(&body).map(Body)
+        })
+    }
+}
+
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        let text = error.into_inner().to_string();
+        problem(&path, &text)
+    })?;
+    reader.end().map_err(|error| Problem::invalid(error))?;
+    Ok(value)
+}
+
+/// A problem that names its field: by the path to it, or as the text does where the field is missing or unknown.
+fn problem(path: &str, text: &str) -> Problem {
+    let named = ["missing field `", "unknown field `"];
+    let quoted = named.iter().find_map(|start| text.strip_prefix(start)?.split('`').next());
+    let field = match (path, quoted) {
+        ("" | "." | "?", quoted) => quoted.map(str::to_owned),
+        (path, Some(quoted)) if !path.ends_with(quoted) => Some(format!("{path}.{quoted}")),
+        (path, _) => Some(path.to_owned()),
+    };
+    let problem = Problem::invalid(text);
+    match field {
+        Some(field) => problem.at(field),
+        None => problem,
+    }
+}
+
+fn limits(request: &HttpRequest) -> Result<usize, Problem> {
+    let api = request.app_data::<web::Data<Api>>().ok_or_else(|| Problem::internal("no state"))?;
+    Ok(api.limits.body_bytes)
+}
+
+impl<T: DeserializeOwned + 'static> FromRequest for Parameters<T> {
+    type Error = Problem;
+    type Future = std::future::Ready<Result<Parameters<T>, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let read = web::Query::<T>::from_query(request.query_string());
+        std::future::ready(read.map(|query| Parameters(query.into_inner())).map_err(|error| {
+            let text = match &error {
+                actix_web::error::QueryPayloadError::Deserialize(error) => error.to_string(),
+                other => other.to_string(),
+            };
+            problem("", &text)
+        }))
+    }
+}
+
+impl FromRequest for Caller {
+    type Error = Problem;
+    type Future = std::future::Ready<Result<Caller, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let caller = request.extensions().get::<Caller>().copied();
+        std::future::ready(caller.ok_or_else(|| Problem::forbidden("nobody knows who you are")))
+    }
+}
+
+/// The version in `If-Match`, if there is one that names a version.
+pub(super) fn expected_version(request: &HttpRequest) -> Result<Option<i64>, Problem> {
+    let Some(value) = request.headers().get(header::IF_MATCH) else { return Ok(None) };
+    let wrong = || Problem::invalid("write the ETag as it was given, such as \"7\", or *").at("If-Match");
+    let text = value.to_str().map_err(|_| wrong())?.trim();
+    if text == "*" {
+        return Ok(None);
+    }
+    let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).ok_or_else(wrong)?;
+    inside.parse().map(Some).map_err(|_| wrong())
+}
+
+/// The number that is part of a path.
+pub(super) fn number(text: &str, noun: &str) -> Result<i64, Problem> {
+    let number = text.parse::<i64>().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| {
+        Problem::not_found(format!("there is no {noun} {:?}", text.chars().take(64).collect::<String>()))
+    })
+}
+
+/// A page's size.
+pub(super) fn page_size(limit: Option<usize>) -> Result<usize, Problem> {
+    match limit.unwrap_or(PAGE_DEFAULT) {
+        size @ 1..=PAGE_MAX => Ok(size),
+        _ => Err(Problem::invalid(format!("a page holds 1 to {PAGE_MAX}")).at("limit")),
+    }
+}
+
+/// The number that a cursor stands for.
+pub(super) fn cursor(text: Option<&str>) -> Result<Option<i64>, Problem> {
+    let wrong = || Problem::invalid("use next_cursor of the page before as it was given").at("cursor");
+    text.map(|text| text.parse::<i64>().ok().filter(|number| *number >= 0).ok_or_else(wrong)).transpose()
+}
+
+/// Tells a field that is null from one that is not there.
+pub(super) fn nullable<'de, T, D>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Option::<T>::deserialize(deserializer).map(Some)
+}

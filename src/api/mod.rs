@@ -1,0 +1,222 @@
+//! The doors: one set of handlers for the admin socket and for TCP.
+//!
+//! Reads come from the store and from the pipeline's handle, changes go through the handle. No request waits for an actor
+//! without a bound, and the doors have threads of their own. `docs/api.md` is the operator's view.
+
+mod endpoint;
+mod guard;
+mod handlers;
+mod input;
+mod openapi;
+mod problem;
+mod rate;
+pub mod settings;
+mod socket;
+pub mod tokens;
+pub mod views;
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::dev::ServerHandle;
+use actix_web::middleware::{DefaultHeaders, from_fn};
+use actix_web::{App, HttpServer, web};
+use tokio::sync::Semaphore;
+
+use crate::actors::control::PipelineHandle;
+use crate::model::Timestamp;
+use crate::telemetry::LogHandle;
+
+pub use openapi::document as openapi_document;
+pub use problem::{ProblemView, TYPE_PREFIX};
+pub use socket::SocketError;
+
+use endpoint::Endpoint;
+use handlers::endpoints;
+use problem::Problem;
+use settings::{ApiSettings, Limits};
+use socket::{AdminSocket, SocketLock};
+use tokens::{TokenError, Verifier};
+use views::{ConfigurationRow, Reloaded};
+
+/// Where everything is.
+pub const BASE: &str = "/api/v1";
+/// Threads of each door.
+const WORKERS: usize = 2;
+/// How long a client may take to send the head of a request, or to close.
+const CLIENT_WITHIN: Duration = Duration::from_secs(10);
+/// How long requests under way may take at the end.
+const STOP_SECONDS: u64 = 2;
+
+/// Why the doors cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// There is no socket.
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    /// There is no listener.
+    #[error("cannot listen on {address}: {source} (api.listen)")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Tokens could not be checked.
+    #[error("api.jwt-public-key-file: {0}")]
+    Token(#[from] TokenError),
+    /// The system refuses threads.
+    #[error("cannot open the doors: {0}")]
+    System(#[from] std::io::Error),
+}
+
+/// How the configuration is shown and read anew; only the daemon knows it.
+pub struct ConfigurationDoor {
+    /// Every key in force, with nothing secret in it.
+    pub effective: Box<dyn Fn() -> Vec<ConfigurationRow> + Send + Sync>,
+    /// Reads it anew, or says everything that is wrong with it and changes nothing.
+    pub reload: Box<dyn Fn() -> Result<Reloaded, Vec<String>> + Send + Sync>,
+}
+
+/// Doors that are ours and not open yet.
+pub struct Doors {
+    socket: AdminSocket,
+    tcp: Option<TcpListener>,
+    verifier: Option<Verifier>,
+    settings: ApiSettings,
+}
+
+/// Doors that are open.
+pub struct OpenDoors {
+    servers: Vec<ServerHandle>,
+    _lock: SocketLock,
+    /// The admin socket.
+    pub socket: PathBuf,
+    /// Where TCP is listened on, if it is.
+    pub listen: Option<SocketAddr>,
+}
+
+/// What every handler has.
+pub(crate) struct Api {
+    handle: PipelineHandle,
+    log: LogHandle,
+    configuration: Arc<ConfigurationDoor>,
+    limits: Limits,
+    verifier: Option<Verifier>,
+    rate: rate::Rate,
+    streams: Arc<Semaphore>,
+    started_at: Timestamp,
+}
+
+impl Doors {
+    /// Takes the socket and the listener, before anything else is done: a second daemon ends here.
+    pub fn take(settings: &ApiSettings) -> Result<Doors, ApiError> {
+        let verifier = settings.tokens.as_ref().map(Verifier::new).transpose()?;
+        let tcp = settings
+            .listen
+            .map(|address| TcpListener::bind(address).map_err(|source| ApiError::Listen { address, source }));
+        let tcp = tcp.transpose()?;
+        Ok(Doors { socket: socket::open(&settings.socket)?, tcp, verifier, settings: settings.clone() })
+    }
+
+    /// Lets people in; on the thread of an actix system.
+    pub fn open(
+        self,
+        handle: PipelineHandle,
+        log: LogHandle,
+        configuration: ConfigurationDoor,
+    ) -> Result<OpenDoors, ApiError> {
+        let configuration = Arc::new(configuration);
+        let api = |verifier| {
+            web::Data::new(Api {
+                started_at: handle.clock().now(),
+                handle: handle.clone(),
+                log: log.clone(),
+                configuration: configuration.clone(),
+                limits: self.settings.limits.clone(),
+                verifier,
+                rate: rate::Rate::new(self.settings.limits.requests_per_second),
+                streams: Arc::new(Semaphore::new(self.settings.limits.streams)),
+            })
+        };
+        let connections = self.settings.limits.connections;
+        let listen = self.tcp.as_ref().and_then(|listener| listener.local_addr().ok());
+        let mut servers = vec![serve(api(None), connections, Listener::Socket(self.socket.listener))?];
+        if let Some(tcp) = self.tcp {
+            servers.push(serve(api(self.verifier), connections, Listener::Tcp(tcp))?);
+        }
+        Ok(OpenDoors { servers, _lock: self.socket.lock, socket: self.settings.socket, listen })
+    }
+}
+
+impl OpenDoors {
+    /// Lets nobody in any more, and waits a little for those who are.
+    pub async fn close(self) {
+        futures_util::future::join_all(self.servers.iter().map(|server| server.stop(true))).await;
+    }
+}
+
+enum Listener {
+    Socket(std::os::unix::net::UnixListener),
+    Tcp(TcpListener),
+}
+
+fn serve(api: web::Data<Api>, connections: usize, listener: Listener) -> std::io::Result<ServerHandle> {
+    let app = move || {
+        App::new()
+            .app_data(api.clone())
+            .wrap(from_fn(guard::guard))
+            .wrap(headers())
+            .configure(mount)
+            .default_service(web::to(async || Problem::not_found("there is nothing at this path").answer()))
+    };
+    let server = HttpServer::new(app)
+        .workers(WORKERS)
+        .max_connections(connections.div_ceil(WORKERS))
+        .client_request_timeout(CLIENT_WITHIN)
+        .client_disconnect_timeout(CLIENT_WITHIN)
+        .on_connect(guard::on_connect)
+        .shutdown_timeout(STOP_SECONDS)
+        .disable_signals();
+    let server = match listener {
+        Listener::Socket(listener) => server.listen_uds(listener)?,
+        Listener::Tcp(listener) => server.listen(listener)?,
+    };
+    let server = server.run();
+    let handle = server.handle();
+    actix_rt::spawn(server);
+    Ok(handle)
+}
+
+/// Nobody may keep, frame, sniff or run what is sent.
+fn headers() -> DefaultHeaders {
+    DefaultHeaders::new()
+        .add(("Cache-Control", "no-store"))
+        .add(("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"))
+        .add(("Referrer-Policy", "no-referrer"))
+        .add(("X-Content-Type-Options", "nosniff"))
+        .add(("X-Frame-Options", "DENY"))
+}
+
+/// Gives every endpoint its route; a path that is there answers other methods with what it allows.
+fn mount(config: &mut web::ServiceConfig) {
+    let mut resources: Vec<(&'static str, Vec<Endpoint>)> = Vec::new();
+    for endpoint in endpoints() {
+        match resources.iter_mut().find(|(path, _)| *path == endpoint.path) {
+            Some((_, of_path)) => of_path.push(endpoint),
+            None => resources.push((endpoint.path, vec![endpoint])),
+        }
+    }
+    for (path, of_path) in resources {
+        let allowed: Vec<&str> = of_path.iter().map(|endpoint| endpoint.method.as_str()).collect();
+        let allowed = allowed.join(", ");
+        let mut resource = web::resource(format!("{BASE}{path}"));
+        for endpoint in of_path {
+            resource = resource.route(endpoint.route);
+        }
+        let refuse = move || std::future::ready(Problem::wrong_method(&allowed).answer());
+        config.service(resource.default_service(web::to(refuse)));
+    }
+}

@@ -1,0 +1,123 @@
+//! The OpenAPI 3.1 document, made from the endpoints themselves.
+
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use super::endpoint::Endpoint;
+use super::problem::ProblemView;
+use super::{BASE, endpoints};
+
+/// The document.
+pub fn document() -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.definitions_path = "/components/schemas".into();
+    settings.meta_schema = None;
+    let mut generator = SchemaGenerator::new(settings);
+    let problem = generator.subschema_for::<ProblemView>().to_value();
+    let mut paths = Map::new();
+    for endpoint in endpoints() {
+        let operation = operation(&endpoint, &problem, &mut generator);
+        let methods = paths.entry(format!("{BASE}{}", endpoint.path)).or_insert_with(|| json!({}));
+        methods[endpoint.method.as_str().to_lowercase()] = operation;
+    }
+    let schemas = generator.take_definitions(true);
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Feedwarden",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Everything an operator or a program can ask and tell a running daemon.",
+            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+        },
+        "servers": [{ "url": "/" }],
+        "security": [{ "token": [] }],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": { "token": {
+                "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+                "description": "For TCP; the admin socket needs none. GET needs the scope read, all else write.",
+            } },
+        },
+    })
+}
+
+fn operation(endpoint: &Endpoint, problem: &Value, generator: &mut SchemaGenerator) -> Value {
+    let mut operation = json!({
+        "operationId": operation_id(endpoint),
+        "summary": endpoint.summary,
+        "tags": [endpoint.path.split('/').nth(1).unwrap_or_default()],
+        "parameters": parameters(endpoint, generator),
+    });
+    if let Some(content) = endpoint.body {
+        let schema = (content.describe)(generator);
+        operation["requestBody"] = json!({ "content": { content.media_type: { "schema": schema } } });
+    }
+    let mut answers = Map::new();
+    for (status, means, content) in &endpoint.answers {
+        let mut answer = json!({ "description": means });
+        if let Some(content) = content {
+            answer["content"] = json!({ content.media_type: { "schema": (content.describe)(generator) } });
+        } else if *status >= 400 {
+            answer["content"] = json!({ "application/problem+json": { "schema": problem } });
+        }
+        answers.insert(status.to_string(), answer);
+    }
+    let content = json!({ "application/problem+json": { "schema": problem } });
+    answers.insert("default".into(), json!({ "description": "It was not done.", "content": content }));
+    operation["responses"] = Value::Object(answers);
+    operation
+}
+
+fn operation_id(endpoint: &Endpoint) -> String {
+    let words = endpoint.path.split(['/', '-', '.']).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(|word| word.trim_matches(['{', '}']).to_owned()).collect();
+    format!("{}_{}", endpoint.method.as_str().to_lowercase(), words.join("_"))
+}
+
+fn parameters(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Vec<Value> {
+    let mut found: Vec<Value> = Vec::new();
+    for part in endpoint.path.split('/') {
+        if let Some(name) = part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
+            let schema = match name {
+                "host" => json!({ "type": "string" }),
+                _ => json!({ "type": "integer", "format": "int64", "minimum": 1 }),
+            };
+            found.push(json!({ "name": name, "in": "path", "required": true, "schema": schema }));
+        }
+    }
+    if let Some(describe) = endpoint.query {
+        found.extend(query_parameters(&describe(generator), generator));
+    }
+    if endpoint.is_versioned {
+        let description = "The ETag that the change is based on; without it, the change is made on whatever is there.";
+        let schema = json!({ "type": "string" });
+        found.push(json!({ "name": "If-Match", "in": "header", "description": description, "schema": schema }));
+    }
+    found
+}
+
+/// Each property of the parameters' type is a parameter.
+fn query_parameters(schema: &Value, generator: &SchemaGenerator) -> Vec<Value> {
+    let name = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
+    let schema = name.and_then(|name| generator.definitions().get(name)).unwrap_or(schema);
+    let required = |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|one| one == name));
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let parameter = |(name, schema): (&String, &Value)| {
+        let mut schema = schema.clone();
+        // A parameter that is left out is not there; it is never null.
+        if let Some(types) = schema["type"].as_array() {
+            schema["type"] = types.first().cloned().unwrap_or_default();
+        }
+        let description = schema["description"].take();
+        if let Some(schema) = schema.as_object_mut() {
+            schema.remove("description");
+            schema.remove("default");
+        }
+        json!({
+            "name": name, "in": "query", "required": required(name), "schema": schema, "description": description,
+        })
+    };
+    properties.map(parameter).collect()
+}

@@ -1,0 +1,210 @@
+//! What is answered when something cannot be done: `application/problem+json` (RFC 9457) with a stable `type`.
+
+use std::fmt;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{ALLOW, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::{HttpResponse, ResponseError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::actors::control::ControlError;
+use crate::store::StoreError;
+
+/// What stands before the name of a kind of problem.
+pub const TYPE_PREFIX: &str = "urn:feedwarden:problem:";
+
+/// A problem as it is sent.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ProblemView {
+    /// What kind of problem it is, for programs; `urn:feedwarden:problem:` and a name that never changes.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The kind in words.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// What is wrong with this request.
+    pub detail: String,
+    /// The field, parameter or header that is wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// What else is worth knowing: the duplicate, the version, the poll that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<serde_json::Value>,
+}
+
+/// Why something was not done.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    name: &'static str,
+    title: &'static str,
+    detail: String,
+    field: Option<String>,
+    context: Option<serde_json::Value>,
+    header: Option<(actix_web::http::header::HeaderName, String)>,
+}
+
+impl Problem {
+    fn new(status: StatusCode, name: &'static str, title: &'static str, detail: impl fmt::Display) -> Problem {
+        Problem { status, name, title, detail: detail.to_string(), field: None, context: None, header: None }
+    }
+
+    /// Names the field that is wrong.
+    pub(crate) fn at(mut self, field: impl Into<String>) -> Problem {
+        self.field = Some(field.into());
+        self
+    }
+
+    /// Adds what else is worth knowing.
+    pub(crate) fn with(mut self, context: serde_json::Value) -> Problem {
+        self.context = Some(context);
+        self
+    }
+
+    /// A field, parameter or body makes no sense.
+    pub(crate) fn invalid(detail: impl fmt::Display) -> Problem {
+        Problem::new(StatusCode::BAD_REQUEST, "invalid", "The request makes no sense", detail)
+    }
+
+    /// What was named is not there.
+    pub(crate) fn not_found(detail: impl fmt::Display) -> Problem {
+        Problem::new(StatusCode::NOT_FOUND, "not-found", "There is no such thing", detail)
+    }
+
+    /// The path is there, but not for this method.
+    pub(crate) fn wrong_method(allowed: &str) -> Problem {
+        let detail = format!("this path answers {allowed}");
+        let mut problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong-method", "Not by this method", detail);
+        problem.header = Some((ALLOW, allowed.to_owned()));
+        problem
+    }
+
+    /// Nobody knows who is asking.
+    pub(crate) fn unauthorized(detail: impl fmt::Display) -> Problem {
+        let mut problem = Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "No valid token", detail);
+        problem.header = Some((WWW_AUTHENTICATE, "Bearer".to_owned()));
+        problem
+    }
+
+    /// Whoever is asking may not.
+    pub(crate) fn forbidden(detail: impl fmt::Display) -> Problem {
+        Problem::new(StatusCode::FORBIDDEN, "forbidden", "Not allowed", detail)
+    }
+
+    /// It would be there twice.
+    pub(crate) fn duplicate(detail: impl fmt::Display) -> Problem {
+        Problem::new(StatusCode::CONFLICT, "duplicate", "It is there already", detail)
+    }
+
+    /// The state of things does not allow it.
+    pub(crate) fn refused(detail: impl fmt::Display) -> Problem {
+        Problem::new(StatusCode::CONFLICT, "refused", "Not as things stand", detail)
+    }
+
+    /// Somebody else was faster.
+    pub(crate) fn conflict(detail: impl fmt::Display, version: i64) -> Problem {
+        let title = "It was changed meanwhile";
+        let mut problem = Problem::new(StatusCode::PRECONDITION_FAILED, "conflict", title, detail);
+        problem.header = Some((ETAG, format!("\"{version}\"")));
+        problem.with(serde_json::json!({ "version": version }))
+    }
+
+    /// A source was tried and does not work.
+    pub(crate) fn does_not_work(detail: impl fmt::Display) -> Problem {
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "source-does-not-work", "The source does not work", detail)
+    }
+
+    /// The body is larger than anybody may send.
+    pub(crate) fn too_large(detail: impl fmt::Display) -> Problem {
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail)
+    }
+
+    /// The body is of another type.
+    pub(crate) fn wrong_type(detail: impl fmt::Display) -> Problem {
+        Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "wrong-content-type", "Wrong content type", detail)
+    }
+
+    /// Too many requests.
+    pub(crate) fn too_fast(seconds: u64) -> Problem {
+        let title = "Too many requests";
+        let mut problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-fast", title, "come back a little later");
+        problem.header = Some((RETRY_AFTER, seconds.to_string()));
+        problem
+    }
+
+    /// It may work later.
+    pub(crate) fn unavailable(detail: impl fmt::Display) -> Problem {
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Not now", detail)
+    }
+
+    /// A bug.
+    pub(crate) fn internal(detail: impl fmt::Display) -> Problem {
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "A fault of this program", detail)
+    }
+
+    /// As an answer.
+    pub(crate) fn answer(&self) -> HttpResponse {
+        self.error_response()
+    }
+
+    /// As it is sent.
+    fn view(&self) -> ProblemView {
+        ProblemView {
+            kind: format!("{TYPE_PREFIX}{}", self.name),
+            title: self.title.to_owned(),
+            status: self.status.as_u16(),
+            detail: self.detail.clone(),
+            field: self.field.clone(),
+            context: self.context.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.name, self.detail)
+    }
+}
+
+impl ResponseError for Problem {
+    fn status_code(&self) -> StatusCode {
+        self.status
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let mut answer = HttpResponse::build(self.status);
+        if let Some((name, value)) = &self.header {
+            answer.insert_header((name.clone(), value.as_str()));
+        }
+        let body = serde_json::to_string(&self.view()).unwrap_or_default();
+        answer.content_type("application/problem+json").body(body)
+    }
+}
+
+impl From<ControlError> for Problem {
+    fn from(error: ControlError) -> Problem {
+        let detail = error.to_string();
+        match error {
+            ControlError::NoSuchSource(_) => Problem::not_found(detail),
+            ControlError::Conflict { version } => Problem::conflict(detail, version),
+            ControlError::Duplicate(other) => {
+                Problem::duplicate(detail).at("url").with(serde_json::json!({ "source_id": other.0 }))
+            }
+            ControlError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Problem {
+        match error {
+            StoreError::Unavailable(_) => Problem::unavailable(error),
+            StoreError::NoSuchReference(_) => Problem::invalid(error),
+            StoreError::NameTaken(_) => Problem::duplicate(error),
+            StoreError::Encryption(_) => Problem::refused(error),
+            StoreError::Newer { .. } | StoreError::Unusable(_) | StoreError::Internal(_) => Problem::internal(error),
+        }
+    }
+}

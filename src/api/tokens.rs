@@ -1,0 +1,217 @@
+//! The tokens that open the TCP door: JWTs with an end, perhaps an audience, and the scopes `read` and `write`.
+
+use std::time::Duration;
+
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+
+use super::settings::{TokenKey, TokenSettings};
+use crate::model::Timestamp;
+
+/// A longer token is not looked at.
+const TOKEN_BYTES_MAX: usize = 8 * 1024;
+
+/// What a token allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// To look.
+    Read,
+    /// To look and to change.
+    Write,
+}
+
+/// A token to be issued.
+#[derive(Clone, Debug)]
+pub struct TokenWish {
+    /// Whom it is for, for logs.
+    pub subject: String,
+    /// What it allows.
+    pub scope: Scope,
+    /// For how long.
+    pub lifetime: Duration,
+    /// Whom it is meant for, if the daemon asks for that.
+    pub audience: Option<String>,
+}
+
+/// What signs a token.
+pub enum Signer {
+    /// HS256.
+    Secret(SecretString),
+    /// RS256, a private key in PEM.
+    Rsa(SecretString),
+    /// EdDSA, a private key in PEM.
+    Ed25519(SecretString),
+}
+
+/// Why a key or a token is of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// The key cannot be used.
+    #[error("the key cannot be used: {0}")]
+    Key(String),
+    /// The token is not ours, or of no use any more.
+    #[error("{0}")]
+    Token(&'static str),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Claims {
+    #[serde(default)]
+    sub: String,
+    exp: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    nbf: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    iat: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    aud: Option<serde_json::Value>,
+    #[serde(default)]
+    scope: String,
+}
+
+/// Checks tokens.
+pub(super) struct Verifier {
+    key: DecodingKey,
+    validation: Validation,
+    leeway: i64,
+}
+
+impl Verifier {
+    pub(super) fn new(settings: &TokenSettings) -> Result<Verifier, TokenError> {
+        let unusable = |error: jsonwebtoken::errors::Error| TokenError::Key(error.to_string());
+        let (algorithm, key) = match &settings.key {
+            TokenKey::Secret(secret) => (Algorithm::HS256, DecodingKey::from_secret(secret.expose_secret().as_bytes())),
+            TokenKey::Rsa(pem) => (Algorithm::RS256, DecodingKey::from_rsa_pem(pem.as_bytes()).map_err(unusable)?),
+            TokenKey::Ed25519(pem) => (Algorithm::EdDSA, DecodingKey::from_ed_pem(pem.as_bytes()).map_err(unusable)?),
+        };
+        // One algorithm, ours: what a token says about itself decides nothing.
+        let mut validation = Validation::new(algorithm);
+        // Times are checked below, by the clock that everybody else goes by.
+        validation.validate_exp = false;
+        validation.validate_nbf = false;
+        validation.set_required_spec_claims(&["exp"]);
+        match &settings.audience {
+            Some(audience) => {
+                validation.set_audience(&[audience]);
+                validation.set_required_spec_claims(&["exp", "aud"]);
+            }
+            None => validation.validate_aud = false,
+        }
+        Ok(Verifier { key, validation, leeway: i64::try_from(settings.leeway.as_secs()).unwrap_or(0) })
+    }
+
+    /// What this token allows now, and whom it is for.
+    pub(super) fn verify(&self, token: &str, now: Timestamp) -> Result<(String, Scope), TokenError> {
+        if token.len() > TOKEN_BYTES_MAX {
+            return Err(TokenError::Token("the token is too long"));
+        }
+        let claims = match jsonwebtoken::decode::<Claims>(token, &self.key, &self.validation) {
+            Ok(decoded) => decoded.claims,
+            Err(error) => {
+                use jsonwebtoken::errors::ErrorKind;
+                return Err(TokenError::Token(match error.kind() {
+                    ErrorKind::InvalidAudience => "the token is meant for somebody else",
+                    ErrorKind::InvalidSignature => "the token is not signed by our key",
+                    ErrorKind::InvalidAlgorithm => "the token is not signed in our way",
+                    _ => "the token cannot be read",
+                }));
+            }
+        };
+        let seconds = now.as_seconds();
+        if claims.exp.saturating_add(self.leeway) <= seconds {
+            return Err(TokenError::Token("the token has expired"));
+        }
+        if claims.nbf.is_some_and(|from| from.saturating_sub(self.leeway) > seconds) {
+            return Err(TokenError::Token("the token is not valid yet"));
+        }
+        let scopes: Vec<&str> = claims.scope.split_whitespace().collect();
+        match () {
+            () if scopes.contains(&"write") => Ok((claims.sub, Scope::Write)),
+            () if scopes.contains(&"read") => Ok((claims.sub, Scope::Read)),
+            () => Err(TokenError::Token("the token has neither the scope read nor write")),
+        }
+    }
+}
+
+/// Issues a token.
+pub fn issue(wish: &TokenWish, signer: &Signer, now: Timestamp) -> Result<String, TokenError> {
+    let unusable = |error: jsonwebtoken::errors::Error| TokenError::Key(error.to_string());
+    let (algorithm, key) = match signer {
+        Signer::Secret(secret) => (Algorithm::HS256, EncodingKey::from_secret(secret.expose_secret().as_bytes())),
+        Signer::Rsa(pem) => {
+            (Algorithm::RS256, EncodingKey::from_rsa_pem(pem.expose_secret().as_bytes()).map_err(unusable)?)
+        }
+        Signer::Ed25519(pem) => {
+            (Algorithm::EdDSA, EncodingKey::from_ed_pem(pem.expose_secret().as_bytes()).map_err(unusable)?)
+        }
+    };
+    let claims = Claims {
+        sub: wish.subject.clone(),
+        exp: (now + wish.lifetime).as_seconds(),
+        nbf: None,
+        iat: Some(now.as_seconds()),
+        aud: wish.audience.clone().map(Into::into),
+        scope: match wish.scope {
+            Scope::Read => "read".to_owned(),
+            Scope::Write => "read write".to_owned(),
+        },
+    };
+    jsonwebtoken::encode(&Header::new(algorithm), &claims, &key).map_err(unusable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+    const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+    fn verifier(key: TokenKey, audience: Option<&str>) -> Verifier {
+        let audience = audience.map(str::to_owned);
+        Verifier::new(&TokenSettings { key, audience, leeway: Duration::from_secs(30) }).unwrap()
+    }
+
+    fn wish(scope: Scope, audience: Option<&str>) -> TokenWish {
+        let (lifetime, audience) = (Duration::from_secs(3600), audience.map(str::to_owned));
+        TokenWish { subject: "ada".into(), scope, lifetime, audience }
+    }
+
+    fn token(scope: Scope, audience: Option<&str>) -> String {
+        issue(&wish(scope, audience), &Signer::Secret(SECRET.into()), NOW).unwrap()
+    }
+
+    #[test]
+    fn a_token_allows_what_it_says_until_it_ends() {
+        let verifier = verifier(TokenKey::Secret(SECRET.into()), None);
+        for scope in [Scope::Read, Scope::Write] {
+            assert_eq!(verifier.verify(&token(scope, None), NOW).unwrap(), ("ada".to_owned(), scope));
+        }
+        let ends = NOW + Duration::from_secs(3600 + 29);
+        assert!(verifier.verify(&token(Scope::Read, None), ends).is_ok());
+        let error = verifier.verify(&token(Scope::Read, None), ends + Duration::from_secs(1)).unwrap_err();
+        assert_eq!(error.to_string(), "the token has expired");
+    }
+
+    #[test]
+    fn only_tokens_for_us_are_taken_if_we_ask_for_that() {
+        let verifier = verifier(TokenKey::Secret(SECRET.into()), Some("feeds"));
+        assert!(verifier.verify(&token(Scope::Read, Some("feeds")), NOW).is_ok());
+        assert!(verifier.verify(&token(Scope::Read, Some("mails")), NOW).is_err());
+        assert!(verifier.verify(&token(Scope::Read, None), NOW).is_err());
+    }
+
+    #[test]
+    fn key_pairs_sign_and_check_and_are_not_mixed_up() {
+        let pair = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).unwrap();
+        let (private, public) = (pair.serialize_pem(), pair.public_key_pem());
+        let signed = issue(&wish(Scope::Write, None), &Signer::Ed25519(private.into()), NOW).unwrap();
+        let with_pair = verifier(TokenKey::Ed25519(public.clone()), None);
+        assert!(with_pair.verify(&signed, NOW).is_ok());
+        assert!(with_pair.verify(&token(Scope::Read, None), NOW).is_err());
+        // A public key is public: taken for a secret it would let anybody in.
+        let forged = issue(&wish(Scope::Write, None), &Signer::Secret(public.into()), NOW).unwrap();
+        assert!(with_pair.verify(&forged, NOW).is_err());
+        assert!(verifier(TokenKey::Secret(SECRET.into()), None).verify(&signed, NOW).is_err());
+    }
+}

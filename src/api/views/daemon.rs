@@ -1,0 +1,141 @@
+//! The daemon itself as it is shown.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::Timestamp;
+
+/// How the daemon does.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct StatusView {
+    /// The program's version.
+    pub version: String,
+    /// When its doors opened.
+    pub started_at: Timestamp,
+    /// What time it is for the daemon.
+    pub now: Timestamp,
+    /// sqlite or postgres.
+    pub database_engine: String,
+    /// The version of the schema.
+    pub schema_version: i64,
+    /// Whether the store answers.
+    pub is_store_reachable: bool,
+    /// How the scheduler does; nothing if it does not answer.
+    pub scheduler: Option<SchedulerView>,
+    /// What was done so far.
+    pub statistics: StatisticsReport,
+}
+
+/// How the scheduler does.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SchedulerView {
+    /// Whether all sources have been read since its start.
+    pub is_loaded: bool,
+    /// Whether a person paused it.
+    pub is_paused: bool,
+    /// Sources that have a time to be polled at.
+    pub scheduled: usize,
+    /// Sources that are due and wait for their host.
+    pub waiting: usize,
+    /// Sources that are under way.
+    pub under_way: usize,
+    /// When the one that waits longest was due.
+    pub oldest_due_at: Option<Timestamp>,
+    /// The last tick.
+    pub last_tick_at: Option<Timestamp>,
+}
+
+/// Counters since the start; they only grow.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct StatisticsReport {
+    /// Polls that were settled.
+    pub polls: u64,
+    /// Polls that were answered with entries.
+    pub read: u64,
+    /// Polls that were answered with "nothing new".
+    pub unchanged: u64,
+    /// Polls that failed, by kind.
+    pub failed: BTreeMap<String, u64>,
+    /// Sources that were due and could not be asked yet.
+    pub deferred: u64,
+    /// Posts that were not known before.
+    pub new_posts: u64,
+    /// Bytes of body that crossed the wire.
+    pub wire_bytes: u64,
+    /// Polls whose source had changed by the time they ended.
+    pub superseded: u64,
+    /// Sources that became due.
+    pub due: u64,
+    /// Crashes of actors.
+    pub crashes: u64,
+    /// Actors that were started again.
+    pub restarts: u64,
+    /// Faults on purpose.
+    pub faults: u64,
+    /// Hosts that somebody has to do with now.
+    pub hosts: usize,
+    /// Polls under way now.
+    pub under_way: usize,
+    /// Log records that were never written.
+    pub log_records_dropped: u64,
+}
+
+/// How much of the tree.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TreeQuery {
+    /// At most so many hosts, up to 1000; 50 unless said otherwise.
+    pub hosts: Option<usize>,
+}
+
+/// One key of the configuration.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ConfigurationRow {
+    /// The key.
+    pub key: String,
+    /// The value in force, or a mask.
+    pub value: serde_json::Value,
+    /// Where it came from, in words.
+    pub origin: String,
+}
+
+/// What a new reading of the configuration did.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Reloaded {
+    /// Keys whose new values hold from now on.
+    pub changed: Vec<String>,
+    /// Keys whose new values hold after a restart.
+    pub needs_restart: Vec<String>,
+}
+
+/// The least severe level that is written.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogLevel {
+    /// critical, error, warn, info, debug or trace.
+    pub level: String,
+}
+
+/// What goes wrong on purpose.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FaultsView {
+    /// Whether anything does.
+    pub is_enabled: bool,
+    /// What, each as ACTOR/MESSAGE=ACTION@PROBABILITY.
+    pub rules: Vec<String>,
+    /// How often something did.
+    pub struck: u64,
+}
+
+/// What is to go wrong on purpose.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FaultsChange {
+    /// Whether anything is.
+    pub is_enabled: bool,
+    /// What; as before without.
+    #[serde(default)]
+    pub rules: Option<Vec<String>>,
+}

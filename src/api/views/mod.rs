@@ -1,0 +1,37 @@
+//! What is sent and taken, as types: for the handlers, for the OpenAPI document, and for clients in Rust.
+
+mod daemon;
+mod posts;
+mod sources;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use daemon::{
+    ConfigurationRow, FaultsChange, FaultsView, LogLevel, Reloaded, SchedulerView, StatisticsReport, StatusView,
+    TreeQuery,
+};
+pub use posts::{ArticleBody, ArticleView, PostQuery, PostView, StreamQuery};
+pub use sources::{
+    BulkBody, BulkReport, BulkResult, CreatedSource, DisableBody, EnabledSources, HoldBody, ImportReport, LabelView,
+    NewSourceBody, PollQuery, RestBody, SourceChanges, SourceQuery, SourceView,
+};
+
+/// Some of many.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Page<T> {
+    /// These.
+    pub items: Vec<T>,
+    /// Ask for the next ones with this as `cursor`; null if there are none. A page can be short and still have a next one.
+    pub next_cursor: Option<String>,
+}
+
+/// Which page.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PageQuery {
+    /// `next_cursor` of the page before.
+    pub cursor: Option<String>,
+    /// At most so many, 1 to 1000; 100 unless said otherwise.
+    pub limit: Option<usize>,
+}

@@ -1,0 +1,136 @@
+//! Posts and articles as they are sent and taken.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Article, ArticleId, PodcastId, Post, PostId, SourceId, Timestamp};
+
+/// A post.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PostView {
+    /// Which one.
+    pub id: PostId,
+    /// The source it came from.
+    pub source_id: SourceId,
+    /// Its heading.
+    pub title: String,
+    /// Its plain text.
+    pub body: String,
+    /// Where it can be read.
+    pub url: Option<String>,
+    /// Who wrote it.
+    pub author: Option<String>,
+    /// When it was published, says the publisher.
+    pub published_at: Option<Timestamp>,
+    /// When it was stored.
+    pub created_at: Timestamp,
+    /// SHA-256 of its body.
+    pub content_hash: String,
+}
+
+/// Which posts.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PostQuery {
+    /// Of this source.
+    pub source_id: Option<i64>,
+    /// Stored at this moment or later.
+    pub since: Option<Timestamp>,
+    /// Stored before this moment.
+    pub until: Option<Timestamp>,
+    /// `oldest` first, or `newest` first (not with since and until); oldest unless said otherwise.
+    pub order: Option<String>,
+    /// `next_cursor` of the page before.
+    pub cursor: Option<String>,
+    /// At most so many, 1 to 1000; 100 unless said otherwise.
+    pub limit: Option<usize>,
+}
+
+/// Which posts are streamed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StreamQuery {
+    /// Of this source.
+    pub source_id: Option<i64>,
+    /// After this post; from now on without it. `Last-Event-ID` wins.
+    pub after: Option<i64>,
+}
+
+/// An article to be added.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArticleBody {
+    /// The podcast it is meant for.
+    #[serde(default)]
+    pub podcast_id: Option<PodcastId>,
+    /// Its heading.
+    pub title: String,
+    /// Its text.
+    pub body: String,
+    /// Where it can be read.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// When it was published.
+    #[serde(default)]
+    pub published_at: Option<Timestamp>,
+    /// The posts it was made of.
+    #[serde(default)]
+    pub post_ids: Vec<i64>,
+}
+
+/// An article.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ArticleView {
+    /// Which one.
+    pub id: ArticleId,
+    /// The podcast it is meant for.
+    pub podcast_id: Option<PodcastId>,
+    /// Its heading.
+    pub title: String,
+    /// Its text.
+    pub body: String,
+    /// Where it can be read.
+    pub url: Option<String>,
+    /// When it was published.
+    pub published_at: Option<Timestamp>,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// True once it is part of history.
+    pub is_processed: bool,
+    /// The posts it was made of; left out of lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub post_ids: Option<Vec<PostId>>,
+}
+
+impl From<Post> for PostView {
+    fn from(post: Post) -> PostView {
+        PostView {
+            id: post.id,
+            source_id: post.source_id,
+            title: post.text.title,
+            body: post.text.body,
+            url: post.text.url,
+            author: post.text.author,
+            published_at: post.published_at,
+            created_at: post.created_at,
+            content_hash: post.content_hash.to_string(),
+        }
+    }
+}
+
+impl From<Article> for ArticleView {
+    fn from(article: Article) -> ArticleView {
+        let content = article.content;
+        ArticleView {
+            id: article.id,
+            podcast_id: content.podcast_id,
+            title: content.title,
+            body: content.body,
+            url: content.url,
+            published_at: content.published_at,
+            created_at: content.created_at,
+            is_processed: article.is_processed,
+            post_ids: None,
+        }
+    }
+}
