@@ -3,6 +3,7 @@
 mod lock;
 mod once;
 mod reload;
+mod service;
 mod signals;
 
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ pub use once::{Import, Once, Summary, run_once};
 
 use lock::{InstanceLock, LockError};
 use reload::Reloader;
+use service::Service;
 use signals::{Signals, until_told_to_stop};
 
 /// How long the store may take to finish what is under way.
@@ -88,12 +90,16 @@ async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mu
     info!(started.log, "api ready";
         "socket" => doors.socket.display().to_string(), "listen" => doors.listen.map(|address| address.to_string()));
     info!(started.log, "daemon ready");
+    let service = Service::from_environment(started.log.clone());
+    service.ready();
     let end = tokio::select! {
         end = &mut running => {
             doors.close().await;
             end
         }
+        () = service.feed_watchdog(&handle, settings.pipeline.scheduler.tick) => unreachable!("it never ends"),
         () = until_told_to_stop(&started.telemetry, &started.log, signals) => {
+            service.stopping();
             doors.close().await;
             started.stop(&handle, settings.drain, running, signals).await
         }

@@ -208,3 +208,36 @@ fn postgresql_is_used_over_tls_with_its_certificate_and_name_checked() {
     let plain = server.run("localhost", &[]);
     assert!(plain["error"].as_str().unwrap().contains("no encryption"), "{plain}");
 }
+
+#[test]
+fn a_service_manager_hears_when_it_is_ready_alive_and_stopping() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("notify");
+    let manager = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+    manager.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    let mut heard = String::new();
+    let mut hear = |word: &str| {
+        while !heard.contains(word) {
+            let mut bytes = [0; 512];
+            let count = manager.recv(&mut bytes).expect(word);
+            heard.push_str(std::str::from_utf8(&bytes[..count]).unwrap());
+        }
+        heard.clear();
+    };
+    let mut process = Command::new(env!("CARGO_BIN_EXE_feedwarden"))
+        .arg("run")
+        .current_dir(directory.path())
+        .env("NOTIFY_SOCKET", &path)
+        .env("WATCHDOG_USEC", "300000")
+        .env_remove("WATCHDOG_PID")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    hear("READY=1");
+    hear("WATCHDOG=1");
+    hear("WATCHDOG=1");
+    kill_process(Pid::from_child(&process), Signal::TERM).unwrap();
+    hear("STOPPING=1");
+    assert_eq!(process.wait().unwrap().code(), Some(0));
+}
