@@ -59,6 +59,7 @@ pub(crate) async fn settlements(store: &dyn Store, case: Case) -> Vec<Settlement
             version: source.version,
             state: source.state,
             posts: (0..posts).map(|number| post(generation, source.id.0, number)).collect(),
+            left_out: Vec::new(),
             host: None,
             settled_at: NOW,
         }

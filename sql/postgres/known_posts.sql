@@ -1,5 +1,5 @@
 -- The places of the candidates that are known, so that their bodies need not be sent.
--- 1: it is stored; 2: it was stored and cleaned up.
+-- 1: it is stored; 2: it is remembered, because it was cleaned up or left out for good.
 SELECT candidate.place, CASE WHEN post.id IS NULL THEN 2 ELSE 1 END::bigint
 FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS candidate (source_id, content_hash, place)
 LEFT JOIN posts AS post

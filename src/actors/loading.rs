@@ -134,6 +134,7 @@ async fn jitter(around: &Surroundings, sources: &mut [Source]) -> Result<(), Sto
         version: source.version,
         state: source.state.clone(),
         posts: Vec::new(),
+        left_out: Vec::new(),
         host: None,
         settled_at: now,
     };

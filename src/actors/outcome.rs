@@ -59,7 +59,7 @@ pub(super) fn decide(
     policy: &Policy,
     ended_at: Timestamp,
 ) -> (Settlement, Decision) {
-    let mut posts = Vec::new();
+    let (mut posts, mut left_out) = (Vec::new(), Vec::new());
     let mut decision = match verdict {
         Verdict::Failed { report, .. } => {
             let decision = after_failure(source, report, policy, ended_at);
@@ -75,10 +75,12 @@ pub(super) fn decide(
                         .iter()
                         .filter(|found| matches!(rule.decide(found.post.published_at()), Entry::Kept(_)));
                     posts = kept.map(|found| found.post.clone()).collect();
+                    let last_seen = last_seen(source, reading, ended_at);
+                    left_out = rule.left_out(reading.entries.iter().map(|found| &found.post), last_seen);
                     success::Answer::Read {
                         validators: reading.validators.clone(),
                         hints: reading.hints.clone(),
-                        last_seen: last_seen(source, reading, ended_at),
+                        last_seen,
                     }
                 }
                 Answer::NotModified { validators, fresh_until } => {
@@ -103,6 +105,7 @@ pub(super) fn decide(
         version: source.version,
         state: decision.state.clone(),
         posts,
+        left_out,
         host,
         settled_at: ended_at,
     };

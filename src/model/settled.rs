@@ -1,6 +1,6 @@
 //! The end of a poll: what is to be written, and what became of it.
 
-use super::{HostState, NewPost, PostId, Source, SourceId, SourceState, Timestamp};
+use super::{ContentHash, HostState, NewPost, PostId, Source, SourceId, SourceState, Timestamp};
 
 /// Everything one poll leaves behind. It is written whole or not at all.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +13,9 @@ pub struct Settlement {
     pub state: SourceState,
     /// What was found, already filtered by age and watermark, not yet by what is known.
     pub posts: Vec<NewPost>,
+    /// The hashes of entries that were left out for good although neither their date nor the watermark will keep them
+    /// out of the next reading: they count as known from now on, as those of cleaned posts do.
+    pub left_out: Vec<ContentHash>,
     /// What is now known of the source's host.
     pub host: Option<HostState>,
     /// When the poll was settled.

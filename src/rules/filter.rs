@@ -3,9 +3,13 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::model::{LastSeen, Source, Timestamp};
+use crate::model::{ContentHash, LastSeen, NewPost, Source, Timestamp};
 
 use super::watermark;
+
+/// How many entries a reading can leave out by their hashes. A day of the busiest feed has fewer, and only the newest
+/// date of a backlog is left to the hash at all.
+pub const LEFT_OUT_MAX: usize = 1000;
 
 /// What the decision about an entry depends on beside the entry.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +84,28 @@ impl Reading {
         }
         Entry::Kept(if published > self.now { Kept::Future } else { Kept::New })
     }
+
+    /// The hashes to be remembered of those found: of entries older than the source that would come in with the next
+    /// reading, because the watermark that this one leaves behind does not hide them (s806).
+    ///
+    /// The watermark leaves what has exactly its date to the hash, so the hash has to be known. Numbered posts are asked
+    /// for by their number and do not come again.
+    pub fn left_out<'a>(
+        &self,
+        found: impl IntoIterator<Item = &'a NewPost>,
+        watermark: Option<LastSeen>,
+    ) -> Vec<ContentHash> {
+        let comes_again = |published: Timestamp| match watermark {
+            Some(LastSeen::Published(mark)) => published >= mark,
+            Some(LastSeen::PostNumber(_)) => false,
+            None => true,
+        };
+        let is_left_out = |post: &&NewPost| {
+            post.published_at().is_some_and(comes_again)
+                && self.decide(post.published_at()) == Entry::Skipped(Skipped::BeforeSource)
+        };
+        found.into_iter().filter(is_left_out).map(NewPost::content_hash).take(LEFT_OUT_MAX).collect()
+    }
 }
 
 impl fmt::Display for Entry {
@@ -98,7 +124,7 @@ impl fmt::Display for Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{NewSource, SourceId, SourceSettings, SourceType};
+    use crate::model::{NewSource, PostText, SourceId, SourceSettings, SourceType};
     use crate::rules::{hours, jitter};
 
     const NOW: &str = "2026-02-18T12:00:00Z";
@@ -185,6 +211,56 @@ mod tests {
         source.state.last_seen = watermark::advance(None, [backlog, newest], moment(NOW));
         source.state.last_read_at = Some(moment(NOW));
         check(&source, Some("2026-02-15T08:00:00Z"), Entry::Skipped(Skipped::Seen));
+    }
+
+    /// Lets a first reading find entries with these dates, and expects those in these places to be remembered.
+    fn check_left_out(source: &Source, published: &[Option<&str>], watermark: Option<LastSeen>, expected: &[usize]) {
+        let post = |(place, published): (usize, &Option<&str>)| {
+            NewPost::new(PostText { body: place.to_string(), ..PostText::default() }, published.map(moment))
+        };
+        let found: Vec<NewPost> = published.iter().enumerate().map(post).collect();
+        let left_out = Reading::of(source, hours(7 * 24), moment(NOW)).left_out(&found, watermark);
+        let expected: Vec<ContentHash> = expected.iter().map(|place| found[*place].content_hash()).collect();
+        assert_eq!(left_out, expected, "{published:?}");
+    }
+
+    fn mark(text: &str) -> Option<LastSeen> {
+        Some(LastSeen::Published(moment(text)))
+    }
+
+    #[test]
+    fn s806_what_the_watermark_cannot_hide_from_the_next_reading_is_remembered() {
+        let (day, older, newer) = ("2026-02-16T00:00:00Z", "2026-02-15T23:59:59Z", "2026-02-17T10:00:00Z");
+        check_left_out(&source(), &[Some(day)], mark(day), &[0]);
+        check_left_out(&source(), &[Some(day), Some(older), Some(day)], mark(day), &[0, 2]);
+        // What came after the source is stored; it has moved the watermark beyond everything that was skipped.
+        check_left_out(&source(), &[Some(newer), Some(day)], mark(newer), &[]);
+        check_left_out(&source(), &[None, Some(day)], mark(day), &[1]);
+    }
+
+    #[test]
+    fn s806_nothing_is_remembered_that_stays_out_by_itself() {
+        let (day, too_old) = ("2026-02-16T00:00:00Z", "2026-02-11T11:59:59Z");
+        check_left_out(&read_before(), &[Some(day)], mark(day), &[]);
+        check_left_out(&source(), &[Some(too_old)], mark(too_old), &[]);
+        check_left_out(&source(), &[Some(day)], Some(LastSeen::PostNumber(9)), &[]);
+        check_left_out(&source(), &[], None, &[]);
+    }
+
+    #[test]
+    fn s806_a_clock_that_went_back_since_the_source_was_added_lets_no_backlog_in() {
+        let mut source = source();
+        source.created_at = moment("2026-02-18T14:00:00Z");
+        let (before, between) = ("2026-02-18T11:00:00Z", "2026-02-18T13:00:00Z");
+        check_left_out(&source, &[Some(between)], None, &[0]);
+        check_left_out(&source, &[Some(between), Some(before)], mark(before), &[0, 1]);
+    }
+
+    #[test]
+    fn s806_a_backlog_of_one_date_is_remembered_within_bounds() {
+        let day = "2026-02-16T00:00:00Z";
+        let places: Vec<usize> = (0..LEFT_OUT_MAX).collect();
+        check_left_out(&source(), &vec![Some(day); LEFT_OUT_MAX + 1], mark(day), &places);
     }
 
     #[test]

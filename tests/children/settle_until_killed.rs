@@ -29,6 +29,7 @@ async fn main() {
             version: source.version,
             state: source.state.clone(),
             posts: (0..posts).map(post).collect(),
+            left_out: Vec::new(),
             host: None,
             settled_at: now,
         };

@@ -1,5 +1,6 @@
 //! The running pipeline against the little web: real sockets, real stores, a clock that stands still until it is moved.
 
+mod backlog;
 mod basics;
 mod breaker;
 mod cleanup;

@@ -7,6 +7,15 @@ pub(crate) fn feed(headers: &[&str], texts: &[&str]) -> String {
     feed_saying("", headers, texts)
 }
 
+/// The same of entries with these texts and dates, without validators.
+pub(crate) fn dated_feed(entries: &[(&str, &str)]) -> String {
+    let item = |(text, date): &(&str, &str)| {
+        format!("<item><description>{text}</description><pubDate>{date}</pubDate></item>")
+    };
+    let items: String = entries.iter().map(item).collect();
+    feed_saying(&items, &[], &[])
+}
+
 /// The same with something said in the channel.
 pub(crate) fn feed_saying(said: &str, headers: &[&str], texts: &[&str]) -> String {
     let item = |text: &&str| format!("<item><title>{text}</title><description>{text}</description></item>");

@@ -4,7 +4,7 @@ use super::*;
 use feedwarden::model::{Cleaned, Cutoffs, NewArticle, Timestamp};
 use rstest::rstest;
 
-const DAY: i64 = 86_400;
+pub(super) const DAY: i64 = 86_400;
 
 /// A week before now for everything, a month for hashes.
 fn cutoffs(now_seconds: i64) -> Cutoffs {
@@ -30,12 +30,12 @@ fn article(published_seconds: Option<i64>) -> NewArticle {
 }
 
 impl TestStore {
-    async fn clean_at(&self, now_seconds: i64) -> Cleaned {
+    pub(super) async fn clean_at(&self, now_seconds: i64) -> Cleaned {
         self.clean(cutoffs(now_seconds), 1000).await.unwrap()
     }
 
     /// Settles a reading of the source at this moment that found these posts.
-    async fn read_at(&self, source: SourceId, now_seconds: i64, posts: Vec<NewPost>) -> usize {
+    pub(super) async fn read_at(&self, source: SourceId, now_seconds: i64, posts: Vec<NewPost>) -> usize {
         let source = self.source(source).await.unwrap().unwrap();
         let mut settlement = found(&source, posts);
         settlement.settled_at = at(now_seconds);
@@ -46,7 +46,7 @@ impl TestStore {
         }
     }
 
-    async fn remembered(&self) -> Option<String> {
+    pub(super) async fn remembered(&self) -> Option<String> {
         self.raw_text("SELECT count(*) FROM cleaned_posts").await
     }
 }

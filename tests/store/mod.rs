@@ -8,6 +8,7 @@ mod engine;
 mod faults;
 mod hosts;
 mod lists;
+mod left_out;
 mod migrations;
 mod people;
 mod posts;
@@ -78,5 +79,13 @@ pub(crate) fn found(source: &Source, posts: Vec<NewPost>) -> Settlement {
     state.last_polled = Some(settled_at);
     state.last_success_at = Some(settled_at);
     state.last_read_at = Some(settled_at);
-    Settlement { source_id: source.id, version: source.version, state, posts, host: None, settled_at }
+    Settlement {
+        source_id: source.id,
+        version: source.version,
+        state,
+        posts,
+        left_out: Vec::new(),
+        host: None,
+        settled_at,
+    }
 }

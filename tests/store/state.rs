@@ -21,6 +21,7 @@ async fn check(engine: Engine, states: Vec<SourceState>) {
             version,
             state,
             posts: Vec::new(),
+            left_out: Vec::new(),
             host: None,
             settled_at: at(NOW),
         };

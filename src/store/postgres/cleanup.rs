@@ -25,7 +25,8 @@ pub(super) async fn step(client: &mut Client, cutoffs: &Cutoffs, limit: u32) -> 
         all(&transaction, CLEAN_POSTS, &[&old], |row| Ok((required(row.integer()?)?, row.bytes()?))).await?;
     let sources: Vec<i64> = removed.iter().map(|(source, _)| *source).collect();
     let hashes: Vec<&[u8]> = removed.iter().map(|(_, hash)| hash.as_slice()).collect();
-    execute(&transaction, REMEMBER_POSTS, &[&sources, &hashes, &cutoffs.now]).await?;
+    let times = vec![cutoffs.now; removed.len()];
+    execute(&transaction, REMEMBER_POSTS, &[&sources, &hashes, &times]).await?;
     let kept = execute(&transaction, KEEP_HASHES, &[&cutoffs.hashes_before, &rows, &cutoffs.now]).await?;
     let forgotten = execute(&transaction, FORGET_HASHES, &[&cutoffs.hashes_before, &rows]).await?;
     let robots = execute(&transaction, CLEAN_ROBOTS, &[&cutoffs.robots_before, &rows]).await?;

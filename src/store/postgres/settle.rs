@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::{Client, Transaction};
-use futures_util::future::try_join;
+use futures_util::future::try_join3;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::model::{NewPost, PostId, Settled, Settlement, SourceId, Timestamp};
+use crate::model::{ContentHash, NewPost, PostId, Settled, Settlement, SourceId, Timestamp};
 
 use super::super::Result;
 use super::super::rows::{Columns, is_settled_already, last_word_on_hosts, read_source, required, state_values};
@@ -19,14 +19,18 @@ const SETTLE: &str = include_str!("../../../sql/postgres/settle_sources.sql");
 const KNOWN: &str = include_str!("../../../sql/postgres/known_posts.sql");
 const ADD_POSTS: &str = include_str!("../../../sql/postgres/add_posts.sql");
 const TOUCH: &str = include_str!("../../../sql/postgres/touch_cleaned.sql");
+const REMEMBER: &str = include_str!("../../../sql/postgres/remember_posts.sql");
 const OF_SETTLEMENT: &str = include_str!("../../../sql/postgres/posts_of_settlement.sql");
 const SOURCE: &str = include_str!("../../../sql/postgres/source.sql");
 
-/// `known_posts.sql` answers this for a post that was cleaned up.
+/// `known_posts.sql` answers this for a post that was cleaned up, and for an entry that was left out.
 const CLEANED: i64 = 2;
 
 /// A post that a live settlement found.
 type Candidate<'a> = (&'a Settlement, &'a NewPost);
+
+/// The hash of an entry that a settlement speaks of.
+type Hashed<'a> = (&'a Settlement, ContentHash);
 
 pub(super) async fn settle(client: &mut Client, settlements: &[Settlement]) -> Result<Vec<Settled>> {
     let transaction = client.transaction().await.map_err(error)?;
@@ -71,8 +75,10 @@ async fn settle_round(
     let alive: Vec<&Settlement> = live.iter().map(|place| &settlements[*place]).collect();
     let candidates = alive.iter().flat_map(|one| one.posts.iter().map(|post| (*one, post))).collect();
     let unknown = unknown(transaction, candidates).await?;
-    // Both are on their way before either is answered.
-    let (_, added) = try_join(write_states(transaction, &alive), add_posts(transaction, &unknown)).await?;
+    // All are on their way before any is answered.
+    let (_, _, added) =
+        try_join3(write_states(transaction, &alive), remember(transaction, &alive), add_posts(transaction, &unknown))
+            .await?;
     let mut new_posts = HashMap::<SourceId, Vec<PostId>>::new();
     for (source, post) in added {
         new_posts.entry(source).or_default().push(post);
@@ -90,22 +96,30 @@ async fn outdated(transaction: &Transaction<'_>, settlement: &Settlement) -> Res
     let id = settlement.source_id.0;
     let found = all(transaction, SOURCE, &[&id], |row| read_source(row)).await?;
     let Some(source) = found.into_iter().next() else { return Ok(Settled::Gone) };
-    let candidates = settlement.posts.iter().map(|post| (settlement, post)).collect();
-    if !is_settled_already(settlement, &source) || !unknown(transaction, candidates).await?.is_empty() {
+    let hashes = settlement.posts.iter().map(NewPost::content_hash).chain(settlement.left_out.iter().copied());
+    let hashes: Vec<Hashed<'_>> = hashes.map(|hash| (settlement, hash)).collect();
+    if !is_settled_already(settlement, &source) || known(transaction, &hashes).await?.len() < hashes.len() {
         return Ok(Settled::Stale(Box::new(source)));
     }
     let posts = all(transaction, OF_SETTLEMENT, &[&id, &settlement.settled_at], number).await?;
     Ok(Settled::Written { version: source.version, new_posts: posts.into_iter().map(PostId).collect() })
 }
 
-/// Drops the candidates that are known; those that were cleaned up are noted as still in their feed.
+/// Drops the candidates that are known.
 async fn unknown<'a>(transaction: &Transaction<'_>, candidates: Vec<Candidate<'a>>) -> Result<Vec<Candidate<'a>>> {
-    if candidates.is_empty() {
-        return Ok(candidates);
+    let hashes: Vec<Hashed<'_>> = candidates.iter().map(|(one, post)| (*one, post.content_hash())).collect();
+    let known = known(transaction, &hashes).await?;
+    let is_unknown = |(place, _): &(usize, Candidate<'a>)| !known.contains_key(place);
+    Ok(candidates.into_iter().enumerate().filter(is_unknown).map(|(_, candidate)| candidate).collect())
+}
+
+/// The places of those that are known; those that are only remembered are noted as still in their feed.
+async fn known(transaction: &Transaction<'_>, entries: &[Hashed<'_>]) -> Result<HashMap<usize, i64>> {
+    if entries.is_empty() {
+        return Ok(HashMap::new());
     }
-    let sources: Vec<i64> = candidates.iter().map(|(settlement, _)| settlement.source_id.0).collect();
-    let hashes: Vec<[u8; 32]> = candidates.iter().map(|(_, post)| post.content_hash().0).collect();
-    let hashes: Vec<&[u8]> = hashes.iter().map(<[u8; 32]>::as_slice).collect();
+    let sources: Vec<i64> = entries.iter().map(|(settlement, _)| settlement.source_id.0).collect();
+    let hashes: Vec<&[u8]> = entries.iter().map(|(_, hash)| hash.0.as_slice()).collect();
     // Planned anew each time: a plan that the server keeps is one for the sizes that tables had when it was made, and
     // reading the whole of a table that was empty then, for each of 1,500 candidates, has taken 16 seconds.
     let arrays: [(&(dyn ToSql + Sync), Type); 2] = [(&sources, Type::INT8_ARRAY), (&hashes, Type::BYTEA_ARRAY)];
@@ -118,15 +132,27 @@ async fn unknown<'a>(transaction: &Transaction<'_>, candidates: Vec<Candidate<'a
     }
     let cleaned: Vec<usize> = known.iter().filter(|(_, what)| **what == CLEANED).map(|(place, _)| *place).collect();
     if !cleaned.is_empty() {
-        let pick = |place: &usize| (sources[*place], hashes[*place], candidates[*place].0.settled_at);
+        let pick = |place: &usize| (sources[*place], hashes[*place], entries[*place].0.settled_at);
         let picked: Vec<(i64, &[u8], Timestamp)> = cleaned.iter().map(pick).collect();
         let ids: Vec<i64> = picked.iter().map(|(id, ..)| *id).collect();
         let met: Vec<&[u8]> = picked.iter().map(|(_, hash, _)| *hash).collect();
         let times: Vec<Timestamp> = picked.iter().map(|(.., time)| *time).collect();
         execute(transaction, TOUCH, &[&ids, &met, &times]).await?;
     }
-    let is_unknown = |(place, _): &(usize, Candidate<'a>)| !known.contains_key(place);
-    Ok(candidates.into_iter().enumerate().filter(is_unknown).map(|(_, candidate)| candidate).collect())
+    Ok(known)
+}
+
+/// Makes known what was left out, which hardly any poll does.
+async fn remember(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<()> {
+    let left_out = settlements.iter().flat_map(|one| one.left_out.iter().map(|hash| (*one, hash)));
+    let left_out: Vec<(&Settlement, &ContentHash)> = left_out.collect();
+    if left_out.is_empty() {
+        return Ok(());
+    }
+    let sources: Vec<i64> = left_out.iter().map(|(settlement, _)| settlement.source_id.0).collect();
+    let hashes: Vec<&[u8]> = left_out.iter().map(|(_, hash)| hash.0.as_slice()).collect();
+    let times: Vec<Timestamp> = left_out.iter().map(|(settlement, _)| settlement.settled_at).collect();
+    execute(transaction, REMEMBER, &[&sources, &hashes, &times]).await.map(|_| ())
 }
 
 async fn add_posts(transaction: &Transaction<'_>, new: &[Candidate<'_>]) -> Result<Vec<(SourceId, PostId)>> {

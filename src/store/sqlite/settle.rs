@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
-use crate::model::{PostId, Settled, Settlement};
+use crate::model::{NewPost, PostId, Settled, Settlement};
 
 use super::super::Result;
 use super::super::rows::{Value, is_settled_already, last_word_on_hosts, state_values};
@@ -13,9 +13,10 @@ const SETTLE: &str = include_str!("../../../sql/sqlite/settle_sources.sql");
 const KNOWN: &str = include_str!("../../../sql/sqlite/known_posts.sql");
 const ADD_POST: &str = include_str!("../../../sql/sqlite/add_posts.sql");
 const TOUCH: &str = include_str!("../../../sql/sqlite/touch_cleaned.sql");
+const REMEMBER: &str = include_str!("../../../sql/sqlite/remember_posts.sql");
 const OF_SETTLEMENT: &str = include_str!("../../../sql/sqlite/posts_of_settlement.sql");
 
-/// `known_posts.sql` answers this for a post that was cleaned up.
+/// `known_posts.sql` answers this for a post that was cleaned up, and for an entry that was left out.
 const CLEANED: i64 = 2;
 
 pub(super) fn settle(connection: &mut Connection, settlements: &[Settlement]) -> Result<Vec<Settled>> {
@@ -38,6 +39,9 @@ fn settle_one(connection: &Connection, settlement: &Settlement) -> Result<Settle
         return outdated(connection, settlement);
     }
     let new_posts = if settlement.posts.is_empty() { Vec::new() } else { add_posts(connection, settlement)? };
+    for hash in &settlement.left_out {
+        execute(connection, REMEMBER, params![id.0, hash.0, settled_at])?;
+    }
     Ok(Settled::Written { version: version + 1, new_posts })
 }
 
@@ -48,8 +52,9 @@ fn outdated(connection: &Connection, settlement: &Settlement) -> Result<Settled>
     if !is_settled_already(settlement, &source) {
         return Ok(Settled::Stale(Box::new(source)));
     }
-    for post in &settlement.posts {
-        if one(connection, KNOWN, params![id.0, post.content_hash().0], number)?.is_none() {
+    let hashes = settlement.posts.iter().map(NewPost::content_hash).chain(settlement.left_out.iter().copied());
+    for hash in hashes {
+        if one(connection, KNOWN, params![id.0, hash.0], number)?.is_none() {
             return Ok(Settled::Stale(Box::new(source)));
         }
     }
@@ -57,7 +62,7 @@ fn outdated(connection: &Connection, settlement: &Settlement) -> Result<Settled>
     Ok(Settled::Written { version: source.version, new_posts: posts.into_iter().map(PostId).collect() })
 }
 
-/// Adds the posts whose bodies are not known; those that were cleaned up are noted as still in their feed.
+/// Adds the posts whose bodies are not known; those that are only remembered are noted as still in their feed.
 fn add_posts(connection: &Connection, settlement: &Settlement) -> Result<Vec<PostId>> {
     let (source, now) = (settlement.source_id.0, settlement.settled_at);
     let mut known = connection.prepare_cached(KNOWN).map_err(error)?;
