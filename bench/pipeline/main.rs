@@ -1,0 +1,148 @@
+//! What the whole daemon costs, beside its raw parts measured in the same run.
+//!
+//! `tests/with-postgres cargo bench --bench pipeline` refreshes 2,000 feeds on 500 loopback hosts, all new and then all
+//! unchanged, with both engines (without a server, SQLite alone); `cargo bench --bench pipeline -- million` starts and
+//! idles with a million sources. The little web, the parts and every refresh are processes of their own. Ends with an
+//! error if a bar is missed: twice the parts, 150 MB, and 600 MB with a million sources.
+#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on has nothing better to do than to end")]
+
+mod bare;
+mod cost;
+mod idle;
+mod insert;
+mod process;
+mod refresh;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use feedwarden::clock::{Clock, SystemClock};
+use feedwarden::model::{NewSource, SourceSettings, SourceType};
+use feedwarden::store;
+
+use bare::PartCosts;
+use process::{Engine, Role, Town, WebProcess, run};
+use refresh::Refreshed;
+
+const TOWN: Town = Town { hosts: 500, sites: 2_000, entries_min: 10, entries_max: 50, entry_bytes: 700 };
+/// Each figure is the cheapest of this many runs, the daemon and its parts taking turns.
+const RUNS: usize = 3;
+const RATIO_MAX: f64 = 2.0;
+const PEAK_MB_MAX: f64 = 150.0;
+const RESIDENT_MB_MAX: f64 = 600.0;
+
+fn main() -> ExitCode {
+    match process::own_role() {
+        Some(role) => {
+            play(role);
+            return ExitCode::SUCCESS;
+        }
+        None if std::env::args().any(|argument| argument == "million") => {
+            return exit_code(idle::compare(RESIDENT_MB_MAX));
+        }
+        None => {}
+    }
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let web = WebProcess::start(TOWN);
+    let mut is_good = compare("sqlite", directory.path(), &web);
+    match std::env::var_os("FEEDWARDEN_TEST_POSTGRES") {
+        Some(_) => is_good &= compare("postgres", directory.path(), &web),
+        None => println!("\nPostgreSQL: not measured; run tests/with-postgres cargo bench --bench pipeline"),
+    }
+    exit_code(is_good)
+}
+
+fn exit_code(is_good: bool) -> ExitCode {
+    if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn play(role: Role) {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    match role {
+        Role::Web(town) => process::serve(town),
+        Role::Parts { engine, urls } => process::answer(&runtime().block_on(bare::measure(&engine, &urls))),
+        Role::Refresh { engine, log } => process::answer(&refresh::refresh(&engine, &log)),
+        Role::Idle(population) => process::answer(&idle::idle(&population)),
+    }
+}
+
+/// Measures one engine, and says how the bars fare.
+fn compare(name: &str, directory: &Path, web: &WebProcess) -> bool {
+    let mut parts: Vec<PartCosts> = Vec::new();
+    let mut cold: Vec<Refreshed> = Vec::new();
+    let mut warm: Vec<Refreshed> = Vec::new();
+    let log = directory.join("log");
+    for _ in 0..RUNS {
+        let engine = fresh_store(name, directory, web);
+        parts.push(run(&Role::Parts { engine, urls: web.urls.clone() }));
+        let engine = fresh_store(name, directory, web);
+        cold.push(run(&Role::Refresh { engine: engine.clone(), log: log.clone() }));
+        warm.push(run(&Role::Refresh { engine, log: log.clone() }));
+    }
+    let feeds = TOWN.sites as u64;
+    let posts = parts[0].posts;
+    assert!(cold.iter().all(|run| (run.read, run.new_posts) == (feeds, posts)), "every feed is read whole");
+    assert!(warm.iter().all(|run| run.unchanged == feeds), "every feed is unchanged");
+    assert!(cold.iter().chain(&warm).all(|run| run.records == TOWN.sites), "every poll is in the log");
+
+    let part = |cost: fn(&PartCosts) -> cost::Cost| cheapest(parts.iter().map(|parts| cost(parts).cpu_seconds));
+    println!(
+        "\n{name}: {feeds} feeds, {:.1} KB in the middle, {posts} posts, {} hosts; cheapest of {RUNS} runs",
+        parts[0].median_bytes as f64 / 1e3,
+        TOWN.hosts
+    );
+    println!("| case | daemon: CPU ms/feed | parts: CPU ms/feed | ratio | feeds/s | peak MB |");
+    println!("|---|---|---|---|---|---|");
+    let cold_parts = [("fetch", part(|p| p.fetch)), ("parse", part(|p| p.parse)), ("insert", part(|p| p.insert))];
+    let warm_parts = [("conditional fetch", part(|p| p.conditional_fetch)), ("settle", part(|p| p.settle))];
+    let is_cold_good = print("all new", &cold, &cold_parts);
+    print("all 304", &warm, &warm_parts) && is_cold_good
+}
+
+fn print(case: &str, runs: &[Refreshed], parts: &[(&str, f64)]) -> bool {
+    let each = |seconds: f64| seconds * 1e3 / TOWN.sites as f64;
+    let cpu = cheapest(runs.iter().map(|run| run.cost.cpu_seconds));
+    let wall = cheapest(runs.iter().map(|run| run.cost.wall_seconds));
+    let peak = runs.iter().map(|run| run.peak_mb).fold(0.0, f64::max);
+    let sum: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
+    let named = parts.iter().map(|(name, seconds)| format!("{name} {:.3}", each(*seconds))).collect::<Vec<_>>();
+    let is_good = cpu / sum <= RATIO_MAX && peak <= PEAK_MB_MAX;
+    println!(
+        "| {case} | {:.3} | {:.3} ({}) | {:.2} | {:.0} | {peak:.0} | {}",
+        each(cpu),
+        each(sum),
+        named.join(" + "),
+        cpu / sum,
+        TOWN.sites as f64 / wall,
+        if is_good { "" } else { "MISSED" }
+    );
+    is_good
+}
+
+fn cheapest(figures: impl Iterator<Item = f64>) -> f64 {
+    figures.fold(f64::INFINITY, f64::min)
+}
+
+/// A store with all feeds in it, none of them polled. They were added a day ago, so that all their entries count.
+fn fresh_store(name: &str, directory: &Path, web: &WebProcess) -> Engine {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let engine = match name {
+            "sqlite" => {
+                let path = tempfile::tempdir_in(directory).unwrap().keep().join("feeds.db");
+                Engine::Sqlite { path }
+            }
+            _ => {
+                let (url, server) = insert::fresh_database(&std::env::var("FEEDWARDEN_TEST_POSTGRES").unwrap()).await;
+                Engine::Postgres { url, server }
+            }
+        };
+        let created_at = SystemClock.now() - Duration::from_secs(24 * 3600);
+        let new = |url: &String| NewSource { settings: SourceSettings::new(SourceType::Rss, url.as_str()), created_at };
+        let store = store::open(&engine.settings(), SystemClock.now()).await.unwrap();
+        store.add_sources(web.urls.iter().map(new).collect()).await.unwrap();
+        store.close().await;
+        engine
+    })
+}

@@ -1,0 +1,150 @@
+//! The processes of the bench: it runs itself again in one of these roles, so that CPU and memory are nobody else's.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use feedwarden::clock::SystemClock;
+use feedwarden::demo::web::{Web, WebSettings};
+use feedwarden::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::idle::Population;
+
+/// What a process of the bench is there for.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum Role {
+    /// Serves a little web until its standard input ends.
+    Web(Town),
+    /// Does the bare parts by themselves.
+    Parts { engine: Engine, urls: Vec<String> },
+    /// Runs the daemon over everything that is in the store, once.
+    Refresh { engine: Engine, log: PathBuf },
+    /// Runs the daemon with many sources of which few are due.
+    Idle(Population),
+}
+
+/// How large the little web is.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Town {
+    pub(crate) hosts: usize,
+    pub(crate) sites: usize,
+    pub(crate) entries_min: usize,
+    pub(crate) entries_max: usize,
+    pub(crate) entry_bytes: usize,
+}
+
+/// Where things are kept.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) enum Engine {
+    Sqlite { path: PathBuf },
+    Postgres { url: String, server: u32 },
+}
+
+impl Engine {
+    /// As the daemon would be configured without any wishes.
+    pub(crate) fn settings(&self) -> StoreSettings {
+        let engine = match self {
+            Engine::Sqlite { path } => EngineSettings::Sqlite(SqliteSettings {
+                path: path.clone(),
+                synchronous: Synchronous::Full,
+                readers: 2,
+                busy_timeout: Duration::from_secs(5),
+            }),
+            Engine::Postgres { url, .. } => EngineSettings::Postgres(PostgresSettings {
+                url: url.clone().into(),
+                pool_size: 8,
+                connect_timeout: Duration::from_secs(10),
+                statement_timeout: Duration::from_secs(30),
+                tls: Tls::Disable,
+                tls_ca_file: None,
+            }),
+        };
+        StoreSettings { engine, encryption_key: None }
+    }
+
+    /// The server whose CPU time counts.
+    pub(crate) fn server(&self) -> Option<u32> {
+        match self {
+            Engine::Sqlite { .. } => None,
+            Engine::Postgres { server, .. } => Some(*server),
+        }
+    }
+}
+
+/// The role that this process was started in, if it was started by another one of the bench.
+pub(crate) fn own_role() -> Option<Role> {
+    let mut text = String::new();
+    std::env::var_os(ROLE)?;
+    std::io::stdin().lock().read_line(&mut text).unwrap();
+    Some(serde_json::from_str(&text).unwrap())
+}
+
+/// Says what came of it to whoever started this process.
+pub(crate) fn answer(what: &impl Serialize) {
+    println!("{}", serde_json::to_string(what).unwrap());
+}
+
+/// Runs a process in a role and waits for what came of it.
+pub(crate) fn run<T: DeserializeOwned>(role: &Role) -> T {
+    let mut child = start(role);
+    let mut text = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    assert!(child.wait().unwrap().success(), "a process of the bench failed");
+    serde_json::from_str(&text).unwrap()
+}
+
+/// The process that serves the little web.
+pub(crate) struct WebProcess {
+    child: Child,
+    pub(crate) urls: Vec<String>,
+}
+
+impl WebProcess {
+    pub(crate) fn start(town: Town) -> WebProcess {
+        let mut child = start(&Role::Web(town));
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        WebProcess { child, urls: serde_json::from_str(&line).unwrap() }
+    }
+}
+
+impl Drop for WebProcess {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        self.child.wait().unwrap();
+    }
+}
+
+/// The work of that process.
+pub(crate) fn serve(town: Town) {
+    let settings = WebSettings {
+        hosts: town.hosts,
+        sites: town.sites,
+        entries: town.entries_min..=town.entries_max,
+        entry_bytes: town.entry_bytes,
+        first_entries: town.entries_max,
+        journal_max: 0,
+        ..WebSettings::default()
+    };
+    let web = Web::start(settings, Arc::new(SystemClock)).unwrap();
+    answer(&web.sites().iter().map(|site| &site.url).collect::<Vec<_>>());
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
+const ROLE: &str = "FEEDWARDEN_BENCH_ROLE";
+
+fn start(role: &Role) -> Child {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .env(ROLE, "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let text = serde_json::to_string(role).unwrap() + "\n";
+    std::io::Write::write_all(child.stdin.as_mut().unwrap(), text.as_bytes()).unwrap();
+    child
+}

@@ -1,0 +1,89 @@
+//! The whole daemon over everything that is in the store, once: scheduler, hosts, fetchers, sink, store and log.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use feedwarden::actors::{Parts, Pipeline, PipelineSettings, Scope, StatisticsView};
+use feedwarden::clock::{Clock, SystemClock};
+use feedwarden::dice::SeededDice;
+use feedwarden::fetch::{Fetcher, XSettings};
+use feedwarden::http::{Client, HttpSettings};
+use feedwarden::rules::Policy;
+use feedwarden::rules::host_key::host_key;
+use feedwarden::store::{self, Store};
+use feedwarden::telemetry::{self, LogFormat, LogSettings, Telemetry};
+use serde::{Deserialize, Serialize};
+
+use crate::cost::{Cost, Meter, memory_mb};
+use crate::process::Engine;
+
+/// What a refresh did and cost.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Refreshed {
+    pub(crate) cost: Cost,
+    pub(crate) peak_mb: f64,
+    pub(crate) read: u64,
+    pub(crate) unchanged: u64,
+    pub(crate) new_posts: u64,
+    /// Records of settled polls in the log.
+    pub(crate) records: usize,
+}
+
+/// Refreshes everything. From the opening of the store to its closing and the last record is measured; the loading of
+/// the program and of the platform's certificates is not.
+pub(crate) fn refresh(engine: &Engine, log: &Path) -> Refreshed {
+    let _ = std::fs::remove_file(log);
+    let telemetry = open_log(log, Arc::new(SystemClock));
+    let fetcher = fetcher(Arc::new(SystemClock));
+    let meter = Meter::start(engine.server());
+    let done = actix_rt::System::new().block_on(async {
+        let store = store::open(&engine.settings(), SystemClock.now()).await.unwrap();
+        let parts = parts(store.clone(), Arc::new(SystemClock), fetcher, Policy::default(), &telemetry);
+        let pipeline = Pipeline::new(parts, Scope::Once { ignores_due_times: true });
+        let handle = pipeline.handle();
+        let running = actix_rt::spawn(pipeline.run());
+        handle.finished().await;
+        handle.drain().await;
+        handle.stop();
+        running.await.unwrap();
+        store.close().await;
+        handle.statistics().view()
+    });
+    drop(telemetry);
+    let (cost, peak_mb) = (meter.read(), memory_mb("VmHWM"));
+    let StatisticsView { read, unchanged, new_posts, .. } = done;
+    let records = std::fs::read_to_string(log).unwrap().matches("\"source polled\"").count();
+    Refreshed { cost, peak_mb, read, unchanged, new_posts, records }
+}
+
+/// A log in a file, as a daemon keeps it.
+pub(crate) fn open_log(file: &Path, clock: Arc<dyn Clock>) -> Telemetry {
+    let settings = LogSettings { file: Some(file.to_owned()), format: LogFormat::Json, ..LogSettings::default() };
+    telemetry::start(&settings, clock).unwrap()
+}
+
+/// One that may ask loopback.
+pub(crate) fn fetcher(clock: Arc<dyn Clock>) -> Fetcher {
+    let settings = HttpSettings { allowed_networks: vec!["127.0.0.0/8".parse().unwrap()], ..HttpSettings::default() };
+    Fetcher::new(Client::new(settings, move || clock.now()).unwrap(), XSettings::default())
+}
+
+/// What a pipeline is made of.
+pub(crate) fn parts(
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    fetcher: Fetcher,
+    policy: Policy,
+    telemetry: &Telemetry,
+) -> Parts {
+    Parts {
+        store,
+        clock,
+        dice: Arc::new(SeededDice::new(1)),
+        fetcher,
+        x_host: host_key(XSettings::default().base_url.as_str()),
+        policy,
+        settings: PipelineSettings::default(),
+        log: telemetry.logger.clone(),
+    }
+}
