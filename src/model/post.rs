@@ -1,6 +1,7 @@
 //! A post: one entry of a source, as plain text.
 
 use std::fmt;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,10 +31,11 @@ pub struct PostText {
     pub author: Option<String>,
 }
 
-/// A post that a poll found and that may or may not be known already.
+/// A post that a poll found and that may or may not be known already. Clones share the words: a poll keeps its posts
+/// while they are being written, in case that has to be done again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPost {
-    text: PostText,
+    text: Arc<PostText>,
     published_at: Option<Timestamp>,
     content_hash: ContentHash,
 }
@@ -48,7 +50,7 @@ impl NewPost {
             author: text.author.map(without_nul),
         };
         let content_hash = ContentHash::of(&text.body);
-        NewPost { text, published_at, content_hash }
+        NewPost { text: Arc::new(text), published_at, content_hash }
     }
 
     /// The words.
@@ -131,6 +133,12 @@ mod tests {
         );
         assert_eq!(post("one", "same").content_hash(), post("two", "same").content_hash());
         assert_ne!(post("one", "same").content_hash(), post("one", "other").content_hash());
+    }
+
+    #[test]
+    fn clones_share_their_words() {
+        let post = NewPost::new(PostText { body: "long".into(), ..PostText::default() }, None);
+        assert!(std::ptr::eq(post.text(), post.clone().text()));
     }
 
     #[test]
