@@ -1,5 +1,8 @@
 //! From an HTTP answer to entries: a feed's, or the one article of a page.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use url::Url;
 
 use crate::http::{self, Reply};
@@ -9,8 +12,11 @@ use crate::parse::{charset, website};
 
 use super::{Answer, Document, Fetched, Found, Reading, Trace, post};
 
-/// Reads an answer. The work is done on a thread of its own: a page's tree cannot be sent, a large feed takes
-/// milliseconds, and a panic ends there.
+/// A feed up to this size is read at once, which takes less than a millisecond: another thread would cost it more, in
+/// waking and in cold memory, than it keeps others waiting.
+const AT_ONCE_BYTES_MAX: usize = 128 * 1024;
+
+/// Reads an answer. What may take milliseconds is done on a thread of its own. A panic ends here in any case.
 pub(super) async fn read(reply: Reply, source_type: SourceType) -> Fetched {
     let trace = Trace::of(&reply);
     let fresh_until = reply.caching.fresh_for(reply.answered_at).map(|fresh| reply.answered_at + fresh);
@@ -23,11 +29,16 @@ pub(super) async fn read(reply: Reply, source_type: SourceType) -> Fetched {
     };
     let trace = Trace { wire_bytes, body_bytes: bytes.len(), ..trace };
     let url = reply.url;
-    let reading = tokio::task::spawn_blocking(move || match source_type {
+    let is_small_feed = source_type != SourceType::Website && bytes.len() <= AT_ONCE_BYTES_MAX;
+    let reading = move || match source_type {
         SourceType::Website => read_page(&bytes, content_type.as_deref(), &url),
         SourceType::Rss | SourceType::Twitter => read_feed(&bytes, content_type.as_deref(), &url),
-    });
-    let (content, linked_feeds) = reading.await.unwrap_or_else(|panicked| {
+    };
+    let read = match is_small_feed {
+        true => catch_unwind(AssertUnwindSafe(reading)).map_err(|panic| last_words(panic.as_ref())),
+        false => tokio::task::spawn_blocking(reading).await.map_err(|panicked| panicked.to_string()),
+    };
+    let (content, linked_feeds) = read.unwrap_or_else(|panicked| {
         let error = format!("the answer made its reader panic: {panicked}");
         (Err((FailureCause::Internal, error)), Vec::new())
     });
@@ -42,6 +53,11 @@ pub(super) async fn read(reply: Reply, source_type: SourceType) -> Fetched {
         Err((cause, error)) => Answer::Failed(FailureReport { cause, error, retry_after: None }),
     };
     Fetched::new(answer, Trace { linked_feeds, ..trace })
+}
+
+fn last_words(panic: &(dyn Any + Send)) -> String {
+    let literal = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
+    literal.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it said nothing".to_owned())
 }
 
 /// What a document held, or why nothing could be made of it.

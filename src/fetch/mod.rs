@@ -191,7 +191,8 @@ impl Fetcher {
     pub async fn fetch(&self, task: &Task) -> Fetched {
         match task.settings.source_type {
             SourceType::Rss | SourceType::Website => self.fetch_document(task).await,
-            SourceType::Twitter => x::poll(&self.client, &self.x, task).await,
+            // Boxed, so that every feed's poll is not as large as this one.
+            SourceType::Twitter => Box::pin(x::poll(&self.client, &self.x, task)).await,
         }
     }
 
