@@ -185,6 +185,11 @@ impl DueIndex {
         !self.ready.is_empty()
     }
 
+    /// Whether only a few could be handed out, while others wait for a host that is being asked: they may join soon.
+    pub(super) fn has_few_ready(&self, few: usize) -> bool {
+        self.ready.len() < few && self.waiting > self.ready.len() && !self.out.is_empty()
+    }
+
     /// When the source that waits longest fell due.
     pub(super) fn oldest_waiting(&self) -> Option<Timestamp> {
         self.lines.values().filter_map(|line| line.waiting.first()).map(|(at, _)| *at).min()
@@ -292,6 +297,23 @@ mod tests {
         assert_eq!(ids(&index.take_ready(10)), [1]);
         assert_eq!(index.next_at(), Some(at(70)));
         assert_eq!(index.counts(), (2, 0, 2));
+    }
+
+    #[test]
+    fn a_few_that_could_go_wait_only_while_others_could_join_them() {
+        let mut index = DueIndex::default();
+        for id in 0..3 {
+            index.schedule(SourceId(id), host("busy"), at(id));
+        }
+        index.fall_due(at(10));
+        assert!(!index.has_few_ready(5), "nobody is out who could come back");
+        index.take_ready(10);
+        index.schedule(SourceId(10), host("free"), at(10));
+        index.fall_due(at(10));
+        assert!(index.has_few_ready(5), "one is ready, one waits for the busy host");
+        assert!(!index.has_few_ready(1), "one is enough");
+        index.remove(SourceId(2));
+        assert!(!index.has_few_ready(5), "nobody is left to join");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Writes what polls left behind, many in one transaction: while one write is under way the next batch gathers, so that
-//! a slow store gets large batches and a fast one no delay.
+//! Writes what polls left behind, many in one transaction: while one write is under way the next batch gathers, and a
+//! moment longer as long as others are under way that may join it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -41,6 +41,11 @@ impl Ledger {
     /// Takes a poll. How many there can be is bounded by the polls under way.
     pub(super) fn push(&mut self, entry: Entry) {
         self.waiting.push_back(entry);
+    }
+
+    /// Whether more polls are under way that may join the next batch.
+    pub(super) fn is_worth_waiting(&self, under_way: usize) -> bool {
+        !self.is_writing && !self.waiting.is_empty() && self.waiting.len() < under_way.min(BATCH_POLLS_MAX)
     }
 
     /// The next batch, if there is one and no write is under way.

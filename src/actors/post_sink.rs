@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::fut::WrapFuture;
-use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, ResponseFuture};
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, ResponseFuture, SpawnHandle};
 use slog::{Logger, error, info, o};
 
 use super::ledger::{Entry, Ledger, write};
@@ -14,6 +14,8 @@ use super::surroundings::Surroundings;
 use crate::model::Cleaned;
 use crate::rules::cleanup::cutoffs;
 
+/// How long a batch waits for others that are under way: a transaction costs as much as twenty polls in it.
+const GATHER: Duration = Duration::from_millis(5);
 /// How many rows of each sort one step of cleaning removes.
 const CLEAN_ROWS: u32 = 1000;
 /// How many steps one tick takes at the most; what is left waits for the next one.
@@ -25,6 +27,8 @@ const CLEAN_WITHIN: Duration = Duration::from_secs(5);
 pub(super) struct PostSinkActor {
     around: Arc<Surroundings>,
     ledger: Ledger,
+    /// While a batch waits for others.
+    gathering: Option<SpawnHandle>,
     log: Logger,
 }
 
@@ -34,10 +38,23 @@ impl PostSinkActor {
 
     pub(super) fn new(around: Arc<Surroundings>) -> PostSinkActor {
         let log = around.log.new(o!("actor" => "post sink"));
-        PostSinkActor { around, ledger: Ledger::default(), log }
+        PostSinkActor { around, ledger: Ledger::default(), gathering: None, log }
     }
 
+    /// Writes the next batch, perhaps a moment later.
     fn write(&mut self, ctx: &mut Context<PostSinkActor>) {
+        if !self.ledger.is_worth_waiting(self.around.traffic.under_way()) {
+            return self.write_now(ctx);
+        }
+        if self.gathering.is_none() {
+            self.gathering = Some(ctx.run_later(GATHER, PostSinkActor::write_now));
+        }
+    }
+
+    fn write_now(&mut self, ctx: &mut Context<PostSinkActor>) {
+        if let Some(gathering) = self.gathering.take() {
+            ctx.cancel_future(gathering);
+        }
         let Some(batch) = self.ledger.begin() else { return };
         // A task of its own: should the actor crash meanwhile, what is being written is written.
         let writing = actix_rt::spawn(write(self.around.clone(), self.log.clone(), batch));

@@ -27,6 +27,10 @@ use crate::store::StoreError;
 
 /// How many sources are read from the store at once to be handed out.
 const HAND_OUT_MAX: usize = 256;
+/// Fewer than this are not read at once if others may join them.
+const HAND_OUT_FEW: usize = 64;
+/// How long they wait for those: a host that is being asked has another source with it already.
+const GATHER: std::time::Duration = std::time::Duration::from_millis(5);
 /// A host nobody had anything to do with for this long leaves.
 const HOST_LINGER: std::time::Duration = std::time::Duration::from_secs(60);
 /// How long a source waits that came back without having been asked for.
@@ -53,6 +57,8 @@ pub(super) struct SchedulerActor {
     is_cleaning: bool,
     /// While sources are being read to be handed out.
     is_reading: bool,
+    /// While a few wait for others to be read with.
+    is_gathering: bool,
     last_tick_at: Option<Timestamp>,
     looked_at: Timestamp,
     alarm: Option<(Timestamp, SpawnHandle)>,
@@ -85,6 +91,7 @@ impl SchedulerActor {
             changed_while_loading: HashSet::new(),
             is_cleaning: false,
             is_reading: false,
+            is_gathering: false,
             last_tick_at: None,
             looked_at: Timestamp::MIN,
             alarm: None,
@@ -145,8 +152,23 @@ impl SchedulerActor {
         }
     }
 
-    /// Reads the next sources and hands them out, unless that is being done.
+    /// Hands out the next sources, perhaps a moment later.
     fn hand_out(&mut self, ctx: &mut Context<SchedulerActor>) {
+        if self.is_gathering {
+            return;
+        }
+        if self.is_reading || !self.index.has_ready() || !self.index.has_few_ready(HAND_OUT_FEW) {
+            return self.hand_out_now(ctx);
+        }
+        self.is_gathering = true;
+        ctx.run_later(GATHER, |scheduler, ctx| {
+            scheduler.is_gathering = false;
+            scheduler.hand_out_now(ctx);
+        });
+    }
+
+    /// Reads the next sources and hands them out, unless that is being done.
+    fn hand_out_now(&mut self, ctx: &mut Context<SchedulerActor>) {
         if self.is_reading || self.is_cleaning || self.is_paused || !self.index.has_ready() {
             return;
         }
@@ -174,15 +196,14 @@ impl SchedulerActor {
     }
 
     /// What is in the store counts: a source that is not due after all is scheduled anew.
-    fn send_out(&mut self, taken: &[(SourceId, Timestamp)], found: Vec<SourceToPoll>) {
+    fn send_out(&mut self, taken: &[(SourceId, Timestamp)], found: Vec<(SourceToPoll, Option<HostKey>)>) {
         let now = self.around.clock.now();
         let mut missing: HashSet<SourceId> = taken.iter().map(|(id, _)| *id).collect();
         let due_at: HashMap<SourceId, Timestamp> = taken.iter().copied().collect();
-        for ready in found {
+        for (ready, host) in found {
             let id = ready.source.id;
             missing.remove(&id);
             let next = loading::next_poll(&ready.source, self.scope, &self.around);
-            let host = loading::host_of(&ready.source, &self.around);
             self.index.rehost(id, host.clone());
             if !next.is_due(now) {
                 self.schedule(id, next);
@@ -326,9 +347,18 @@ impl SchedulerActor {
 }
 
 /// Reads sources and opens the seats of their hosts.
-async fn read(around: &Surroundings, table: &HostTable, ids: Vec<SourceId>) -> Result<Vec<SourceToPoll>, StoreError> {
+async fn read(
+    around: &Surroundings,
+    table: &HostTable,
+    ids: Vec<SourceId>,
+) -> Result<Vec<(SourceToPoll, Option<HostKey>)>, StoreError> {
     let found = around.store_watch.insist(|| around.store.sources_to_poll(ids.clone())).await?;
-    table.open(found.iter().map(|ready| loading::host_of(&ready.source, around)).collect(), around).await?;
+    let with_host = |ready: SourceToPoll| {
+        let host = loading::host_of(&ready.source, around);
+        (ready, host)
+    };
+    let found: Vec<_> = found.into_iter().map(with_host).collect();
+    table.open(found.iter().map(|(_, host)| host.clone()).collect(), around).await?;
     Ok(found)
 }
 
