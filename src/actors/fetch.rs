@@ -48,7 +48,8 @@ impl Handler<FetchSource> for FetchActor {
             return;
         }
         let (around, fetcher, places) = (self.around.clone(), self.fetcher.clone(), self.places.clone());
-        actix_rt::spawn(async move {
+        // Not as a local task: those are woken through the thread's own queue, which costs a system call each time.
+        tokio::spawn(async move {
             let _place = places.acquire().await;
             let asked_at = around.clock.now();
             let found = {
