@@ -27,7 +27,7 @@ use refresh::Refreshed;
 
 const TOWN: Town = Town { hosts: 500, sites: 2_000, entries_min: 10, entries_max: 50, entry_bytes: 700 };
 /// Each figure is the cheapest of this many runs, the daemon and its parts taking turns.
-const RUNS: usize = 3;
+const RUNS: usize = 5;
 const RATIO_MAX: f64 = 2.0;
 const PEAK_MB_MAX: f64 = 150.0;
 const RESIDENT_MB_MAX: f64 = 600.0;
