@@ -1,6 +1,7 @@
 //! The integration tests, one area a file.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod api;
 mod borders;
 mod commands;
 mod config;

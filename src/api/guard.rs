@@ -4,11 +4,11 @@ use std::any::Any;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use actix_web::body::MessageBody;
+use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{Extensions, ServiceRequest, ServiceResponse};
 use actix_web::http::{Method, header};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage, web};
+use actix_web::{Error, HttpMessage, HttpRequest, web};
 
 use super::Api;
 use super::problem::Problem;
@@ -42,21 +42,31 @@ pub(super) fn on_connect(connection: &dyn Any, extensions: &mut Extensions) {
     }
 }
 
-/// Lets a request in, or not.
+/// Lets a request in, or not. What goes wrong is an answer like any other, so that it gets the same headers.
 pub(super) async fn guard<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
-) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let api = request.app_data::<web::Data<Api>>().cloned().ok_or_else(|| Problem::internal("no state"))?;
-    let caller = admit(&request, &api)?;
+) -> Result<ServiceResponse<EitherBody<B>>, Error> {
+    let Some(api) = request.app_data::<web::Data<Api>>().cloned() else {
+        return Ok(refuse(request.request().clone(), &Problem::internal("no state")));
+    };
+    let caller = match admit(&request, &api) {
+        Ok(caller) => caller,
+        Err(problem) => return Ok(refuse(request.request().clone(), &problem)),
+    };
     request.extensions_mut().insert(caller);
-    if request.path().ends_with("/opml") {
-        return next.call(request).await;
+    let asked = request.request().clone();
+    // Lists are as long as they are, and come and go as fast as their readers do.
+    let limit = if request.path().ends_with("/opml") { Duration::MAX } else { ANSWER_WITHIN };
+    match tokio::time::timeout(limit, next.call(request)).await {
+        Ok(Ok(answer)) => Ok(answer.map_into_left_body()),
+        Ok(Err(error)) => Ok(ServiceResponse::new(asked, error.error_response().map_into_right_body())),
+        Err(_) => Ok(refuse(asked, &Problem::unavailable("it took too long"))),
     }
-    match tokio::time::timeout(ANSWER_WITHIN, next.call(request)).await {
-        Ok(answer) => answer,
-        Err(_) => Err(Problem::unavailable("it took too long").into()),
-    }
+}
+
+fn refuse<B>(request: HttpRequest, problem: &Problem) -> ServiceResponse<EitherBody<B>> {
+    ServiceResponse::new(request, problem.answer().map_into_right_body())
 }
 
 fn admit(request: &ServiceRequest, api: &Api) -> Result<Caller, Problem> {

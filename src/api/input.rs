@@ -64,7 +64,7 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
         let text = error.into_inner().to_string();
         problem(&path, &text)
     })?;
-    reader.end().map_err(|error| Problem::invalid(error))?;
+    reader.end().map_err(Problem::invalid)?;
     Ok(value)
 }
 

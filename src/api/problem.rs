@@ -36,7 +36,10 @@ pub struct ProblemView {
 
 /// Why something was not done.
 #[derive(Debug)]
-pub(crate) struct Problem {
+pub(crate) struct Problem(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
     status: StatusCode,
     name: &'static str,
     title: &'static str,
@@ -48,18 +51,19 @@ pub(crate) struct Problem {
 
 impl Problem {
     fn new(status: StatusCode, name: &'static str, title: &'static str, detail: impl fmt::Display) -> Problem {
-        Problem { status, name, title, detail: detail.to_string(), field: None, context: None, header: None }
+        let detail = detail.to_string();
+        Problem(Box::new(Inner { status, name, title, detail, field: None, context: None, header: None }))
     }
 
     /// Names the field that is wrong.
     pub(crate) fn at(mut self, field: impl Into<String>) -> Problem {
-        self.field = Some(field.into());
+        self.0.field = Some(field.into());
         self
     }
 
     /// Adds what else is worth knowing.
     pub(crate) fn with(mut self, context: serde_json::Value) -> Problem {
-        self.context = Some(context);
+        self.0.context = Some(context);
         self
     }
 
@@ -77,14 +81,14 @@ impl Problem {
     pub(crate) fn wrong_method(allowed: &str) -> Problem {
         let detail = format!("this path answers {allowed}");
         let mut problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong-method", "Not by this method", detail);
-        problem.header = Some((ALLOW, allowed.to_owned()));
+        problem.0.header = Some((ALLOW, allowed.to_owned()));
         problem
     }
 
     /// Nobody knows who is asking.
     pub(crate) fn unauthorized(detail: impl fmt::Display) -> Problem {
         let mut problem = Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "No valid token", detail);
-        problem.header = Some((WWW_AUTHENTICATE, "Bearer".to_owned()));
+        problem.0.header = Some((WWW_AUTHENTICATE, "Bearer".to_owned()));
         problem
     }
 
@@ -107,7 +111,7 @@ impl Problem {
     pub(crate) fn conflict(detail: impl fmt::Display, version: i64) -> Problem {
         let title = "It was changed meanwhile";
         let mut problem = Problem::new(StatusCode::PRECONDITION_FAILED, "conflict", title, detail);
-        problem.header = Some((ETAG, format!("\"{version}\"")));
+        problem.0.header = Some((ETAG, format!("\"{version}\"")));
         problem.with(serde_json::json!({ "version": version }))
     }
 
@@ -130,7 +134,7 @@ impl Problem {
     pub(crate) fn too_fast(seconds: u64) -> Problem {
         let title = "Too many requests";
         let mut problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-fast", title, "come back a little later");
-        problem.header = Some((RETRY_AFTER, seconds.to_string()));
+        problem.0.header = Some((RETRY_AFTER, seconds.to_string()));
         problem
     }
 
@@ -152,30 +156,30 @@ impl Problem {
     /// As it is sent.
     fn view(&self) -> ProblemView {
         ProblemView {
-            kind: format!("{TYPE_PREFIX}{}", self.name),
-            title: self.title.to_owned(),
-            status: self.status.as_u16(),
-            detail: self.detail.clone(),
-            field: self.field.clone(),
-            context: self.context.clone(),
+            kind: format!("{TYPE_PREFIX}{}", self.0.name),
+            title: self.0.title.to_owned(),
+            status: self.0.status.as_u16(),
+            detail: self.0.detail.clone(),
+            field: self.0.field.clone(),
+            context: self.0.context.clone(),
         }
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}", self.name, self.detail)
+        write!(formatter, "{}: {}", self.0.name, self.0.detail)
     }
 }
 
 impl ResponseError for Problem {
     fn status_code(&self) -> StatusCode {
-        self.status
+        self.0.status
     }
 
     fn error_response(&self) -> HttpResponse {
-        let mut answer = HttpResponse::build(self.status);
-        if let Some((name, value)) = &self.header {
+        let mut answer = HttpResponse::build(self.0.status);
+        if let Some((name, value)) = &self.0.header {
             answer.insert_header((name.clone(), value.as_str()));
         }
         let body = serde_json::to_string(&self.view()).unwrap_or_default();

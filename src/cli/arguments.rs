@@ -45,6 +45,8 @@ pub(super) enum Command {
     Extract(Extract),
     /// Watch the daemon at work on a little web of its own, where hours pass in seconds and parts of it crash on purpose
     Demo(Demo),
+    /// Issue a token for the API over TCP
+    Token(Token),
     /// Look at the configuration
     Config {
         #[command(flatten)]
@@ -71,6 +73,25 @@ pub(super) struct Run {
     /// Print the summary as JSON for programs
     #[arg(long, requires = "once")]
     pub(super) json: bool,
+}
+
+/// Which token.
+#[derive(Args, Debug)]
+pub(super) struct Token {
+    #[command(flatten)]
+    pub(super) layers: Layers,
+    /// What it allows: read to look, write to look and change
+    #[arg(long, value_name = "SCOPE", default_value = "read", value_parser = ["read", "write"])]
+    pub(super) scope: String,
+    /// For how many days
+    #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3650))]
+    pub(super) days: u32,
+    /// Whom it is for
+    #[arg(long, value_name = "NAME", default_value = "operator")]
+    pub(super) subject: String,
+    /// The private key to sign with, as a PEM file; for RS256 and EdDSA
+    #[arg(long, value_name = "FILE")]
+    pub(super) private_key_file: Option<PathBuf>,
 }
 
 /// What to poll.
@@ -176,6 +197,7 @@ impl Arguments {
         match &mut self.command {
             Command::Run(run) => layers.push(std::mem::take(&mut run.layers)),
             Command::Check(check) => layers.push(std::mem::take(&mut check.layers)),
+            Command::Token(token) => layers.push(std::mem::take(&mut token.layers)),
             Command::Parse(_) | Command::Extract(_) | Command::Demo(_) => {}
             Command::Config { layers: middle, command } => {
                 layers.push(std::mem::take(middle));

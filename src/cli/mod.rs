@@ -12,6 +12,7 @@ mod documents;
 mod exit;
 mod once_command;
 mod progress;
+mod token_command;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -42,6 +43,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Run(run) if run.once => with_settings(layers, |loaded, file| once_command::once(&run, loaded, file)),
         Command::Run(_) => run_daemon(layers),
         Command::Check(check) => with_settings(layers, |loaded, _| check_command::check(&check, loaded.settings)),
+        Command::Token(token) => with_settings(layers, |loaded, _| token_command::token(&token, &loaded.settings)),
         Command::Config { command: ConfigCommand::Show { json, .. }, .. } => {
             with_settings(layers, |loaded, _| config_command::show(&loaded.effective, json))
         }

@@ -1,6 +1,7 @@
 //! The four layers together, and the promise that schema, built-in file and the rooms' defaults say the same.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use ::config::{File, FileFormat, Source, ValueKind};
@@ -8,6 +9,7 @@ use proptest::prelude::*;
 use secrecy::ExposeSecret;
 
 use super::*;
+use crate::api::settings::TokenKey;
 use crate::model::SourceType;
 use crate::rules::{BreakerPolicy, OutagePolicy, Policy, minutes};
 use crate::store::settings::{EngineSettings, StoreSettings, Synchronous, Tls};

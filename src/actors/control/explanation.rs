@@ -107,6 +107,8 @@ impl PipelineHandle {
         let next = due::next_poll(&source, host.as_ref(), &policy, now);
         let pause = delay::delay(&source.settings, host.as_ref().map(|host| &host.host), &policy.delays);
         let scheduled = self.scheduler.send(AskSource(id)).timeout(ANSWER_WITHIN).await.ok().flatten();
+        // What was never polled is due since ever, which helps nobody who reads it.
+        let scheduled = scheduled.map(|found| ScheduledView { at: found.at.max(source.created_at), ..found });
         let host = host.map(|host| self.host_view(host, pause.pause));
         let held_up_by = self.held_up_by().await;
         Ok(Explanation {

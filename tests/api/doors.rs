@@ -1,0 +1,171 @@
+//! Who is let in, and what is not.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use feedwarden::api::tokens::{Scope as Allowed, Signer, TokenWish, issue};
+use feedwarden::demo::web::Character;
+use feedwarden::model::SourceId;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::ApiWorld;
+use super::client::ask;
+use super::world::SECRET;
+use crate::pipeline::run;
+use crate::store::Engine::Sqlite;
+
+#[test]
+fn s1004_without_a_good_token_nothing_is_told_and_nothing_changes() {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let id = api.add_quiet("http://a.example/feed").await;
+        let path = format!("/sources/{id}/feed-disable");
+        let body = r#"{"reason":"evil"}"#;
+        let now = api.world.now();
+        let signed = |secret: &str, audience: Option<&str>, ago: u64| {
+            let audience = audience.map(str::to_owned);
+            let lifetime = Duration::from_secs(60);
+            let wish = TokenWish { subject: "eve".into(), scope: Allowed::Write, lifetime, audience };
+            issue(&wish, &Signer::Secret(secret.into()), now - Duration::from_secs(ago)).unwrap()
+        };
+        let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        let claims = json!({ "exp": 9_999_999_999_i64, "aud": "feeds", "scope": "write" });
+        let none = format!("{}.{}.", part(json!({ "alg": "none", "typ": "JWT" })), part(claims.clone()));
+        let good = signed(SECRET, Some("feeds"), 0);
+        let parts: Vec<&str> = good.split('.').collect();
+        let tampered = format!("{}.{}.{}", parts[0], part(claims), parts[2]);
+        let tokens = [
+            ("nothing", None),
+            ("no token", Some("x".to_owned())),
+            ("expired", Some(signed(SECRET, Some("feeds"), 61))),
+            ("another secret", Some(signed("fedcba9876543210fedcba9876543210", Some("feeds"), 0))),
+            ("another audience", Some(signed(SECRET, Some("mails"), 0))),
+            ("no audience", Some(signed(SECRET, None, 0))),
+            ("no algorithm", Some(none)),
+            ("tampered with", Some(tampered)),
+            ("far too long", Some("x".repeat(20_000))),
+        ];
+        for (what, token) in tokens {
+            let answer = api.tell_tcp("PATCH", &path, body, token.as_deref()).await;
+            assert_eq!(answer.status, 401, "{what}: {answer:?}");
+            answer.is_problem(401, "unauthorized", None);
+            assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+            assert!(!answer.body.contains(SECRET));
+        }
+        let read = api.token(Allowed::Read);
+        api.tell_tcp("PATCH", &path, body, Some(&read)).await.is_problem(403, "forbidden", None);
+        assert_eq!(api.tell_tcp("GET", "/status", "", Some(&read)).await.status, 200);
+        assert_eq!(api.world.source(SourceId(id)).await.state.rest, None, "nothing changed");
+        assert_eq!(api.tell_tcp("PATCH", &path, body, Some(&good)).await.status, 200);
+        api.stop().await;
+    });
+}
+
+#[test]
+fn nonsense_is_answered_and_the_daemon_goes_on() {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let json = [("Content-Type", "application/json")];
+        let post = async |body: &[u8]| ask(api.socket().await, "POST", "/api/v1/sources", &json, body).await;
+        for body in [&b"{"[..], b"[]", b"null", b"{\"url\":\"http://a.example/\"} x", b"\xff\xfe", &[b'['; 100_000]] {
+            let answer = post(body).await;
+            assert_eq!(answer.status, 400, "{answer:?}");
+        }
+        post(&vec![b' '; 10 << 20]).await.is_problem(413, "too-large", None);
+        let form = [("Content-Type", "application/x-www-form-urlencoded")];
+        let answer = ask(api.socket().await, "POST", "/api/v1/sources", &form, b"url=x").await;
+        answer.is_problem(415, "wrong-content-type", Some("Content-Type"));
+        for path in [
+            "/",
+            "/api",
+            "/api/v1/",
+            "/api/v1/nothing",
+            "/api/v2/sources",
+            "/api/v1/sources/../status",
+            "/api/v1/sources/%2e%2e/status",
+            "//api/v1/status",
+            "/api/v1/sources/1%00",
+            "/api/v1/sources/-1",
+            "/api/v1/sources/99999999999999999999",
+            "/api/v1/hosts/a%2Fb",
+            "/api/v1/hosts/%20",
+        ] {
+            let answer = ask(api.socket().await, "GET", path, &[], b"").await;
+            assert_eq!(answer.status, 404, "{path}: {answer:?}");
+            answer.is_problem(404, "not-found", None);
+        }
+        let wrong = api.tell("PUT", "/sources", Value::Null).await;
+        wrong.is_problem(405, "wrong-method", None);
+        assert_eq!(wrong.header("allow"), Some("GET, POST"));
+        let bad = api.tell_if("PATCH", "/sources/1", json!({}), Some("7")).await;
+        bad.is_problem(400, "invalid", Some("If-Match"));
+        // Half a request, and bytes that are none.
+        let mut half = api.socket().await;
+        half.write_all(b"POST /api/v1/sources HTTP/1.1\r\nContent-Le").await.unwrap();
+        let mut noise = api.tcp().await;
+        noise.write_all(&[0, 255, 13, 10, 13, 10]).await.unwrap();
+        let mut answer = Vec::new();
+        let _ = noise.read_to_end(&mut answer).await;
+        assert_eq!(api.get("/status").await.json()["is_store_reachable"], true);
+        api.stop().await;
+    });
+}
+
+#[test]
+fn every_answer_is_closed_to_browsers_and_caches() {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let refused = api.tell_tcp("GET", "/status", "", None).await;
+        for answer in [api.get("/status").await, api.get("/nothing").await, refused] {
+            assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{answer:?}");
+            assert_eq!(answer.header("cache-control"), Some("no-store"));
+            assert_eq!(answer.header("x-frame-options"), Some("DENY"));
+            assert!(answer.header("content-security-policy").unwrap().contains("default-src 'none'"));
+        }
+        api.stop().await;
+    });
+}
+
+#[test]
+fn one_peer_cannot_ask_without_end() {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let token = api.token(Allowed::Read);
+        // The clock stands still, so nothing is refilled: twice fifty are let in.
+        let mut statuses = Vec::new();
+        for _ in 0..101 {
+            statuses.push(api.tell_tcp("GET", "/scheduler", "", Some(&token)).await.status);
+        }
+        assert!(statuses[..100].iter().all(|status| *status == 200), "{statuses:?}");
+        let refused = api.tell_tcp("GET", "/scheduler", "", Some(&token)).await;
+        refused.is_problem(429, "too-fast", None);
+        assert_eq!(refused.header("retry-after"), Some("1"));
+        assert_eq!(api.get("/scheduler").await.status, 200, "the socket is another door");
+        api.world.advance(Duration::from_secs(1));
+        assert_eq!(api.tell_tcp("GET", "/scheduler", "", Some(&token)).await.status, 200);
+        api.stop().await;
+    });
+}
+
+#[test]
+fn the_daemon_shows_itself_and_is_steered() {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        assert_eq!(api.tell("POST", "/scheduler/pause", Value::Null).await.json()["is_paused"], true);
+        assert_eq!(api.tell("POST", "/scheduler/resume", Value::Null).await.json()["is_paused"], false);
+        let tree = api.get("/tree").await.json();
+        let names: Vec<_> = tree["root"]["children"].as_array().unwrap().iter().map(|node| &node["name"]).collect();
+        assert!(names.contains(&&json!("scheduler")), "{tree}");
+        assert_eq!(api.tell("PUT", "/log-level", json!({ "level": "debug" })).await.json()["level"], "debug");
+        assert_eq!(api.get("/log-level").await.json()["level"], "debug");
+        let wrong = api.tell("PUT", "/log-level", json!({ "level": "loud" })).await;
+        wrong.is_problem(400, "invalid", Some("level"));
+        api.get("/faults").await.is_problem(404, "not-found", None);
+        let faults = api.tell("PUT", "/faults", json!({ "is_enabled": true })).await;
+        faults.is_problem(404, "not-found", None);
+        assert_eq!(api.get("/statistics").await.json()["polls"], 0);
+        api.stop().await;
+    });
+}

@@ -1,0 +1,12 @@
+//! The doors: a real pipeline against the little web, asked over a real socket and over TCP.
+
+mod client;
+mod doors;
+mod openapi;
+mod posts;
+mod process;
+mod sources;
+mod world;
+
+use client::Answer;
+use world::ApiWorld;

@@ -1,0 +1,174 @@
+//! Posts, articles and lists through the doors.
+
+use std::time::Duration;
+
+use feedwarden::demo::web::Character;
+use feedwarden::model::SourceId;
+use rstest::rstest;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::UnixStream;
+
+use super::ApiWorld;
+use super::client::{ask, read_head, send};
+use crate::pipeline::run;
+use crate::store::Engine::{self, Postgres, Sqlite};
+use crate::store::post;
+
+/// A stream of posts that somebody reads.
+struct Tail(BufReader<UnixStream>);
+
+impl Tail {
+    async fn open(api: &ApiWorld, query: &str, last: Option<&str>) -> Tail {
+        let mut stream = api.socket().await;
+        let headers: Vec<_> = last.into_iter().map(|last| ("Last-Event-ID", last)).collect();
+        send(&mut stream, "GET", &format!("/api/v1/posts/stream{query}"), &headers, b"").await;
+        let mut reader = BufReader::new(stream);
+        let head = read_head(&mut reader).await;
+        assert!(head.contains("200 OK") && head.contains("text/event-stream"), "{head}");
+        let mut tail = Tail(reader);
+        // Whoever was welcomed misses nothing from then on.
+        tail.line(": welcome").await;
+        tail
+    }
+
+    async fn line(&mut self, start: &str) -> String {
+        let reading = async {
+            loop {
+                let mut line = String::new();
+                assert_ne!(self.0.read_line(&mut line).await.unwrap(), 0, "the stream ended before {start:?}");
+                if line.starts_with(start) {
+                    return line.trim_end().to_owned();
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), reading).await.unwrap_or_else(|_| panic!("no {start:?} came"))
+    }
+
+    /// The bodies of the next posts, and the id of the last.
+    async fn next(&mut self, count: usize) -> (Vec<String>, String) {
+        let (mut bodies, mut id) = (Vec::new(), String::new());
+        for _ in 0..count {
+            id = self.line("id: ").await[4..].to_owned();
+            let data: Value = serde_json::from_str(&self.line("data: ").await[6..]).unwrap();
+            assert_eq!(data["id"].to_string(), id);
+            bodies.push(data["body"].as_str().unwrap().to_owned());
+        }
+        (bodies, id)
+    }
+}
+
+#[rstest]
+fn a_stream_goes_on_where_it_ended_without_gaps_or_repeats(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let mut tail = Tail::open(&api, "", None).await;
+        let body = json!({ "url": api.url(0), "first_poll": true });
+        let id = api.tell("POST", "/sources", body).await.json()["source"]["id"].as_i64().unwrap();
+        let (first, last) = tail.next(1).await;
+        assert_eq!(first, api.world.web.served_entries_of(0));
+        drop(tail);
+        // More than one batch comes while nobody listens.
+        let posts: Vec<_> = (0..40).map(|number| post(&format!("post {number}"))).collect();
+        api.world.store.find(SourceId(id), posts).await;
+        let mut tail = Tail::open(&api, "", Some(&last)).await;
+        let expected: Vec<String> = (0..40).map(|number| format!("post {number}")).collect();
+        let (bodies, _) = tail.next(40).await;
+        assert_eq!(bodies, expected);
+        let mut other = Tail::open(&api, "?after=0&source_id=999", None).await;
+        drop(tail);
+        api.world.web.publish(0, 1);
+        let mut tail = Tail::open(&api, &format!("?source_id={id}"), None).await;
+        api.tell("POST", &format!("/sources/{id}/poll?wait=20"), Value::Null).await;
+        let (bodies, _) = tail.next(1).await;
+        assert_eq!(bodies[..], api.world.web.served_entries_of(0)[1..]);
+        assert!(tokio::time::timeout(Duration::from_millis(50), other.line("data")).await.is_err());
+        let wrong = ask(api.socket().await, "GET", "/api/v1/posts/stream", &[("Last-Event-ID", "x")], b"").await;
+        wrong.is_problem(400, "invalid", Some("Last-Event-ID"));
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn posts_are_listed_from_either_end_by_source_and_by_time(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let one = api.add_quiet("http://a.example/").await;
+        let two = api.add_quiet("http://b.example/").await;
+        api.world.store.find(SourceId(one), vec![post("a"), post("b")]).await;
+        api.world.store.find(SourceId(two), vec![post("c")]).await;
+        let listed = async |query: &str| -> (String, Option<String>) {
+            let page = api.get(&format!("/posts?{query}")).await.json();
+            let bodies = page["items"].as_array().unwrap().iter().map(|item| item["body"].as_str().unwrap());
+            (bodies.collect::<String>(), page["next_cursor"].as_str().map(str::to_owned))
+        };
+        assert_eq!(listed("").await, ("abc".to_owned(), None));
+        let (first, cursor) = listed("limit=2").await;
+        assert_eq!(first, "ab");
+        assert_eq!(listed(&format!("limit=2&cursor={}", cursor.unwrap())).await.0, "c");
+        assert_eq!(listed("order=newest&limit=2").await.0, "cb");
+        assert_eq!(listed(&format!("source_id={one}")).await.0, "ab");
+        let stored = api.get("/posts").await.json()["items"][0]["created_at"].as_str().unwrap().to_owned();
+        let (first, cursor) = listed(&format!("since={stored}&limit=2")).await;
+        assert_eq!(first, "ab");
+        assert_eq!(listed(&format!("since={stored}&limit=2&cursor={}", cursor.unwrap())).await.0, "c");
+        assert_eq!(listed(&format!("since={stored}&source_id={two}&limit=1")).await.0, "c");
+        assert_eq!(listed(&format!("until={stored}")).await.0, "");
+        api.get("/posts?order=best").await.is_problem(400, "invalid", Some("order"));
+
+        let post_id = api.get("/posts").await.json()["items"][0]["id"].as_i64().unwrap();
+        assert_eq!(api.get(&format!("/posts/{post_id}")).await.json()["body"], "a");
+        let article = json!({ "title": "T", "body": "B", "post_ids": [post_id] });
+        let created = api.tell("POST", "/articles", article).await;
+        assert_eq!(created.status, 201, "{created:?}");
+        let article = created.json()["id"].as_i64().unwrap();
+        let link = format!("/articles/{article}/posts/{}", post_id + 1);
+        assert_eq!(api.tell("PUT", &link, Value::Null).await.status, 204);
+        assert_eq!(api.tell("POST", &format!("/articles/{article}/processed"), Value::Null).await.status, 204);
+        let shown = api.get(&format!("/articles/{article}")).await.json();
+        assert_eq!((&shown["is_processed"], &shown["post_ids"]), (&json!(true), &json!([post_id, post_id + 1])));
+        let missing = json!({ "title": "T", "body": "B", "post_ids": [999] });
+        api.tell("POST", "/articles", missing).await.is_problem(400, "invalid", Some("post_ids"));
+        api.tell("POST", "/articles/999/processed", Value::Null).await.is_problem(404, "not-found", None);
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn a_list_goes_in_and_comes_out_with_its_folders(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        api.tell("POST", "/scheduler/pause", Value::Null).await;
+        let list = r#"<opml><body><outline text="Tech"><outline text="Rust">
+            <outline type="rss" text="A &amp; B" xmlUrl="http://a.example/feed"/></outline>
+            <outline xmlUrl="http://b.example/feed"/></outline>
+            <outline type="rss" text="no url"/><outline xmlUrl="http://c.example/feed"/>
+            <outline xmlUrl="http://a.example/feed"/></body></opml>"#;
+        let post = async |body: &[u8]| {
+            ask(api.socket().await, "POST", "/api/v1/opml", &[("Content-Type", "text/x-opml")], body).await
+        };
+        let report = post(list.as_bytes()).await.json();
+        assert_eq!((&report["added"], &report["duplicates"], &report["rejected"]), (&json!(3), &json!(1), &json!(1)));
+        assert_eq!(report["problems"].as_array().unwrap().len(), 2);
+        let again = post(list.as_bytes()).await.json();
+        assert_eq!((&again["added"], &again["duplicates"]), (&json!(0), &json!(4)));
+        assert_eq!(api.get("/labels").await.json()["items"][1], json!({ "label": "Tech", "sources": 2 }));
+        let rust = api.get("/sources?label=Rust").await.json();
+        assert_eq!(
+            (&rust["items"][0]["title"], &rust["items"][0]["labels"]),
+            (&json!("A & B"), &json!(["Tech", "Rust"]))
+        );
+        let exported = api.get("/opml").await;
+        assert_eq!(exported.header("content-type"), Some("text/x-opml; charset=utf-8"));
+        let round: Vec<_> =
+            feedwarden::opml::Reader::new(exported.body.as_bytes()).unwrap().map(Result::unwrap).collect();
+        let found: Vec<_> = round.iter().map(|one| (one.feed_url.as_str(), one.labels.join("/"))).collect();
+        let expected = ["http://a.example/feed", "http://b.example/feed", "http://c.example/feed"];
+        let mut urls: Vec<_> = found.iter().map(|(url, _)| *url).collect();
+        urls.sort_unstable();
+        assert_eq!(urls, expected);
+        assert!(found.contains(&("http://a.example/feed", "Tech/Rust".to_owned())), "{found:?}");
+        post(b"{}").await.is_problem(400, "invalid", None);
+        api.stop().await;
+    });
+}

@@ -1,0 +1,112 @@
+//! The doors of a real process: who gets the socket, who has to go, and what is read anew.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::tempdir;
+
+/// A daemon that is stopped at the end.
+struct Daemon(Child);
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn command(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_feedwarden"));
+    command.args(arguments).current_dir(directory).env_remove("XDG_RUNTIME_DIR").env_remove("RUNTIME_DIRECTORY");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Starts a daemon and waits until its doors are open.
+fn start(directory: &Path, arguments: &[&str]) -> (Daemon, Value) {
+    let mut child = command(directory, &[&["run"], arguments].concat()).spawn().unwrap();
+    let mut records = BufReader::new(child.stdout.take().unwrap()).lines();
+    let ready = records.find_map(|line| {
+        let record: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        (record["msg"] == "api ready").then_some(record)
+    });
+    // Whoever writes to a pipe that nobody reads would be stopped by it.
+    std::thread::spawn(move || records.for_each(drop));
+    (Daemon(child), ready.expect("the doors open"))
+}
+
+fn ask(socket: &Path, method: &str, path: &str) -> Value {
+    let mut stream = UnixStream::connect(socket).unwrap();
+    write!(stream, "{method} /api/v1{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}"))
+}
+
+#[test]
+fn the_socket_is_private_a_live_one_is_respected_and_a_stale_one_replaced() {
+    let directory = tempdir().unwrap();
+    let socket = directory.path().join("feedwarden.sock");
+    // What a killed daemon leaves behind.
+    drop(UnixListener::bind(&socket).unwrap());
+    let (mut first, ready) = start(directory.path(), &[]);
+    assert_eq!(ready["socket"], "feedwarden.sock");
+    assert_eq!(ready["listen"], Value::Null);
+    assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(ask(&socket, "GET", "/status")["is_store_reachable"], true);
+
+    let other = ["run", "--set", "database.url=sqlite:other.db"];
+    let second = command(directory.path(), &other).output().unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    let said = String::from_utf8(second.stderr).unwrap();
+    assert!(said.contains("another feedwarden serves the admin socket feedwarden.sock"), "{said}");
+    assert_eq!(ask(&socket, "GET", "/status")["is_store_reachable"], true, "the first was not disturbed");
+
+    kill_process(Pid::from_child(&first.0), Signal::KILL).unwrap();
+    first.0.wait().unwrap();
+    assert!(socket.exists());
+    let (mut again, _) = start(directory.path(), &[]);
+    assert_eq!(ask(&socket, "GET", "/status")["is_store_reachable"], true);
+    kill_process(Pid::from_child(&again.0), Signal::TERM).unwrap();
+    assert_eq!(again.0.wait().unwrap().code(), Some(0));
+    assert!(!socket.exists(), "who ends in order leaves nothing behind");
+}
+
+#[test]
+fn the_configuration_is_shown_masked_and_read_anew() {
+    let directory = tempdir().unwrap();
+    let secret = "0123456789abcdef0123456789abcdef";
+    let file = directory.path().join("own.yaml");
+    let write = |failures: &str| {
+        let text =
+            format!("source: {{max-failures: {failures}}}\napi: {{jwt-secret: {secret}, listen: \"127.0.0.1:0\"}}\n");
+        std::fs::write(&file, text).unwrap();
+    };
+    write("5");
+    let (_daemon, ready) = start(directory.path(), &["--config", "own.yaml"]);
+    assert!(ready["listen"].as_str().unwrap().starts_with("127.0.0.1:"), "{ready}");
+    let socket = directory.path().join("feedwarden.sock");
+    let value = |key: &str| {
+        let rows = ask(&socket, "GET", "/configuration");
+        rows.as_array().unwrap().iter().find(|row| row["key"] == key).unwrap()["value"].clone()
+    };
+    assert_eq!(value("source.max-failures"), 5);
+    assert!(!ask(&socket, "GET", "/configuration").to_string().contains(secret));
+    write("7");
+    let reloaded = ask(&socket, "POST", "/configuration/reload");
+    assert_eq!(reloaded["changed"], serde_json::json!(["source.max-failures"]));
+    assert_eq!(value("source.max-failures"), 7);
+    write("many");
+    let refused = ask(&socket, "POST", "/configuration/reload");
+    assert_eq!(refused["status"], 400);
+    assert!(refused["detail"].as_str().unwrap().contains("source.max-failures"), "{refused}");
+    assert_eq!(value("source.max-failures"), 7, "a wrong configuration changes nothing");
+    let issued = command(directory.path(), &["token", "--config", "own.yaml", "--scope", "write"]).output().unwrap();
+    assert_eq!(String::from_utf8(issued.stdout).unwrap().trim().split('.').count(), 3);
+}

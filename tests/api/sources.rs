@@ -1,0 +1,260 @@
+//! Sources through the doors.
+
+use feedwarden::api::tokens::Scope as Allowed;
+use feedwarden::demo::web::{Character, RetryAfter};
+use feedwarden::model::{FailureKind, Rest, RestCause, SourceId};
+use feedwarden::rules::hours;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::ApiWorld;
+use crate::pipeline::run;
+use crate::store::Engine::{self, Postgres, Sqlite};
+
+#[rstest]
+fn s1001_s1002_a_source_is_put_to_rest_and_woken_over_tcp_with_a_token(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let id = api.add_quiet("http://a.example/feed").await;
+        let token = api.token(Allowed::Write);
+        let path = format!("/sources/{id}/feed-disable");
+        let rested = api.tell_tcp("PATCH", &path, r#"{"reason":"moving"}"#, Some(&token)).await;
+        assert_eq!(rested.status, 200, "{rested:?}");
+        let source = rested.json();
+        assert_eq!((source["state"].as_str(), source["feed_disabled_by"].as_str()), (Some("resting"), Some("person")));
+        let stored = api.world.source(SourceId(id)).await;
+        assert_eq!(stored.state.rest.unwrap().cause, RestCause::Person("moving".into()));
+        api.tell_tcp("PATCH", &path, r#"{"reason":" "}"#, Some(&token)).await.is_problem(
+            400,
+            "invalid",
+            Some("reason"),
+        );
+        api.tell_tcp("PATCH", &path, "", Some(&token)).await.is_problem(400, "invalid", Some("reason"));
+        let refused = api.tell("POST", &format!("/sources/{id}/poll"), Value::Null).await;
+        refused.is_problem(409, "refused", None);
+        let woken = api.tell_tcp("PATCH", &format!("/sources/{id}/feed-enable"), "", Some(&token)).await;
+        assert_eq!((woken.status, woken.json()["state"].as_str()), (200, Some("active")));
+        assert_eq!(api.world.source(SourceId(id)).await.state.rest, None);
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn s1003_only_what_is_enabled_and_awake_is_feed_active(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let mut ids = Vec::new();
+        for name in ["plain", "disabled", "tired", "cooling", "cooled"] {
+            ids.push(api.add_quiet(&format!("http://{name}.example/feed")).await);
+        }
+        let now = api.world.now();
+        let gone = |ago| Some(Rest { since: now - hours(ago), cause: RestCause::Failures(FailureKind::Gone) });
+        let tired = Some(Rest { since: now, cause: RestCause::Person("tired".into()) });
+        for (id, rest, enabled) in
+            [(ids[1], None, false), (ids[2], tired, true), (ids[3], gone(71), true), (ids[4], gone(72), true)]
+        {
+            let mut source = api.world.source(SourceId(id)).await;
+            (source.state.rest, source.state.enabled) = (rest, enabled);
+            api.world.store.save_source(source, now).await.unwrap();
+        }
+        let listed = async |query: &str| -> Vec<i64> {
+            let answer = api.get(&format!("/sources?{query}")).await;
+            assert_eq!(answer.status, 200, "{answer:?}");
+            answer.json()["items"].as_array().unwrap().iter().map(|item| item["id"].as_i64().unwrap()).collect()
+        };
+        assert_eq!(listed("feed_active=true").await, [ids[0], ids[4]]);
+        assert_eq!(listed("feed_active=false").await, [ids[1], ids[2], ids[3]]);
+        assert_eq!(listed("state=disabled").await, [ids[1]]);
+        assert_eq!(listed("state=resting").await, [ids[2], ids[3]]);
+        assert_eq!(listed("host=COOLED.example").await, [ids[4]]);
+        assert_eq!(listed("text=Cool&feed_active=true").await, [ids[4]]);
+        assert_eq!(listed("type=website").await, [0_i64; 0]);
+        assert_eq!(listed("url=http://tired.example/feed").await, [ids[2]]);
+        api.get("/sources?state=asleep").await.is_problem(400, "invalid", Some("state"));
+        api.get("/sources?limit=0").await.is_problem(400, "invalid", Some("limit"));
+        api.get("/sources?cursor=x").await.is_problem(400, "invalid", Some("cursor"));
+        api.get("/sources?colour=red").await.is_problem(400, "invalid", Some("colour"));
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn two_clients_never_lose_an_update(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let id = api.add_quiet("http://a.example/feed").await;
+        let path = format!("/sources/{id}");
+        let seen = api.get(&path).await.header("etag").unwrap().to_owned();
+        let first = api.tell_if("PATCH", &path, json!({ "title": "One" }), Some(&seen)).await;
+        assert_eq!(first.status, 200, "{first:?}");
+        let second = api.tell_if("PATCH", &path, json!({ "max_failures": 9 }), Some(&seen)).await;
+        second.is_problem(412, "conflict", None);
+        assert_eq!(second.header("etag"), first.header("etag"), "it says what to base the change on");
+        for path in [path.clone(), format!("{path}/feed-enable"), format!("{path}/enable"), format!("{path}/reset")] {
+            let method = if path.ends_with("-enable") { "PATCH" } else { "POST" };
+            let method = if path.matches('/').count() == 2 { "DELETE" } else { method };
+            api.tell_if(method, &path, Value::Null, Some(&seen)).await.is_problem(412, "conflict", None);
+        }
+        // Without a version, changes of different settings meet and both are kept.
+        let many = (0..10).map(|number| {
+            let (api, path) = (&api, &path);
+            let body = if number % 2 == 0 { json!({ "max_failures": 9 }) } else { json!({ "poll_delay_seconds": 7 }) };
+            async move { api.tell("PATCH", path, body).await.status }
+        });
+        assert!(futures_util::future::join_all(many).await.into_iter().all(|status| status == 200));
+        let source = api.get(&path).await.json();
+        assert_eq!((&source["title"], &source["max_failures"]), (&json!("One"), &json!(9)));
+        assert_eq!(source["poll_delay_seconds"], 7);
+        let cleared = api.tell("PATCH", &path, json!({ "title": null, "labels": ["B", "A"] })).await.json();
+        assert_eq!((&cleared["title"], &cleared["labels"]), (&Value::Null, &json!(["B", "A"])));
+        assert_eq!(api.tell("DELETE", &path, Value::Null).await.status, 204);
+        api.get(&path).await.is_problem(404, "not-found", None);
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn paging_meets_everybody_once_while_rows_come_and_go(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        api.tell("POST", "/scheduler/pause", Value::Null).await;
+        let sources: Vec<Value> =
+            (0..50).map(|number| json!({ "url": format!("http://h{number}.example/") })).collect();
+        let report = api.tell("POST", "/sources/bulk", json!({ "sources": sources })).await.json();
+        assert_eq!((&report["added"], &report["rejected"]), (&json!(50), &json!(0)));
+        let (mut met, mut cursor, mut round) = (Vec::new(), String::new(), 0);
+        loop {
+            let page = api.get(&format!("/sources?limit=7{cursor}")).await.json();
+            met.extend(page["items"].as_array().unwrap().iter().map(|item| item["id"].as_i64().unwrap()));
+            // Somebody adds one, and removes one that was met already.
+            let url = format!("http://late{round}.example/");
+            api.tell("POST", "/sources", json!({ "url": url })).await;
+            if round < 3 {
+                api.tell("DELETE", &format!("/sources/{}", met[round]), Value::Null).await;
+            }
+            round += 1;
+            match page["next_cursor"].as_str() {
+                Some(next) if round < 30 => cursor = format!("&cursor={next}"),
+                _ => break,
+            }
+        }
+        let mut once = met.clone();
+        once.dedup();
+        assert_eq!(once, met, "nobody is met twice");
+        assert!(met.len() >= 50 && met.is_sorted());
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn what_makes_no_sense_is_refused_with_its_field(#[values(Sqlite)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        for (body, field) in [
+            (json!({}), "url"),
+            (json!({ "url": "" }), "url"),
+            (json!({ "url": "ftp://a.example/" }), "url"),
+            (json!({ "url": 7 }), "url"),
+            (json!({ "url": "http://a.example/", "type": "gopher" }), "type"),
+            (json!({ "url": "http://a.example/", "poll_interval_minutes": 0 }), "poll_interval_minutes"),
+            (json!({ "url": "http://a.example/", "max_failures": -1 }), "max_failures"),
+            (json!({ "url": "http://a.example/", "labels": [""] }), "labels"),
+            (json!({ "url": "http://a.example/", "colour": "red" }), "colour"),
+        ] {
+            let answer = api.tell("POST", "/sources", body.clone()).await;
+            answer.is_problem(400, "invalid", Some(field));
+        }
+        let id = api.add_quiet("http://user:secret@a.example/").await;
+        let again = api.tell("POST", "/sources", json!({ "url": "http://user:secret@a.example/" })).await;
+        again.is_problem(409, "duplicate", Some("url"));
+        assert_eq!(again.json()["context"]["source_id"], id);
+        let other = api.add_quiet("http://b.example/").await;
+        let moved = json!({ "url": "http://user:secret@a.example/" });
+        api.tell("PATCH", &format!("/sources/{other}"), moved).await.is_problem(409, "duplicate", Some("url"));
+        let seen = api.tell_tcp("GET", &format!("/sources/{id}"), "", Some(&api.token(Allowed::Read))).await;
+        assert_eq!(seen.json()["url"], "http://a.example/", "who may only look sees no password");
+        assert_eq!(api.get(&format!("/sources/{id}")).await.json()["url"], "http://user:secret@a.example/");
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn p08_adding_costs_one_request_whose_result_is_used(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy, Character::NotFound, Character::NotAFeed]).await;
+        let created = api.tell("POST", "/sources", json!({ "url": api.url(0), "first_poll": true })).await;
+        assert_eq!(created.status, 201, "{created:?}");
+        let created = created.json();
+        assert_eq!(created["first_poll"]["answer"], "done");
+        assert_eq!(created["first_poll"]["poll"]["status_code"], 200);
+        let id = SourceId(created["source"]["id"].as_i64().unwrap());
+        assert_eq!(api.world.web.journal().len(), 1);
+        assert_eq!(api.world.store.bodies(id).await, api.world.web.served_entries_of(0));
+        for site in [1, 2] {
+            let refused = api.tell("POST", "/sources", json!({ "url": api.url(site), "first_poll": true })).await;
+            refused.is_problem(422, "source-does-not-work", Some("url"));
+            assert_eq!(refused.json()["context"]["poll"]["outcome"], "failed");
+        }
+        assert_eq!(api.get("/sources").await.json()["items"].as_array().unwrap().len(), 1, "they were not added");
+        let anyway = json!({ "url": api.url(1), "first_poll": true, "anyway": true });
+        let added = api.tell("POST", "/sources", anyway).await;
+        assert_eq!((added.status, added.json()["source"]["state"].as_str()), (201, Some("backing_off")));
+        assert_eq!(api.world.web.journal().len(), 4);
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn p20_a_poll_by_hand_obeys_retry_after_and_says_so_unless_forced(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::RateLimited(RetryAfter::Seconds(3600))]).await;
+        let body = json!({ "url": api.url(0), "first_poll": true, "anyway": true });
+        let id = api.tell("POST", "/sources", body).await.json()["source"]["id"].as_i64().unwrap();
+        let asked = api.tell("POST", &format!("/sources/{id}/poll?wait=5"), Value::Null).await;
+        assert_eq!(asked.status, 202, "{asked:?}");
+        let reason = asked.json()["reason"].as_str().unwrap().to_owned();
+        assert!(reason.contains("Retry-After"), "{reason}");
+        assert_eq!(api.world.web.journal().len(), 1, "nobody was asked");
+        let explained = api.get(&format!("/sources/{id}/explain")).await.json();
+        assert!(explained["terms"].as_array().unwrap().iter().any(|term| term["decides"] == true), "{explained}");
+        assert_eq!(explained["host"]["state"], "held");
+        assert_eq!(explained["last_polls"][0]["status_code"], 429);
+        let forced = api.tell("POST", &format!("/sources/{id}/poll?wait=20&force=true"), Value::Null).await;
+        assert_eq!((forced.status, forced.json()["answer"].as_str()), (200, Some("done")), "{forced:?}");
+        assert_eq!(api.world.web.journal().len(), 2);
+        assert_eq!(api.get(&format!("/sources/{id}/history")).await.json().as_array().unwrap().len(), 2);
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn a_host_is_held_by_a_person_and_released(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let host = api.world.web.hosts()[0].clone();
+        let host = host.split(':').next().unwrap().to_owned();
+        let hold = json!({ "seconds": 3600, "reason": "they asked by mail" });
+        let held = api.tell("POST", &format!("/hosts/{host}/hold"), hold).await;
+        assert_eq!((held.status, held.json()["state"].as_str()), (200, Some("held")), "{held:?}");
+        let created = api.tell("POST", "/sources", json!({ "url": api.url(0) })).await.json();
+        let id = created["source"]["id"].as_i64().unwrap();
+        let asked = api.tell("POST", &format!("/sources/{id}/poll?wait=1"), Value::Null).await;
+        assert_eq!(asked.status, 202, "{asked:?}");
+        assert!(asked.json()["reason"].as_str().unwrap().contains("they asked by mail"), "{asked:?}");
+        assert_eq!(api.world.web.journal().len(), 0);
+        assert_eq!(api.get("/hosts").await.json()["items"][0]["state"], "held");
+        let released = api.tell("POST", &format!("/hosts/{host}/release"), Value::Null).await;
+        assert_eq!(released.json()["state"], "free");
+        api.world.settled(1).await;
+        api.tell("POST", &format!("/sources/{id}/disable"), json!({ "reason": "noise" })).await;
+        let enabled = api.tell("POST", &format!("/hosts/{host}/enable-sources"), Value::Null).await.json();
+        assert_eq!(enabled["enabled"], 1);
+        api.tell("POST", "/hosts/a.example/hold", json!({ "reason": "x" })).await.is_problem(
+            400,
+            "invalid",
+            Some("until"),
+        );
+        api.get("/hosts/nobody.example").await.is_problem(404, "not-found", None);
+        api.stop().await;
+    });
+}

@@ -1,0 +1,114 @@
+//! A pipeline with open doors.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use feedwarden::actors::Scope;
+use feedwarden::api::settings::{ApiSettings, TokenKey, TokenSettings};
+use feedwarden::api::tokens::{Scope as Allowed, Signer, TokenWish, issue};
+use feedwarden::api::views::Reloaded;
+use feedwarden::api::{ConfigurationDoor, Doors, OpenDoors};
+use feedwarden::clock::SystemClock;
+use feedwarden::demo::web::Character;
+use feedwarden::telemetry::{self, LogSettings, Telemetry};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::net::{TcpStream, UnixStream};
+
+use super::Answer;
+use super::client::ask;
+use crate::pipeline::World;
+use crate::store::Engine;
+
+pub(super) const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+/// A world whose doors are open. Nothing is polled before it is added.
+pub(super) struct ApiWorld {
+    pub(super) world: World,
+    doors: OpenDoors,
+    directory: TempDir,
+    _telemetry: Telemetry,
+}
+
+impl ApiWorld {
+    pub(super) async fn of(engine: Engine, characters: &[Character]) -> ApiWorld {
+        let mut world = World::of(engine, characters).await;
+        world.start(Scope::Daemon);
+        let directory = tempfile::tempdir().unwrap();
+        let log = LogSettings { file: Some(directory.path().join("log")), ..LogSettings::default() };
+        let telemetry = telemetry::start(&log, Arc::new(SystemClock)).unwrap();
+        let key = TokenKey::Secret(SECRET.into());
+        let tokens = TokenSettings { key, audience: Some("feeds".into()), leeway: Duration::ZERO };
+        let settings = ApiSettings {
+            socket: directory.path().join("admin.sock"),
+            listen: Some("127.0.0.1:0".parse().unwrap()),
+            tokens: Some(tokens),
+            ..ApiSettings::default()
+        };
+        let configuration =
+            ConfigurationDoor { effective: Box::new(Vec::new), reload: Box::new(|| Ok(Reloaded::default())) };
+        let doors = Doors::take(&settings).unwrap();
+        let doors = doors.open(world.handle().clone(), telemetry.handle.clone(), configuration).unwrap();
+        ApiWorld { world, doors, directory, _telemetry: telemetry }
+    }
+
+    pub(super) async fn stop(mut self) {
+        self.doors.close().await;
+        self.world.stop().await;
+        drop(self.directory);
+    }
+
+    pub(super) async fn socket(&self) -> UnixStream {
+        UnixStream::connect(&self.doors.socket).await.unwrap()
+    }
+
+    pub(super) async fn tcp(&self) -> TcpStream {
+        TcpStream::connect(self.doors.listen.unwrap()).await.unwrap()
+    }
+
+    /// Asks through the socket.
+    pub(super) async fn get(&self, path: &str) -> Answer {
+        ask(self.socket().await, "GET", &format!("/api/v1{path}"), &[], b"").await
+    }
+
+    /// Tells through the socket.
+    pub(super) async fn tell(&self, method: &str, path: &str, body: Value) -> Answer {
+        self.tell_if(method, path, body, None).await
+    }
+
+    /// Tells through the socket, if the version is still this one.
+    pub(super) async fn tell_if(&self, method: &str, path: &str, body: Value, version: Option<&str>) -> Answer {
+        let mut headers = vec![("Content-Type", "application/json")];
+        headers.extend(version.map(|version| ("If-Match", version)));
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        ask(self.socket().await, method, &format!("/api/v1{path}"), &headers, body.as_bytes()).await
+    }
+
+    /// Tells through TCP, with this token.
+    pub(super) async fn tell_tcp(&self, method: &str, path: &str, body: &str, token: Option<&str>) -> Answer {
+        let authorization = token.map(|token| format!("Bearer {token}"));
+        let mut headers = vec![("Content-Type", "application/json")];
+        headers.extend(authorization.as_deref().map(|value| ("Authorization", value)));
+        ask(self.tcp().await, method, &format!("/api/v1{path}"), &headers, body.as_bytes()).await
+    }
+
+    /// A token that is taken.
+    pub(super) fn token(&self, scope: Allowed) -> String {
+        let lifetime = Duration::from_secs(3600);
+        let wish = TokenWish { subject: "ada".into(), scope, lifetime, audience: Some("feeds".into()) };
+        issue(&wish, &Signer::Secret(SECRET.into()), self.world.now()).unwrap()
+    }
+
+    /// The URL of a site.
+    pub(super) fn url(&self, site: usize) -> String {
+        self.world.web.sites()[site].url.clone()
+    }
+
+    /// Adds a source that is not polled, and returns its number.
+    pub(super) async fn add_quiet(&self, url: &str) -> i64 {
+        self.tell("POST", "/scheduler/pause", Value::Null).await;
+        let created = self.tell("POST", "/sources", serde_json::json!({ "url": url })).await;
+        assert_eq!(created.status, 201, "{created:?}");
+        created.json()["source"]["id"].as_i64().unwrap()
+    }
+}
