@@ -177,6 +177,7 @@ fn settlement(mut source: Source, posts: &HashMap<String, Vec<NewPost>>) -> Sett
         source_id: source.id,
         version: source.version,
         state: source.state,
+        left_out: Vec::new(),
         posts: posts.get(&source.settings.url).cloned().unwrap_or_default(),
         host: host.map(|host| HostState { last_asked_at: Some(now), ..host }),
         settled_at: now,
