@@ -228,12 +228,12 @@ fn a_service_manager_hears_when_it_is_ready_alive_and_stopping() {
         }
         heard.clear();
     };
-    let mut process = Command::new(env!("CARGO_BIN_EXE_feedwarden"))
-        .arg("run")
+    // The watchdog is for the process that the variable names, and the shell becomes that process.
+    let mut process = Command::new("sh")
+        .args(["-c", "WATCHDOG_PID=$$ exec \"$0\" run", env!("CARGO_BIN_EXE_feedwarden")])
         .current_dir(directory.path())
         .env("NOTIFY_SOCKET", &path)
         .env("WATCHDOG_USEC", "300000")
-        .env_remove("WATCHDOG_PID")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .spawn()
