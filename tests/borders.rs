@@ -24,7 +24,7 @@ const BORDERS: &[Border] = &[
     Border { room: "clock", may_use: &["model"], pure: false },
     Border { room: "dice", may_use: &[], pure: false },
     Border { room: "http", may_use: &["model"], pure: false },
-    Border { room: "fetch", may_use: &["model", "http", "parse"], pure: false },
+    Border { room: "fetch", may_use: &["model", "http", "parse", "clock"], pure: false },
     Border { room: "store", may_use: &["model"], pure: false },
     Border { room: "supervision", may_use: &[], pure: false },
     Border { room: "telemetry", may_use: &["clock", "model"], pure: false },

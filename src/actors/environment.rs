@@ -45,7 +45,7 @@ impl Environment for PipelineEnvironment {
         match event {
             Event::Crashed { name, crash } => self.crashed(name, crash),
             Event::Restarting { name, after, nth } => {
-                self.0.statistics.count_restart();
+                self.0.statistics.count_restart(name);
                 warn!(log, "actor restarts"; "actor" => name, "after_ms" => after.as_millis() as u64, "nth" => nth);
                 self.0.statistics.tell(|| Happening::Restarted { name: (*name).to_owned() });
             }

@@ -30,6 +30,17 @@ pub(super) struct Seat {
     present: AtomicUsize,
 }
 
+/// How many hosts are there, by state. Those that nobody had to do with for a while are not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostCounts {
+    /// Asked when their turn comes.
+    pub active: usize,
+    /// Left alone because they asked for it.
+    pub held: usize,
+    /// Left alone because they do not answer.
+    pub open: usize,
+}
+
 /// One poll at a host. While there is one, the host stays.
 pub(super) struct Presence(Arc<Seat>);
 
@@ -120,6 +131,21 @@ impl HostTable {
     pub(super) fn change(&self, key: &HostKey, change: impl FnOnce(&mut HostState)) -> Option<HostState> {
         let seat = self.lock().get(&Some(key.clone())).map(|entry| entry.seat.clone());
         seat.and_then(|seat| seat.change(change))
+    }
+
+    /// How many hosts are there, by state.
+    pub(super) fn counts(&self, now: Timestamp) -> HostCounts {
+        let mut counts = HostCounts::default();
+        for state in self.lock().values().filter_map(|entry| entry.seat.state()) {
+            if state.breaker.open_until.is_some_and(|until| until > now) {
+                counts.open += 1;
+            } else if state.held_until.is_some_and(|until| until > now) {
+                counts.held += 1;
+            } else {
+                counts.active += 1;
+            }
+        }
+        counts
     }
 
     /// How many hosts are there.

@@ -11,6 +11,7 @@ use super::outcome::{Decision, Verdict, decide};
 use super::poll::Poll;
 use super::record::{self, Written};
 use super::surroundings::Surroundings;
+use crate::clock::Stopwatch;
 use crate::model::{FailureCause, FailureReport, HostState, Settled, Settlement, Source};
 use crate::rules::change::relocate;
 use crate::rules::due::next_poll;
@@ -102,7 +103,13 @@ async fn try_write(around: &Surroundings, batch: &[Entry]) -> Result<(Vec<Settle
                 |Entry { poll, verdict }: &Entry| decide(&poll.source, verdict, host_now(poll), &policy, poll.ended_at);
             let settlements: Vec<Settlement>;
             (settlements, decisions) = batch.iter().map(settle).unzip();
-            around.store.settle(settlements)
+            let settling = around.store.settle(settlements);
+            async {
+                let watch = Stopwatch::start();
+                let answers = settling.await;
+                around.statistics.note_settle(watch.elapsed());
+                answers
+            }
         })
         .await?;
     Ok((answers, decisions))

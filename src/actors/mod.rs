@@ -12,6 +12,7 @@ mod errand;
 mod failure_tracker;
 mod faults;
 mod fetch;
+mod histogram;
 mod history;
 mod host;
 mod host_table;

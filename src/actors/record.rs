@@ -37,6 +37,8 @@ pub(super) struct Written<'a> {
 pub(super) fn tell(around: &Surroundings, log: &Logger, written: &Written<'_>) {
     let url = shown_url(&written.source.settings.url);
     around.statistics.count_wire_bytes(written.verdict.trace().wire_bytes);
+    let success_at = written.decision.failure.is_none().then_some(written.source.updated_at);
+    around.statistics.note_poll(written.asking, written.verdict.trace().reading, success_at);
     match (&written.decision.failure, written.verdict) {
         (Some((classified, step)), Verdict::Failed { report, is_explained, .. }) => {
             around.statistics.count_failed(classified.kind);

@@ -1,10 +1,12 @@
 //! What was done so far, counted where it happens, for whoever wants to show it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
 
 use tokio::sync::{broadcast, watch};
 
-use crate::model::{FailureKind, SourceId};
+use super::histogram::{Histogram, HistogramView};
+use crate::model::{FailureKind, SourceId, Timestamp};
 
 /// How many things that happened somebody who listens may be behind before the oldest are skipped.
 const HAPPENINGS_KEPT: usize = 1024;
@@ -21,6 +23,13 @@ pub struct Statistics {
     due: AtomicU64,
     crashes: AtomicU64,
     restarts: AtomicU64,
+    restarts_by_actor: [AtomicU64; ACTORS.len()],
+    failed_in_a_row: AtomicU64,
+    /// In microseconds since 1970; zero before there was any.
+    last_success_at: AtomicI64,
+    fetching: Histogram,
+    reading: Histogram,
+    settling: Histogram,
     happenings: broadcast::Sender<Happening>,
     /// Grows with every poll that found something new.
     arrivals: watch::Sender<u64>,
@@ -49,6 +58,26 @@ pub struct StatisticsView {
     pub crashes: u64,
     /// Actors that were started again after a crash.
     pub restarts: u64,
+    /// The same for each sort of [`ACTORS`].
+    pub restarts_by_actor: [u64; ACTORS.len()],
+    /// Polls that failed since the last one that did not.
+    pub failed_in_a_row: u64,
+    /// When a publisher last answered as it should.
+    pub last_success_at: Option<Timestamp>,
+}
+
+/// The sorts of actors that restarts are counted for. Hosts are one sort, however many there are.
+pub const ACTORS: [&str; 5] = ["scheduler", "host", "fetch", "post sink", "failure tracker"];
+
+/// How long things took.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Latencies {
+    /// Asking publishers and reading their answers: all requests of a poll together.
+    pub fetching: HistogramView,
+    /// Reading what they answered.
+    pub reading: HistogramView,
+    /// Writing what was found, a transaction each.
+    pub settling: HistogramView,
 }
 
 /// Something worth showing as it happens.
@@ -108,6 +137,12 @@ impl Default for Statistics {
             due: AtomicU64::default(),
             crashes: AtomicU64::default(),
             restarts: AtomicU64::default(),
+            restarts_by_actor: Default::default(),
+            failed_in_a_row: AtomicU64::default(),
+            last_success_at: AtomicI64::default(),
+            fetching: Histogram::default(),
+            reading: Histogram::default(),
+            settling: Histogram::default(),
             happenings: broadcast::Sender::new(HAPPENINGS_KEPT),
             arrivals: watch::Sender::new(0),
         }
@@ -129,7 +164,39 @@ impl Statistics {
             due: read(&self.due),
             crashes: read(&self.crashes),
             restarts: read(&self.restarts),
+            restarts_by_actor: std::array::from_fn(|index| read(&self.restarts_by_actor[index])),
+            failed_in_a_row: read(&self.failed_in_a_row),
+            last_success_at: Some(self.last_success_at.load(Ordering::Relaxed))
+                .filter(|micros| *micros > 0)
+                .map(Timestamp::from_micros),
         }
+    }
+
+    /// How long things took.
+    pub fn latencies(&self) -> Latencies {
+        let (fetching, reading) = (self.fetching.view(), self.reading.view());
+        Latencies { fetching, reading, settling: self.settling.view() }
+    }
+
+    /// Notes how long a poll took to ask for and to read, and whether it worked.
+    pub(super) fn note_poll(&self, fetching: Duration, reading: Option<Duration>, success_at: Option<Timestamp>) {
+        self.fetching.add(fetching);
+        if let Some(reading) = reading {
+            self.reading.add(reading);
+        }
+        match success_at {
+            Some(at) => {
+                self.last_success_at.fetch_max(at.as_micros(), Ordering::Relaxed);
+                self.failed_in_a_row.store(0, Ordering::Relaxed);
+            }
+            None => {
+                self.failed_in_a_row.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    pub(super) fn note_settle(&self, took: Duration) {
+        self.settling.add(took);
     }
 
     /// Hears what happens from now on. Who does not listen for long misses the oldest.
@@ -185,8 +252,11 @@ impl Statistics {
         self.crashes.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn count_restart(&self) {
+    pub(super) fn count_restart(&self, name: &str) {
         self.restarts.fetch_add(1, Ordering::Relaxed);
+        let sort = ACTORS.iter().position(|actor| name == *actor || (*actor == "fetch" && name.starts_with("fetch ")));
+        // Whatever has another name is a host.
+        self.restarts_by_actor[sort.unwrap_or(1)].fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -8,7 +8,7 @@ use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{Extensions, ServiceRequest, ServiceResponse};
 use actix_web::http::{Method, header};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage, HttpRequest, web};
+use actix_web::{Error, HttpMessage, web};
 
 use super::Api;
 use super::problem::Problem;
@@ -16,6 +16,9 @@ use super::tokens::Scope;
 
 /// How long anything may take that is not a list being read in or written out.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+
+/// What a load balancer asks, which has no token and learns nothing but "yes" or "no".
+const NEEDS_NO_TOKEN: [&str; 2] = ["/healthz", "/readyz"];
 
 /// Who is at the other end of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -48,25 +51,23 @@ pub(super) async fn guard<B: MessageBody + 'static>(
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
     let Some(api) = request.app_data::<web::Data<Api>>().cloned() else {
-        return Ok(refuse(request.request().clone(), &Problem::internal("no state")));
+        return Ok(refuse(request, &Problem::internal("no state")));
     };
     let caller = match admit(&request, &api) {
         Ok(caller) => caller,
-        Err(problem) => return Ok(refuse(request.request().clone(), &problem)),
+        Err(problem) => return Ok(refuse(request, &problem)),
     };
     request.extensions_mut().insert(caller);
-    let asked = request.request().clone();
     // Lists are as long as they are, and come and go as fast as their readers do.
     let limit = if request.path().ends_with("/opml") { Duration::MAX } else { ANSWER_WITHIN };
     match tokio::time::timeout(limit, next.call(request)).await {
-        Ok(Ok(answer)) => Ok(answer.map_into_left_body()),
-        Ok(Err(error)) => Ok(ServiceResponse::new(asked, error.error_response().map_into_right_body())),
-        Err(_) => Ok(refuse(asked, &Problem::unavailable("it took too long"))),
+        Ok(answer) => answer.map(ServiceResponse::map_into_left_body),
+        Err(_) => Err(Problem::unavailable("it took too long").into()),
     }
 }
 
-fn refuse<B>(request: HttpRequest, problem: &Problem) -> ServiceResponse<EitherBody<B>> {
-    ServiceResponse::new(request, problem.answer().map_into_right_body())
+fn refuse<B>(request: ServiceRequest, problem: &Problem) -> ServiceResponse<EitherBody<B>> {
+    request.into_response(problem.answer().map_into_right_body())
 }
 
 fn admit(request: &ServiceRequest, api: &Api) -> Result<Caller, Problem> {
@@ -84,6 +85,9 @@ fn admit_tcp(request: &ServiceRequest, api: &Api, address: IpAddr) -> Result<Cal
     let now = api.handle.clock().now();
     if !api.rate.admits(address, now) {
         return Err(Problem::too_fast(1));
+    }
+    if NEEDS_NO_TOKEN.contains(&request.path()) {
+        return Ok(Caller { sees_secrets: false });
     }
     let Some(verifier) = &api.verifier else { return Err(Problem::unauthorized("no key is configured")) };
     let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());

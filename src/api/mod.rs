@@ -6,7 +6,9 @@
 mod endpoint;
 mod guard;
 mod handlers;
+mod health;
 mod input;
+mod metrics;
 mod openapi;
 mod problem;
 mod rate;
@@ -107,6 +109,7 @@ pub(crate) struct Api {
     verifier: Option<Verifier>,
     rate: rate::Rate,
     streams: Arc<Semaphore>,
+    counts: metrics::CountsCache,
     started_at: Timestamp,
 }
 
@@ -139,6 +142,7 @@ impl Doors {
                 verifier,
                 rate: rate::Rate::new(self.settings.limits.requests_per_second),
                 streams: Arc::new(Semaphore::new(self.settings.limits.streams)),
+                counts: metrics::CountsCache::default(),
             })
         };
         let connections = self.settings.limits.connections;
@@ -170,6 +174,9 @@ fn serve(api: web::Data<Api>, connections: usize, listener: Listener) -> std::io
             .wrap(from_fn(guard::guard))
             .wrap(headers())
             .configure(mount)
+            .route("/metrics", web::get().to(metrics::metrics))
+            .route("/healthz", web::get().to(health::healthz))
+            .route("/readyz", web::get().to(health::readyz))
             .default_service(web::to(async || Problem::not_found("there is nothing at this path").answer()))
     };
     let server = HttpServer::new(app)

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use url::Url;
 
+use crate::clock::Stopwatch;
 use crate::http::{self, Reply};
 use crate::model::{FailureCause, FailureReport, Hints, NewPost, PostText, SourceType};
 use crate::parse::feed::{self, FeedError, LinkedFeed};
@@ -34,6 +35,7 @@ pub(super) async fn read(reply: Reply, source_type: SourceType) -> Fetched {
         SourceType::Website => read_page(&bytes, content_type.as_deref(), &url),
         SourceType::Rss | SourceType::Twitter => read_feed(&bytes, content_type.as_deref(), &url),
     };
+    let watch = Stopwatch::start();
     let read = match is_small_feed {
         true => catch_unwind(AssertUnwindSafe(reading)).map_err(|panic| last_words(panic.as_ref())),
         false => tokio::task::spawn_blocking(reading).await.map_err(|panicked| panicked.to_string()),
@@ -52,7 +54,7 @@ pub(super) async fn read(reply: Reply, source_type: SourceType) -> Fetched {
         })),
         Err((cause, error)) => Answer::Failed(FailureReport { cause, error, retry_after: None }),
     };
-    Fetched::new(answer, Trace { linked_feeds, ..trace })
+    Fetched::new(answer, Trace { linked_feeds, reading: Some(watch.elapsed()), ..trace })
 }
 
 fn last_words(panic: &(dyn Any + Send)) -> String {

@@ -8,6 +8,8 @@ mod post;
 mod robots;
 mod x;
 
+use std::time::Duration;
+
 use secrecy::SecretString;
 use url::Url;
 
@@ -177,6 +179,8 @@ pub struct Trace {
     pub wire_bytes: usize,
     /// Bytes of body after decoding.
     pub body_bytes: usize,
+    /// How long it took to read the body, if there was one to be read.
+    pub reading: Option<Duration>,
     /// The feeds that the answer links to, where it is a web page.
     pub linked_feeds: Vec<LinkedFeed>,
 }

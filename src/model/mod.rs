@@ -22,7 +22,7 @@ pub use post::{ContentHash, NewPost, Post, PostId, PostText};
 pub use robots::RobotsRecord;
 pub use settled::{Cleaned, Cutoffs, Settled, Settlement};
 pub use source::{
-    FailureRun, FailureState, Hints, LastFailure, LastSeen, Moved, NewSource, Rest, RestCause, Source, SourceId,
-    SourceSettings, SourceState, SourceType, Validators,
+    FailureRun, FailureState, Hints, LastFailure, LastSeen, Moved, NewSource, Rest, RestCause, Source, SourceCounts,
+    SourceId, SourceSettings, SourceState, SourceType, Validators,
 };
 pub use time::{Timestamp, TimestampError};

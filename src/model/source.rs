@@ -50,6 +50,19 @@ impl Source {
     }
 }
 
+/// How many sources there are, by how they do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SourceCounts {
+    /// All of them.
+    pub total: u64,
+    /// Those that only a person brings back.
+    pub disabled: u64,
+    /// Those that are left alone for a while.
+    pub resting: u64,
+    /// Those that fail and are tried again.
+    pub backing_off: u64,
+}
+
 /// A source that is about to be added.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewSource {

@@ -20,8 +20,8 @@ use secrecy::SecretString;
 
 use crate::model::{
     Article, ArticleId, Cleaned, Cutoffs, HostKey, HostState, KeyProvider, NewArticle, NewSource, Podcast, PodcastId,
-    Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceId, SourceToPoll, Timestamp, User,
-    UserId,
+    Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceCounts, SourceId, SourceToPoll,
+    Timestamp, User, UserId,
 };
 
 pub use error::StoreError;
@@ -71,6 +71,9 @@ pub trait Store: Send + Sync {
         after: Option<SourceId>,
         limit: u32,
     ) -> Result<Vec<Source>>;
+
+    /// How many sources there are. Looks at all of them, so it is not for every moment.
+    async fn count_sources(&self) -> Result<SourceCounts>;
 
     /// Gives sources labels beside those that they have.
     async fn add_labels(&self, labels: Vec<(SourceId, Vec<String>)>) -> Result<()>;

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use crate::model::{
     Article, ArticleId, Breaker, ContentHash, FailureKind, FailureRun, FailureState, Hints, HostKey, HostState,
     LastFailure, Moved, NewArticle, Podcast, PodcastId, Post, PostId, PostText, Rest, RestCause, RobotsRecord,
-    Settlement, Source, SourceId, SourceSettings, SourceState, SourceType, Timestamp, User, UserId, Validators,
+    Settlement, Source, SourceCounts, SourceId, SourceSettings, SourceState, SourceType, Timestamp, User, UserId,
+    Validators,
 };
 
 use super::{Result, StoreError};
@@ -295,4 +296,14 @@ pub(super) fn read_robots(row: &mut impl Columns) -> Result<RobotsRecord> {
 
 pub(super) fn required<T>(value: Option<T>) -> Result<T> {
     value.ok_or_else(|| StoreError::damaged("a column is null that never is"))
+}
+
+/// Reads the columns of `count_sources`.
+pub(super) fn read_counts(row: &mut impl Columns) -> Result<SourceCounts> {
+    Ok(SourceCounts {
+        total: required(row.number()?)?,
+        disabled: required(row.number()?)?,
+        resting: required(row.number()?)?,
+        backing_off: required(row.number()?)?,
+    })
 }

@@ -2,6 +2,7 @@
 
 mod client;
 mod doors;
+mod metrics;
 mod openapi;
 mod posts;
 mod process;

@@ -29,8 +29,10 @@ use crate::store::{Store, StoreError};
 use crate::supervision::{RootHandle, Tree};
 
 pub use super::faults::Fault;
+pub use super::histogram::{BUCKET_SECONDS, HistogramView};
 pub use super::history::{PollOutcome, PollRecord};
-pub use super::statistics::{Happening, StatisticsView};
+pub use super::host_table::HostCounts;
+pub use super::statistics::{ACTORS, Happening, Latencies, StatisticsView};
 pub use crate::rules::change::{Change, Changed};
 pub use crate::rules::life::Life;
 pub use crate::rules::shown_url::shown_url;
@@ -141,6 +143,16 @@ impl PipelineHandle {
     /// How many hosts are there.
     pub fn hosts(&self) -> usize {
         self.table.len()
+    }
+
+    /// How many hosts are there, by state.
+    pub fn host_counts(&self) -> HostCounts {
+        self.table.counts(self.around.clock.now())
+    }
+
+    /// The time between two ticks of the scheduler.
+    pub fn tick(&self) -> Duration {
+        self.around.settings.scheduler.tick
     }
 
     /// What is known of a host that is there.

@@ -22,8 +22,8 @@ use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
 use crate::model::{
     Article, ArticleId, Cleaned, Cutoffs, HostKey, HostState, KeyProvider, NewArticle, NewSource, Podcast, PodcastId,
-    Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceId, SourceToPoll, Timestamp, User,
-    UserId,
+    Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceCounts, SourceId, SourceToPoll,
+    Timestamp, User, UserId,
 };
 
 use super::access;
@@ -112,6 +112,10 @@ impl Store for PostgresStore {
 
     async fn list_sources(&self, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
         sources::list(&*self.client().await?, after, limit).await
+    }
+
+    async fn count_sources(&self) -> Result<SourceCounts> {
+        sources::count(&*self.client().await?).await
     }
 
     async fn select_sources(

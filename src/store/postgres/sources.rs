@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use deadpool_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::model::{NewSource, Source, SourceId, SourceSettings, Timestamp};
+use crate::model::{NewSource, Source, SourceCounts, SourceId, SourceSettings, Timestamp};
 
 use super::super::rows::{
-    Columns, X_HOST, host_column, read_source, required, settings_values, state_values, storable,
+    Columns, X_HOST, host_column, read_counts, read_source, required, settings_values, state_values, storable,
 };
 use super::super::{Added, Result, Saved, SourceSelection, StoreError};
 use super::values::{all, all_planned_anew, by_column, error, execute, number, one as first};
@@ -19,6 +19,7 @@ const FIND: &str = include_str!("../../../sql/postgres/find_source.sql");
 const ONE: &str = include_str!("../../../sql/postgres/source.sql");
 const TO_POLL: &str = include_str!("../../../sql/postgres/sources_to_poll.sql");
 const WITH_URL: &str = include_str!("../../../sql/postgres/sources_with_url.sql");
+const COUNT: &str = include_str!("../../../sql/postgres/count_sources.sql");
 const LIST: &str = include_str!("../../../sql/postgres/list_sources.sql");
 const OF_HOST: &str = include_str!("../../../sql/postgres/sources_of_host.sql");
 const WITH_LABEL: &str = include_str!("../../../sql/postgres/sources_with_label.sql");
@@ -107,6 +108,10 @@ pub(super) async fn with_url(client: &Client, url: &str) -> Result<Vec<Source>> 
 
 pub(super) async fn list(client: &Client, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
     all(client, LIST, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_source(row)).await
+}
+
+pub(super) async fn count(client: &Client) -> Result<SourceCounts> {
+    first(client, COUNT, &[], |row| read_counts(row)).await.map(Option::unwrap_or_default)
 }
 
 pub(super) async fn select(

@@ -21,8 +21,8 @@ use secrecy::SecretString;
 
 use crate::model::{
     Article, ArticleId, Cleaned, Cutoffs, HostKey, HostState, KeyProvider, NewArticle, NewSource, Podcast, PodcastId,
-    Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceId, SourceToPoll, Timestamp, User,
-    UserId,
+    Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceCounts, SourceId, SourceToPoll,
+    Timestamp, User, UserId,
 };
 
 use super::access;
@@ -139,6 +139,10 @@ impl Store for SqliteStore {
 
     async fn list_sources(&self, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
         self.readers.run(move |connection| sources::list(connection, after, limit)).await
+    }
+
+    async fn count_sources(&self) -> Result<SourceCounts> {
+        self.readers.run(|connection| sources::count(connection)).await
     }
 
     async fn select_sources(

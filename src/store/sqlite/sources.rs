@@ -2,10 +2,10 @@
 
 use rusqlite::{Connection, params, params_from_iter};
 
-use crate::model::{NewSource, Source, SourceId, SourceSettings, Timestamp};
+use crate::model::{NewSource, Source, SourceCounts, SourceId, SourceSettings, Timestamp};
 
 use super::super::rows::{
-    Columns, Value, X_HOST, host_column, read_source, required, settings_values, state_values, storable,
+    Columns, Value, X_HOST, host_column, read_counts, read_source, required, settings_values, state_values, storable,
 };
 use super::super::{Added, Result, Saved, SourceSelection, StoreError};
 use super::values::{all, error, execute, number, one as first};
@@ -15,6 +15,7 @@ const FIND: &str = include_str!("../../../sql/sqlite/find_source.sql");
 const ONE: &str = include_str!("../../../sql/sqlite/source.sql");
 const TO_POLL: &str = include_str!("../../../sql/sqlite/sources_to_poll.sql");
 const WITH_URL: &str = include_str!("../../../sql/sqlite/sources_with_url.sql");
+const COUNT: &str = include_str!("../../../sql/sqlite/count_sources.sql");
 const LIST: &str = include_str!("../../../sql/sqlite/list_sources.sql");
 const OF_HOST: &str = include_str!("../../../sql/sqlite/sources_of_host.sql");
 const WITH_LABEL: &str = include_str!("../../../sql/sqlite/sources_with_label.sql");
@@ -74,6 +75,10 @@ pub(super) fn with_url(connection: &Connection, url: &str) -> Result<Vec<Source>
 
 pub(super) fn list(connection: &Connection, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
     all(connection, LIST, params![after.map_or(0, |id| id.0), limit], |row| read_source(row))
+}
+
+pub(super) fn count(connection: &Connection) -> Result<SourceCounts> {
+    first(connection, COUNT, [], |row| read_counts(row)).map(Option::unwrap_or_default)
 }
 
 pub(super) fn select(
