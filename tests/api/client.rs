@@ -42,9 +42,15 @@ pub(super) async fn ask(
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> Answer {
-    send(&mut stream, method, path, headers, body).await;
-    let mut reader = BufReader::new(stream);
-    let head = read_head(&mut reader).await;
+    let asking = async {
+        send(&mut stream, method, path, headers, body).await;
+        let mut reader = BufReader::new(stream);
+        let head = read_head(&mut reader).await;
+        (reader, head)
+    };
+    // Far longer than any answer takes: a bound, not a wait.
+    let patience = std::time::Duration::from_secs(60);
+    let (mut reader, head) = tokio::time::timeout(patience, asking).await.expect("an answer comes");
     let status = head.split(' ').nth(1).unwrap_or_default().parse().unwrap_or_else(|_| panic!("no status: {head:?}"));
     let mut rest = Vec::new();
     // A server that refuses a body it has not read may reset the connection after its answer.

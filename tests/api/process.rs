@@ -42,6 +42,7 @@ fn start(directory: &Path, arguments: &[&str]) -> (Daemon, Value) {
 
 fn ask(socket: &Path, method: &str, path: &str) -> Value {
     let mut stream = UnixStream::connect(socket).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
     write!(stream, "{method} /api/v1{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
