@@ -68,6 +68,7 @@ fn a_stream_goes_on_where_it_ended_without_gaps_or_repeats(#[values(Sqlite, Post
         let (first, last) = tail.next(1).await;
         assert_eq!(first, api.world.web.served_entries_of(0));
         drop(tail);
+        api.world.settled(1).await;
         // More than one batch comes while nobody listens.
         let posts: Vec<_> = (0..40).map(|number| post(&format!("post {number}"))).collect();
         api.world.store.find(SourceId(id), posts).await;
@@ -78,6 +79,7 @@ fn a_stream_goes_on_where_it_ended_without_gaps_or_repeats(#[values(Sqlite, Post
         let mut other = Tail::open(&api, "?after=0&source_id=999", None).await;
         drop(tail);
         api.world.web.publish(0, 1);
+        api.world.advance(Duration::from_secs(1));
         let mut tail = Tail::open(&api, &format!("?source_id={id}"), None).await;
         api.tell("POST", &format!("/sources/{id}/poll?wait=20"), Value::Null).await;
         let (bodies, _) = tail.next(1).await;

@@ -108,6 +108,7 @@ fn the_configuration_is_shown_masked_and_read_anew() {
     assert_eq!(refused["status"], 400);
     assert!(refused["detail"].as_str().unwrap().contains("source.max-failures"), "{refused}");
     assert_eq!(value("source.max-failures"), 7, "a wrong configuration changes nothing");
+    write("7");
     let issued = command(directory.path(), &["token", "--config", "own.yaml", "--scope", "write"]).output().unwrap();
     assert_eq!(String::from_utf8(issued.stdout).unwrap().trim().split('.').count(), 3);
 }

@@ -210,10 +210,13 @@ fn p20_a_poll_by_hand_obeys_retry_after_and_says_so_unless_forced(#[values(Sqlit
         let api = ApiWorld::of(engine, &[Character::RateLimited(RetryAfter::Seconds(3600))]).await;
         let body = json!({ "url": api.url(0), "first_poll": true, "anyway": true });
         let id = api.tell("POST", "/sources", body).await.json()["source"]["id"].as_i64().unwrap();
+        // What is asked for at the very moment of the last poll has just been done.
+        api.world.advance(std::time::Duration::from_secs(1));
         let asked = api.tell("POST", &format!("/sources/{id}/poll?wait=5"), Value::Null).await;
         assert_eq!(asked.status, 202, "{asked:?}");
         let reason = asked.json()["reason"].as_str().unwrap().to_owned();
         assert!(reason.contains("Retry-After"), "{reason}");
+        assert!(asked.json()["not_before"].as_str().unwrap() > api.world.now().to_string().as_str());
         assert_eq!(api.world.web.journal().len(), 1, "nobody was asked");
         let explained = api.get(&format!("/sources/{id}/explain")).await.json();
         assert!(explained["terms"].as_array().unwrap().iter().any(|term| term["decides"] == true), "{explained}");

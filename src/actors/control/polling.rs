@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::{ControlError, Happening, PipelineHandle, PollRecord};
-use crate::model::{HostState, Source, SourceId, Timestamp};
+use crate::model::{HostState, Source, SourceId, SourceSettings, Timestamp};
 use crate::rules::change::Change;
 use crate::rules::due::{self, NextPoll};
 use crate::rules::{delay, turn};
+use crate::store::{Added, StoreError};
 
 /// How somebody wants a source polled.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,7 +54,7 @@ impl PipelineHandle {
         if let never @ NextPoll::Never(_) = due::next_poll(&source, None, &policy, now) {
             return Ok(PollAnswer::Refused { reason: never.to_string() });
         }
-        let mut happenings = self.around.statistics.listen();
+        let happenings = self.around.statistics.listen();
         let before = self.history(id).first().map(|poll| poll.at);
         if wish.force {
             self.around.force(id);
@@ -64,6 +66,40 @@ impl PipelineHandle {
         if wish.wait.is_zero() || not_before > self.around.clock.now() + wish.wait {
             return Ok(requested);
         }
+        let poll = self.settled(id, happenings, before, wish.wait).await;
+        Ok(poll.map_or(requested, |poll| PollAnswer::Done { poll }))
+    }
+
+    /// Adds a source and waits for its first poll, which comes by itself: no second request is made for it (p08).
+    pub async fn add_and_poll(
+        &self,
+        settings: SourceSettings,
+        labels: Vec<String>,
+        wait: Duration,
+    ) -> Result<(Added, Option<PollAnswer>), ControlError> {
+        let happenings = self.around.statistics.listen();
+        let added = self.add_sources(vec![(settings, labels)]).await?.into_iter().next();
+        let id = match added {
+            Some(Added::New(id)) => id,
+            Some(duplicate) => return Ok((duplicate, None)),
+            None => return Err(StoreError::Internal("nothing was added".into()).into()),
+        };
+        if let Some(poll) = self.settled(id, happenings, None, wait).await {
+            return Ok((Added::New(id), Some(PollAnswer::Done { poll })));
+        }
+        let source = self.around.store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
+        let (not_before, reason) = self.expected(&source, false).await?;
+        Ok((Added::New(id), Some(PollAnswer::Requested { not_before, reason })))
+    }
+
+    /// Waits until a poll of this source is settled that was not before.
+    async fn settled(
+        &self,
+        id: SourceId,
+        mut happenings: Receiver<Happening>,
+        before: Option<Timestamp>,
+        wait: Duration,
+    ) -> Option<PollRecord> {
         let settled = async {
             loop {
                 match happenings.recv().await {
@@ -75,10 +111,8 @@ impl PipelineHandle {
                 }
             }
         };
-        if tokio::time::timeout(wish.wait, settled).await.is_err() {
-            return Ok(requested);
-        }
-        Ok(self.history(id).into_iter().next().map_or(requested, |poll| PollAnswer::Done { poll }))
+        tokio::time::timeout(wait, settled).await.ok()?;
+        self.history(id).into_iter().next()
     }
 
     /// From when on the source can be polled, and what decides that.

@@ -17,7 +17,7 @@ use super::super::views::{
 };
 use super::super::{Api, BASE};
 use super::Answer;
-use crate::actors::control::{Change, Life, PollAnswer, PollOutcome, PollWish, SourceFilter, shown_url};
+use crate::actors::control::{Change, Life, PollAnswer, PollOutcome, SourceFilter, shown_url};
 use crate::model::{RestCause, Source, SourceId, SourceSettings, SourceType};
 use crate::store::Added;
 
@@ -70,17 +70,32 @@ pub(super) async fn one(api: web::Data<Api>, caller: Caller, id: web::Path<Strin
     answer(&api, caller, source).await
 }
 
+/// Adds a source. Its first poll is the one request that adding costs, and its result is used (p08).
 pub(super) async fn create(api: web::Data<Api>, caller: Caller, Body(body): Body<NewSourceBody>) -> Answer {
     let (settings, labels) = settings(&body)?;
-    let id = match api.handle.add_sources(vec![(settings, labels)]).await?.pop() {
-        Some(Added::New(id)) => id,
-        Some(Added::Duplicate(id)) => {
+    let (added, first_poll) = match body.first_poll {
+        true => api.handle.add_and_poll(settings, labels, FIRST_POLL_WITHIN).await?,
+        false => {
+            let added = api.handle.add_sources(vec![(settings, labels)]).await?.pop();
+            (added.ok_or_else(|| Problem::internal("nothing was added"))?, None)
+        }
+    };
+    let id = match added {
+        Added::New(id) => id,
+        Added::Duplicate(id) => {
             let problem = Problem::duplicate(format!("source {id} has the same URL, type and podcast"));
             return Err(problem.at("url").with(json!({ "source_id": id.0 })));
         }
-        None => return Err(Problem::internal("nothing was added")),
     };
-    let first_poll = if body.first_poll { Some(first_poll(&api, id, body.anyway).await?) } else { None };
+    if let Some(PollAnswer::Done { poll }) = &first_poll
+        && poll.outcome == PollOutcome::Failed
+        && !body.anyway
+    {
+        // What does not work is taken back.
+        api.handle.remove_source(id, None).await?;
+        let error = poll.error.clone().unwrap_or_default();
+        return Err(Problem::does_not_work(error).at("url").with(json!({ "poll": poll })));
+    }
     let source = api.handle.store().source(id).await?;
     let source = source.ok_or_else(|| Problem::not_found(format!("source {id} was removed again")))?;
     let tag = format!("\"{}\"", source.version);
@@ -89,19 +104,6 @@ pub(super) async fn create(api: web::Data<Api>, caller: Caller, Body(body): Body
         .insert_header((LOCATION, format!("{BASE}/sources/{id}")))
         .insert_header((ETAG, tag))
         .json(CreatedSource { source, first_poll }))
-}
-
-/// The one request that adding costs, whose result is used (p08). What does not work is taken back.
-async fn first_poll(api: &Api, id: SourceId, anyway: bool) -> Result<PollAnswer, Problem> {
-    let answer = api.handle.poll_now(id, PollWish { wait: FIRST_POLL_WITHIN, force: false }).await?;
-    match &answer {
-        PollAnswer::Done { poll } if poll.outcome == PollOutcome::Failed && !anyway => {
-            api.handle.remove_source(id, None).await?;
-            let error = poll.error.clone().unwrap_or_default();
-            Err(Problem::does_not_work(error).at("url").with(json!({ "poll": poll })))
-        }
-        _ => Ok(answer),
-    }
 }
 
 pub(super) async fn bulk(api: web::Data<Api>, Body(body): Body<BulkBody>) -> Answer {
