@@ -81,6 +81,8 @@ impl DueIndex {
             return;
         }
         self.leave(id);
+        self.hosts.sources[entry.host as usize] -= 1;
+        self.hosts.sources[host as usize] += 1;
         self.sources.insert(id, Entry { host, ..entry });
         self.out.insert(id);
         self.touch_line(host, |line| {
@@ -379,7 +381,7 @@ mod tests {
     #[test]
     fn what_is_counted_is_what_is_there_whatever_happens() {
         use proptest::prelude::*;
-        proptest!(|(steps in prop::collection::vec((0_u8..6, 0_i64..20, 0_i64..100), 0..300))| {
+        proptest!(|(steps in prop::collection::vec((0_u8..7, 0_i64..20, 0_i64..100), 0..300))| {
             let mut index = DueIndex::default();
             for (step, id, time) in steps {
                 let host = host(if id % 3 == 0 { "a" } else { "b" });
@@ -389,6 +391,7 @@ mod tests {
                     2 => index.remove(SourceId(id)),
                     3 => { index.fall_due(at(time)); }
                     4 => { index.take_ready(3); }
+                    5 => index.rehost(SourceId(id), host),
                     _ => index.clear_line(&host, |due| due + Duration::from_secs(1)),
                 }
                 let (scheduled, waiting, out) = index.counts();

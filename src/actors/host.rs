@@ -68,10 +68,10 @@ impl HostActor {
             return defer(*poll, until, None, "too many wait for this host", &self.around);
         }
         let place = self.place(&poll);
-        if place == Place::Forced
+        if matches!(place, Place::Forced | Place::HalfDone)
             && let Some(waiting) = self.waiting.take()
         {
-            // Whoever is waited for may have to wait longer than this one.
+            // Whoever is waited for may have to wait longer than this one: for the host, or for a drain that never ends.
             ctx.cancel_future(waiting);
         }
         self.queue.insert((place, poll.source.id), poll);

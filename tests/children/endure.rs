@@ -8,7 +8,7 @@ mod plan;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use feedwarden::actors::{Parts, Pipeline, Scope};
+use feedwarden::actors::{Parts, Pipeline, PipelineHandle, Scope};
 use feedwarden::clock::{Clock, SystemClock};
 use feedwarden::dice::SeededDice;
 use feedwarden::fetch::{Fetcher, XSettings};
@@ -37,6 +37,7 @@ fn main() {
         let pipeline = Pipeline::new(parts, Scope::Daemon);
         let handle = pipeline.handle();
         let running = actix_rt::spawn(pipeline.run());
+        actix_rt::spawn(tell_when_silent(handle.clone()));
         println!("ready");
         signal(SignalKind::terminate()).unwrap().recv().await;
         println!("{}", handle.tree(3).unwrap());
@@ -46,6 +47,20 @@ fn main() {
         store.close().await;
         std::process::exit(code.into());
     });
+}
+
+/// A daemon that polls nothing for a while says what it is waiting for.
+async fn tell_when_silent(handle: PipelineHandle) {
+    let mut settled = 0;
+    loop {
+        tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+        let before = std::mem::replace(&mut settled, handle.statistics().view().settled());
+        if before == settled {
+            let status = handle.scheduler_status().await;
+            let (under_way, unsettled) = (handle.under_way(), handle.unsettled());
+            eprintln!("silent: {status:?}, {under_way} under way, {unsettled} unsettled\n{}", handle.tree(3).unwrap());
+        }
+    }
 }
 
 /// Every record is in the file before its caller goes on: what was told is known, even after a kill.
