@@ -7,6 +7,9 @@ mod sources;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::actors::control::{
+    Explanation, HostView, PollAnswer, PollOutcome, PollRecord, ThreadLine, TreeNode, TreeView,
+};
 pub use daemon::{
     ConfigurationRow, FaultsChange, FaultsView, LogLevel, Reloaded, SchedulerView, StatisticsReport, StatusView,
     TreeQuery,
