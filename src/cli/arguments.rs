@@ -5,6 +5,16 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use super::connection::Connection;
+use super::daemon_command::{Level, Tree};
+use super::host_command::HostCommand;
+use super::opml_command::{Export, Import};
+use super::post_command::PostCommand;
+use super::reference::{Completions, Man};
+use super::source_arguments::SourceCommand;
+use super::token_command::Token;
+use super::top_command::Top;
+
 /// Polls feeds, websites and X accounts politely, and tells its operator the truth.
 #[derive(Debug, Parser)]
 #[command(name = "feedwarden", version, arg_required_else_help = true, after_help = EXIT_CODES)]
@@ -16,8 +26,10 @@ pub(super) struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 the daemon failed, or a document or source would not work; 2 the command line or the \
-configuration is wrong; 70 a part of the daemon crashed too often.";
+Exit codes: 0 done; 1 failed: the daemon, a poll, a file, or a document or source that would not work; 2 the command line \
+or the configuration is wrong; 3 no daemon answers; 4 there is no such thing; 5 it is there already, or was changed \
+meanwhile; 6 the daemon refuses: the source does not work, rests or is disabled, or the token does not allow it; 70 a part \
+of the daemon crashed too often.";
 
 /// Where settings come from, beside the built-in ones and the environment.
 ///
@@ -45,8 +57,6 @@ pub(super) enum Command {
     Extract(Extract),
     /// Watch the daemon at work on a little web of its own, where hours pass in seconds and parts of it crash on purpose
     Demo(Demo),
-    /// Issue a token for the API over TCP
-    Token(Token),
     /// Look at the configuration
     Config {
         #[command(flatten)]
@@ -54,7 +64,66 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Issue a token for the daemon's TCP door
+    Token(Token),
+    /// Print what makes a shell complete these words
+    Completions(Completions),
+    /// Print the manual page, or write one for each command
+    Man(Man),
+    #[command(flatten)]
+    Daemon(DaemonCommand),
 }
+
+/// What to ask the running daemon, or to tell it.
+#[derive(Debug, Subcommand)]
+pub(super) enum DaemonCommand {
+    /// Say how the running daemon does
+    Status(Asking<Nothing>),
+    /// Draw the supervision tree
+    Tree(Asking<Tree>),
+    /// Watch the running daemon
+    Top(Asking<Top>),
+    /// Add, list, change, poll and explain sources
+    Source(Noun<SourceCommand>),
+    /// List, hold and release hosts
+    Host(Noun<HostCommand>),
+    /// List, show and follow posts
+    Post(Noun<PostCommand>),
+    /// Add the sources of an OPML list; folders become labels
+    Import(Asking<Import>),
+    /// Print all feeds as an OPML list
+    Export(Asking<Export>),
+    /// Poll nothing until told otherwise
+    Pause(Asking<Nothing>),
+    /// Go on after a pause
+    Resume(Asking<Nothing>),
+    /// Make the daemon read its configuration anew
+    Reload(Asking<Nothing>),
+    /// Tell or change what the daemon logs
+    LogLevel(Asking<Level>),
+}
+
+/// A command for the daemon.
+#[derive(Args, Debug)]
+pub(super) struct Asking<T: Args> {
+    #[command(flatten)]
+    pub(super) what: T,
+    #[command(flatten)]
+    pub(super) connection: Connection,
+}
+
+/// Commands for the daemon about one kind of thing.
+#[derive(Args, Debug)]
+pub(super) struct Noun<T: Subcommand> {
+    #[command(subcommand)]
+    pub(super) command: T,
+    #[command(flatten)]
+    pub(super) connection: Connection,
+}
+
+/// No arguments.
+#[derive(Args, Debug)]
+pub(super) struct Nothing {}
 
 /// How to run.
 #[derive(Args, Debug)]
@@ -73,25 +142,6 @@ pub(super) struct Run {
     /// Print the summary as JSON for programs
     #[arg(long, requires = "once")]
     pub(super) json: bool,
-}
-
-/// Which token.
-#[derive(Args, Debug)]
-pub(super) struct Token {
-    #[command(flatten)]
-    pub(super) layers: Layers,
-    /// What it allows: read to look, write to look and change
-    #[arg(long, value_name = "SCOPE", default_value = "read", value_parser = ["read", "write"])]
-    pub(super) scope: String,
-    /// For how many days
-    #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3650))]
-    pub(super) days: u32,
-    /// Whom it is for
-    #[arg(long, value_name = "NAME", default_value = "operator")]
-    pub(super) subject: String,
-    /// The private key to sign with, as a PEM file; for RS256 and EdDSA
-    #[arg(long, value_name = "FILE")]
-    pub(super) private_key_file: Option<PathBuf>,
 }
 
 /// What to poll.
@@ -198,7 +248,10 @@ impl Arguments {
             Command::Run(run) => layers.push(std::mem::take(&mut run.layers)),
             Command::Check(check) => layers.push(std::mem::take(&mut check.layers)),
             Command::Token(token) => layers.push(std::mem::take(&mut token.layers)),
-            Command::Parse(_) | Command::Extract(_) | Command::Demo(_) => {}
+            Command::Daemon(command) => {
+                layers.push(Layers { config: command.connection().config.take(), set: Vec::new() });
+            }
+            Command::Parse(_) | Command::Extract(_) | Command::Demo(_) | Command::Completions(_) | Command::Man(_) => {}
             Command::Config { layers: middle, command } => {
                 layers.push(std::mem::take(middle));
                 let (ConfigCommand::Show { layers: inner, .. } | ConfigCommand::Check(inner)) = command;
@@ -215,6 +268,26 @@ impl Arguments {
             all.set.extend(level.set);
         }
         Ok((self.command, all))
+    }
+}
+
+impl DaemonCommand {
+    /// Where the daemon is.
+    pub(super) fn connection(&mut self) -> &mut Connection {
+        match self {
+            DaemonCommand::Status(asking)
+            | DaemonCommand::Pause(asking)
+            | DaemonCommand::Resume(asking)
+            | DaemonCommand::Reload(asking) => &mut asking.connection,
+            DaemonCommand::Tree(asking) => &mut asking.connection,
+            DaemonCommand::Top(asking) => &mut asking.connection,
+            DaemonCommand::Source(noun) => &mut noun.connection,
+            DaemonCommand::Host(noun) => &mut noun.connection,
+            DaemonCommand::Post(noun) => &mut noun.connection,
+            DaemonCommand::Import(asking) => &mut asking.connection,
+            DaemonCommand::Export(asking) => &mut asking.connection,
+            DaemonCommand::LogLevel(asking) => &mut asking.connection,
+        }
     }
 }
 

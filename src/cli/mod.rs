@@ -6,13 +6,28 @@ mod arguments;
 mod check_command;
 mod check_report;
 mod check_robots;
+mod client;
 mod config_command;
+mod connection;
+mod daemon_command;
 mod demo_command;
 mod documents;
+mod events;
 mod exit;
+mod host_command;
+mod listing;
 mod once_command;
+mod opml_command;
+mod post_command;
 mod progress;
+mod reference;
+mod refusal;
+mod source_arguments;
+mod source_command;
+mod source_words;
+mod table;
 mod token_command;
+mod top_command;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -22,9 +37,11 @@ use clap::Parser;
 
 use crate::config::{Loaded, Request, load};
 use crate::daemon::{self, DaemonError};
-use arguments::{Arguments, Command, ConfigCommand, Layers};
+use arguments::{Arguments, Command, ConfigCommand, DaemonCommand, Layers};
+use client::{Client, Done, with_daemon};
 
 pub use exit::Exit;
+pub use reference::reference;
 
 /// Does what the arguments ask for; the first of them is the program's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
@@ -43,13 +60,37 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Run(run) if run.once => with_settings(layers, |loaded, file| once_command::once(&run, loaded, file)),
         Command::Run(_) => run_daemon(layers),
         Command::Check(check) => with_settings(layers, |loaded, _| check_command::check(&check, loaded.settings)),
-        Command::Token(token) => with_settings(layers, |loaded, _| token_command::token(&token, &loaded.settings)),
         Command::Config { command: ConfigCommand::Show { json, .. }, .. } => {
             with_settings(layers, |loaded, _| config_command::show(&loaded.effective, json))
         }
         Command::Config { command: ConfigCommand::Check(_), .. } => {
             with_settings(layers, |_, _| config_command::check())
         }
+        Command::Token(token) => with_settings(layers, |loaded, _| token_command::token(&token, &loaded.settings.api)),
+        Command::Completions(completions) => reference::completions(&completions),
+        Command::Man(man) => reference::man(&man),
+        Command::Daemon(mut command) => {
+            let connection = std::mem::take(command.connection());
+            with_daemon(connection, layers, async |client| ask(client, command).await)
+        }
+    }
+}
+
+/// Asks the running daemon, or tells it something.
+async fn ask(client: &Client, command: DaemonCommand) -> Done {
+    match command {
+        DaemonCommand::Status(_) => daemon_command::status(client).await,
+        DaemonCommand::Tree(asking) => daemon_command::tree(client, &asking.what).await,
+        DaemonCommand::Top(asking) => top_command::top(client, &asking.what).await,
+        DaemonCommand::Source(noun) => source_command::source(client, noun.command).await,
+        DaemonCommand::Host(noun) => host_command::host(client, noun.command).await,
+        DaemonCommand::Post(noun) => post_command::post(client, noun.command).await,
+        DaemonCommand::Import(asking) => opml_command::import(client, &asking.what).await,
+        DaemonCommand::Export(asking) => opml_command::export(client, &asking.what).await,
+        DaemonCommand::Pause(_) => daemon_command::pause(client).await,
+        DaemonCommand::Resume(_) => daemon_command::resume(client).await,
+        DaemonCommand::Reload(_) => daemon_command::reload(client).await,
+        DaemonCommand::LogLevel(asking) => daemon_command::log_level(client, &asking.what).await,
     }
 }
 

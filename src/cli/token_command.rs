@@ -1,58 +1,72 @@
-//! `feedwarden token`: issues a token for the TCP door. Only who knows the secret or the private key can.
+//! `feedwarden token`: issues a token for the TCP door. Needs the configuration and no daemon.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::Args;
 use secrecy::SecretString;
 
-use super::arguments::Token;
+use super::arguments::Layers;
 use super::{Exit, complain, print};
-use crate::api::settings::TokenKey;
+use crate::api::settings::{ApiSettings, TokenKey};
 use crate::api::tokens::{Scope, Signer, TokenWish, issue};
 use crate::clock::{Clock, SystemClock};
-use crate::config::Settings;
 
-const DAY: u64 = 86_400;
+/// For whom, for what and for how long.
+#[derive(Args, Debug)]
+pub(super) struct Token {
+    #[command(flatten)]
+    pub(super) layers: Layers,
+    /// Whom it is for
+    #[arg(long, value_name = "NAME", default_value = "operator")]
+    subject: String,
+    /// What it allows: to look, or also to change
+    #[arg(long, value_parser = ["read", "write"], default_value = "read")]
+    scope: String,
+    /// For how many hours
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u64).range(1..=87_600))]
+    hours: u64,
+    /// The private key as a PEM file, where tokens are signed by RS256 or EdDSA
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+}
 
-/// Prints a token, or says what is missing.
-pub(super) fn token(arguments: &Token, settings: &Settings) -> Exit {
-    let Some(tokens) = &settings.api.tokens else {
-        complain(&"no token would be taken: set api.jwt-secret, api.jwt-secret-file or api.jwt-public-key-file first");
+/// Prints a token.
+pub(super) fn token(arguments: &Token, settings: &ApiSettings) -> Exit {
+    let Some(tokens) = &settings.tokens else {
+        complain(&"there is no key to sign with; set api.jwt-secret or api.jwt-secret-file, as the daemon's");
         return Exit::Usage;
     };
-    let private = match &arguments.private_key_file {
-        None => None,
-        Some(path) => match std::fs::read_to_string(path) {
-            Ok(pem) => Some(SecretString::from(pem)),
-            Err(cause) => {
-                complain(&format_args!("{} cannot be read: {cause}", path.display()));
-                return Exit::Failure;
-            }
-        },
-    };
-    let signer = match (&tokens.key, private) {
+    let signer = match (&tokens.key, &arguments.key_file) {
         (TokenKey::Secret(secret), None) => Signer::Secret(secret.clone()),
-        (TokenKey::Rsa(_), Some(private)) => Signer::Rsa(private),
-        (TokenKey::Ed25519(_), Some(private)) => Signer::Ed25519(private),
         (TokenKey::Secret(_), Some(_)) => {
-            complain(&"tokens are signed with the secret (api.jwt-algorithm is HS256); leave --private-key-file out");
+            complain(&"--key-file is of no use for HS256: the configured secret signs");
             return Exit::Usage;
         }
-        (TokenKey::Rsa(_) | TokenKey::Ed25519(_), None) => {
-            complain(&"tokens are signed with a private key; name it with --private-key-file");
+        (key, Some(path)) => match std::fs::read_to_string(path) {
+            Ok(pem) if matches!(key, TokenKey::Rsa(_)) => Signer::Rsa(SecretString::from(pem)),
+            Ok(pem) => Signer::Ed25519(SecretString::from(pem)),
+            Err(error) => {
+                complain(&format_args!("the key file {} cannot be read: {error}", path.display()));
+                return Exit::Usage;
+            }
+        },
+        (_, None) => {
+            complain(&"the configured public key only checks; name the private one with --key-file");
             return Exit::Usage;
         }
     };
     let wish = TokenWish {
         subject: arguments.subject.clone(),
         scope: if arguments.scope == "write" { Scope::Write } else { Scope::Read },
-        lifetime: Duration::from_secs(u64::from(arguments.days) * DAY),
+        lifetime: Duration::from_secs(arguments.hours * 3600),
         audience: tokens.audience.clone(),
     };
     match issue(&wish, &signer, SystemClock.now()) {
         Ok(token) => print(&format!("{token}\n")),
         Err(error) => {
             complain(&error);
-            Exit::Failure
+            Exit::Usage
         }
     }
 }

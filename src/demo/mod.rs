@@ -22,6 +22,7 @@ pub use census::{HostCensus, SourceCensus};
 pub use chronicle::{Event, EventKind};
 pub use render::{Size, render};
 pub use scene::{Manners, Phase, Scene};
+pub(crate) use screen::Screen;
 pub use settings::DemoSettings;
 pub use show::{Stage, run};
 pub use summary::Summary;

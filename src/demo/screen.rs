@@ -13,13 +13,13 @@ const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[0m\x1b[?1049l";
 const USUAL: Size = Size { columns: 80, rows: 24 };
 
 /// The terminal while it shows something else than it did before.
-pub(super) struct Screen {
+pub(crate) struct Screen {
     is_entered: Arc<AtomicBool>,
 }
 
 impl Screen {
     /// Takes the terminal. A panic gives it back before it is told.
-    pub(super) fn enter() -> io::Result<Screen> {
+    pub(crate) fn enter() -> io::Result<Screen> {
         let is_entered = Arc::new(AtomicBool::new(true));
         let of_hook = is_entered.clone();
         let previous = std::panic::take_hook();
@@ -34,7 +34,7 @@ impl Screen {
     }
 
     /// How large it is now.
-    pub(super) fn size(&self) -> Size {
+    pub(crate) fn size(&self) -> Size {
         match rustix::termios::tcgetwinsize(io::stdout()) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
                 Size { columns: size.ws_col.into(), rows: size.ws_row.into() }
@@ -44,7 +44,7 @@ impl Screen {
     }
 
     /// Draws these lines over what was there, in one piece so that nothing flickers.
-    pub(super) fn draw(&self, lines: &[String]) -> io::Result<()> {
+    pub(crate) fn draw(&self, lines: &[String]) -> io::Result<()> {
         if !self.is_entered.load(Ordering::Relaxed) {
             return Ok(());
         }

@@ -23,7 +23,7 @@ mod request;
 mod resolve;
 mod settings;
 mod stream;
-mod tls;
+pub(crate) mod tls;
 mod wire;
 
 pub use client::Client;

@@ -11,7 +11,7 @@ use crate::model::Timestamp;
 
 /// The configuration for every connection: the platform's authorities, or the bundled ones where the platform has
 /// none, and those in the given PEM file.
-pub(super) fn configuration(authorities: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
+pub(crate) fn configuration(authorities: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
     let mut roots = roots(rustls_native_certs::load_native_certs().certs);
     if let Some(path) = authorities {
         for certificate in CertificateDer::pem_file_iter(path).map_err(|error| error.to_string())? {
@@ -40,7 +40,7 @@ fn roots(platform: Vec<CertificateDer<'static>>) -> RootCertStore {
 }
 
 /// A TLS failure in words.
-pub(super) fn describe(error: &rustls::Error) -> String {
+pub(crate) fn describe(error: &rustls::Error) -> String {
     use rustls::Error;
     match error {
         Error::InvalidCertificate(error) => describe_certificate(error),

@@ -1,0 +1,208 @@
+//! What every command for the daemon does alike: find it, ask, read the answer, print it.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::{Method, Response};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use url::form_urlencoded;
+
+use super::arguments::Layers;
+use super::connection::{Connection, Door, Outgoing, Sent};
+use super::refusal::Refusal;
+use super::{Exit, complain, print, request};
+use crate::api::ProblemView;
+use crate::api::views::{Page, SourceView};
+use crate::config::load;
+use crate::model::SourceId;
+
+/// How long an answer may take that is not a stream; a poll is waited for up to 50 seconds.
+const ANSWER_WITHIN: Duration = Duration::from_secs(90);
+/// No answer is larger than this.
+const ANSWER_BYTES_MAX: usize = 256 << 20;
+
+/// The daemon, as commands see it.
+pub(super) struct Client {
+    door: Door,
+    /// Whether the daemon's JSON is printed.
+    pub(super) is_json: bool,
+}
+
+/// What a command ends with.
+pub(super) type Done = Result<Exit, Refusal>;
+
+/// Finds the daemon and lets a command talk with it.
+pub(super) fn with_daemon(connection: Connection, layers: Layers, command: impl AsyncFnOnce(&Client) -> Done) -> Exit {
+    let is_json = connection.json;
+    let done = door(connection, layers).and_then(|door| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Refusal::Failed(format!("there is no runtime: {error}")))?;
+        let client = Client { door, is_json };
+        runtime.block_on(command(&client))
+    });
+    match done {
+        Ok(exit) => exit,
+        Err(refusal) => {
+            if let (true, Some(problem)) = (is_json, refusal.problem()) {
+                let _ = print(&format!("{:#}\n", serde_json::to_value(problem).unwrap_or_default()));
+            }
+            complain(&refusal);
+            refusal.exit()
+        }
+    }
+}
+
+/// Something that goes on until a person has seen enough.
+pub(super) async fn until_interrupted(command: impl Future<Output = Done>) -> Done {
+    tokio::select! {
+        done = command => done,
+        _ = tokio::signal::ctrl_c() => Ok(Exit::Success),
+    }
+}
+
+fn door(connection: Connection, layers: Layers) -> Result<Door, Refusal> {
+    match (connection.url, connection.socket) {
+        (Some(url), _) if !["http", "https"].contains(&url.scheme()) => {
+            Err(Refusal::Usage(format!("--url {url}: write http://… or https://…, or use --socket")))
+        }
+        (Some(url), _) => Ok(Door::Url(url, connection.token)),
+        (None, Some(path)) => Ok(Door::Socket(path)),
+        // The same reading as the daemon's, so that both mean the same place.
+        (None, None) => match load(&request(layers)) {
+            Ok(loaded) => Ok(Door::Socket(loaded.settings.api.socket)),
+            Err(problems) => Err(Refusal::Usage(problems.to_string())),
+        },
+    }
+}
+
+impl Client {
+    /// Asks for something.
+    pub(super) async fn get(&self, path: &str) -> Result<Value, Refusal> {
+        self.exchange(Method::GET, path, Sent::default()).await
+    }
+
+    /// Tells something without a body.
+    pub(super) async fn post(&self, path: &str) -> Result<Value, Refusal> {
+        self.exchange(Method::POST, path, Sent::default()).await
+    }
+
+    /// Tells something.
+    pub(super) async fn send(&self, method: Method, path: &str, body: &Value) -> Result<Value, Refusal> {
+        self.exchange(method, path, Sent { body: Some(json(body)), headers: Vec::new() }).await
+    }
+
+    /// Tells something, but only if the source still has this version.
+    pub(super) async fn send_if(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        version: Option<i64>,
+    ) -> Result<Value, Refusal> {
+        let headers = version.map(|version| ("If-Match", format!("\"{version}\""))).into_iter().collect();
+        self.exchange(method, path, Sent { body: body.map(json), headers }).await
+    }
+
+    /// Sends something large; the answer may take as long as it takes.
+    pub(super) async fn upload(&self, path: &str, media_type: &'static str, body: Outgoing) -> Result<Value, Refusal> {
+        let sent = Sent { body: Some((media_type, body)), headers: Vec::new() };
+        let answer = self.opened(Method::POST, path, sent).await?;
+        self.value(self.whole(answer).await?)
+    }
+
+    /// An answer whose body is read a piece at a time.
+    pub(super) async fn opened(&self, method: Method, path: &str, sent: Sent) -> Result<Response<Incoming>, Refusal> {
+        let answer = self.door.ask(method, path, sent).await?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(answer);
+        }
+        let body = self.whole(answer).await?;
+        match serde_json::from_slice::<ProblemView>(&body) {
+            Ok(problem) => Err(Refusal::Problem(Box::new(problem))),
+            Err(_) => Err(self.broken(format!("HTTP {status} from something that is no Feedwarden"))),
+        }
+    }
+
+    /// The next piece of a body; nothing at its end.
+    pub(super) async fn piece(&self, body: &mut Incoming) -> Result<Option<Bytes>, Refusal> {
+        let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await;
+        match frame {
+            None => Ok(None),
+            Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
+            Some(Err(error)) => Err(self.broken(error.to_string())),
+        }
+    }
+
+    /// The source that a person means by its number or its URL.
+    pub(super) async fn source(&self, name: &str) -> Result<SourceId, Refusal> {
+        if let Ok(id) = name.parse::<i64>() {
+            return Ok(SourceId(id));
+        }
+        let found: Page<SourceView> = read(self.get(&format!("/sources?{}", query(&[("url", name)]))).await?)?;
+        match found.items.as_slice() {
+            [] => Err(Refusal::NotFound(format!("there is no source at {}", name.escape_debug()))),
+            [one] => Ok(one.id),
+            several => {
+                let numbers: Vec<String> = several.iter().map(|source| source.id.to_string()).collect();
+                Err(Refusal::Usage(format!("sources {} have this URL; name one by its number", numbers.join(", "))))
+            }
+        }
+    }
+
+    /// Prints the daemon's JSON, or what it says in words.
+    pub(super) fn show<T: DeserializeOwned>(&self, value: Value, words: impl FnOnce(T) -> String) -> Done {
+        if self.is_json {
+            return Ok(print(&format!("{value:#}\n")));
+        }
+        Ok(print(&words(read(value)?)))
+    }
+
+    async fn exchange(&self, method: Method, path: &str, sent: Sent) -> Result<Value, Refusal> {
+        let exchange = async {
+            let answer = self.opened(method, path, sent).await?;
+            self.value(self.whole(answer).await?)
+        };
+        let late = |_| Err(self.broken(format!("no answer within {} s", ANSWER_WITHIN.as_secs())));
+        tokio::time::timeout(ANSWER_WITHIN, exchange).await.unwrap_or_else(late)
+    }
+
+    async fn whole(&self, answer: Response<Incoming>) -> Result<Vec<u8>, Refusal> {
+        let mut body = answer.into_body();
+        let mut bytes = Vec::new();
+        while let Some(piece) = self.piece(&mut body).await? {
+            if bytes.len() + piece.len() > ANSWER_BYTES_MAX {
+                return Err(self.broken(format!("it is larger than {ANSWER_BYTES_MAX} bytes")));
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(bytes)
+    }
+
+    fn value(&self, bytes: Vec<u8>) -> Result<Value, Refusal> {
+        if bytes.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_slice(&bytes).map_err(|error| self.broken(format!("it is no JSON: {error}")))
+    }
+
+    fn broken(&self, cause: String) -> Refusal {
+        Refusal::Broken { place: self.door.place(), cause }
+    }
+}
+
+/// A query of these names and values.
+pub(super) fn query(pairs: &[(&str, &str)]) -> String {
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
+}
+
+/// A value as what the API says it is.
+pub(super) fn read<T: DeserializeOwned>(value: Value) -> Result<T, Refusal> {
+    serde_json::from_value(value).map_err(|error| Refusal::Failed(format!("the daemon is of another version: {error}")))
+}
+
+fn json(body: &Value) -> (&'static str, Outgoing) {
+    ("application/json", Outgoing::Whole(Some(body.to_string().into())))
+}

@@ -1,0 +1,219 @@
+//! One request to the running daemon and its answer: HTTP over the admin socket, or over TCP with a token.
+
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use clap::Args;
+use hyper::body::{Body, Bytes, Frame, Incoming};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::{Method, Request, Response};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use secrecy::{ExposeSecret, SecretString};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use url::{Host, Url};
+
+use super::refusal::Refusal;
+use crate::api::BASE;
+use crate::http::tls;
+
+/// How long a connection may take.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+
+/// Where the daemon is, and how its answers are shown.
+#[derive(Args, Clone, Debug, Default)]
+pub(super) struct Connection {
+    /// Read where the daemon is from this YAML file
+    #[arg(long, value_name = "FILE", global = true, help_heading = "The daemon")]
+    pub(super) config: Option<PathBuf>,
+    /// The daemon's admin socket; the configured one without this
+    #[arg(long, value_name = "PATH", global = true, conflicts_with = "url", help_heading = "The daemon")]
+    pub(super) socket: Option<PathBuf>,
+    /// A daemon that listens on TCP, such as http://127.0.0.1:7300
+    #[arg(long, value_name = "URL", global = true, help_heading = "The daemon")]
+    pub(super) url: Option<Url>,
+    /// The token for --url; better in the environment, since others can see arguments
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        global = true,
+        env = "FEEDWARDEN_TOKEN",
+        hide_env_values = true,
+        help_heading = "The daemon"
+    )]
+    pub(super) token: Option<SecretString>,
+    /// Print the daemon's JSON for programs instead
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+}
+
+/// Where the daemon is.
+pub(super) enum Door {
+    /// The admin socket.
+    Socket(PathBuf),
+    /// TCP, with a token.
+    Url(Url, Option<SecretString>),
+}
+
+/// What is sent with a request.
+#[derive(Default)]
+pub(super) struct Sent {
+    /// Its media type and the body itself.
+    pub(super) body: Option<(&'static str, Outgoing)>,
+    /// More headers.
+    pub(super) headers: Vec<(&'static str, String)>,
+}
+
+/// A body on its way out.
+pub(super) enum Outgoing {
+    /// All of it.
+    Whole(Option<Bytes>),
+    /// A piece at a time.
+    Pieces(Box<dyn Iterator<Item = std::io::Result<Bytes>> + Send>),
+}
+
+impl Door {
+    /// Asks, and returns the answer once its head is there.
+    pub(super) async fn ask(&self, method: Method, path: &str, sent: Sent) -> Result<Response<Incoming>, Refusal> {
+        let (content_type, body) = match sent.body {
+            Some((content_type, body)) => (Some(content_type), body),
+            None => (None, Outgoing::Whole(None)),
+        };
+        let mut request = Request::builder().method(method).uri(format!("{}{BASE}{path}", self.prefix()));
+        request = request.header(HOST, self.host()).header(ACCEPT, "application/json, */*");
+        if let Some(content_type) = content_type {
+            request = request.header(CONTENT_TYPE, content_type);
+        }
+        for (name, value) in sent.headers {
+            request = request.header(name, value);
+        }
+        if let Door::Url(_, Some(token)) = self {
+            let value = HeaderValue::try_from(format!("Bearer {}", token.expose_secret()));
+            let mut value = value.map_err(|_| Refusal::Usage("the token holds characters that no token has".into()))?;
+            value.set_sensitive(true);
+            request = request.header(AUTHORIZATION, value);
+        }
+        let request = request.body(body).map_err(|error| Refusal::Usage(error.to_string()))?;
+        match self {
+            Door::Socket(path) => self.send(self.within(UnixStream::connect(path)).await?, request).await,
+            Door::Url(url, _) => {
+                let stream = self.within(dial(url)).await?;
+                if url.scheme() == "https" {
+                    return self.send(self.within(encrypt(url, stream)).await?, request).await;
+                }
+                self.send(stream, request).await
+            }
+        }
+    }
+
+    /// Where that is, for people.
+    pub(super) fn place(&self) -> String {
+        match self {
+            // A relative path says nothing to somebody who is in the wrong directory.
+            Door::Socket(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string(),
+            Door::Url(url, _) => url.origin().ascii_serialization(),
+        }
+    }
+
+    async fn send<S>(&self, stream: S, request: Request<Outgoing>) -> Result<Response<Incoming>, Refusal>
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let broken = |error: hyper::Error| Refusal::Broken { place: self.place(), cause: cause_of(&error) };
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+        // Ends with the answer, or with the program.
+        tokio::spawn(connection);
+        sender.send_request(request).await.map_err(broken)
+    }
+
+    async fn within<T>(&self, connecting: impl Future<Output = std::io::Result<T>>) -> Result<T, Refusal> {
+        let unreachable = |cause: String| Refusal::Unreachable {
+            place: self.place(),
+            is_socket: matches!(self, Door::Socket(_)),
+            cause,
+        };
+        match tokio::time::timeout(CONNECT_WITHIN, connecting).await {
+            Ok(connected) => connected.map_err(|error| unreachable(in_words(&error))),
+            Err(_) => Err(unreachable(format!("no answer within {} s", CONNECT_WITHIN.as_secs()))),
+        }
+    }
+
+    /// What stands before the API's paths.
+    fn prefix(&self) -> &str {
+        match self {
+            Door::Socket(_) => "",
+            Door::Url(url, _) => url.path().trim_end_matches('/'),
+        }
+    }
+
+    fn host(&self) -> String {
+        match self {
+            Door::Socket(_) => "localhost".to_owned(),
+            Door::Url(url, _) => {
+                let host = url.host_str().unwrap_or_default();
+                url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+            }
+        }
+    }
+}
+
+async fn dial(url: &Url) -> std::io::Result<TcpStream> {
+    let port = url.port_or_known_default().unwrap_or(80);
+    match url.host() {
+        Some(Host::Domain(name)) => TcpStream::connect((name, port)).await,
+        Some(Host::Ipv4(address)) => TcpStream::connect((address, port)).await,
+        Some(Host::Ipv6(address)) => TcpStream::connect((address, port)).await,
+        None => Err(std::io::Error::other("the URL names no host")),
+    }
+}
+
+async fn encrypt(
+    url: &Url,
+    stream: TcpStream,
+) -> std::io::Result<impl AsyncRead + AsyncWrite + Send + Unpin + 'static> {
+    let configuration = tls::configuration(None).map_err(std::io::Error::other)?;
+    let name = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+    let name = ServerName::try_from(name).map_err(std::io::Error::other)?;
+    tokio_rustls::TlsConnector::from(configuration).connect(name, stream).await
+}
+
+/// Failures of TLS arrive inside those of the system.
+fn in_words(error: &std::io::Error) -> String {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(error) => tls::describe(error),
+        None => error.to_string(),
+    }
+}
+
+/// hyper says that something failed, and its source what.
+fn cause_of(error: &hyper::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        let next = match self.get_mut() {
+            Outgoing::Whole(bytes) => bytes.take().map(Ok),
+            Outgoing::Pieces(pieces) => pieces.next(),
+        };
+        Poll::Ready(next.map(|piece| piece.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Outgoing::Whole(None))
+    }
+
+    fn size_hint(&self) -> hyper::body::SizeHint {
+        match self {
+            Outgoing::Whole(bytes) => hyper::body::SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
+            Outgoing::Pieces(_) => hyper::body::SizeHint::default(),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! `feedwarden status`, `tree`, `pause`, `resume`, `reload` and `log-level`: the daemon itself.
+
+use clap::Args;
+use hyper::Method;
+use serde_json::json;
+
+use super::client::{Client, Done};
+use super::table::{Cell, Ink, Paper, Table, facts, second, span, state_ink};
+use crate::api::views::{LogLevel, Reloaded, SchedulerView, StatisticsReport, StatusView, TreeNode, TreeView};
+
+/// How much of the tree.
+#[derive(Args, Debug)]
+pub(super) struct Tree {
+    /// At most so many hosts
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    hosts: u32,
+}
+
+/// Which level.
+#[derive(Args, Debug)]
+pub(super) struct Level {
+    /// The least severe level that is logged from now on; without it, the level is told
+    #[arg(value_parser = ["critical", "error", "warn", "info", "debug", "trace"])]
+    level: Option<String>,
+}
+
+pub(super) async fn status(client: &Client) -> Done {
+    client.show(client.get("/status").await?, |status: StatusView| in_words(&status, Paper::of_output()))
+}
+
+pub(super) async fn tree(client: &Client, tree: &Tree) -> Done {
+    client.show(client.get(&format!("/tree?hosts={}", tree.hosts)).await?, draw)
+}
+
+pub(super) async fn pause(client: &Client) -> Done {
+    client.show(client.post("/scheduler/pause").await?, told)
+}
+
+pub(super) async fn resume(client: &Client) -> Done {
+    client.show(client.post("/scheduler/resume").await?, told)
+}
+
+pub(super) async fn reload(client: &Client) -> Done {
+    client.show(client.post("/configuration/reload").await?, |done: Reloaded| {
+        let mut text = match done.changed.as_slice() {
+            [] => "no key changed that holds at once\n".to_owned(),
+            keys => format!("changed: {}\n", keys.join(", ")),
+        };
+        if !done.needs_restart.is_empty() {
+            text += &format!("holds after a restart: {}\n", done.needs_restart.join(", "));
+        }
+        text
+    })
+}
+
+pub(super) async fn log_level(client: &Client, level: &Level) -> Done {
+    let value = match &level.level {
+        Some(level) => client.send(Method::PUT, "/log-level", &json!({ "level": level })).await?,
+        None => client.get("/log-level").await?,
+    };
+    client.show(value, |level: LogLevel| format!("{}\n", level.level))
+}
+
+fn told(scheduler: SchedulerView) -> String {
+    format!("scheduler {}\n", of_scheduler(&scheduler))
+}
+
+/// The state of the daemon, a fact a line.
+pub(super) fn in_words(status: &StatusView, paper: Paper) -> String {
+    let statistics = &status.statistics;
+    let scheduler = status.scheduler.as_ref().map_or_else(|| "does not answer".to_owned(), of_scheduler);
+    let oldest = status.scheduler.as_ref().and_then(|scheduler| scheduler.oldest_due_at);
+    let store = format!(
+        "{}, schema {}, {}",
+        status.database_engine,
+        status.schema_version,
+        if status.is_store_reachable { "reachable" } else { "NOT REACHABLE" }
+    );
+    let title = format!(
+        "feedwarden {}, up {} since {}",
+        status.version,
+        span(status.now.since(status.started_at).as_secs()),
+        second(status.started_at)
+    );
+    format!("{}\n", paper.ink(Ink::Bold, &title))
+        + &facts(
+            paper,
+            &[
+                ("store", Some(store)),
+                ("scheduler", Some(scheduler)),
+                ("oldest due", oldest.map(second)),
+                ("polls", Some(polls(statistics))),
+                ("new posts", Some(statistics.new_posts.to_string())),
+                ("received", Some(format!("{} KB", statistics.wire_bytes.div_ceil(1000)))),
+                ("hosts", Some(format!("{} at work, {} polls under way", statistics.hosts, statistics.under_way))),
+                ("crashes", Some(format!("{}, {} restarts", statistics.crashes, statistics.restarts))),
+                ("faults", (statistics.faults > 0).then(|| format!("{} on purpose", statistics.faults))),
+                ("log", Some(format!("{} records lost", statistics.log_records_dropped))),
+            ],
+        )
+}
+
+fn of_scheduler(scheduler: &SchedulerView) -> String {
+    let state = match (scheduler.is_paused, scheduler.is_loaded) {
+        (true, _) => "PAUSED",
+        (false, true) => "running",
+        (false, false) => "reading sources",
+    };
+    let SchedulerView { scheduled, waiting, under_way, .. } = scheduler;
+    format!("{state}: {scheduled} scheduled, {waiting} wait for their host, {under_way} under way")
+}
+
+fn polls(statistics: &StatisticsReport) -> String {
+    let failed: u64 = statistics.failed.values().sum();
+    let kinds =
+        statistics.failed.iter().filter(|(_, count)| **count > 0).map(|(kind, count)| format!("{kind} {count}"));
+    let kinds: Vec<String> = kinds.collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    format!(
+        "{}: {} read, {} unchanged, {failed} failed{kinds}",
+        statistics.polls, statistics.read, statistics.unchanged
+    )
+}
+
+fn draw(tree: TreeView) -> String {
+    let mut table = Table::new(&["NAME", "KIND", "STATE", "RESTARTS#", "MAILBOX#", "UP#", "LAST CRASH"]);
+    add(&mut table, &tree.root, 0);
+    let mut threads = Table::new(&["THREAD", "STATE", "REPLACED#"]);
+    for thread in &tree.threads {
+        threads.row(vec![Cell::new(&thread.name), Cell::new(&thread.state), Cell::new(thread.replaced)]);
+    }
+    let paper = Paper::of_output();
+    format!("{}\n{}", table.render(paper, true), threads.render(paper, true))
+}
+
+fn add(table: &mut Table, node: &TreeNode, depth: usize) {
+    let mailbox = node.mailbox_depth.zip(node.mailbox_capacity).map(|(depth, capacity)| format!("{depth}/{capacity}"));
+    let indent = "  ".repeat(depth);
+    table.row(vec![
+        Cell::new(format!("{indent}{}", node.name)),
+        Cell::new(&node.kind),
+        Cell::inked(&node.state, state_ink(&node.state)),
+        Cell::new(node.restarts),
+        mailbox.map_or_else(Cell::default, Cell::new),
+        node.uptime_seconds.map_or_else(Cell::default, |seconds| Cell::new(span(seconds))),
+        node.last_crash.as_ref().map_or_else(Cell::default, |crash| Cell::inked(&crash.message, Ink::Bad)),
+    ]);
+    for child in &node.children {
+        add(table, child, depth + 1);
+    }
+    let hidden = node.children_total.saturating_sub(node.children.len());
+    if hidden > 0 {
+        table.row(vec![Cell::inked(format!("{indent}  … {hidden} more"), Ink::Dim)]);
+    }
+}

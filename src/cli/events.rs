@@ -1,0 +1,60 @@
+//! Server-sent events, out of pieces that end anywhere.
+
+/// What came and is not an event yet.
+#[derive(Default)]
+pub(super) struct Events {
+    rest: Vec<u8>,
+}
+
+/// One event.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    /// Its number, to go on after it.
+    pub(super) id: Option<String>,
+    /// What it says.
+    pub(super) data: String,
+}
+
+impl Events {
+    /// The events that are complete with this piece; comments are none.
+    pub(super) fn take(&mut self, piece: &[u8]) -> Vec<Event> {
+        self.rest.extend_from_slice(piece);
+        let mut events = Vec::new();
+        while let Some(end) = self.rest.windows(2).position(|pair| pair == b"\n\n") {
+            let block: Vec<u8> = self.rest.drain(..end + 2).collect();
+            events.extend(event(&String::from_utf8_lossy(&block)));
+        }
+        events
+    }
+}
+
+fn event(block: &str) -> Option<Event> {
+    let (mut id, mut data) = (None, Vec::new());
+    for line in block.lines() {
+        match line.split_once(':') {
+            Some(("id", value)) => id = Some(value.trim_start().to_owned()),
+            Some(("data", value)) => data.push(value.strip_prefix(' ').unwrap_or(value)),
+            _ => {}
+        }
+    }
+    (!data.is_empty()).then(|| Event { id, data: data.join("\n") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_the_same_wherever_the_pieces_end() {
+        let text = ": welcome\n\nid: 7\nevent: post\ndata: {\"a\":\"ä\"}\n\nid: 8\ndata: b\n\n: still".as_bytes();
+        let wanted = [
+            Event { id: Some("7".into()), data: "{\"a\":\"ä\"}".into() },
+            Event { id: Some("8".into()), data: "b".into() },
+        ];
+        for size in [1, 2, 3, 10, text.len()] {
+            let mut events = Events::default();
+            let found: Vec<Event> = text.chunks(size).flat_map(|piece| events.take(piece)).collect();
+            assert_eq!(found, wanted, "in pieces of {size}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `feedwarden host`: lists, shows, holds and releases hosts.
+
+use clap::{ArgGroup, Args, Subcommand};
+use hyper::Method;
+use serde_json::json;
+use url::form_urlencoded::byte_serialize;
+
+use super::client::{Client, Done};
+use super::listing::{list_all, portion};
+use super::source_arguments::Portion;
+use super::table::{Cell, Paper, facts, minute, second, state_ink};
+use crate::api::views::{EnabledSources, HostView};
+use crate::model::Timestamp;
+
+const HEADINGS: &[&str] = &["HOST", "STATE", "LAST ASKED", "TURN"];
+
+/// What to do with hosts.
+#[derive(Debug, Subcommand)]
+pub(super) enum HostCommand {
+    /// List hosts that were asked or held
+    List(Portion),
+    /// Show what is known of a host
+    Show(Named),
+    /// Leave a host alone for a while
+    Hold(Hold),
+    /// End the hold of a host
+    Release(Named),
+    /// Forget that a host did not answer
+    ResetBreaker(Named),
+    /// Enable every disabled source of a host
+    EnableSources(Named),
+}
+
+/// One host.
+#[derive(Args, Debug)]
+pub(super) struct Named {
+    /// The host's name
+    host: String,
+}
+
+/// For how long and why.
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("end").required(true).args(["seconds", "until"]))]
+pub(super) struct Hold {
+    /// The host's name
+    host: String,
+    /// For so many seconds
+    #[arg(long, value_name = "N")]
+    seconds: Option<u64>,
+    /// Until this moment, such as 2026-11-16T18:00:00Z
+    #[arg(long, value_name = "TIME")]
+    until: Option<Timestamp>,
+    /// Why, for people
+    #[arg(long)]
+    reason: String,
+}
+
+/// Does it.
+pub(super) async fn host(client: &Client, command: HostCommand) -> Done {
+    match command {
+        HostCommand::List(some) => list_all(client, "/hosts", &[], &portion(&some), HEADINGS, row).await,
+        HostCommand::Show(named) => client.show(client.get(&path(&named.host, "")).await?, one),
+        HostCommand::Hold(hold) => {
+            let mut body = json!({ "reason": hold.reason });
+            match (hold.seconds, hold.until) {
+                (Some(seconds), _) => body["seconds"] = json!(seconds),
+                (None, until) => body["until"] = json!(until),
+            }
+            client.show(client.send(Method::POST, &path(&hold.host, "/hold"), &body).await?, one)
+        }
+        HostCommand::Release(named) => client.show(client.post(&path(&named.host, "/release")).await?, one),
+        HostCommand::ResetBreaker(named) => client.show(client.post(&path(&named.host, "/reset-breaker")).await?, one),
+        HostCommand::EnableSources(named) => {
+            let value = client.post(&path(&named.host, "/enable-sources")).await?;
+            client.show(value, |done: EnabledSources| format!("{} sources are enabled\n", done.enabled))
+        }
+    }
+}
+
+/// A host's name is part of a path here, whatever a person types.
+fn path(host: &str, what: &str) -> String {
+    let name: String = byte_serialize(host.as_bytes()).collect();
+    format!("/hosts/{}{what}", name.replace('+', "%20"))
+}
+
+fn row(host: &HostView) -> Vec<Cell> {
+    vec![
+        Cell::new(&host.host),
+        Cell::inked(&host.state, state_ink(&host.state)),
+        Cell::maybe(host.last_asked_at.map(minute)),
+        Cell::new(&host.turn),
+    ]
+}
+
+fn one(host: HostView) -> String {
+    let held = host
+        .held_until
+        .map(|until| format!("until {}: {}", second(until), host.held_reason.as_deref().unwrap_or("nobody said why")));
+    let silent = (host.silent_requests > 0).then(|| format!("{} requests without an answer", host.silent_requests));
+    facts(
+        Paper::of_output(),
+        &[
+            ("host", Some(host.host)),
+            ("state", Some(host.state)),
+            ("turn", Some(host.turn)),
+            ("last asked", host.last_asked_at.map(second)),
+            ("held", held),
+            ("silent", silent),
+            ("breaker", host.breaker_open_until.map(|until| format!("open until {}", second(until)))),
+        ],
+    )
+}

@@ -1,0 +1,103 @@
+//! `feedwarden import` and `export`: lists of sources from and for other readers.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use hyper::Method;
+use hyper::body::Bytes;
+
+use super::client::{Client, Done};
+use super::connection::{Outgoing, Sent};
+use super::progress::Progress;
+use super::refusal::Refusal;
+use super::{Exit, complain};
+use crate::api::views::ImportReport;
+
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// What to import.
+#[derive(Args, Debug)]
+pub(super) struct Import {
+    /// The OPML file; - is standard input
+    file: PathBuf,
+}
+
+/// Where to export to.
+#[derive(Args, Debug)]
+pub(super) struct Export {
+    /// Write to this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// A file on its way to the daemon, and how much of it has left.
+struct Upload {
+    file: Box<dyn Read + Send>,
+    sent: u64,
+    total: u64,
+    progress: Progress,
+}
+
+/// Adds the sources of a list. What cannot be used is told, and the rest is taken.
+pub(super) async fn import(client: &Client, import: &Import) -> Done {
+    let unreadable = |error| Refusal::Failed(format!("{} cannot be read: {error}", import.file.display()));
+    let (file, total): (Box<dyn Read + Send>, u64) = if import.file == Path::new("-") {
+        (Box::new(std::io::stdin()), 0)
+    } else {
+        let file = File::open(&import.file).map_err(unreadable)?;
+        let total = file.metadata().map_err(unreadable)?.len();
+        (Box::new(file), total)
+    };
+    let upload = Upload { file, sent: 0, total, progress: Progress::new() };
+    let value = client.upload("/opml", "text/x-opml", Outgoing::Pieces(Box::new(upload))).await;
+    Progress::new().clear();
+    let value = value?;
+    if !client.is_json {
+        let report: ImportReport = super::client::read(value.clone())?;
+        for problem in &report.problems {
+            complain(&format_args!("{}: {}", import.file.display(), super::table::plain(problem)));
+        }
+    }
+    client.show(value, |report: ImportReport| {
+        let ImportReport { added, duplicates, rejected, .. } = report;
+        format!("{added} sources added, {duplicates} were there already or twice, {rejected} cannot be used\n")
+    })
+}
+
+/// Prints all feeds as a list.
+pub(super) async fn export(client: &Client, export: &Export) -> Done {
+    let mut body = client.opened(Method::GET, "/opml", Sent::default()).await?.into_body();
+    let unwritable = |error: &std::io::Error| Refusal::Failed(format!("the list cannot be written: {error}"));
+    let mut output: Box<dyn Write> = match &export.output {
+        Some(path) => Box::new(File::create(path).map_err(|error| unwritable(&error))?),
+        None => Box::new(std::io::stdout()),
+    };
+    while let Some(piece) = client.piece(&mut body).await? {
+        match output.write_all(&piece).and_then(|()| output.flush()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => break,
+            Err(error) => return Err(unwritable(&error)),
+        }
+    }
+    Ok(Exit::Success)
+}
+
+impl Iterator for Upload {
+    type Item = std::io::Result<Bytes>;
+
+    fn next(&mut self) -> Option<std::io::Result<Bytes>> {
+        let mut piece = vec![0; PIECE_BYTES];
+        match self.file.read(&mut piece) {
+            Ok(0) => None,
+            Ok(length) => {
+                piece.truncate(length);
+                self.sent += length as u64;
+                self.progress.draw(self.sent >> 10, self.total.max(self.sent) >> 10, "KB");
+                Some(Ok(piece.into()))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! `feedwarden post`: lists, shows and follows posts.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use hyper::Method;
+
+use super::client::{Client, Done, query, read, until_interrupted};
+use super::connection::Sent;
+use super::events::Events;
+use super::listing::{list_all, portion};
+use super::refusal::Refusal;
+use super::source_arguments::Portion;
+use super::table::{Cell, Ink, Paper, Table, facts, minute, second};
+use super::{Exit, print};
+use crate::api::views::PostView;
+use crate::model::Timestamp;
+
+const HEADINGS: &[&str] = &["ID#", "STORED", "SOURCE#", "TITLE", "URL"];
+/// How long is waited before a stream that broke off is asked for again.
+const COME_BACK_AFTER: Duration = Duration::from_secs(1);
+
+/// What to do with posts.
+#[derive(Debug, Subcommand)]
+pub(super) enum PostCommand {
+    /// List posts, the newest first
+    List(List),
+    /// Show a post
+    Show(Named),
+    /// Print posts as they come, until Ctrl-C
+    Tail(Tail),
+}
+
+/// Which posts.
+#[derive(Args, Debug)]
+pub(super) struct List {
+    /// Of this source, by its number or URL
+    #[arg(long)]
+    source: Option<String>,
+    /// Stored at this moment or later, such as 2026-11-16T18:00:00Z; then the oldest come first
+    #[arg(long, value_name = "TIME")]
+    since: Option<Timestamp>,
+    /// Stored before this moment; then the oldest come first
+    #[arg(long, value_name = "TIME")]
+    until: Option<Timestamp>,
+    /// The oldest first
+    #[arg(long)]
+    oldest: bool,
+    #[command(flatten)]
+    portion: Portion,
+}
+
+/// One post.
+#[derive(Args, Debug)]
+pub(super) struct Named {
+    /// The post's number
+    post: i64,
+}
+
+/// Which posts are followed.
+#[derive(Args, Debug)]
+pub(super) struct Tail {
+    /// Of this source, by its number or URL
+    #[arg(long)]
+    source: Option<String>,
+    /// Begin after this post; without it, only posts from now on
+    #[arg(long, value_name = "ID")]
+    after: Option<i64>,
+    /// End after so many
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+}
+
+/// Does it.
+pub(super) async fn post(client: &Client, command: PostCommand) -> Done {
+    match command {
+        PostCommand::List(list) => list_some(client, &list).await,
+        PostCommand::Show(named) => client.show(client.get(&format!("/posts/{}", named.post)).await?, one),
+        PostCommand::Tail(tail) => until_interrupted(follow(client, &tail)).await,
+    }
+}
+
+async fn list_some(client: &Client, list: &List) -> Done {
+    let source = of_source(client, list.source.as_deref()).await?;
+    let (since, until) = (list.since.map(|time| time.to_string()), list.until.map(|time| time.to_string()));
+    let newest = !list.oldest && since.is_none() && until.is_none();
+    let filters = [
+        ("source_id", source.as_deref()),
+        ("since", since.as_deref()),
+        ("until", until.as_deref()),
+        ("order", newest.then_some("newest")),
+    ];
+    let filters: Vec<(&str, &str)> = filters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    list_all(client, "/posts", &filters, &portion(&list.portion), HEADINGS, row).await
+}
+
+async fn of_source(client: &Client, name: Option<&str>) -> Result<Option<String>, Refusal> {
+    match name {
+        Some(name) => Ok(Some(client.source(name).await?.to_string())),
+        None => Ok(None),
+    }
+}
+
+/// Prints posts without gaps or repeats, also when the daemon is started again meanwhile.
+async fn follow(client: &Client, tail: &Tail) -> Done {
+    let source = of_source(client, tail.source.as_deref()).await?;
+    let mut last = tail.after.map(|id| id.to_string());
+    let mut left = tail.count;
+    let mut has_begun = false;
+    loop {
+        match follow_once(client, source.as_deref(), &mut last, &mut left, &mut has_begun).await {
+            Ok(Some(exit)) => return Ok(exit),
+            Ok(None) => {}
+            // A daemon that was there will be again; one that never was is an error.
+            Err(Refusal::Broken { .. } | Refusal::Unreachable { .. }) if has_begun => {}
+            Err(refusal) => return Err(refusal),
+        }
+        tokio::time::sleep(COME_BACK_AFTER).await;
+    }
+}
+
+/// Follows until the stream ends; with an exit if there is nothing more to do.
+async fn follow_once(
+    client: &Client,
+    source: Option<&str>,
+    last: &mut Option<String>,
+    left: &mut Option<u64>,
+    has_begun: &mut bool,
+) -> Result<Option<Exit>, Refusal> {
+    let pairs: Vec<(&str, &str)> = source.map(|source| ("source_id", source)).into_iter().collect();
+    let headers = last.iter().map(|last| ("Last-Event-ID", last.clone())).collect();
+    let path = format!("/posts/stream?{}", query(&pairs));
+    let mut body = client.opened(Method::GET, &path, Sent { body: None, headers }).await?.into_body();
+    *has_begun = true;
+    let mut events = Events::default();
+    while let Some(piece) = client.piece(&mut body).await? {
+        for event in events.take(&piece) {
+            let exit = if client.is_json { print(&format!("{}\n", event.data)) } else { print(&line(&event.data)?) };
+            *last = event.id.or_else(|| last.take());
+            *left = left.map(|left| left - 1);
+            if exit != Exit::Success || *left == Some(0) {
+                return Ok(Some(exit));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn line(data: &str) -> Result<String, Refusal> {
+    let value = serde_json::from_str(data).map_err(|error| Refusal::Failed(error.to_string()))?;
+    let mut table = Table::new(HEADINGS);
+    table.row(row(&read(value)?));
+    Ok(table.render(Paper::of_output(), false))
+}
+
+fn row(post: &PostView) -> Vec<Cell> {
+    vec![
+        Cell::new(post.id),
+        Cell::new(minute(post.created_at)),
+        Cell::new(post.source_id),
+        Cell::new(&post.title),
+        post.url.as_ref().map_or_else(|| Cell::maybe(None::<&str>), |url| Cell::inked(url, Ink::Dim)),
+    ]
+}
+
+fn one(post: PostView) -> String {
+    let text = facts(
+        Paper::of_output(),
+        &[
+            ("post", Some(post.id.to_string())),
+            ("source", Some(post.source_id.to_string())),
+            ("title", Some(post.title)),
+            ("url", post.url),
+            ("author", post.author),
+            ("published", post.published_at.map(second)),
+            ("stored", Some(second(post.created_at))),
+        ],
+    );
+    // Line breaks are part of a text; everything else that a terminal would obey is not.
+    let body: String = post.body.chars().filter(|letter| *letter == '\n' || !letter.is_control()).collect();
+    format!("{text}\n{}\n", body.trim_end())
+}

@@ -1,0 +1,167 @@
+//! Why a command for the daemon was not done, in words and as the end of the program.
+
+use std::fmt;
+
+use super::Exit;
+use super::table::plain;
+use crate::api::{ProblemView, TYPE_PREFIX};
+
+/// Why it was not done.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// Nobody is there.
+    Unreachable {
+        /// Where nobody is.
+        place: String,
+        /// Whether that is a socket.
+        is_socket: bool,
+        /// What the system said.
+        cause: String,
+    },
+    /// Somebody is there who stopped answering, or answers something else.
+    Broken {
+        /// Where.
+        place: String,
+        /// What happened.
+        cause: String,
+    },
+    /// The daemon says no, and why.
+    Problem(Box<ProblemView>),
+    /// A page is no feed, but links to some.
+    Offer {
+        /// What the daemon said.
+        refusal: Box<Refusal>,
+        /// Where the feeds are.
+        feeds: Vec<String>,
+    },
+    /// There is nothing of that name.
+    NotFound(String),
+    /// The arguments make no sense.
+    Usage(String),
+    /// Something here failed: a file, the runtime, an answer of another version.
+    Failed(String),
+}
+
+impl Refusal {
+    /// What the daemon said, if it said something.
+    pub(super) fn problem(&self) -> Option<&ProblemView> {
+        match self {
+            Refusal::Problem(problem) => Some(problem),
+            Refusal::Offer { refusal, .. } => refusal.problem(),
+            _ => None,
+        }
+    }
+
+    /// How the program ends.
+    pub(super) fn exit(&self) -> Exit {
+        match self {
+            Refusal::Unreachable { .. } => Exit::Unreachable,
+            Refusal::Broken { .. } | Refusal::Failed(_) => Exit::Failure,
+            Refusal::Offer { refusal, .. } => refusal.exit(),
+            Refusal::NotFound(_) => Exit::NotFound,
+            Refusal::Usage(_) => Exit::Usage,
+            Refusal::Problem(problem) => match (problem.status, name(problem)) {
+                (400, _) => Exit::Usage,
+                (404, _) => Exit::NotFound,
+                (409, "refused") => Exit::Refused,
+                (409 | 412, _) => Exit::Conflict,
+                (401 | 403 | 422, _) => Exit::Refused,
+                _ => Exit::Failure,
+            },
+        }
+    }
+}
+
+/// The kind of a problem without what stands before all of them.
+fn name(problem: &ProblemView) -> &str {
+    problem.kind.strip_prefix(TYPE_PREFIX).unwrap_or(&problem.kind)
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Unreachable { place, is_socket: true, cause } => write!(
+                formatter,
+                "no daemon answers at {place}: {cause}\n\
+                 Start one with `feedwarden run`, or say where it is with --socket PATH or --url URL."
+            ),
+            Refusal::Unreachable { place, is_socket: false, cause } => write!(
+                formatter,
+                "no daemon answers at {place}: {cause}\n\
+                 It listens there only if its configuration says so: `feedwarden run --set api.listen=ADDRESS:PORT`."
+            ),
+            Refusal::Broken { place, cause } => write!(formatter, "the answer from {place} broke off: {cause}"),
+            Refusal::Problem(problem) => write_problem(formatter, problem),
+            Refusal::Offer { refusal, feeds } => {
+                write!(formatter, "{refusal}\nThe page links to feeds; add one of them instead:")?;
+                feeds.iter().try_for_each(|feed| write!(formatter, "\n  feedwarden source add {}", quoted(feed)))
+            }
+            Refusal::NotFound(text) | Refusal::Usage(text) | Refusal::Failed(text) => formatter.write_str(text),
+        }
+    }
+}
+
+fn write_problem(formatter: &mut fmt::Formatter<'_>, problem: &ProblemView) -> fmt::Result {
+    let detail = plain(&problem.detail);
+    match (name(problem), &problem.field) {
+        ("source-does-not-work", _) => write!(formatter, "the source does not work: {detail}"),
+        ("invalid", Some(field)) => write!(formatter, "{field}: {detail}"),
+        ("unauthorized", _) => {
+            write!(formatter, "{detail}\nIssue a token with `feedwarden token` and put it into FEEDWARDEN_TOKEN.")
+        }
+        _ => formatter.write_str(&detail),
+    }
+}
+
+/// A URL of a stranger's as one word of a shell.
+fn quoted(url: &str) -> String {
+    let is_harmless = |letter: char| letter.is_ascii_alphanumeric() || "-._~:/%+=@,".contains(letter);
+    if url.chars().all(is_harmless) { url.to_owned() } else { format!("'{}'", plain(url).replace('\'', "%27")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(status: u16, name: &str, field: Option<&str>) -> Refusal {
+        Refusal::Problem(Box::new(ProblemView {
+            kind: format!("{TYPE_PREFIX}{name}"),
+            title: "Title".into(),
+            status,
+            detail: "detail".into(),
+            field: field.map(str::to_owned),
+            context: None,
+        }))
+    }
+
+    #[test]
+    fn every_kind_of_problem_has_its_exit() {
+        for (status, name, exit) in [
+            (400, "invalid", Exit::Usage),
+            (401, "unauthorized", Exit::Refused),
+            (403, "forbidden", Exit::Refused),
+            (404, "not-found", Exit::NotFound),
+            (409, "duplicate", Exit::Conflict),
+            (409, "refused", Exit::Refused),
+            (412, "conflict", Exit::Conflict),
+            (422, "source-does-not-work", Exit::Refused),
+            (429, "too-fast", Exit::Failure),
+            (500, "internal", Exit::Failure),
+            (503, "unavailable", Exit::Failure),
+        ] {
+            assert_eq!(problem(status, name, None).exit(), exit, "{status} {name}");
+        }
+    }
+
+    #[test]
+    fn what_a_page_links_to_is_no_command_of_a_shell() {
+        assert_eq!(quoted("http://a.example/feed.xml"), "http://a.example/feed.xml");
+        assert_eq!(quoted("http://a.example/?a=1&b='$(x)"), "'http://a.example/?a=1&b=%27$(x)'");
+    }
+
+    #[test]
+    fn a_field_is_named_where_it_is_wrong() {
+        assert_eq!(problem(400, "invalid", Some("title")).to_string(), "title: detail");
+        assert_eq!(problem(409, "duplicate", Some("url")).to_string(), "detail");
+    }
+}

@@ -1,0 +1,181 @@
+//! The words after `feedwarden source`.
+
+use clap::{Args, Subcommand};
+
+/// What to do with sources. Each is named by its number or its URL.
+#[derive(Debug, Subcommand)]
+pub(super) enum SourceCommand {
+    /// Add a source: it is fetched once, and what is found is kept
+    Add(Add),
+    /// List sources
+    List(List),
+    /// Show everything known of a source
+    Show(Named),
+    /// Change some settings of a source
+    Edit(Box<Edit>),
+    /// Poll a source again that was disabled; its failures are forgotten
+    Enable(Target),
+    /// Do not poll a source until it is enabled
+    Disable(Disable),
+    /// Let a source rest until it is woken
+    Rest(Rest),
+    /// End the rest of a source
+    Wake(Target),
+    /// Forget the failures of a source
+    Reset(Target),
+    /// Remove a source with its posts
+    Remove(Target),
+    /// Poll a source as soon as its publisher and its host allow, and say what came of it
+    Poll(PollSource),
+    /// Say why a source is or is not polled, and when it is next
+    Explain(Named),
+    /// List the last polls of a source
+    History(Named),
+}
+
+/// One source.
+#[derive(Args, Debug)]
+pub(super) struct Named {
+    /// The source's number or URL
+    pub(super) source: String,
+}
+
+/// One source that is to be changed.
+#[derive(Args, Debug)]
+pub(super) struct Target {
+    /// The source's number or URL
+    pub(super) source: String,
+    /// Only if nobody changed the source since it had this version
+    #[arg(long, value_name = "VERSION")]
+    pub(super) if_version: Option<i64>,
+}
+
+/// A new source.
+#[derive(Args, Debug)]
+pub(super) struct Add {
+    /// Where the source is; for an X account, its name will do
+    #[arg(value_name = "WHERE")]
+    pub(super) place: String,
+    #[command(flatten)]
+    pub(super) settings: Settings,
+    /// Add the source although it does not work
+    #[arg(long)]
+    pub(super) anyway: bool,
+    /// Add the source without fetching it; it is polled when its turn comes
+    #[arg(long, conflicts_with = "anyway")]
+    pub(super) unseen: bool,
+}
+
+/// What a person can say about a source.
+#[derive(Args, Debug)]
+pub(super) struct Settings {
+    /// How it is read [a new one: rss]
+    #[arg(long = "type", value_name = "TYPE", value_parser = ["rss", "website", "twitter"])]
+    pub(super) source_type: Option<String>,
+    /// A name for people
+    #[arg(long)]
+    pub(super) title: Option<String>,
+    /// The number of the podcast whose owner's keys are used
+    #[arg(long, value_name = "ID")]
+    pub(super) podcast: Option<i64>,
+    /// Its own interval in minutes
+    #[arg(long, value_name = "N")]
+    pub(super) interval_minutes: Option<u32>,
+    /// Its own pause after the previous request to its host, in seconds
+    #[arg(long, value_name = "N")]
+    pub(super) delay_seconds: Option<u32>,
+    /// Its own number of permanent failures that disable it
+    #[arg(long, value_name = "N")]
+    pub(super) max_failures: Option<u32>,
+    /// Its own ceiling on backoff in hours
+    #[arg(long, value_name = "N")]
+    pub(super) max_backoff_hours: Option<u32>,
+    /// A label; may be repeated, and replaces the labels there were
+    #[arg(long = "label", value_name = "LABEL")]
+    pub(super) labels: Vec<String>,
+}
+
+/// Changes of a source.
+#[derive(Args, Debug)]
+pub(super) struct Edit {
+    #[command(flatten)]
+    pub(super) target: Target,
+    /// Another place: what was learned about the old one is forgotten
+    #[arg(long = "move-to", value_name = "WHERE")]
+    pub(super) place: Option<String>,
+    #[command(flatten)]
+    pub(super) settings: Settings,
+    /// Take a setting away, so that the general one holds; may be repeated
+    #[arg(long, value_name = "SETTING", value_parser = ["title", "podcast", "interval-minutes", "delay-seconds",
+        "max-failures", "max-backoff-hours", "labels"])]
+    pub(super) unset: Vec<String>,
+}
+
+/// Which sources.
+#[derive(Args, Debug)]
+pub(super) struct List {
+    /// Where they stand
+    #[arg(long, value_parser = ["active", "backing_off", "resting", "disabled"])]
+    pub(super) state: Option<String>,
+    /// At this host
+    #[arg(long)]
+    pub(super) host: Option<String>,
+    /// Of this type
+    #[arg(long = "type", value_name = "TYPE", value_parser = ["rss", "website", "twitter"])]
+    pub(super) source_type: Option<String>,
+    /// With this label
+    #[arg(long)]
+    pub(super) label: Option<String>,
+    /// With this text in the URL or title, whatever the case
+    #[arg(long)]
+    pub(super) text: Option<String>,
+    #[command(flatten)]
+    pub(super) portion: Portion,
+}
+
+/// How much of a list.
+#[derive(Args, Debug)]
+pub(super) struct Portion {
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) limit: u32,
+    /// Go on where the list before ended
+    #[arg(long)]
+    pub(super) cursor: Option<String>,
+    /// All of them; with --json, one object a line
+    #[arg(long, conflicts_with_all = ["limit", "cursor"])]
+    pub(super) all: bool,
+}
+
+/// Why not.
+#[derive(Args, Debug)]
+pub(super) struct Disable {
+    #[command(flatten)]
+    pub(super) target: Target,
+    /// Why, for people
+    #[arg(long)]
+    pub(super) reason: Option<String>,
+}
+
+/// Why not for now.
+#[derive(Args, Debug)]
+pub(super) struct Rest {
+    #[command(flatten)]
+    pub(super) target: Target,
+    /// Why, for people
+    #[arg(long)]
+    pub(super) reason: String,
+}
+
+/// How to poll.
+#[derive(Args, Debug)]
+pub(super) struct PollSource {
+    /// The source's number or URL
+    pub(super) source: String,
+    /// How long to wait for the result, in seconds; 0: not at all
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(0..=50))]
+    pub(super) wait: u64,
+    /// Set aside what the publisher and the host asked for
+    #[arg(long)]
+    pub(super) force: bool,
+}

@@ -1,0 +1,152 @@
+//! `feedwarden source`: adds, lists, shows, changes, polls and explains sources.
+
+use hyper::Method;
+use serde_json::{Map, Value, json};
+
+use super::client::{Client, Done, query, read};
+use super::listing::{list_all, portion};
+use super::refusal::Refusal;
+use super::source_arguments::{Add, Edit, List, Named, PollSource, Settings, SourceCommand, Target};
+use super::source_words::{HEADINGS, added, explanation, history, one, polled, row};
+use super::{Exit, complain, print};
+use crate::api::views::{CreatedSource, PollAnswer, PollRecord, SourceView};
+
+/// Does it.
+pub(super) async fn source(client: &Client, command: SourceCommand) -> Done {
+    match command {
+        SourceCommand::Add(add) => add_one(client, &add).await,
+        SourceCommand::List(list) => list_some(client, &list).await,
+        SourceCommand::Show(named) => show(client, &named).await,
+        SourceCommand::Edit(edit) => change(client, &edit).await,
+        SourceCommand::Enable(target) => tell(client, &target, Method::POST, "enable", None).await,
+        SourceCommand::Disable(disable) => {
+            let body = json!({ "reason": disable.reason });
+            tell(client, &disable.target, Method::POST, "disable", Some(body)).await
+        }
+        SourceCommand::Rest(rest) => {
+            let body = json!({ "reason": rest.reason });
+            tell(client, &rest.target, Method::PATCH, "feed-disable", Some(body)).await
+        }
+        SourceCommand::Wake(target) => tell(client, &target, Method::PATCH, "feed-enable", None).await,
+        SourceCommand::Reset(target) => tell(client, &target, Method::POST, "reset", None).await,
+        SourceCommand::Remove(target) => remove(client, &target).await,
+        SourceCommand::Poll(poll) => poll_now(client, &poll).await,
+        SourceCommand::Explain(named) => {
+            let id = client.source(&named.source).await?;
+            client.show(client.get(&format!("/sources/{id}/explain")).await?, explanation)
+        }
+        SourceCommand::History(named) => {
+            let id = client.source(&named.source).await?;
+            client.show(client.get(&format!("/sources/{id}/history")).await?, |polls: Vec<PollRecord>| history(&polls))
+        }
+    }
+}
+
+async fn add_one(client: &Client, add: &Add) -> Done {
+    let mut body = settings(&add.settings);
+    body.insert("url".into(), json!(add.place));
+    body.insert("first_poll".into(), json!(!add.unseen));
+    body.insert("anyway".into(), json!(add.anyway));
+    match client.send(Method::POST, "/sources", &Value::Object(body)).await {
+        Ok(value) => client.show(value, |created: CreatedSource| added(&created)),
+        Err(Refusal::Problem(problem)) if problem.status == 422 => {
+            let context = problem.context.clone().unwrap_or_default();
+            let feeds: Vec<String> =
+                serde_json::from_value(context["poll"]["linked_feeds"].clone()).unwrap_or_default();
+            let refusal = Refusal::Problem(problem);
+            Err(if feeds.is_empty() { refusal } else { Refusal::Offer { refusal: Box::new(refusal), feeds } })
+        }
+        Err(refusal) => Err(refusal),
+    }
+}
+
+async fn list_some(client: &Client, list: &List) -> Done {
+    let filters = [
+        ("state", list.state.as_deref()),
+        ("host", list.host.as_deref()),
+        ("type", list.source_type.as_deref()),
+        ("label", list.label.as_deref()),
+        ("text", list.text.as_deref()),
+    ];
+    let filters: Vec<(&str, &str)> = filters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    list_all(client, "/sources", &filters, &portion(&list.portion), HEADINGS, |source: &SourceView| row(source)).await
+}
+
+async fn show(client: &Client, named: &Named) -> Done {
+    let id = client.source(&named.source).await?;
+    client.show(client.get(&format!("/sources/{id}")).await?, |source: SourceView| one(&source))
+}
+
+async fn change(client: &Client, edit: &Edit) -> Done {
+    let mut body = settings(&edit.settings);
+    if let Some(place) = &edit.place {
+        body.insert("url".into(), json!(place));
+    }
+    for name in &edit.unset {
+        let (name, nothing) = match name.as_str() {
+            "podcast" => ("podcast_id", Value::Null),
+            "interval-minutes" => ("poll_interval_minutes", Value::Null),
+            "delay-seconds" => ("poll_delay_seconds", Value::Null),
+            "max-failures" => ("max_failures", Value::Null),
+            "max-backoff-hours" => ("max_backoff_hours", Value::Null),
+            "labels" => ("labels", json!([])),
+            _ => ("title", Value::Null),
+        };
+        if body.insert(name.into(), nothing).is_some() {
+            return Err(Refusal::Usage(format!("{name}: set it or take it away, not both")));
+        }
+    }
+    if body.is_empty() {
+        return Err(Refusal::Usage("say what to change; `feedwarden source edit --help` lists it".into()));
+    }
+    let body = Value::Object(body);
+    let path = format!("/sources/{}", client.source(&edit.target.source).await?);
+    let value = client.send_if(Method::PATCH, &path, Some(&body), edit.target.if_version).await?;
+    client.show(value, |source: SourceView| one(&source))
+}
+
+async fn tell(client: &Client, target: &Target, method: Method, what: &str, body: Option<Value>) -> Done {
+    let id = client.source(&target.source).await?;
+    let path = format!("/sources/{id}/{what}");
+    let value = client.send_if(method, &path, body.as_ref(), target.if_version).await?;
+    client.show(value, |source: SourceView| format!("source {} is {}\n", source.id, source.state.replace('_', " ")))
+}
+
+async fn remove(client: &Client, target: &Target) -> Done {
+    let id = client.source(&target.source).await?;
+    client.send_if(Method::DELETE, &format!("/sources/{id}"), None, target.if_version).await?;
+    // There is no answer to print: what is gone is gone.
+    Ok(if client.is_json { Exit::Success } else { print(&format!("source {id} and its posts are removed\n")) })
+}
+
+async fn poll_now(client: &Client, poll: &PollSource) -> Done {
+    let id = client.source(&poll.source).await?;
+    let (wait, force) = (poll.wait.to_string(), poll.force.to_string());
+    let value = client.post(&format!("/sources/{id}/poll?{}", query(&[("wait", &wait), ("force", &force)]))).await?;
+    let answer: PollAnswer = read(value.clone())?;
+    let exit = client.show(value, |answer: PollAnswer| polled(&answer))?;
+    match answer {
+        PollAnswer::Done { poll } if poll.error.is_some() && exit == Exit::Success => {
+            complain(&format_args!("the poll failed: {}", poll.error.unwrap_or_default()));
+            Ok(Exit::Failure)
+        }
+        _ => Ok(exit),
+    }
+}
+
+/// What was said about a source, as the API calls it.
+fn settings(settings: &Settings) -> Map<String, Value> {
+    let mut body = Map::new();
+    let said = [
+        ("type", settings.source_type.as_ref().map(|value| json!(value))),
+        ("title", settings.title.as_ref().map(|value| json!(value))),
+        ("podcast_id", settings.podcast.map(|value| json!(value))),
+        ("poll_interval_minutes", settings.interval_minutes.map(|value| json!(value))),
+        ("poll_delay_seconds", settings.delay_seconds.map(|value| json!(value))),
+        ("max_failures", settings.max_failures.map(|value| json!(value))),
+        ("max_backoff_hours", settings.max_backoff_hours.map(|value| json!(value))),
+        ("labels", (!settings.labels.is_empty()).then(|| json!(settings.labels))),
+    ];
+    body.extend(said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    body
+}

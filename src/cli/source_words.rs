@@ -1,0 +1,148 @@
+//! Sources and their polls in words.
+
+use super::table::{Cell, Ink, Paper, Table, facts, minute, second, span, state_ink};
+use crate::api::views::{CreatedSource, Explanation, PollAnswer, PollOutcome, PollRecord, SourceView};
+
+/// The columns of [`row`].
+pub(super) const HEADINGS: &[&str] = &["ID#", "STATE", "TYPE", "LAST POLL", "FAILED#", "URL", "TITLE"];
+
+/// A source in a table.
+pub(super) fn row(source: &SourceView) -> Vec<Cell> {
+    vec![
+        Cell::new(source.id),
+        Cell::inked(source.state.replace('_', " "), state_ink(&source.state)),
+        Cell::new(source.source_type),
+        Cell::maybe(source.last_polled.map(minute)),
+        Cell::new(source.consecutive_failures),
+        Cell::new(&source.url),
+        Cell::maybe(source.title.as_ref()),
+    ]
+}
+
+/// Everything about a source.
+pub(super) fn one(source: &SourceView) -> String {
+    let with_unit = |count: Option<u32>, unit: &str| count.map(|count| format!("{count} {unit}"));
+    let failure = source.last_error.as_ref().map(|error| {
+        let kind = source.last_error_type.map(|kind| format!("{kind}: ")).unwrap_or_default();
+        format!("{kind}{error}")
+    });
+    let rests = source.feed_disabled_at.map(|since| {
+        format!("since {}: {}", second(since), source.feed_disable_reason.as_deref().unwrap_or("nobody said why"))
+    });
+    let failed = source.consecutive_failures;
+    facts(
+        Paper::of_output(),
+        &[
+            ("source", Some(source.id.to_string())),
+            ("url", Some(source.url.clone())),
+            ("title", source.title.clone()),
+            ("type", Some(source.source_type.to_string())),
+            ("state", Some(source.state.replace('_', " "))),
+            ("disabled", source.disabled_reason.clone()),
+            ("rests", rests),
+            ("host", source.host.clone()),
+            ("labels", (!source.labels.is_empty()).then(|| source.labels.join(", "))),
+            ("podcast", source.podcast_id.map(|id| id.to_string())),
+            ("interval", with_unit(source.poll_interval_minutes, "min")),
+            ("delay", with_unit(source.poll_delay_seconds, "s")),
+            ("max failures", source.max_failures.map(|count| count.to_string())),
+            ("max backoff", with_unit(source.max_backoff_hours, "h")),
+            ("added", Some(second(source.created_at))),
+            ("last poll", source.last_polled.map(second)),
+            ("last success", source.last_success_at.map(second)),
+            ("last entries", source.last_read_at.map(second)),
+            ("not before", source.retry_after.map(second)),
+            ("fresh until", source.fresh_until.map(second)),
+            ("failures", (failed > 0).then(|| format!("{failed} in a row"))),
+            ("last failure", failure),
+            ("moves to", source.moved_to.clone()),
+            ("version", Some(source.version.to_string())),
+        ],
+    )
+}
+
+/// A source that was just added.
+pub(super) fn added(created: &CreatedSource) -> String {
+    let source = &created.source;
+    let polled = created.first_poll.as_ref().map(polled).unwrap_or_default();
+    format!("source {} is added: {}\n{polled}", source.id, source.url)
+}
+
+/// What became of the wish for a poll.
+pub(super) fn polled(answer: &PollAnswer) -> String {
+    match answer {
+        PollAnswer::Done { poll } => match poll.outcome {
+            PollOutcome::Read => format!("read, new posts: {}\n{}\n", poll.new_posts, poll.next),
+            PollOutcome::Unchanged => format!("nothing new\n{}\n", poll.next),
+            PollOutcome::Failed => {
+                format!("failed: {}\n{}\n", poll.error.as_deref().unwrap_or_default(), poll.next)
+            }
+        },
+        PollAnswer::Requested { not_before, reason } => {
+            format!("will be polled, not before {}: {reason}\n", second(*not_before))
+        }
+        PollAnswer::Refused { reason } => format!("will not be polled: {reason}\n"),
+    }
+}
+
+/// Why a source is or is not polled.
+pub(super) fn explanation(explained: Explanation) -> String {
+    let paper = Paper::of_output();
+    let title =
+        format!("source {} is {}: {}", explained.source_id, explained.state.replace('_', " "), explained.summary);
+    let host = explained.host.as_ref().map(|host| format!("{}, {}; {}", host.host, host.state, host.turn));
+    let delay = format!("{} s ({})", explained.delay.seconds, explained.delay.layer);
+    let scheduled =
+        explained.scheduled.as_ref().map(|found| format!("{} for {}", found.place.replace('_', " "), second(found.at)));
+    let is_due = if explained.is_due { " (now)" } else { "" };
+    let mut text = format!("{}\n\n", paper.ink(Ink::Bold, &title));
+    text += &facts(
+        paper,
+        &[
+            ("next poll", explained.next_poll_at.map(|at| format!("{}{is_due}", second(at)))),
+            ("interval", Some(span(explained.interval_seconds))),
+            ("pause", Some(delay)),
+            ("host", host),
+            ("scheduler", scheduled),
+            ("held up by", (!explained.held_up_by.is_empty()).then(|| explained.held_up_by.join("; "))),
+            ("failures", Some(format!("{} in a row", explained.consecutive_failures))),
+        ],
+    );
+    if !explained.terms.is_empty() {
+        let mut table = Table::new(&["WAITS UNTIL", "", "BECAUSE"]);
+        for term in &explained.terms {
+            let mark = if term.decides { Cell::inked("decides", Ink::Bold) } else { Cell::default() };
+            table.row(vec![Cell::new(second(term.until)), mark, Cell::new(&term.reason)]);
+        }
+        text += &format!("\n{}", table.render(paper, true));
+    }
+    if !explained.last_polls.is_empty() {
+        text += &format!("\n{}", history(&explained.last_polls));
+    }
+    text
+}
+
+/// The last polls.
+pub(super) fn history(polls: &[PollRecord]) -> String {
+    let mut table = Table::new(&["POLLED", "OUTCOME", "STATUS#", "NEW#", "BYTES#", "MS#", "WHAT"]);
+    for poll in polls {
+        let (outcome, ink) = match poll.outcome {
+            PollOutcome::Read => ("read", Ink::Good),
+            PollOutcome::Unchanged => ("unchanged", Ink::Plain),
+            PollOutcome::Failed => ("failed", Ink::Bad),
+        };
+        table.row(vec![
+            Cell::new(second(poll.at)),
+            Cell::inked(outcome, ink),
+            Cell::maybe(poll.status_code),
+            Cell::new(poll.new_posts),
+            Cell::new(poll.bytes),
+            Cell::new(poll.duration_ms),
+            Cell::new(poll.error.as_ref().unwrap_or(&poll.next)),
+        ]);
+    }
+    match polls.is_empty() {
+        true => "nothing is remembered since the daemon started\n".to_owned(),
+        false => table.render(Paper::of_output(), true),
+    }
+}
