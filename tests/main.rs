@@ -3,6 +3,7 @@
 
 mod api;
 mod borders;
+mod cli;
 mod commands;
 mod config;
 mod daemon;

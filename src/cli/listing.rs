@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::client::{Client, Done, query, read};
 use super::source_arguments::Portion;
 use super::table::{Cell, Paper, Table};
-use super::{Exit, complain, print};
+use super::{Exit, complain, print_some};
 use crate::api::views::Page;
 
 /// How many a page holds when all are wanted.
@@ -54,16 +54,18 @@ pub(super) async fn list_all<T: DeserializeOwned>(
                 table.render(paper, is_first)
             }
         };
-        let exit = print(&text);
+        if let Some(exit) = print_some(&text) {
+            return Ok(exit);
+        }
         is_first = false;
         cursor = page.next_cursor;
         match &cursor {
-            Some(_) if wanted.all && exit == Exit::Success => {}
-            Some(cursor) if !client.is_json && exit == Exit::Success => {
+            Some(_) if wanted.all => {}
+            Some(cursor) if !client.is_json => {
                 complain(&format_args!("there may be more: --all, or go on with --cursor {cursor}"));
-                return Ok(exit);
+                return Ok(Exit::Success);
             }
-            _ => return Ok(exit),
+            _ => return Ok(Exit::Success),
         }
     }
 }

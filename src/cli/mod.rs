@@ -143,13 +143,18 @@ fn complain(message: &dyn std::fmt::Display) {
 
 /// Writes data. A reader who closes the pipe early, as `head` does, has seen enough.
 fn print(data: &str) -> Exit {
+    print_some(data).unwrap_or(Exit::Success)
+}
+
+/// Writes data that more may follow, unless it is said how the program ends now.
+fn print_some(data: &str) -> Option<Exit> {
     let mut output = std::io::stdout().lock();
     match output.write_all(data.as_bytes()).and_then(|()| output.flush()) {
-        Ok(()) => Exit::Success,
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Success,
+        Ok(()) => None,
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Some(Exit::Success),
         Err(error) => {
             complain(&format_args!("standard output cannot be written: {error}"));
-            Exit::Failure
+            Some(Exit::Failure)
         }
     }
 }

@@ -42,7 +42,7 @@ struct Upload {
 
 /// Adds the sources of a list. What cannot be used is told, and the rest is taken.
 pub(super) async fn import(client: &Client, import: &Import) -> Done {
-    let unreadable = |error| Refusal::Failed(format!("{} cannot be read: {error}", import.file.display()));
+    let unreadable = |error| Refusal::Usage(format!("{} cannot be read: {error}", import.file.display()));
     let (file, total): (Box<dyn Read + Send>, u64) = if import.file == Path::new("-") {
         (Box::new(std::io::stdin()), 0)
     } else {

@@ -12,7 +12,7 @@ use super::listing::{list_all, portion};
 use super::refusal::Refusal;
 use super::source_arguments::Portion;
 use super::table::{Cell, Ink, Paper, Table, facts, minute, second};
-use super::{Exit, print};
+use super::{Exit, print_some};
 use crate::api::views::PostView;
 use crate::model::Timestamp;
 
@@ -135,11 +135,14 @@ async fn follow_once(
     let mut events = Events::default();
     while let Some(piece) = client.piece(&mut body).await? {
         for event in events.take(&piece) {
-            let exit = if client.is_json { print(&format!("{}\n", event.data)) } else { print(&line(&event.data)?) };
+            let text = if client.is_json { format!("{}\n", event.data) } else { line(&event.data)? };
+            if let Some(exit) = print_some(&text) {
+                return Ok(Some(exit));
+            }
             *last = event.id.or_else(|| last.take());
             *left = left.map(|left| left - 1);
-            if exit != Exit::Success || *left == Some(0) {
-                return Ok(Some(exit));
+            if *left == Some(0) {
+                return Ok(Some(Exit::Success));
             }
         }
     }

@@ -54,8 +54,8 @@ pub fn reference() -> String {
     let mut text = String::from(
         "# The command line\n\n\
          Made from the program itself by `FEEDWARDEN_UPDATE_DOCS=1 cargo test --test integration cli::reference`; a test \
-         fails when it is stale.\nEverything below the daemon's own commands is a client of the admin socket, or of TCP with \
-         `--url` and a token.\n",
+         fails when it is stale.\nCommands with a section \"The daemon\" ask the running one, through its admin socket or over \
+         TCP.\n",
     );
     let mut command = Arguments::command().disable_help_subcommand(true).term_width(COLUMNS);
     command.build();
@@ -65,7 +65,7 @@ pub fn reference() -> String {
 
 fn describe(text: &mut String, command: &mut Command) {
     let name = command.get_bin_name().unwrap_or("feedwarden").to_owned();
-    let help = command.render_long_help().to_string();
+    let help = command.render_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
     writeln!(text, "\n## {name}\n\n```text\n{}\n```", help.join("\n").trim()).expect("a String takes every write");
     for inner in command.get_subcommands_mut() {

@@ -93,7 +93,7 @@ impl fmt::Display for Refusal {
             Refusal::Broken { place, cause } => write!(formatter, "the answer from {place} broke off: {cause}"),
             Refusal::Problem(problem) => write_problem(formatter, problem),
             Refusal::Offer { refusal, feeds } => {
-                write!(formatter, "{refusal}\nThe page links to feeds; add one of them instead:")?;
+                write!(formatter, "{refusal}\nAdd what it links to instead:")?;
                 feeds.iter().try_for_each(|feed| write!(formatter, "\n  feedwarden source add {}", quoted(feed)))
             }
             Refusal::NotFound(text) | Refusal::Usage(text) | Refusal::Failed(text) => formatter.write_str(text),

@@ -8,7 +8,7 @@ use super::listing::{list_all, portion};
 use super::refusal::Refusal;
 use super::source_arguments::{Add, Edit, List, Named, PollSource, Settings, SourceCommand, Target};
 use super::source_words::{HEADINGS, added, explanation, history, one, polled, row};
-use super::{Exit, complain, print};
+use super::{Exit, print};
 use crate::api::views::{CreatedSource, PollAnswer, PollRecord, SourceView};
 
 /// Does it.
@@ -124,13 +124,9 @@ async fn poll_now(client: &Client, poll: &PollSource) -> Done {
     let (wait, force) = (poll.wait.to_string(), poll.force.to_string());
     let value = client.post(&format!("/sources/{id}/poll?{}", query(&[("wait", &wait), ("force", &force)]))).await?;
     let answer: PollAnswer = read(value.clone())?;
-    let exit = client.show(value, |answer: PollAnswer| polled(&answer))?;
-    match answer {
-        PollAnswer::Done { poll } if poll.error.is_some() && exit == Exit::Success => {
-            complain(&format_args!("the poll failed: {}", poll.error.unwrap_or_default()));
-            Ok(Exit::Failure)
-        }
-        _ => Ok(exit),
+    match client.show(value, |answer: PollAnswer| polled(&answer))? {
+        Exit::Success if matches!(&answer, PollAnswer::Done { poll } if poll.error.is_some()) => Ok(Exit::Failure),
+        exit => Ok(exit),
     }
 }
 

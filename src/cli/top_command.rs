@@ -9,7 +9,7 @@ use super::client::{Client, Done, read, until_interrupted};
 use super::daemon_command::in_words;
 use super::refusal::Refusal;
 use super::table::{Cell, Ink, Paper, Table, cut, minute, plain, state_ink};
-use super::{Exit, print};
+use super::{Exit, print_some};
 use crate::api::views::{Page, PostView, SourceView, StatusView};
 use crate::demo::Screen;
 
@@ -44,8 +44,7 @@ async fn watch(client: &Client, top: &Top) -> Done {
     loop {
         looks.tick().await;
         if client.is_json {
-            let exit = print(&format!("{}\n", client.get("/status").await?));
-            if exit != Exit::Success {
+            if let Some(exit) = print_some(&format!("{}\n", client.get("/status").await?)) {
                 return Ok(exit);
             }
         } else {
@@ -60,10 +59,11 @@ async fn watch(client: &Client, top: &Top) -> Done {
                     let lines: Vec<String> = text.lines().take(screen.size().rows).map(str::to_owned).collect();
                     screen.draw(&lines).map_err(|error| Refusal::Failed(error.to_string()))?;
                 }
-                None => match print(&format!("{text}\n")) {
-                    Exit::Success => {}
-                    exit => return Ok(exit),
-                },
+                None => {
+                    if let Some(exit) = print_some(&format!("{text}\n")) {
+                        return Ok(exit);
+                    }
+                }
             }
             before = Some(look.status);
         }

@@ -1,0 +1,67 @@
+//! The daemon itself: status, tree, pause, reload, log level, live view.
+
+use feedwarden::demo::web::Character;
+use serde_json::json;
+
+use super::{Desk, snapshot};
+
+#[test]
+fn the_daemon_tells_how_it_does() {
+    let desk = Desk::new(&[Character::Healthy, Character::NotFound]);
+    desk.works(&["pause"]);
+    let paused = desk.works(&["resume"]);
+    assert!(paused.starts_with("scheduler running"), "{paused}");
+    desk.works(&["source", "add", &desk.url(Character::Healthy)]);
+    desk.works(&["source", "add", &desk.url(Character::NotFound), "--anyway"]);
+    desk.until_scheduled(2);
+    desk.check("status", &["status"]);
+    let status = desk.json(&["status"]);
+    assert_eq!((&status["statistics"]["read"], &status["statistics"]["polls"]), (&json!(1), &json!(2)));
+    let tree = desk.works(&["tree"]);
+    let names: Vec<&str> =
+        tree.lines().skip(1).map_while(|line| line.split("  ").find(|word| !word.is_empty())).collect();
+    assert!(["feedwarden", "scheduler", "hosts", "post sink"].iter().all(|name| names.contains(name)), "{tree}");
+}
+
+#[test]
+fn polling_pauses_and_goes_on() {
+    let desk = Desk::new(&[Character::Healthy]);
+    desk.check("pause", &["pause"]);
+    assert_eq!(desk.json(&["status"])["scheduler"]["is_paused"], true);
+    desk.check("resume", &["resume"]);
+    assert_eq!(desk.json(&["status"])["scheduler"]["is_paused"], false);
+}
+
+#[test]
+fn the_configuration_is_read_anew_or_left_as_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("feedwarden.yaml");
+    std::fs::write(&file, "source:\n  max-failures: 5\n").unwrap();
+    let desk = Desk::with(&[Character::Healthy], &["--config", file.to_str().unwrap()]);
+    let mut told = desk.session(&["reload"]);
+    std::fs::write(&file, "source:\n  max-failures: 6\nfetch:\n  threads: 3\n").unwrap();
+    told += &desk.session(&["reload"]);
+    std::fs::write(&file, "source:\n  max-failures: many\n").unwrap();
+    told += &desk.session(&["reload"]);
+    snapshot("reload", &told.replace(&directory.path().display().to_string(), "ELSEWHERE"));
+}
+
+#[test]
+fn the_log_level_is_told_and_changed() {
+    let desk = Desk::new(&[Character::Healthy]);
+    assert_eq!(desk.works(&["log-level"]), "info\n");
+    assert_eq!(desk.works(&["log-level", "debug"]), "debug\n");
+    assert_eq!(desk.json(&["log-level"]), json!({ "level": "debug" }));
+}
+
+#[test]
+fn top_draws_as_often_as_it_is_told() {
+    let desk = Desk::new(&[Character::Healthy, Character::NotFound]);
+    desk.works(&["source", "add", &desk.url(Character::NotFound), "--anyway"]);
+    desk.works(&["source", "add", &desk.url(Character::Healthy)]);
+    desk.until_scheduled(2);
+    desk.check("top", &["top", "--count", "1"]);
+    let twice = desk.works(&["top", "--count", "2"]);
+    assert!(twice.contains("0.0 polls a second"), "{twice}");
+    assert_eq!(desk.works(&["top", "--count", "2", "--json"]).lines().count(), 2);
+}

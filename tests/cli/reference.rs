@@ -1,0 +1,55 @@
+//! The command line described by itself.
+
+use std::path::Path;
+
+use super::{feedwarden, seen};
+
+#[test]
+fn the_document_says_what_the_program_says() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cli.md");
+    let wanted = feedwarden::cli::reference();
+    if std::env::var_os("FEEDWARDEN_UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &wanted).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        found == wanted,
+        "docs/cli.md is stale: FEEDWARDEN_UPDATE_DOCS=1 cargo test --test integration cli::reference"
+    );
+}
+
+#[test]
+fn shells_complete_every_command() {
+    let directory = tempfile::tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = feedwarden(directory.path(), &["completions", shell]).output().unwrap();
+        let script = seen(&output);
+        assert!(output.status.success() && script.contains("explain") && script.contains("log-level"), "{script}");
+    }
+    assert_eq!(feedwarden(directory.path(), &["completions", "tcl"]).output().unwrap().status.code(), Some(2));
+}
+
+#[test]
+fn there_is_a_manual_page_for_every_command() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = seen(&feedwarden(directory.path(), &["man"]).output().unwrap());
+    assert!(first.contains(".TH feedwarden 1") && first.contains("Exit codes"), "{first}");
+    let output = feedwarden(directory.path(), &["man", "--directory", "."]).output().unwrap();
+    assert!(output.status.success(), "{}", seen(&output));
+    for page in ["feedwarden.1", "feedwarden-source-explain.1", "feedwarden-log-level.1"] {
+        assert!(directory.path().join(page).exists(), "{page}");
+    }
+    let output = feedwarden(directory.path(), &["man", "--directory", "missing"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn help_tells_the_exit_codes() {
+    let directory = tempfile::tempdir().unwrap();
+    let help = seen(&feedwarden(directory.path(), &["--help"]).output().unwrap()).replace('\n', " ");
+    for code in
+        ["0 done", "1 failed", "2 the command line", "3 no daemon", "4 there is no", "5 it is there", "6 the daemon"]
+    {
+        assert!(help.contains(code), "{code}: {help}");
+    }
+}

@@ -1,0 +1,159 @@
+//! `feedwarden source`: adding costs one request and uses what it finds; everything else is told in words.
+
+use feedwarden::demo::web::Character;
+use serde_json::json;
+
+use super::{Desk, seen, snapshot};
+use crate::http::server::{Act, Server, ok};
+
+const PAGE: &str = r#"<html><head><title>Page</title>
+    <link rel="alternate" type="application/rss+xml" title="News" href="/news.xml">
+    <link rel="alternate" type="application/atom+xml" href="/all.atom?a=1&amp;b=2"></head><body><p>Hello.</p></body></html>"#;
+
+#[test]
+fn p08_adding_a_source_costs_exactly_one_request_and_keeps_what_it_found() {
+    let desk = Desk::new(&[Character::Healthy]);
+    let url = desk.url(Character::Healthy);
+    desk.web.publish(0, 3);
+    desk.check("source_add", &["source", "add", &url, "--title", "A site", "--label", "news"]);
+    let served = desk.web.served_entries_of(0).len();
+    assert!(served >= 3, "{served}");
+    assert_eq!(desk.json(&["post", "list"])["items"].as_array().unwrap().len(), served);
+    // A second request would have been made by then.
+    desk.until_scheduled(1);
+    assert_eq!(desk.json(&["source", "explain", &url])["is_due"], false);
+    assert_eq!(desk.web.journal().len(), 1, "{:?}", desk.web.journal());
+}
+
+#[test]
+fn p08_adding_many_sources_costs_exactly_one_request_each() {
+    let desk = Desk::new(&[Character::Healthy; 20]);
+    for site in desk.web.sites() {
+        desk.works(&["source", "add", &site.url]);
+    }
+    desk.until_scheduled(20);
+    let mut asked: Vec<_> = desk.web.journal().iter().map(|exchange| exchange.site.unwrap()).collect();
+    asked.sort_unstable();
+    assert_eq!(asked, (0..20).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_source_that_does_not_work_is_refused_with_the_reason_unless_it_is_wanted_anyway() {
+    let desk = Desk::new(&[Character::NotFound, Character::Dead, Character::BrokenXml]);
+    for (character, name) in [
+        (Character::NotFound, "source_add_not_found"),
+        (Character::Dead, "source_add_dead"),
+        (Character::BrokenXml, "source_add_broken"),
+    ] {
+        desk.check(name, &["source", "add", &desk.url(character)]);
+    }
+    assert_eq!(desk.json(&["source", "list"])["items"], json!([]));
+    desk.check("source_add_anyway", &["source", "add", &desk.url(Character::NotFound), "--anyway"]);
+    let added = &desk.json(&["source", "list"])["items"][0];
+    assert_eq!((&added["state"], &added["last_error_type"]), (&json!("backing_off"), &json!("not_found")));
+}
+
+#[tokio::test]
+async fn a_page_without_a_feed_offers_the_feeds_it_links_to() {
+    let server = Server::play(vec![Act::Read, ok(PAGE)]).await;
+    let url = server.url("/");
+    let place = server.url("");
+    let (text, items) = tokio::task::spawn_blocking(move || {
+        let desk = Desk::new(&[Character::Healthy]);
+        let text = desk.session(&["source", "add", &url]);
+        (text, desk.json(&["source", "list"])["items"].clone())
+    })
+    .await
+    .unwrap();
+    snapshot("source_add_page", &text.replace(&place, "http://127.0.0.1:00000"));
+    assert_eq!(items, json!([]));
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_source_can_be_added_unseen() {
+    let desk = Desk::new(&[Character::Healthy]);
+    desk.works(&["pause"]);
+    desk.check("source_add_unseen", &["source", "add", &desk.url(Character::Healthy), "--unseen", "--type", "rss"]);
+    assert_eq!(desk.web.journal().len(), 0);
+}
+
+#[test]
+fn a_source_is_named_by_its_number_or_its_url_and_shown_in_words() {
+    let desk = Desk::new(&[Character::Healthy, Character::NotFound]);
+    let url = desk.url(Character::Healthy);
+    desk.works(&["source", "add", &url]);
+    desk.works(&["source", "add", &desk.url(Character::NotFound), "--anyway", "--title", "Not there"]);
+    desk.check("source_list", &["source", "list"]);
+    desk.check("source_list_some", &["source", "list", "--limit", "1"]);
+    desk.check("source_show", &["source", "show", "1"]);
+    assert_eq!(desk.session(&["source", "show", &url]), desk.session(&["source", "show", "1"]));
+    desk.until_scheduled(2);
+    desk.check_beginning("source_explain", &["source", "explain", "2"]);
+    let history = desk.works(&["source", "history", "2"]);
+    let words: Vec<&str> = history.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(words[3..6], ["failed", "404", "0"], "{history}");
+    assert!(history.ends_with("HTTP 404 Not Found\n"), "{history}");
+}
+
+#[test]
+fn a_source_is_changed_rests_wakes_and_goes() {
+    let desk = Desk::new(&[Character::Healthy]);
+    desk.works(&["source", "add", &desk.url(Character::Healthy), "--label", "old"]);
+    let edit = ["source", "edit", "1", "--title", "New", "--interval-minutes", "30", "--label", "a", "--label", "b"];
+    let edited = desk.json(&edit);
+    assert_eq!(
+        (&edited["title"], &edited["poll_interval_minutes"], &edited["labels"]),
+        (&json!("New"), &json!(30), &json!(["a", "b"]))
+    );
+    let unset =
+        desk.json(&["source", "edit", "1", "--unset", "title", "--unset", "interval-minutes", "--unset", "labels"]);
+    assert_eq!(
+        (&unset["title"], &unset["poll_interval_minutes"], &unset["labels"]),
+        (&json!(null), &json!(null), &json!([]))
+    );
+    let mut told = String::new();
+    for words in [
+        &["source", "rest", "1", "--reason", "be quiet"][..],
+        &["source", "poll", "1"],
+        &["source", "wake", "1"],
+        &["source", "disable", "1", "--reason", "no more"],
+        &["source", "poll", "1"],
+        &["source", "show", "1"],
+        &["source", "reset", "1"],
+        &["source", "remove", "1"],
+        &["source", "show", "1"],
+    ] {
+        told += &format!("$ feedwarden {}\n{}", words.join(" "), desk.session(words));
+    }
+    snapshot("source_life", &without_versions(&told));
+}
+
+/// Each change and each poll makes a version, and how many polls there were is not told here.
+fn without_versions(text: &str) -> String {
+    let kept =
+        text.lines().filter(|line| !["version", "last poll", "last success"].iter().any(|name| line.starts_with(name)));
+    kept.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn a_poll_is_waited_for_and_told() {
+    let desk = Desk::new(&[Character::Healthy, Character::NotFound]);
+    desk.works(&["source", "add", &desk.url(Character::Healthy)]);
+    desk.works(&["source", "add", &desk.url(Character::NotFound), "--anyway"]);
+    desk.check("source_poll", &["source", "poll", "1"]);
+    desk.check("source_poll_failed", &["source", "poll", "2", "--force"]);
+    let output = desk.run(&["source", "poll", "1", "--wait", "0", "--json"]);
+    assert!(seen(&output).contains("\"answer\": \"requested\""), "{}", seen(&output));
+}
+
+#[test]
+fn two_people_who_change_a_source_do_not_lose_an_update() {
+    let desk = Desk::new(&[Character::Healthy]);
+    desk.works(&["source", "add", &desk.url(Character::Healthy)]);
+    let version = desk.json(&["source", "show", "1"])["version"].to_string();
+    desk.works(&["source", "edit", "1", "--title", "Mine", "--if-version", &version]);
+    let output = desk.run(&["source", "edit", "1", "--title", "Yours", "--if-version", &version]);
+    assert_eq!(output.status.code(), Some(5), "{}", seen(&output));
+    assert_eq!(desk.json(&["source", "show", "1"])["title"], "Mine");
+}

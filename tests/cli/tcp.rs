@@ -1,0 +1,97 @@
+//! The same commands over TCP with a token, in the clear and encrypted.
+
+use std::sync::Arc;
+
+use feedwarden::demo::web::Character;
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+
+use super::{Desk, seen};
+
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+/// A daemon that listens on TCP, and where.
+fn listening() -> (Desk, String) {
+    let address = crate::http::server::unused_address();
+    let listen = format!("api.listen={address}");
+    let secret = format!("api.jwt-secret={SECRET}");
+    (Desk::with(&[Character::Healthy], &["--set", &listen, "--set", &secret]), format!("http://{address}"))
+}
+
+fn token(desk: &Desk, scope: &str) -> String {
+    let secret = format!("api.jwt-secret={SECRET}");
+    desk.works(&["token", "--scope", scope, "--hours", "1", "--set", &secret]).trim().to_owned()
+}
+
+#[test]
+fn a_token_opens_the_door_as_far_as_it_says() {
+    let (desk, url) = listening();
+    let run = |token: Option<&str>, words: &[&str]| {
+        let mut command = desk.feedwarden(&[words, &["--url", &url]].concat());
+        let output = command.envs(token.map(|token| ("FEEDWARDEN_TOKEN", token))).output().unwrap();
+        let said = seen(&output);
+        assert!(token.is_none_or(|token| !said.contains(token)), "the token is echoed: {said}");
+        (output.status.code(), said)
+    };
+    let (code, said) = run(None, &["status"]);
+    assert!(code == Some(6) && said.contains("feedwarden token"), "{said}");
+    let (code, said) = run(Some("nonsense"), &["status"]);
+    assert!(code == Some(6), "{said}");
+    let read = token(&desk, "read");
+    assert_eq!(run(Some(&read), &["status"]).0, Some(0));
+    assert_eq!(run(Some(&read), &["pause"]).0, Some(6));
+    assert_eq!(run(Some(&token(&desk, "write")), &["pause"]).0, Some(0));
+    assert_eq!(desk.json(&["status", "--url", &url, "--token", &read])["scheduler"]["is_paused"], true);
+    assert_eq!(run(Some("two words\u{7f}"), &["status"]).0, Some(2));
+}
+
+/// What a reverse proxy does: ends the encryption, and hands over what is inside.
+async fn proxy(directory: &std::path::Path, inner: String) -> u16 {
+    let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    std::fs::write(directory.join("authority.pem"), certified.cert.pem()).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let configuration = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certified.cert.der().clone()], key)
+        .unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(configuration));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((outer, _)) = listener.accept().await {
+            let (acceptor, inner) = (acceptor.clone(), inner.clone());
+            tokio::spawn(async move {
+                let Ok(mut outer) = acceptor.accept(outer).await else { return };
+                let mut inner = TcpStream::connect(inner).await.unwrap();
+                let _ = copy_bidirectional(&mut outer, &mut inner).await;
+            });
+        }
+    });
+    port
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn an_encrypted_door_is_used_if_its_certificate_is_right() {
+    let (desk, url) = tokio::task::spawn_blocking(listening).await.unwrap();
+    let port = proxy(desk.directory.path(), url.trim_start_matches("http://").to_owned()).await;
+    let asked = tokio::task::spawn_blocking(move || {
+        let read = token(&desk, "read");
+        let ask = |host: &str, is_trusted: bool| {
+            let mut command = desk.feedwarden(&["status", "--url", &format!("https://{host}:{port}")]);
+            command.env("FEEDWARDEN_TOKEN", &read);
+            if is_trusted {
+                command.env("SSL_CERT_FILE", desk.directory.path().join("authority.pem"));
+            }
+            let output = command.output().unwrap();
+            (output.status.code(), seen(&output))
+        };
+        [ask("localhost", true), ask("127.0.0.1", true), ask("localhost", false)]
+    });
+    let [right, misnamed, stranger] = asked.await.unwrap();
+    assert_eq!(right.0, Some(0), "{}", right.1);
+    assert!(misnamed.0 == Some(3) && misnamed.1.contains("TLS certificate is for localhost"), "{}", misnamed.1);
+    assert!(stranger.0 == Some(3) && stranger.1.contains("not signed by a known authority"), "{}", stranger.1);
+}
