@@ -4,6 +4,7 @@ mod articles;
 mod cleanup;
 mod concurrency;
 mod crash;
+mod downstream;
 mod engine;
 mod faults;
 mod hosts;

@@ -42,6 +42,11 @@ pub(super) const ALL: &[Migration] = &[
         sql: include_str!("../../../sql/postgres/migrations/0006_politeness.sql"),
     },
     Migration { version: 7, name: "lists", sql: include_str!("../../../sql/postgres/migrations/0007_lists.sql") },
+    Migration {
+        version: 8,
+        name: "posts_for_others",
+        sql: include_str!("../../../sql/postgres/migrations/0008_posts_for_others.sql"),
+    },
 ];
 
 /// Nodes that start together take turns by this number; a step may take longer than a statement usually may.

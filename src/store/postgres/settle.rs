@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::{Client, Transaction};
-use futures_util::future::try_join3;
+use futures_util::future::{try_join, try_join3};
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::model::{ContentHash, NewPost, PostId, Settled, Settlement, SourceId, Timestamp};
@@ -21,10 +21,18 @@ const ADD_POSTS: &str = include_str!("../../../sql/postgres/add_posts.sql");
 const TOUCH: &str = include_str!("../../../sql/postgres/touch_cleaned.sql");
 const REMEMBER: &str = include_str!("../../../sql/postgres/remember_posts.sql");
 const OF_SETTLEMENT: &str = include_str!("../../../sql/postgres/posts_of_settlement.sql");
+const NOTIFY: &str = include_str!("../../../sql/postgres/notify_posts.sql");
 const SOURCE: &str = include_str!("../../../sql/postgres/source.sql");
 
 /// `known_posts.sql` answers this for a post that was cleaned up, and for an entry that was left out.
 const CLEANED: i64 = 2;
+
+/// The posts that one transaction added, as listeners are told of them.
+#[derive(Default)]
+struct News {
+    highest: i64,
+    count: usize,
+}
 
 /// A post that a live settlement found.
 type Candidate<'a> = (&'a Settlement, &'a NewPost);
@@ -35,17 +43,18 @@ type Hashed<'a> = (&'a Settlement, ContentHash);
 pub(super) async fn settle(client: &mut Client, settlements: &[Settlement]) -> Result<Vec<Settled>> {
     let transaction = client.transaction().await.map_err(error)?;
     let mut answers: Vec<Option<Settled>> = vec![None; settlements.len()];
+    let mut news = News::default();
     // Two settlements of one source follow each other; all that are of different sources go together.
     let mut waiting: Vec<usize> = (0..settlements.len()).collect();
     while !waiting.is_empty() {
         let mut met = HashSet::new();
         let (round, later): (Vec<usize>, Vec<usize>) =
             waiting.iter().partition(|place| met.insert(settlements[**place].source_id));
-        settle_round(&transaction, settlements, &round, &mut answers).await?;
+        settle_round(&transaction, settlements, &round, &mut answers, &mut news).await?;
         waiting = later;
     }
     let asked = last_word_on_hosts(settlements.iter().filter_map(|settlement| settlement.host.clone()));
-    hosts::record(&transaction, &asked).await?;
+    try_join(hosts::record(&transaction, &asked), notify(&transaction, &news)).await?;
     transaction.commit().await.map_err(error)?;
     Ok(answers.into_iter().map(|answer| answer.unwrap_or(Settled::Gone)).collect())
 }
@@ -56,6 +65,7 @@ async fn settle_round(
     settlements: &[Settlement],
     round: &[usize],
     answers: &mut [Option<Settled>],
+    news: &mut News,
 ) -> Result<()> {
     let ids: Vec<i64> = round.iter().map(|place| settlements[*place].source_id.0).collect();
     let versions: HashMap<i64, i64> =
@@ -81,6 +91,8 @@ async fn settle_round(
             .await?;
     let mut new_posts = HashMap::<SourceId, Vec<PostId>>::new();
     for (source, post) in added {
+        news.highest = news.highest.max(post.0);
+        news.count += 1;
         new_posts.entry(source).or_default().push(post);
     }
     for place in live {
@@ -174,6 +186,15 @@ async fn add_posts(transaction: &Transaction<'_>, new: &[Candidate<'_>]) -> Resu
         Ok((SourceId(required(row.integer()?)?), post))
     })
     .await
+}
+
+/// Tells whoever listens, once for all rounds; the server delivers it when the transaction is committed.
+async fn notify(transaction: &Transaction<'_>, news: &News) -> Result<()> {
+    if news.count == 0 {
+        return Ok(());
+    }
+    let payload = format!(r#"{{"highest_id":{},"count":{}}}"#, news.highest, news.count);
+    execute(transaction, NOTIFY, &[&payload]).await.map(|_| ())
 }
 
 async fn write_states(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<()> {

@@ -42,6 +42,11 @@ pub(super) const ALL: &[Migration] = &[
         sql: include_str!("../../../sql/sqlite/migrations/0006_politeness.sql"),
     },
     Migration { version: 7, name: "lists", sql: include_str!("../../../sql/sqlite/migrations/0007_lists.sql") },
+    Migration {
+        version: 8,
+        name: "posts_for_others",
+        sql: include_str!("../../../sql/sqlite/migrations/0008_posts_for_others.sql"),
+    },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -1,0 +1,1 @@
+SELECT pg_notify('feedwarden_posts', $1::text)
