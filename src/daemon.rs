@@ -30,7 +30,7 @@ pub use once::{Import, Once, Summary, run_once};
 use lock::{InstanceLock, LockError};
 use reload::Reloader;
 use service::Service;
-use signals::{Signals, until_told_to_stop};
+use signals::{Signals, until_told_to_stop, until_told_to_stop_or};
 
 /// How long the store may take to finish what is under way.
 const CLOSE_WITHIN: Duration = Duration::from_secs(10);
@@ -90,6 +90,8 @@ async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mu
     info!(started.log, "api ready";
         "socket" => doors.socket.display().to_string(), "listen" => doors.listen.map(|address| address.to_string()));
     info!(started.log, "daemon ready");
+    // What is wrong with the new configuration is in the log, and nothing has changed.
+    let reload = || drop(reloader.reload());
     let service = Service::from_environment(started.log.clone());
     service.ready();
     let end = tokio::select! {
@@ -98,7 +100,7 @@ async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mu
             end
         }
         () = service.feed_watchdog(&handle, settings.pipeline.scheduler.tick) => unreachable!("it never ends"),
-        () = until_told_to_stop(&started.telemetry, &started.log, signals) => {
+        () = until_told_to_stop_or(&started.telemetry, &started.log, signals, reload) => {
             service.stopping();
             doors.close().await;
             started.stop(&handle, settings.drain, running, signals).await

@@ -245,3 +245,23 @@ fn a_service_manager_hears_when_it_is_ready_alive_and_stopping() {
     hear("STOPPING=1");
     assert_eq!(process.wait().unwrap().code(), Some(0));
 }
+
+#[test]
+fn a_hangup_reads_the_configuration_anew_and_a_wrong_one_changes_nothing() {
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("own.yaml");
+    std::fs::write(&file, "source:\n  max-failures: 3\n").unwrap();
+    let mut daemon = Daemon::start(directory.path(), &["--config", "own.yaml"]);
+    daemon.wait_for("daemon ready");
+    std::fs::write(&file, "source:\n  max-failures: 4\nfetch:\n  concurrency: 7\n").unwrap();
+    daemon.send(Signal::HUP);
+    let reloaded = daemon.wait_for("configuration reloaded");
+    assert_eq!([&reloaded["changed"], &reloaded["needs_restart"]], ["source.max-failures", "fetch.concurrency"]);
+    std::fs::write(&file, "source:\n  max-failures: none\n").unwrap();
+    daemon.send(Signal::HUP);
+    let refused = daemon.wait_for("configuration not reloaded");
+    assert!(refused["error"].as_str().unwrap().contains("source.max-failures"), "{refused}");
+    daemon.send(Signal::TERM);
+    daemon.wait_for("daemon stopped");
+    assert_eq!(daemon.finish().0.code(), Some(0));
+}

@@ -50,11 +50,24 @@ impl Signals {
 
 /// Waits for a signal to stop; a hangup meanwhile reopens the log file.
 pub(super) async fn until_told_to_stop(telemetry: &Telemetry, log: &Logger, signals: &mut Signals) {
+    until_told_to_stop_or(telemetry, log, signals, || {}).await;
+}
+
+/// The same, where a hangup has more to do.
+pub(super) async fn until_told_to_stop_or(
+    telemetry: &Telemetry,
+    log: &Logger,
+    signals: &mut Signals,
+    on_hangup: impl Fn(),
+) {
     loop {
         let received = signals.next().await;
         info!(log, "signal received"; "signal" => received.name());
         match received {
-            Received::Hangup => telemetry.handle.reopen(),
+            Received::Hangup => {
+                telemetry.handle.reopen();
+                on_hangup();
+            }
             Received::Interrupt | Received::Terminate => return,
         }
     }
