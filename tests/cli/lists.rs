@@ -37,8 +37,8 @@ fn posts_are_listed_from_the_newest_and_shown() {
     oldest.reverse();
     assert_eq!(newest, oldest);
     let lines = desk.works(&["post", "list", "--all", "--json"]);
-    let posts: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(posts.len(), newest.len());
+    let all: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(all.len(), newest.len());
     let since = desk.json(&["post", "list", "--since", "2000-01-01T00:00:00Z", "--limit", "2"]);
     assert_eq!((ids(&since).len(), since["next_cursor"].is_string()), (2, true));
     let shown = desk.works(&["post", "show", &newest[0].to_string()]);

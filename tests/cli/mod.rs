@@ -6,6 +6,7 @@ mod lists;
 mod reference;
 mod sources;
 mod tcp;
+mod terminal;
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
