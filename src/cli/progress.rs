@@ -29,6 +29,13 @@ impl Progress {
         }
     }
 
+    /// Says what is waited for, where nobody knows how much of it is done.
+    pub(super) fn say(&self, words: &str) {
+        if self.is_shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[K{words}");
+        }
+    }
+
     /// Takes it away.
     pub(super) fn clear(&self) {
         if self.is_shown {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::client::{Client, Done, query, read};
 use super::listing::{list_all, portion};
+use super::progress::Progress;
 use super::refusal::Refusal;
 use super::source_arguments::{Add, Edit, List, Named, PollSource, Settings, SourceCommand, Target};
 use super::source_words::{HEADINGS, added, explanation, history, one, polled, row};
@@ -47,7 +48,14 @@ async fn add_one(client: &Client, add: &Add) -> Done {
     body.insert("url".into(), json!(add.place));
     body.insert("first_poll".into(), json!(!add.unseen));
     body.insert("anyway".into(), json!(add.anyway));
-    match client.send(Method::POST, "/sources", &Value::Object(body)).await {
+    // A host that does not answer is given up late, and a person should know what the wait is for.
+    let progress = Progress::new();
+    if !add.unseen {
+        progress.say("fetching it once …");
+    }
+    let answer = client.send(Method::POST, "/sources", &Value::Object(body)).await;
+    progress.clear();
+    match answer {
         Ok(value) => client.show(value, |created: CreatedSource| added(&created)),
         Err(Refusal::Problem(problem)) if problem.status == 422 => {
             let context = problem.context.clone().unwrap_or_default();
@@ -122,7 +130,11 @@ async fn remove(client: &Client, target: &Target) -> Done {
 async fn poll_now(client: &Client, poll: &PollSource) -> Done {
     let id = client.source(&poll.source).await?;
     let (wait, force) = (poll.wait.to_string(), poll.force.to_string());
-    let value = client.post(&format!("/sources/{id}/poll?{}", query(&[("wait", &wait), ("force", &force)]))).await?;
+    let progress = Progress::new();
+    progress.say("polling …");
+    let value = client.post(&format!("/sources/{id}/poll?{}", query(&[("wait", &wait), ("force", &force)]))).await;
+    progress.clear();
+    let value = value?;
     let answer: PollAnswer = read(value.clone())?;
     match client.show(value, |answer: PollAnswer| polled(&answer))? {
         Exit::Success if matches!(&answer, PollAnswer::Done { poll } if poll.error.is_some()) => Ok(Exit::Failure),

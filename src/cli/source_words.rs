@@ -64,7 +64,14 @@ pub(super) fn one(source: &SourceView) -> String {
 /// A source that was just added.
 pub(super) fn added(created: &CreatedSource) -> String {
     let source = &created.source;
-    let polled = created.first_poll.as_ref().map(polled).unwrap_or_default();
+    let polled = match &created.first_poll {
+        None => String::new(),
+        // Nobody knows yet whether it works.
+        Some(answer @ PollAnswer::Requested { .. }) => {
+            format!("{}`feedwarden source history {}` tells how that went\n", polled(answer), source.id)
+        }
+        Some(answer) => polled(answer),
+    };
     format!("source {} is added: {}\n{polled}", source.id, source.url)
 }
 

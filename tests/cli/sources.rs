@@ -71,6 +71,14 @@ async fn a_page_without_a_feed_offers_the_feeds_it_links_to() {
 }
 
 #[test]
+fn a_source_whose_host_is_held_is_added_and_it_is_said_when_it_is_polled() {
+    let desk = Desk::new(&[Character::Healthy]);
+    desk.works(&["host", "hold", &desk.web.sites()[0].host, "--seconds", "3600", "--reason", "be kind"]);
+    desk.check("source_add_held", &["source", "add", &desk.url(Character::Healthy)]);
+    assert_eq!(desk.web.journal().len(), 0);
+}
+
+#[test]
 fn a_source_can_be_added_unseen() {
     let desk = Desk::new(&[Character::Healthy]);
     desk.works(&["pause"]);
