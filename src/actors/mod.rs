@@ -30,10 +30,11 @@ mod store_watch;
 mod surroundings;
 mod topology;
 mod traffic;
+mod webhooks;
 
 pub use control::PipelineHandle;
 pub use faults::{Fault, FaultAction, FaultSettings, NotAFault};
-pub use settings::{FetchSettings, PipelineSettings, SchedulerSettings};
+pub use settings::{FetchSettings, PipelineSettings, SchedulerSettings, WebhookSettings};
 pub use statistics::{Happening, Statistics, StatisticsView};
 pub use surroundings::Parts;
 pub use topology::{Pipeline, Scope};

@@ -15,6 +15,7 @@ use super::post_sink::PostSinkActor;
 use super::scheduler::SchedulerActor;
 use super::statistics::Statistics;
 use super::surroundings::{Addresses, Parts, Surroundings};
+use super::webhooks::WebhookActor;
 use crate::supervision::{ChildSpec, Group, GroupSettings, Inbox, Root, RootEnd, SupervisorSpec, Thread};
 
 /// Messages that may wait for one of the few. `do_send` is not bound by it; what can be sent is bounded by the polls under
@@ -47,6 +48,7 @@ impl Pipeline {
         let scheduler = Inbox::<SchedulerActor>::new(MAILBOX_CAPACITY);
         let post_sink = Inbox::<PostSinkActor>::new(MAILBOX_CAPACITY);
         let failure_tracker = Inbox::<FailureTrackerActor>::new(MAILBOX_CAPACITY);
+        let webhooks = Inbox::<WebhookActor>::new(1);
         let threads: Vec<Thread> =
             (1..=parts.settings.fetch.threads()).map(|number| Thread::new(&format!("fetch {number}"))).collect();
         let fetchers: Vec<Inbox<FetchActor>> = threads.iter().map(|_| Inbox::new(MAILBOX_CAPACITY)).collect();
@@ -54,6 +56,7 @@ impl Pipeline {
         let hosts = Group::new("hosts", GroupSettings { intensity, ..GroupSettings::default() });
 
         let fetcher = parts.fetcher.clone();
+        let courier = parts.fetcher.clone();
         let statistics = Arc::new(Statistics::default());
         let addresses = Addresses {
             post_sink: post_sink.address(),
@@ -82,7 +85,8 @@ impl Pipeline {
         let children = {
             let (around, table, errands, finished) = (around.clone(), table.clone(), errands.clone(), finished.clone());
             move || {
-                let (of_sink, of_tracker) = (around.clone(), around.clone());
+                let (of_sink, of_tracker, of_webhooks) = (around.clone(), around.clone(), around.clone());
+                let courier = courier.clone();
                 let (of_scheduler, table, errands, finished) =
                     (around.clone(), table.clone(), errands.clone(), finished.clone());
                 let fetch = fetch_supervisor.take().expect("the children are listed once");
@@ -90,6 +94,9 @@ impl Pipeline {
                     ChildSpec::actor("post sink", &post_sink, move || PostSinkActor::new(of_sink.clone())),
                     ChildSpec::actor("failure tracker", &failure_tracker, move || {
                         FailureTrackerActor::new(of_tracker.clone())
+                    }),
+                    ChildSpec::actor("webhooks", &webhooks, move || {
+                        WebhookActor::new(of_webhooks.clone(), courier.clone())
                     }),
                     ChildSpec::supervisor(SupervisorSpec::new("fetchers", fetch).intensity(intensity)),
                     ChildSpec::group(&hosts),

@@ -11,7 +11,7 @@ use super::effective::Effective;
 use super::problem::Problem;
 use super::secret;
 use super::settings::Settings;
-use crate::actors::{FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings};
+use crate::actors::{FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings, WebhookSettings};
 use crate::api::settings::{ApiSettings, Limits, TokenKey, TokenSettings};
 use crate::fetch::XSettings;
 use crate::http::HttpSettings;
@@ -67,6 +67,7 @@ fn pipeline(values: &Effective) -> PipelineSettings {
             limit: Some(values.count("faults.limit")).filter(|limit| *limit > 0),
             faults: values.faults("faults.rules").to_vec(),
         },
+        webhooks: WebhookSettings::default(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Uses `model`, `http` and `parse`. What becomes of the answer is decided in `rules`; nothing here counts, filters or
 //! remembers.
 
+mod delivery;
 mod document;
 mod post;
 mod robots;
@@ -19,6 +20,7 @@ use crate::model::{
 };
 use crate::parse::feed::{Format, LinkedFeed, Note};
 
+pub use delivery::{Delivery, delivery_body};
 pub use robots::{PRODUCT, RobotsAnswer, RobotsFetched, RobotsTask, robots_refusal, robots_unreachable, robots_url};
 pub use x::XSettings;
 

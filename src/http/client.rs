@@ -106,7 +106,7 @@ impl Inner {
             if Redirect::of(status.as_u16()).is_none() {
                 return self.read(request, &url, (link, body, status), journey).await;
             }
-            if request.form.is_some() {
+            if request.is_post() {
                 return Err(from_redirect(RedirectError::Form, status.as_u16()));
             }
             let location = journey.headers.0.get(LOCATION).map(HeaderValue::as_bytes);

@@ -48,10 +48,12 @@ pub(super) fn build(request: &Request, url: &Url, manners: &Manners) -> Result<h
     if !request.keep_alive {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    if let Some(form) = &request.form {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+    let form = request.form.as_ref().map(|form| ("application/x-www-form-urlencoded", form.expose_secret()));
+    let json = request.json.as_ref().map(|json| ("application/json", json.as_str()));
+    if let Some((media_type, body)) = form.or(json) {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         *outgoing.method_mut() = hyper::Method::POST;
-        *outgoing.body_mut() = form.expose_secret().to_owned();
+        *outgoing.body_mut() = body.to_owned();
     }
     Ok(outgoing)
 }

@@ -8,7 +8,7 @@ use url::Url;
 use super::onward::Onward;
 use crate::model::Validators;
 
-/// One GET; or, for an endpoint that hands out tokens, one POST.
+/// One GET; or, for an endpoint that hands out tokens or takes deliveries, one POST.
 #[derive(Clone)]
 pub struct Request {
     /// Where from, as a person wrote it; it may turn out to be no URL at all. Credentials in it become a header.
@@ -22,6 +22,8 @@ pub struct Request {
     /// Makes it a POST of this `application/x-www-form-urlencoded` text, which is sent once and to nobody else: such a
     /// request follows no redirect.
     pub form: Option<SecretString>,
+    /// Makes it a POST of this JSON text, under the same rules as a form.
+    pub json: Option<String>,
     /// Whether the body of a refusal is wanted, because it says why.
     pub wants_refusal: bool,
     /// A longer body is cut here instead of being refused, where its beginning is all that is wanted.
@@ -45,12 +47,18 @@ impl Request {
             headers: Vec::new(),
             credentials: None,
             form: None,
+            json: None,
             wants_refusal: false,
             cut_at_bytes: None,
             keep_alive: false,
             follows: true,
             onward: None,
         }
+    }
+
+    /// Whether it is sent once and to nobody else.
+    pub(super) fn is_post(&self) -> bool {
+        self.form.is_some() || self.json.is_some()
     }
 }
 
@@ -66,6 +74,7 @@ impl fmt::Debug for Request {
             .field("headers", &headers)
             .field("credentials", &self.credentials)
             .field("form", &self.form.is_some())
+            .field("json", &self.json.is_some())
             .field("wants_refusal", &self.wants_refusal)
             .field("cut_at_bytes", &self.cut_at_bytes)
             .field("keep_alive", &self.keep_alive)

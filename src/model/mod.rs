@@ -12,6 +12,7 @@ mod robots;
 mod settled;
 mod source;
 mod time;
+mod webhook;
 
 pub use access::{SourceAccess, SourceToPoll};
 pub use article::{Article, ArticleId, NewArticle};
@@ -26,3 +27,4 @@ pub use source::{
     SourceId, SourceSettings, SourceState, SourceType, Validators,
 };
 pub use time::{Timestamp, TimestampError};
+pub use webhook::{DeliveryRecord, NewWebhook, Webhook, WebhookId, WebhookProgress};

@@ -24,6 +24,7 @@ pub mod spread;
 pub mod success;
 pub mod turn;
 pub mod watermark;
+pub mod webhook;
 
 #[cfg(test)]
 mod laws;

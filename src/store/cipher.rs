@@ -19,18 +19,31 @@ const NONCE_BYTES: usize = 24;
 
 /// Whose secret it is. Authenticated with the secret, so that it opens for its owner alone.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Owner {
+pub(super) enum Owner<'a> {
     /// A user's key for a provider.
     ApiKey(UserId, KeyProvider),
     /// What a source needs to be let in.
     SourceAccess(SourceId),
+    /// What deliveries to this URL are signed with.
+    Webhook(&'a str),
 }
 
-impl fmt::Display for Owner {
+impl fmt::Display for Owner<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Owner::ApiKey(user, provider) => write!(formatter, "the {} key of user {user}", provider.name()),
             Owner::SourceAccess(source) => write!(formatter, "the login of source {source}"),
+            Owner::Webhook(_) => write!(formatter, "the secret of a webhook"),
+        }
+    }
+}
+
+impl Owner<'_> {
+    /// What is authenticated with the secret. The URL of a webhook may hold credentials, so it is not in the words for people.
+    fn associated(&self) -> String {
+        match self {
+            Owner::Webhook(url) => format!("{self} at {url}"),
+            Owner::ApiKey(..) | Owner::SourceAccess(_) => self.to_string(),
         }
     }
 }
@@ -47,11 +60,11 @@ impl Cipher {
         Ok(Cipher(Some(XChaCha20Poly1305::new_from_slice(&bytes).map_err(|_| wrong_key())?)))
     }
 
-    pub(super) fn seal(&self, owner: Owner, secret: &SecretString) -> Result<Vec<u8>> {
+    pub(super) fn seal(&self, owner: Owner<'_>, secret: &SecretString) -> Result<Vec<u8>> {
         let cipher = self.cipher()?;
         let nonce = XNonce::try_generate()
             .map_err(|error| StoreError::Internal(format!("the machine gives no random numbers: {error}")))?;
-        let owner = owner.to_string();
+        let owner = owner.associated();
         let payload = Payload { msg: secret.expose_secret().as_bytes(), aad: owner.as_bytes() };
         let sealed = cipher
             .encrypt(&nonce, payload)
@@ -59,7 +72,7 @@ impl Cipher {
         Ok([nonce.as_slice(), &sealed].concat())
     }
 
-    pub(super) fn open(&self, owner: Owner, sealed: &[u8]) -> Result<SecretString> {
+    pub(super) fn open(&self, owner: Owner<'_>, sealed: &[u8]) -> Result<SecretString> {
         let cipher = self.cipher()?;
         let closed = || {
             StoreError::Encryption(format!(
@@ -69,7 +82,7 @@ impl Cipher {
         };
         let (nonce, sealed) = sealed.split_at_checked(NONCE_BYTES).ok_or_else(closed)?;
         let nonce = XNonce::try_from(nonce).map_err(|_| closed())?;
-        let associated = owner.to_string();
+        let associated = owner.associated();
         let payload = Payload { msg: sealed, aad: associated.as_bytes() };
         let opened = cipher.decrypt(&nonce, payload).map_err(|_| closed())?;
         String::from_utf8(opened).map(SecretString::from).map_err(|_| closed())
@@ -96,7 +109,7 @@ fn wrong_key() -> StoreError {
 mod tests {
     use super::*;
 
-    const OWNER: Owner = Owner::ApiKey(UserId(1), KeyProvider::X);
+    const OWNER: Owner<'_> = Owner::ApiKey(UserId(1), KeyProvider::X);
 
     fn cipher(byte: u8) -> Cipher {
         Cipher::new(Some(&STANDARD.encode([byte; 32]).into())).unwrap()

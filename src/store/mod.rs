@@ -19,9 +19,9 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use crate::model::{
-    Article, ArticleId, Cleaned, Cutoffs, HostKey, HostState, KeyProvider, NewArticle, NewSource, Podcast, PodcastId,
-    Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceCounts, SourceId, SourceToPoll,
-    Timestamp, User, UserId,
+    Article, ArticleId, Cleaned, Cutoffs, DeliveryRecord, HostKey, HostState, KeyProvider, NewArticle, NewSource,
+    NewWebhook, Podcast, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess,
+    SourceCounts, SourceId, SourceToPoll, Timestamp, User, UserId, Webhook, WebhookId,
 };
 
 pub use error::StoreError;
@@ -188,6 +188,24 @@ pub trait Store: Send + Sync {
 
     /// Keeps what a `robots.txt` said, in the place of what it said before. Cleaning forgets it.
     async fn put_robots(&self, record: RobotsRecord) -> Result<()>;
+
+    /// Adds a webhook, its secret encrypted. It gets what is stored from now on.
+    async fn add_webhook(&self, new: NewWebhook) -> Result<WebhookId>;
+
+    /// The webhooks that follow this one in the order of their numbers.
+    async fn list_webhooks(&self, after: Option<WebhookId>, limit: u32) -> Result<Vec<Webhook>>;
+
+    /// What the deliveries of a webhook are signed with.
+    async fn webhook_secret(&self, id: WebhookId) -> Result<Option<SecretString>>;
+
+    /// Remembers what became of a delivery; nothing happens if the webhook is not there.
+    async fn record_delivery(&self, id: WebhookId, record: DeliveryRecord) -> Result<()>;
+
+    /// Enables a webhook with a clean slate, or disables it for this reason; false if it is not there.
+    async fn switch_webhook(&self, id: WebhookId, disabled_reason: Option<String>) -> Result<bool>;
+
+    /// Removes a webhook; false if it is not there.
+    async fn remove_webhook(&self, id: WebhookId) -> Result<bool>;
 }
 
 /// Which engine keeps the data.

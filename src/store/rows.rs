@@ -7,7 +7,7 @@ use crate::model::{
     Article, ArticleId, Breaker, ContentHash, FailureKind, FailureRun, FailureState, Hints, HostKey, HostState,
     LastFailure, Moved, NewArticle, Podcast, PodcastId, Post, PostId, PostText, Rest, RestCause, RobotsRecord,
     Settlement, Source, SourceCounts, SourceId, SourceSettings, SourceState, SourceType, Timestamp, User, UserId,
-    Validators,
+    Validators, Webhook, WebhookId, WebhookProgress,
 };
 
 use super::{Result, StoreError};
@@ -292,6 +292,20 @@ pub(super) fn read_host(row: &mut impl Columns) -> Result<HostState> {
 
 pub(super) fn read_robots(row: &mut impl Columns) -> Result<RobotsRecord> {
     Ok(RobotsRecord { origin: required(row.text()?)?, fetched_at: required(row.time()?)?, rules: row.text()? })
+}
+
+pub(super) fn read_webhook(row: &mut impl Columns) -> Result<Webhook> {
+    let id = WebhookId(required(row.integer()?)?);
+    let (url, label) = (required(row.text()?)?, row.text()?);
+    let (enabled, disabled_reason) = (row.flag()?, row.text()?);
+    let progress = WebhookProgress {
+        last_post: PostId(required(row.integer()?)?),
+        failures: required(row.number()?)?,
+        retry_at: row.time()?,
+        last_error: row.text()?,
+    };
+    let (last_delivered_at, created_at) = (row.time()?, required(row.time()?)?);
+    Ok(Webhook { id, url, label, enabled, disabled_reason, progress, last_delivered_at, created_at })
 }
 
 pub(super) fn required<T>(value: Option<T>) -> Result<T> {

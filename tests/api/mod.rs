@@ -7,6 +7,7 @@ mod openapi;
 mod posts;
 mod process;
 mod sources;
+mod webhooks;
 mod world;
 
 use client::Answer;

@@ -155,6 +155,6 @@ async fn a_form_is_posted_once_and_never_sent_on() {
     assert!(head.contains("\r\nContent-Length: 24\r\n"), "{head}");
     let server = Server::play(answers(&["HTTP/1.1 307 Elsewhere\r\nLocation: /other\r\n\r\n".into()])).await;
     let failure = client(settings()).get(&form(&server)).await.unwrap_err();
-    assert_eq!(failure.to_string(), "redirect of a form refused");
+    assert_eq!(failure.to_string(), "redirect of a POST refused");
     assert_eq!(server.requests().len(), 1);
 }

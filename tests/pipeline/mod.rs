@@ -13,6 +13,7 @@ mod records;
 mod redirects;
 mod robots;
 mod store_faults;
+mod webhooks;
 mod world;
 mod x;
 

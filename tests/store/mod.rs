@@ -18,6 +18,7 @@ mod settle;
 mod sources;
 mod state;
 mod to_poll;
+mod webhooks;
 
 pub(crate) use engine::Engine::{self, Postgres, Sqlite};
 pub(crate) use engine::{TestStore, at, minutes, server};

@@ -33,6 +33,7 @@ pub use super::histogram::{BUCKET_SECONDS, HistogramView};
 pub use super::history::{PollOutcome, PollRecord};
 pub use super::host_table::HostCounts;
 pub use super::statistics::{ACTORS, Happening, Latencies, StatisticsView};
+pub use super::webhooks::WEBHOOKS_MAX;
 pub use crate::rules::change::{Change, Changed};
 pub use crate::rules::life::Life;
 pub use crate::rules::shown_url::shown_url;

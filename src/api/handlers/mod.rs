@@ -8,6 +8,7 @@ mod opml;
 mod posts;
 mod sources;
 mod stream;
+mod webhooks;
 
 use actix_web::HttpResponse;
 
@@ -18,7 +19,7 @@ use super::views::{
     ArticleBody, ArticleView, BulkBody, BulkReport, ConfigurationRow, CreatedSource, DisableBody, EnabledSources,
     FaultsChange, FaultsView, HoldBody, ImportReport, LabelView, LogLevel, NewSourceBody, Page, PageQuery, PollQuery,
     PostQuery, PostView, Reloaded, RestBody, SchedulerView, SourceChanges, SourceQuery, SourceView, StatisticsReport,
-    StatusView, StreamQuery, TreeQuery,
+    StatusView, StreamQuery, TreeQuery, WebhookBody, WebhookView,
 };
 use crate::actors::control::{Explanation, HostView, PollAnswer, PollRecord, TreeView};
 
@@ -27,7 +28,7 @@ type Answer = Result<HttpResponse, Problem>;
 
 /// Every endpoint. Of two paths that fit, the first counts.
 pub(super) fn endpoints() -> Vec<Endpoint> {
-    [of_sources(), of_actions(), of_hosts(), of_posts(), of_daemon()].into_iter().flatten().collect()
+    [of_sources(), of_actions(), of_hosts(), of_posts(), of_webhooks(), of_daemon()].into_iter().flatten().collect()
 }
 
 fn of_sources() -> Vec<Endpoint> {
@@ -143,6 +144,24 @@ fn of_posts() -> Vec<Endpoint> {
             .answers_nothing("It was."),
         Endpoint::post("/articles/{id}/processed", "Make an article part of history", articles::processed)
             .answers_nothing("It is."),
+    ]
+}
+
+fn of_webhooks() -> Vec<Endpoint> {
+    vec![
+        Endpoint::get("/webhooks", "List webhooks", webhooks::list).answers::<Vec<WebhookView>>(200, "All of them."),
+        Endpoint::post("/webhooks", "Send new posts to a program elsewhere from now on", webhooks::create)
+            .body::<WebhookBody>()
+            .answers::<WebhookView>(201, "It is there."),
+        Endpoint::delete("/webhooks/{id}", "Remove a webhook", webhooks::remove)
+            .answers_nothing("It is gone.")
+            .refuses(404, "There is none."),
+        Endpoint::post("/webhooks/{id}/enable", "Go on where a webhook stopped", webhooks::enable)
+            .answers::<WebhookView>(200, "It is enabled, with a clean slate.")
+            .refuses(404, "There is none."),
+        Endpoint::post("/webhooks/{id}/disable", "Send nothing to a webhook until it is enabled", webhooks::disable)
+            .answers::<WebhookView>(200, "It is disabled.")
+            .refuses(404, "There is none."),
     ]
 }
 

@@ -3,6 +3,7 @@
 mod daemon;
 mod posts;
 mod sources;
+mod webhooks;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ pub use sources::{
     BulkBody, BulkReport, BulkResult, CreatedSource, DisableBody, EnabledSources, HoldBody, ImportReport, LabelView,
     NewSourceBody, PollQuery, RestBody, SourceChanges, SourceQuery, SourceView,
 };
+pub use webhooks::{WebhookBody, WebhookView};
 
 /// Some of many.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -47,6 +47,7 @@ pub(super) const ALL: &[Migration] = &[
         name: "posts_for_others",
         sql: include_str!("../../../sql/postgres/migrations/0008_posts_for_others.sql"),
     },
+    Migration { version: 9, name: "webhooks", sql: include_str!("../../../sql/postgres/migrations/0009_webhooks.sql") },
 ];
 
 /// Nodes that start together take turns by this number; a step may take longer than a statement usually may.

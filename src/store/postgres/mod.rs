@@ -11,6 +11,7 @@ mod robots;
 mod settle;
 mod sources;
 mod values;
+mod webhooks;
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -21,9 +22,9 @@ use secrecy::SecretString;
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
 use crate::model::{
-    Article, ArticleId, Cleaned, Cutoffs, HostKey, HostState, KeyProvider, NewArticle, NewSource, Podcast, PodcastId,
-    Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceCounts, SourceId, SourceToPoll,
-    Timestamp, User, UserId,
+    Article, ArticleId, Cleaned, Cutoffs, DeliveryRecord, HostKey, HostState, KeyProvider, NewArticle, NewSource,
+    NewWebhook, Podcast, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess,
+    SourceCounts, SourceId, SourceToPoll, Timestamp, User, UserId, Webhook, WebhookId,
 };
 
 use super::access;
@@ -277,5 +278,31 @@ impl Store for PostgresStore {
 
     async fn put_robots(&self, record: RobotsRecord) -> Result<()> {
         robots::put(&*self.client().await?, &record).await
+    }
+
+    async fn add_webhook(&self, new: NewWebhook) -> Result<WebhookId> {
+        let sealed = self.cipher.seal(Owner::Webhook(&storable(&new.url)), &new.secret)?;
+        webhooks::add(&*self.client().await?, &new, &sealed).await
+    }
+
+    async fn list_webhooks(&self, after: Option<WebhookId>, limit: u32) -> Result<Vec<Webhook>> {
+        webhooks::list(&*self.client().await?, after, limit).await
+    }
+
+    async fn webhook_secret(&self, id: WebhookId) -> Result<Option<SecretString>> {
+        let sealed = webhooks::sealed_secret(&*self.client().await?, id).await?;
+        sealed.map(|(url, sealed)| self.cipher.open(Owner::Webhook(&url), &sealed)).transpose()
+    }
+
+    async fn record_delivery(&self, id: WebhookId, record: DeliveryRecord) -> Result<()> {
+        webhooks::record(&*self.client().await?, id, &record).await
+    }
+
+    async fn switch_webhook(&self, id: WebhookId, disabled_reason: Option<String>) -> Result<bool> {
+        webhooks::switch(&*self.client().await?, id, disabled_reason.as_deref()).await
+    }
+
+    async fn remove_webhook(&self, id: WebhookId) -> Result<bool> {
+        webhooks::remove(&*self.client().await?, id).await
     }
 }

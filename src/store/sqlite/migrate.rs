@@ -47,6 +47,7 @@ pub(super) const ALL: &[Migration] = &[
         name: "posts_for_others",
         sql: include_str!("../../../sql/sqlite/migrations/0008_posts_for_others.sql"),
     },
+    Migration { version: 9, name: "webhooks", sql: include_str!("../../../sql/sqlite/migrations/0009_webhooks.sql") },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

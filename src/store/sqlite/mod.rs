@@ -11,6 +11,7 @@ mod settle;
 mod sources;
 mod threads;
 mod values;
+mod webhooks;
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,9 +21,9 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use secrecy::SecretString;
 
 use crate::model::{
-    Article, ArticleId, Cleaned, Cutoffs, HostKey, HostState, KeyProvider, NewArticle, NewSource, Podcast, PodcastId,
-    Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceCounts, SourceId, SourceToPoll,
-    Timestamp, User, UserId,
+    Article, ArticleId, Cleaned, Cutoffs, DeliveryRecord, HostKey, HostState, KeyProvider, NewArticle, NewSource,
+    NewWebhook, Podcast, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess,
+    SourceCounts, SourceId, SourceToPoll, Timestamp, User, UserId, Webhook, WebhookId,
 };
 
 use super::access;
@@ -310,5 +311,31 @@ impl Store for SqliteStore {
 
     async fn put_robots(&self, record: RobotsRecord) -> Result<()> {
         self.writer.run(move |connection| robots::put(connection, &record)).await
+    }
+
+    async fn add_webhook(&self, new: NewWebhook) -> Result<WebhookId> {
+        let sealed = self.cipher.seal(Owner::Webhook(&storable(&new.url)), &new.secret)?;
+        self.writer.run(move |connection| webhooks::add(connection, &new, &sealed)).await
+    }
+
+    async fn list_webhooks(&self, after: Option<WebhookId>, limit: u32) -> Result<Vec<Webhook>> {
+        self.readers.run(move |connection| webhooks::list(connection, after, limit)).await
+    }
+
+    async fn webhook_secret(&self, id: WebhookId) -> Result<Option<SecretString>> {
+        let sealed = self.readers.run(move |connection| webhooks::sealed_secret(connection, id)).await?;
+        sealed.map(|(url, sealed)| self.cipher.open(Owner::Webhook(&url), &sealed)).transpose()
+    }
+
+    async fn record_delivery(&self, id: WebhookId, record: DeliveryRecord) -> Result<()> {
+        self.writer.run(move |connection| webhooks::record(connection, id, &record)).await
+    }
+
+    async fn switch_webhook(&self, id: WebhookId, disabled_reason: Option<String>) -> Result<bool> {
+        self.writer.run(move |connection| webhooks::switch(connection, id, disabled_reason.as_deref())).await
+    }
+
+    async fn remove_webhook(&self, id: WebhookId) -> Result<bool> {
+        self.writer.run(move |connection| webhooks::remove(connection, id)).await
     }
 }

@@ -1,0 +1,3 @@
+SELECT url, sealed
+FROM webhooks
+WHERE id = $1

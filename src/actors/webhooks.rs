@@ -1,0 +1,227 @@
+//! Sends new posts to webhooks: in the order of their numbers, at least once, each webhook at its own pace.
+//!
+//! The posts are the outbox, and each webhook's progress is in the store: a crash, or a kill, costs nothing but that the
+//! delivery under way is made again. Nobody waits for this actor.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::fut::WrapFuture;
+use actix::{Actor, AsyncContext, Context};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use slog::{Logger, debug, error, info, o, warn};
+
+use super::surroundings::Surroundings;
+use crate::fetch::{Delivery, Fetcher, delivery_body};
+use crate::model::{
+    DeliveryRecord, FailureCause, FailureReport, Post, SourceId, Timestamp, Webhook, WebhookId, WebhookProgress,
+};
+use crate::rules::shown_url::shown_url;
+use crate::rules::webhook::{AfterFailure, after_failure};
+use crate::store::StoreError;
+
+/// More webhooks than this are not looked at.
+pub const WEBHOOKS_MAX: u32 = 100;
+/// So many are sent something at once.
+const AT_ONCE: usize = 8;
+/// How often it is looked for posts of other nodes and for webhooks that a person added or enabled.
+const LOOK: Duration = Duration::from_secs(15);
+/// How many posts are read at once.
+const PAGE: u32 = 50;
+/// So many pages are gone through before it is another webhook's turn.
+const PAGES_PER_TURN: usize = 20;
+
+/// Sends posts.
+pub(super) struct WebhookActor {
+    around: Arc<Surroundings>,
+    fetcher: Fetcher,
+    log: Logger,
+}
+
+/// How a turn of a webhook ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// There may be more to be sent; if it failed, the store says when.
+    Again,
+    /// There is nothing to be sent, or nothing that could be.
+    Idle,
+}
+
+impl WebhookActor {
+    pub(super) fn new(around: Arc<Surroundings>, fetcher: Fetcher) -> WebhookActor {
+        let log = around.log.new(o!("actor" => "webhooks"));
+        WebhookActor { around, fetcher, log }
+    }
+}
+
+impl Actor for WebhookActor {
+    type Context = Context<WebhookActor>;
+
+    fn started(&mut self, ctx: &mut Context<WebhookActor>) {
+        let courier = Courier { around: self.around.clone(), fetcher: self.fetcher.clone(), log: self.log.clone() };
+        ctx.spawn(async move { courier.run().await }.into_actor(self));
+    }
+}
+
+/// What a turn needs.
+struct Courier {
+    around: Arc<Surroundings>,
+    fetcher: Fetcher,
+    log: Logger,
+}
+
+impl Courier {
+    /// Gives turns for ever. A webhook has one at a time, and none before something may be new for it.
+    async fn run(&self) {
+        let mut arrivals = self.around.statistics.arrivals();
+        let mut turns = FuturesUnordered::new();
+        let mut under_way = HashMap::<WebhookId, u64>::new();
+        let mut idle = HashSet::<WebhookId>::new();
+        // Counts the moments at which something may be new, so that a turn that began before one does not end idle.
+        let mut news = 0_u64;
+        let mut look_at = self.around.clock.now() + LOOK;
+        loop {
+            let mut wake_at = look_at;
+            for webhook in self.webhooks().await {
+                let is_free = !under_way.contains_key(&webhook.id) && !idle.contains(&webhook.id);
+                match webhook.progress.retry_at {
+                    _ if !is_free || !webhook.enabled => {}
+                    Some(at) if at > self.around.clock.now() => wake_at = wake_at.min(at),
+                    _ if turns.len() >= AT_ONCE => {}
+                    _ => {
+                        under_way.insert(webhook.id, news);
+                        turns.push(self.turn(webhook));
+                    }
+                }
+            }
+            tokio::select! {
+                Some((id, turn)) = turns.next(), if !turns.is_empty() => {
+                    if under_way.remove(&id) == Some(news) && turn == Turn::Idle {
+                        idle.insert(id);
+                    }
+                    continue;
+                }
+                Ok(()) = arrivals.changed() => {}
+                () = self.around.clock.until(wake_at) => {}
+            }
+            news += 1;
+            idle.clear();
+            look_at = self.around.clock.now() + LOOK;
+        }
+    }
+
+    async fn webhooks(&self) -> Vec<Webhook> {
+        let read = self.around.store_watch.insist(|| self.around.store.list_webhooks(None, WEBHOOKS_MAX)).await;
+        read.unwrap_or_else(|cause| {
+            error!(self.log, "webhooks not read"; "error" => %cause);
+            Vec::new()
+        })
+    }
+
+    async fn turn(&self, webhook: Webhook) -> (WebhookId, Turn) {
+        let turn = self.pages(&webhook).await.unwrap_or_else(|cause| {
+            error!(self.log, "webhook not served"; "webhook_id" => webhook.id.0, "error" => %cause);
+            Turn::Idle
+        });
+        (webhook.id, turn)
+    }
+
+    async fn pages(&self, webhook: &Webhook) -> Result<Turn, StoreError> {
+        let Surroundings { store, store_watch, .. } = &*self.around;
+        let mut progress = webhook.progress.clone();
+        for _ in 0..PAGES_PER_TURN {
+            let posts = store_watch.insist(|| store.list_posts(None, Some(progress.last_post), PAGE)).await?;
+            let Some(last) = posts.last().map(|post| post.id) else { return Ok(Turn::Idle) };
+            let wanted = self.wanted(webhook, &posts).await?;
+            if wanted.is_empty() {
+                progress.last_post = last;
+                self.record(webhook, progress.clone(), None, None).await?;
+                continue;
+            }
+            let (body, count) = delivery_body(&wanted, self.around.settings.webhooks.body_bytes_max);
+            // What is behind the last wanted post is not wanted.
+            let reached = if count == wanted.len() { last } else { wanted[count - 1].id };
+            let name = format!("{}-{}-{}", webhook.id, wanted[0].id, wanted[count - 1].id);
+            match self.deliver(webhook, name, body).await {
+                Ok(()) => {
+                    debug!(self.log, "webhook delivered"; "webhook_id" => webhook.id.0, "posts" => count);
+                    progress = WebhookProgress { last_post: reached, failures: 0, retry_at: None, last_error: None };
+                    self.record(webhook, progress.clone(), Some(self.around.clock.now()), None).await?;
+                }
+                Err(report) => {
+                    self.failed(webhook, progress, report).await?;
+                    return Ok(Turn::Again);
+                }
+            }
+        }
+        Ok(Turn::Again)
+    }
+
+    async fn wanted<'a>(&self, webhook: &Webhook, posts: &'a [Post]) -> Result<Vec<&'a Post>, StoreError> {
+        let Some(label) = &webhook.label else { return Ok(posts.iter().collect()) };
+        let Surroundings { store, store_watch, .. } = &*self.around;
+        let sources: HashSet<SourceId> = posts.iter().map(|post| post.source_id).collect();
+        let labels = store_watch.insist(|| store.labels_of(sources.iter().copied().collect())).await?;
+        let labelled: HashSet<SourceId> =
+            labels.into_iter().filter(|(_, one)| one == label).map(|(source, _)| source).collect();
+        Ok(posts.iter().filter(|post| labelled.contains(&post.source_id)).collect())
+    }
+
+    async fn deliver(&self, webhook: &Webhook, id: String, body: String) -> Result<(), FailureReport> {
+        let failed = |cause, error| Err(FailureReport { cause, error, retry_after: None });
+        let Surroundings { store, store_watch, clock, settings, .. } = &*self.around;
+        let secret = match store_watch.insist(|| store.webhook_secret(webhook.id)).await {
+            Ok(Some(secret)) => secret,
+            Ok(None) => return failed(FailureCause::Internal, "it was removed".into()),
+            Err(cause) => return failed(FailureCause::Internal, cause.to_string()),
+        };
+        let delivery = Delivery { url: webhook.url.clone(), secret, id, body, sent_at: clock.now() };
+        let timeout = settings.webhooks.timeout;
+        match tokio::time::timeout(timeout, self.fetcher.deliver(delivery)).await {
+            Ok(outcome) => outcome,
+            Err(_) => failed(FailureCause::Connection, format!("no answer within {} s", timeout.as_secs_f64())),
+        }
+    }
+
+    async fn failed(
+        &self,
+        webhook: &Webhook,
+        mut progress: WebhookProgress,
+        report: FailureReport,
+    ) -> Result<(), StoreError> {
+        let Surroundings { clock, dice, settings, .. } = &*self.around;
+        progress.failures = progress.failures.saturating_add(1);
+        progress.last_error = Some(report.error.clone());
+        let (id, url) = (webhook.id.0, shown_url(&webhook.url));
+        let after = after_failure(progress.failures, &report, &settings.webhooks.policy, clock.now(), dice.roll());
+        let reason = match after {
+            AfterFailure::Retry(at) => {
+                info!(self.log, "webhook failed"; "webhook_id" => id, "url" => url, "error" => report.error,
+                    "failures" => progress.failures, "retry_at" => at.to_string());
+                progress.retry_at = Some(at);
+                None
+            }
+            AfterFailure::Disable(reason) => {
+                warn!(self.log, "webhook disabled"; "webhook_id" => id, "url" => url, "reason" => &reason,
+                    "failures" => progress.failures);
+                progress.retry_at = None;
+                Some(reason)
+            }
+        };
+        self.record(webhook, progress, None, reason).await
+    }
+
+    async fn record(
+        &self,
+        webhook: &Webhook,
+        progress: WebhookProgress,
+        delivered_at: Option<Timestamp>,
+        disabled_reason: Option<String>,
+    ) -> Result<(), StoreError> {
+        let record = DeliveryRecord { progress, delivered_at, disabled_reason };
+        let Surroundings { store, store_watch, .. } = &*self.around;
+        store_watch.insist(|| store.record_delivery(webhook.id, record.clone())).await
+    }
+}

@@ -1,0 +1,47 @@
+//! Webhooks in PostgreSQL.
+
+use deadpool_postgres::Client;
+
+use crate::model::{DeliveryRecord, NewWebhook, Webhook, WebhookId};
+
+use super::super::Result;
+use super::super::rows::{Columns, read_webhook, required, storable};
+use super::values::{all, execute, number, one};
+
+const ADD: &str = include_str!("../../../sql/postgres/add_webhook.sql");
+const LIST: &str = include_str!("../../../sql/postgres/list_webhooks.sql");
+const SECRET: &str = include_str!("../../../sql/postgres/webhook_secret.sql");
+const RECORD: &str = include_str!("../../../sql/postgres/record_delivery.sql");
+const SWITCH: &str = include_str!("../../../sql/postgres/switch_webhook.sql");
+const REMOVE: &str = include_str!("../../../sql/postgres/remove_webhook.sql");
+
+pub(super) async fn add(client: &Client, new: &NewWebhook, sealed: &[u8]) -> Result<WebhookId> {
+    let (url, label) = (storable(&new.url), new.label.as_deref().map(storable));
+    required(one(client, ADD, &[&url, &sealed, &label, &new.created_at], number).await?).map(WebhookId)
+}
+
+pub(super) async fn list(client: &Client, after: Option<WebhookId>, limit: u32) -> Result<Vec<Webhook>> {
+    all(client, LIST, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_webhook(row)).await
+}
+
+/// Its URL and its sealed secret.
+pub(super) async fn sealed_secret(client: &Client, id: WebhookId) -> Result<Option<(String, Vec<u8>)>> {
+    one(client, SECRET, &[&id.0], |row| Ok((required(row.text()?)?, row.bytes()?))).await
+}
+
+pub(super) async fn record(client: &Client, id: WebhookId, record: &DeliveryRecord) -> Result<()> {
+    let DeliveryRecord { progress, delivered_at, disabled_reason } = record;
+    let (error, reason) = (progress.last_error.as_deref().map(storable), disabled_reason.as_deref().map(storable));
+    let (last_post, failures) = (progress.last_post.0, i64::from(progress.failures));
+    execute(client, RECORD, &[&id.0, &last_post, &failures, &progress.retry_at, &error, delivered_at, &reason])
+        .await
+        .map(|_| ())
+}
+
+pub(super) async fn switch(client: &Client, id: WebhookId, disabled_reason: Option<&str>) -> Result<bool> {
+    Ok(execute(client, SWITCH, &[&id.0, &disabled_reason.is_none(), &disabled_reason.map(storable)]).await? > 0)
+}
+
+pub(super) async fn remove(client: &Client, id: WebhookId) -> Result<bool> {
+    Ok(execute(client, REMOVE, &[&id.0]).await? > 0)
+}

@@ -1,0 +1,92 @@
+//! Webhooks: kept with their secrets sealed, and their progress.
+
+use feedwarden::model::{DeliveryRecord, NewWebhook, Webhook, WebhookId, WebhookProgress};
+use rstest::rstest;
+use secrecy::ExposeSecret;
+
+use super::*;
+
+fn webhook(label: Option<&str>) -> NewWebhook {
+    NewWebhook {
+        url: "http://ann:word@hook.example/".into(),
+        secret: "a secret to sign with".into(),
+        label: label.map(str::to_owned),
+        created_at: at(NOW),
+    }
+}
+
+async fn read(store: &TestStore, id: WebhookId) -> Webhook {
+    store.list_webhooks(Some(WebhookId(id.0 - 1)), 1).await.unwrap().pop().unwrap()
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_webhook_begins_behind_the_posts_that_are_there(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let early = store.add_webhook(webhook(None)).await.unwrap();
+    assert_eq!(read(&store, early).await.progress.last_post, PostId(0));
+    let source = store.add(rss("http://a.example/")).await;
+    let posts = store.find(source.id, vec![post("1"), post("2")]).await;
+    let id = store.add_webhook(webhook(Some("news"))).await.unwrap();
+    let progress = WebhookProgress { last_post: posts[1], failures: 0, retry_at: None, last_error: None };
+    let expected = Webhook {
+        id,
+        url: "http://ann:word@hook.example/".into(),
+        label: Some("news".into()),
+        enabled: true,
+        disabled_reason: None,
+        progress,
+        last_delivered_at: None,
+        created_at: at(NOW),
+    };
+    assert_eq!(store.list_webhooks(Some(early), 9).await.unwrap(), [expected]);
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_secret_is_sealed_and_opens_for_its_url_alone(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let id = store.add_webhook(webhook(None)).await.unwrap();
+    let secret = store.webhook_secret(id).await.unwrap().unwrap();
+    assert_eq!(secret.expose_secret(), "a secret to sign with");
+    let hex = if engine == Sqlite { "hex(sealed)" } else { "upper(encode(sealed, 'hex'))" };
+    let sealed = store.raw_text(&format!("SELECT {hex} FROM webhooks")).await.unwrap();
+    assert!(!sealed.contains("736563726574"), "{sealed}");
+    store.raw("UPDATE webhooks SET url = 'http://evil.example/'").await;
+    let error = store.webhook_secret(id).await.map(|_| ()).unwrap_err().to_string();
+    assert!(error.starts_with("the secret of a webhook cannot be opened"), "{error}");
+    assert!(store.webhook_secret(WebhookId(id.0 + 1)).await.unwrap().is_none());
+}
+
+#[rstest]
+#[tokio::test]
+async fn what_became_of_a_delivery_is_kept_and_never_enables(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let id = store.add_webhook(webhook(None)).await.unwrap();
+    let retry_at = Some(at(NOW + 10));
+    let failed = WebhookProgress { last_post: PostId(3), failures: 2, retry_at, last_error: Some("no".into()) };
+    let mut record = DeliveryRecord { progress: failed.clone(), delivered_at: None, disabled_reason: None };
+    store.record_delivery(id, record.clone()).await.unwrap();
+    let kept = read(&store, id).await;
+    assert_eq!((kept.progress, kept.enabled, kept.last_delivered_at), (failed.clone(), true, None));
+
+    record.disabled_reason = Some("gone".into());
+    store.record_delivery(id, record.clone()).await.unwrap();
+    (record.disabled_reason, record.delivered_at) = (None, Some(at(NOW + 20)));
+    store.record_delivery(id, record.clone()).await.unwrap();
+    let kept = read(&store, id).await;
+    assert_eq!((kept.enabled, kept.disabled_reason.as_deref()), (false, Some("gone")));
+    assert_eq!(kept.last_delivered_at, Some(at(NOW + 20)));
+
+    assert!(store.switch_webhook(id, None).await.unwrap());
+    let kept = read(&store, id).await;
+    assert_eq!((kept.enabled, kept.disabled_reason, kept.progress.failures), (true, None, 0));
+    assert_eq!((kept.progress.retry_at, kept.progress.last_post), (None, PostId(3)));
+    assert!(store.switch_webhook(id, Some("by a person".into())).await.unwrap());
+    assert_eq!(read(&store, id).await.disabled_reason.as_deref(), Some("by a person"));
+    assert!(store.remove_webhook(id).await.unwrap());
+    assert!(!store.remove_webhook(id).await.unwrap());
+    assert!(!store.switch_webhook(id, None).await.unwrap());
+    store.record_delivery(id, record).await.unwrap();
+    assert_eq!(store.list_webhooks(None, 9).await.unwrap(), []);
+}
