@@ -4,6 +4,7 @@
 //! without a bound, and the doors have threads of their own. `docs/api.md` is the operator's view.
 
 mod endpoint;
+pub mod feeds;
 mod guard;
 mod handlers;
 mod health;
@@ -36,7 +37,7 @@ pub use problem::{ProblemView, TYPE_PREFIX};
 pub use socket::SocketError;
 
 use endpoint::Endpoint;
-use handlers::endpoints;
+use handlers::{FEEDS_PATH, endpoints, feed};
 use problem::Problem;
 use settings::{ApiSettings, Limits};
 use socket::{AdminSocket, SocketLock};
@@ -209,6 +210,8 @@ fn headers() -> DefaultHeaders {
 
 /// Gives every endpoint its route; a path that is there answers other methods with what it allows.
 fn mount(config: &mut web::ServiceConfig) {
+    let refuse = || std::future::ready(Problem::wrong_method("GET").answer());
+    config.service(web::resource(FEEDS_PATH).route(web::get().to(feed)).default_service(web::to(refuse)));
     let mut resources: Vec<(&'static str, Vec<Endpoint>)> = Vec::new();
     for endpoint in endpoints() {
         match resources.iter_mut().find(|(path, _)| *path == endpoint.path) {

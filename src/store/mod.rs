@@ -111,6 +111,9 @@ pub trait Store: Send + Sync {
         limit: u32,
     ) -> Result<Vec<Post>>;
 
+    /// The newest posts of sources with this label, the newest first, as far as they are among the last 20,000 of all.
+    async fn newest_posts_with_label(&self, label: &str, limit: u32) -> Result<Vec<Post>>;
+
     /// The posts that were stored from one moment on and before another, in that order, after this one.
     async fn list_posts_between(
         &self,

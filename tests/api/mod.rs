@@ -3,6 +3,7 @@
 mod client;
 mod doors;
 mod metrics;
+mod feeds;
 mod openapi;
 mod posts;
 mod process;

@@ -3,6 +3,7 @@
 mod actions;
 mod articles;
 mod daemon;
+mod feeds;
 mod hosts;
 mod opml;
 mod posts;
@@ -22,6 +23,8 @@ use super::views::{
     StatusView, StreamQuery, TreeQuery, WebhookBody, WebhookView,
 };
 use crate::actors::control::{Explanation, HostView, PollAnswer, PollRecord, TreeView};
+
+pub(super) use feeds::{PATH as FEEDS_PATH, feed};
 
 /// What a handler returns.
 type Answer = Result<HttpResponse, Problem>;

@@ -173,6 +173,10 @@ impl Store for PostgresStore {
         posts::before(&*self.client().await?, source, before, limit).await
     }
 
+    async fn newest_posts_with_label(&self, label: &str, limit: u32) -> Result<Vec<Post>> {
+        posts::newest_with_label(&*self.client().await?, &storable(label), limit).await
+    }
+
     async fn list_posts_between(
         &self,
         since: Timestamp,

@@ -14,6 +14,7 @@ const LIST_OF_SOURCE: &str = include_str!("../../../sql/postgres/list_posts_of_s
 const LIST_BEFORE: &str = include_str!("../../../sql/postgres/list_posts_before.sql");
 const LIST_OF_SOURCE_BEFORE: &str = include_str!("../../../sql/postgres/list_posts_of_source_before.sql");
 const LIST_BETWEEN: &str = include_str!("../../../sql/postgres/list_posts_between.sql");
+const NEWEST_WITH_LABEL: &str = include_str!("../../../sql/postgres/newest_posts_with_label.sql");
 const ADD_ARTICLE: &str = include_str!("../../../sql/postgres/add_article.sql");
 const ARTICLE: &str = include_str!("../../../sql/postgres/article.sql");
 const LIST_ARTICLES: &str = include_str!("../../../sql/postgres/list_articles.sql");
@@ -49,6 +50,10 @@ pub(super) async fn before(
         None => all(client, LIST_BEFORE, &[&before, &limit], |row| read_post(row)).await,
         Some(source) => all(client, LIST_OF_SOURCE_BEFORE, &[&source.0, &before, &limit], |row| read_post(row)).await,
     }
+}
+
+pub(super) async fn newest_with_label(client: &Client, label: &str, limit: u32) -> Result<Vec<Post>> {
+    all(client, NEWEST_WITH_LABEL, &[&label, &i64::from(limit)], |row| read_post(row)).await
 }
 
 pub(super) async fn between(

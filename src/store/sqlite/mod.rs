@@ -201,6 +201,11 @@ impl Store for SqliteStore {
         self.readers.run(move |connection| posts::before(connection, source, before, limit)).await
     }
 
+    async fn newest_posts_with_label(&self, label: &str, limit: u32) -> Result<Vec<Post>> {
+        let label = storable(label).into_owned();
+        self.readers.run(move |connection| posts::newest_with_label(connection, &label, limit)).await
+    }
+
     async fn list_posts_between(
         &self,
         since: Timestamp,

@@ -14,6 +14,7 @@ const LIST_OF_SOURCE: &str = include_str!("../../../sql/sqlite/list_posts_of_sou
 const LIST_BEFORE: &str = include_str!("../../../sql/sqlite/list_posts_before.sql");
 const LIST_OF_SOURCE_BEFORE: &str = include_str!("../../../sql/sqlite/list_posts_of_source_before.sql");
 const LIST_BETWEEN: &str = include_str!("../../../sql/sqlite/list_posts_between.sql");
+const NEWEST_WITH_LABEL: &str = include_str!("../../../sql/sqlite/newest_posts_with_label.sql");
 const ADD_ARTICLE: &str = include_str!("../../../sql/sqlite/add_article.sql");
 const ARTICLE: &str = include_str!("../../../sql/sqlite/article.sql");
 const LIST_ARTICLES: &str = include_str!("../../../sql/sqlite/list_articles.sql");
@@ -49,6 +50,10 @@ pub(super) fn before(
         None => all(connection, LIST_BEFORE, params![before, limit], |row| read_post(row)),
         Some(source) => all(connection, LIST_OF_SOURCE_BEFORE, params![source.0, before, limit], |row| read_post(row)),
     }
+}
+
+pub(super) fn newest_with_label(connection: &Connection, label: &str, limit: u32) -> Result<Vec<Post>> {
+    all(connection, NEWEST_WITH_LABEL, params![label, limit], |row| read_post(row))
 }
 
 pub(super) fn between(

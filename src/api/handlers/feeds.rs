@@ -1,0 +1,76 @@
+//! Feeds of new posts, for readers of feeds: everything, or what has a label.
+
+use std::time::{Duration, SystemTime};
+
+use actix_web::http::header::{
+    CACHE_CONTROL, ETAG, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED,
+};
+use actix_web::{HttpRequest, HttpResponse, web};
+use sha2::{Digest, Sha256};
+
+use super::super::problem::Problem;
+use super::super::{Api, feeds};
+use super::Answer;
+use crate::model::{Post, Timestamp};
+use crate::store::SourceSelection;
+
+/// Where feeds are. They are for readers, not for programs, so their path has no version.
+pub(in crate::api) const PATH: &str = "/feeds/{name:.+}.{format:atom|json}";
+/// The name of the feed of everything, whatever labels there are.
+const ALL: &str = "all";
+/// How many posts a feed has.
+const POSTS_MAX: u32 = 50;
+
+pub(in crate::api) async fn feed(
+    api: web::Data<Api>,
+    request: HttpRequest,
+    path: web::Path<(String, String)>,
+) -> Answer {
+    let (name, format) = path.into_inner();
+    let posts = posts(&api, &name).await?;
+    let (body, media_type) = match format.as_str() {
+        "atom" => (feeds::atom(&name, &posts), "application/atom+xml; charset=utf-8"),
+        _ => (feeds::json_feed(&name, &posts), "application/feed+json"),
+    };
+    let hash: String = Sha256::digest(body.as_bytes())[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    let etag = format!("\"{hash}\"");
+    let modified = feeds::updated(&posts).map(system_time);
+    let is_known = is_known(&request, &etag, modified);
+    let mut answer = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
+    answer.insert_header((CACHE_CONTROL, "private, no-cache")).insert_header((ETAG, etag.as_str()));
+    if let Some(modified) = modified {
+        answer.insert_header((LAST_MODIFIED, httpdate::fmt_http_date(modified)));
+    }
+    if is_known {
+        return Ok(answer.finish());
+    }
+    Ok(answer.content_type(media_type).body(body))
+}
+
+async fn posts(api: &Api, name: &str) -> Result<Vec<Post>, Problem> {
+    let store = api.handle.store();
+    if name == ALL {
+        return Ok(store.list_posts_before(None, None, POSTS_MAX).await?);
+    }
+    if store.select_sources(SourceSelection::WithLabel(name.to_owned()), None, 1).await?.is_empty() {
+        return Err(Problem::not_found("no source has this label"));
+    }
+    Ok(store.newest_posts_with_label(name, POSTS_MAX).await?)
+}
+
+/// Whether the reader has it already. If it names what it has, dates do not count (RFC 9110, 13.2.2).
+fn is_known(request: &HttpRequest, etag: &str, modified: Option<SystemTime>) -> bool {
+    let header = |name: HeaderName| request.headers().get(name).map(HeaderValue::to_str);
+    if let Some(named) = header(IF_NONE_MATCH) {
+        let named = named.unwrap_or_default();
+        return named.split(',').map(str::trim).any(|one| one == "*" || one.trim_start_matches("W/") == etag);
+    }
+    let since = header(IF_MODIFIED_SINCE).and_then(|value| httpdate::parse_http_date(value.ok()?).ok());
+    since.zip(modified).is_some_and(|(since, modified)| modified <= since)
+}
+
+/// Whole seconds, the next one if there is a part of it: what comes later in the same second is then not taken for known.
+fn system_time(moment: Timestamp) -> SystemTime {
+    let seconds = moment.since(Timestamp::EPOCH).as_micros().div_ceil(1_000_000);
+    SystemTime::UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
+}
