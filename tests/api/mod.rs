@@ -2,8 +2,8 @@
 
 mod client;
 mod doors;
-mod metrics;
 mod feeds;
+mod metrics;
 mod openapi;
 mod posts;
 mod process;
