@@ -4,6 +4,7 @@
 //! delivery under way is made again. Nobody waits for this actor.
 
 use std::collections::{HashMap, HashSet};
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +33,11 @@ const LOOK: Duration = Duration::from_secs(15);
 const PAGE: u32 = 50;
 /// So many pages are gone through before it is another webhook's turn.
 const PAGES_PER_TURN: usize = 20;
+
+/// The wait before a verb of a store that is away is tried again; it doubles with every try.
+const STORE_RETRY_FIRST: Duration = Duration::from_millis(250);
+/// The longest such wait.
+const STORE_RETRY_MAX: Duration = Duration::from_secs(30);
 
 /// Sends posts.
 pub(super) struct WebhookActor {
@@ -113,7 +119,7 @@ impl Courier {
     }
 
     async fn webhooks(&self) -> Vec<Webhook> {
-        let read = self.around.store_watch.insist(|| self.around.store.list_webhooks(None, WEBHOOKS_MAX)).await;
+        let read = patiently(|| self.around.store.list_webhooks(None, WEBHOOKS_MAX)).await;
         read.unwrap_or_else(|cause| {
             error!(self.log, "webhooks not read"; "error" => %cause);
             Vec::new()
@@ -129,10 +135,10 @@ impl Courier {
     }
 
     async fn pages(&self, webhook: &Webhook) -> Result<Turn, StoreError> {
-        let Surroundings { store, store_watch, .. } = &*self.around;
+        let store = &self.around.store;
         let mut progress = webhook.progress.clone();
         for _ in 0..PAGES_PER_TURN {
-            let posts = store_watch.insist(|| store.list_posts(None, Some(progress.last_post), PAGE)).await?;
+            let posts = patiently(|| store.list_posts(None, Some(progress.last_post), PAGE)).await?;
             let Some(last) = posts.last().map(|post| post.id) else { return Ok(Turn::Idle) };
             let wanted = self.wanted(webhook, &posts).await?;
             if wanted.is_empty() {
@@ -161,9 +167,9 @@ impl Courier {
 
     async fn wanted<'a>(&self, webhook: &Webhook, posts: &'a [Post]) -> Result<Vec<&'a Post>, StoreError> {
         let Some(label) = &webhook.label else { return Ok(posts.iter().collect()) };
-        let Surroundings { store, store_watch, .. } = &*self.around;
+        let store = &self.around.store;
         let sources: HashSet<SourceId> = posts.iter().map(|post| post.source_id).collect();
-        let labels = store_watch.insist(|| store.labels_of(sources.iter().copied().collect())).await?;
+        let labels = patiently(|| store.labels_of(sources.iter().copied().collect())).await?;
         let labelled: HashSet<SourceId> =
             labels.into_iter().filter(|(_, one)| one == label).map(|(source, _)| source).collect();
         Ok(posts.iter().filter(|post| labelled.contains(&post.source_id)).collect())
@@ -171,8 +177,8 @@ impl Courier {
 
     async fn deliver(&self, webhook: &Webhook, id: String, body: String) -> Result<(), FailureReport> {
         let failed = |cause, error| Err(FailureReport { cause, error, retry_after: None });
-        let Surroundings { store, store_watch, clock, settings, .. } = &*self.around;
-        let secret = match store_watch.insist(|| store.webhook_secret(webhook.id)).await {
+        let Surroundings { store, clock, settings, .. } = &*self.around;
+        let secret = match patiently(|| store.webhook_secret(webhook.id)).await {
             Ok(Some(secret)) => secret,
             Ok(None) => return failed(FailureCause::Internal, "it was removed".into()),
             Err(cause) => return failed(FailureCause::Internal, cause.to_string()),
@@ -221,7 +227,23 @@ impl Courier {
         disabled_reason: Option<String>,
     ) -> Result<(), StoreError> {
         let record = DeliveryRecord { progress, delivered_at, disabled_reason };
-        let Surroundings { store, store_watch, .. } = &*self.around;
-        store_watch.insist(|| store.record_delivery(webhook.id, record.clone())).await
+        let store = &self.around.store;
+        patiently(|| store.record_delivery(webhook.id, record.clone())).await
+    }
+}
+
+/// Carries out a verb again and again while the store is away. Not by the pipeline's watch: what can be read here says nothing
+/// about whether polls can be written.
+async fn patiently<T, F>(mut verb: impl FnMut() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    let mut wait = STORE_RETRY_FIRST;
+    loop {
+        match verb().await {
+            Err(error) if error.is_passing() => tokio::time::sleep(wait).await,
+            done => return done,
+        }
+        wait = (wait * 2).min(STORE_RETRY_MAX);
     }
 }
