@@ -2,7 +2,7 @@
 //! that stores what was found, and a tracker of what failed.
 //!
 //! Actors speak to each other by message and decide by asking `rules`; what they know can be rebuilt from the store. A
-//! source that is handed out travels as an [`errand::Errand`], which comes back to the scheduler whatever happens to it,
+//! source that is handed out travels as an `Errand`, which comes back to the scheduler whatever happens to it,
 //! so that a crash anywhere loses no source.
 
 pub mod control;
