@@ -40,6 +40,23 @@ fn s1001_s1002_a_source_is_put_to_rest_and_woken_over_tcp_with_a_token(#[values(
 }
 
 #[rstest]
+fn s1002_the_end_of_a_rest_clears_the_failures_too(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let id = api.add_quiet("http://a.example/feed").await;
+        let mut source = api.world.source(SourceId(id)).await;
+        source.state.rest = Some(Rest { since: api.world.now(), cause: RestCause::Failures(FailureKind::NotFound) });
+        source.state.failures.consecutive = 3;
+        api.world.store.save_source(source, api.world.now()).await.unwrap();
+        let woken = api.tell("PATCH", &format!("/sources/{id}/feed-enable"), Value::Null).await;
+        assert_eq!((woken.status, woken.json()["state"].as_str()), (200, Some("active")));
+        let state = api.world.source(SourceId(id)).await.state;
+        assert_eq!((state.rest, state.failures.consecutive), (None, 0));
+        api.stop().await;
+    });
+}
+
+#[rstest]
 fn s1003_only_what_is_enabled_and_awake_is_feed_active(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let api = ApiWorld::of(engine, &[Character::Healthy]).await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use feedwarden::actors::Scope;
 use feedwarden::demo::web::{Character, Mix, RetryAfter, WebSettings};
 use feedwarden::dice::SeededDice;
-use feedwarden::model::FailureKind;
+use feedwarden::model::{FailureKind, RestCause};
 use feedwarden::rules::minutes;
 use rstest::rstest;
 
@@ -96,5 +96,51 @@ fn p17_a_source_that_gets_its_host_held_again_and_again_does_not_starve_the_othe
         }
         assert!(world.records.of("host held").len() > 1);
         world.stop().await;
+    });
+}
+
+#[rstest]
+fn p24_a_404_backs_off_first_and_a_410_stops_at_once_with_its_posts_kept(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(engine, &[Character::Healthy, Character::Healthy]).await;
+        world.start(Scope::Daemon);
+        let ids = world.add_all().await;
+        world.handle().sources_changed(ids.clone());
+        world.settled(2).await;
+        world.web.set_character(0, Character::NotFound).unwrap();
+        world.web.set_character(1, Character::Gone).unwrap();
+        world.advance(minutes(60));
+        world.settled(4).await;
+        let [missing, gone] = [world.source(ids[0]).await.state, world.source(ids[1]).await.state];
+        assert_eq!((missing.rest, missing.failures.consecutive), (None, 1), "backs off");
+        assert_eq!(gone.rest.unwrap().cause, RestCause::Failures(FailureKind::Gone));
+        assert_eq!(world.records.of("feed disabled").len(), 1, "and says so");
+        for id in &ids {
+            assert_eq!(world.store.bodies(*id).await.len(), 1, "its posts are kept");
+        }
+        // The 404 is tried again after two hours, the 410 is not.
+        world.advance(minutes(120));
+        world.settled(5).await;
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn s206_every_record_that_names_a_source_carries_its_url(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let characters = [Character::Healthy, Character::Gone, Character::Broken(500), Character::BrokenXml];
+        let mut world = World::of(engine, &characters).await;
+        world.start(Scope::Daemon);
+        let ids = world.add_all().await;
+        world.handle().sources_changed(ids.clone());
+        world.settled(4).await;
+        world.stop().await;
+        let named: Vec<_> =
+            world.records.all().into_iter().filter(|record| record.get("source_id").is_some()).collect();
+        assert!(named.len() >= 5, "{named:#?}");
+        for record in named {
+            let site = ids.iter().position(|id| record["source_id"] == id.0).unwrap();
+            assert_eq!(record["url"], world.web.sites()[site].url, "{record}");
+        }
     });
 }
