@@ -1,5 +1,7 @@
 //! Knows what is due, and hands it to the hosts. Never waits for them.
 
+mod wishes;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -7,15 +9,11 @@ use actix::fut::WrapFuture;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, SpawnHandle};
 use slog::{Logger, error, info, o};
 
-use super::control::ScheduledView;
 use super::due_index::DueIndex;
 use super::errand::Errands;
 use super::host_table::HostTable;
 use super::loading::{self, Scheduled};
-use super::messages::{
-    AskScheduler, AskSource, CleanUp, Deferral, ErrandReturned, PausePolling, ReadSourcesAgain, ResumePolling, Return,
-    SchedulerStatus, SourcesChanged,
-};
+use super::messages::{CleanUp, Deferral, ErrandReturned, Return};
 use super::poll::Poll;
 use super::surroundings::Surroundings;
 use super::topology::Scope;
@@ -380,70 +378,5 @@ impl Handler<ErrandReturned> for SchedulerActor {
             return;
         }
         self.take_back(source_id, what, ctx);
-    }
-}
-
-impl Handler<SourcesChanged> for SchedulerActor {
-    type Result = ();
-
-    fn handle(&mut self, SourcesChanged(ids): SourcesChanged, ctx: &mut Context<SchedulerActor>) {
-        if self.around.faults.befall(SchedulerActor::NAME, "SourcesChanged", ctx) {
-            return;
-        }
-        self.changed.extend(ids);
-        self.refresh(ctx);
-    }
-}
-
-impl Handler<PausePolling> for SchedulerActor {
-    type Result = ();
-
-    fn handle(&mut self, _: PausePolling, _: &mut Context<SchedulerActor>) {
-        self.is_paused = true;
-        info!(self.log, "polling paused");
-    }
-}
-
-impl Handler<ResumePolling> for SchedulerActor {
-    type Result = ();
-
-    fn handle(&mut self, _: ResumePolling, ctx: &mut Context<SchedulerActor>) {
-        self.is_paused = false;
-        info!(self.log, "polling resumed");
-        self.look(ctx);
-    }
-}
-
-impl Handler<ReadSourcesAgain> for SchedulerActor {
-    type Result = ();
-
-    fn handle(&mut self, _: ReadSourcesAgain, ctx: &mut Context<SchedulerActor>) {
-        self.load(ctx);
-    }
-}
-
-impl Handler<AskSource> for SchedulerActor {
-    type Result = Option<ScheduledView>;
-
-    fn handle(&mut self, AskSource(id): AskSource, _: &mut Context<SchedulerActor>) -> Option<ScheduledView> {
-        let (at, place) = self.index.find(id)?;
-        Some(ScheduledView { at, place: place.to_owned() })
-    }
-}
-
-impl Handler<AskScheduler> for SchedulerActor {
-    type Result = SchedulerStatus;
-
-    fn handle(&mut self, _: AskScheduler, _: &mut Context<SchedulerActor>) -> SchedulerStatus {
-        let (scheduled, waiting, under_way) = self.index.counts();
-        SchedulerStatus {
-            is_loaded: self.is_loaded,
-            is_paused: self.is_paused,
-            scheduled,
-            waiting,
-            under_way,
-            oldest_due_at: self.index.oldest_waiting(),
-            last_tick_at: self.last_tick_at,
-        }
     }
 }

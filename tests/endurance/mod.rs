@@ -5,6 +5,7 @@
 
 mod oracle;
 mod plan;
+mod publishers;
 mod run;
 
 use rstest::rstest;

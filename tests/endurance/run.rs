@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use feedwarden::clock::{Clock, SystemClock};
-use feedwarden::demo::web::{Character, Deed, Elsewhere, Mix, Publishing, RetryAfter, Robots, Web, WebSettings};
+use feedwarden::demo::web::{Character, Deed, Web};
 use feedwarden::model::{NewSource, Source, SourceId, SourceSettings};
 use feedwarden::rules::change::{Change, apply};
 use feedwarden::store::settings::EngineSettings;
@@ -22,6 +22,7 @@ use tempfile::TempDir;
 
 use super::oracle::{Judged, replay, told, unexplained};
 use super::plan::{PAUSE, Plan};
+use super::publishers::web_settings;
 use crate::store::Engine;
 
 /// A bound on waits, not a wait.
@@ -29,8 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// How large a run is.
 pub(super) struct Size {
-    sources: usize,
-    hosts: usize,
+    pub(super) sources: usize,
+    pub(super) hosts: usize,
     interval_ms: u64,
     crashes: u64,
     /// How likely a message is to crash who gets it.
@@ -349,58 +350,6 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
-    }
-}
-
-/// A web that misbehaves in every way. Waits of hours are made short.
-fn web_settings(size: &Size, seed: u64) -> WebSettings {
-    let odd = [
-        Character::NoValidators,
-        Character::Busy,
-        Character::Titleless,
-        Character::Gzip,
-        Character::CacheFor(1),
-        Character::NotFound,
-        Character::Gone,
-        Character::Forbidden,
-        Character::Unauthorized,
-        Character::RateLimited(RetryAfter::Seconds(1)),
-        Character::Unavailable(RetryAfter::Seconds(1)),
-        Character::Unavailable(RetryAfter::Unsaid),
-        Character::Broken(500),
-        Character::Broken(502),
-        Character::Slow,
-        Character::Dripping,
-        Character::Hanging,
-        Character::Cut,
-        Character::Reset,
-        Character::BrokenXml,
-        Character::NotAFeed,
-        Character::Huge,
-        Character::Moved(Elsewhere::SameHost),
-        Character::Moved(Elsewhere::OtherHost),
-        Character::Found(Elsewhere::OtherHost),
-        Character::Loop,
-        Character::Website,
-        Character::Dead,
-    ];
-    let mut mix: Vec<(Character, u32)> = odd.map(|character| (character, 1)).into();
-    mix.extend([(Character::Healthy, 40), (Character::Flaky, 20)]);
-    WebSettings {
-        hosts: size.hosts,
-        sites: size.sources,
-        seed,
-        mix: Mix::Weighted(mix),
-        robots: Some(Robots::Allowing),
-        // No entry leaves its feed before somebody had the time to read it.
-        entries: 1000..=1000,
-        entry_bytes: 100,
-        publishing: Publishing::Chance(0.2),
-        slow: Duration::from_millis(300),
-        drip: Duration::from_millis(20),
-        huge_bytes: 4 * 1024 * 1024,
-        journal_max: 2_000_000,
-        ..WebSettings::default()
     }
 }
 

@@ -1,0 +1,141 @@
+//! The index in order, bounded, and true to itself whatever happens.
+
+use std::time::Duration;
+
+use super::*;
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_seconds(seconds)
+}
+
+fn host(name: &str) -> Option<HostKey> {
+    Some(HostKey::from_canonical(name))
+}
+
+fn ids(taken: &[(SourceId, Timestamp)]) -> Vec<i64> {
+    taken.iter().map(|(id, _)| id.0).collect()
+}
+
+#[test]
+fn s504_sources_of_a_host_come_in_the_order_of_being_due_and_only_two_at_once() {
+    let mut index = DueIndex::default();
+    for (id, due) in [(1, 30), (2, 10), (3, 20), (4, 99)] {
+        index.schedule(SourceId(id), host("a"), at(due));
+    }
+    assert_eq!(index.fall_due(at(50)), 3);
+    assert_eq!(ids(&index.take_ready(10)), [2, 3]);
+    assert_eq!(ids(&index.take_ready(10)), Vec::<i64>::new(), "the host has enough");
+    index.reschedule(SourceId(2), at(70));
+    assert_eq!(ids(&index.take_ready(10)), [1]);
+    assert_eq!(index.next_at(), Some(at(70)));
+    assert_eq!(index.counts(), (2, 0, 2));
+}
+
+#[test]
+fn a_few_that_could_go_wait_only_while_others_could_join_them() {
+    let mut index = DueIndex::default();
+    for id in 0..3 {
+        index.schedule(SourceId(id), host("busy"), at(id));
+    }
+    index.fall_due(at(10));
+    assert!(!index.has_few_ready(5), "nobody is out who could come back");
+    index.take_ready(10);
+    index.schedule(SourceId(10), host("free"), at(10));
+    index.fall_due(at(10));
+    assert!(index.has_few_ready(5), "one is ready, one waits for the busy host");
+    assert!(!index.has_few_ready(1), "one is enough");
+    index.remove(SourceId(2));
+    assert!(!index.has_few_ready(5), "nobody is left to join");
+}
+
+#[test]
+fn s503_a_long_line_at_one_host_keeps_nobody_from_another() {
+    let mut index = DueIndex::default();
+    for id in 0..100 {
+        index.schedule(SourceId(id), host("slow"), at(id));
+    }
+    index.schedule(SourceId(1000), host("quick"), at(200));
+    index.fall_due(at(300));
+    assert_eq!(ids(&index.take_ready(3)), [0, 1, 1000]);
+}
+
+#[test]
+fn a_source_that_moved_takes_room_at_its_new_host_only() {
+    let mut index = DueIndex::default();
+    for id in 1..=3 {
+        index.schedule(SourceId(id), host("a"), at(id));
+    }
+    index.fall_due(at(9));
+    assert_eq!(ids(&index.take_ready(10)), [1, 2]);
+    index.rehost(SourceId(1), host("b"));
+    assert_eq!(ids(&index.take_ready(10)), [3]);
+    index.reschedule(SourceId(1), at(20));
+    index.fall_due(at(20));
+    index.clear_line(&host("b"), |due| due + Duration::from_secs(5));
+    assert_eq!(index.next_at(), Some(at(25)));
+}
+
+#[test]
+fn a_removed_or_rescheduled_source_is_nowhere_else() {
+    let mut index = DueIndex::default();
+    for id in 0..3 {
+        index.schedule(SourceId(id), host("a"), at(1));
+    }
+    index.fall_due(at(1));
+    index.take_ready(1);
+    index.remove(SourceId(0));
+    index.remove(SourceId(1));
+    index.schedule(SourceId(2), host("b"), at(5));
+    assert_eq!(index.counts(), (1, 0, 0));
+    index.remove(SourceId(2));
+    assert!(index.is_empty() && index.lines.is_empty() && index.ready.is_empty());
+}
+
+#[test]
+fn p19_a_line_can_be_sent_away_to_come_back_at_different_moments() {
+    let mut index = DueIndex::default();
+    for id in 0..10 {
+        index.schedule(SourceId(id), host("a"), at(id));
+    }
+    index.fall_due(at(10));
+    let mut offset = 0;
+    index.clear_line(&host("a"), |due| {
+        offset += 7;
+        due + Duration::from_secs(100 + offset)
+    });
+    assert_eq!(index.counts(), (10, 0, 0));
+    assert!(!index.has_ready());
+    assert_eq!(index.next_at(), Some(at(107)));
+}
+
+#[test]
+fn what_is_counted_is_what_is_there_whatever_happens() {
+    use proptest::prelude::*;
+    proptest!(|(steps in prop::collection::vec((0_u8..7, 0_i64..20, 0_i64..100), 0..300))| {
+        let mut index = DueIndex::default();
+        for (step, id, time) in steps {
+            let host = host(if id % 3 == 0 { "a" } else { "b" });
+            match step {
+                0 => index.schedule(SourceId(id), host, at(time)),
+                1 => { index.reschedule(SourceId(id), at(time)); }
+                2 => index.remove(SourceId(id)),
+                3 => { index.fall_due(at(time)); }
+                4 => { index.take_ready(3); }
+                5 => index.rehost(SourceId(id), host),
+                _ => index.clear_line(&host, |due| due + Duration::from_secs(1)),
+            }
+            let (scheduled, waiting, out) = index.counts();
+            prop_assert_eq!(scheduled + waiting + out, index.sources.len());
+            let lines: usize = index.lines.values().map(|line| line.waiting.len()).sum();
+            prop_assert_eq!(lines, waiting);
+            prop_assert_eq!(index.hosts.sources.iter().sum::<u32>() as usize, index.sources.len());
+            let at_hosts: u32 = index.lines.values().map(|line| line.out).sum();
+            prop_assert_eq!(at_hosts as usize, out);
+            for line in index.lines.values() {
+                prop_assert!(line.out <= OUT_PER_HOST_MAX && (line.out > 0 || !line.waiting.is_empty()));
+            }
+            let open = index.lines.values().filter(|l| l.out < OUT_PER_HOST_MAX && !l.waiting.is_empty()).count();
+            prop_assert_eq!(open, index.ready.len());
+        }
+    });
+}

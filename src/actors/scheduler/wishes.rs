@@ -1,0 +1,75 @@
+//! What the doors ask of the scheduler and tell it.
+
+use actix::{Context, Handler};
+use slog::info;
+
+use super::super::control::ScheduledView;
+use super::super::messages::{
+    AskScheduler, AskSource, PausePolling, ReadSourcesAgain, ResumePolling, SchedulerStatus, SourcesChanged,
+};
+use super::SchedulerActor;
+
+impl Handler<SourcesChanged> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, SourcesChanged(ids): SourcesChanged, ctx: &mut Context<SchedulerActor>) {
+        if self.around.faults.befall(SchedulerActor::NAME, "SourcesChanged", ctx) {
+            return;
+        }
+        self.changed.extend(ids);
+        self.refresh(ctx);
+    }
+}
+
+impl Handler<PausePolling> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, _: PausePolling, _: &mut Context<SchedulerActor>) {
+        self.is_paused = true;
+        info!(self.log, "polling paused");
+    }
+}
+
+impl Handler<ResumePolling> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, _: ResumePolling, ctx: &mut Context<SchedulerActor>) {
+        self.is_paused = false;
+        info!(self.log, "polling resumed");
+        self.look(ctx);
+    }
+}
+
+impl Handler<ReadSourcesAgain> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, _: ReadSourcesAgain, ctx: &mut Context<SchedulerActor>) {
+        self.load(ctx);
+    }
+}
+
+impl Handler<AskSource> for SchedulerActor {
+    type Result = Option<ScheduledView>;
+
+    fn handle(&mut self, AskSource(id): AskSource, _: &mut Context<SchedulerActor>) -> Option<ScheduledView> {
+        let (at, place) = self.index.find(id)?;
+        Some(ScheduledView { at, place: place.to_owned() })
+    }
+}
+
+impl Handler<AskScheduler> for SchedulerActor {
+    type Result = SchedulerStatus;
+
+    fn handle(&mut self, _: AskScheduler, _: &mut Context<SchedulerActor>) -> SchedulerStatus {
+        let (scheduled, waiting, under_way) = self.index.counts();
+        SchedulerStatus {
+            is_loaded: self.is_loaded,
+            is_paused: self.is_paused,
+            scheduled,
+            waiting,
+            under_way,
+            oldest_due_at: self.index.oldest_waiting(),
+            last_tick_at: self.last_tick_at,
+        }
+    }
+}
