@@ -26,8 +26,9 @@ fn hosts_are_listed_held_and_released() {
 #[test]
 fn posts_are_listed_from_the_newest_and_shown() {
     let desk = Desk::new(&[Character::Healthy]);
-    desk.web.publish(0, 3);
     desk.works(&["source", "add", &desk.url(Character::Healthy)]);
+    desk.web.publish(0, 3);
+    desk.works(&["source", "poll", "1", "--force"]);
     let ids = |page: &Value| -> Vec<i64> {
         page["items"].as_array().unwrap().iter().map(|post| post["id"].as_i64().unwrap()).collect()
     };
