@@ -28,7 +28,7 @@ use crate::telemetry::{self, StartError, Telemetry};
 pub use once::{Import, Once, Summary, run_once};
 
 use lock::{InstanceLock, LockError};
-use reload::Reloader;
+use reload::{Followers, Reloader};
 use service::Service;
 use signals::{Signals, until_told_to_stop, until_told_to_stop_or};
 
@@ -81,11 +81,15 @@ async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mu
     let Some(opened) = started.open(&settings, signals).await? else { return Ok(()) };
     // Before anybody is polled: a second daemon on the same socket ends here.
     let doors = Doors::take(&settings.api)?;
-    let pipeline = Pipeline::new(started.parts(&settings, &opened.store)?, Scope::Daemon);
+    let client = started.client(&settings)?;
+    let parts = started.parts(&settings, &opened.store, client.clone());
+    let pipeline = Pipeline::new(parts, Scope::Daemon);
     let handle = pipeline.handle();
     let mut running = actix_rt::spawn(pipeline.run());
     let log_handle = started.telemetry.handle.clone();
-    let reloader = Reloader::new(loaded, request, handle.clone(), log_handle.clone(), started.log.clone());
+    let followers =
+        Followers { handle: handle.clone(), client, log_handle: log_handle.clone(), log: started.log.clone() };
+    let reloader = Reloader::new(loaded.effective, request, followers);
     let doors = doors.open(handle.clone(), log_handle, reloader.door())?;
     info!(started.log, "api ready";
         "socket" => doors.socket.display().to_string(), "listen" => doors.listen.map(|address| address.to_string()));
@@ -159,11 +163,15 @@ impl Started {
         Ok(Some(Opened { store, _lock: lock }))
     }
 
-    /// What the pipeline is made of.
-    fn parts(&self, settings: &Settings, store: &Arc<dyn Store>) -> Result<Parts, DaemonError> {
+    /// Whoever asks publishers asks with this.
+    fn client(&self, settings: &Settings) -> Result<Client, SetupError> {
         let clock = self.clock.clone();
-        let client = Client::new(settings.http.clone(), move || clock.now())?;
-        Ok(Parts {
+        Client::new(settings.http.clone(), move || clock.now())
+    }
+
+    /// What the pipeline is made of.
+    fn parts(&self, settings: &Settings, store: &Arc<dyn Store>, client: Client) -> Parts {
+        Parts {
             store: store.clone(),
             clock: self.clock.clone(),
             dice: Arc::new(SeededDice::from_entropy()),
@@ -172,7 +180,7 @@ impl Started {
             policy: settings.policy.clone(),
             settings: settings.pipeline.clone(),
             log: self.log.clone(),
-        })
+        }
     }
 
     /// Lets what is under way end within its time, then stops everybody; a second signal hurries.

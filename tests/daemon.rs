@@ -253,14 +253,30 @@ fn a_hangup_reads_the_configuration_anew_and_a_wrong_one_changes_nothing() {
     std::fs::write(&file, "source:\n  max-failures: 3\n").unwrap();
     let mut daemon = Daemon::start(directory.path(), &["--config", "own.yaml"]);
     daemon.wait_for("daemon ready");
-    std::fs::write(&file, "source:\n  max-failures: 4\nfetch:\n  concurrency: 7\n").unwrap();
+    std::fs::write(&file, "source:\n  max-failures: 4\nfetch:\n  concurrency: 7\nhttp:\n  deadline-seconds: 9\n")
+        .unwrap();
     daemon.send(Signal::HUP);
     let reloaded = daemon.wait_for("configuration reloaded");
-    assert_eq!([&reloaded["changed"], &reloaded["needs_restart"]], ["source.max-failures", "fetch.concurrency"]);
+    assert_eq!(
+        [&reloaded["changed"], &reloaded["needs_restart"]],
+        ["http.deadline-seconds, source.max-failures", "fetch.concurrency"]
+    );
+    daemon.send(Signal::HUP);
+    let again = daemon.wait_for("configuration reloaded");
+    assert_eq!([&again["changed"], &again["needs_restart"]], ["", "fetch.concurrency"], "it still waits for a restart");
     std::fs::write(&file, "source:\n  max-failures: none\n").unwrap();
     daemon.send(Signal::HUP);
     let refused = daemon.wait_for("configuration not reloaded");
     assert!(refused["error"].as_str().unwrap().contains("source.max-failures"), "{refused}");
+    // Found wrong only by whoever is to follow it.
+    std::fs::write(&file, "source:\n  max-failures: 6\nhttp:\n  tls-ca-file: own.yaml\n").unwrap();
+    daemon.send(Signal::HUP);
+    let refused = daemon.wait_for("configuration not reloaded");
+    assert!(refused["error"].as_str().unwrap().contains("certificate authorities"), "{refused}");
+    std::fs::write(&file, "source:\n  max-failures: 6\n").unwrap();
+    daemon.send(Signal::HUP);
+    let reloaded = daemon.wait_for("configuration reloaded");
+    assert_eq!(reloaded["changed"], "http.deadline-seconds, source.max-failures", "nothing had changed meanwhile");
     daemon.send(Signal::TERM);
     daemon.wait_for("daemon stopped");
     assert_eq!(daemon.finish().0.code(), Some(0));

@@ -71,7 +71,7 @@ pub(super) enum Command {
     /// Print the manual page, or write one for each command
     Man(Man),
     #[command(flatten)]
-    Daemon(DaemonCommand),
+    Daemon(Box<DaemonCommand>),
 }
 
 /// What to ask the running daemon, or to tell it.

@@ -1,13 +1,15 @@
 //! What every command for the daemon does alike: find it, ask, read the answer, print it.
 
+use std::path::Path;
 use std::pin::Pin;
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::{Method, Response};
+use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use url::form_urlencoded;
+use url::{Host, Url, form_urlencoded};
 
 use super::arguments::Layers;
 use super::connection::{Connection, Door, Outgoing, Sent};
@@ -67,13 +69,39 @@ fn door(connection: Connection, layers: Layers) -> Result<Door, Refusal> {
         (Some(url), _) if !["http", "https"].contains(&url.scheme()) => {
             Err(Refusal::Usage(format!("--url {url}: write http://… or https://…, or use --socket")))
         }
-        (Some(url), _) => Ok(Door::Url(url, connection.token)),
+        (Some(url), _) => {
+            let token = token(connection.token, connection.token_file.as_deref())?;
+            if token.is_some() && url.scheme() == "http" && !is_this_machine(&url) {
+                complain(&format_args!(
+                    "warning: the token is sent to {url} unencrypted; put TLS in front of the daemon"
+                ));
+            }
+            Ok(Door::Url(url, token))
+        }
         (None, Some(path)) => Ok(Door::Socket(path)),
         // The same reading as the daemon's, so that both mean the same place.
         (None, None) => match load(&request(layers)) {
             Ok(loaded) => Ok(Door::Socket(loaded.settings.api.socket)),
             Err(problems) => Err(Refusal::Usage(problems.to_string())),
         },
+    }
+}
+
+/// The token, out of its file if one is named.
+fn token(token: Option<SecretString>, file: Option<&Path>) -> Result<Option<SecretString>, Refusal> {
+    let Some(path) = file else { return Ok(token) };
+    let read = std::fs::read_to_string(path).map(SecretString::from);
+    let read = read.map_err(|error| Refusal::Usage(format!("--token-file {}: {error}", path.display())))?;
+    Ok(Some(read.expose_secret().trim().into()))
+}
+
+/// Whether what is sent there leaves this machine.
+fn is_this_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
     }
 }
 

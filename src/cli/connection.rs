@@ -35,7 +35,7 @@ pub(super) struct Connection {
     /// A daemon that listens on TCP, such as http://127.0.0.1:7300
     #[arg(long, value_name = "URL", global = true, help_heading = "The daemon")]
     pub(super) url: Option<Url>,
-    /// The token for --url; better in the environment, since others can see arguments
+    /// The token for --url; better in the environment or a file, since others can see arguments
     #[arg(
         long,
         value_name = "TOKEN",
@@ -45,6 +45,9 @@ pub(super) struct Connection {
         help_heading = "The daemon"
     )]
     pub(super) token: Option<SecretString>,
+    /// The file that holds the token for --url
+    #[arg(long, value_name = "FILE", global = true, help_heading = "The daemon")]
+    pub(super) token_file: Option<PathBuf>,
     /// Print the daemon's JSON for programs instead
     #[arg(long, global = true)]
     pub(super) json: bool,

@@ -71,7 +71,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Man(man) => reference::man(&man),
         Command::Daemon(mut command) => {
             let connection = std::mem::take(command.connection());
-            with_daemon(connection, layers, async |client| ask(client, command).await)
+            with_daemon(connection, layers, async |client| ask(client, *command).await)
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The layers laid over one another: for each key the value in force, and where it came from.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
@@ -8,6 +10,7 @@ use std::time::Duration;
 use ::config::ValueKind;
 use ipnet::IpNet;
 use secrecy::SecretString;
+use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::database_url::DatabaseUrl;
@@ -18,10 +21,15 @@ use super::problem::{Origin, Problem};
 use super::{schema, suggest};
 use crate::actors::Fault;
 
+/// How much of a file is looked at to see whether it has changed; what keys name is smaller.
+const LOOKED_AT_BYTES_MAX: u64 = 4 << 20;
+
 /// The value in force for every key.
 #[derive(Clone, Debug, Default)]
 pub struct Effective {
     leaves: BTreeMap<String, (Value, Origin)>,
+    /// Digests of what is in the files that keys ending in `-file` name.
+    files: BTreeMap<String, [u8; 32]>,
 }
 
 /// One key as it is shown, with nothing secret in it.
@@ -39,6 +47,40 @@ impl Effective {
     /// Every key in order.
     pub fn shown(&self) -> impl Iterator<Item = Shown<'_>> {
         self.leaves.iter().map(|(key, (value, origin))| Shown { key, value: value.shown(), origin })
+    }
+
+    /// The keys that mean something else in the other configuration, or are in one of the two alone. A secret counts,
+    /// and so does what is in a file.
+    pub fn differences(&self, other: &Effective) -> Vec<String> {
+        let is_other = |key: &&String| {
+            let (mine, others) = (self.leaves.get(*key), other.leaves.get(*key));
+            let is_same = mine.zip(others).is_some_and(|((mine, _), (others, _))| mine.is_same(others));
+            !is_same || self.files.get(*key) != other.files.get(*key)
+        };
+        let keys: BTreeSet<&String> = self.leaves.keys().chain(other.leaves.keys()).collect();
+        keys.into_iter().filter(is_other).cloned().collect()
+    }
+
+    /// Takes these keys as they are in the other configuration.
+    pub fn adopt(&mut self, keys: &[String], other: &Effective) {
+        for key in keys {
+            take(&mut self.leaves, key, &other.leaves);
+            take(&mut self.files, key, &other.files);
+        }
+    }
+
+    /// Notes what is in the files that keys name. Whoever needs one says what is wrong with it.
+    pub(super) fn look_at_files(&mut self) {
+        let digest = |path: &Path| {
+            let mut bytes = Vec::new();
+            File::open(path).ok()?.take(LOOKED_AT_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+            Some(Sha256::digest(&bytes).into())
+        };
+        let files = self.leaves.iter().filter_map(|(key, (value, _))| match value {
+            Value::Path(Some(path)) if key.ends_with("-file") => Some((key.clone(), digest(path)?)),
+            _ => None,
+        });
+        self.files = files.collect();
     }
 
     /// Lays one layer over the others, and collects what is wrong with it.
@@ -161,6 +203,14 @@ impl Effective {
     fn leaf(&self, key: &str) -> &(Value, Origin) {
         self.leaves.get(key).expect("config/default.yaml has every key, and a test proves it")
     }
+}
+
+/// Makes a key in one map what it is in the other.
+fn take<T: Clone>(into: &mut BTreeMap<String, T>, key: &str, from: &BTreeMap<String, T>) {
+    match from.get(key) {
+        Some(value) => into.insert(key.to_owned(), value.clone()),
+        None => into.remove(key),
+    };
 }
 
 /// Checks one thing that a layer says. An empty section says nothing.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ::config::ValueKind;
 use ipnet::IpNet;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use url::Url;
 
@@ -119,6 +119,20 @@ impl Value {
             Value::Listen(address) => json!(address.map_or_else(String::new, |address| address.to_string())),
             Value::Database(url) => json!(url.masked()),
             Value::Secret(secret) => json!(secret.as_ref().map_or("", |_| MASK)),
+        }
+    }
+
+    /// Whether the other value means the same, what is never shown included.
+    pub(super) fn is_same(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Secret(mine), Value::Secret(others)) => {
+                mine.as_ref().map(ExposeSecret::expose_secret) == others.as_ref().map(ExposeSecret::expose_secret)
+            }
+            (Value::Database(DatabaseUrl::Postgres(mine)), Value::Database(DatabaseUrl::Postgres(others))) => {
+                mine.expose_secret() == others.expose_secret()
+            }
+            (Value::Url(mine), Value::Url(others)) => mine == others,
+            (mine, others) => mine.shown() == others.shown(),
         }
     }
 }

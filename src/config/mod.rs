@@ -59,6 +59,7 @@ pub fn load(request: &Request) -> Result<Loaded, Problems> {
     effective.overlay(layer, &mut problems);
     let layer = layers::assignments(&request.assignments, &mut problems);
     effective.overlay(layer, &mut problems);
+    effective.look_at_files();
     let settings = assemble::assemble(&effective, &directories(request), &mut problems);
     if problems.is_empty() { Ok(Loaded { settings, effective }) } else { Err(Problems(problems)) }
 }

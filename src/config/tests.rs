@@ -279,3 +279,36 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_change_of_a_secret_or_of_what_is_in_a_file_is_a_difference_although_neither_shows() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("secret");
+    std::fs::write(&file, SECRET).unwrap();
+    let name = format!("api.jwt-secret-file={}", file.display());
+    let proxy = |password: &str| format!("http.proxy=http://ann:{password}@proxy.example:3128");
+    let database = |password: &str| format!("database.url=postgres://ann:{password}@db.example/feeds");
+    let other_key = KEY.replace("AAEC", "BBEC");
+    let key = |key: &str| format!("database.encryption-key={key}");
+    let effective = |words: [&str; 5]| load(&set(&words)).unwrap().effective;
+    let before = effective([&name, &proxy("one"), &database("one"), &key(KEY), "source.max-failures=5"]);
+    assert_eq!(before.differences(&before), [""; 0]);
+    std::fs::write(&file, SECRET.to_uppercase()).unwrap();
+    let after = effective([&name, &proxy("two"), &database("two"), &key(&other_key), "fetch.concurrency=7"]);
+    let all = ["api.jwt-secret-file", "database.encryption-key", "database.url", "fetch.concurrency", "http.proxy"];
+    assert_eq!(before.differences(&after), all);
+    let mut adopted = before.clone();
+    adopted.adopt(&all.map(str::to_owned), &after);
+    assert_eq!(adopted.differences(&after), [""; 0]);
+}
+
+#[test]
+fn a_key_that_only_one_of_two_configurations_has_is_a_difference() {
+    let with = load(&set(&["source.host-overrides.slow.example.poll-delay-seconds=9"])).unwrap().effective;
+    let without = load(&Request::default()).unwrap().effective;
+    let key = "source.host-overrides.slow.example.poll-delay-seconds";
+    assert_eq!((with.differences(&without), without.differences(&with)), (vec![key.into()], vec![key.into()]));
+    let mut adopted = with.clone();
+    adopted.adopt(&[key.to_owned()], &without);
+    assert_eq!(adopted.differences(&without), [""; 0]);
+}

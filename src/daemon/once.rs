@@ -80,7 +80,7 @@ async fn serve(
     let Some(opened) = started.open(settings, signals).await? else { return Ok(nothing) };
     let import = add(opened.store.as_ref(), once.add, started).await?;
     let scope = Scope::Once { ignores_due_times: once.ignores_due_times };
-    let pipeline = Pipeline::new(started.parts(settings, &opened.store)?, scope);
+    let pipeline = Pipeline::new(started.parts(settings, &opened.store, started.client(settings)?), scope);
     let handle = pipeline.handle();
     let mut running = actix_rt::spawn(pipeline.run());
     info!(started.log, "daemon ready");

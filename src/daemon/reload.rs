@@ -1,19 +1,20 @@
 //! Reads the configuration anew while the daemon runs: what can change at once does, the rest is told.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use serde_json::Value;
 use slog::{Logger, info, warn};
 
 use crate::actors::PipelineHandle;
 use crate::api::ConfigurationDoor;
 use crate::api::views::{ConfigurationRow, Reloaded};
-use crate::config::{Effective, Loaded, Problems, Request, load};
+use crate::config::{Effective, Problems, Request, load};
+use crate::http::Client;
 use crate::telemetry::LogHandle;
 
-/// Keys that hold as soon as they are read: those of the rules, and the level of the log.
-const AT_ONCE: [&str; 4] = ["source.", "host.", "outage.", "logging.level"];
+/// Keys that hold as soon as they are read: those of the rules, those of requests, and the level of the log.
+const AT_ONCE: [&str; 5] = ["source.", "host.", "outage.", HTTP, LEVEL];
+const HTTP: &str = "http.";
+const LEVEL: &str = "logging.level";
 
 /// Knows the configuration in force. Clones are the same.
 #[derive(Clone)]
@@ -21,21 +22,22 @@ pub(super) struct Reloader(Arc<Inner>);
 
 struct Inner {
     request: Request,
-    loaded: Mutex<Loaded>,
-    handle: PipelineHandle,
-    log_handle: LogHandle,
-    log: Logger,
+    /// What the daemon follows now; a key that waits for a restart is as it was at the start.
+    in_force: Mutex<Effective>,
+    followers: Followers,
+}
+
+/// Who can follow another configuration while they run.
+pub(super) struct Followers {
+    pub(super) handle: PipelineHandle,
+    pub(super) client: Client,
+    pub(super) log_handle: LogHandle,
+    pub(super) log: Logger,
 }
 
 impl Reloader {
-    pub(super) fn new(
-        loaded: Loaded,
-        request: Request,
-        handle: PipelineHandle,
-        log_handle: LogHandle,
-        log: Logger,
-    ) -> Reloader {
-        Reloader(Arc::new(Inner { request, loaded: Mutex::new(loaded), handle, log_handle, log }))
+    pub(super) fn new(in_force: Effective, request: Request, followers: Followers) -> Reloader {
+        Reloader(Arc::new(Inner { request, in_force: Mutex::new(in_force), followers }))
     }
 
     /// What the doors may do with it.
@@ -46,45 +48,56 @@ impl Reloader {
 
     /// Reads all layers anew. With any mistake in them, nothing changes.
     pub(super) fn reload(&self) -> Result<Reloaded, Vec<String>> {
-        let inner = &self.0;
-        let new = match load(&inner.request) {
-            Ok(new) => new,
-            Err(Problems(problems)) => {
-                let mistakes: Vec<String> = problems.iter().map(ToString::to_string).collect();
-                warn!(inner.log, "configuration not reloaded"; "error" => mistakes.join("; "));
-                return Err(mistakes);
+        let log = &self.0.followers.log;
+        match self.follow() {
+            Ok(reloaded) => {
+                info!(log, "configuration reloaded";
+                    "changed" => reloaded.changed.join(", "), "needs_restart" => reloaded.needs_restart.join(", "));
+                Ok(reloaded)
             }
-        };
-        let mut loaded = inner.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let (before, after) = (values(&loaded.effective), values(&new.effective));
-        let differing = after.iter().filter(|(key, value)| before.get(*key) != Some(*value)).map(|(key, _)| key);
-        let gone = before.keys().filter(|key| !after.contains_key(*key));
-        let (changed, needs_restart): (Vec<String>, Vec<String>) = differing.chain(gone).cloned().partition(|key| {
-            AT_ONCE.iter().any(|start| key == start || (start.ends_with('.') && key.starts_with(start)))
-        });
-        if loaded.settings.policy != new.settings.policy {
-            inner.handle.set_policy(new.settings.policy.clone());
+            Err(mistakes) => {
+                warn!(log, "configuration not reloaded"; "error" => mistakes.join("; "));
+                Err(mistakes)
+            }
         }
-        if changed.iter().any(|key| key == "logging.level") {
-            inner.log_handle.set_level(new.settings.log.level);
+    }
+
+    fn follow(&self) -> Result<Reloaded, Vec<String>> {
+        let new = load(&self.0.request)
+            .map_err(|Problems(problems)| problems.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        let mut in_force = self.in_force();
+        let (changed, needs_restart): (Vec<String>, Vec<String>) =
+            in_force.differences(&new.effective).into_iter().partition(|key| holds_at_once(key));
+        let Followers { handle, client, log_handle, .. } = &self.0.followers;
+        // The one follower who may refuse comes first.
+        if changed.iter().any(|key| key.starts_with(HTTP)) {
+            client.reconfigure(new.settings.http).map_err(|error| vec![error.to_string()])?;
         }
-        *loaded = new;
-        info!(inner.log, "configuration reloaded";
-            "changed" => changed.join(", "), "needs_restart" => needs_restart.join(", "));
+        if changed.iter().any(|key| key == LEVEL) {
+            log_handle.set_level(new.settings.log.level);
+        }
+        if changed.iter().any(|key| !key.starts_with(HTTP) && key != LEVEL) {
+            handle.set_policy(new.settings.policy);
+        }
+        in_force.adopt(&changed, &new.effective);
         Ok(Reloaded { changed, needs_restart })
     }
 
     fn rows(&self) -> Vec<ConfigurationRow> {
-        let loaded = self.0.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let row = |shown: crate::config::Shown<'_>| ConfigurationRow {
             key: shown.key.to_owned(),
             value: shown.value,
             origin: shown.origin.to_string(),
         };
-        loaded.effective.shown().map(row).collect()
+        self.in_force().shown().map(row).collect()
+    }
+
+    fn in_force(&self) -> MutexGuard<'_, Effective> {
+        self.0.in_force.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
-fn values(effective: &Effective) -> BTreeMap<String, Value> {
-    effective.shown().map(|shown| (shown.key.to_owned(), shown.value)).collect()
+/// Whether a key needs no restart. Those that end in a dot are whole sections.
+fn holds_at_once(key: &str) -> bool {
+    AT_ONCE.iter().any(|known| key == *known || (known.ends_with('.') && key.starts_with(known)))
 }

@@ -1,6 +1,6 @@
 //! The one function of this room: [`Client::get`].
 
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use hyper::body::Incoming;
@@ -30,16 +30,25 @@ use crate::model::{FailureReport, Timestamp};
 /// A refusal that takes more words than this is a page for browsers.
 const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 
-/// Asks publishers. Cheap to clone; clones share connections and the cache of names.
+/// Asks publishers. Cheap to clone; clones share settings, connections and the cache of names.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client(Arc<Shared>);
+
+struct Shared {
+    inner: RwLock<Arc<Inner>>,
+    now: Now,
+    /// How names are resolved, if not as this machine does.
+    resolver: Option<Arc<dyn Resolve>>,
+}
+
+type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 struct Inner {
     settings: HttpSettings,
     user_agent: HeaderValue,
     dialer: Dialer,
     pool: Pool,
-    now: Box<dyn Fn() -> Timestamp + Send + Sync>,
+    now: Now,
 }
 
 impl Client {
@@ -48,8 +57,7 @@ impl Client {
         settings: HttpSettings,
         now: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Result<Client, SetupError> {
-        let resolver = SystemResolver::new(&settings.static_hosts)?;
-        Client::with_resolver(settings, now, Arc::new(resolver))
+        Client::with(settings, Arc::new(now), None)
     }
 
     /// A client that resolves names by other means; `static_hosts` are the resolver's business.
@@ -58,16 +66,21 @@ impl Client {
         now: impl Fn() -> Timestamp + Send + Sync + 'static,
         resolver: Arc<dyn Resolve>,
     ) -> Result<Client, SetupError> {
-        let dialer = Dialer {
-            resolver,
-            policy: AddressPolicy::new(settings.allow_private_networks, &settings.allowed_networks),
-            proxy: settings.proxy.as_ref().map(Proxy::from_setting).transpose().map_err(SetupError::Proxy)?,
-            tls: tls::configuration(settings.authorities.as_deref()).map_err(SetupError::Authorities)?,
-            connect_timeout: settings.connect_timeout,
-        };
-        let user_agent = settings.user_agent.parse().map_err(|_| SetupError::UserAgent)?;
-        let pool = Pool::new(settings.idle_timeout);
-        Ok(Client(Arc::new(Inner { settings, user_agent, dialer, pool, now: Box::new(now) })))
+        Client::with(settings, Arc::new(now), Some(resolver))
+    }
+
+    fn with(settings: HttpSettings, now: Now, resolver: Option<Arc<dyn Resolve>>) -> Result<Client, SetupError> {
+        let inner = RwLock::new(Arc::new(Inner::new(settings, &now, resolver.as_ref())?));
+        Ok(Client(Arc::new(Shared { inner, now, resolver })))
+    }
+
+    /// Follows other settings from the next request on, in all clones; what is under way ends as it began. Settings that
+    /// cannot be followed change nothing.
+    pub fn reconfigure(&self, settings: HttpSettings) -> Result<(), SetupError> {
+        let Shared { inner, now, resolver } = &*self.0;
+        let new = Arc::new(Inner::new(settings, now, resolver.as_ref())?);
+        *inner.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = new;
+        Ok(())
     }
 
     /// Asks for a URL and follows where it leads, if the request says so. Ends within the deadline, whatever the other
@@ -75,8 +88,9 @@ impl Client {
     pub async fn get(&self, request: &Request) -> Result<Reply, Failure> {
         let hops = request.onward.as_ref().map_or_else(Vec::new, |onward| onward.hops().to_vec());
         let mut journey = Journey { hops, ..Journey::default() };
-        let deadline = self.0.settings.deadline;
-        let outcome = match tokio::time::timeout(deadline, self.0.travel(request, &mut journey)).await {
+        let inner = self.inner();
+        let deadline = inner.settings.deadline;
+        let outcome = match tokio::time::timeout(deadline, inner.travel(request, &mut journey)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(journey.refusal.take().unwrap_or_else(|| journey.too_late(deadline))),
         };
@@ -86,16 +100,36 @@ impl Client {
 
     /// The time that everything about one request happens within.
     pub fn deadline(&self) -> Duration {
-        self.0.settings.deadline
+        self.inner().settings.deadline
     }
 
     /// How many connections are kept for later.
     pub fn idle_connections(&self) -> usize {
-        self.0.pool.count()
+        self.inner().pool.count()
+    }
+
+    fn inner(&self) -> Arc<Inner> {
+        self.0.inner.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 }
 
 impl Inner {
+    fn new(settings: HttpSettings, now: &Now, resolver: Option<&Arc<dyn Resolve>>) -> Result<Inner, SetupError> {
+        let dialer = Dialer {
+            resolver: match resolver {
+                Some(resolver) => resolver.clone(),
+                None => Arc::new(SystemResolver::new(&settings.static_hosts)?),
+            },
+            policy: AddressPolicy::new(settings.allow_private_networks, &settings.allowed_networks),
+            proxy: settings.proxy.as_ref().map(Proxy::from_setting).transpose().map_err(SetupError::Proxy)?,
+            tls: tls::configuration(settings.authorities.as_deref()).map_err(SetupError::Authorities)?,
+            connect_timeout: settings.connect_timeout,
+        };
+        let user_agent = settings.user_agent.parse().map_err(|_| SetupError::UserAgent)?;
+        let pool = Pool::new(settings.idle_timeout);
+        Ok(Inner { settings, user_agent, dialer, pool, now: now.clone() })
+    }
+
     async fn travel(&self, request: &Request, journey: &mut Journey) -> Result<Reply, FailureReport> {
         let (mut url, mut trusted) = match &request.onward {
             Some(onward) => (onward.target().clone(), onward.trusted()),

@@ -14,9 +14,13 @@ use crate::model::Timestamp;
 pub(crate) fn configuration(authorities: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
     let mut roots = roots(rustls_native_certs::load_native_certs().certs);
     if let Some(path) = authorities {
+        let before = roots.len();
         for certificate in CertificateDer::pem_file_iter(path).map_err(|error| error.to_string())? {
             let certificate = certificate.map_err(|error| error.to_string())?;
             roots.add(certificate).map_err(|error| error.to_string())?;
+        }
+        if roots.len() == before {
+            return Err(format!("{} holds no certificate; write them in PEM", path.display()));
         }
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -6,7 +6,7 @@ use feedwarden::demo::web::Character;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 
-use super::{Desk, seen};
+use super::{Desk, feedwarden, seen};
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
@@ -43,6 +43,27 @@ fn a_token_opens_the_door_as_far_as_it_says() {
     assert_eq!(run(Some(&token(&desk, "write")), &["pause"]).0, Some(0));
     assert_eq!(desk.json(&["status", "--url", &url, "--token", &read])["scheduler"]["is_paused"], true);
     assert_eq!(run(Some("two words\u{7f}"), &["status"]).0, Some(2));
+    let file = desk.directory.path().join("token");
+    std::fs::write(&file, format!("{read}\n")).unwrap();
+    assert_eq!(run(None, &["status", "--token-file", file.to_str().unwrap()]).0, Some(0));
+    let (code, said) = run(None, &["status", "--token-file", "nowhere"]);
+    assert!(code == Some(2) && said.contains("--token-file nowhere"), "{said}");
+}
+
+#[test]
+fn a_token_that_leaves_the_machine_in_the_clear_is_warned_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let said = |url: &str| {
+        let mut command = feedwarden(directory.path(), &["status", "--url", url]);
+        let output = command.env("FEEDWARDEN_TOKEN", "t").output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "nobody is there");
+        seen(&output)
+    };
+    let warning = "the token is sent to http://feedwarden.invalid:1/ unencrypted";
+    assert!(said("http://feedwarden.invalid:1").contains(warning));
+    assert!(!said("https://feedwarden.invalid:1").contains("unencrypted"));
+    let nobody = format!("http://{}", crate::http::server::unused_address());
+    assert!(!said(&nobody).contains("unencrypted"), "this machine's own address");
 }
 
 /// What a reverse proxy does: ends the encryption, and hands over what is inside.

@@ -32,6 +32,23 @@ async fn p27_the_default_user_agent_has_name_version_and_contact() {
     assert!(HttpSettings::default().user_agent.starts_with(&expected));
 }
 
+#[tokio::test]
+async fn other_settings_hold_from_the_next_request_on_in_every_clone() {
+    let server = Server::play(vec![Act::Read, ok(""), Act::NextConnection, Act::Read, ok("")]).await;
+    let client = client(settings());
+    let clone = client.clone();
+    let request = Request::new(server.url("/"));
+    clone.get(&request).await.unwrap();
+    let wrong = HttpSettings { user_agent: "two\nlines".into(), ..settings() };
+    assert!(client.reconfigure(wrong).is_err());
+    assert_eq!(client.deadline(), settings().deadline, "settings that cannot be followed change nothing");
+    let other = HttpSettings { user_agent: "somebody-else/2".into(), ..settings() };
+    client.reconfigure(other).unwrap();
+    clone.get(&request).await.unwrap();
+    let [first, second] = &server.requests()[..] else { panic!("two requests") };
+    assert!(first.contains("feedwarden-test/1") && second.contains("User-Agent: somebody-else/2\r\n"));
+}
+
 #[rstest]
 #[case::weak("W/\"abc\"")]
 #[case::no_quotes("abc")]
