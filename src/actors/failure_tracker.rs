@@ -10,6 +10,7 @@ use super::ledger::{Entry, Ledger, write};
 use super::messages::{HostAnswered, PollFailed, PollLost, Return};
 use super::outcome::Verdict;
 use super::poll::Poll;
+use super::record;
 use super::surroundings::Surroundings;
 use crate::fetch::Trace;
 use crate::model::{FailureCause, FailureReport, HostKey, SourceToPoll, Timestamp};
@@ -73,6 +74,9 @@ impl FailureTrackerActor {
         let now = self.around.clock.now();
         let began_at = entry.poll.errand.began_at().unwrap_or(now);
         let (opinion, step) = self.outage.silent(host, began_at, now);
+        if let (Opinion::Doubt { until }, Verdict::Failed { report, trace, .. }) = (opinion, &entry.verdict) {
+            record::tell_doubt(&self.around, &entry.poll, report, trace, until);
+        }
         self.judge(entry, began_at, opinion, ctx);
         self.follow(step);
         self.review(ctx);

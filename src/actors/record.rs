@@ -6,10 +6,12 @@ use slog::{Level, Logger, error, info, warn};
 
 use super::history::{PollOutcome, PollRecord};
 use super::outcome::{Decision, Verdict};
+use super::poll::Poll;
 use super::statistics::Happening;
 use super::surroundings::Surroundings;
-use crate::fetch::Answer;
-use crate::model::{FailureKind, FailureReport, Severity, Source};
+use crate::fetch::{Answer, Trace};
+use crate::model::{FailureKind, FailureReport, Severity, Source, Timestamp};
+use crate::rules::classify::classify;
 use crate::rules::due::NextPoll;
 use crate::rules::failure::FailureStep;
 use crate::rules::shown_url::shown_url;
@@ -69,6 +71,25 @@ pub(super) fn tell(around: &Surroundings, log: &Logger, written: &Written<'_>) {
         url,
         new_posts: written.new_posts,
         failure: written.decision.failure.as_ref().map(|(classified, _)| classified.kind),
+    });
+}
+
+/// Whoever waits for a poll is told how it looks, although it takes longer to know whose fault it is.
+pub(super) fn tell_doubt(around: &Surroundings, poll: &Poll, report: &FailureReport, trace: &Trace, until: Timestamp) {
+    around.statistics.tell(|| Happening::Doubted {
+        source_id: poll.source.id,
+        poll: Box::new(PollRecord {
+            at: poll.ended_at,
+            outcome: PollOutcome::Failed,
+            status_code: trace.status,
+            error_type: Some(classify(report.cause).kind),
+            error: Some(report.error.clone()),
+            new_posts: 0,
+            bytes: trace.wire_bytes,
+            duration_ms: milliseconds(poll.asking),
+            next: format!("decided by {until}: until then it may be our own network that is silent"),
+            linked_feeds: Vec::new(),
+        }),
     });
 }
 

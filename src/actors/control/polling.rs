@@ -66,7 +66,7 @@ impl PipelineHandle {
         if wish.wait.is_zero() || not_before > self.around.clock.now() + wish.wait {
             return Ok(requested);
         }
-        let poll = self.settled(id, happenings, before, wish.wait).await;
+        let poll = self.ended(id, happenings, before, wish.wait).await;
         Ok(poll.map_or(requested, |poll| PollAnswer::Done { poll }))
     }
 
@@ -84,7 +84,7 @@ impl PipelineHandle {
             Some(duplicate) => return Ok((duplicate, None)),
             None => return Err(StoreError::Internal("nothing was added".into()).into()),
         };
-        if let Some(poll) = self.settled(id, happenings, None, wait).await {
+        if let Some(poll) = self.ended(id, happenings, None, wait).await {
             return Ok((Added::New(id), Some(PollAnswer::Done { poll })));
         }
         let source = self.around.store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
@@ -92,17 +92,18 @@ impl PipelineHandle {
         Ok((Added::New(id), Some(PollAnswer::Requested { not_before, reason })))
     }
 
-    /// Waits until a poll of this source is settled that was not before.
-    async fn settled(
+    /// Waits until a poll of this source that was not settled before is, or got no answer.
+    async fn ended(
         &self,
         id: SourceId,
         mut happenings: Receiver<Happening>,
         before: Option<Timestamp>,
         wait: Duration,
     ) -> Option<PollRecord> {
-        let settled = async {
+        let ended = async {
             loop {
                 match happenings.recv().await {
+                    Ok(Happening::Doubted { source_id, poll }) if source_id == id => return Some(*poll),
                     Ok(Happening::Polled { source_id, .. }) if source_id == id => break,
                     // Who missed something looks whether it was this.
                     Err(RecvError::Lagged(_)) if self.history(id).first().map(|poll| poll.at) != before => break,
@@ -110,9 +111,9 @@ impl PipelineHandle {
                     Err(RecvError::Closed) => std::future::pending().await,
                 }
             }
+            self.history(id).into_iter().next()
         };
-        tokio::time::timeout(wait, settled).await.ok()?;
-        self.history(id).into_iter().next()
+        tokio::time::timeout(wait, ended).await.ok()?
     }
 
     /// From when on the source can be polled, and what decides that.
