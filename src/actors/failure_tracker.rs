@@ -180,10 +180,10 @@ impl Handler<PollFailed> for FailureTrackerActor {
         if self.around.faults.befall(FailureTrackerActor::NAME, "PollFailed", ctx) {
             return;
         }
-        let PollFailed { poll, report, trace } = failed;
+        let PollFailed { poll, report, trace, is_explained } = failed;
         let host = poll.turn.as_ref().and_then(|turn| turn.seat.key.clone());
         let silent_host = host.filter(|_| heard(Some(&report)) == Some(Heard::Silence));
-        let entry = Entry { poll, verdict: Verdict::Failed { report, trace, is_explained: false } };
+        let entry = Entry { poll, verdict: Verdict::Failed { report, trace, is_explained } };
         match silent_host {
             Some(host) => self.consider_silence(&host, entry, ctx),
             None => self.settle(entry, ctx),

@@ -19,7 +19,7 @@ use super::poll::{Poll, Turn};
 use super::statistics::Happening;
 use super::surroundings::Surroundings;
 use crate::fetch::{Answer, Fetched, Trace};
-use crate::model::{FailureReport, HostKey, KeyProvider, SourceId, Timestamp};
+use crate::model::{FailureCause, FailureReport, HostKey, KeyProvider, SourceId, Timestamp};
 use crate::rules::breaker::{self, BreakerStep, Heard};
 use crate::rules::delay::delay;
 use crate::rules::shown_url::shown_url;
@@ -65,7 +65,7 @@ impl HostActor {
     fn enqueue(&mut self, poll: Box<Poll>, ctx: &mut Context<HostActor>) {
         if self.queue.len() >= QUEUE_MAX {
             let until = self.around.clock.now() + self.around.settings.scheduler.tick;
-            return defer(*poll, until, None, "too many wait for this host", &self.around);
+            return self.send_back(poll, until, None, "too many wait for it");
         }
         let place = self.place(&poll);
         if matches!(place, Place::Forced | Place::HalfDone)
@@ -155,8 +155,21 @@ impl HostActor {
         let window = self.around.policy().spread;
         for poll in std::mem::take(&mut self.queue).into_values() {
             let until = spread::spread(freed_at, poll.due_at, window, self.around.dice.roll());
-            defer(*poll, until, closed.clone(), because, &self.around);
+            self.send_back(poll, until, closed.clone(), because);
         }
+    }
+
+    /// Sends a poll back. If somebody was asked for it already it ends here, and nobody is blamed: every poll that asked
+    /// ends in a record.
+    fn send_back(&self, poll: Box<Poll>, until: Timestamp, closed: Option<(HostKey, Timestamp)>, because: &str) {
+        if poll.errand.began_at().is_none() {
+            return defer(*poll, until, closed, because, &self.around);
+        }
+        let host = self.seat.key.as_ref().map(HostKey::to_string).unwrap_or_default();
+        let error = format!("it led to {host}, which is not asked before {until}: {because}");
+        let report = FailureReport { cause: FailureCause::Internal, error, retry_after: None };
+        let trace = Box::new(Trace::default());
+        self.around.failure_tracker.do_send(PollFailed { poll, report, trace, is_explained: true });
     }
 
     /// The source itself was asked for.
@@ -191,7 +204,8 @@ impl HostActor {
     }
 
     fn fail(&self, poll: Box<Poll>, report: FailureReport, trace: Trace) {
-        self.around.failure_tracker.do_send(PollFailed { poll, report, trace: Box::new(trace) });
+        let trace = Box::new(trace);
+        self.around.failure_tracker.do_send(PollFailed { poll, report, trace, is_explained: false });
     }
 
     /// The poll needs another request: here when the host's pause is over, or at another host when that one is free (p25).

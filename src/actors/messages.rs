@@ -136,6 +136,8 @@ pub(super) struct PollFailed {
     pub(super) poll: Box<Poll>,
     pub(super) report: FailureReport,
     pub(super) trace: Box<Trace>,
+    /// Whether what led to it was told already.
+    pub(super) is_explained: bool,
 }
 
 /// To the failure tracker: the errand of this source was lost after its publisher was asked.

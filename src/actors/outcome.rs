@@ -18,7 +18,7 @@ pub(super) enum Verdict {
         report: FailureReport,
         /// How far it came.
         trace: Box<Trace>,
-        /// Whether an outage of our own network explains it, which has been told already.
+        /// Whether what led to it was told already, such as an outage of our own network.
         is_explained: bool,
     },
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use feedwarden::actors::Scope;
 use feedwarden::demo::web::{Character, Elsewhere, Mix, WebSettings};
-use feedwarden::model::{FailureKind, SourceId, Validators};
+use feedwarden::model::{FailureKind, HostKey, SourceId, Validators};
 use feedwarden::rules::hours;
 use rstest::rstest;
 
@@ -185,6 +185,30 @@ fn p25_a_redirect_to_another_host_waits_for_that_hosts_delay(#[values(Sqlite, Po
         world.advance(Duration::from_secs(1));
         world.settled(2).await;
         assert_eq!(world.seconds_since(asked_at), [0, 10, 30]);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn p25_a_poll_that_leads_to_a_host_that_is_left_alone_is_settled_and_blames_nobody(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        let mut world = World::of(engine, &[Character::Found(Elsewhere::OtherHost), Character::Healthy]).await;
+        world.start(Scope::Daemon);
+        let target = HostKey::from_canonical(&world.web.hosts()[1]);
+        world.handle().hold_host(&target, world.now() + hours(5), "a person says so").await.unwrap();
+        let led = world.add_feed(&world.web.sites()[0].url.clone()).await;
+        world.settled(1).await;
+        let state = world.source(led).await.state;
+        assert_eq!((state.failures.consecutive, state.last_polled), (0, Some(world.now())));
+        let error = state.failures.last.unwrap().error;
+        assert!(error.starts_with("it led to ") && error.ends_with("a person says so"), "{error}");
+        assert_eq!(world.records.of("feed poll failed")[0]["level"], "info");
+        world.handle().release_host(&target).await.unwrap();
+        world.advance(hours(1));
+        world.settled(2).await;
+        assert_eq!((world.asked(0).len(), world.source(led).await.state.failures.last), (3, None));
         world.stop().await;
     });
 }
