@@ -35,7 +35,8 @@ impl Content {
 }
 
 impl Endpoint {
-    fn new<F, Args>(method: Method, path: &'static str, summary: &'static str, handler: F) -> Endpoint
+    /// What this handler does.
+    pub(super) fn new<F, Args>(method: Method, path: &'static str, summary: &'static str, handler: F) -> Endpoint
     where
         F: Handler<Args>,
         Args: FromRequest + 'static,
@@ -44,51 +45,6 @@ impl Endpoint {
         let route = web::method(method.clone()).to(handler);
         let (query, body, answers, is_versioned) = (None, None, Vec::new(), false);
         Endpoint { method, path, summary, query, body, answers, is_versioned, route }
-    }
-
-    pub(super) fn get<F, Args>(path: &'static str, summary: &'static str, handler: F) -> Endpoint
-    where
-        F: Handler<Args>,
-        Args: FromRequest + 'static,
-        F::Output: Responder + 'static,
-    {
-        Endpoint::new(Method::GET, path, summary, handler)
-    }
-
-    pub(super) fn post<F, Args>(path: &'static str, summary: &'static str, handler: F) -> Endpoint
-    where
-        F: Handler<Args>,
-        Args: FromRequest + 'static,
-        F::Output: Responder + 'static,
-    {
-        Endpoint::new(Method::POST, path, summary, handler)
-    }
-
-    pub(super) fn put<F, Args>(path: &'static str, summary: &'static str, handler: F) -> Endpoint
-    where
-        F: Handler<Args>,
-        Args: FromRequest + 'static,
-        F::Output: Responder + 'static,
-    {
-        Endpoint::new(Method::PUT, path, summary, handler)
-    }
-
-    pub(super) fn patch<F, Args>(path: &'static str, summary: &'static str, handler: F) -> Endpoint
-    where
-        F: Handler<Args>,
-        Args: FromRequest + 'static,
-        F::Output: Responder + 'static,
-    {
-        Endpoint::new(Method::PATCH, path, summary, handler)
-    }
-
-    pub(super) fn delete<F, Args>(path: &'static str, summary: &'static str, handler: F) -> Endpoint
-    where
-        F: Handler<Args>,
-        Args: FromRequest + 'static,
-        F::Output: Responder + 'static,
-    {
-        Endpoint::new(Method::DELETE, path, summary, handler)
     }
 
     /// Takes these parameters.
