@@ -5,13 +5,17 @@ use actix_web::{FromRequest, Handler, Responder, Route, web};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
+use super::BASE;
+
 /// How a type is described.
 pub(super) type Describe = fn(&mut SchemaGenerator) -> Value;
 
 /// Something that can be asked or told.
 pub(super) struct Endpoint {
     pub(super) method: Method,
-    /// Below `/api/v1`.
+    /// What stands before the path.
+    pub(super) base: &'static str,
+    /// As actix writes it; `{name:pattern}` takes what the pattern takes.
     pub(super) path: &'static str,
     pub(super) summary: &'static str,
     pub(super) query: Option<Describe>,
@@ -35,7 +39,7 @@ impl Content {
 }
 
 impl Endpoint {
-    /// What this handler does.
+    /// What this handler does, below `/api/v1`.
     pub(super) fn new<F, Args>(method: Method, path: &'static str, summary: &'static str, handler: F) -> Endpoint
     where
         F: Handler<Args>,
@@ -44,7 +48,13 @@ impl Endpoint {
     {
         let route = web::method(method.clone()).to(handler);
         let (query, body, answers, is_versioned) = (None, None, Vec::new(), false);
-        Endpoint { method, path, summary, query, body, answers, is_versioned, route }
+        Endpoint { method, base: BASE, path, summary, query, body, answers, is_versioned, route }
+    }
+
+    /// Is not below `/api/v1`: who asks is no program of ours, and knows no versions.
+    pub(super) fn at_root(mut self) -> Endpoint {
+        self.base = "";
+        self
     }
 
     /// Takes these parameters.
@@ -74,6 +84,12 @@ impl Endpoint {
     /// Answers something that is not JSON.
     pub(super) fn answers_text(mut self, media_type: &'static str, means: &'static str) -> Endpoint {
         self.answers.push((200, means, Some(Content { media_type, describe: describe::<String> })));
+        self
+    }
+
+    /// Says 304 to who has it already.
+    pub(super) fn conditional(mut self) -> Endpoint {
+        self.answers.push((304, "It has not changed.", None));
         self
     }
 

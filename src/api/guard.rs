@@ -18,7 +18,9 @@ use super::tokens::Scope;
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
 /// What a load balancer asks, which has no token and learns nothing but "yes" or "no".
-const NEEDS_NO_TOKEN: [&str; 2] = ["/healthz", "/readyz"];
+pub(super) fn needs_no_token(path: &str) -> bool {
+    ["/healthz", "/readyz"].contains(&path)
+}
 
 /// Who is at the other end of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +88,7 @@ fn admit_tcp(request: &ServiceRequest, api: &Api, address: IpAddr) -> Result<Cal
     if !api.rate.admits(address, now) {
         return Err(Problem::too_fast(1));
     }
-    if NEEDS_NO_TOKEN.contains(&request.path()) {
+    if needs_no_token(request.path()) {
         return Ok(Caller { sees_secrets: false });
     }
     let Some(verifier) = &api.verifier else { return Err(Problem::unauthorized("no key is configured")) };

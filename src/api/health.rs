@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use actix_web::{HttpResponse, web};
-use serde_json::json;
 
 use super::Api;
+use super::views::HealthView;
 use crate::model::Timestamp;
 
 /// How long the store may take to answer before it counts as away.
@@ -17,17 +17,15 @@ const TICK_GRACE: Duration = Duration::from_secs(30);
 
 /// The process is there.
 pub(super) async fn healthz() -> HttpResponse {
-    HttpResponse::Ok().json(json!({ "status": "ok" }))
+    HttpResponse::Ok().json(HealthView::of(Vec::new()))
 }
 
 /// It can work, and does.
 pub(super) async fn readyz(api: web::Data<Api>) -> HttpResponse {
-    let ailments = ailments(&api).await;
-    let status = if ailments.is_empty() { "ok" } else { "not ready" };
-    let body = json!({ "status": status, "reasons": ailments });
-    match ailments.is_empty() {
-        true => HttpResponse::Ok().json(body),
-        false => HttpResponse::ServiceUnavailable().json(body),
+    let health = HealthView::of(ailments(&api).await);
+    match health.reasons.is_empty() {
+        true => HttpResponse::Ok().json(health),
+        false => HttpResponse::ServiceUnavailable().json(health),
     }
 }
 

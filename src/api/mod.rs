@@ -13,6 +13,7 @@ mod metrics;
 mod openapi;
 mod problem;
 mod rate;
+mod routes;
 pub mod settings;
 mod socket;
 pub mod tokens;
@@ -36,8 +37,6 @@ pub use openapi::document as openapi_document;
 pub use problem::{ProblemView, TYPE_PREFIX};
 pub use socket::SocketError;
 
-use endpoint::Endpoint;
-use handlers::{FEEDS_PATH, endpoints, feed};
 use problem::Problem;
 use settings::{ApiSettings, Limits};
 use socket::{AdminSocket, SocketLock};
@@ -174,10 +173,7 @@ fn serve(api: web::Data<Api>, connections: usize, listener: Listener) -> std::io
             .app_data(api.clone())
             .wrap(from_fn(guard::guard))
             .wrap(headers())
-            .configure(mount)
-            .route("/metrics", web::get().to(metrics::metrics))
-            .route("/healthz", web::get().to(health::healthz))
-            .route("/readyz", web::get().to(health::readyz))
+            .configure(routes::mount)
             .default_service(web::to(async || Problem::not_found("there is nothing at this path").answer()))
     };
     let server = HttpServer::new(app)
@@ -206,27 +202,4 @@ fn headers() -> DefaultHeaders {
         .add(("Referrer-Policy", "no-referrer"))
         .add(("X-Content-Type-Options", "nosniff"))
         .add(("X-Frame-Options", "DENY"))
-}
-
-/// Gives every endpoint its route; a path that is there answers other methods with what it allows.
-fn mount(config: &mut web::ServiceConfig) {
-    let refuse = || std::future::ready(Problem::wrong_method("GET").answer());
-    config.service(web::resource(FEEDS_PATH).route(web::get().to(feed)).default_service(web::to(refuse)));
-    let mut resources: Vec<(&'static str, Vec<Endpoint>)> = Vec::new();
-    for endpoint in endpoints() {
-        match resources.iter_mut().find(|(path, _)| *path == endpoint.path) {
-            Some((_, of_path)) => of_path.push(endpoint),
-            None => resources.push((endpoint.path, vec![endpoint])),
-        }
-    }
-    for (path, of_path) in resources {
-        let allowed: Vec<&str> = of_path.iter().map(|endpoint| endpoint.method.as_str()).collect();
-        let allowed = allowed.join(", ");
-        let mut resource = web::resource(format!("{BASE}{path}"));
-        for endpoint in of_path {
-            resource = resource.route(endpoint.route);
-        }
-        let refuse = move || std::future::ready(Problem::wrong_method(&allowed).answer());
-        config.service(resource.default_service(web::to(refuse)));
-    }
 }

@@ -5,8 +5,9 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::endpoint::Endpoint;
+use super::guard;
+use super::handlers::endpoints;
 use super::problem::ProblemView;
-use super::{BASE, endpoints};
 
 /// The document.
 pub fn document() -> Value {
@@ -18,7 +19,8 @@ pub fn document() -> Value {
     let mut paths = Map::new();
     for endpoint in endpoints() {
         let operation = operation(&endpoint, &problem, &mut generator);
-        let methods = paths.entry(format!("{BASE}{}", endpoint.path)).or_insert_with(|| json!({}));
+        let path = format!("{}{}", endpoint.base, without_patterns(endpoint.path));
+        let methods = paths.entry(path).or_insert_with(|| json!({}));
         methods[endpoint.method.as_str().to_lowercase()] = operation;
     }
     let schemas = generator.take_definitions(true);
@@ -54,15 +56,18 @@ fn operation(endpoint: &Endpoint, problem: &Value, generator: &mut SchemaGenerat
         let schema = (content.describe)(generator);
         operation["requestBody"] = json!({ "content": { content.media_type: { "schema": schema } } });
     }
+    if guard::needs_no_token(&format!("{}{}", endpoint.base, endpoint.path)) {
+        operation["security"] = json!([]);
+    }
     let mut answers = Map::new();
     for (status, means, content) in &endpoint.answers {
-        let mut answer = json!({ "description": means });
+        // One status may come in several media types.
+        let answer = answers.entry(status.to_string()).or_insert_with(|| json!({ "description": means }));
         if let Some(content) = content {
-            answer["content"] = json!({ content.media_type: { "schema": (content.describe)(generator) } });
+            answer["content"][content.media_type] = json!({ "schema": (content.describe)(generator) });
         } else if *status >= 400 {
             answer["content"] = json!({ "application/problem+json": { "schema": problem } });
         }
-        answers.insert(status.to_string(), answer);
     }
     let content = json!({ "application/problem+json": { "schema": problem } });
     answers.insert("default".into(), json!({ "description": "It was not done.", "content": content }));
@@ -71,21 +76,21 @@ fn operation(endpoint: &Endpoint, problem: &Value, generator: &mut SchemaGenerat
 }
 
 fn operation_id(endpoint: &Endpoint) -> String {
-    let words = endpoint.path.split(['/', '-', '.']).filter(|word| !word.is_empty());
+    let path = without_patterns(endpoint.path);
+    let words = path.split(['/', '-', '.']).filter(|word| !word.is_empty());
     let words: Vec<String> = words.map(|word| word.trim_matches(['{', '}']).to_owned()).collect();
     format!("{}_{}", endpoint.method.as_str().to_lowercase(), words.join("_"))
 }
 
 fn parameters(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::new();
-    for part in endpoint.path.split('/') {
-        if let Some(name) = part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
-            let schema = match name {
-                "host" => json!({ "type": "string" }),
-                _ => json!({ "type": "integer", "format": "int64", "minimum": 1 }),
-            };
-            found.push(json!({ "name": name, "in": "path", "required": true, "schema": schema }));
-        }
+    for (name, pattern) in placeholders(endpoint.path) {
+        let schema = match (name, pattern) {
+            (_, Some(pattern)) => json!({ "type": "string", "pattern": format!("^({pattern})$") }),
+            ("host", None) => json!({ "type": "string" }),
+            (_, None) => json!({ "type": "integer", "format": "int64", "minimum": 1 }),
+        };
+        found.push(json!({ "name": name, "in": "path", "required": true, "schema": schema }));
     }
     if let Some(describe) = endpoint.query {
         found.extend(query_parameters(&describe(generator), generator));
@@ -96,6 +101,20 @@ fn parameters(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Vec<Value
         found.push(json!({ "name": "If-Match", "in": "header", "description": description, "schema": schema }));
     }
     found
+}
+
+/// What a path leaves open, each with the pattern that it takes.
+fn placeholders(path: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    let inside = path.split('{').skip(1).filter_map(|part| part.split('}').next());
+    inside.map(|inside| inside.split_once(':').map_or((inside, None), |(name, pattern)| (name, Some(pattern))))
+}
+
+/// A path as OpenAPI writes it.
+fn without_patterns(path: &str) -> String {
+    placeholders(path).fold(path.to_owned(), |path, (name, pattern)| match pattern {
+        Some(pattern) => path.replace(&format!("{{{name}:{pattern}}}"), &format!("{{{name}}}")),
+        None => path,
+    })
 }
 
 /// Each property of the parameters' type is a parameter.

@@ -14,18 +14,14 @@ use super::Answer;
 use crate::model::{Post, Timestamp};
 use crate::store::SourceSelection;
 
-/// Where feeds are. They are for readers, not for programs, so their path has no version.
-pub(in crate::api) const PATH: &str = "/feeds/{name:.+}.{format:atom|json}";
+/// Where feeds are.
+pub(super) const PATH: &str = "/feeds/{name:.+}.{format:atom|json}";
 /// The name of the feed of everything, whatever labels there are.
 const ALL: &str = "all";
 /// How many posts a feed has.
 const POSTS_MAX: u32 = 50;
 
-pub(in crate::api) async fn feed(
-    api: web::Data<Api>,
-    request: HttpRequest,
-    path: web::Path<(String, String)>,
-) -> Answer {
+pub(super) async fn feed(api: web::Data<Api>, request: HttpRequest, path: web::Path<(String, String)>) -> Answer {
     let (name, format) = path.into_inner();
     let posts = posts(&api, &name).await?;
     let (body, media_type) = match format.as_str() {

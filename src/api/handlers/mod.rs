@@ -15,24 +15,25 @@ use actix_web::HttpResponse;
 use actix_web::http::Method;
 
 use super::endpoint::Endpoint;
-use super::openapi;
 use super::problem::Problem;
 use super::views::{
     ArticleBody, ArticleView, BulkBody, BulkReport, ConfigurationRow, CreatedSource, DisableBody, EnabledSources,
-    FaultsChange, FaultsView, HoldBody, ImportReport, LabelView, LogLevel, NewSourceBody, Page, PageQuery, PollQuery,
-    PostQuery, PostView, Reloaded, RestBody, SchedulerView, SourceChanges, SourceQuery, SourceView, StatisticsReport,
-    StatusView, StreamQuery, TreeQuery, WebhookBody, WebhookView,
+    FaultsChange, FaultsView, HealthView, HoldBody, ImportReport, LabelView, LogLevel, NewSourceBody, Page, PageQuery,
+    PollQuery, PostQuery, PostView, Reloaded, RestBody, SchedulerView, SourceChanges, SourceQuery, SourceView,
+    StatisticsReport, StatusView, StreamQuery, TreeQuery, WebhookBody, WebhookView,
 };
+use super::{health, metrics, openapi};
 use crate::actors::control::{Explanation, HostView, PollAnswer, PollRecord, TreeView};
-
-pub(super) use feeds::{PATH as FEEDS_PATH, feed};
 
 /// What a handler returns.
 type Answer = Result<HttpResponse, Problem>;
 
 /// Every endpoint. Of two paths that fit, the first counts.
 pub(super) fn endpoints() -> Vec<Endpoint> {
-    [of_sources(), of_actions(), of_hosts(), of_posts(), of_webhooks(), of_daemon()].into_iter().flatten().collect()
+    [of_sources(), of_actions(), of_hosts(), of_posts(), of_webhooks(), of_daemon(), of_others()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn of_sources() -> Vec<Endpoint> {
@@ -249,6 +250,28 @@ fn of_daemon() -> Vec<Endpoint> {
             .refuses(404, "The configuration allows for no faults."),
         Endpoint::new(Method::GET, "/openapi.json", "This document", document)
             .answers::<serde_json::Value>(200, "OpenAPI 3.1."),
+    ]
+}
+
+/// For readers of feeds, for Prometheus, and for who looks whether the daemon is alive.
+fn of_others() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(Method::GET, feeds::PATH, "The newest posts as a feed, of a label or of `all`", feeds::feed)
+            .at_root()
+            .answers_text("application/atom+xml", "The feed.")
+            .answers_text("application/feed+json", "The feed.")
+            .conditional()
+            .refuses(404, "No source has this label."),
+        Endpoint::new(Method::GET, "/metrics", "Counters and gauges in Prometheus' text format", metrics::metrics)
+            .at_root()
+            .answers_text("text/plain", "What docs/operations.md names."),
+        Endpoint::new(Method::GET, "/healthz", "Whether the process is there", health::healthz)
+            .at_root()
+            .answers::<HealthView>(200, "It is."),
+        Endpoint::new(Method::GET, "/readyz", "Whether the daemon does its work", health::readyz)
+            .at_root()
+            .answers::<HealthView>(200, "It does.")
+            .answers::<HealthView>(503, "It does not; the reasons say why."),
     ]
 }
 

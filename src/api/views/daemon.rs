@@ -28,6 +28,22 @@ pub struct StatusView {
     pub statistics: StatisticsReport,
 }
 
+/// Whether the daemon is well.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct HealthView {
+    /// `ok` or `not ready`.
+    pub status: String,
+    /// Everything that keeps it from its work.
+    pub reasons: Vec<String>,
+}
+
+impl HealthView {
+    pub(in crate::api) fn of(reasons: Vec<String>) -> HealthView {
+        let status = if reasons.is_empty() { "ok" } else { "not ready" };
+        HealthView { status: status.to_owned(), reasons }
+    }
+}
+
 /// How the scheduler does.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SchedulerView {

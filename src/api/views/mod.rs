@@ -12,8 +12,8 @@ pub use crate::actors::control::{
     Explanation, HostView, PollAnswer, PollOutcome, PollRecord, ThreadLine, TreeNode, TreeView,
 };
 pub use daemon::{
-    ConfigurationRow, FaultsChange, FaultsView, LogLevel, Reloaded, SchedulerView, StatisticsReport, StatusView,
-    TreeQuery,
+    ConfigurationRow, FaultsChange, FaultsView, HealthView, LogLevel, Reloaded, SchedulerView, StatisticsReport,
+    StatusView, TreeQuery,
 };
 pub use posts::{ArticleBody, ArticleView, PostQuery, PostView, StreamQuery};
 pub use sources::{

@@ -1,0 +1,29 @@
+//! Gives every endpoint its route. No other file does, so that whatever is served is in the OpenAPI document.
+
+use actix_web::web;
+
+use super::endpoint::Endpoint;
+use super::handlers::endpoints;
+use super::problem::Problem;
+
+/// Mounts everything; a path that is there answers other methods with what it allows.
+pub(super) fn mount(config: &mut web::ServiceConfig) {
+    let mut resources: Vec<(String, Vec<Endpoint>)> = Vec::new();
+    for endpoint in endpoints() {
+        let path = format!("{}{}", endpoint.base, endpoint.path);
+        match resources.iter_mut().find(|(known, _)| *known == path) {
+            Some((_, of_path)) => of_path.push(endpoint),
+            None => resources.push((path, vec![endpoint])),
+        }
+    }
+    for (path, of_path) in resources {
+        let allowed: Vec<&str> = of_path.iter().map(|endpoint| endpoint.method.as_str()).collect();
+        let allowed = allowed.join(", ");
+        let mut resource = web::resource(path);
+        for endpoint in of_path {
+            resource = resource.route(endpoint.route);
+        }
+        let refuse = move || std::future::ready(Problem::wrong_method(&allowed).answer());
+        config.service(resource.default_service(web::to(refuse)));
+    }
+}
