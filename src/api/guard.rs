@@ -9,6 +9,8 @@ use actix_web::dev::{Extensions, ServiceRequest, ServiceResponse};
 use actix_web::http::{Method, header};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 use super::Api;
 use super::problem::Problem;
@@ -68,6 +70,21 @@ pub(super) async fn guard<B: MessageBody + 'static>(
     }
 }
 
+/// The token that was sent, and what it allows at the most. Readers of feeds know names and passwords only. Browsers do too, and
+/// send them along with what any page makes them send, so that such a token only looks.
+fn token(authorization: &str) -> Option<(String, Scope)> {
+    let (scheme, credentials) = authorization.split_once(' ')?;
+    let credentials = credentials.trim();
+    match scheme.to_ascii_lowercase().as_str() {
+        "bearer" => Some((credentials.to_owned(), Scope::Write)),
+        "basic" => {
+            let pair = String::from_utf8(STANDARD.decode(credentials).ok()?).ok()?;
+            pair.split_once(':').map(|(_, password)| (password.to_owned(), Scope::Read))
+        }
+        _ => None,
+    }
+}
+
 fn refuse<B>(request: ServiceRequest, problem: &Problem) -> ServiceResponse<EitherBody<B>> {
     request.into_response(problem.answer().map_into_right_body())
 }
@@ -92,16 +109,15 @@ fn admit_tcp(request: &ServiceRequest, api: &Api, address: IpAddr) -> Result<Cal
         return Ok(Caller { sees_secrets: false });
     }
     let Some(verifier) = &api.verifier else { return Err(Problem::unauthorized("no key is configured")) };
-    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let token = given.and_then(|value| {
-        let (scheme, token) = value.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-    });
-    let token = token.ok_or_else(|| Problem::unauthorized("send a token: Authorization: Bearer …"))?;
-    let (_, scope) = verifier.verify(token, now).map_err(Problem::unauthorized)?;
+    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let (token, scope_max) = token(given).ok_or_else(|| {
+        Problem::unauthorized("send a token: Authorization: Bearer …, or Basic with the token as the password")
+    })?;
+    let (_, scope) = verifier.verify(&token, now).map_err(Problem::unauthorized)?;
+    let scope = scope.min(scope_max);
     let only_looks = [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
     if scope == Scope::Read && !only_looks {
-        return Err(Problem::forbidden("this needs a token with the scope write"));
+        return Err(Problem::forbidden("this needs a token with the scope write, sent as Bearer"));
     }
     Ok(Caller { sees_secrets: scope == Scope::Write })
 }

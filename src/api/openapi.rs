@@ -33,14 +33,20 @@ pub fn document() -> Value {
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
         "servers": [{ "url": "/" }],
-        "security": [{ "token": [] }],
+        "security": [{ "token": [] }, { "password": [] }],
         "paths": paths,
         "components": {
             "schemas": schemas,
-            "securitySchemes": { "token": {
-                "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
-                "description": "For TCP; the admin socket needs none. GET needs the scope read, all else write.",
-            } },
+            "securitySchemes": {
+                "token": {
+                    "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+                    "description": "For TCP; the admin socket needs none. GET needs the scope read, all else write.",
+                },
+                "password": {
+                    "type": "http", "scheme": "basic",
+                    "description": "The token as the password of any name; it only looks, whatever its scope.",
+                },
+            },
         },
     })
 }

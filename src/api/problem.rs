@@ -88,7 +88,7 @@ impl Problem {
     /// Nobody knows who is asking.
     pub(crate) fn unauthorized(detail: impl fmt::Display) -> Problem {
         let mut problem = Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "No valid token", detail);
-        problem.0.header = Some((WWW_AUTHENTICATE, "Bearer".to_owned()));
+        problem.0.header = Some((WWW_AUTHENTICATE, "Bearer, Basic realm=\"feedwarden\"".to_owned()));
         problem
     }
 

@@ -12,8 +12,8 @@ use crate::model::Timestamp;
 /// A longer token is not looked at.
 const TOKEN_BYTES_MAX: usize = 8 * 1024;
 
-/// What a token allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a token allows, the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// To look.
     Read,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use feedwarden::api::tokens::{Scope as Allowed, Signer, TokenWish, issue};
 use feedwarden::demo::web::Character;
 use feedwarden::model::SourceId;
@@ -51,7 +51,7 @@ fn s1004_without_a_good_token_nothing_is_told_and_nothing_changes() {
             let answer = api.tell_tcp("PATCH", &path, body, token.as_deref()).await;
             assert_eq!(answer.status, 401, "{what}: {answer:?}");
             answer.is_problem(401, "unauthorized", None);
-            assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+            assert_eq!(answer.header("www-authenticate"), Some("Bearer, Basic realm=\"feedwarden\""));
             assert!(!answer.body.contains(SECRET));
         }
         let read = api.token(Allowed::Read);
@@ -59,6 +59,36 @@ fn s1004_without_a_good_token_nothing_is_told_and_nothing_changes() {
         assert_eq!(api.tell_tcp("GET", "/status", "", Some(&read)).await.status, 200);
         assert_eq!(api.world.source(SourceId(id)).await.state.rest, None, "nothing changed");
         assert_eq!(api.tell_tcp("PATCH", &path, body, Some(&good)).await.status, 200);
+        api.stop().await;
+    });
+}
+
+#[test]
+fn a_reader_of_feeds_sends_its_token_as_a_password_and_only_looks() {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let id = api.add_quiet("http://ann:word@a.example/feed").await;
+        let ask_as = async |credentials: &str, method: &str, path: &str| {
+            let authorization = format!("Basic {}", STANDARD.encode(credentials));
+            ask(api.tcp().await, method, path, &[("Authorization", &authorization)], b"").await
+        };
+        let (read, write) = (api.token(Allowed::Read), api.token(Allowed::Write));
+        let source = format!("/api/v1/sources/{id}");
+        for credentials in [format!("ada:{read}"), format!(":{write}")] {
+            for path in ["/feeds/all.atom", "/feeds/all.json", "/metrics", "/api/v1/status", &source] {
+                assert_eq!(ask_as(&credentials, "GET", path).await.status, 200, "{path}");
+            }
+            assert!(!ask_as(&credentials, "GET", &source).await.body.contains("word"));
+            // A page in a browser that knows the password could send this along.
+            ask_as(&credentials, "POST", &format!("{source}/disable")).await.is_problem(403, "forbidden", None);
+        }
+        assert!(api.world.source(SourceId(id)).await.state.enabled, "nothing changed");
+        for credentials in ["", ":", "ada", "ada:", "ada:secret", &format!("{read}:"), &format!("ada:x{read}")] {
+            ask_as(credentials, "GET", "/feeds/all.atom").await.is_problem(401, "unauthorized", None);
+        }
+        let noise = [("Authorization", "Basic %%%")];
+        let answer = ask(api.tcp().await, "GET", "/feeds/all.atom", &noise, b"").await;
+        answer.is_problem(401, "unauthorized", None);
         api.stop().await;
     });
 }
