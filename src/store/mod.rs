@@ -75,11 +75,8 @@ pub trait Store: Send + Sync {
     /// How many sources there are. Looks at all of them, so it is not for every moment.
     async fn count_sources(&self) -> Result<SourceCounts>;
 
-    /// Gives sources labels beside those that they have.
-    async fn add_labels(&self, labels: Vec<(SourceId, Vec<String>)>) -> Result<()>;
-
-    /// Gives a source these labels and no others, in this order; nothing happens if it is not there.
-    async fn set_labels(&self, source: SourceId, labels: Vec<String>) -> Result<()>;
+    /// Gives sources labels beside those that they have. Those that had not all of them before have a new version.
+    async fn add_labels(&self, labels: Vec<(SourceId, Vec<String>)>, now: Timestamp) -> Result<()>;
 
     /// The labels of these sources, source by source, each in its order.
     async fn labels_of(&self, sources: Vec<SourceId>) -> Result<Vec<(SourceId, String)>>;
@@ -89,6 +86,9 @@ pub trait Store: Send + Sync {
 
     /// Writes the settings and state of a source that was read before and then changed.
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved>;
+
+    /// The same, and gives it these labels and no others, in this order.
+    async fn save_source_with_labels(&self, source: Source, labels: Vec<String>, now: Timestamp) -> Result<Saved>;
 
     /// Removes a source with its posts; false if it is not there.
     async fn remove_source(&self, id: SourceId) -> Result<bool>;

@@ -84,7 +84,8 @@ fn feeds_hold_the_newest_posts_of_a_label_or_of_all(#[values(Sqlite, Postgres)] 
         let one = SourceId(api.add_quiet("http://a.example/").await);
         let two = SourceId(api.add_quiet("http://b.example/").await);
         let store = &api.world.store;
-        store.set_labels(two, vec!["first".into(), "tech/rust & co".into()]).await.unwrap();
+        let labels = vec!["first".into(), "tech/rust & co".into()];
+        store.add_labels(vec![(two, labels)], api.world.now()).await.unwrap();
         assert_eq!(parsed(&get(&api, "/feeds/first.atom", &[]).await).entries.len(), 0);
         store.find(one, vec![post("1"), post("2")]).await;
         store.find(two, vec![post("3"), post("4")]).await;

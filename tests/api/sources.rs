@@ -8,6 +8,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::ApiWorld;
+use super::client::ask;
 use crate::pipeline::run;
 use crate::store::Engine::{self, Postgres, Sqlite};
 
@@ -126,6 +127,46 @@ fn two_clients_never_lose_an_update(#[values(Sqlite, Postgres)] engine: Engine) 
         assert_eq!((&cleared["title"], &cleared["labels"]), (&Value::Null, &json!(["B", "A"])));
         assert_eq!(api.tell("DELETE", &path, Value::Null).await.status, 204);
         api.get(&path).await.is_problem(404, "not-found", None);
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn labels_are_part_of_the_version_and_none_is_lost(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let path = format!("/sources/{}", api.add_quiet("http://a.example/feed").await);
+        let seen = api.get(&path).await.header("etag").unwrap().to_owned();
+        let ann = api.tell_if("PATCH", &path, json!({ "labels": ["ann"] }), Some(&seen)).await;
+        assert_eq!(ann.status, 200, "{ann:?}");
+        let now = ann.header("etag").unwrap();
+        assert_ne!(now, seen, "labels alone move the version");
+        let bob = api.tell_if("PATCH", &path, json!({ "labels": ["bob"] }), Some(&seen)).await;
+        bob.is_problem(412, "conflict", None);
+        assert_eq!(api.get(&path).await.json()["labels"], json!(["ann"]));
+        let again = api.tell_if("PATCH", &path, json!({ "labels": ["ann", "bob"] }), bob.header("etag")).await;
+        assert_eq!((again.status, &again.json()["labels"]), (200, &json!(["ann", "bob"])));
+        // Labels and settings are written together or not at all.
+        let both = json!({ "title": "Two", "labels": ["late"] });
+        api.tell_if("PATCH", &path, both, Some(now)).await.is_problem(412, "conflict", None);
+        api.tell("PATCH", &path, json!({ "title": "Two", "labels": [""] })).await.is_problem(
+            400,
+            "invalid",
+            Some("labels"),
+        );
+        let kept = api.get(&path).await;
+        assert_eq!((&kept.json()["title"], &kept.json()["labels"]), (&Value::Null, &json!(["ann", "bob"])));
+        // What changes nothing moves nothing.
+        let same = api.tell("PATCH", &path, json!({ "labels": ["ann", "bob"] })).await;
+        assert_eq!(same.header("etag"), kept.header("etag"));
+        // An import that gives a source one more label is a change, too.
+        let list = r#"<opml version="2.0"><body><outline text="News">
+            <outline xmlUrl="http://a.example/feed"/></outline></body></opml>"#;
+        let headers = [("Content-Type", "text/x-opml")];
+        assert_eq!(ask(api.socket().await, "POST", "/api/v1/opml", &headers, list.as_bytes()).await.status, 200);
+        let labels = json!({ "labels": [] });
+        api.tell_if("PATCH", &path, labels, kept.header("etag")).await.is_problem(412, "conflict", None);
+        assert_eq!(api.get(&path).await.json()["labels"].as_array().unwrap().len(), 3);
         api.stop().await;
     });
 }

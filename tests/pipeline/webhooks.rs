@@ -288,7 +288,8 @@ fn a_label_chooses_and_a_slow_webhook_holds_up_neither_others_nor_polls(#[values
         let (mut world, plain) = World::with_quiet_source(engine).await;
         let labelled = world.store.add(rss("http://127.0.0.1:9/labelled")).await.id;
         world.store.raw(&format!("UPDATE sources SET enabled = NOT enabled WHERE id = {labelled}")).await;
-        world.store.set_labels(labelled, vec!["other".into(), "news".into()]).await.unwrap();
+        let labels = vec!["other".into(), "news".into()];
+        world.store.add_labels(vec![(labelled, labels)], world.now()).await.unwrap();
         let slow = Receiver::start(&[Reply::Mute]).await;
         let quick = Receiver::start(&[]).await;
         world.hook(&slow, None).await;

@@ -2,7 +2,7 @@
 
 use super::*;
 use feedwarden::model::{HostKey, Rest, RestCause};
-use feedwarden::store::SourceSelection;
+use feedwarden::store::{Saved, SourceSelection};
 use rstest::rstest;
 
 async fn selected(store: &TestStore, selection: SourceSelection) -> Vec<i64> {
@@ -48,14 +48,20 @@ async fn sources_are_selected_by_host_label_and_trouble(#[values(Sqlite, Postgre
     }
 
     let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-    store.add_labels(vec![(ids[0], named(&["Tech", "Rust"])), (ids[4], named(&["Tech"]))]).await.unwrap();
-    store.add_labels(vec![(ids[0], named(&["Tech"]))]).await.unwrap();
+    store.add_labels(vec![(ids[0], named(&["Tech", "Rust"])), (ids[4], named(&["Tech"]))], at(NOW)).await.unwrap();
+    let labelled = store.source(ids[0]).await.unwrap().unwrap();
+    assert_eq!(labelled.version, 2, "labels are part of what a version stands for");
+    store.add_labels(vec![(ids[0], named(&["Tech"]))], at(NOW)).await.unwrap();
+    assert_eq!(store.source(ids[0]).await.unwrap(), Some(labelled.clone()), "nothing was new");
     assert_eq!(selected(&store, SourceSelection::WithLabel("Tech".into())).await, [ids[0].0, ids[4].0]);
     assert_eq!(store.list_labels(None, 9).await.unwrap(), [("Rust".to_owned(), 1), ("Tech".to_owned(), 2)]);
     assert_eq!(store.list_labels(Some("Rust"), 9).await.unwrap(), [("Tech".to_owned(), 2)]);
     let of_first = |name: &str| (ids[0], name.to_owned());
     assert_eq!(store.labels_of(vec![ids[0], ids[1]]).await.unwrap(), [of_first("Tech"), of_first("Rust")]);
-    store.set_labels(ids[0], named(&["Z", "A"])).await.unwrap();
+    let saved = store.save_source_with_labels(labelled.clone(), named(&["Z", "A"]), at(NOW)).await.unwrap();
+    assert_eq!(saved, Saved::Written(3));
+    let stale = store.save_source_with_labels(labelled, named(&["lost"]), at(NOW)).await.unwrap();
+    assert!(matches!(stale, Saved::Stale(fresh) if fresh.version == 3));
     assert_eq!(store.labels_of(vec![ids[0]]).await.unwrap(), [of_first("Z"), of_first("A")]);
     store.remove_source(ids[4]).await.unwrap();
     assert_eq!(selected(&store, SourceSelection::WithLabel("Tech".into())).await, [0_i64; 0]);

@@ -17,17 +17,29 @@ impl PipelineHandle {
         expected_version: Option<i64>,
         decide: impl Fn(&Source) -> Change,
     ) -> Result<(Source, Changed), ControlError> {
-        let (source, changed) = self.save_change(id, expected_version, decide).await?;
+        self.change_with_labels(id, expected_version, None, decide).await
+    }
+
+    /// The same; and the source has these labels and no others from then on, if any are given.
+    pub async fn change_with_labels(
+        &self,
+        id: SourceId,
+        expected_version: Option<i64>,
+        labels: Option<&[String]>,
+        decide: impl Fn(&Source) -> Change,
+    ) -> Result<(Source, Changed), ControlError> {
+        let (source, changed) = self.save_change(id, expected_version, labels, decide).await?;
         if changed != Changed::Nothing {
             self.sources_changed(vec![id]);
         }
         Ok((source, changed))
     }
 
-    pub(super) async fn save_change(
+    async fn save_change(
         &self,
         id: SourceId,
         expected_version: Option<i64>,
+        labels: Option<&[String]>,
         decide: impl Fn(&Source) -> Change,
     ) -> Result<(Source, Changed), ControlError> {
         let around = &self.around;
@@ -40,10 +52,13 @@ impl PipelineHandle {
             let now = around.clock.now();
             let change = decide(&source);
             let changed = apply(&mut source, change, now);
-            if changed == Changed::Nothing {
-                return Ok((source, changed));
-            }
-            match around.store.save_source(source.clone(), now).await? {
+            let new_labels = self.new_labels(id, labels).await?;
+            let saved = match new_labels {
+                None if changed == Changed::Nothing => return Ok((source, changed)),
+                None => around.store.save_source(source.clone(), now).await?,
+                Some(labels) => around.store.save_source_with_labels(source.clone(), labels, now).await?,
+            };
+            match saved {
                 Saved::Written(version) => {
                     source.version = version;
                     source.updated_at = now;
@@ -55,6 +70,14 @@ impl PipelineHandle {
             }
             rounds += 1;
         }
+    }
+
+    /// These labels, if the source has others.
+    async fn new_labels(&self, id: SourceId, labels: Option<&[String]>) -> Result<Option<Vec<String>>, ControlError> {
+        let Some(labels) = labels else { return Ok(None) };
+        let there = self.around.store.labels_of(vec![id]).await?;
+        let is_new = !there.iter().map(|(_, label)| label).eq(labels);
+        Ok(is_new.then(|| labels.to_vec()))
     }
 
     /// Adds sources, with their labels; each is new, or is there already.
@@ -70,7 +93,7 @@ impl PipelineHandle {
         let labelled = added.iter().zip(labels).filter(|(_, labels)| !labels.is_empty());
         let labelled: Vec<_> = labelled.map(|(added, labels)| (of_added(added), labels)).collect();
         if !labelled.is_empty() {
-            store.add_labels(labelled).await?;
+            store.add_labels(labelled, created_at).await?;
         }
         let fresh = added.iter().filter(|added| matches!(added, Added::New(_))).map(of_added);
         self.sources_changed(fresh.collect());

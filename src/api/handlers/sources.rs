@@ -149,11 +149,9 @@ pub(super) async fn update(
     let store = api.handle.store();
     let there = store.source(id).await?.ok_or_else(|| Problem::not_found(format!("there is no source {id}")))?;
     check(&changed(&there.settings, &changes))?;
-    let (source, _) =
-        api.handle.change(id, expected, |source| Change::Settings(changed(&source.settings, &changes))).await?;
-    if let Some(labels) = changes.labels {
-        store.set_labels(id, checked_labels(&labels)?).await?;
-    }
+    let labels = changes.labels.as_deref().map(checked_labels).transpose()?;
+    let change = |source: &Source| Change::Settings(changed(&source.settings, &changes));
+    let (source, _) = api.handle.change_with_labels(id, expected, labels.as_deref(), change).await?;
     answer(&api, caller, source).await
 }
 

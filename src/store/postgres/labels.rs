@@ -1,20 +1,37 @@
 //! Labels of sources in PostgreSQL.
 
-use deadpool_postgres::{Client, GenericClient};
+use deadpool_postgres::{Client, Transaction};
 use tokio_postgres::types::Type;
 
-use crate::model::SourceId;
+use crate::model::{SourceId, Timestamp};
 
 use super::super::Result;
 use super::super::rows::{Columns, required, storable};
-use super::values::{all, all_planned_anew, error, execute};
+use super::values::{all, all_planned_anew, error, execute, number};
 
 const ADD: &str = include_str!("../../../sql/postgres/add_labels.sql");
+const MOVE_VERSION: &str = include_str!("../../../sql/postgres/move_version.sql");
 const REMOVE: &str = include_str!("../../../sql/postgres/remove_labels.sql");
 const OF: &str = include_str!("../../../sql/postgres/labels_of.sql");
 const LIST: &str = include_str!("../../../sql/postgres/list_labels.sql");
 
-pub(super) async fn add(client: &impl GenericClient, labels: &[(SourceId, Vec<String>)]) -> Result<()> {
+pub(super) async fn add(client: &mut Client, labels: &[(SourceId, Vec<String>)], now: Timestamp) -> Result<()> {
+    let transaction = client.transaction().await.map_err(error)?;
+    let changed = insert(&transaction, labels).await?;
+    if !changed.is_empty() {
+        execute(&transaction, MOVE_VERSION, &[&changed, &now]).await?;
+    }
+    transaction.commit().await.map_err(error)
+}
+
+/// Gives a source these labels and no others. Its version is for the caller to move, in the same transaction.
+pub(super) async fn replace(transaction: &Transaction<'_>, source: SourceId, labels: &[String]) -> Result<()> {
+    execute(transaction, REMOVE, &[&source.0]).await?;
+    insert(transaction, &[(source, labels.to_vec())]).await.map(|_| ())
+}
+
+/// Returns the sources that did not have all of them before.
+async fn insert(transaction: &Transaction<'_>, labels: &[(SourceId, Vec<String>)]) -> Result<Vec<i64>> {
     let (mut sources, mut names, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for (source, labels) in labels {
         for (place, label) in (0_i64..).zip(labels) {
@@ -24,16 +41,9 @@ pub(super) async fn add(client: &impl GenericClient, labels: &[(SourceId, Vec<St
         }
     }
     if sources.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    execute(client, ADD, &[&sources, &names, &places]).await.map(|_| ())
-}
-
-pub(super) async fn set(client: &mut Client, source: SourceId, labels: Vec<String>) -> Result<()> {
-    let transaction = client.transaction().await.map_err(error)?;
-    execute(&transaction, REMOVE, &[&source.0]).await?;
-    add(&transaction, &[(source, labels)]).await?;
-    transaction.commit().await.map_err(error)
+    all(transaction, ADD, &[&sources, &names, &places], number).await
 }
 
 pub(super) async fn of(client: &Client, sources: &[SourceId]) -> Result<Vec<(SourceId, String)>> {

@@ -128,12 +128,8 @@ impl Store for PostgresStore {
         sources::select(&*self.client().await?, &selection, after, limit).await
     }
 
-    async fn add_labels(&self, labels: Vec<(SourceId, Vec<String>)>) -> Result<()> {
-        labels::add(&*self.client().await?, &labels).await
-    }
-
-    async fn set_labels(&self, source: SourceId, labels: Vec<String>) -> Result<()> {
-        labels::set(&mut *self.client().await?, source, labels).await
+    async fn add_labels(&self, labels: Vec<(SourceId, Vec<String>)>, now: Timestamp) -> Result<()> {
+        labels::add(&mut *self.client().await?, &labels, now).await
     }
 
     async fn labels_of(&self, sources: Vec<SourceId>) -> Result<Vec<(SourceId, String)>> {
@@ -145,7 +141,11 @@ impl Store for PostgresStore {
     }
 
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {
-        sources::save(&*self.client().await?, &source, now).await
+        sources::save(&mut *self.client().await?, &source, None, now).await
+    }
+
+    async fn save_source_with_labels(&self, source: Source, labels: Vec<String>, now: Timestamp) -> Result<Saved> {
+        sources::save(&mut *self.client().await?, &source, Some(&labels), now).await
     }
 
     async fn remove_source(&self, id: SourceId) -> Result<bool> {

@@ -12,6 +12,7 @@ use super::super::rows::{
     Columns, X_HOST, host_column, read_counts, read_source, required, settings_values, state_values, storable,
 };
 use super::super::{Added, Result, Saved, SourceSelection, StoreError};
+use super::labels;
 use super::values::{all, all_planned_anew, by_column, error, execute, number, one as first};
 
 const ADD: &str = include_str!("../../../sql/postgres/add_sources.sql");
@@ -156,13 +157,29 @@ fn host(settings: &SourceSettings) -> Cow<'static, str> {
     host_column(settings.source_type, &settings.url)
 }
 
-pub(super) async fn save(client: &Client, source: &Source, now: Timestamp) -> Result<Saved> {
+/// Writes a source, and its labels if they are given.
+pub(super) async fn save(
+    client: &mut Client,
+    source: &Source,
+    labels: Option<&[String]>,
+    now: Timestamp,
+) -> Result<Saved> {
     let values = settings_values(&source.settings).into_iter().chain(state_values(&source.state)).collect::<Vec<_>>();
     let mut row: Vec<&(dyn ToSql + Sync)> = vec![&source.id.0, &source.version, &now];
     row.extend(values.iter().map(|value| value as &(dyn ToSql + Sync)));
     let host = host(&source.settings);
     row.push(&host);
-    match first(client, SAVE, &row, number).await {
+    let transaction = client.transaction().await.map_err(error)?;
+    let version = all(&transaction, SAVE, &row, number).await.map(|versions| versions.first().copied());
+    if let (Ok(Some(_)), Some(labels)) = (&version, labels) {
+        labels::replace(&transaction, source.id, labels).await?;
+    }
+    // What failed can be nothing but rolled back.
+    match version {
+        Ok(_) => transaction.commit().await.map_err(error)?,
+        Err(_) => transaction.rollback().await.map_err(error)?,
+    }
+    match version {
         Ok(Some(version)) => Ok(Saved::Written(version)),
         Ok(None) => Ok(one(client, source.id).await?.map_or(Saved::Gone, |now| Saved::Stale(Box::new(now)))),
         Err(StoreError::NameTaken(_)) => Ok(Saved::Duplicate(find(client, &key(&source.settings)).await?)),

@@ -1,38 +1,42 @@
 //! Labels of sources in SQLite.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Transaction, params};
 
-use crate::model::SourceId;
+use crate::model::{SourceId, Timestamp};
 
 use super::super::Result;
 use super::super::rows::{Columns, required, storable};
 use super::values::{all, error, execute};
 
 const ADD: &str = include_str!("../../../sql/sqlite/add_labels.sql");
+const MOVE_VERSION: &str = include_str!("../../../sql/sqlite/move_version.sql");
 const REMOVE: &str = include_str!("../../../sql/sqlite/remove_labels.sql");
 const OF: &str = include_str!("../../../sql/sqlite/labels_of.sql");
 const LIST: &str = include_str!("../../../sql/sqlite/list_labels.sql");
 
-pub(super) fn add(connection: &mut Connection, labels: &[(SourceId, Vec<String>)]) -> Result<()> {
+pub(super) fn add(connection: &mut Connection, labels: &[(SourceId, Vec<String>)], now: Timestamp) -> Result<()> {
     let transaction = connection.transaction().map_err(error)?;
     for (source, labels) in labels {
-        insert(&transaction, *source, labels)?;
+        if insert(&transaction, *source, labels)? > 0 {
+            execute(&transaction, MOVE_VERSION, params![source.0, now])?;
+        }
     }
     transaction.commit().map_err(error)
 }
 
-pub(super) fn set(connection: &mut Connection, source: SourceId, labels: &[String]) -> Result<()> {
-    let transaction = connection.transaction().map_err(error)?;
-    execute(&transaction, REMOVE, [source.0])?;
-    insert(&transaction, source, labels)?;
-    transaction.commit().map_err(error)
+/// Gives a source these labels and no others. Its version is for the caller to move, in the same transaction.
+pub(super) fn replace(transaction: &Transaction<'_>, source: SourceId, labels: &[String]) -> Result<()> {
+    execute(transaction, REMOVE, [source.0])?;
+    insert(transaction, source, labels).map(|_| ())
 }
 
-fn insert(connection: &Connection, source: SourceId, labels: &[String]) -> Result<()> {
+/// Returns how many it did not have before.
+fn insert(transaction: &Transaction<'_>, source: SourceId, labels: &[String]) -> Result<usize> {
+    let mut new = 0;
     for (place, label) in (0_i64..).zip(labels) {
-        execute(connection, ADD, params![source.0, storable(label), place])?;
+        new += execute(transaction, ADD, params![source.0, storable(label), place])?;
     }
-    Ok(())
+    Ok(new)
 }
 
 pub(super) fn of(connection: &Connection, sources: &[SourceId]) -> Result<Vec<(SourceId, String)>> {

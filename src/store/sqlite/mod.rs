@@ -155,12 +155,8 @@ impl Store for SqliteStore {
         self.readers.run(move |connection| sources::select(connection, &selection, after, limit)).await
     }
 
-    async fn add_labels(&self, labels: Vec<(SourceId, Vec<String>)>) -> Result<()> {
-        self.writer.run(move |connection| labels::add(connection, &labels)).await
-    }
-
-    async fn set_labels(&self, source: SourceId, labels: Vec<String>) -> Result<()> {
-        self.writer.run(move |connection| labels::set(connection, source, &labels)).await
+    async fn add_labels(&self, labels: Vec<(SourceId, Vec<String>)>, now: Timestamp) -> Result<()> {
+        self.writer.run(move |connection| labels::add(connection, &labels, now)).await
     }
 
     async fn labels_of(&self, sources: Vec<SourceId>) -> Result<Vec<(SourceId, String)>> {
@@ -173,7 +169,11 @@ impl Store for SqliteStore {
     }
 
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {
-        self.writer.run(move |connection| sources::save(connection, &source, now)).await
+        self.writer.run(move |connection| sources::save(connection, &source, None, now)).await
+    }
+
+    async fn save_source_with_labels(&self, source: Source, labels: Vec<String>, now: Timestamp) -> Result<Saved> {
+        self.writer.run(move |connection| sources::save(connection, &source, Some(&labels), now)).await
     }
 
     async fn remove_source(&self, id: SourceId) -> Result<bool> {

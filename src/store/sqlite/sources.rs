@@ -8,6 +8,7 @@ use super::super::rows::{
     Columns, Value, X_HOST, host_column, read_counts, read_source, required, settings_values, state_values, storable,
 };
 use super::super::{Added, Result, Saved, SourceSelection, StoreError};
+use super::labels;
 use super::values::{all, error, execute, number, one as first};
 
 const ADD: &str = include_str!("../../../sql/sqlite/add_sources.sql");
@@ -125,7 +126,13 @@ fn host(settings: &SourceSettings) -> Value<'static> {
     Value::Text(Some(host_column(settings.source_type, &settings.url)))
 }
 
-pub(super) fn save(connection: &mut Connection, source: &Source, now: Timestamp) -> Result<Saved> {
+/// Writes a source, and its labels if they are given.
+pub(super) fn save(
+    connection: &mut Connection,
+    source: &Source,
+    labels: Option<&[String]>,
+    now: Timestamp,
+) -> Result<Saved> {
     let transaction = connection.transaction().map_err(error)?;
     let key = [Value::Integer(Some(source.id.0)), Value::Integer(Some(source.version)), Value::Time(Some(now))];
     let row = key.into_iter().chain(settings_values(&source.settings)).chain(state_values(&source.state));
@@ -136,6 +143,9 @@ pub(super) fn save(connection: &mut Connection, source: &Source, now: Timestamp)
         Err(StoreError::NameTaken(_)) => Saved::Duplicate(find(&transaction, &source.settings)?),
         Err(other) => return Err(other),
     };
+    if let (Saved::Written(_), Some(labels)) = (&saved, labels) {
+        labels::replace(&transaction, source.id, labels)?;
+    }
     transaction.commit().map_err(error)?;
     Ok(saved)
 }
