@@ -1,5 +1,6 @@
 //! How the scheduler learns of sources: all of them at its start, page by page; some of them when they changed.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use actix::fut::WrapFuture;
@@ -84,13 +85,18 @@ impl SchedulerActor {
         let (around, scope) = (self.around.clone(), self.scope);
         let reading = async move {
             let found = around.store_watch.insist(|| around.store.sources_to_poll(ids.clone())).await?;
-            let known = found.into_iter().map(|ready| scheduled(&ready.source, scope, &around));
-            Ok::<_, StoreError>(known.collect::<Vec<_>>())
+            let known: Vec<_> = found.into_iter().map(|ready| scheduled(&ready.source, scope, &around)).collect();
+            let there: HashSet<SourceId> = known.iter().map(|known| known.id).collect();
+            let gone = ids.into_iter().filter(|id| !there.contains(id)).collect();
+            Ok::<_, StoreError>((known, gone))
         };
-        ctx.spawn(reading.into_actor(self).map(|known, scheduler, ctx| {
+        ctx.spawn(reading.into_actor(self).map(|read, scheduler, ctx| {
             scheduler.is_refreshing = false;
-            match known {
-                Ok(known) => scheduler.learn(known, ctx),
+            match read {
+                Ok((known, gone)) => {
+                    scheduler.forget(gone);
+                    scheduler.learn(known, ctx);
+                }
                 Err(cause) => error!(scheduler.log, "changed sources not read"; "error" => %cause),
             }
             scheduler.refresh(ctx);

@@ -195,7 +195,6 @@ impl SchedulerActor {
 
     /// What is in the store counts: a source that is not due after all is scheduled anew.
     fn send_out(&mut self, taken: &[(SourceId, Timestamp)], found: Vec<(SourceToPoll, Option<HostKey>)>) {
-        let now = self.around.clock.now();
         let mut missing: HashSet<SourceId> = taken.iter().map(|(id, _)| *id).collect();
         let due_at: HashMap<SourceId, Timestamp> = taken.iter().copied().collect();
         for (ready, host) in found {
@@ -203,6 +202,8 @@ impl SchedulerActor {
             missing.remove(&id);
             let next = loading::next_poll(&ready.source, self.scope, &self.around);
             self.index.rehost(id, host.clone());
+            // Asked after the sum was made: "now" may be its result.
+            let now = self.around.clock.now();
             if !next.is_due(now) {
                 self.schedule(id, next);
                 continue;
@@ -252,6 +253,11 @@ impl SchedulerActor {
             }
         }
         self.wake(ctx);
+    }
+
+    /// Forgets sources that are gone. One that is still under way comes back to nothing.
+    pub(super) fn forget(&mut self, gone: Vec<SourceId>) {
+        gone.into_iter().for_each(|id| self.index.remove(id));
     }
 
     /// All sources have been read.

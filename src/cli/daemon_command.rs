@@ -7,7 +7,6 @@ use serde_json::json;
 use super::client::{Client, Done};
 use super::table::{Cell, Ink, Paper, Table, facts, second, span, state_ink};
 use crate::api::views::{LogLevel, Reloaded, SchedulerView, StatisticsReport, StatusView, TreeNode, TreeView};
-use crate::model::Timestamp;
 
 /// How much of the tree.
 #[derive(Args, Debug)]
@@ -89,7 +88,7 @@ pub(super) fn in_words(status: &StatusView, paper: Paper) -> String {
             &[
                 ("store", Some(store)),
                 ("scheduler", Some(scheduler)),
-                ("oldest due", oldest.map(due)),
+                ("oldest due", oldest.map(|since| format!("since {}", second(since)))),
                 ("polls", Some(polls(statistics))),
                 ("new posts", Some(statistics.new_posts.to_string())),
                 ("received", Some(format!("{} KB", statistics.wire_bytes.div_ceil(1000)))),
@@ -99,15 +98,6 @@ pub(super) fn in_words(status: &StatusView, paper: Paper) -> String {
                 ("log", Some(format!("{} records lost", statistics.log_records_dropped))),
             ],
         )
-}
-
-/// Sources that were never polled are due since before all times.
-fn due(since: Timestamp) -> String {
-    if since < Timestamp::EPOCH {
-        "a source that was never polled".to_owned()
-    } else {
-        format!("since {}", second(since))
-    }
 }
 
 fn of_scheduler(scheduler: &SchedulerView) -> String {

@@ -73,7 +73,8 @@ pub fn next_poll(source: &Source, host: Option<&HostState>, policy: &Policy, now
     let latest =
         terms(source, host, policy, now).reduce(|one, other| if other.until > one.until { other } else { one });
     let Some(Term { until, wait }) = latest else {
-        return NextPoll::At { at: Timestamp::MIN, because: Wait::NeverPolled };
+        // Due since it was added, which a clock that was ahead may have said is yet to come.
+        return NextPoll::At { at: source.created_at.min(now), because: Wait::NeverPolled };
     };
     match after_skipped(source, until) {
         at if at > until => NextPoll::At { at, because: Wait::Skipped },

@@ -96,7 +96,9 @@ fn s508_a_source_that_was_never_polled_is_due_at_once() {
     let mut source = source();
     source.state.last_polled = None;
     let next = next_poll(&source, None, &Policy::default(), POLLED);
-    assert!(next.is_due(Timestamp::MIN));
+    assert_eq!(next.at(), Some(source.created_at), "since it was added");
+    source.created_at = POLLED + hours(1);
+    assert!(next_poll(&source, None, &Policy::default(), POLLED).is_due(POLLED), "whatever the clock said then");
     assert_eq!(next.to_string(), "due at once: it has never been polled");
 }
 

@@ -1,11 +1,13 @@
 //! What a monitoring system sees: counters that are true, and readiness that is not there while nothing is polled.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use feedwarden::api::tokens::Scope as Allowed;
 use feedwarden::demo::web::Character;
 use feedwarden::rules::minutes;
 use rstest::rstest;
+use serde_json::{Value, json};
 
 use super::ApiWorld;
 use super::client::ask;
@@ -34,6 +36,34 @@ async fn scrape(api: &ApiWorld) -> BTreeMap<String, f64> {
 async fn ready(api: &ApiWorld) -> (u16, String) {
     let answer = ask(api.socket().await, "GET", "/readyz", &[], b"").await;
     (answer.status, answer.body)
+}
+
+#[rstest]
+fn a_new_source_waits_since_it_was_added_and_a_removed_one_does_not(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::NotFound]).await;
+        let scheduler = async || api.get("/scheduler").await.json();
+        let added_at = api.world.now();
+        let id = api.add_quiet("http://a.example/feed").await;
+        api.world.until("it waits", async || scheduler().await["waiting"] == 1).await;
+        assert_eq!(scheduler().await["oldest_due_at"], added_at.to_string());
+        api.world.advance(Duration::from_secs(60));
+        assert_eq!(scrape(&api).await["feedwarden_due_lag_seconds"], 60.0);
+        api.tell("DELETE", &format!("/sources/{id}"), Value::Null).await;
+        api.world.until("it is forgotten", async || scheduler().await["waiting"] == 0).await;
+        assert_eq!(scheduler().await["oldest_due_at"], Value::Null);
+        assert_eq!(scrape(&api).await["feedwarden_due_lag_seconds"], 0.0);
+        // One that is taken back after its first poll is under way while it is removed.
+        api.tell("POST", "/scheduler/resume", Value::Null).await;
+        let refused = api.tell("POST", "/sources", json!({ "url": api.url(0), "first_poll": true })).await;
+        refused.is_problem(422, "source-does-not-work", Some("url"));
+        let nobody = async || {
+            let now = scheduler().await;
+            ["scheduled", "waiting", "under_way"].iter().all(|place| now[place] == 0)
+        };
+        api.world.until("nobody is scheduled", nobody).await;
+        api.stop().await;
+    });
 }
 
 #[rstest]

@@ -107,8 +107,6 @@ impl PipelineHandle {
         let next = due::next_poll(&source, host.as_ref(), &policy, now);
         let pause = delay::delay(&source.settings, host.as_ref().map(|host| &host.host), &policy.delays);
         let scheduled = self.scheduler.send(AskSource(id)).timeout(ANSWER_WITHIN).await.ok().flatten();
-        // What was never polled is due since ever, which helps nobody who reads it.
-        let scheduled = scheduled.map(|found| ScheduledView { at: found.at.max(source.created_at), ..found });
         let host = host.map(|host| self.host_view(host, pause.pause));
         let held_up_by = self.held_up_by().await;
         Ok(Explanation {
@@ -116,7 +114,7 @@ impl PipelineHandle {
             version: source.version,
             state: life(&source, &policy, now).to_string(),
             summary: summary(next, host.as_ref(), scheduled.as_ref(), &held_up_by, now),
-            next_poll_at: next.at().map(|at| at.max(source.created_at)),
+            next_poll_at: next.at(),
             is_due: next.is_due(now),
             interval_seconds: due::interval(&source, &policy).as_secs(),
             terms: terms(due::terms(&source, None, &policy, now).collect(), host.as_ref()),
