@@ -1,3 +1,4 @@
-SELECT id, name, created_at
+SELECT users.id, name, created_at, updated_at
 FROM users
-WHERE id = ?1
+LEFT JOIN api_keys ON user_id = users.id AND provider = 'x'
+WHERE users.id = ?1

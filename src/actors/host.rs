@@ -283,16 +283,21 @@ impl HostActor {
         });
     }
 
-    /// A renewed X key is the only one that works from now on, so it is stored whatever becomes of the poll.
+    /// A renewed X key is the only one that works from now on, so it is stored whatever becomes of the poll, unless a
+    /// person has given another meanwhile or taken it away.
     fn keep_renewed_key(&self, poll: &Poll, fetched: &Fetched) -> Option<JoinHandle<()>> {
-        let (Some((owner, _)), Some(key)) = (&poll.key, &fetched.learned.key) else { return None };
-        let (around, owner, key, log) = (self.around.clone(), *owner, key.clone(), self.log.clone());
+        let (Some((owner, used)), Some(key)) = (&poll.key, &fetched.learned.key) else { return None };
+        let (around, log) = (self.around.clone(), self.log.clone());
+        let (owner, used, key) = (*owner, used.clone(), key.clone());
         // A task of its own: should the actor crash meanwhile, the key is stored.
         Some(actix_rt::spawn(async move {
             let now = around.clock.now();
-            let stored = around.store_watch.insist(|| around.store.put_api_key(owner, KeyProvider::X, &key, now)).await;
-            if let Err(error) = stored {
-                slog::error!(log, "renewed key not stored"; "user_id" => owner.0, "error" => %error);
+            let renewing = || around.store.renew_api_key(owner, KeyProvider::X, &used, &key, now);
+            match around.store_watch.insist(renewing).await {
+                Ok(true) => {}
+                // A person's word counts for more than what became of the key that was there before it.
+                Ok(false) => info!(log, "renewed key not wanted"; "user_id" => owner.0),
+                Err(error) => slog::error!(log, "renewed key not stored"; "user_id" => owner.0, "error" => %error),
             }
         }))
     }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer};
 use super::Api;
 use super::guard::Caller;
 use super::problem::Problem;
+use super::views::Page;
 
 /// How many things one page holds unless said otherwise.
 pub(super) const PAGE_DEFAULT: usize = 100;
@@ -147,6 +148,22 @@ pub(super) fn page_size(limit: Option<usize>) -> Result<usize, Problem> {
 pub(super) fn cursor(text: Option<&str>) -> Result<Option<i64>, Problem> {
     let wrong = || Problem::invalid("use next_cursor of the page before as it was given").at("cursor");
     text.map(|text| text.parse::<i64>().ok().filter(|number| *number >= 0).ok_or_else(wrong)).transpose()
+}
+
+/// A page of what was found, with the cursor of its last one if there may be more.
+pub(super) fn page<T, V>(found: Vec<T>, limit: usize, cursor: impl Fn(&T) -> String, view: impl Fn(T) -> V) -> Page<V> {
+    let next_cursor = found.last().filter(|_| found.len() == limit).map(cursor);
+    Page { items: found.into_iter().map(view).collect(), next_cursor }
+}
+
+/// A name or title for people, without what surrounds it.
+pub(super) fn text(given: &str, field: &str, characters_max: usize) -> Result<String, Problem> {
+    let text = given.trim();
+    if !(1..=characters_max).contains(&text.chars().count()) || text.chars().any(char::is_control) {
+        let right = format!("write 1 to {characters_max} characters, none of them a control character");
+        return Err(Problem::invalid(right).at(field));
+    }
+    Ok(text.to_owned())
 }
 
 /// Tells a field that is null from one that is not there.

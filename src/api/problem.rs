@@ -196,6 +196,7 @@ impl From<ControlError> for Problem {
             ControlError::Duplicate(other) => {
                 Problem::duplicate(detail).at("url").with(serde_json::json!({ "source_id": other.0 }))
             }
+            ControlError::Key(_) => Problem::invalid(detail).at("key"),
             ControlError::Store(error) => error.into(),
         }
     }
@@ -207,7 +208,7 @@ impl From<StoreError> for Problem {
             StoreError::Unavailable(_) => Problem::unavailable(error),
             StoreError::NoSuchReference(_) => Problem::invalid(error),
             StoreError::NameTaken(_) => Problem::duplicate(error),
-            StoreError::Encryption(_) => Problem::refused(error),
+            StoreError::StillInUse(_) | StoreError::Encryption(_) => Problem::refused(error),
             StoreError::Newer { .. } | StoreError::Unusable(_) | StoreError::Internal(_) => Problem::internal(error),
         }
     }

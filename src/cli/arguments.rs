@@ -9,11 +9,13 @@ use super::connection::Connection;
 use super::daemon_command::{Level, Tree};
 use super::host_command::HostCommand;
 use super::opml_command::{Export, Import};
+use super::podcast_command::PodcastCommand;
 use super::post_command::PostCommand;
 use super::reference::{Completions, Man};
 use super::source_arguments::SourceCommand;
 use super::token_command::Token;
 use super::top_command::Top;
+use super::user_command::UserCommand;
 
 /// Polls feeds, websites and X accounts politely, and tells its operator the truth.
 #[derive(Debug, Parser)]
@@ -89,6 +91,10 @@ pub(super) enum DaemonCommand {
     Host(Noun<HostCommand>),
     /// List, show and follow posts
     Post(Noun<PostCommand>),
+    /// Add, list and remove users, and keep the keys they lend
+    User(Noun<UserCommand>),
+    /// Add, list, change and remove podcasts, whose owners' keys are used
+    Podcast(Noun<PodcastCommand>),
     /// Add the sources of an OPML list; folders become labels
     Import(Asking<Import>),
     /// Print all feeds as an OPML list
@@ -284,6 +290,8 @@ impl DaemonCommand {
             DaemonCommand::Source(noun) => &mut noun.connection,
             DaemonCommand::Host(noun) => &mut noun.connection,
             DaemonCommand::Post(noun) => &mut noun.connection,
+            DaemonCommand::User(noun) => &mut noun.connection,
+            DaemonCommand::Podcast(noun) => &mut noun.connection,
             DaemonCommand::Import(asking) => &mut asking.connection,
             DaemonCommand::Export(asking) => &mut asking.connection,
             DaemonCommand::LogLevel(asking) => &mut asking.connection,

@@ -18,16 +18,19 @@ mod host_command;
 mod listing;
 mod once_command;
 mod opml_command;
+mod podcast_command;
 mod post_command;
 mod progress;
 mod reference;
 mod refusal;
+mod secret_file;
 mod source_arguments;
 mod source_command;
 mod source_words;
 mod table;
 mod token_command;
 mod top_command;
+mod user_command;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -85,6 +88,8 @@ async fn ask(client: &Client, command: DaemonCommand) -> Done {
         DaemonCommand::Source(noun) => source_command::source(client, noun.command).await,
         DaemonCommand::Host(noun) => host_command::host(client, noun.command).await,
         DaemonCommand::Post(noun) => post_command::post(client, noun.command).await,
+        DaemonCommand::User(noun) => user_command::user(client, noun.command).await,
+        DaemonCommand::Podcast(noun) => podcast_command::podcast(client, noun.command).await,
         DaemonCommand::Import(asking) => opml_command::import(client, &asking.what).await,
         DaemonCommand::Export(asking) => opml_command::export(client, &asking.what).await,
         DaemonCommand::Pause(_) => daemon_command::pause(client).await,

@@ -69,13 +69,13 @@ pub(super) struct Add {
 /// What a person can say about a source.
 #[derive(Args, Debug)]
 pub(super) struct Settings {
-    /// How it is read [a new one: rss]
+    /// How it is read [a new one: twitter if it is at x.com, else rss]
     #[arg(long = "type", value_name = "TYPE", value_parser = ["rss", "website", "twitter"])]
     pub(super) source_type: Option<String>,
     /// A name for people
     #[arg(long)]
     pub(super) title: Option<String>,
-    /// The number of the podcast whose owner's keys are used
+    /// The number of the podcast whose owner's keys are used [a new X account: the only podcast there is]
     #[arg(long, value_name = "ID")]
     pub(super) podcast: Option<i64>,
     /// Its own interval in minutes

@@ -5,12 +5,15 @@ use serde_json::{Map, Value, json};
 
 use super::client::{Client, Done, query, read};
 use super::listing::{list_all, portion};
+use super::podcast_command::only_podcast;
 use super::progress::Progress;
 use super::refusal::Refusal;
 use super::source_arguments::{Add, Edit, List, Named, PollSource, Settings, SourceCommand, Target};
 use super::source_words::{HEADINGS, added, explanation, history, one, polled, row};
 use super::{Exit, print};
 use crate::api::views::{CreatedSource, PollAnswer, PollRecord, SourceView};
+use crate::model::SourceType;
+use crate::parse::x_api::account_name;
 
 /// Does it.
 pub(super) async fn source(client: &Client, command: SourceCommand) -> Done {
@@ -46,6 +49,13 @@ pub(super) async fn source(client: &Client, command: SourceCommand) -> Done {
 async fn add_one(client: &Client, add: &Add) -> Done {
     let mut body = settings(&add.settings);
     body.insert("url".into(), json!(add.place));
+    // No feed is at such a URL, so nobody has to say that it is an account.
+    if add.settings.source_type.is_none() && add.place.contains("://") && account_name(&add.place).is_ok() {
+        body.insert("type".into(), json!(SourceType::Twitter));
+    }
+    if body.get("type") == Some(&json!(SourceType::Twitter)) && add.settings.podcast.is_none() {
+        body.insert("podcast_id".into(), json!(only_podcast(client).await?));
+    }
     body.insert("first_poll".into(), json!(!add.unseen));
     body.insert("anyway".into(), json!(add.anyway));
     // A host that does not answer is given up late, and a person should know what the wait is for.

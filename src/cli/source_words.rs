@@ -72,7 +72,8 @@ pub(super) fn added(created: &CreatedSource) -> String {
         }
         Some(answer) => polled(answer),
     };
-    format!("source {} is added: {}\n{polled}", source.id, source.url)
+    let lacks = created.lacks.as_ref().map(|lacks| format!("it cannot be read yet: {lacks}\n")).unwrap_or_default();
+    format!("source {} is added: {}\n{polled}{lacks}", source.id, source.url)
 }
 
 /// What became of the wish for a poll.
@@ -112,6 +113,7 @@ pub(super) fn explanation(explained: Explanation) -> String {
             ("host", host),
             ("scheduler", scheduled),
             ("held up by", (!explained.held_up_by.is_empty()).then(|| explained.held_up_by.join("; "))),
+            ("lacks", explained.lacks.clone()),
             ("failures", Some(format!("{} in a row", explained.consecutive_failures))),
         ],
     );

@@ -22,7 +22,7 @@ use crate::parse::feed::{Format, LinkedFeed, Note};
 
 pub use delivery::{Delivery, delivery_body};
 pub use robots::{PRODUCT, RobotsAnswer, RobotsFetched, RobotsTask, robots_refusal, robots_unreachable, robots_url};
-pub use x::XSettings;
+pub use x::{KeyError, XSettings, check_x_key, x_key_missing};
 
 /// Polls sources of every type. Cheap to clone; clones share connections.
 #[derive(Clone)]

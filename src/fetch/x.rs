@@ -7,15 +7,20 @@
 mod key;
 mod refusal;
 
+use secrecy::SecretString;
 use tokio::time::Instant;
 use url::Url;
 
 use crate::http::{Client, Content, Failure, Headers, Reply, Request};
-use crate::model::{FailureCause, FailureReport, Hints, LastSeen, NewPost, PostText, SourceSettings, Validators};
+use crate::model::{
+    FailureCause, FailureReport, Hints, LastSeen, NewPost, PodcastId, PostText, SourceSettings, Validators,
+};
 use crate::parse::x_api::{self, Page, XPost};
 
 use super::{Answer, Document, Fetched, Found, Learned, Reading, Task, Trace, post};
 use key::Key;
+
+pub use key::KeyError;
 
 /// The most pages of one poll: five hundred new posts.
 const PAGES_MAX: usize = 5;
@@ -65,13 +70,25 @@ fn prepare(task: &Task) -> Result<(String, Key), FailureReport> {
     let name = x_api::account_name(url).map_err(|error| failed(FailureCause::Other, error.to_string()))?;
     match (&task.key, podcast_id) {
         (Some(key), _) => Ok((name, Key::read(key)?)),
-        (None, Some(_)) => Err(key::refused(
-            "the owner of the podcast has no X key; store one: a bearer token, or an OAuth 2.0 user token as JSON",
-        )),
-        (None, None) => Err(key::refused(
-            "an X account is read with the key of a podcast's owner, and this source belongs to no podcast; give it one",
-        )),
+        (None, podcast) => Err(key::refused(x_key_missing(*podcast))),
     }
+}
+
+/// What an X account lacks whose podcast, if it has one, has no key, and how to give it.
+pub fn x_key_missing(podcast: Option<PodcastId>) -> String {
+    match podcast {
+        Some(podcast) => format!(
+            "the owner of podcast {podcast} has no X key; give one with `feedwarden user key USER --key-file FILE`"
+        ),
+        None => "an X account is read with the key of a podcast's owner, and this source belongs to no podcast; give it one \
+                 with --podcast ID (`feedwarden user add NAME --key-file FILE --podcast TITLE` makes one)"
+            .to_owned(),
+    }
+}
+
+/// Whether a text can be used as an X key: a bearer token, or an OAuth 2.0 user token as JSON.
+pub fn check_x_key(secret: &SecretString) -> Result<(), KeyError> {
+    Key::read(secret).map(|_| ())
 }
 
 /// A poll on its way.

@@ -18,7 +18,7 @@ pub use access::{SourceAccess, SourceToPoll};
 pub use article::{Article, ArticleId, NewArticle};
 pub use failure::{FailureCause, FailureClass, FailureKind, FailureReport, Severity, UnknownName};
 pub use host::{Breaker, HostKey, HostState};
-pub use people::{KeyProvider, Podcast, PodcastId, User, UserId};
+pub use people::{KeyProvider, Podcast, PodcastChanges, PodcastId, User, UserId};
 pub use post::{ContentHash, NewPost, Post, PostId, PostText};
 pub use robots::RobotsRecord;
 pub use settled::{Cleaned, Cutoffs, Settled, Settlement};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Timestamp, UnknownName};
 
 /// Identifies a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct UserId(pub i64);
 
@@ -27,6 +27,8 @@ pub struct User {
     pub name: String,
     /// When it was added.
     pub created_at: Timestamp,
+    /// When its X key was given or last renewed; none without one.
+    pub x_key_at: Option<Timestamp>,
 }
 
 /// What sources are gathered for.
@@ -40,6 +42,15 @@ pub struct Podcast {
     pub title: String,
     /// When it was added.
     pub created_at: Timestamp,
+}
+
+/// What is to be changed about a podcast; what is not said stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodcastChanges {
+    /// Whose keys its sources use from now on.
+    pub user_id: Option<UserId>,
+    /// A name for people.
+    pub title: Option<String>,
 }
 
 /// The service that a key opens.

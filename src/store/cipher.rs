@@ -88,6 +88,23 @@ impl Cipher {
         String::from_utf8(opened).map(SecretString::from).map_err(|_| closed())
     }
 
+    /// What stands there now and what is to stand there instead; none if it is not the secret that was used.
+    pub(super) fn swap(
+        &self,
+        owner: Owner<'_>,
+        kept: Option<Vec<u8>>,
+        used: &SecretString,
+        renewed: &SecretString,
+    ) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let Some(kept) = kept else { return Ok(None) };
+        let opened = self.open(owner, &kept)?;
+        if opened.expose_secret() == used.expose_secret() {
+            return Ok(Some((kept, self.seal(owner, renewed)?)));
+        }
+        // It was swapped before, by whoever did not hear of that and tries again.
+        Ok((opened.expose_secret() == renewed.expose_secret()).then(|| (kept.clone(), kept)))
+    }
+
     fn cipher(&self) -> Result<&XChaCha20Poly1305> {
         self.0.as_ref().ok_or_else(|| {
             StoreError::Encryption(

@@ -1,5 +1,7 @@
 //! What can go wrong with the store, as far as somebody acts on it.
 
+use crate::model::{PodcastId, UserId};
+
 /// Why a verb of the store could not be carried out. Nothing of it was written, except perhaps where a connection was
 /// lost while a commit was on its way: trying the same again is safe.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +15,9 @@ pub enum StoreError {
     /// It would give a name twice that must be unique.
     #[error("{0}")]
     NameTaken(String),
+    /// It would take something away that others still need.
+    #[error("{0}")]
+    StillInUse(String),
     /// A newer version of this program has been here.
     #[error(
         "the database has schema version {found}, but this version of feedwarden knows only {known}: \
@@ -41,8 +46,34 @@ impl StoreError {
         matches!(self, StoreError::Unavailable(_))
     }
 
+    /// For what cannot be removed as long as something belongs to it; other errors stay as they are.
+    pub(super) fn or_in_use(self, what: impl FnOnce() -> String) -> StoreError {
+        match self {
+            StoreError::NoSuchReference(_) => StoreError::StillInUse(what()),
+            other => other,
+        }
+    }
+
+    /// For a name that is given already; other errors stay as they are.
+    pub(super) fn or_user_taken(self, name: &str) -> StoreError {
+        match self {
+            StoreError::NameTaken(_) => StoreError::NameTaken(format!("there is a user {name:?} already")),
+            other => other,
+        }
+    }
+
     /// For what a row holds and the model has no place for.
     pub(super) fn damaged(what: impl std::fmt::Display) -> StoreError {
         StoreError::Unusable(format!("a stored value makes no sense: {what}"))
     }
+}
+
+/// Why a user cannot be removed.
+pub(super) fn owns_podcasts(id: UserId) -> String {
+    format!("user {id} owns podcasts; remove those first, or give them to another user")
+}
+
+/// Why a podcast cannot be removed.
+pub(super) fn has_sources(id: PodcastId) -> String {
+    format!("podcast {id} has sources or articles; remove those first, or give the sources to another podcast")
 }

@@ -20,8 +20,8 @@ use secrecy::SecretString;
 
 use crate::model::{
     Article, ArticleId, Cleaned, Cutoffs, DeliveryRecord, HostKey, HostState, KeyProvider, NewArticle, NewSource,
-    NewWebhook, Podcast, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess,
-    SourceCounts, SourceId, SourceToPoll, Timestamp, User, UserId, Webhook, WebhookId,
+    NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source,
+    SourceAccess, SourceCounts, SourceId, SourceToPoll, Timestamp, User, UserId, Webhook, WebhookId,
 };
 
 pub use error::StoreError;
@@ -150,14 +150,46 @@ pub trait Store: Send + Sync {
     /// One user.
     async fn user(&self, id: UserId) -> Result<Option<User>>;
 
+    /// The user of this name.
+    async fn user_named(&self, name: &str) -> Result<Option<User>>;
+
+    /// The users that follow this one in the order of their numbers.
+    async fn list_users(&self, after: Option<UserId>, limit: u32) -> Result<Vec<User>>;
+
+    /// Gives a user another name; false if there is no such user.
+    async fn rename_user(&self, id: UserId, name: &str) -> Result<bool>;
+
+    /// Removes a user with their keys; false if there is none. Whoever owns podcasts stays.
+    async fn remove_user(&self, id: UserId) -> Result<bool>;
+
     /// Adds a podcast.
     async fn add_podcast(&self, owner: UserId, title: &str, now: Timestamp) -> Result<PodcastId>;
 
     /// One podcast, and with it its owner.
     async fn podcast(&self, id: PodcastId) -> Result<Option<Podcast>>;
 
+    /// The podcasts that follow this one in the order of their numbers, of one user or of all.
+    async fn list_podcasts(&self, owner: Option<UserId>, after: Option<PodcastId>, limit: u32) -> Result<Vec<Podcast>>;
+
+    /// Changes a podcast; false if it is not there.
+    async fn change_podcast(&self, id: PodcastId, changes: PodcastChanges) -> Result<bool>;
+
+    /// Removes a podcast; false if it is not there. One that sources or articles belong to stays.
+    async fn remove_podcast(&self, id: PodcastId) -> Result<bool>;
+
     /// Keeps a user's key, encrypted, in the place of an earlier one.
     async fn put_api_key(&self, user: UserId, provider: KeyProvider, key: &SecretString, now: Timestamp) -> Result<()>;
+
+    /// Keeps what a user's key was renewed to, encrypted; false, and nothing is kept, if the one that was used has been
+    /// replaced or removed meanwhile.
+    async fn renew_api_key(
+        &self,
+        user: UserId,
+        provider: KeyProvider,
+        used: &SecretString,
+        renewed: &SecretString,
+        now: Timestamp,
+    ) -> Result<bool>;
 
     /// A user's key.
     async fn api_key(&self, user: UserId, provider: KeyProvider) -> Result<Option<SecretString>>;

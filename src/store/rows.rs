@@ -264,7 +264,12 @@ pub(super) fn read_article(row: &mut impl Columns) -> Result<Article> {
 }
 
 pub(super) fn read_user(row: &mut impl Columns) -> Result<User> {
-    Ok(User { id: UserId(required(row.integer()?)?), name: required(row.text()?)?, created_at: required(row.time()?)? })
+    Ok(User {
+        id: UserId(required(row.integer()?)?),
+        name: required(row.text()?)?,
+        created_at: required(row.time()?)?,
+        x_key_at: row.time()?,
+    })
 }
 
 pub(super) fn read_podcast(row: &mut impl Columns) -> Result<Podcast> {

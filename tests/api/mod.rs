@@ -5,6 +5,7 @@ mod doors;
 mod feeds;
 mod metrics;
 mod openapi;
+mod people;
 mod posts;
 mod process;
 mod sources;

@@ -3,6 +3,7 @@
 mod daemon;
 mod errors;
 mod lists;
+mod people;
 mod reference;
 mod sources;
 mod tcp;

@@ -29,14 +29,13 @@ async fn s510_no_key_is_a_failure_that_says_what_to_do_and_nobody_is_asked() {
     let mut task = Task { key: None, ..first_poll() };
     assert_eq!(
         failure(&poll(&server, &task).await),
-        "Credentials: the owner of the podcast has no X key; store one: a bearer token, or an OAuth 2.0 user token as \
-         JSON"
+        "Credentials: the owner of podcast 1 has no X key; give one with `feedwarden user key USER --key-file FILE`"
     );
     task.settings.podcast_id = None;
     assert_eq!(
         failure(&poll(&server, &task).await),
         "Credentials: an X account is read with the key of a podcast's owner, and this source belongs to no podcast; \
-         give it one"
+         give it one with --podcast ID (`feedwarden user add NAME --key-file FILE --podcast TITLE` makes one)"
     );
     assert_eq!(server.asked(), []);
 }

@@ -39,6 +39,8 @@ pub struct Explanation {
     pub scheduled: Option<ScheduledView>,
     /// What keeps everybody waiting: a pause, an outage of our own, a store that is away, the end of the daemon.
     pub held_up_by: Vec<String>,
+    /// What it needs to be read and does not have, such as an X key, and how to give it.
+    pub lacks: Option<String>,
     /// Failures since the last success.
     pub consecutive_failures: u32,
     /// The last answers, the newest first, as far as this process remembers.
@@ -122,6 +124,7 @@ impl PipelineHandle {
             host,
             scheduled,
             held_up_by,
+            lacks: self.lacks(&source.settings).await?,
             consecutive_failures: source.state.failures.consecutive,
             last_polls: self.history(id),
         })

@@ -6,6 +6,7 @@ mod changes;
 mod explanation;
 mod hosts;
 mod listing;
+mod people;
 mod polling;
 mod tree;
 
@@ -23,6 +24,7 @@ use super::scheduler::SchedulerActor;
 use super::statistics::Statistics;
 use super::surroundings::Surroundings;
 use crate::clock::Clock;
+use crate::fetch::KeyError;
 use crate::model::{HostKey, HostState, SourceId};
 use crate::rules::Policy;
 use crate::store::{Store, StoreError};
@@ -63,6 +65,9 @@ pub enum ControlError {
     /// Another source has the same URL, type and podcast.
     #[error("source {0} has the same URL, type and podcast")]
     Duplicate(SourceId),
+    /// What was given as a key is none.
+    #[error("it {0}")]
+    Key(#[from] KeyError),
     /// The store could not.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -6,9 +6,11 @@ mod daemon;
 mod feeds;
 mod hosts;
 mod opml;
+mod podcasts;
 mod posts;
 mod sources;
 mod stream;
+mod users;
 mod webhooks;
 
 use actix_web::HttpResponse;
@@ -18,9 +20,10 @@ use super::endpoint::Endpoint;
 use super::problem::Problem;
 use super::views::{
     ArticleBody, ArticleView, BulkBody, BulkReport, ConfigurationRow, CreatedSource, DisableBody, EnabledSources,
-    FaultsChange, FaultsView, HealthView, HoldBody, ImportReport, LabelView, LogLevel, NewSourceBody, Page, PageQuery,
-    PollQuery, PostQuery, PostView, Reloaded, RestBody, SchedulerView, SourceChanges, SourceQuery, SourceView,
-    StatisticsReport, StatusView, StreamQuery, TreeQuery, WebhookBody, WebhookView,
+    FaultsChange, FaultsView, HealthView, HoldBody, ImportReport, KeyBody, KeyView, LabelView, LogLevel, NewSourceBody,
+    Page, PageQuery, PodcastBody, PodcastQuery, PodcastUpdate, PodcastView, PollQuery, PostQuery, PostView, Reloaded,
+    RestBody, SchedulerView, SourceChanges, SourceQuery, SourceView, StatisticsReport, StatusView, StreamQuery,
+    TreeQuery, UserBody, UserQuery, UserView, WebhookBody, WebhookView,
 };
 use super::{health, metrics, openapi};
 use crate::actors::control::{Explanation, HostView, PollAnswer, PollRecord, TreeView};
@@ -30,10 +33,9 @@ type Answer = Result<HttpResponse, Problem>;
 
 /// Every endpoint. Of two paths that fit, the first counts.
 pub(super) fn endpoints() -> Vec<Endpoint> {
-    [of_sources(), of_actions(), of_hosts(), of_posts(), of_webhooks(), of_daemon(), of_others()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let groups =
+        [of_sources(), of_actions(), of_people(), of_hosts(), of_posts(), of_webhooks(), of_daemon(), of_others()];
+    groups.into_iter().flatten().collect()
 }
 
 fn of_sources() -> Vec<Endpoint> {
@@ -123,6 +125,63 @@ fn of_actions() -> Vec<Endpoint> {
             actions::history,
         )
         .answers::<Vec<PollRecord>>(200, "The newest first."),
+    ]
+}
+
+fn of_people() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(Method::GET, "/users", "List users", users::list)
+            .query::<UserQuery>()
+            .answers::<Page<UserView>>(200, "Some of them."),
+        Endpoint::new(Method::POST, "/users", "Add a user", users::create)
+            .body::<UserBody>()
+            .answers::<UserView>(201, "It is there.")
+            .refuses(409, "Another user has this name."),
+        Endpoint::new(Method::GET, "/users/{id}", "One user", users::one)
+            .answers::<UserView>(200, "It.")
+            .refuses(404, "There is none."),
+        Endpoint::new(Method::PATCH, "/users/{id}", "Give a user another name", users::rename)
+            .body::<UserBody>()
+            .answers::<UserView>(200, "It, as it is now.")
+            .refuses(404, "There is none.")
+            .refuses(409, "Another user has this name."),
+        Endpoint::new(Method::DELETE, "/users/{id}", "Remove a user with their keys", users::remove)
+            .answers_nothing("It is gone.")
+            .refuses(404, "There is none.")
+            .refuses(409, "It owns podcasts."),
+        Endpoint::new(Method::GET, "/users/{id}/keys/x", "Whether a user lends an X key, and since when", users::x_key)
+            .answers::<KeyView>(200, "So.")
+            .refuses(404, "There is none."),
+        Endpoint::new(
+            Method::PUT,
+            "/users/{id}/keys/x",
+            "Keep a user's X key, in the place of an earlier one",
+            users::put_x_key,
+        )
+        .body::<KeyBody>()
+        .answers::<KeyView>(200, "It is kept, and used from the next poll on.")
+        .refuses(404, "There is no such user.")
+        .refuses(409, "There is no database.encryption-key to keep it with."),
+        Endpoint::new(Method::DELETE, "/users/{id}/keys/x", "Forget a user's X key", users::remove_x_key)
+            .answers_nothing("It is forgotten.")
+            .refuses(404, "There is none."),
+        Endpoint::new(Method::GET, "/podcasts", "List podcasts", podcasts::list)
+            .query::<PodcastQuery>()
+            .answers::<Page<PodcastView>>(200, "Some of them."),
+        Endpoint::new(Method::POST, "/podcasts", "Add a podcast", podcasts::create)
+            .body::<PodcastBody>()
+            .answers::<PodcastView>(201, "It is there."),
+        Endpoint::new(Method::GET, "/podcasts/{id}", "One podcast", podcasts::one)
+            .answers::<PodcastView>(200, "It.")
+            .refuses(404, "There is none."),
+        Endpoint::new(Method::PATCH, "/podcasts/{id}", "Give a podcast another title or owner", podcasts::update)
+            .body::<PodcastUpdate>()
+            .answers::<PodcastView>(200, "It, as it is now.")
+            .refuses(404, "There is none."),
+        Endpoint::new(Method::DELETE, "/podcasts/{id}", "Remove a podcast", podcasts::remove)
+            .answers_nothing("It is gone.")
+            .refuses(404, "There is none.")
+            .refuses(409, "It has sources or articles."),
     ]
 }
 

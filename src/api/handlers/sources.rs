@@ -18,7 +18,7 @@ use super::super::views::{
 use super::super::{Api, BASE};
 use super::Answer;
 use crate::actors::control::{Change, Life, PollAnswer, PollOutcome, SourceFilter, shown_url};
-use crate::model::{RestCause, Source, SourceId, SourceSettings, SourceType};
+use crate::model::{PodcastId, RestCause, Source, SourceId, SourceSettings, SourceType};
 use crate::store::Added;
 
 /// How many sources are added in one request.
@@ -73,6 +73,11 @@ pub(super) async fn one(api: web::Data<Api>, caller: Caller, id: web::Path<Strin
 /// Adds a source. Its first poll is the one request that adding costs, and its result is used (p08).
 pub(super) async fn create(api: web::Data<Api>, caller: Caller, Body(body): Body<NewSourceBody>) -> Answer {
     let (settings, labels) = settings(&body)?;
+    check_podcast(&api, settings.podcast_id).await?;
+    let lacks = api.handle.lacks(&settings).await?;
+    if let (Some(lacks), true, false) = (&lacks, body.first_poll, body.anyway) {
+        return Err(Problem::does_not_work(lacks).at("podcast_id"));
+    }
     let (added, first_poll) = match body.first_poll {
         true => api.handle.add_and_poll(settings, labels, FIRST_POLL_WITHIN).await?,
         false => {
@@ -103,7 +108,7 @@ pub(super) async fn create(api: web::Data<Api>, caller: Caller, Body(body): Body
     Ok(HttpResponse::Created()
         .insert_header((LOCATION, format!("{BASE}/sources/{id}")))
         .insert_header((ETAG, tag))
-        .json(CreatedSource { source, first_poll }))
+        .json(CreatedSource { source, first_poll, lacks }))
 }
 
 pub(super) async fn bulk(api: web::Data<Api>, Body(body): Body<BulkBody>) -> Answer {
@@ -149,6 +154,7 @@ pub(super) async fn update(
     let store = api.handle.store();
     let there = store.source(id).await?.ok_or_else(|| Problem::not_found(format!("there is no source {id}")))?;
     check(&changed(&there.settings, &changes))?;
+    check_podcast(&api, changes.podcast_id.flatten()).await?;
     let labels = changes.labels.as_deref().map(checked_labels).transpose()?;
     let change = |source: &Source| Change::Settings(changed(&source.settings, &changes));
     let (source, _) = api.handle.change_with_labels(id, expected, labels.as_deref(), change).await?;
@@ -230,6 +236,13 @@ fn check(settings: &SourceSettings) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// The store would refuse a podcast that is not there as well, but not name the field.
+async fn check_podcast(api: &Api, podcast: Option<PodcastId>) -> Result<(), Problem> {
+    let Some(id) = podcast else { return Ok(()) };
+    let wrong = || Problem::invalid(format!("there is no podcast {id}")).at("podcast_id");
+    api.handle.store().podcast(id).await?.map(|_| ()).ok_or_else(wrong)
 }
 
 fn checked_labels(labels: &[String]) -> Result<Vec<String>, Problem> {

@@ -1,6 +1,7 @@
 //! What is sent and taken, as types: for the handlers, for the OpenAPI document, and for clients in Rust.
 
 mod daemon;
+mod people;
 mod posts;
 mod sources;
 mod webhooks;
@@ -14,6 +15,9 @@ pub use crate::actors::control::{
 pub use daemon::{
     ConfigurationRow, FaultsChange, FaultsView, HealthView, LogLevel, Reloaded, SchedulerView, StatisticsReport,
     StatusView, TreeQuery,
+};
+pub use people::{
+    KeyBody, KeyView, PodcastBody, PodcastQuery, PodcastUpdate, PodcastView, UserBody, UserQuery, UserView,
 };
 pub use posts::{ArticleBody, ArticleView, PostQuery, PostView, StreamQuery};
 pub use sources::{

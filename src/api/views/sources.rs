@@ -151,6 +151,8 @@ pub struct CreatedSource {
     pub source: SourceView,
     /// What became of its first poll, if one was asked for.
     pub first_poll: Option<PollAnswer>,
+    /// What it needs to be read and does not have, such as an X key, and how to give it.
+    pub lacks: Option<String>,
 }
 
 /// What is to be changed; what is left out stays, null takes a setting away.

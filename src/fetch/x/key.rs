@@ -11,6 +11,20 @@ use crate::parse::x_api::Renewed;
 /// A key that can be sent. Never printed.
 pub(super) struct Key(Stored);
 
+/// Why a text is no key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// It begins like JSON and is something else.
+    #[error(
+        "is no JSON object with an access_token; write {{\"access_token\", \"refresh_token\", \"client_id\"}} and, for a \
+         confidential app, \"client_secret\""
+    )]
+    Shape,
+    /// No header could carry it.
+    #[error("is empty or holds characters that no token has")]
+    Characters,
+}
+
 /// What stands in the store, unless it is a bare token.
 #[derive(Deserialize, Serialize)]
 struct Stored {
@@ -28,16 +42,11 @@ struct Stored {
 }
 
 impl Key {
-    /// Reads what is stored. What is wrong with it is said without repeating any of it.
-    pub(super) fn read(secret: &SecretString) -> Result<Key, FailureReport> {
+    /// Reads what a person gave, or what is stored. What is wrong with it is said without repeating any of it.
+    pub(super) fn read(secret: &SecretString) -> Result<Key, KeyError> {
         let text = secret.expose_secret().trim();
         let stored = match text.starts_with('{') {
-            true => serde_json::from_str(text).map_err(|_| {
-                refused(
-                    "the stored X key is no JSON object with an access_token; write {\"access_token\", \
-                     \"refresh_token\", \"client_id\"} and, for a confidential app, \"client_secret\"",
-                )
-            })?,
+            true => serde_json::from_str(text).map_err(|_| KeyError::Shape)?,
             false => Stored {
                 access_token: text.to_owned(),
                 refresh_token: None,
@@ -47,7 +56,7 @@ impl Key {
             },
         };
         if stored.access_token.is_empty() || !stored.access_token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(refused("the stored X key is empty or holds characters that no token has"));
+            return Err(KeyError::Characters);
         }
         Ok(Key(stored))
     }
@@ -84,6 +93,12 @@ impl Key {
     }
 }
 
+impl From<KeyError> for FailureReport {
+    fn from(error: KeyError) -> FailureReport {
+        refused(format!("the stored X key {error}"))
+    }
+}
+
 /// A key that cannot be used.
 pub(super) fn refused(error: impl Into<String>) -> FailureReport {
     FailureReport { cause: FailureCause::Credentials, error: error.into(), retry_after: None }
@@ -95,7 +110,7 @@ mod tests {
     use rstest::rstest;
 
     fn read(text: &str) -> Key {
-        Key::read(&text.into()).unwrap_or_else(|report| panic!("{}", report.error))
+        Key::read(&text.into()).unwrap_or_else(|error| panic!("{error}"))
     }
 
     fn token(key: &Key) -> String {
@@ -120,7 +135,7 @@ mod tests {
     #[case("{\"access_token\":\"hidden")]
     #[case("{\"access_token\":\"hidden token\"}")]
     fn s510_a_key_that_cannot_be_used_is_refused_without_showing_it(#[case] text: &str) {
-        let report = Key::read(&text.into()).err().unwrap();
+        let report = FailureReport::from(Key::read(&text.into()).err().unwrap());
         assert_eq!(report.cause, FailureCause::Credentials);
         assert!(
             report.error.starts_with("the stored X key is") && !report.error.contains("hidden"),

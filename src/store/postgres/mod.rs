@@ -23,8 +23,8 @@ use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
 use crate::model::{
     Article, ArticleId, Cleaned, Cutoffs, DeliveryRecord, HostKey, HostState, KeyProvider, NewArticle, NewSource,
-    NewWebhook, Podcast, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess,
-    SourceCounts, SourceId, SourceToPoll, Timestamp, User, UserId, Webhook, WebhookId,
+    NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source,
+    SourceAccess, SourceCounts, SourceId, SourceToPoll, Timestamp, User, UserId, Webhook, WebhookId,
 };
 
 use super::access;
@@ -223,6 +223,22 @@ impl Store for PostgresStore {
         people::user(&*self.client().await?, id).await
     }
 
+    async fn user_named(&self, name: &str) -> Result<Option<User>> {
+        people::user_named(&*self.client().await?, &storable(name)).await
+    }
+
+    async fn list_users(&self, after: Option<UserId>, limit: u32) -> Result<Vec<User>> {
+        people::list_users(&*self.client().await?, after, limit).await
+    }
+
+    async fn rename_user(&self, id: UserId, name: &str) -> Result<bool> {
+        people::rename_user(&*self.client().await?, id, &storable(name)).await
+    }
+
+    async fn remove_user(&self, id: UserId) -> Result<bool> {
+        people::remove_user(&*self.client().await?, id).await
+    }
+
     async fn add_podcast(&self, owner: UserId, title: &str, now: Timestamp) -> Result<PodcastId> {
         people::add_podcast(&*self.client().await?, owner, &storable(title), now).await
     }
@@ -231,9 +247,37 @@ impl Store for PostgresStore {
         people::podcast(&*self.client().await?, id).await
     }
 
+    async fn list_podcasts(&self, owner: Option<UserId>, after: Option<PodcastId>, limit: u32) -> Result<Vec<Podcast>> {
+        people::list_podcasts(&*self.client().await?, owner, after, limit).await
+    }
+
+    async fn change_podcast(&self, id: PodcastId, changes: PodcastChanges) -> Result<bool> {
+        people::change_podcast(&*self.client().await?, id, &changes).await
+    }
+
+    async fn remove_podcast(&self, id: PodcastId) -> Result<bool> {
+        people::remove_podcast(&*self.client().await?, id).await
+    }
+
     async fn put_api_key(&self, user: UserId, provider: KeyProvider, key: &SecretString, now: Timestamp) -> Result<()> {
         let sealed = self.cipher.seal(Owner::ApiKey(user, provider), key)?;
         people::put_api_key(&*self.client().await?, user, provider, &sealed, now).await
+    }
+
+    async fn renew_api_key(
+        &self,
+        user: UserId,
+        provider: KeyProvider,
+        used: &SecretString,
+        renewed: &SecretString,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let client = self.client().await?;
+        let kept = people::sealed_api_key(&client, user, provider).await?;
+        match self.cipher.swap(Owner::ApiKey(user, provider), kept, used, renewed)? {
+            Some(swap) => people::renew_api_key(&client, user, provider, (&swap.0, &swap.1), now).await,
+            None => Ok(false),
+        }
     }
 
     async fn api_key(&self, user: UserId, provider: KeyProvider) -> Result<Option<SecretString>> {

@@ -2,17 +2,27 @@
 
 use deadpool_postgres::Client;
 
-use crate::model::{KeyProvider, Podcast, PodcastId, SourceId, Timestamp, User, UserId};
+use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, SourceId, Timestamp, User, UserId};
 
-use super::super::rows::{Columns, read_podcast, read_user, required};
-use super::super::{Result, StoreError};
-use super::values::{execute, number, one};
+use super::super::Result;
+use super::super::error::{has_sources, owns_podcasts};
+use super::super::rows::{Columns, read_podcast, read_user, required, storable};
+use super::values::{all, execute, number, one};
 
 const ADD_USER: &str = include_str!("../../../sql/postgres/add_user.sql");
 const USER: &str = include_str!("../../../sql/postgres/user.sql");
+const USER_NAMED: &str = include_str!("../../../sql/postgres/user_named.sql");
+const LIST_USERS: &str = include_str!("../../../sql/postgres/list_users.sql");
+const RENAME_USER: &str = include_str!("../../../sql/postgres/rename_user.sql");
+const REMOVE_USER: &str = include_str!("../../../sql/postgres/remove_user.sql");
 const ADD_PODCAST: &str = include_str!("../../../sql/postgres/add_podcast.sql");
 const PODCAST: &str = include_str!("../../../sql/postgres/podcast.sql");
+const LIST_PODCASTS: &str = include_str!("../../../sql/postgres/list_podcasts.sql");
+const LIST_PODCASTS_OF_USER: &str = include_str!("../../../sql/postgres/list_podcasts_of_user.sql");
+const CHANGE_PODCAST: &str = include_str!("../../../sql/postgres/change_podcast.sql");
+const REMOVE_PODCAST: &str = include_str!("../../../sql/postgres/remove_podcast.sql");
 const PUT_API_KEY: &str = include_str!("../../../sql/postgres/put_api_key.sql");
+const RENEW_API_KEY: &str = include_str!("../../../sql/postgres/renew_api_key.sql");
 const API_KEY: &str = include_str!("../../../sql/postgres/api_key.sql");
 const REMOVE_API_KEY: &str = include_str!("../../../sql/postgres/remove_api_key.sql");
 const PUT_SOURCE_ACCESS: &str = include_str!("../../../sql/postgres/put_source_access.sql");
@@ -20,14 +30,30 @@ const SOURCE_ACCESS: &str = include_str!("../../../sql/postgres/source_access.sq
 const REMOVE_SOURCE_ACCESS: &str = include_str!("../../../sql/postgres/remove_source_access.sql");
 
 pub(super) async fn add_user(client: &Client, name: &str, now: Timestamp) -> Result<UserId> {
-    match one(client, ADD_USER, &[&name, &now], number).await {
-        Err(StoreError::NameTaken(_)) => Err(StoreError::NameTaken(format!("there is a user {name:?} already"))),
-        added => required(added?).map(UserId),
-    }
+    let added = one(client, ADD_USER, &[&name, &now], number).await.map_err(|error| error.or_user_taken(name));
+    required(added?).map(UserId)
 }
 
 pub(super) async fn user(client: &Client, id: UserId) -> Result<Option<User>> {
     one(client, USER, &[&id.0], |row| read_user(row)).await
+}
+
+pub(super) async fn user_named(client: &Client, name: &str) -> Result<Option<User>> {
+    one(client, USER_NAMED, &[&name], |row| read_user(row)).await
+}
+
+pub(super) async fn list_users(client: &Client, after: Option<UserId>, limit: u32) -> Result<Vec<User>> {
+    all(client, LIST_USERS, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_user(row)).await
+}
+
+pub(super) async fn rename_user(client: &Client, id: UserId, name: &str) -> Result<bool> {
+    let renamed = execute(client, RENAME_USER, &[&id.0, &name]).await;
+    Ok(renamed.map_err(|error| error.or_user_taken(name))? > 0)
+}
+
+pub(super) async fn remove_user(client: &Client, id: UserId) -> Result<bool> {
+    let removed = execute(client, REMOVE_USER, &[&id.0]).await;
+    Ok(removed.map_err(|error| error.or_in_use(|| owns_podcasts(id)))? > 0)
 }
 
 pub(super) async fn add_podcast(client: &Client, owner: UserId, title: &str, now: Timestamp) -> Result<PodcastId> {
@@ -38,6 +64,29 @@ pub(super) async fn podcast(client: &Client, id: PodcastId) -> Result<Option<Pod
     one(client, PODCAST, &[&id.0], |row| read_podcast(row)).await
 }
 
+pub(super) async fn list_podcasts(
+    client: &Client,
+    owner: Option<UserId>,
+    after: Option<PodcastId>,
+    limit: u32,
+) -> Result<Vec<Podcast>> {
+    let (after, limit) = (after.map_or(0, |id| id.0), i64::from(limit));
+    match owner {
+        None => all(client, LIST_PODCASTS, &[&after, &limit], |row| read_podcast(row)).await,
+        Some(user) => all(client, LIST_PODCASTS_OF_USER, &[&user.0, &after, &limit], |row| read_podcast(row)).await,
+    }
+}
+
+pub(super) async fn change_podcast(client: &Client, id: PodcastId, changes: &PodcastChanges) -> Result<bool> {
+    let (owner, title) = (changes.user_id.map(|owner| owner.0), changes.title.as_deref().map(storable));
+    Ok(execute(client, CHANGE_PODCAST, &[&id.0, &owner, &title]).await? > 0)
+}
+
+pub(super) async fn remove_podcast(client: &Client, id: PodcastId) -> Result<bool> {
+    let removed = execute(client, REMOVE_PODCAST, &[&id.0]).await;
+    Ok(removed.map_err(|error| error.or_in_use(|| has_sources(id)))? > 0)
+}
+
 pub(super) async fn put_api_key(
     client: &Client,
     user: UserId,
@@ -46,6 +95,16 @@ pub(super) async fn put_api_key(
     now: Timestamp,
 ) -> Result<()> {
     execute(client, PUT_API_KEY, &[&user.0, &provider.name(), &sealed, &now]).await.map(|_| ())
+}
+
+pub(super) async fn renew_api_key(
+    client: &Client,
+    user: UserId,
+    provider: KeyProvider,
+    (used, renewed): (&[u8], &[u8]),
+    now: Timestamp,
+) -> Result<bool> {
+    Ok(execute(client, RENEW_API_KEY, &[&user.0, &provider.name(), &used, &renewed, &now]).await? > 0)
 }
 
 pub(super) async fn sealed_api_key(client: &Client, user: UserId, provider: KeyProvider) -> Result<Option<Vec<u8>>> {

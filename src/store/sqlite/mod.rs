@@ -22,8 +22,8 @@ use secrecy::SecretString;
 
 use crate::model::{
     Article, ArticleId, Cleaned, Cutoffs, DeliveryRecord, HostKey, HostState, KeyProvider, NewArticle, NewSource,
-    NewWebhook, Podcast, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess,
-    SourceCounts, SourceId, SourceToPoll, Timestamp, User, UserId, Webhook, WebhookId,
+    NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source,
+    SourceAccess, SourceCounts, SourceId, SourceToPoll, Timestamp, User, UserId, Webhook, WebhookId,
 };
 
 use super::access;
@@ -253,6 +253,24 @@ impl Store for SqliteStore {
         self.readers.run(move |connection| people::user(connection, id)).await
     }
 
+    async fn user_named(&self, name: &str) -> Result<Option<User>> {
+        let name = storable(name).into_owned();
+        self.readers.run(move |connection| people::user_named(connection, &name)).await
+    }
+
+    async fn list_users(&self, after: Option<UserId>, limit: u32) -> Result<Vec<User>> {
+        self.readers.run(move |connection| people::list_users(connection, after, limit)).await
+    }
+
+    async fn rename_user(&self, id: UserId, name: &str) -> Result<bool> {
+        let name = storable(name).into_owned();
+        self.writer.run(move |connection| people::rename_user(connection, id, &name)).await
+    }
+
+    async fn remove_user(&self, id: UserId) -> Result<bool> {
+        self.writer.run(move |connection| people::remove_user(connection, id)).await
+    }
+
     async fn add_podcast(&self, owner: UserId, title: &str, now: Timestamp) -> Result<PodcastId> {
         let title = storable(title).into_owned();
         self.writer.run(move |connection| people::add_podcast(connection, owner, &title, now)).await
@@ -262,9 +280,38 @@ impl Store for SqliteStore {
         self.readers.run(move |connection| people::podcast(connection, id)).await
     }
 
+    async fn list_podcasts(&self, owner: Option<UserId>, after: Option<PodcastId>, limit: u32) -> Result<Vec<Podcast>> {
+        self.readers.run(move |connection| people::list_podcasts(connection, owner, after, limit)).await
+    }
+
+    async fn change_podcast(&self, id: PodcastId, changes: PodcastChanges) -> Result<bool> {
+        self.writer.run(move |connection| people::change_podcast(connection, id, &changes)).await
+    }
+
+    async fn remove_podcast(&self, id: PodcastId) -> Result<bool> {
+        self.writer.run(move |connection| people::remove_podcast(connection, id)).await
+    }
+
     async fn put_api_key(&self, user: UserId, provider: KeyProvider, key: &SecretString, now: Timestamp) -> Result<()> {
         let sealed = self.cipher.seal(Owner::ApiKey(user, provider), key)?;
         self.writer.run(move |connection| people::put_api_key(connection, user, provider, &sealed, now)).await
+    }
+
+    async fn renew_api_key(
+        &self,
+        user: UserId,
+        provider: KeyProvider,
+        used: &SecretString,
+        renewed: &SecretString,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let kept = self.readers.run(move |connection| people::sealed_api_key(connection, user, provider)).await?;
+        let Some(swap) = self.cipher.swap(Owner::ApiKey(user, provider), kept, used, renewed)? else {
+            return Ok(false);
+        };
+        self.writer
+            .run(move |connection| people::renew_api_key(connection, user, provider, (&swap.0, &swap.1), now))
+            .await
     }
 
     async fn api_key(&self, user: UserId, provider: KeyProvider) -> Result<Option<SecretString>> {

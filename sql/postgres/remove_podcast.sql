@@ -1,0 +1,1 @@
+DELETE FROM podcasts WHERE id = $1

@@ -1,0 +1,162 @@
+//! `feedwarden podcast`: what sources are gathered for, and whose keys they use.
+
+use clap::{ArgGroup, Args, Subcommand};
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::client::{Client, Done, read};
+use super::listing::{list_all, portion};
+use super::refusal::Refusal;
+use super::source_arguments::Portion;
+use super::table::{Cell, Paper, facts, minute, second};
+use super::user_command::{find as find_user, remove};
+use crate::api::views::{Page, PodcastView, UserView};
+use crate::model::{PodcastId, UserId};
+
+const HEADINGS: &[&str] = &["ID#", "USER#", "ADDED", "TITLE"];
+
+/// What to do with podcasts. Each is named by its number.
+#[derive(Debug, Subcommand)]
+pub(super) enum PodcastCommand {
+    /// List podcasts
+    List(List),
+    /// Add a podcast
+    Add(Add),
+    /// Show a podcast
+    Show(Named),
+    /// Give a podcast another title or owner
+    Edit(Edit),
+    /// Remove a podcast; one that has sources or articles stays
+    Remove(Named),
+}
+
+/// One podcast.
+#[derive(Args, Debug)]
+pub(super) struct Named {
+    /// The podcast's number
+    podcast: i64,
+}
+
+/// Which podcasts.
+#[derive(Args, Debug)]
+pub(super) struct List {
+    /// Of this user, by number or name
+    #[arg(long)]
+    user: Option<String>,
+    #[command(flatten)]
+    portion: Portion,
+}
+
+/// A new podcast.
+#[derive(Args, Debug)]
+pub(super) struct Add {
+    /// A name for people
+    title: String,
+    /// Whose it is, by number or name; without this, the only user's there is
+    #[arg(long)]
+    user: Option<String>,
+}
+
+/// What to change.
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("what").required(true).multiple(true).args(["title", "user"]))]
+pub(super) struct Edit {
+    /// The podcast's number
+    podcast: i64,
+    /// A name for people
+    #[arg(long)]
+    title: Option<String>,
+    /// Another owner, by number or name: their keys are used from the next poll on
+    #[arg(long)]
+    user: Option<String>,
+}
+
+/// Does it.
+pub(super) async fn podcast(client: &Client, command: PodcastCommand) -> Done {
+    match command {
+        PodcastCommand::List(list) => {
+            let user = match &list.user {
+                Some(name) => Some(find_user(client, name).await?.to_string()),
+                None => None,
+            };
+            let filters: Vec<(&str, &str)> = user.iter().map(|id| ("user_id", id.as_str())).collect();
+            list_all(client, "/podcasts", &filters, &portion(&list.portion), HEADINGS, row).await
+        }
+        PodcastCommand::Add(add) => {
+            let owner = match &add.user {
+                Some(name) => find_user(client, name).await?,
+                None => only_user(client).await?,
+            };
+            let body = json!({ "user_id": owner, "title": add.title });
+            client.show(client.send(Method::POST, "/podcasts", &body).await?, |podcast: PodcastView| {
+                format!("podcast {} is added: {}\n", podcast.id, podcast.title)
+            })
+        }
+        PodcastCommand::Show(named) => client.show(client.get(&path(named.podcast)).await?, one),
+        PodcastCommand::Edit(edit) => {
+            let mut body = json!({ "title": edit.title });
+            if let Some(name) = &edit.user {
+                body["user_id"] = json!(find_user(client, name).await?);
+            }
+            client.show(client.send(Method::PATCH, &path(edit.podcast), &body).await?, one)
+        }
+        PodcastCommand::Remove(named) => {
+            let said = format!("podcast {} is removed\n", named.podcast);
+            remove(client, &path(named.podcast), &said).await
+        }
+    }
+}
+
+/// The podcast that is meant where there is only one; none if there is none.
+pub(super) async fn only_podcast(client: &Client) -> Result<Option<PodcastId>, Refusal> {
+    let found: Page<PodcastView> = read(two(client, "/podcasts").await?)?;
+    match found.items.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(one.id)),
+        _ => Err(Refusal::Usage(
+            "there are several podcasts; say with --podcast ID whose owner's X key is used (`feedwarden podcast list`)"
+                .into(),
+        )),
+    }
+}
+
+async fn only_user(client: &Client) -> Result<UserId, Refusal> {
+    let found: Page<UserView> = read(two(client, "/users").await?)?;
+    match found.items.as_slice() {
+        [] => Err(Refusal::NotFound("there is no user yet; `feedwarden user add NAME` adds one".into())),
+        [one] => Ok(one.id),
+        _ => {
+            Err(Refusal::Usage("there are several users; say whose it is with --user (`feedwarden user list`)".into()))
+        }
+    }
+}
+
+/// As much of a list as tells one from several.
+async fn two(client: &Client, path: &str) -> Result<Value, Refusal> {
+    client.get(&format!("{path}?limit=2")).await
+}
+
+fn path(podcast: i64) -> String {
+    format!("/podcasts/{podcast}")
+}
+
+fn row(podcast: &PodcastView) -> Vec<Cell> {
+    vec![
+        Cell::new(podcast.id),
+        Cell::new(podcast.user_id),
+        Cell::new(minute(podcast.created_at)),
+        Cell::new(&podcast.title),
+    ]
+}
+
+fn one(podcast: PodcastView) -> String {
+    facts(
+        Paper::of_output(),
+        &[
+            ("podcast", Some(podcast.id.to_string())),
+            ("title", Some(podcast.title)),
+            ("user", Some(podcast.user_id.to_string())),
+            ("added", Some(second(podcast.created_at))),
+        ],
+    )
+}

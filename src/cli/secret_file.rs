@@ -1,0 +1,25 @@
+//! Secrets from files or standard input: arguments are seen by everybody on the machine.
+
+use std::io::Read;
+use std::path::Path;
+
+use super::refusal::Refusal;
+
+/// Far more than any key, login or set of headers has.
+const BYTES_MAX: u64 = 64 * 1024;
+
+/// The text of a file; `-` is standard input. What is wrong is said without repeating any of it.
+pub(super) fn read_secret(path: &Path) -> Result<String, Refusal> {
+    let wrong = |what: &dyn std::fmt::Display| Refusal::Usage(format!("{} {what}", path.display()));
+    let unreadable = |error: std::io::Error| wrong(&format_args!("cannot be read: {error}"));
+    let file: Box<dyn Read> = match path == Path::new("-") {
+        true => Box::new(std::io::stdin()),
+        false => Box::new(std::fs::File::open(path).map_err(unreadable)?),
+    };
+    let mut text = Vec::new();
+    file.take(BYTES_MAX + 1).read_to_end(&mut text).map_err(unreadable)?;
+    if text.len() as u64 > BYTES_MAX {
+        return Err(wrong(&format_args!("has more than {BYTES_MAX} bytes")));
+    }
+    String::from_utf8(text).map_err(|_| wrong(&"is not UTF-8"))
+}

@@ -1,0 +1,194 @@
+//! `feedwarden user`: who owns podcasts, and the keys they lend.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Subcommand};
+use hyper::Method;
+use serde_json::json;
+
+use super::client::{Client, Done, query, read};
+use super::listing::{list_all, portion};
+use super::refusal::Refusal;
+use super::secret_file::read_secret;
+use super::source_arguments::Portion;
+use super::table::{Cell, Paper, facts, minute, second};
+use super::{Exit, print};
+use crate::api::views::{KeyView, Page, PodcastView, UserView};
+use crate::model::UserId;
+
+const HEADINGS: &[&str] = &["ID#", "NAME", "ADDED", "X KEY"];
+
+/// What to do with users. Each is named by its number or its name.
+#[derive(Debug, Subcommand)]
+pub(super) enum UserCommand {
+    /// List users
+    List(Portion),
+    /// Add a user, perhaps with a key and a podcast at once
+    Add(Add),
+    /// Show a user
+    Show(Named),
+    /// Give a user another name
+    Rename(Rename),
+    /// Remove a user with their keys; whoever owns podcasts stays
+    Remove(Named),
+    /// Keep a user's X key in the place of an earlier one, or forget it
+    Key(Key),
+}
+
+/// One user.
+#[derive(Args, Debug)]
+pub(super) struct Named {
+    /// The user's number or name
+    user: String,
+}
+
+/// A new user.
+#[derive(Args, Debug)]
+pub(super) struct Add {
+    /// A name for people
+    name: String,
+    /// A file with an X key: a bearer token, or the JSON of an OAuth 2.0 token; - is standard input
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Add a podcast of theirs with this title, which X accounts can belong to
+    #[arg(long, value_name = "TITLE")]
+    podcast: Option<String>,
+}
+
+/// Another name.
+#[derive(Args, Debug)]
+pub(super) struct Rename {
+    /// The user's number or name
+    user: String,
+    /// The new name
+    name: String,
+}
+
+/// Which key.
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("what").required(true).args(["key_file", "remove"]))]
+pub(super) struct Key {
+    /// The user's number or name
+    user: String,
+    /// A file with an X key: a bearer token, or the JSON of an OAuth 2.0 token; - is standard input
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Forget the key
+    #[arg(long)]
+    remove: bool,
+}
+
+/// Does it.
+pub(super) async fn user(client: &Client, command: UserCommand) -> Done {
+    match command {
+        UserCommand::List(some) => list_all(client, "/users", &[], &portion(&some), HEADINGS, row).await,
+        UserCommand::Add(add) => add_one(client, &add).await,
+        UserCommand::Show(named) => {
+            let id = find(client, &named.user).await?;
+            client.show(client.get(&format!("/users/{id}")).await?, |user: UserView| one(&user))
+        }
+        UserCommand::Rename(rename) => {
+            let path = format!("/users/{}", find(client, &rename.user).await?);
+            let value = client.send(Method::PATCH, &path, &json!({ "name": rename.name })).await?;
+            client.show(value, |user: UserView| one(&user))
+        }
+        UserCommand::Remove(named) => {
+            let id = find(client, &named.user).await?;
+            remove(client, &format!("/users/{id}"), &format!("user {id} is removed\n")).await
+        }
+        UserCommand::Key(key) => change_key(client, &key).await,
+    }
+}
+
+/// The user that a person means by a number or a name.
+pub(super) async fn find(client: &Client, name: &str) -> Result<UserId, Refusal> {
+    if let Ok(id) = name.parse::<i64>() {
+        return Ok(UserId(id));
+    }
+    let found: Page<UserView> = read(client.get(&format!("/users?{}", query(&[("name", name)]))).await?)?;
+    let missing = || Refusal::NotFound(format!("there is no user {}", name.escape_debug()));
+    found.items.first().map(|user| user.id).ok_or_else(missing)
+}
+
+/// Deletes something, of which there is nothing left to print.
+pub(super) async fn remove(client: &Client, path: &str, said: &str) -> Done {
+    client.send_if(Method::DELETE, path, None, None).await?;
+    Ok(if client.is_json { Exit::Success } else { print(said) })
+}
+
+/// What was to come with the user comes, or the user goes again.
+async fn add_one(client: &Client, add: &Add) -> Done {
+    let key = add.key_file.as_deref().map(read_secret).transpose()?;
+    let user: UserView = read(client.send(Method::POST, "/users", &json!({ "name": add.name })).await?)?;
+    let path = format!("/users/{}", user.id);
+    match equip(client, add, &user, key).await {
+        Ok(podcast) => client.show(client.get(&path).await?, |user: UserView| added(&user, podcast.as_ref())),
+        Err(refusal) => {
+            client.send_if(Method::DELETE, &path, None, None).await?;
+            Err(refusal)
+        }
+    }
+}
+
+/// The podcast comes last, since its owner could not be removed any more.
+async fn equip(
+    client: &Client,
+    add: &Add,
+    user: &UserView,
+    key: Option<String>,
+) -> Result<Option<PodcastView>, Refusal> {
+    if let Some(key) = key {
+        put_key(client, user.id, &key).await?;
+    }
+    let Some(title) = &add.podcast else { return Ok(None) };
+    let body = json!({ "user_id": user.id, "title": title });
+    client.send(Method::POST, "/podcasts", &body).await.and_then(read).map(Some)
+}
+
+async fn change_key(client: &Client, key: &Key) -> Done {
+    let id = find(client, &key.user).await?;
+    match &key.key_file {
+        Some(path) => {
+            let value = put_key(client, id, &read_secret(path)?).await?;
+            client.show(value, |_: KeyView| {
+                format!("the X key of user {id} is kept; the next poll of each of their accounts uses it\n")
+            })
+        }
+        None => {
+            let said = format!("the X key of user {id} is forgotten\n");
+            remove(client, &format!("/users/{id}/keys/x"), &said).await
+        }
+    }
+}
+
+async fn put_key(client: &Client, id: UserId, key: &str) -> Result<serde_json::Value, Refusal> {
+    client.send(Method::PUT, &format!("/users/{id}/keys/x"), &json!({ "key": key.trim() })).await
+}
+
+fn row(user: &UserView) -> Vec<Cell> {
+    vec![
+        Cell::new(user.id),
+        Cell::new(&user.name),
+        Cell::new(minute(user.created_at)),
+        Cell::maybe(user.x_key_at.map(minute)),
+    ]
+}
+
+fn one(user: &UserView) -> String {
+    let key = user.x_key_at.map_or_else(|| "none".to_owned(), |since| format!("since {}", second(since)));
+    facts(
+        Paper::of_output(),
+        &[
+            ("user", Some(user.id.to_string())),
+            ("name", Some(user.name.clone())),
+            ("added", Some(second(user.created_at))),
+            ("x key", Some(key)),
+        ],
+    )
+}
+
+fn added(user: &UserView, podcast: Option<&PodcastView>) -> String {
+    let key = if user.x_key_at.is_some() { ", with an X key" } else { "" };
+    let podcast = podcast.map(|podcast| format!("podcast {} is added: {}\n", podcast.id, podcast.title));
+    format!("user {} is added: {}{key}\n{}", user.id, user.name, podcast.unwrap_or_default())
+}
