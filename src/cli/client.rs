@@ -25,6 +25,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(90);
 /// No answer is larger than this.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
 
+/// Where the daemon's socket is if it runs as a service, which the configuration of whoever asks does not say.
+const SERVICE_SOCKET: &str = "/run/feedwarden/feedwarden.sock";
+
 /// The daemon, as commands see it.
 pub(super) struct Client {
     door: Door,
@@ -81,7 +84,11 @@ fn door(connection: Connection, layers: Layers) -> Result<Door, Refusal> {
         (None, Some(path)) => Ok(Door::Socket(path)),
         // The same reading as the daemon's, so that both mean the same place.
         (None, None) => match load(&request(layers)) {
-            Ok(loaded) => Ok(Door::Socket(loaded.settings.api.socket)),
+            Ok(loaded) => {
+                let configured = loaded.settings.api.socket;
+                let is_service = !configured.exists() && Path::new(SERVICE_SOCKET).exists();
+                Ok(Door::Socket(if is_service { SERVICE_SOCKET.into() } else { configured }))
+            }
             Err(problems) => Err(Refusal::Usage(problems.to_string())),
         },
     }
