@@ -1,11 +1,10 @@
 //! Who is let in, and how fast: the owner through the socket, tokens through TCP. Everything passes here first.
 
-use std::any::Any;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use actix_web::body::{EitherBody, MessageBody};
-use actix_web::dev::{Extensions, ServiceRequest, ServiceResponse};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::{Method, header};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
@@ -14,10 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::Api;
 use super::problem::Problem;
+use super::rate::Payer;
 use super::tokens::Scope;
-
-/// How long anything may take that is not a list being read in or written out.
-const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
 /// What a load balancer asks, which has no token and learns nothing but "yes" or "no".
 pub(super) fn needs_no_token(path: &str) -> bool {
@@ -26,7 +23,7 @@ pub(super) fn needs_no_token(path: &str) -> bool {
 
 /// Who is at the other end of a connection.
 #[derive(Clone, Copy, Debug)]
-enum Peer {
+pub(super) enum Peer {
     /// A process of this user, through the socket.
     Socket { uid: Option<u32> },
     /// Somebody, through TCP.
@@ -38,15 +35,6 @@ enum Peer {
 pub(super) struct Caller {
     /// Whether passwords in URLs are shown to them.
     pub(super) sees_secrets: bool,
-}
-
-/// Notes who connected.
-pub(super) fn on_connect(connection: &dyn Any, extensions: &mut Extensions) {
-    if let Some(stream) = connection.downcast_ref::<tokio::net::UnixStream>() {
-        extensions.insert(Peer::Socket { uid: stream.peer_cred().ok().map(|peer| peer.uid()) });
-    } else if let Some(stream) = connection.downcast_ref::<tokio::net::TcpStream>() {
-        extensions.insert(Peer::Tcp { address: stream.peer_addr().ok().map(|address| address.ip()) });
-    }
 }
 
 /// Lets a request in, or not. What goes wrong is an answer like any other, so that it gets the same headers.
@@ -62,26 +50,11 @@ pub(super) async fn guard<B: MessageBody + 'static>(
         Err(problem) => return Ok(refuse(request, &problem)),
     };
     request.extensions_mut().insert(caller);
-    // Lists are as long as they are, and come and go as fast as their readers do.
-    let limit = if request.path().ends_with("/opml") { Duration::MAX } else { ANSWER_WITHIN };
+    // Lists are as long as they are; a client that stalls in the middle of one is noticed by its connection.
+    let limit = if request.path().ends_with("/opml") { Duration::MAX } else { api.limits.answer_within };
     match tokio::time::timeout(limit, next.call(request)).await {
         Ok(answer) => answer.map(ServiceResponse::map_into_left_body),
         Err(_) => Err(Problem::unavailable("it took too long").into()),
-    }
-}
-
-/// The token that was sent, and what it allows at the most. Readers of feeds know names and passwords only. Browsers do too, and
-/// send them along with what any page makes them send, so that such a token only looks.
-fn token(authorization: &str) -> Option<(String, Scope)> {
-    let (scheme, credentials) = authorization.split_once(' ')?;
-    let credentials = credentials.trim();
-    match scheme.to_ascii_lowercase().as_str() {
-        "bearer" => Some((credentials.to_owned(), Scope::Write)),
-        "basic" => {
-            let pair = String::from_utf8(STANDARD.decode(credentials).ok()?).ok()?;
-            pair.split_once(':').map(|(_, password)| (password.to_owned(), Scope::Read))
-        }
-        _ => None,
     }
 }
 
@@ -102,22 +75,46 @@ fn admit(request: &ServiceRequest, api: &Api) -> Result<Caller, Problem> {
 
 fn admit_tcp(request: &ServiceRequest, api: &Api, address: IpAddr) -> Result<Caller, Problem> {
     let now = api.handle.clock().now();
-    if !api.rate.admits(address, now) {
+    let given = token(request);
+    // Programs behind one address each have a rate of their own. Until a token has been seen to be good, its requests
+    // count against the address, so that guessing is as slow as anything.
+    let own = given.as_ref().map(|(token, _)| Payer::token(token));
+    let known = own.filter(|payer| api.rate.knows(*payer));
+    if !api.rate.admits(known.unwrap_or(Payer::Address(address)), now) {
         return Err(Problem::too_fast(1));
     }
     if needs_no_token(request.path()) {
         return Ok(Caller { sees_secrets: false });
     }
     let Some(verifier) = &api.verifier else { return Err(Problem::unauthorized("no key is configured")) };
-    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let (token, scope_max) = token(given).ok_or_else(|| {
+    let (token, scope_max) = given.ok_or_else(|| {
         Problem::unauthorized("send a token: Authorization: Bearer …, or Basic with the token as the password")
     })?;
     let (_, scope) = verifier.verify(&token, now).map_err(Problem::unauthorized)?;
+    if let (Some(payer), None) = (own, known)
+        && !api.rate.admits(payer, now)
+    {
+        return Err(Problem::too_fast(1));
+    }
     let scope = scope.min(scope_max);
     let only_looks = [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
     if scope == Scope::Read && !only_looks {
         return Err(Problem::forbidden("this needs a token with the scope write, sent as Bearer"));
     }
     Ok(Caller { sees_secrets: scope == Scope::Write })
+}
+
+/// The token that was sent, and what it allows at the most. Readers of feeds know names and passwords only. Browsers do
+/// too, and send them along with what any page makes them send, so that such a token only looks.
+fn token(request: &ServiceRequest) -> Option<(String, Scope)> {
+    let (scheme, credentials) = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    let credentials = credentials.trim();
+    match scheme.to_ascii_lowercase().as_str() {
+        "bearer" => Some((credentials.to_owned(), Scope::Write)),
+        "basic" => {
+            let pair = String::from_utf8(STANDARD.decode(credentials).ok()?).ok()?;
+            pair.split_once(':').map(|(_, password)| (password.to_owned(), Scope::Read))
+        }
+        _ => None,
+    }
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer};
 use super::Api;
 use super::guard::Caller;
 use super::problem::Problem;
+use super::settings::Limits;
 use super::views::Page;
 
 /// How many things one page holds unless said otherwise.
@@ -33,20 +34,26 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let (request, mut payload) = (request.clone(), payload.take());
         Box::pin(async move {
-            let limit = limits(&request)?;
+            let Limits { body_bytes: limit, answer_within, .. } = *limits(&request)?;
             let too_large = || Problem::too_large(format!("a body may have {limit} bytes"));
             let said = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
             if said.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > limit) {
                 return Err(too_large());
             }
-            let mut body = web::BytesMut::new();
-            while let Some(chunk) = payload.next().await {
-                let chunk = chunk.map_err(|error| Problem::invalid(format!("the body cannot be read: {error}")))?;
-                if body.len() + chunk.len() > limit {
-                    return Err(too_large());
+            let reading = async {
+                let mut body = web::BytesMut::new();
+                while let Some(chunk) = payload.next().await {
+                    let chunk = chunk.map_err(|error| Problem::invalid(format!("the body cannot be read: {error}")))?;
+                    if body.len() + chunk.len() > limit {
+                        return Err(too_large());
+                    }
+                    body.extend_from_slice(&chunk);
                 }
-                body.extend_from_slice(&chunk);
-            }
+                Ok(body)
+            };
+            // Half of the time is for the body, the other half for what is done with it.
+            let read = tokio::time::timeout(answer_within / 2, reading).await;
+            let body = read.unwrap_or_else(|_| Err(Problem::too_slow("the rest of the body did not come")))?;
             if body.is_empty() {
                 return parse(b"{}").map(Body);
             }
@@ -85,9 +92,9 @@ fn problem(path: &str, text: &str) -> Problem {
     }
 }
 
-fn limits(request: &HttpRequest) -> Result<usize, Problem> {
+fn limits(request: &HttpRequest) -> Result<&Limits, Problem> {
     let api = request.app_data::<web::Data<Api>>().ok_or_else(|| Problem::internal("no state"))?;
-    Ok(api.limits.body_bytes)
+    Ok(&api.limits)
 }
 
 impl<T: DeserializeOwned + 'static> FromRequest for Parameters<T> {

@@ -3,10 +3,12 @@
 //! Reads come from the store and from the pipeline's handle, changes go through the handle. No request waits for an actor
 //! without a bound, and the doors have threads of their own. `docs/api.md` is the operator's view.
 
+mod connection;
 mod endpoint;
 pub mod feeds;
 mod guard;
 mod handlers;
+mod headers;
 mod health;
 mod input;
 mod metrics;
@@ -14,6 +16,7 @@ mod openapi;
 mod problem;
 mod rate;
 mod routes;
+mod server;
 pub mod settings;
 mod socket;
 pub mod tokens;
@@ -22,11 +25,9 @@ pub mod views;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
-use actix_web::middleware::{DefaultHeaders, from_fn};
-use actix_web::{App, HttpServer, web};
+use actix_web::web;
 use tokio::sync::Semaphore;
 
 use crate::actors::control::PipelineHandle;
@@ -37,7 +38,7 @@ pub use openapi::document as openapi_document;
 pub use problem::{ProblemView, TYPE_PREFIX};
 pub use socket::SocketError;
 
-use problem::Problem;
+use server::{Listener, serve};
 use settings::{ApiSettings, Limits};
 use socket::{AdminSocket, SocketLock};
 use tokens::{TokenError, Verifier};
@@ -45,12 +46,6 @@ use views::{ConfigurationRow, Reloaded};
 
 /// Where everything is.
 pub const BASE: &str = "/api/v1";
-/// Threads of each door.
-const WORKERS: usize = 2;
-/// How long a client may take to send the head of a request, or to close.
-const CLIENT_WITHIN: Duration = Duration::from_secs(10);
-/// How long requests under way may take at the end.
-const STOP_SECONDS: u64 = 2;
 
 /// Why the doors cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -145,11 +140,10 @@ impl Doors {
                 counts: metrics::CountsCache::default(),
             })
         };
-        let connections = self.settings.limits.connections;
         let listen = self.tcp.as_ref().and_then(|listener| listener.local_addr().ok());
-        let mut servers = vec![serve(api(None), connections, Listener::Socket(self.socket.listener))?];
+        let mut servers = vec![serve(api(None), Listener::Socket(self.socket.listener))?];
         if let Some(tcp) = self.tcp {
-            servers.push(serve(api(self.verifier), connections, Listener::Tcp(tcp))?);
+            servers.push(serve(api(self.verifier), Listener::Tcp(tcp))?);
         }
         Ok(OpenDoors { servers, _lock: self.socket.lock, socket: self.settings.socket, listen })
     }
@@ -160,46 +154,4 @@ impl OpenDoors {
     pub async fn close(self) {
         futures_util::future::join_all(self.servers.iter().map(|server| server.stop(true))).await;
     }
-}
-
-enum Listener {
-    Socket(std::os::unix::net::UnixListener),
-    Tcp(TcpListener),
-}
-
-fn serve(api: web::Data<Api>, connections: usize, listener: Listener) -> std::io::Result<ServerHandle> {
-    let app = move || {
-        App::new()
-            .app_data(api.clone())
-            .wrap(from_fn(guard::guard))
-            .wrap(headers())
-            .configure(routes::mount)
-            .default_service(web::to(async || Problem::not_found("there is nothing at this path").answer()))
-    };
-    let server = HttpServer::new(app)
-        .workers(WORKERS)
-        .max_connections(connections.div_ceil(WORKERS))
-        .client_request_timeout(CLIENT_WITHIN)
-        .client_disconnect_timeout(CLIENT_WITHIN)
-        .on_connect(guard::on_connect)
-        .shutdown_timeout(STOP_SECONDS)
-        .disable_signals();
-    let server = match listener {
-        Listener::Socket(listener) => server.listen_uds(listener)?,
-        Listener::Tcp(listener) => server.listen(listener)?,
-    };
-    let server = server.run();
-    let handle = server.handle();
-    actix_rt::spawn(server);
-    Ok(handle)
-}
-
-/// Nobody may keep, frame, sniff or run what is sent.
-fn headers() -> DefaultHeaders {
-    DefaultHeaders::new()
-        .add(("Cache-Control", "no-store"))
-        .add(("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"))
-        .add(("Referrer-Policy", "no-referrer"))
-        .add(("X-Content-Type-Options", "nosniff"))
-        .add(("X-Frame-Options", "DENY"))
 }

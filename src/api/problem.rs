@@ -125,6 +125,11 @@ impl Problem {
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail)
     }
 
+    /// What was announced does not come.
+    pub(crate) fn too_slow(detail: impl fmt::Display) -> Problem {
+        Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "Too slow", detail)
+    }
+
     /// The body is of another type.
     pub(crate) fn wrong_type(detail: impl fmt::Display) -> Problem {
         Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "wrong-content-type", "Wrong content type", detail)

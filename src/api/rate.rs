@@ -1,22 +1,39 @@
-//! A token bucket for each peer, in bounded memory.
+//! A bucket of requests for each payer, in bounded memory.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Mutex;
 
+use sha2::{Digest, Sha256};
+
 use crate::model::Timestamp;
 
-/// How many peers are told apart; beyond that, new ones share a bucket.
-const PEERS_MAX: usize = 4096;
+/// How many payers are told apart; beyond that, new ones share a bucket.
+const PAYERS_MAX: usize = 4096;
 
-/// Keeps peers from asking too often.
+/// Who a request is counted against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Payer {
+    /// Whoever is at this address: without a token, or with one that nobody has seen to be good.
+    Address(IpAddr),
+    /// Whoever has the token with this hash.
+    Token([u8; 32]),
+}
+
+impl Payer {
+    pub(super) fn token(token: &str) -> Payer {
+        Payer::Token(Sha256::digest(token.as_bytes()).into())
+    }
+}
+
+/// Keeps payers from asking too often.
 pub(super) struct Rate {
     per_second: f64,
-    buckets: Mutex<HashMap<Option<IpAddr>, Bucket>>,
+    buckets: Mutex<HashMap<Option<Payer>, Bucket>>,
 }
 
 struct Bucket {
-    tokens: f64,
+    requests: f64,
     at: Timestamp,
 }
 
@@ -26,21 +43,26 @@ impl Rate {
         Rate { per_second: f64::from(per_second.max(1)), buckets: Mutex::default() }
     }
 
-    /// Whether this peer may ask now.
-    pub(super) fn admits(&self, peer: IpAddr, now: Timestamp) -> bool {
+    /// Whether this payer has a bucket of its own.
+    pub(super) fn knows(&self, payer: Payer) -> bool {
+        self.buckets.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).contains_key(&Some(payer))
+    }
+
+    /// Whether this payer may ask now.
+    pub(super) fn admits(&self, payer: Payer, now: Timestamp) -> bool {
         let mut buckets = self.buckets.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let most = 2.0 * self.per_second;
-        if buckets.len() >= PEERS_MAX && !buckets.contains_key(&Some(peer)) {
+        if buckets.len() >= PAYERS_MAX && !buckets.contains_key(&Some(payer)) {
             // Those who have not asked for a while are like those who never did.
             buckets.retain(|_, bucket| now.since(bucket.at).as_secs_f64() * self.per_second < most);
         }
-        let key = (buckets.len() < PEERS_MAX || buckets.contains_key(&Some(peer))).then_some(peer);
-        let bucket = buckets.entry(key).or_insert(Bucket { tokens: most, at: now });
-        bucket.tokens = (bucket.tokens + now.since(bucket.at).as_secs_f64() * self.per_second).min(most);
+        let key = (buckets.len() < PAYERS_MAX || buckets.contains_key(&Some(payer))).then_some(payer);
+        let bucket = buckets.entry(key).or_insert(Bucket { requests: most, at: now });
+        bucket.requests = (bucket.requests + now.since(bucket.at).as_secs_f64() * self.per_second).min(most);
         bucket.at = now;
-        let is_admitted = bucket.tokens >= 1.0;
+        let is_admitted = bucket.requests >= 1.0;
         if is_admitted {
-            bucket.tokens -= 1.0;
+            bucket.requests -= 1.0;
         }
         is_admitted
     }
@@ -54,26 +76,28 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
-    fn peer(number: u32) -> IpAddr {
-        std::net::Ipv4Addr::from(number).into()
+    fn payer(number: u32) -> Payer {
+        Payer::Address(std::net::Ipv4Addr::from(number).into())
     }
 
     #[test]
     fn twice_the_rate_at_once_and_the_rate_afterwards() {
         let rate = Rate::new(10);
-        let count = |now| (0..100).filter(|_| rate.admits(peer(1), now)).count();
+        let count = |now| (0..100).filter(|_| rate.admits(payer(1), now)).count();
         assert_eq!(count(NOW), 20);
         assert_eq!(count(NOW + Duration::from_secs(1)), 10);
-        assert!(rate.admits(peer(2), NOW), "peers do not disturb each other");
+        assert!(rate.admits(payer(2), NOW), "payers do not disturb each other");
     }
 
     #[test]
-    fn many_peers_take_bounded_memory() {
+    fn many_payers_take_bounded_memory() {
         let rate = Rate::new(1);
-        for number in 0..3 * PEERS_MAX as u32 {
-            rate.admits(peer(number), NOW);
+        for number in 0..3 * PAYERS_MAX as u32 {
+            rate.admits(payer(number), NOW);
         }
-        assert!(rate.buckets.lock().unwrap().len() <= PEERS_MAX + 1);
-        assert!(rate.admits(peer(u32::MAX), NOW + Duration::from_secs(9)), "room is made for new ones");
+        assert!(rate.buckets.lock().unwrap().len() <= PAYERS_MAX + 1);
+        assert!(!rate.knows(payer(u32::MAX)));
+        assert!(rate.admits(payer(u32::MAX), NOW + Duration::from_secs(9)), "room is made for new ones");
+        assert!(rate.knows(payer(u32::MAX)));
     }
 }

@@ -48,12 +48,15 @@ pub struct Limits {
     pub body_bytes: usize,
     /// The largest OPML list.
     pub import_bytes: usize,
-    /// Requests of one TCP peer, in the long run; twice as many at once.
+    /// Requests over TCP with one token, or from one address without a good one, in the long run; twice as many at once.
     pub requests_per_second: u32,
     /// Connections of each door.
     pub connections: usize,
     /// Streams of posts of each door; fewer than connections, so that others get through.
     pub streams: usize,
+    /// How long an answer may take that is no stream or list of everything. A client that takes or sends nothing for a
+    /// quarter longer is let go of.
+    pub answer_within: Duration,
 }
 
 impl Default for ApiSettings {
@@ -64,6 +67,13 @@ impl Default for ApiSettings {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { body_bytes: 1 << 20, import_bytes: 64 << 20, requests_per_second: 50, connections: 512, streams: 256 }
+        Limits {
+            body_bytes: 1 << 20,
+            import_bytes: 64 << 20,
+            requests_per_second: 50,
+            connections: 512,
+            streams: 256,
+            answer_within: Duration::from_secs(60),
+        }
     }
 }

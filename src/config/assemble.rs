@@ -243,6 +243,7 @@ fn api(values: &Effective, socket: PathBuf, problems: &mut Vec<Problem>) -> ApiS
             requests_per_second: values.count_u32("api.requests-per-second"),
             connections: values.count_usize("api.connections-max"),
             streams: values.count_usize("api.streams-max"),
+            ..Limits::default()
         },
     }
 }

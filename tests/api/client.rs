@@ -44,20 +44,27 @@ pub(super) async fn ask(
 ) -> Answer {
     let asking = async {
         send(&mut stream, method, path, headers, body).await;
-        let mut reader = BufReader::new(stream);
-        let head = read_head(&mut reader).await;
-        (reader, head)
+        read_answer(&mut BufReader::new(stream)).await
     };
     // Far longer than any answer takes: a bound, not a wait.
     let patience = std::time::Duration::from_secs(60);
-    let (mut reader, head) = tokio::time::timeout(patience, asking).await.expect("an answer comes");
+    tokio::time::timeout(patience, asking).await.expect("an answer comes")
+}
+
+/// Reads the whole answer to a request that was sent.
+pub(super) async fn read_answer(reader: &mut (impl AsyncBufReadExt + Unpin)) -> Answer {
+    let head = read_head(reader).await;
     let status = head.split(' ').nth(1).unwrap_or_default().parse().unwrap_or_else(|_| panic!("no status: {head:?}"));
+    let mut answer = Answer { status, head, body: String::new() };
+    // A server that refuses a body waits a while for the rest of it before it closes.
+    let length = answer.header("content-length").map_or(u64::MAX, |length| length.parse().unwrap());
     let mut rest = Vec::new();
-    // A server that refuses a body it has not read may reset the connection after its answer.
-    let _ = reader.read_to_end(&mut rest).await;
-    let is_chunked = head.to_lowercase().contains("transfer-encoding: chunked");
+    // Or it resets the connection after its answer.
+    let _ = reader.take(length).read_to_end(&mut rest).await;
+    let is_chunked = answer.head.to_lowercase().contains("transfer-encoding: chunked");
     let body = if is_chunked { unchunk(&rest) } else { rest };
-    Answer { status, head, body: String::from_utf8(body).unwrap() }
+    answer.body = String::from_utf8(body).unwrap();
+    answer
 }
 
 /// Sends one request.

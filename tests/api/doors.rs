@@ -1,19 +1,22 @@
 //! Who is let in, and what is not.
 
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use feedwarden::api::settings::{Limits, TokenKey};
 use feedwarden::api::tokens::{Scope as Allowed, Signer, TokenWish, issue};
 use feedwarden::demo::web::Character;
 use feedwarden::model::SourceId;
+use rustix::process::Uid;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::ApiWorld;
 use super::client::ask;
 use super::world::SECRET;
-use crate::pipeline::run;
+use crate::pipeline::{World, run};
 use crate::store::Engine::Sqlite;
 
 #[test]
@@ -159,22 +162,89 @@ fn every_answer_is_closed_to_browsers_and_caches() {
 }
 
 #[test]
-fn one_peer_cannot_ask_without_end() {
+fn nobody_can_ask_without_end_and_each_token_has_a_rate_of_its_own() {
     run(async || {
         let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
-        let token = api.token(Allowed::Read);
+        let signer = Signer::Secret(SECRET.into());
+        let [ada, bob, eve] = ["ada", "bob", "eve"].map(|name| api.token_of(name, Allowed::Read, &signer));
+        let ask = async |token: &str| api.tell_tcp("GET", "/scheduler", "", Some(token)).await;
         // The clock stands still, so nothing is refilled: twice fifty are let in.
-        let mut statuses = Vec::new();
-        for _ in 0..101 {
-            statuses.push(api.tell_tcp("GET", "/scheduler", "", Some(&token)).await.status);
+        for number in 0..100 {
+            assert_eq!(ask(&ada).await.status, 200, "request {number}");
         }
-        assert!(statuses[..100].iter().all(|status| *status == 200), "{statuses:?}");
-        let refused = api.tell_tcp("GET", "/scheduler", "", Some(&token)).await;
+        let refused = ask(&ada).await;
         refused.is_problem(429, "too-fast", None);
         assert_eq!(refused.header("retry-after"), Some("1"));
+        assert_eq!(ask(&bob).await.status, 200, "another program at the same address");
+        // Those who guess are counted by their address. The first requests of ada and bob were, too.
+        let guesses = (0..99).map(|number| format!("guess-{number}"));
+        let mut statuses = Vec::new();
+        for guess in guesses {
+            statuses.push(ask(&guess).await.status);
+        }
+        assert_eq!(statuses.iter().filter(|status| **status == 401).count(), 98, "{statuses:?}");
+        assert_eq!(statuses.last(), Some(&429), "no matter with what");
+        assert_eq!(ask(&eve).await.status, 429, "nobody looks whether this one is good");
+        assert_eq!(ask(&bob).await.status, 200, "whose token was good before is let in");
         assert_eq!(api.get("/scheduler").await.status, 200, "the socket is another door");
         api.world.advance(Duration::from_secs(1));
-        assert_eq!(api.tell_tcp("GET", "/scheduler", "", Some(&token)).await.status, 200);
+        for token in [ada, eve] {
+            assert_eq!(ask(&token).await.status, 200);
+        }
+        api.stop().await;
+    });
+}
+
+#[test]
+fn the_socket_is_for_the_daemons_own_user_even_if_its_file_is_open_to_all() {
+    if !rustix::process::geteuid().is_root() {
+        println!("not tested: only root can become somebody else");
+        return;
+    }
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let socket = api.socket_path();
+        for (path, mode) in [(socket.parent().unwrap(), 0o755), (socket.as_path(), 0o666)] {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+        // The user of a connection is that of the thread that made it, and this thread does nothing else.
+        let connect = move || {
+            rustix::thread::set_thread_uid(Uid::from_raw(65_534)).unwrap();
+            std::os::unix::net::UnixStream::connect(socket).unwrap()
+        };
+        let stream = std::thread::spawn(connect).join().unwrap();
+        stream.set_nonblocking(true).unwrap();
+        let stream = tokio::net::UnixStream::from_std(stream).unwrap();
+        let answer = ask(stream, "GET", "/api/v1/status", &[], b"").await;
+        answer.is_problem(403, "forbidden", None);
+        assert_eq!(api.get("/status").await.status, 200);
+        api.stop().await;
+    });
+}
+
+#[test]
+fn faults_are_switched_over_the_api_if_the_configuration_allows_for_any() {
+    run(async || {
+        let mut world = World::of(Sqlite, &[Character::Healthy]).await;
+        world.settings.faults.is_enabled = true;
+        let api = ApiWorld::around(world, TokenKey::Secret(SECRET.into()), Limits::default());
+        let rule = "host/PollSource=drop@1";
+        let switched = api.tell("PUT", "/faults", json!({ "is_enabled": true, "rules": [rule] })).await.json();
+        assert_eq!(switched, json!({ "is_enabled": true, "rules": [rule], "struck": 0 }));
+        let created = api.tell("POST", "/sources", json!({ "url": api.url(0) })).await.json();
+        let id = created["source"]["id"].as_i64().unwrap();
+        api.world.until("a fault", async || api.get("/faults").await.json()["struck"] != 0).await;
+        assert_eq!(api.world.source(SourceId(id)).await.state.last_polled, None, "it never got through");
+        let switched = api.tell("PUT", "/faults", json!({ "is_enabled": false })).await.json();
+        assert_eq!((&switched["is_enabled"], &switched["rules"]), (&json!(false), &json!([rule])));
+        let polled = api.tell("POST", &format!("/sources/{id}/poll?wait=30"), Value::Null).await;
+        assert_eq!(polled.status, 200, "{polled:?}");
+        let wrong = api.tell("PUT", "/faults", json!({ "is_enabled": true, "rules": ["loud"] })).await;
+        wrong.is_problem(400, "invalid", Some("rules"));
+        let read = api.token(Allowed::Read);
+        let answer = api.tell_tcp("PUT", "/faults", r#"{"is_enabled":true}"#, Some(&read)).await;
+        answer.is_problem(403, "forbidden", None);
+        assert_eq!(api.get("/faults").await.json()["is_enabled"], false);
         api.stop().await;
     });
 }

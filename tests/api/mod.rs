@@ -1,14 +1,17 @@
 //! The doors: a real pipeline against the little web, asked over a real socket and over TCP.
 
+mod abuse;
 mod client;
 mod doors;
 mod feeds;
+mod keys;
 mod metrics;
 mod openapi;
 mod people;
 mod posts;
 mod process;
 mod sources;
+mod stalling;
 mod webhooks;
 mod world;
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::tempdir;
 
 /// A daemon that is stopped at the end.
-struct Daemon(Child);
+pub(super) struct Daemon(pub(super) Child);
 
 impl Drop for Daemon {
     fn drop(&mut self) {
@@ -28,7 +28,7 @@ fn command(directory: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Starts a daemon and waits until its doors are open.
-fn start(directory: &Path, arguments: &[&str]) -> (Daemon, Value) {
+pub(super) fn start(directory: &Path, arguments: &[&str]) -> (Daemon, Value) {
     let mut child = command(directory, &[&["run"], arguments].concat()).spawn().unwrap();
     let mut records = BufReader::new(child.stdout.take().unwrap()).lines();
     let ready = records.find_map(|line| {

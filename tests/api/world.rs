@@ -1,10 +1,11 @@
 //! A pipeline with open doors.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use feedwarden::actors::Scope;
-use feedwarden::api::settings::{ApiSettings, TokenKey, TokenSettings};
+use feedwarden::api::settings::{ApiSettings, Limits, TokenKey, TokenSettings};
 use feedwarden::api::tokens::{Scope as Allowed, Signer, TokenWish, issue};
 use feedwarden::api::views::Reloaded;
 use feedwarden::api::{ConfigurationDoor, Doors, OpenDoors};
@@ -32,18 +33,28 @@ pub(super) struct ApiWorld {
 
 impl ApiWorld {
     pub(super) async fn of(engine: Engine, characters: &[Character]) -> ApiWorld {
-        let mut world = World::of(engine, characters).await;
+        let world = World::of(engine, characters).await;
+        ApiWorld::around(world, TokenKey::Secret(SECRET.into()), Limits::default())
+    }
+
+    /// The same with limits of one's own.
+    pub(super) async fn with_limits(limits: Limits) -> ApiWorld {
+        let world = World::of(Engine::Sqlite, &[Character::Healthy]).await;
+        ApiWorld::around(world, TokenKey::Secret(SECRET.into()), limits)
+    }
+
+    /// The same around a world of one's own, with tokens checked by this key.
+    pub(super) fn around(mut world: World, key: TokenKey, limits: Limits) -> ApiWorld {
         world.start(Scope::Daemon);
         let directory = tempfile::tempdir().unwrap();
         let log = LogSettings { file: Some(directory.path().join("log")), ..LogSettings::default() };
         let telemetry = telemetry::start(&log, Arc::new(SystemClock)).unwrap();
-        let key = TokenKey::Secret(SECRET.into());
         let tokens = TokenSettings { key, audience: Some("feeds".into()), leeway: Duration::ZERO };
         let settings = ApiSettings {
             socket: directory.path().join("admin.sock"),
             listen: Some("127.0.0.1:0".parse().unwrap()),
             tokens: Some(tokens),
-            ..ApiSettings::default()
+            limits,
         };
         let configuration =
             ConfigurationDoor { effective: Box::new(Vec::new), reload: Box::new(|| Ok(Reloaded::default())) };
@@ -56,6 +67,10 @@ impl ApiWorld {
         self.doors.close().await;
         self.world.stop().await;
         drop(self.directory);
+    }
+
+    pub(super) fn socket_path(&self) -> PathBuf {
+        self.doors.socket.clone()
     }
 
     pub(super) async fn socket(&self) -> UnixStream {
@@ -94,9 +109,14 @@ impl ApiWorld {
 
     /// A token that is taken.
     pub(super) fn token(&self, scope: Allowed) -> String {
+        self.token_of("ada", scope, &Signer::Secret(SECRET.into()))
+    }
+
+    /// A token of this person, signed by this key.
+    pub(super) fn token_of(&self, subject: &str, scope: Allowed, signer: &Signer) -> String {
         let lifetime = Duration::from_secs(3600);
-        let wish = TokenWish { subject: "ada".into(), scope, lifetime, audience: Some("feeds".into()) };
-        issue(&wish, &Signer::Secret(SECRET.into()), self.world.now()).unwrap()
+        let wish = TokenWish { subject: subject.into(), scope, lifetime, audience: Some("feeds".into()) };
+        issue(&wish, signer, self.world.now()).unwrap()
     }
 
     /// The URL of a site.

@@ -31,14 +31,15 @@ pub(super) async fn import(api: web::Data<Api>, request: HttpRequest, mut payloa
     {
         return Err(Problem::wrong_type("send text/x-opml").at("Content-Type"));
     }
-    let limit = api.limits.import_bytes;
+    let (limit, within) = (api.limits.import_bytes, api.limits.answer_within);
     let (pieces, incoming) = mpsc::channel::<io::Result<Bytes>>(PIECES);
     let (outlines, mut found) = mpsc::channel::<Vec<Result<Outline, BadOutline>>>(PIECES);
     let reading =
         actix_rt::task::spawn_blocking(move || read(Incoming { pieces: incoming, rest: Bytes::new() }, &outlines));
     let feeding = async {
         let mut sent = 0;
-        while let Some(piece) = payload.next().await {
+        // A list may be long as long as it comes.
+        while let Some(piece) = tokio::time::timeout(within, payload.next()).await? {
             let piece = piece.map_err(io::Error::other)?;
             sent += piece.len();
             if sent > limit {
@@ -60,10 +61,16 @@ pub(super) async fn import(api: web::Data<Api>, request: HttpRequest, mut payloa
     };
     let (fed, report) = futures_util::join!(feeding, adding);
     let was_read = reading.await.map_err(Problem::internal)?;
-    if fed.is_err_and(|error| error.kind() == io::ErrorKind::FileTooLarge) {
-        let report = report?;
-        let text = format!("a list may have {limit} bytes; {} sources of its beginning were added", report.added);
-        return Err(Problem::too_large(text));
+    match fed.map_err(|error| error.kind()) {
+        Err(io::ErrorKind::FileTooLarge) => {
+            let text = format!("a list may have {limit} bytes; {} sources of its beginning were added", report?.added);
+            return Err(Problem::too_large(text));
+        }
+        Err(io::ErrorKind::TimedOut) => {
+            let text = format!("the rest of the list did not come; {} sources were added", report?.added);
+            return Err(Problem::too_slow(text));
+        }
+        _ => {}
     }
     was_read.map_err(Problem::invalid)?;
     Ok(HttpResponse::Ok().json(report?))

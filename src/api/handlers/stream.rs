@@ -70,6 +70,11 @@ fn last_event_id(request: &HttpRequest) -> Result<Option<i64>, Problem> {
 }
 
 impl Reader {
+    /// Well before its connection would be taken for one whose client stalls.
+    fn heartbeat(&self) -> Duration {
+        HEARTBEAT.min(self.api.limits.answer_within / 4)
+    }
+
     /// The next events, or a sign of life; nothing at the end.
     async fn next(&mut self) -> Option<Bytes> {
         if !self.has_begun {
@@ -86,7 +91,7 @@ impl Reader {
                 self.after = last.id;
                 return Some(posts.into_iter().map(PostView::from).map(|post| event(&post)).collect::<String>().into());
             }
-            match tokio::time::timeout(HEARTBEAT, self.arrivals.changed()).await {
+            match tokio::time::timeout(self.heartbeat(), self.arrivals.changed()).await {
                 Ok(Ok(())) => {}
                 Ok(Err(_)) => return None,
                 Err(_) => {
