@@ -87,8 +87,13 @@ async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mu
     let handle = pipeline.handle();
     let mut running = actix_rt::spawn(pipeline.run());
     let log_handle = started.telemetry.handle.clone();
-    let followers =
-        Followers { handle: handle.clone(), client, log_handle: log_handle.clone(), log: started.log.clone() };
+    let followers = Followers {
+        handle: handle.clone(),
+        client,
+        admission: doors.admission(),
+        log_handle: log_handle.clone(),
+        log: started.log.clone(),
+    };
     let reloader = Reloader::new(loaded.effective, request, followers);
     let doors = doors.open(handle.clone(), log_handle, reloader.door())?;
     info!(started.log, "api ready";

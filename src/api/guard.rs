@@ -74,25 +74,26 @@ fn admit(request: &ServiceRequest, api: &Api) -> Result<Caller, Problem> {
 }
 
 fn admit_tcp(request: &ServiceRequest, api: &Api, address: IpAddr) -> Result<Caller, Problem> {
-    let now = api.handle.clock().now();
+    let (now, rules) = (api.handle.clock().now(), api.admission.rules());
+    let admits = |payer| api.rate.admits(payer, rules.requests_per_second, now);
     let given = token(request);
     // Programs behind one address each have a rate of their own. Until a token has been seen to be good, its requests
     // count against the address, so that guessing is as slow as anything.
     let own = given.as_ref().map(|(token, _)| Payer::token(token));
     let known = own.filter(|payer| api.rate.knows(*payer));
-    if !api.rate.admits(known.unwrap_or(Payer::Address(address)), now) {
+    if !admits(known.unwrap_or(Payer::Address(address))) {
         return Err(Problem::too_fast(1));
     }
     if needs_no_token(request.path()) {
         return Ok(Caller { sees_secrets: false });
     }
-    let Some(verifier) = &api.verifier else { return Err(Problem::unauthorized("no key is configured")) };
+    let Some(verifier) = &rules.verifier else { return Err(Problem::unauthorized("no key is configured")) };
     let (token, scope_max) = given.ok_or_else(|| {
         Problem::unauthorized("send a token: Authorization: Bearer …, or Basic with the token as the password")
     })?;
     let (_, scope) = verifier.verify(&token, now).map_err(Problem::unauthorized)?;
     if let (Some(payer), None) = (own, known)
-        && !api.rate.admits(payer, now)
+        && !admits(payer)
     {
         return Err(Problem::too_fast(1));
     }

@@ -3,6 +3,7 @@
 //! Reads come from the store and from the pipeline's handle, changes go through the handle. No request waits for an actor
 //! without a bound, and the doors have threads of their own. `docs/api.md` is the operator's view.
 
+mod admission;
 mod connection;
 mod endpoint;
 pub mod feeds;
@@ -34,6 +35,7 @@ use crate::actors::control::PipelineHandle;
 use crate::model::Timestamp;
 use crate::telemetry::LogHandle;
 
+pub use admission::{Admission, Rules};
 pub use openapi::document as openapi_document;
 pub use problem::{ProblemView, TYPE_PREFIX};
 pub use socket::SocketError;
@@ -41,7 +43,7 @@ pub use socket::SocketError;
 use server::{Listener, serve};
 use settings::{ApiSettings, Limits};
 use socket::{AdminSocket, SocketLock};
-use tokens::{TokenError, Verifier};
+use tokens::TokenError;
 use views::{ConfigurationRow, Reloaded};
 
 /// Where everything is.
@@ -81,7 +83,7 @@ pub struct ConfigurationDoor {
 pub struct Doors {
     socket: AdminSocket,
     tcp: Option<TcpListener>,
-    verifier: Option<Verifier>,
+    admission: Admission,
     settings: ApiSettings,
 }
 
@@ -101,7 +103,7 @@ pub(crate) struct Api {
     log: LogHandle,
     configuration: Arc<ConfigurationDoor>,
     limits: Limits,
-    verifier: Option<Verifier>,
+    admission: Admission,
     rate: rate::Rate,
     streams: Arc<Semaphore>,
     counts: metrics::CountsCache,
@@ -111,12 +113,17 @@ pub(crate) struct Api {
 impl Doors {
     /// Takes the socket and the listener, before anything else is done: a second daemon ends here.
     pub fn take(settings: &ApiSettings) -> Result<Doors, ApiError> {
-        let verifier = settings.tokens.as_ref().map(Verifier::new).transpose()?;
+        let admission = Admission::new(settings)?;
         let tcp = settings
             .listen
             .map(|address| TcpListener::bind(address).map_err(|source| ApiError::Listen { address, source }));
         let tcp = tcp.transpose()?;
-        Ok(Doors { socket: socket::open(&settings.socket)?, tcp, verifier, settings: settings.clone() })
+        Ok(Doors { socket: socket::open(&settings.socket)?, tcp, admission, settings: settings.clone() })
+    }
+
+    /// Whom the TCP door lets in, to be changed while it is open.
+    pub fn admission(&self) -> Admission {
+        self.admission.clone()
     }
 
     /// Lets people in; on the thread of an actix system.
@@ -127,23 +134,23 @@ impl Doors {
         configuration: ConfigurationDoor,
     ) -> Result<OpenDoors, ApiError> {
         let configuration = Arc::new(configuration);
-        let api = |verifier| {
+        let api = || {
             web::Data::new(Api {
                 started_at: handle.clock().now(),
                 handle: handle.clone(),
                 log: log.clone(),
                 configuration: configuration.clone(),
                 limits: self.settings.limits.clone(),
-                verifier,
-                rate: rate::Rate::new(self.settings.limits.requests_per_second),
+                admission: self.admission.clone(),
+                rate: rate::Rate::default(),
                 streams: Arc::new(Semaphore::new(self.settings.limits.streams)),
                 counts: metrics::CountsCache::default(),
             })
         };
         let listen = self.tcp.as_ref().and_then(|listener| listener.local_addr().ok());
-        let mut servers = vec![serve(api(None), Listener::Socket(self.socket.listener))?];
+        let mut servers = vec![serve(api(), Listener::Socket(self.socket.listener))?];
         if let Some(tcp) = self.tcp {
-            servers.push(serve(api(self.verifier), Listener::Tcp(tcp))?);
+            servers.push(serve(api(), Listener::Tcp(tcp))?);
         }
         Ok(OpenDoors { servers, _lock: self.socket.lock, socket: self.settings.socket, listen })
     }

@@ -27,8 +27,8 @@ impl Payer {
 }
 
 /// Keeps payers from asking too often.
+#[derive(Default)]
 pub(super) struct Rate {
-    per_second: f64,
     buckets: Mutex<HashMap<Option<Payer>, Bucket>>,
 }
 
@@ -38,27 +38,23 @@ struct Bucket {
 }
 
 impl Rate {
-    /// So many requests a second in the long run, and twice as many at once.
-    pub(super) fn new(per_second: u32) -> Rate {
-        Rate { per_second: f64::from(per_second.max(1)), buckets: Mutex::default() }
-    }
-
     /// Whether this payer has a bucket of its own.
     pub(super) fn knows(&self, payer: Payer) -> bool {
         self.buckets.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).contains_key(&Some(payer))
     }
 
-    /// Whether this payer may ask now.
-    pub(super) fn admits(&self, payer: Payer, now: Timestamp) -> bool {
+    /// Whether this payer may ask now: so many requests a second in the long run, and twice as many at once.
+    pub(super) fn admits(&self, payer: Payer, per_second: u32, now: Timestamp) -> bool {
+        let per_second = f64::from(per_second.max(1));
         let mut buckets = self.buckets.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let most = 2.0 * self.per_second;
+        let most = 2.0 * per_second;
         if buckets.len() >= PAYERS_MAX && !buckets.contains_key(&Some(payer)) {
             // Those who have not asked for a while are like those who never did.
-            buckets.retain(|_, bucket| now.since(bucket.at).as_secs_f64() * self.per_second < most);
+            buckets.retain(|_, bucket| now.since(bucket.at).as_secs_f64() * per_second < most);
         }
         let key = (buckets.len() < PAYERS_MAX || buckets.contains_key(&Some(payer))).then_some(payer);
         let bucket = buckets.entry(key).or_insert(Bucket { requests: most, at: now });
-        bucket.requests = (bucket.requests + now.since(bucket.at).as_secs_f64() * self.per_second).min(most);
+        bucket.requests = (bucket.requests + now.since(bucket.at).as_secs_f64() * per_second).min(most);
         bucket.at = now;
         let is_admitted = bucket.requests >= 1.0;
         if is_admitted {
@@ -82,22 +78,22 @@ mod tests {
 
     #[test]
     fn twice_the_rate_at_once_and_the_rate_afterwards() {
-        let rate = Rate::new(10);
-        let count = |now| (0..100).filter(|_| rate.admits(payer(1), now)).count();
+        let rate = Rate::default();
+        let count = |now| (0..100).filter(|_| rate.admits(payer(1), 10, now)).count();
         assert_eq!(count(NOW), 20);
         assert_eq!(count(NOW + Duration::from_secs(1)), 10);
-        assert!(rate.admits(payer(2), NOW), "payers do not disturb each other");
+        assert!(rate.admits(payer(2), 10, NOW), "payers do not disturb each other");
     }
 
     #[test]
     fn many_payers_take_bounded_memory() {
-        let rate = Rate::new(1);
+        let rate = Rate::default();
         for number in 0..3 * PAYERS_MAX as u32 {
-            rate.admits(payer(number), NOW);
+            rate.admits(payer(number), 1, NOW);
         }
         assert!(rate.buckets.lock().unwrap().len() <= PAYERS_MAX + 1);
         assert!(!rate.knows(payer(u32::MAX)));
-        assert!(rate.admits(payer(u32::MAX), NOW + Duration::from_secs(9)), "room is made for new ones");
+        assert!(rate.admits(payer(u32::MAX), 1, NOW + Duration::from_secs(9)), "room is made for new ones");
         assert!(rate.knows(payer(u32::MAX)));
     }
 }

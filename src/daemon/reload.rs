@@ -5,16 +5,22 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use slog::{Logger, info, warn};
 
 use crate::actors::PipelineHandle;
-use crate::api::ConfigurationDoor;
 use crate::api::views::{ConfigurationRow, Reloaded};
-use crate::config::{Effective, Problems, Request, load};
+use crate::api::{Admission, ConfigurationDoor, Rules};
+use crate::config::{Effective, Problems, Request, Settings, load};
 use crate::http::Client;
 use crate::telemetry::LogHandle;
 
-/// Keys that hold as soon as they are read: those of the rules, those of requests, and the level of the log.
-const AT_ONCE: [&str; 5] = ["source.", "host.", "outage.", HTTP, LEVEL];
-const HTTP: &str = "http.";
-const LEVEL: &str = "logging.level";
+/// Keys that hold as soon as they are read, or how they begin, and who follows them.
+const AT_ONCE: [(&str, Follower); 7] = [
+    ("source.", Follower::Rules),
+    ("host.", Follower::Rules),
+    ("outage.", Follower::Rules),
+    ("http.", Follower::Requests),
+    ("api.jwt-", Follower::Admission),
+    ("api.requests-per-second", Follower::Admission),
+    ("logging.level", Follower::Log),
+];
 
 /// Knows the configuration in force. Clones are the same.
 #[derive(Clone)]
@@ -27,10 +33,20 @@ struct Inner {
     followers: Followers,
 }
 
-/// Who can follow another configuration while they run.
+/// Who follows a key that changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Follower {
+    Rules,
+    Requests,
+    Admission,
+    Log,
+}
+
+/// Those who can follow another configuration while they run.
 pub(super) struct Followers {
     pub(super) handle: PipelineHandle,
     pub(super) client: Client,
+    pub(super) admission: Admission,
     pub(super) log_handle: LogHandle,
     pub(super) log: Logger,
 }
@@ -67,17 +83,22 @@ impl Reloader {
             .map_err(|Problems(problems)| problems.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         let mut in_force = self.in_force();
         let (changed, needs_restart): (Vec<String>, Vec<String>) =
-            in_force.differences(&new.effective).into_iter().partition(|key| holds_at_once(key));
-        let Followers { handle, client, log_handle, .. } = &self.0.followers;
-        // The one follower who may refuse comes first.
-        if changed.iter().any(|key| key.starts_with(HTTP)) {
-            client.reconfigure(new.settings.http).map_err(|error| vec![error.to_string()])?;
+            in_force.differences(&new.effective).into_iter().partition(|key| follower(key).is_some());
+        let concerns = |who| changed.iter().any(|key| follower(key) == Some(who));
+        let Followers { handle, client, admission, log_handle, .. } = &self.0.followers;
+        let Settings { policy, http, api, log, .. } = new.settings;
+        // What may be refused comes first, so that nobody follows if anybody cannot.
+        let rules = concerns(Follower::Admission).then(|| Rules::new(&api)).transpose();
+        let rules = rules.map_err(|error| vec![format!("api.jwt-public-key-file: {error}")])?;
+        if concerns(Follower::Requests) {
+            client.reconfigure(http).map_err(|error| vec![error.to_string()])?;
         }
-        if changed.iter().any(|key| key == LEVEL) {
-            log_handle.set_level(new.settings.log.level);
+        rules.into_iter().for_each(|rules| admission.follow(rules));
+        if concerns(Follower::Log) {
+            log_handle.set_level(log.level);
         }
-        if changed.iter().any(|key| !key.starts_with(HTTP) && key != LEVEL) {
-            handle.set_policy(new.settings.policy);
+        if concerns(Follower::Rules) {
+            handle.set_policy(policy);
         }
         in_force.adopt(&changed, &new.effective);
         Ok(Reloaded { changed, needs_restart })
@@ -97,7 +118,7 @@ impl Reloader {
     }
 }
 
-/// Whether a key needs no restart. Those that end in a dot are whole sections.
-fn holds_at_once(key: &str) -> bool {
-    AT_ONCE.iter().any(|known| key == *known || (known.ends_with('.') && key.starts_with(known)))
+/// Who follows this key at once; nobody, if it needs a restart.
+fn follower(key: &str) -> Option<Follower> {
+    AT_ONCE.iter().find(|(beginning, _)| key.starts_with(beginning)).map(|(_, follower)| *follower)
 }

@@ -112,3 +112,28 @@ fn the_configuration_is_shown_masked_and_read_anew() {
     let issued = command(directory.path(), &["token", "--config", "own.yaml", "--scope", "write"]).output().unwrap();
     assert_eq!(String::from_utf8(issued.stdout).unwrap().trim().split('.').count(), 3);
 }
+
+#[test]
+fn a_secret_is_replaced_while_the_daemon_runs_and_old_tokens_open_nothing_any_more() {
+    let directory = tempdir().unwrap();
+    let (file, secret) = (directory.path().join("own.yaml"), directory.path().join("secret"));
+    std::fs::write(&file, "api: {jwt-secret-file: secret, listen: \"127.0.0.1:0\"}\n").unwrap();
+    let issue = |text: &str| {
+        std::fs::write(&secret, text.repeat(32)).unwrap();
+        let issued = command(directory.path(), &["token", "--config", "own.yaml"]).output().unwrap();
+        String::from_utf8(issued.stdout).unwrap().trim().to_owned()
+    };
+    let old = issue("a");
+    let (_daemon, ready) = start(directory.path(), &["--config", "own.yaml"]);
+    let url = format!("http://{}", ready["listen"].as_str().unwrap());
+    let opens = |token: &str| {
+        let mut status = command(directory.path(), &["status", "--url", &url]);
+        status.env("FEEDWARDEN_TOKEN", token).output().unwrap().status.code() == Some(0)
+    };
+    assert!(opens(&old));
+    let new = issue("b");
+    assert!(opens(&old) && !opens(&new), "nobody has read it yet");
+    let reloaded = ask(&directory.path().join("feedwarden.sock"), "POST", "/configuration/reload");
+    assert_eq!(reloaded, serde_json::json!({ "changed": ["api.jwt-secret-file"], "needs_restart": [] }));
+    assert!(!opens(&old) && opens(&new));
+}
