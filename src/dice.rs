@@ -28,6 +28,12 @@ impl SeededDice {
     }
 }
 
+/// A secret that nobody can guess: 32 bytes, in hexadecimal.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
+pub fn new_secret() -> String {
+    rand::random::<[u8; 32]>().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 impl Dice for SeededDice {
     fn roll(&self) -> f64 {
         // A crash elsewhere while the lock was held leaves the generator usable: never spread the crash.

@@ -1,6 +1,6 @@
 //! One poll without storing anything, against servers on loopback.
 
-use feedwarden::fetch::{Answer, Document, Fetched, Fetcher, Task, XSettings};
+use feedwarden::fetch::{Answer, Delivery, Document, Fetched, Fetcher, Task, XSettings};
 use feedwarden::http::{Client, HttpSettings};
 use feedwarden::model::{FailureCause, SourceAccess, SourceSettings, SourceType, Timestamp, Validators};
 
@@ -130,4 +130,28 @@ async fn p21_a_task_that_is_handed_redirects_still_ends_at_a_loop() {
     let Answer::Failed(report) = fetched.answer else { panic!("{:?}", fetched.answer) };
     assert!(report.error.contains("redirect loop"), "{}", report.error);
     assert_eq!(fetched.trace.hops.len(), 2);
+}
+
+/// Webhooks are held to the same rule as sources: what is not on the open internet is asked only if the operator says so.
+#[tokio::test]
+async fn a_webhook_at_a_private_address_is_not_asked_unless_it_is_allowed() {
+    let deliver = async |settings: HttpSettings, url: String| {
+        let fetcher = Fetcher::new(Client::new(settings, || NOW).unwrap(), XSettings::default());
+        let (secret, id, body) = ("a secret to sign with".into(), "1-test".into(), "[]".into());
+        fetcher.deliver(Delivery { url, secret, id, body, sent_at: NOW, is_test: true }).await
+    };
+    let server = Server::play(vec![Act::Read, ok("")]).await;
+    let refused = deliver(HttpSettings::default(), server.url("/hook")).await.unwrap_err();
+    assert!(refused.error.contains("http.allow"), "{}", refused.error);
+    for url in
+        ["http://10.0.0.1/", "http://[::1]/", "http://169.254.169.254/", "http://localhost/", "http://2130706433/"]
+    {
+        let refused = deliver(HttpSettings::default(), url.to_owned()).await.unwrap_err();
+        assert!(refused.error.contains("http.allow"), "{url}: {}", refused.error);
+    }
+    assert_eq!(server.requests().len(), 0);
+    let allowed_networks = vec!["127.0.0.0/8".parse().unwrap()];
+    let allowed = HttpSettings { allowed_networks, ..HttpSettings::default() };
+    assert!(deliver(allowed, server.url("/hook")).await.is_ok());
+    assert_eq!(server.requests().len(), 1);
 }

@@ -39,12 +39,13 @@ pub struct Fault {
 
 impl Fault {
     /// The actors that faults can befall, and the messages at which they can.
-    pub const PLACES: [(&'static str, &'static [&'static str]); 5] = [
+    pub const PLACES: [(&'static str, &'static [&'static str]); 6] = [
         ("scheduler", &["ErrandReturned", "SourcesChanged"]),
         ("host", &["PollSource", "FetchFinished"]),
         ("fetch", &["FetchSource"]),
         ("post-sink", &["PollSucceeded", "CleanUp"]),
         ("failure-tracker", &["PollFailed", "HostAnswered", "PollLost"]),
+        ("webhooks", &["Deliver", "Delivered"]),
     ];
 }
 
@@ -155,6 +156,22 @@ impl Faults {
             Some(FaultAction::Drop) => true,
             Some(FaultAction::Stall(duration)) => {
                 ctx.wait(wrap_future(tokio::time::sleep(duration)));
+                false
+            }
+        }
+    }
+
+    /// The same for what an actor does without a message in hand.
+    ///
+    /// # Panics
+    /// If that is what is to go wrong.
+    pub(super) async fn befall_work(&self, actor: &'static str, work: &'static str) -> bool {
+        match self.choose(actor, work) {
+            None => false,
+            Some(FaultAction::Panic) => panic!("injected fault in {actor} at {work}"),
+            Some(FaultAction::Drop) => true,
+            Some(FaultAction::Stall(duration)) => {
+                tokio::time::sleep(duration).await;
                 false
             }
         }

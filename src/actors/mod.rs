@@ -34,7 +34,7 @@ mod webhooks;
 
 pub use control::PipelineHandle;
 pub use faults::{Fault, FaultAction, FaultSettings, NotAFault};
-pub use settings::{FetchSettings, PipelineSettings, SchedulerSettings, WebhookSettings};
+pub use settings::{FetchSettings, PipelineSettings, SchedulerSettings};
 pub use statistics::{Happening, Statistics, StatisticsView};
 pub use surroundings::Parts;
 pub use topology::{Pipeline, Scope};

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::FaultSettings;
-use crate::rules::webhook::WebhookPolicy;
 use crate::supervision::Intensity;
 
 /// Everything an operator can decide about the pipeline that is no rule.
@@ -17,8 +16,6 @@ pub struct PipelineSettings {
     pub intensity: Intensity,
     /// What is made to go wrong on purpose.
     pub faults: FaultSettings,
-    /// How posts are sent on.
-    pub webhooks: WebhookSettings,
 }
 
 /// The heartbeat that finds due sources.
@@ -37,27 +34,6 @@ pub struct FetchSettings {
     pub threads: Option<usize>,
     /// Polls under way at once, over all threads, until they are settled: what a slow store cannot take is not asked for.
     pub concurrency: usize,
-}
-
-/// How posts are sent to webhooks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WebhookSettings {
-    /// One delivery ends within this.
-    pub timeout: Duration,
-    /// The largest body of a delivery, unless a single post is larger.
-    pub body_bytes_max: usize,
-    /// What follows a failure.
-    pub policy: WebhookPolicy,
-}
-
-impl Default for WebhookSettings {
-    fn default() -> WebhookSettings {
-        WebhookSettings {
-            timeout: Duration::from_secs(10),
-            body_bytes_max: 1024 * 1024,
-            policy: WebhookPolicy::default(),
-        }
-    }
 }
 
 impl Default for SchedulerSettings {

@@ -26,6 +26,9 @@ pub struct Statistics {
     restarts: AtomicU64,
     restarts_by_actor: [AtomicU64; ACTORS.len()],
     failed_in_a_row: AtomicU64,
+    deliveries_taken: AtomicU64,
+    deliveries_failed: AtomicU64,
+    delivered_posts: AtomicU64,
     /// In microseconds since 1970; zero before there was any.
     last_success_at: AtomicI64,
     fetching: Histogram,
@@ -63,12 +66,18 @@ pub struct StatisticsView {
     pub restarts_by_actor: [u64; ACTORS.len()],
     /// Polls that failed since the last one that did not.
     pub failed_in_a_row: u64,
+    /// Deliveries that webhooks took.
+    pub deliveries_taken: u64,
+    /// Deliveries that they did not take.
+    pub deliveries_failed: u64,
+    /// Posts in those that were taken.
+    pub delivered_posts: u64,
     /// When a publisher last answered as it should.
     pub last_success_at: Option<Timestamp>,
 }
 
 /// The sorts of actors that restarts are counted for. Hosts are one sort, however many there are.
-pub const ACTORS: [&str; 5] = ["scheduler", "host", "fetch", "post sink", "failure tracker"];
+pub const ACTORS: [&str; 6] = ["scheduler", "host", "fetch", "post sink", "failure tracker", "webhooks"];
 
 /// How long things took.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -147,6 +156,9 @@ impl Default for Statistics {
             restarts: AtomicU64::default(),
             restarts_by_actor: Default::default(),
             failed_in_a_row: AtomicU64::default(),
+            deliveries_taken: AtomicU64::default(),
+            deliveries_failed: AtomicU64::default(),
+            delivered_posts: AtomicU64::default(),
             last_success_at: AtomicI64::default(),
             fetching: Histogram::default(),
             reading: Histogram::default(),
@@ -174,6 +186,9 @@ impl Statistics {
             restarts: read(&self.restarts),
             restarts_by_actor: std::array::from_fn(|index| read(&self.restarts_by_actor[index])),
             failed_in_a_row: read(&self.failed_in_a_row),
+            deliveries_taken: read(&self.deliveries_taken),
+            deliveries_failed: read(&self.deliveries_failed),
+            delivered_posts: read(&self.delivered_posts),
             last_success_at: Some(self.last_success_at.load(Ordering::Relaxed))
                 .filter(|micros| *micros > 0)
                 .map(Timestamp::from_micros),
@@ -254,6 +269,13 @@ impl Statistics {
 
     pub(super) fn count_due(&self) {
         self.due.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a delivery to a webhook: so many posts were taken, or it failed.
+    pub(super) fn count_delivery(&self, taken: Option<usize>) {
+        let counter = if taken.is_some() { &self.deliveries_taken } else { &self.deliveries_failed };
+        counter.fetch_add(1, Ordering::Relaxed);
+        self.delivered_posts.fetch_add(taken.unwrap_or(0) as u64, Ordering::Relaxed);
     }
 
     pub(super) fn count_crash(&self) {

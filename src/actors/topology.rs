@@ -48,7 +48,7 @@ impl Pipeline {
         let scheduler = Inbox::<SchedulerActor>::new(MAILBOX_CAPACITY);
         let post_sink = Inbox::<PostSinkActor>::new(MAILBOX_CAPACITY);
         let failure_tracker = Inbox::<FailureTrackerActor>::new(MAILBOX_CAPACITY);
-        let webhooks = Inbox::<WebhookActor>::new(1);
+        let webhooks = Inbox::<WebhookActor>::new(MAILBOX_CAPACITY);
         let threads: Vec<Thread> =
             (1..=parts.settings.fetch.threads()).map(|number| Thread::new(&format!("fetch {number}"))).collect();
         let fetchers: Vec<Inbox<FetchActor>> = threads.iter().map(|_| Inbox::new(MAILBOX_CAPACITY)).collect();
@@ -68,7 +68,7 @@ impl Pipeline {
         let table = HostTable::new(hosts.clone());
         let errands = Errands::new(scheduler.address().recipient(), failure_tracker.address().recipient());
         let finished = Arc::new(Notify::new());
-        let scheduler_address = scheduler.address();
+        let (scheduler_address, webhooks_address) = (scheduler.address(), webhooks.address());
 
         let fetch_supervisor = {
             let around = around.clone();
@@ -109,7 +109,8 @@ impl Pipeline {
         };
         let spec = SupervisorSpec::new("feedwarden", children).intensity(intensity);
         let root = Root::new(spec, Arc::new(environment));
-        let handle = PipelineHandle::new(root.handle(), around, scheduler_address, table, errands, finished);
+        let handle =
+            PipelineHandle::new(root.handle(), around, scheduler_address, webhooks_address, table, errands, finished);
         Pipeline { root, handle }
     }
 

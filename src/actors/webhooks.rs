@@ -9,15 +9,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::fut::WrapFuture;
-use actix::{Actor, AsyncContext, Context};
+use actix::{Actor, AsyncContext, Context, Handler, Message, ResponseFuture};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use slog::{Logger, debug, error, info, o, warn};
+use tokio::sync::Semaphore;
 
 use super::surroundings::Surroundings;
 use crate::fetch::{Delivery, Fetcher, delivery_body};
 use crate::model::{
     DeliveryRecord, FailureCause, FailureReport, Post, SourceId, Timestamp, Webhook, WebhookId, WebhookProgress,
+    WebhookTarget,
 };
 use crate::rules::shown_url::shown_url;
 use crate::rules::webhook::{AfterFailure, after_failure};
@@ -29,8 +31,6 @@ pub const WEBHOOKS_MAX: u32 = 100;
 const AT_ONCE: usize = 8;
 /// How often it is looked for posts of other nodes and for webhooks that a person added or enabled.
 const LOOK: Duration = Duration::from_secs(15);
-/// How many posts are read at once.
-const PAGE: u32 = 50;
 /// So many pages are gone through before it is another webhook's turn.
 const PAGES_PER_TURN: usize = 20;
 
@@ -41,10 +41,15 @@ const STORE_RETRY_MAX: Duration = Duration::from_secs(30);
 
 /// Sends posts.
 pub(super) struct WebhookActor {
-    around: Arc<Surroundings>,
-    fetcher: Fetcher,
-    log: Logger,
+    courier: Courier,
+    /// How many tests go on at once.
+    tests: Arc<Semaphore>,
 }
+
+/// Sends a webhook a delivery without posts, to see whether it takes it; beside everything else.
+#[derive(Message)]
+#[rtype(result = "Result<(), FailureReport>")]
+pub(super) struct TestWebhook(pub(super) WebhookId);
 
 /// How a turn of a webhook ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,9 +61,12 @@ enum Turn {
 }
 
 impl WebhookActor {
+    /// What the fault injection calls it.
+    const NAME: &'static str = "webhooks";
+
     pub(super) fn new(around: Arc<Surroundings>, fetcher: Fetcher) -> WebhookActor {
         let log = around.log.new(o!("actor" => "webhooks"));
-        WebhookActor { around, fetcher, log }
+        WebhookActor { courier: Courier { around, fetcher, log }, tests: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 }
 
@@ -66,12 +74,26 @@ impl Actor for WebhookActor {
     type Context = Context<WebhookActor>;
 
     fn started(&mut self, ctx: &mut Context<WebhookActor>) {
-        let courier = Courier { around: self.around.clone(), fetcher: self.fetcher.clone(), log: self.log.clone() };
+        let courier = self.courier.clone();
         ctx.spawn(async move { courier.run().await }.into_actor(self));
     }
 }
 
+impl Handler<TestWebhook> for WebhookActor {
+    type Result = ResponseFuture<Result<(), FailureReport>>;
+
+    fn handle(&mut self, TestWebhook(id): TestWebhook, _: &mut Context<WebhookActor>) -> Self::Result {
+        let (courier, tests) = (self.courier.clone(), self.tests.clone());
+        Box::pin(async move {
+            let _place = tests.acquire().await;
+            // No posts at all: whoever does not know of tests takes it for what it is.
+            courier.send(id, format!("{id}-test"), "[]".to_owned(), true).await
+        })
+    }
+}
+
 /// What a turn needs.
+#[derive(Clone)]
 struct Courier {
     around: Arc<Surroundings>,
     fetcher: Fetcher,
@@ -98,7 +120,7 @@ impl Courier {
                     _ if turns.len() >= AT_ONCE => {}
                     _ => {
                         under_way.insert(webhook.id, news);
-                        turns.push(self.turn(webhook));
+                        turns.push(self.turn(webhook.id));
                     }
                 }
             }
@@ -126,38 +148,51 @@ impl Courier {
         })
     }
 
-    async fn turn(&self, webhook: Webhook) -> (WebhookId, Turn) {
-        let turn = self.pages(&webhook).await.unwrap_or_else(|cause| {
-            error!(self.log, "webhook not served"; "webhook_id" => webhook.id.0, "error" => %cause);
+    async fn turn(&self, id: WebhookId) -> (WebhookId, Turn) {
+        let turn = self.pages(id).await.unwrap_or_else(|cause| {
+            error!(self.log, "webhook not served"; "webhook_id" => id.0, "error" => %cause);
             Turn::Idle
         });
-        (webhook.id, turn)
+        (id, turn)
     }
 
-    async fn pages(&self, webhook: &Webhook) -> Result<Turn, StoreError> {
+    async fn pages(&self, id: WebhookId) -> Result<Turn, StoreError> {
         let store = &self.around.store;
-        let mut progress = webhook.progress.clone();
         for _ in 0..PAGES_PER_TURN {
-            let posts = patiently(|| store.list_posts(None, Some(progress.last_post), PAGE)).await?;
+            // Read anew for every page: a person may have changed, disabled or removed it.
+            let webhook = patiently(|| store.webhook(id)).await?.filter(|webhook| webhook.enabled);
+            let Some(webhook) = webhook else { return Ok(Turn::Idle) };
+            let policy = self.around.policy().webhooks.clone();
+            let after = Some(webhook.progress.last_post);
+            let posts = patiently(|| store.list_posts(None, after, policy.posts_max)).await?;
             let Some(last) = posts.last().map(|post| post.id) else { return Ok(Turn::Idle) };
-            let wanted = self.wanted(webhook, &posts).await?;
+            let wanted = self.wanted(&webhook, &posts).await?;
             if wanted.is_empty() {
-                progress.last_post = last;
-                self.record(webhook, progress.clone(), None, None).await?;
+                let progress = WebhookProgress { last_post: last, ..webhook.progress };
+                self.record(id, progress, None, None).await?;
                 continue;
             }
-            let (body, count) = delivery_body(&wanted, self.around.settings.webhooks.body_bytes_max);
+            let (body, count) = delivery_body(&wanted, policy.body_bytes_max);
             // What is behind the last wanted post is not wanted.
             let reached = if count == wanted.len() { last } else { wanted[count - 1].id };
-            let name = format!("{}-{}-{}", webhook.id, wanted[0].id, wanted[count - 1].id);
-            match self.deliver(webhook, name, body).await {
+            let name = format!("{id}-{}-{}", wanted[0].id, wanted[count - 1].id);
+            if self.around.faults.befall_work(WebhookActor::NAME, "Deliver").await {
+                return Ok(Turn::Again);
+            }
+            let sent = self.send(id, name, body, false).await;
+            if self.around.faults.befall_work(WebhookActor::NAME, "Delivered").await {
+                return Ok(Turn::Again);
+            }
+            self.around.statistics.count_delivery(sent.is_ok().then_some(count));
+            match sent {
                 Ok(()) => {
-                    debug!(self.log, "webhook delivered"; "webhook_id" => webhook.id.0, "posts" => count);
-                    progress = WebhookProgress { last_post: reached, failures: 0, retry_at: None, last_error: None };
-                    self.record(webhook, progress.clone(), Some(self.around.clock.now()), None).await?;
+                    debug!(self.log, "webhook delivered"; "webhook_id" => id.0, "posts" => count);
+                    let progress =
+                        WebhookProgress { last_post: reached, failures: 0, retry_at: None, last_error: None };
+                    self.record(id, progress, Some(self.around.clock.now()), None).await?;
                 }
                 Err(report) => {
-                    self.failed(webhook, progress, report).await?;
+                    self.failed(webhook, report).await?;
                     return Ok(Turn::Again);
                 }
             }
@@ -175,34 +210,30 @@ impl Courier {
         Ok(posts.iter().filter(|post| labelled.contains(&post.source_id)).collect())
     }
 
-    async fn deliver(&self, webhook: &Webhook, id: String, body: String) -> Result<(), FailureReport> {
+    async fn send(&self, id: WebhookId, name: String, body: String, is_test: bool) -> Result<(), FailureReport> {
         let failed = |cause, error| Err(FailureReport { cause, error, retry_after: None });
-        let Surroundings { store, clock, settings, .. } = &*self.around;
-        let secret = match patiently(|| store.webhook_secret(webhook.id)).await {
-            Ok(Some(secret)) => secret,
+        let Surroundings { store, clock, .. } = &*self.around;
+        let WebhookTarget { url, secret } = match patiently(|| store.webhook_target(id)).await {
+            Ok(Some(target)) => target,
             Ok(None) => return failed(FailureCause::Internal, "it was removed".into()),
             Err(cause) => return failed(FailureCause::Internal, cause.to_string()),
         };
-        let delivery = Delivery { url: webhook.url.clone(), secret, id, body, sent_at: clock.now() };
-        let timeout = settings.webhooks.timeout;
+        let delivery = Delivery { url, secret, id: name, body, sent_at: clock.now(), is_test };
+        let timeout = self.around.policy().webhooks.timeout;
         match tokio::time::timeout(timeout, self.fetcher.deliver(delivery)).await {
             Ok(outcome) => outcome,
             Err(_) => failed(FailureCause::Connection, format!("no answer within {} s", timeout.as_secs_f64())),
         }
     }
 
-    async fn failed(
-        &self,
-        webhook: &Webhook,
-        mut progress: WebhookProgress,
-        report: FailureReport,
-    ) -> Result<(), StoreError> {
-        let Surroundings { clock, dice, settings, .. } = &*self.around;
+    async fn failed(&self, webhook: Webhook, report: FailureReport) -> Result<(), StoreError> {
+        let Surroundings { clock, dice, .. } = &*self.around;
+        let mut progress = webhook.progress;
         progress.failures = progress.failures.saturating_add(1);
         progress.last_error = Some(report.error.clone());
         let (id, url) = (webhook.id.0, shown_url(&webhook.url));
-        let after = after_failure(progress.failures, &report, &settings.webhooks.policy, clock.now(), dice.roll());
-        let reason = match after {
+        let policy = &self.around.policy().webhooks;
+        let reason = match after_failure(progress.failures, &report, policy, clock.now(), dice.roll()) {
             AfterFailure::Retry(at) => {
                 info!(self.log, "webhook failed"; "webhook_id" => id, "url" => url, "error" => report.error,
                     "failures" => progress.failures, "retry_at" => at.to_string());
@@ -216,19 +247,19 @@ impl Courier {
                 Some(reason)
             }
         };
-        self.record(webhook, progress, None, reason).await
+        self.record(webhook.id, progress, None, reason).await
     }
 
     async fn record(
         &self,
-        webhook: &Webhook,
+        id: WebhookId,
         progress: WebhookProgress,
         delivered_at: Option<Timestamp>,
         disabled_reason: Option<String>,
     ) -> Result<(), StoreError> {
         let record = DeliveryRecord { progress, delivered_at, disabled_reason };
         let store = &self.around.store;
-        patiently(|| store.record_delivery(webhook.id, record.clone())).await
+        patiently(|| store.record_delivery(id, record.clone())).await
     }
 }
 

@@ -7,10 +7,13 @@ use actix_web::{HttpResponse, web};
 use tokio::sync::Mutex;
 
 use super::Api;
-use crate::actors::control::{ACTORS, BUCKET_SECONDS, HistogramView, HostCounts, Latencies, StatisticsView, TreeNode};
+use crate::actors::control::{
+    ACTORS, BUCKET_SECONDS, HistogramView, HostCounts, Latencies, StatisticsView, TreeNode, WEBHOOKS_MAX,
+};
 use crate::actors::messages::SchedulerStatus;
 use crate::clock::Stopwatch;
-use crate::model::{FailureKind, SourceCounts, Timestamp};
+use crate::model::{FailureKind, SourceCounts, Timestamp, Webhook};
+use crate::store::StoreError;
 use crate::telemetry::DroppedRecords;
 
 /// Counting all sources means looking at all of them, so the count is this old at the most.
@@ -28,9 +31,19 @@ struct Metrics {
     hosts: HostCounts,
     sources: Option<SourceCounts>,
     store_seconds: Option<f64>,
+    webhooks: Option<WebhookFigures>,
     log_drops: DroppedRecords,
     mailboxes: Vec<(String, usize)>,
     uptime: Duration,
+}
+
+/// How the webhooks do.
+struct WebhookFigures {
+    working: usize,
+    failing: usize,
+    disabled: usize,
+    /// How long ago the oldest post was stored that an enabled one has not been through.
+    lag: Duration,
 }
 
 pub(super) async fn metrics(api: web::Data<Api>) -> HttpResponse {
@@ -57,6 +70,7 @@ async fn collect(api: &Api) -> Metrics {
         hosts: api.handle.host_counts(),
         sources: count_sources(api, now).await,
         store_seconds,
+        webhooks: look_at_webhooks(api, now).await.ok(),
         log_drops: api.log.dropped(),
         mailboxes,
         uptime: now.since(api.started_at),
@@ -74,6 +88,23 @@ async fn count_sources(api: &Api, now: Timestamp) -> Option<SourceCounts> {
     let counts = api.handle.store().count_sources().await.ok()?;
     *cache = Some((now, counts));
     Some(counts)
+}
+
+async fn look_at_webhooks(api: &Api, now: Timestamp) -> Result<WebhookFigures, StoreError> {
+    let store = api.handle.store();
+    let all = store.list_webhooks(None, WEBHOOKS_MAX).await?;
+    let enabled: Vec<&Webhook> = all.iter().filter(|webhook| webhook.enabled).collect();
+    let failing = enabled.iter().filter(|webhook| webhook.progress.failures > 0).count();
+    let waiting = match enabled.iter().map(|webhook| webhook.progress.last_post).min() {
+        Some(reached) => store.list_posts(None, Some(reached), 1).await?.pop(),
+        None => None,
+    };
+    Ok(WebhookFigures {
+        working: enabled.len() - failing,
+        failing,
+        disabled: all.len() - enabled.len(),
+        lag: waiting.map_or(Duration::ZERO, |post| now.since(post.created_at)),
+    })
 }
 
 fn note_mailboxes(node: &TreeNode, mailboxes: &mut Vec<(String, usize)>) {
@@ -106,6 +137,7 @@ impl fmt::Display for Metrics {
             page.line("hosts", &format!("{{state=\"{state}\"}}"), count)?;
         }
         page.sources(self.sources)?;
+        page.webhooks(&self.done, self.webhooks.as_ref())?;
         page.head("mailbox_depth", "gauge", "Messages that wait, by actor; hosts are left out.")?;
         for (actor, depth) in &self.mailboxes {
             page.line("mailbox_depth", &format!("{{actor=\"{actor}\"}}"), depth)?;
@@ -172,6 +204,20 @@ impl Page<'_, '_> {
         self.head("sources", "gauge", "Sources by state, at most a minute old.")?;
         let states = [("healthy", healthy), ("backing_off", backing_off), ("resting", resting), ("disabled", disabled)];
         states.iter().try_for_each(|(state, count)| self.line("sources", &format!("{{state=\"{state}\"}}"), count))
+    }
+
+    fn webhooks(&mut self, done: &StatisticsView, figures: Option<&WebhookFigures>) -> fmt::Result {
+        self.head("webhook_deliveries_total", "counter", "Deliveries to webhooks, by outcome.")?;
+        self.line("webhook_deliveries_total", "{outcome=\"taken\"}", done.deliveries_taken)?;
+        self.line("webhook_deliveries_total", "{outcome=\"failed\"}", done.deliveries_failed)?;
+        self.one("webhook_posts_total", "counter", "Posts that webhooks took.", done.delivered_posts)?;
+        let Some(WebhookFigures { working, failing, disabled, lag }) = figures else { return Ok(()) };
+        self.head("webhooks", "gauge", "Webhooks by state.")?;
+        for (state, count) in [("working", working), ("failing", failing), ("disabled", disabled)] {
+            self.line("webhooks", &format!("{{state=\"{state}\"}}"), count)?;
+        }
+        let help = "How long the oldest post waits that an enabled webhook has not been through.";
+        self.one("webhook_lag_seconds", "gauge", help, lag.as_secs_f64())
     }
 
     fn histogram(&mut self, name: &str, help: &str, view: &HistogramView) -> fmt::Result {

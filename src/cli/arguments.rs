@@ -16,6 +16,7 @@ use super::source_arguments::SourceCommand;
 use super::token_command::Token;
 use super::top_command::Top;
 use super::user_command::UserCommand;
+use super::webhook_command::WebhookCommand;
 
 /// Polls feeds, websites and X accounts politely, and tells its operator the truth.
 #[derive(Debug, Parser)]
@@ -95,6 +96,8 @@ pub(super) enum DaemonCommand {
     User(Noun<UserCommand>),
     /// Add, list, change and remove podcasts, whose owners' keys are used
     Podcast(Noun<PodcastCommand>),
+    /// Add, list, change, test and remove webhooks: programs elsewhere that new posts are sent to
+    Webhook(Noun<WebhookCommand>),
     /// Add the sources of an OPML list; folders become labels
     Import(Asking<Import>),
     /// Print all feeds as an OPML list
@@ -292,6 +295,7 @@ impl DaemonCommand {
             DaemonCommand::Post(noun) => &mut noun.connection,
             DaemonCommand::User(noun) => &mut noun.connection,
             DaemonCommand::Podcast(noun) => &mut noun.connection,
+            DaemonCommand::Webhook(noun) => &mut noun.connection,
             DaemonCommand::Import(asking) => &mut asking.connection,
             DaemonCommand::Export(asking) => &mut asking.connection,
             DaemonCommand::LogLevel(asking) => &mut asking.connection,

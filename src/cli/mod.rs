@@ -31,6 +31,7 @@ mod table;
 mod token_command;
 mod top_command;
 mod user_command;
+mod webhook_command;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -90,6 +91,7 @@ async fn ask(client: &Client, command: DaemonCommand) -> Done {
         DaemonCommand::Post(noun) => post_command::post(client, noun.command).await,
         DaemonCommand::User(noun) => user_command::user(client, noun.command).await,
         DaemonCommand::Podcast(noun) => podcast_command::podcast(client, noun.command).await,
+        DaemonCommand::Webhook(noun) => webhook_command::webhook(client, noun.command).await,
         DaemonCommand::Import(asking) => opml_command::import(client, &asking.what).await,
         DaemonCommand::Export(asking) => opml_command::export(client, &asking.what).await,
         DaemonCommand::Pause(_) => daemon_command::pause(client).await,

@@ -174,8 +174,8 @@ pub(super) fn span(seconds: u64) -> String {
 /// How the states of sources, hosts and actors look.
 pub(super) fn state_ink(state: &str) -> Ink {
     match state {
-        "active" | "free" | "running" => Ink::Good,
-        "backing_off" | "held" | "resting" => Ink::Uneasy,
+        "active" | "free" | "running" | "working" => Ink::Good,
+        "backing_off" | "failing" | "held" | "resting" => Ink::Uneasy,
         "disabled" | "silent" | "failed" => Ink::Bad,
         _ => Ink::Plain,
     }

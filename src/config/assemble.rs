@@ -11,11 +11,12 @@ use super::effective::Effective;
 use super::problem::Problem;
 use super::secret;
 use super::settings::Settings;
-use crate::actors::{FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings, WebhookSettings};
+use crate::actors::{FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings};
 use crate::api::settings::{ApiSettings, Limits, TokenKey, TokenSettings};
 use crate::fetch::XSettings;
 use crate::http::HttpSettings;
 use crate::model::SourceType;
+use crate::rules::webhook::WebhookPolicy;
 use crate::rules::{BreakerPolicy, Delays, OutagePolicy, Policy, RestRule, Rests, hours, minutes};
 use crate::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
 use crate::supervision::Intensity;
@@ -67,7 +68,6 @@ fn pipeline(values: &Effective) -> PipelineSettings {
             limit: Some(values.count("faults.limit")).filter(|limit| *limit > 0),
             faults: values.faults("faults.rules").to_vec(),
         },
-        webhooks: WebhookSettings::default(),
     }
 }
 
@@ -112,6 +112,14 @@ fn policy(values: &Effective) -> Policy {
         },
         spread: minutes(values.count_u32("host.spread-minutes")),
         moved_after_days: values.count_u32("source.moved-after-days"),
+        webhooks: WebhookPolicy {
+            timeout: values.seconds("webhooks.timeout-seconds"),
+            posts_max: values.count_u32("webhooks.posts-max"),
+            body_bytes_max: values.count_usize("webhooks.body-bytes-max"),
+            retry_first: values.seconds("webhooks.retry-first-seconds"),
+            retry_max: minutes(values.count_u32("webhooks.retry-max-minutes")),
+            failures_max: values.count_u32("webhooks.failures-max"),
+        },
     }
 }
 

@@ -12,10 +12,11 @@ use crate::http::Client;
 use crate::telemetry::LogHandle;
 
 /// Keys that hold as soon as they are read, or how they begin, and who follows them.
-const AT_ONCE: [(&str, Follower); 7] = [
+const AT_ONCE: [(&str, Follower); 8] = [
     ("source.", Follower::Rules),
     ("host.", Follower::Rules),
     ("outage.", Follower::Rules),
+    ("webhooks.", Follower::Rules),
     ("http.", Follower::Requests),
     ("api.jwt-", Follower::Admission),
     ("api.requests-per-second", Follower::Admission),

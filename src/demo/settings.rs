@@ -127,7 +127,6 @@ impl DemoSettings {
                 ..Intensity::default()
             },
             faults: self.faults(),
-            ..PipelineSettings::default()
         }
     }
 

@@ -25,6 +25,8 @@ pub struct Delivery {
     pub body: String,
     /// When it is sent, as the signature says.
     pub sent_at: Timestamp,
+    /// Whether it is sent to see if anybody takes it.
+    pub is_test: bool,
 }
 
 /// A post as webhooks get it.
@@ -48,6 +50,9 @@ impl Fetcher {
         let mut request = Request::new(delivery.url);
         request.headers =
             vec![("Feedwarden-Signature".into(), signature.into()), ("Feedwarden-Delivery".into(), delivery.id.into())];
+        if delivery.is_test {
+            request.headers.push(("Feedwarden-Test".into(), "true".into()));
+        }
         request.json = Some(delivery.body);
         request.cut_at_bytes = Some(ANSWER_BYTES_MAX);
         match self.client.get(&request).await {

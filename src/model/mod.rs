@@ -27,4 +27,4 @@ pub use source::{
     SourceId, SourceSettings, SourceState, SourceType, Validators,
 };
 pub use time::{Timestamp, TimestampError};
-pub use webhook::{DeliveryRecord, NewWebhook, Webhook, WebhookId, WebhookProgress};
+pub use webhook::{DeliveryRecord, NewWebhook, Webhook, WebhookChange, WebhookId, WebhookProgress, WebhookTarget};

@@ -47,6 +47,26 @@ pub struct Webhook {
     pub created_at: Timestamp,
 }
 
+/// What a person changes about a webhook. What is not named stays.
+#[derive(Clone, Debug, Default)]
+pub struct WebhookChange {
+    /// Another place.
+    pub url: Option<String>,
+    /// Another label, or none.
+    pub label: Option<Option<String>>,
+    /// Another secret.
+    pub secret: Option<SecretString>,
+}
+
+/// Where deliveries go, and what they are signed with.
+#[derive(Clone, Debug)]
+pub struct WebhookTarget {
+    /// Where to.
+    pub url: String,
+    /// What they are signed with.
+    pub secret: SecretString,
+}
+
 /// How far a webhook has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookProgress {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use super::webhook::WebhookPolicy;
 use crate::model::{FailureKind, SourceType};
 
 /// Everything an operator can decide about when, how often and for how long.
@@ -34,6 +35,8 @@ pub struct Policy {
     pub spread: Duration,
     /// On how many different days a permanent redirect has to lead to the same place before it is believed.
     pub moved_after_days: u32,
+    /// How posts are sent on.
+    pub webhooks: WebhookPolicy,
 }
 
 /// When a silent host is left alone, and for how long.
@@ -136,6 +139,7 @@ impl Default for Policy {
             outage: OutagePolicy::default(),
             spread: minutes(10),
             moved_after_days: 3,
+            webhooks: WebhookPolicy::default(),
         }
     }
 }

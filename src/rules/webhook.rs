@@ -7,9 +7,15 @@ use crate::model::{FailureReport, Timestamp};
 use super::backoff::backoff;
 use super::jitter::share;
 
-/// How patient we are with webhooks.
+/// How posts are sent to webhooks, and how patient we are with them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookPolicy {
+    /// One delivery ends within this.
+    pub timeout: Duration,
+    /// How many posts a delivery has at the most.
+    pub posts_max: u32,
+    /// The largest body of a delivery, unless a single post is larger.
+    pub body_bytes_max: usize,
     /// The wait after the first failure; it doubles with every further one.
     pub retry_first: Duration,
     /// The longest wait, whatever the webhook asks for.
@@ -22,6 +28,9 @@ impl Default for WebhookPolicy {
     /// About a day of trying.
     fn default() -> WebhookPolicy {
         WebhookPolicy {
+            timeout: Duration::from_secs(10),
+            posts_max: 50,
+            body_bytes_max: 1024 * 1024,
             retry_first: Duration::from_secs(10),
             retry_max: Duration::from_secs(3 * 3600),
             failures_max: 20,

@@ -11,8 +11,9 @@ use chacha20poly1305::aead::{Aead, Generate, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::model::{KeyProvider, SourceId, UserId};
+use crate::model::{KeyProvider, SourceId, UserId, WebhookChange, WebhookTarget};
 
+use super::rows::storable;
 use super::{Result, StoreError};
 
 const NONCE_BYTES: usize = 24;
@@ -105,10 +106,26 @@ impl Cipher {
         Ok((opened.expose_secret() == renewed.expose_secret()).then(|| (kept.clone(), kept)))
     }
 
+    /// Where deliveries go, and what they are signed with.
+    pub(super) fn open_target(&self, url: String, sealed: &[u8]) -> Result<WebhookTarget> {
+        let secret = self.open(Owner::Webhook(&url), sealed)?;
+        Ok(WebhookTarget { url, secret })
+    }
+
+    /// The URL of a changed webhook, and its secret, old or new, sealed for it.
+    pub(super) fn reseal_target(&self, url: &str, sealed: &[u8], change: &WebhookChange) -> Result<(String, Vec<u8>)> {
+        let new_url = storable(change.url.as_deref().unwrap_or(url)).into_owned();
+        let sealed = match &change.secret {
+            Some(secret) => self.seal(Owner::Webhook(&new_url), secret)?,
+            None => self.seal(Owner::Webhook(&new_url), &self.open(Owner::Webhook(url), sealed)?)?,
+        };
+        Ok((new_url, sealed))
+    }
+
     fn cipher(&self) -> Result<&XChaCha20Poly1305> {
         self.0.as_ref().ok_or_else(|| {
             StoreError::Encryption(
-                "API keys and logins are kept encrypted, and no database.encryption-key is set: \
+                "API keys, logins and secrets of webhooks are kept encrypted, and no database.encryption-key is set: \
                  set 32 random bytes in Base64, such as `openssl rand -base64 32` prints"
                     .into(),
             )

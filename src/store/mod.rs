@@ -21,7 +21,8 @@ use secrecy::SecretString;
 use crate::model::{
     Article, ArticleId, Cleaned, Cutoffs, DeliveryRecord, HostKey, HostState, KeyProvider, NewArticle, NewSource,
     NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source,
-    SourceAccess, SourceCounts, SourceId, SourceToPoll, Timestamp, User, UserId, Webhook, WebhookId,
+    SourceAccess, SourceCounts, SourceId, SourceToPoll, Timestamp, User, UserId, Webhook, WebhookChange, WebhookId,
+    WebhookTarget,
 };
 
 pub use error::StoreError;
@@ -230,8 +231,15 @@ pub trait Store: Send + Sync {
     /// The webhooks that follow this one in the order of their numbers.
     async fn list_webhooks(&self, after: Option<WebhookId>, limit: u32) -> Result<Vec<Webhook>>;
 
-    /// What the deliveries of a webhook are signed with.
-    async fn webhook_secret(&self, id: WebhookId) -> Result<Option<SecretString>>;
+    /// One webhook.
+    async fn webhook(&self, id: WebhookId) -> Result<Option<Webhook>>;
+
+    /// Where the deliveries of a webhook go and what they are signed with, as they belong together.
+    async fn webhook_target(&self, id: WebhookId) -> Result<Option<WebhookTarget>>;
+
+    /// Changes what is named and nothing else, so that changes of different things never lose one another, and tries the
+    /// webhook anew; false if it is not there.
+    async fn change_webhook(&self, id: WebhookId, change: WebhookChange) -> Result<bool>;
 
     /// Remembers what became of a delivery; nothing happens if the webhook is not there.
     async fn record_delivery(&self, id: WebhookId, record: DeliveryRecord) -> Result<()>;
@@ -291,6 +299,13 @@ pub enum Saved {
     Duplicate(SourceId),
     /// Nothing was written: it is no longer there.
     Gone,
+}
+
+/// How often a change is tried again because somebody else was faster.
+const CHANGE_ROUNDS_MAX: usize = 20;
+
+fn changed_by_others() -> StoreError {
+    StoreError::Unavailable("the webhook is being changed by others all the time".into())
 }
 
 /// Opens the store that the settings name, and brings its schema up to date.

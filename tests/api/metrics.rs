@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use feedwarden::api::tokens::Scope as Allowed;
 use feedwarden::demo::web::Character;
+use feedwarden::model::SourceId;
 use feedwarden::rules::minutes;
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::ApiWorld;
 use super::client::ask;
-use crate::pipeline::run;
+use crate::pipeline::{Receiver, run};
 use crate::store::Engine::{self, Postgres, Sqlite};
+use crate::store::post;
 
 /// Every sample by its name and labels. Each metric has its help and type before its samples.
 async fn scrape(api: &ApiWorld) -> BTreeMap<String, f64> {
@@ -135,6 +137,44 @@ fn health_needs_no_token_and_metrics_do() {
         let authorization = format!("Bearer {}", api.token(Allowed::Read));
         let headers = [("Authorization", authorization.as_str())];
         assert_eq!(ask(api.tcp().await, "GET", "/metrics", &headers, b"").await.status, 200);
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn webhooks_are_counted_by_what_they_do(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let source = SourceId(api.add_quiet("http://a.example/feed").await);
+        let hook =
+            async |url: &str| api.tell("POST", "/webhooks", json!({ "url": url })).await.json()["id"].as_i64().unwrap();
+        let taking = hook(&Receiver::start(&[]).await.url()).await;
+        let broken = hook("http://127.0.0.1:9/").await;
+        let disabled = hook("http://127.0.0.1:9/disabled").await;
+        api.tell("POST", &format!("/webhooks/{disabled}/disable"), Value::Null).await;
+        let samples = scrape(&api).await;
+        assert_eq!(samples["feedwarden_webhooks{state=\"working\"}"], 2.0);
+        assert_eq!(samples["feedwarden_webhook_lag_seconds"], 0.0);
+        api.world.store.find(source, vec![post("1"), post("2")]).await;
+        let stored_at = api.world.store.list_posts(None, None, 1).await.unwrap()[0].created_at;
+        api.world.advance(Duration::from_secs(3600));
+        let counted = async || {
+            let samples = scrape(&api).await;
+            samples["feedwarden_webhook_posts_total"] == 2.0
+                && samples["feedwarden_webhook_deliveries_total{outcome=\"taken\"}"] == 1.0
+                && samples["feedwarden_webhook_deliveries_total{outcome=\"failed\"}"] == 1.0
+                && samples["feedwarden_webhooks{state=\"failing\"}"] == 1.0
+        };
+        api.world.until("both were asked", counted).await;
+        let samples = scrape(&api).await;
+        assert_eq!(samples["feedwarden_webhooks{state=\"working\"}"], 1.0);
+        assert_eq!(samples["feedwarden_webhooks{state=\"disabled\"}"], 1.0);
+        let behind = api.world.now().since(stored_at).as_secs_f64();
+        assert!(behind > 0.0 && samples["feedwarden_webhook_lag_seconds"] == behind, "the broken one is behind");
+        for id in [taking, broken] {
+            api.tell("DELETE", &format!("/webhooks/{id}"), Value::Null).await;
+        }
+        assert_eq!(scrape(&api).await["feedwarden_webhook_lag_seconds"], 0.0, "nobody waits for a disabled one");
         api.stop().await;
     });
 }

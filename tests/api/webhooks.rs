@@ -2,39 +2,104 @@
 
 use feedwarden::demo::web::Character;
 use rstest::rstest;
+use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use super::ApiWorld;
-use crate::pipeline::run;
+use crate::pipeline::{Receiver, run};
 use crate::store::Engine::{self, Postgres, Sqlite};
+
+const SECRET: &str = "0123456789abcdef";
 
 #[rstest]
 fn webhooks_are_added_switched_and_removed(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let api = ApiWorld::of(engine, &[Character::Healthy]).await;
-        let secret = "0123456789abcdef";
         for (body, field) in [
-            (json!({ "url": "ftp://hook.example/", "secret": secret }), "url"),
+            (json!({ "url": "ftp://hook.example/", "secret": SECRET }), "url"),
+            (json!({ "url": format!("http://hook.example/{}", "x".repeat(4096)) }), "url"),
             (json!({ "url": "http://hook.example/", "secret": "short" }), "secret"),
+            (json!({ "url": "http://hook.example/", "secret": "x".repeat(257) }), "secret"),
+            (json!({ "url": "http://hook.example/", "label": " " }), "label"),
         ] {
-            let refused = api.tell("POST", "/webhooks", body).await;
-            assert_eq!((refused.status, refused.json()["field"].as_str()), (400, Some(field)), "{refused:?}");
+            api.tell("POST", "/webhooks", body).await.is_problem(400, "invalid", Some(field));
         }
-        let body = json!({ "url": "http://ann:word@hook.example/", "secret": secret, "label": "news" });
+        let body = json!({ "url": "http://ann:word@hook.example/", "secret": SECRET, "label": "news" });
         let created = api.tell("POST", "/webhooks", body).await;
         assert_eq!(created.status, 201, "{created:?}");
+        let place = created.header("location").unwrap().to_owned();
         let created = created.json();
         assert_eq!((&created["url"], &created["label"]), (&json!("http://hook.example/"), &json!("news")));
-        assert!(!created.to_string().contains(secret));
+        assert!(!created.to_string().contains(SECRET));
         let path = format!("/webhooks/{}", created["id"]);
+        assert_eq!(place, format!("/api/v1{path}"));
         let disabled = api.tell("POST", &format!("{path}/disable"), Value::Null).await.json();
         assert_eq!((&disabled["enabled"], &disabled["disabled_reason"]), (&json!(false), &json!("by a person")));
+        let disabled = api.tell("POST", &format!("{path}/disable"), json!({ "reason": "it moves" })).await.json();
+        assert_eq!(disabled["disabled_reason"], "it moves");
         let enabled = api.tell("POST", &format!("{path}/enable"), Value::Null).await.json();
         assert_eq!(enabled, created);
         assert_eq!(api.get("/webhooks").await.json(), json!([created]));
+        assert_eq!(api.get(&path).await.json(), created);
         assert_eq!(api.tell("DELETE", &path, Value::Null).await.status, 204);
-        for (method, path) in [("DELETE", path.clone()), ("POST", format!("{path}/enable"))] {
-            assert_eq!(api.tell(method, &path, Value::Null).await.status, 404);
+        for (method, path) in [
+            ("GET", path.clone()),
+            ("PATCH", path.clone()),
+            ("DELETE", path.clone()),
+            ("POST", format!("{path}/enable")),
+            ("POST", format!("{path}/test")),
+        ] {
+            api.tell(method, &path, Value::Null).await.is_problem(404, "not-found", None);
+        }
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn a_webhook_is_changed_and_a_secret_that_is_made_is_shown_once(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let created =
+            api.tell("POST", "/webhooks", json!({ "url": "http://a.example/", "label": "news" })).await.json();
+        let made = created["secret"].as_str().unwrap().to_owned();
+        assert_eq!(made.len(), 64, "{made}");
+        let path = format!("/webhooks/{}", created["id"]);
+        let id = feedwarden::model::WebhookId(created["id"].as_i64().unwrap());
+        let kept = async || api.world.store.webhook_target(id).await.unwrap().unwrap();
+        assert_eq!(kept().await.secret.expose_secret(), made);
+        assert!(!api.get(&path).await.body.contains(&made), "never again");
+        let moved = api.tell("PATCH", &path, json!({ "url": "http://b.example/" })).await.json();
+        assert_eq!((&moved["url"], &moved["label"]), (&json!("http://b.example/"), &json!("news")));
+        assert_eq!(moved["secret"], Value::Null);
+        assert_eq!(
+            (kept().await.url.as_str(), kept().await.secret.expose_secret()),
+            ("http://b.example/", made.as_str())
+        );
+        let all = api.tell("PATCH", &path, json!({ "label": null, "secret": SECRET })).await.json();
+        assert_eq!((&all["label"], &all["secret"]), (&Value::Null, &Value::Null));
+        assert_eq!(kept().await.secret.expose_secret(), SECRET);
+        let rotated = api.tell("PATCH", &path, json!({ "secret": null })).await.json();
+        assert_eq!(rotated["secret"], kept().await.secret.expose_secret());
+        assert_ne!(rotated["secret"], made);
+        for (body, field) in
+            [(json!({ "url": "x" }), "url"), (json!({ "secret": "x" }), "secret"), (json!({ "a": 1 }), "a")]
+        {
+            api.tell("PATCH", &path, body).await.is_problem(400, "invalid", Some(field));
+        }
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn a_test_says_whether_anybody_takes_it(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        // Nobody listens on port 9.
+        for (url, is_taken) in [(Receiver::start(&[]).await.url(), true), ("http://127.0.0.1:9/".to_owned(), false)] {
+            let id = api.tell("POST", "/webhooks", json!({ "url": url })).await.json()["id"].clone();
+            let tested = api.tell("POST", &format!("/webhooks/{id}/test"), Value::Null).await;
+            assert_eq!((tested.status, &tested.json()["is_taken"]), (200, &json!(is_taken)), "{tested:?}");
+            assert_eq!(tested.json()["error"].is_string(), !is_taken);
         }
         api.stop().await;
     });

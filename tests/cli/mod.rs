@@ -8,6 +8,7 @@ mod reference;
 mod sources;
 mod tcp;
 mod terminal;
+mod webhooks;
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

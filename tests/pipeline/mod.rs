@@ -18,4 +18,5 @@ mod world;
 mod x;
 
 pub(crate) use records::{Records, collecting_logger};
+pub(crate) use webhooks::Receiver;
 pub(crate) use world::{World, run};

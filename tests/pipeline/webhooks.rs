@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use feedwarden::actors::Scope;
+use feedwarden::actors::{FaultSettings, Scope};
 use feedwarden::demo::web::Character;
-use feedwarden::model::{NewWebhook, SourceId, Webhook, WebhookId};
-use feedwarden::rules::webhook::WebhookPolicy;
+use feedwarden::model::{NewWebhook, SourceId, Webhook, WebhookChange, WebhookId};
+use feedwarden::supervision::Intensity;
 use hmac::{Hmac, KeyInit, Mac};
 use rstest::rstest;
 use serde_json::Value;
@@ -24,7 +24,7 @@ const SECRET: &str = "a secret to sign with";
 
 /// What a receiver does with its next request.
 #[derive(Clone, Debug)]
-enum Reply {
+pub(crate) enum Reply {
     Status(u16, &'static str),
     /// Says nothing until the client hangs up.
     Mute,
@@ -39,14 +39,14 @@ struct Received {
 
 /// A program that gets posts. It answers as it was told to, in order, and then with 204.
 #[derive(Clone)]
-struct Receiver {
+pub(crate) struct Receiver {
     address: SocketAddr,
     replies: Arc<Mutex<VecDeque<Reply>>>,
     received: Arc<Mutex<Vec<Received>>>,
 }
 
 impl Receiver {
-    async fn start(replies: &[Reply]) -> Receiver {
+    pub(crate) async fn start(replies: &[Reply]) -> Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let receiver = Receiver {
             address: listener.local_addr().unwrap(),
@@ -103,7 +103,7 @@ impl Receiver {
         received.iter().map(read).collect()
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}/hook", self.address)
     }
 }
@@ -111,6 +111,14 @@ impl Receiver {
 fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     let mut lines = head.lines().filter_map(|line| line.split_once(": "));
     lines.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+}
+
+/// As a receiver computes it.
+fn signature(seconds: i64, body: &str) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
+    mac.update(format!("{seconds}.{body}").as_bytes());
+    let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("t={seconds},v1={hex}")
 }
 
 impl World {
@@ -129,7 +137,7 @@ impl World {
     }
 
     async fn webhook(&self, id: WebhookId) -> Webhook {
-        self.store.list_webhooks(Some(WebhookId(id.0 - 1)), 1).await.unwrap().pop().unwrap()
+        self.store.webhook(id).await.unwrap().unwrap()
     }
 
     /// Waits until everything that is in the store was taken.
@@ -160,10 +168,7 @@ fn posts_are_delivered_signed_in_order_and_once_if_all_goes_well(#[values(Sqlite
         assert_eq!(header(&first.head, "content-type"), Some("application/json"));
         assert!(header(&first.head, "feedwarden-delivery").unwrap().starts_with(&format!("{id}-")));
         let seconds = world.now().as_seconds();
-        let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
-        mac.update(format!("{seconds}.{}", first.body).as_bytes());
-        let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(header(&first.head, "feedwarden-signature"), Some(format!("t={seconds},v1={hex}").as_str()));
+        assert_eq!(header(&first.head, "feedwarden-signature"), Some(signature(seconds, &first.body).as_str()));
         assert!(world.webhook(id).await.last_delivered_at.is_some());
         world.stop().await;
     });
@@ -194,7 +199,7 @@ fn what_a_poll_finds_is_delivered_without_waiting_for_a_look(#[values(Sqlite, Po
 fn a_failed_delivery_is_made_again_later_and_later(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let (mut world, source) = World::with_quiet_source(engine).await;
-        world.settings.webhooks.timeout = Duration::from_millis(200);
+        world.policy.webhooks.timeout = Duration::from_millis(200);
         // A redirect is not followed, or its target would be asked too; a mute receiver is given up in time.
         let replies = [
             Reply::Status(500, ""),
@@ -235,7 +240,7 @@ fn a_webhook_that_keeps_failing_or_is_gone_is_disabled_with_one_warning(
 ) {
     run(async || {
         let (mut world, source) = World::with_quiet_source(engine).await;
-        world.settings.webhooks.policy = WebhookPolicy { failures_max: 2, ..WebhookPolicy::default() };
+        world.policy.webhooks.failures_max = 2;
         let receiver = Receiver::start(&[Reply::Status(status, ""), Reply::Status(status, "")]).await;
         let id = world.hook(&receiver, None).await;
         world.store.find(source, vec![post("1")]).await;
@@ -264,7 +269,7 @@ fn a_kill_in_the_middle_loses_nothing_and_keeps_the_order(#[values(Sqlite, Postg
     run(async || {
         let (mut world, source) = World::with_quiet_source(engine).await;
         // One post in each request; the third is received, and its answer never comes.
-        world.settings.webhooks.body_bytes_max = 1;
+        world.policy.webhooks.body_bytes_max = 1;
         let receiver = Receiver::start(&[Reply::Status(200, ""), Reply::Status(200, ""), Reply::Mute]).await;
         let id = world.hook(&receiver, None).await;
         world.store.find(source, (1..=5).map(|number| post(&number.to_string())).collect()).await;
@@ -319,6 +324,97 @@ fn private_addresses_are_refused_to_webhooks_as_well(#[values(Sqlite, Postgres)]
         world.start(Scope::Daemon);
         world.failed(id, 1).await;
         assert_eq!(receiver.count(), 0);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn every_post_is_delivered_through_crashes_of_the_webhooks(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let (mut world, source) = World::with_quiet_source(engine).await;
+        world.policy.webhooks.posts_max = 2;
+        let faults = ["webhooks/Deliver=panic@0.2", "webhooks/Delivered=panic@0.2", "webhooks/*=drop@0.1"];
+        world.settings.faults = FaultSettings {
+            is_enabled: true,
+            seed: 7,
+            limit: Some(40),
+            faults: faults.iter().map(|fault| fault.parse().unwrap()).collect(),
+        };
+        let delay = Duration::from_millis(1);
+        let patient = Intensity { restarts_max: 1_000, delay_first: delay, delay_max: delay, ..Intensity::default() };
+        world.settings.intensity = patient;
+        let receivers = [Receiver::start(&[]).await, Receiver::start(&[Reply::Status(500, "")]).await];
+        let mut ids = Vec::new();
+        for receiver in &receivers {
+            ids.push(world.hook(receiver, None).await);
+        }
+        world.store.find(source, (1..=60).map(|number| post(&number.to_string())).collect()).await;
+        world.start(Scope::Daemon);
+        world.failed(ids[1], 1).await;
+        world.advance(Duration::from_secs(60));
+        for id in &ids {
+            world.all_taken(*id).await;
+        }
+        let done = world.handle().statistics().view();
+        assert_eq!(world.handle().faults(), 40);
+        assert!(done.crashes > 10 && done.restarts_by_actor[5] == done.crashes, "{done:?}");
+        for receiver in &receivers {
+            // At least once, and in order but for what was sent again.
+            let mut highest = 0;
+            for number in receiver.posts().concat().iter().map(|body| body.parse::<u32>().unwrap()) {
+                assert!(number <= highest + 1, "{number} came before {}", highest + 1);
+                highest = highest.max(number);
+            }
+            assert_eq!(highest, 60);
+        }
+        assert!(receivers.iter().any(|receiver| receiver.posts().concat().len() > 60), "something was sent again");
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn what_a_person_changes_holds_for_the_next_delivery(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let (mut world, source) = World::with_quiet_source(engine).await;
+        let (old, new) = (Receiver::start(&[Reply::Mute]).await, Receiver::start(&[]).await);
+        world.policy.webhooks.timeout = Duration::from_secs(1);
+        let id = world.hook(&old, None).await;
+        world.store.find(source, vec![post("1")]).await;
+        world.start(Scope::Daemon);
+        world.until("the old one asked", async || old.count() == 1).await;
+        let change = WebhookChange { url: Some(new.url()), ..WebhookChange::default() };
+        assert!(world.store.change_webhook(id, change).await.unwrap());
+        world.failed(id, 1).await;
+        world.advance(Duration::from_secs(60));
+        world.all_taken(id).await;
+        assert_eq!((old.count(), new.posts().concat()), (1, vec!["1".to_owned()]));
+        assert!(world.store.switch_webhook(id, Some("enough".into())).await.unwrap());
+        world.store.find(source, vec![post("2")]).await;
+        world.advance(Duration::from_secs(60));
+        world.breathe().await;
+        assert_eq!(new.count(), 1, "nothing is sent to a disabled one");
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn a_test_is_signed_marked_and_moves_nothing(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let (mut world, _) = World::with_quiet_source(engine).await;
+        let receiver = Receiver::start(&[Reply::Status(204, ""), Reply::Status(418, "")]).await;
+        let id = world.hook(&receiver, None).await;
+        let before = world.webhook(id).await;
+        world.start(Scope::Daemon);
+        assert_eq!(world.handle().test_webhook(id).await, Ok(()));
+        let refused = world.handle().test_webhook(id).await.unwrap_err();
+        assert!(refused.contains("418"), "{refused}");
+        let sent = receiver.received.lock().unwrap()[0].clone();
+        assert_eq!((sent.body.as_str(), header(&sent.head, "feedwarden-test")), ("[]", Some("true")));
+        assert_eq!(header(&sent.head, "feedwarden-delivery"), Some(format!("{id}-test").as_str()));
+        let seconds = world.now().as_seconds();
+        assert_eq!(header(&sent.head, "feedwarden-signature"), Some(signature(seconds, "[]").as_str()));
+        assert_eq!(world.webhook(id).await, before);
+        assert_eq!(world.handle().statistics().view().deliveries_taken, 0);
         world.stop().await;
     });
 }

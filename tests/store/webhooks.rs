@@ -1,6 +1,6 @@
 //! Webhooks: kept with their secrets sealed, and their progress.
 
-use feedwarden::model::{DeliveryRecord, NewWebhook, Webhook, WebhookId, WebhookProgress};
+use feedwarden::model::{DeliveryRecord, NewWebhook, Webhook, WebhookChange, WebhookId, WebhookProgress};
 use rstest::rstest;
 use secrecy::ExposeSecret;
 
@@ -16,7 +16,7 @@ fn webhook(label: Option<&str>) -> NewWebhook {
 }
 
 async fn read(store: &TestStore, id: WebhookId) -> Webhook {
-    store.list_webhooks(Some(WebhookId(id.0 - 1)), 1).await.unwrap().pop().unwrap()
+    store.webhook(id).await.unwrap().unwrap()
 }
 
 #[rstest]
@@ -47,15 +47,48 @@ async fn a_webhook_begins_behind_the_posts_that_are_there(#[values(Sqlite, Postg
 async fn a_secret_is_sealed_and_opens_for_its_url_alone(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
     let id = store.add_webhook(webhook(None)).await.unwrap();
-    let secret = store.webhook_secret(id).await.unwrap().unwrap();
-    assert_eq!(secret.expose_secret(), "a secret to sign with");
+    let target = store.webhook_target(id).await.unwrap().unwrap();
+    assert_eq!(target.url, "http://ann:word@hook.example/");
+    assert_eq!(target.secret.expose_secret(), "a secret to sign with");
     let hex = if engine == Sqlite { "hex(sealed)" } else { "upper(encode(sealed, 'hex'))" };
     let sealed = store.raw_text(&format!("SELECT {hex} FROM webhooks")).await.unwrap();
     assert!(!sealed.contains("736563726574"), "{sealed}");
     store.raw("UPDATE webhooks SET url = 'http://evil.example/'").await;
-    let error = store.webhook_secret(id).await.map(|_| ()).unwrap_err().to_string();
+    let error = store.webhook_target(id).await.map(|_| ()).unwrap_err().to_string();
     assert!(error.starts_with("the secret of a webhook cannot be opened"), "{error}");
-    assert!(store.webhook_secret(WebhookId(id.0 + 1)).await.unwrap().is_none());
+    assert!(store.webhook_target(WebhookId(id.0 + 1)).await.unwrap().is_none());
+}
+
+#[rstest]
+#[tokio::test]
+async fn changes_of_different_things_never_lose_one_another(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let id = store.add_webhook(webhook(None)).await.unwrap();
+    let failed = WebhookProgress { last_post: PostId(3), failures: 2, retry_at: Some(at(NOW)), last_error: None };
+    store
+        .record_delivery(id, DeliveryRecord { progress: failed, delivered_at: None, disabled_reason: None })
+        .await
+        .unwrap();
+    // The secret is sealed for its URL: all three are written by whoever changes one of them.
+    let changes = [
+        WebhookChange { url: Some("http://new.example/".into()), ..WebhookChange::default() },
+        WebhookChange { label: Some(Some("news".into())), ..WebhookChange::default() },
+        WebhookChange { secret: Some("another secret to sign with".into()), ..WebhookChange::default() },
+    ];
+    let together = changes.iter().map(|change| store.change_webhook(id, change.clone()));
+    assert!(futures_util::future::join_all(together).await.into_iter().all(Result::unwrap));
+    let target = store.webhook_target(id).await.unwrap().unwrap();
+    assert_eq!(
+        (target.url.as_str(), target.secret.expose_secret()),
+        ("http://new.example/", "another secret to sign with")
+    );
+    let changed = read(&store, id).await;
+    assert_eq!((changed.url.as_str(), changed.label.as_deref()), ("http://new.example/", Some("news")));
+    assert_eq!((changed.progress.failures, changed.progress.retry_at), (0, None), "it is tried at once");
+    assert_eq!(changed.progress.last_post, PostId(3), "it goes on where it was");
+    assert!(store.change_webhook(id, WebhookChange { label: Some(None), ..WebhookChange::default() }).await.unwrap());
+    assert_eq!(read(&store, id).await.label, None);
+    assert!(!store.change_webhook(WebhookId(id.0 + 1), WebhookChange::default()).await.unwrap());
 }
 
 #[rstest]

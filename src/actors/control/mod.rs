@@ -23,9 +23,10 @@ use super::messages::{AskScheduler, PausePolling, ReadSourcesAgain, ResumePollin
 use super::scheduler::SchedulerActor;
 use super::statistics::Statistics;
 use super::surroundings::Surroundings;
+use super::webhooks::{TestWebhook, WebhookActor};
 use crate::clock::Clock;
 use crate::fetch::KeyError;
-use crate::model::{HostKey, HostState, SourceId};
+use crate::model::{HostKey, HostState, SourceId, WebhookId};
 use crate::rules::Policy;
 use crate::store::{Store, StoreError};
 use crate::supervision::{RootHandle, Tree};
@@ -36,6 +37,7 @@ pub use super::history::{PollOutcome, PollRecord};
 pub use super::host_table::HostCounts;
 pub use super::statistics::{ACTORS, Happening, Latencies, StatisticsView};
 pub use super::webhooks::WEBHOOKS_MAX;
+pub use crate::dice::new_secret;
 pub use crate::rules::change::{Change, Changed};
 pub use crate::rules::life::Life;
 pub use crate::rules::shown_url::shown_url;
@@ -79,6 +81,7 @@ pub struct PipelineHandle {
     root: RootHandle,
     around: Arc<Surroundings>,
     scheduler: Addr<SchedulerActor>,
+    webhooks: Addr<WebhookActor>,
     table: HostTable,
     errands: Errands,
     finished: Arc<Notify>,
@@ -89,11 +92,12 @@ impl PipelineHandle {
         root: RootHandle,
         around: Arc<Surroundings>,
         scheduler: Addr<SchedulerActor>,
+        webhooks: Addr<WebhookActor>,
         table: HostTable,
         errands: Errands,
         finished: Arc<Notify>,
     ) -> PipelineHandle {
-        PipelineHandle { root, around, scheduler, table, errands, finished }
+        PipelineHandle { root, around, scheduler, webhooks, table, errands, finished }
     }
 
     /// Where things are kept.
@@ -124,6 +128,15 @@ impl PipelineHandle {
     /// How the scheduler does; nothing if it does not do at all.
     pub async fn scheduler_status(&self) -> Option<SchedulerStatus> {
         self.scheduler.send(AskScheduler).timeout(ANSWER_WITHIN).await.ok()
+    }
+
+    /// Sends a webhook a delivery without posts; if it is not taken, says why.
+    pub async fn test_webhook(&self, id: WebhookId) -> Result<(), String> {
+        let within = self.around.policy().webhooks.timeout + ANSWER_WITHIN;
+        match self.webhooks.send(TestWebhook(id)).timeout(within).await {
+            Ok(sent) => sent.map_err(|report| report.error),
+            Err(_) => Err("there was no time for it; try again a little later".to_owned()),
+        }
     }
 
     /// What was done so far.

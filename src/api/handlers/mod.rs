@@ -26,7 +26,7 @@ use super::views::{
     FaultsChange, FaultsView, HealthView, HoldBody, ImportReport, KeyBody, KeyView, LabelView, LogLevel, NewSourceBody,
     Page, PageQuery, PodcastBody, PodcastQuery, PodcastUpdate, PodcastView, PollQuery, PostQuery, PostView, Reloaded,
     RestBody, SchedulerView, SourceChanges, SourceQuery, SourceView, StatisticsReport, StatusView, StreamQuery,
-    TreeQuery, UserBody, UserQuery, UserView, WebhookBody, WebhookView,
+    TreeQuery, UserBody, UserQuery, UserView, WebhookBody, WebhookChanges, WebhookTest, WebhookView,
 };
 use super::{health, metrics, openapi};
 use crate::actors::control::{Explanation, HostView, PollAnswer, PollRecord, TreeView};
@@ -256,7 +256,15 @@ fn of_webhooks() -> Vec<Endpoint> {
             .answers::<Vec<WebhookView>>(200, "All of them."),
         Endpoint::new(Method::POST, "/webhooks", "Send new posts to a program elsewhere from now on", webhooks::create)
             .body::<WebhookBody>()
-            .answers::<WebhookView>(201, "It is there."),
+            .answers::<WebhookView>(201, "It is there; if its secret was made, this is the only time it is shown.")
+            .refuses(409, "There are too many already."),
+        Endpoint::new(Method::GET, "/webhooks/{id}", "One webhook", webhooks::one)
+            .answers::<WebhookView>(200, "It.")
+            .refuses(404, "There is none."),
+        Endpoint::new(Method::PATCH, "/webhooks/{id}", "Change a webhook, and try it anew", webhooks::update)
+            .body::<WebhookChanges>()
+            .answers::<WebhookView>(200, "It, as it is now; if its secret was made, this is the only time it is shown.")
+            .refuses(404, "There is none."),
         Endpoint::new(Method::DELETE, "/webhooks/{id}", "Remove a webhook", webhooks::remove)
             .answers_nothing("It is gone.")
             .refuses(404, "There is none."),
@@ -269,8 +277,12 @@ fn of_webhooks() -> Vec<Endpoint> {
             "Send nothing to a webhook until it is enabled",
             webhooks::disable,
         )
+        .body::<DisableBody>()
         .answers::<WebhookView>(200, "It is disabled.")
         .refuses(404, "There is none."),
+        Endpoint::new(Method::POST, "/webhooks/{id}/test", "Send a webhook a delivery without posts", webhooks::test)
+            .answers::<WebhookTest>(200, "Whether it was taken.")
+            .refuses(404, "There is none."),
     ]
 }
 

@@ -24,7 +24,7 @@ pub use sources::{
     BulkBody, BulkReport, BulkResult, CreatedSource, DisableBody, EnabledSources, HoldBody, ImportReport, LabelView,
     NewSourceBody, PollQuery, RestBody, SourceChanges, SourceQuery, SourceView,
 };
-pub use webhooks::{WebhookBody, WebhookView};
+pub use webhooks::{WebhookBody, WebhookChanges, WebhookTest, WebhookView};
 
 /// Some of many.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::actors::control::shown_url;
+use crate::api::input::nullable;
 use crate::model::{PostId, Timestamp, Webhook, WebhookId};
 
 /// A webhook to be added.
@@ -12,11 +13,35 @@ use crate::model::{PostId, Timestamp, Webhook, WebhookId};
 pub struct WebhookBody {
     /// Where posts are sent to.
     pub url: String,
-    /// What deliveries are signed with, 16 characters at least. It is never shown again.
-    pub secret: String,
+    /// What deliveries are signed with, 16 to 256 characters; without it one is made, and shown in the answer.
+    #[serde(default)]
+    pub secret: Option<String>,
     /// Only posts of sources with this label; all without one.
     #[serde(default)]
     pub label: Option<String>,
+}
+
+/// Changes of a webhook; what is left out stays as it is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WebhookChanges {
+    /// Another place.
+    pub url: Option<String>,
+    /// Another label; null: posts of all sources.
+    #[serde(deserialize_with = "nullable")]
+    pub label: Option<Option<String>>,
+    /// Another secret; null: one is made, and shown in the answer.
+    #[serde(deserialize_with = "nullable")]
+    pub secret: Option<Option<String>>,
+}
+
+/// What became of a test.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct WebhookTest {
+    /// Whether it was taken.
+    pub is_taken: bool,
+    /// Why not.
+    pub error: Option<String>,
 }
 
 /// A webhook.
@@ -44,6 +69,9 @@ pub struct WebhookView {
     pub last_delivered_at: Option<Timestamp>,
     /// When it was added.
     pub created_at: Timestamp,
+    /// What deliveries are signed with: only in the answer to who had it made, and never again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
 }
 
 impl From<Webhook> for WebhookView {
@@ -60,6 +88,7 @@ impl From<Webhook> for WebhookView {
             last_error: webhook.progress.last_error,
             last_delivered_at: webhook.last_delivered_at,
             created_at: webhook.created_at,
+            secret: None,
         }
     }
 }

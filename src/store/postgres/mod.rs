@@ -24,14 +24,15 @@ use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 use crate::model::{
     Article, ArticleId, Cleaned, Cutoffs, DeliveryRecord, HostKey, HostState, KeyProvider, NewArticle, NewSource,
     NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source,
-    SourceAccess, SourceCounts, SourceId, SourceToPoll, Timestamp, User, UserId, Webhook, WebhookId,
+    SourceAccess, SourceCounts, SourceId, SourceToPoll, Timestamp, User, UserId, Webhook, WebhookChange, WebhookId,
+    WebhookTarget,
 };
 
 use super::access;
 use super::cipher::{Cipher, Owner};
 use super::rows::{last_word_on_hosts, storable};
 use super::settings::PostgresSettings;
-use super::{About, Added, Result, Saved, SourceSelection, Store};
+use super::{About, Added, CHANGE_ROUNDS_MAX, Result, Saved, SourceSelection, Store, changed_by_others};
 
 /// A store on a server.
 pub struct PostgresStore {
@@ -337,9 +338,26 @@ impl Store for PostgresStore {
         webhooks::list(&*self.client().await?, after, limit).await
     }
 
-    async fn webhook_secret(&self, id: WebhookId) -> Result<Option<SecretString>> {
-        let sealed = webhooks::sealed_secret(&*self.client().await?, id).await?;
-        sealed.map(|(url, sealed)| self.cipher.open(Owner::Webhook(&url), &sealed)).transpose()
+    async fn webhook(&self, id: WebhookId) -> Result<Option<Webhook>> {
+        webhooks::read(&*self.client().await?, id).await
+    }
+
+    async fn webhook_target(&self, id: WebhookId) -> Result<Option<WebhookTarget>> {
+        let target = webhooks::sealed_target(&*self.client().await?, id).await?;
+        target.map(|(url, sealed)| self.cipher.open_target(url, &sealed)).transpose()
+    }
+
+    async fn change_webhook(&self, id: WebhookId, change: WebhookChange) -> Result<bool> {
+        let client = &*self.client().await?;
+        let label = change.label.as_ref().map(Option::as_deref);
+        for _ in 0..CHANGE_ROUNDS_MAX {
+            let Some((url, old)) = webhooks::sealed_target(client, id).await? else { return Ok(false) };
+            let (url, sealed) = self.cipher.reseal_target(&url, &old, &change)?;
+            if webhooks::change(client, id, &old, (&url, &sealed), label).await? {
+                return Ok(true);
+            }
+        }
+        Err(changed_by_others())
     }
 
     async fn record_delivery(&self, id: WebhookId, record: DeliveryRecord) -> Result<()> {

@@ -10,7 +10,9 @@ use super::values::{all, execute, number, one};
 
 const ADD: &str = include_str!("../../../sql/postgres/add_webhook.sql");
 const LIST: &str = include_str!("../../../sql/postgres/list_webhooks.sql");
-const SECRET: &str = include_str!("../../../sql/postgres/webhook_secret.sql");
+const ONE: &str = include_str!("../../../sql/postgres/webhook.sql");
+const TARGET: &str = include_str!("../../../sql/postgres/webhook_target.sql");
+const CHANGE: &str = include_str!("../../../sql/postgres/change_webhook.sql");
 const RECORD: &str = include_str!("../../../sql/postgres/record_delivery.sql");
 const SWITCH: &str = include_str!("../../../sql/postgres/switch_webhook.sql");
 const REMOVE: &str = include_str!("../../../sql/postgres/remove_webhook.sql");
@@ -24,9 +26,25 @@ pub(super) async fn list(client: &Client, after: Option<WebhookId>, limit: u32) 
     all(client, LIST, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_webhook(row)).await
 }
 
+pub(super) async fn read(client: &Client, id: WebhookId) -> Result<Option<Webhook>> {
+    one(client, ONE, &[&id.0], |row| read_webhook(row)).await
+}
+
 /// Its URL and its sealed secret.
-pub(super) async fn sealed_secret(client: &Client, id: WebhookId) -> Result<Option<(String, Vec<u8>)>> {
-    one(client, SECRET, &[&id.0], |row| Ok((required(row.text()?)?, row.bytes()?))).await
+pub(super) async fn sealed_target(client: &Client, id: WebhookId) -> Result<Option<(String, Vec<u8>)>> {
+    one(client, TARGET, &[&id.0], |row| Ok((required(row.text()?)?, row.bytes()?))).await
+}
+
+/// Whether the webhook still had the old seal, and has these now.
+pub(super) async fn change(
+    client: &Client,
+    id: WebhookId,
+    old: &[u8],
+    (url, sealed): (&str, &[u8]),
+    label: Option<Option<&str>>,
+) -> Result<bool> {
+    let new_label = label.flatten().map(storable);
+    Ok(execute(client, CHANGE, &[&id.0, &old, &url, &sealed, &label.is_some(), &new_label]).await? > 0)
 }
 
 pub(super) async fn record(client: &Client, id: WebhookId, record: &DeliveryRecord) -> Result<()> {

@@ -23,14 +23,15 @@ use secrecy::SecretString;
 use crate::model::{
     Article, ArticleId, Cleaned, Cutoffs, DeliveryRecord, HostKey, HostState, KeyProvider, NewArticle, NewSource,
     NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source,
-    SourceAccess, SourceCounts, SourceId, SourceToPoll, Timestamp, User, UserId, Webhook, WebhookId,
+    SourceAccess, SourceCounts, SourceId, SourceToPoll, Timestamp, User, UserId, Webhook, WebhookChange, WebhookId,
+    WebhookTarget,
 };
 
 use super::access;
 use super::cipher::{Cipher, Owner};
 use super::rows::{last_word_on_hosts, storable};
 use super::settings::{SqliteSettings, Synchronous};
-use super::{About, Added, Result, Saved, SourceSelection, Store, StoreError};
+use super::{About, Added, CHANGE_ROUNDS_MAX, Result, Saved, SourceSelection, Store, StoreError, changed_by_others};
 use threads::Threads;
 
 /// How many verbs may wait for the writing thread, or for the reading ones: beyond that, callers wait to be let in.
@@ -374,9 +375,30 @@ impl Store for SqliteStore {
         self.readers.run(move |connection| webhooks::list(connection, after, limit)).await
     }
 
-    async fn webhook_secret(&self, id: WebhookId) -> Result<Option<SecretString>> {
-        let sealed = self.readers.run(move |connection| webhooks::sealed_secret(connection, id)).await?;
-        sealed.map(|(url, sealed)| self.cipher.open(Owner::Webhook(&url), &sealed)).transpose()
+    async fn webhook(&self, id: WebhookId) -> Result<Option<Webhook>> {
+        self.readers.run(move |connection| webhooks::read(connection, id)).await
+    }
+
+    async fn webhook_target(&self, id: WebhookId) -> Result<Option<WebhookTarget>> {
+        let target = self.readers.run(move |connection| webhooks::sealed_target(connection, id)).await?;
+        target.map(|(url, sealed)| self.cipher.open_target(url, &sealed)).transpose()
+    }
+
+    async fn change_webhook(&self, id: WebhookId, change: WebhookChange) -> Result<bool> {
+        for _ in 0..CHANGE_ROUNDS_MAX {
+            let found = self.readers.run(move |connection| webhooks::sealed_target(connection, id)).await?;
+            let Some((url, old)) = found else { return Ok(false) };
+            let (url, sealed) = self.cipher.reseal_target(&url, &old, &change)?;
+            let label = change.label.clone();
+            let changing = move |connection: &mut Connection| {
+                let label = label.as_ref().map(Option::as_deref);
+                webhooks::change(connection, id, &old, (&url, &sealed), label)
+            };
+            if self.writer.run(changing).await? {
+                return Ok(true);
+            }
+        }
+        Err(changed_by_others())
     }
 
     async fn record_delivery(&self, id: WebhookId, record: DeliveryRecord) -> Result<()> {

@@ -10,7 +10,9 @@ use super::values::{all, execute, number, one};
 
 const ADD: &str = include_str!("../../../sql/sqlite/add_webhook.sql");
 const LIST: &str = include_str!("../../../sql/sqlite/list_webhooks.sql");
-const SECRET: &str = include_str!("../../../sql/sqlite/webhook_secret.sql");
+const ONE: &str = include_str!("../../../sql/sqlite/webhook.sql");
+const TARGET: &str = include_str!("../../../sql/sqlite/webhook_target.sql");
+const CHANGE: &str = include_str!("../../../sql/sqlite/change_webhook.sql");
 const RECORD: &str = include_str!("../../../sql/sqlite/record_delivery.sql");
 const SWITCH: &str = include_str!("../../../sql/sqlite/switch_webhook.sql");
 const REMOVE: &str = include_str!("../../../sql/sqlite/remove_webhook.sql");
@@ -24,9 +26,25 @@ pub(super) fn list(connection: &Connection, after: Option<WebhookId>, limit: u32
     all(connection, LIST, params![after.map_or(0, |id| id.0), limit], |row| read_webhook(row))
 }
 
+pub(super) fn read(connection: &Connection, id: WebhookId) -> Result<Option<Webhook>> {
+    one(connection, ONE, [id.0], |row| read_webhook(row))
+}
+
 /// Its URL and its sealed secret.
-pub(super) fn sealed_secret(connection: &Connection, id: WebhookId) -> Result<Option<(String, Vec<u8>)>> {
-    one(connection, SECRET, [id.0], |row| Ok((required(row.text()?)?, row.bytes()?)))
+pub(super) fn sealed_target(connection: &Connection, id: WebhookId) -> Result<Option<(String, Vec<u8>)>> {
+    one(connection, TARGET, [id.0], |row| Ok((required(row.text()?)?, row.bytes()?)))
+}
+
+/// Whether the webhook still had the old seal, and has these now.
+pub(super) fn change(
+    connection: &Connection,
+    id: WebhookId,
+    old: &[u8],
+    (url, sealed): (&str, &[u8]),
+    label: Option<Option<&str>>,
+) -> Result<bool> {
+    let new_label = label.flatten().map(storable);
+    Ok(execute(connection, CHANGE, params![id.0, old, url, sealed, label.is_some(), new_label])? > 0)
 }
 
 pub(super) fn record(connection: &Connection, id: WebhookId, record: &DeliveryRecord) -> Result<()> {

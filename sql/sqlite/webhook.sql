@@ -1,0 +1,4 @@
+SELECT
+    id, url, label, enabled, disabled_reason, last_post_id, failures, retry_at, last_error, last_delivered_at, created_at
+FROM webhooks
+WHERE id = ?1

@@ -1,0 +1,209 @@
+//! `feedwarden webhook`: adds, lists, shows, changes, tests and removes those whom new posts are sent to.
+
+use std::path::{Path, PathBuf};
+
+use clap::{ArgGroup, Args, Subcommand};
+use hyper::Method;
+use serde_json::{Map, Value, json};
+
+use super::client::{Client, Done, read};
+use super::refusal::Refusal;
+use super::table::{Cell, Paper, Table, facts, minute, second, state_ink};
+use super::{Exit, print};
+use crate::api::views::{WebhookTest, WebhookView};
+
+const HEADINGS: &[&str] = &["ID#", "STATE", "LABEL", "LAST DELIVERED", "FAILURES#", "URL"];
+
+/// What to do with webhooks.
+#[derive(Debug, Subcommand)]
+pub(super) enum WebhookCommand {
+    /// List webhooks
+    List,
+    /// Send new posts to a program elsewhere from now on
+    Add(Add),
+    /// Show everything known of a webhook
+    Show(Named),
+    /// Change a webhook, or give it a new secret
+    Edit(Edit),
+    /// Go on where a webhook stopped
+    Enable(Named),
+    /// Send nothing to a webhook until it is enabled
+    Disable(Disable),
+    /// Send a webhook a signed delivery without posts, and say whether it was taken
+    Test(Named),
+    /// Remove a webhook
+    Remove(Named),
+}
+
+/// One webhook.
+#[derive(Args, Debug)]
+pub(super) struct Named {
+    /// The webhook's number
+    id: i64,
+}
+
+/// A new webhook.
+#[derive(Args, Debug)]
+pub(super) struct Add {
+    /// Where posts are sent to
+    #[arg(value_name = "WHERE")]
+    place: String,
+    /// Only posts of sources with this label
+    #[arg(long)]
+    label: Option<String>,
+    /// A file with the secret that deliveries are signed with; without it one is made and shown once
+    #[arg(long, value_name = "FILE")]
+    secret_file: Option<PathBuf>,
+}
+
+/// Changes of a webhook.
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("change").required(true).multiple(true)
+    .args(["place", "label", "no_label", "secret_file", "new_secret"]))]
+pub(super) struct Edit {
+    /// The webhook's number
+    id: i64,
+    /// Another place
+    #[arg(long = "move-to", value_name = "WHERE")]
+    place: Option<String>,
+    /// Only posts of sources with this label
+    #[arg(long)]
+    label: Option<String>,
+    /// Posts of all sources
+    #[arg(long, conflicts_with = "label")]
+    no_label: bool,
+    /// A file with another secret
+    #[arg(long, value_name = "FILE")]
+    secret_file: Option<PathBuf>,
+    /// Have another secret made, and show it once
+    #[arg(long, conflicts_with = "secret_file")]
+    new_secret: bool,
+}
+
+/// Why not.
+#[derive(Args, Debug)]
+pub(super) struct Disable {
+    #[command(flatten)]
+    named: Named,
+    /// Why, for people
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+/// Does it.
+pub(super) async fn webhook(client: &Client, command: WebhookCommand) -> Done {
+    match command {
+        WebhookCommand::List => client.show(client.get("/webhooks").await?, |all: Vec<WebhookView>| table(&all)),
+        WebhookCommand::Add(add) => {
+            let mut body = json!({ "url": add.place, "label": add.label });
+            if let Some(file) = &add.secret_file {
+                body["secret"] = json!(secret(file)?);
+            }
+            client.show(client.send(Method::POST, "/webhooks", &body).await?, one)
+        }
+        WebhookCommand::Show(named) => client.show(client.get(&path(&named, "")).await?, one),
+        WebhookCommand::Edit(edit) => {
+            let (path, body) = (path(&Named { id: edit.id }, ""), changes(&edit)?);
+            client.show(client.send(Method::PATCH, &path, &body).await?, one)
+        }
+        WebhookCommand::Enable(named) => client.show(client.post(&path(&named, "/enable")).await?, told),
+        WebhookCommand::Disable(disable) => {
+            let (path, body) = (path(&disable.named, "/disable"), json!({ "reason": disable.reason }));
+            client.show(client.send(Method::POST, &path, &body).await?, told)
+        }
+        WebhookCommand::Test(named) => test(client, &named).await,
+        WebhookCommand::Remove(named) => {
+            client.send_if(Method::DELETE, &path(&named, ""), None, None).await?;
+            // There is no answer to print: what is gone is gone.
+            Ok(if client.is_json { Exit::Success } else { print(&format!("webhook {} is removed\n", named.id)) })
+        }
+    }
+}
+
+/// What was not taken ends the program with a failure, so that scripts notice.
+async fn test(client: &Client, named: &Named) -> Done {
+    let value = client.post(&path(named, "/test")).await?;
+    let is_taken = read::<WebhookTest>(value.clone())?.is_taken;
+    let shown = client.show(value, |test: WebhookTest| match test.error {
+        None => format!("webhook {} took a delivery without posts\n", named.id),
+        Some(error) => format!("webhook {} did not take it: {error}\n", named.id),
+    })?;
+    Ok(if is_taken { shown } else { Exit::Failure })
+}
+
+fn path(named: &Named, what: &str) -> String {
+    format!("/webhooks/{}{what}", named.id)
+}
+
+fn changes(edit: &Edit) -> Result<Value, Refusal> {
+    let mut body = Map::new();
+    if let Some(place) = &edit.place {
+        body.insert("url".into(), json!(place));
+    }
+    if edit.label.is_some() || edit.no_label {
+        body.insert("label".into(), json!(edit.label));
+    }
+    if edit.secret_file.is_some() || edit.new_secret {
+        body.insert("secret".into(), json!(edit.secret_file.as_deref().map(secret).transpose()?));
+    }
+    Ok(Value::Object(body))
+}
+
+/// The secret in a file, without the end of its line. Arguments are for everybody on the machine to see.
+fn secret(file: &Path) -> Result<String, Refusal> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
+        Err(error) => Err(Refusal::Failed(format!("{} cannot be read: {error}", file.display()))),
+    }
+}
+
+fn state(webhook: &WebhookView) -> &'static str {
+    match (webhook.enabled, webhook.failures) {
+        (false, _) => "disabled",
+        (true, 0) => "working",
+        (true, _) => "failing",
+    }
+}
+
+fn table(all: &[WebhookView]) -> String {
+    let mut table = Table::new(HEADINGS);
+    for webhook in all {
+        let state = state(webhook);
+        table.row(vec![
+            Cell::new(webhook.id),
+            Cell::inked(state, state_ink(state)),
+            Cell::maybe(webhook.label.as_ref()),
+            Cell::maybe(webhook.last_delivered_at.map(minute)),
+            Cell::new(webhook.failures),
+            Cell::new(&webhook.url),
+        ]);
+    }
+    table.render(Paper::of_output(), true)
+}
+
+fn told(webhook: WebhookView) -> String {
+    let reason = webhook.disabled_reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    format!("webhook {} is {}{reason}\n", webhook.id, if webhook.enabled { "enabled" } else { "disabled" })
+}
+
+fn one(webhook: WebhookView) -> String {
+    let state = state(&webhook).to_owned();
+    let made = webhook.secret.map(|secret| format!("{secret} (keep it: it is not shown again)"));
+    facts(
+        Paper::of_output(),
+        &[
+            ("webhook", Some(webhook.id.to_string())),
+            ("url", Some(webhook.url)),
+            ("label", webhook.label),
+            ("state", Some(state)),
+            ("disabled", webhook.disabled_reason),
+            ("reached", Some(format!("post {}", webhook.last_post_id))),
+            ("failures", (webhook.failures > 0).then(|| format!("{} in a row", webhook.failures))),
+            ("last error", webhook.last_error),
+            ("next try", webhook.retry_at.map(second)),
+            ("delivered", webhook.last_delivered_at.map(second)),
+            ("added", Some(second(webhook.created_at))),
+            ("secret", made),
+        ],
+    )
+}
