@@ -11,6 +11,7 @@ use secrecy::ExposeSecret;
 use super::*;
 use crate::api::settings::TokenKey;
 use crate::model::SourceType;
+use crate::rules::webhook::WebhookPolicy;
 use crate::rules::{BreakerPolicy, OutagePolicy, Policy, minutes};
 use crate::store::settings::{EngineSettings, StoreSettings, Synchronous, Tls};
 
@@ -101,6 +102,23 @@ fn what_is_said_about_silence_reaches_the_rules() {
     let [doubt, probe_first, probe_max] = [8, 9, 10].map(Duration::from_secs);
     assert_eq!(outage, OutagePolicy { hosts: 7, doubt, probe_first, probe_max });
     assert_eq!((spread, moved_after_days), (minutes(6), 2));
+}
+
+#[test]
+fn what_is_said_about_webhooks_reaches_the_rules() {
+    let settings = load(&set(&[
+        "webhooks.timeout-seconds=2",
+        "webhooks.posts-max=3",
+        "webhooks.body-bytes-max=4096",
+        "webhooks.retry-first-seconds=5",
+        "webhooks.retry-max-minutes=6",
+        "webhooks.failures-max=7",
+    ]));
+    let [timeout, retry_first, retry_max] = [2, 5, 360].map(Duration::from_secs);
+    let wanted = WebhookPolicy { timeout, posts_max: 3, body_bytes_max: 4096, retry_first, retry_max, failures_max: 7 };
+    assert_eq!(settings.unwrap().settings.policy.webhooks, wanted);
+    assert_eq!(load(&set(&[])).unwrap().settings.policy.webhooks, WebhookPolicy::default());
+    assert!(load(&set(&["webhooks.timeout-seconds=51"])).is_err(), "a test is answered within a minute");
 }
 
 #[test]

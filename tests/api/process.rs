@@ -85,8 +85,9 @@ fn the_configuration_is_shown_masked_and_read_anew() {
     let secret = "0123456789abcdef0123456789abcdef";
     let file = directory.path().join("own.yaml");
     let write = |failures: &str| {
-        let text =
-            format!("source: {{max-failures: {failures}}}\napi: {{jwt-secret: {secret}, listen: \"127.0.0.1:0\"}}\n");
+        let text = format!(
+            "source: {{max-failures: {failures}}}\nwebhooks: {{failures-max: {failures}}}\napi: {{jwt-secret: {secret}, listen: \"127.0.0.1:0\"}}\n"
+        );
         std::fs::write(&file, text).unwrap();
     };
     write("5");
@@ -101,7 +102,7 @@ fn the_configuration_is_shown_masked_and_read_anew() {
     assert!(!ask(&socket, "GET", "/configuration").to_string().contains(secret));
     write("7");
     let reloaded = ask(&socket, "POST", "/configuration/reload");
-    assert_eq!(reloaded["changed"], serde_json::json!(["source.max-failures"]));
+    assert_eq!(reloaded["changed"], serde_json::json!(["source.max-failures", "webhooks.failures-max"]));
     assert_eq!(value("source.max-failures"), 7);
     write("many");
     let refused = ask(&socket, "POST", "/configuration/reload");

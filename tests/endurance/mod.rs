@@ -6,6 +6,7 @@
 mod oracle;
 mod plan;
 mod publishers;
+mod receiver;
 mod run;
 
 use rstest::rstest;

@@ -5,6 +5,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use feedwarden::actors::{FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings};
 use feedwarden::http::HttpSettings;
 use feedwarden::model::SourceType;
@@ -114,6 +116,6 @@ impl Plan {
                 busy_timeout: Duration::from_secs(20),
             })
         };
-        StoreSettings { engine, encryption_key: None }
+        StoreSettings { engine, encryption_key: Some(STANDARD.encode([7; 32]).into()) }
     }
 }

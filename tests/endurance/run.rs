@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use feedwarden::clock::{Clock, SystemClock};
 use feedwarden::demo::web::{Character, Deed, Web};
-use feedwarden::model::{NewSource, Source, SourceId, SourceSettings};
+use feedwarden::model::{NewSource, NewWebhook, Source, SourceId, SourceSettings};
 use feedwarden::rules::change::{Change, apply};
 use feedwarden::store::settings::EngineSettings;
 use feedwarden::store::{self, Added, Saved, Store};
@@ -23,6 +23,7 @@ use tempfile::TempDir;
 use super::oracle::{Judged, replay, told, unexplained};
 use super::plan::{PAUSE, Plan};
 use super::publishers::web_settings;
+use super::receiver::Receiver;
 use crate::store::Engine;
 
 /// A bound on waits, not a wait.
@@ -57,7 +58,7 @@ pub(super) fn seed() -> u64 {
 }
 
 pub(super) fn endure_crashes(engine: Engine, size: &Size, seed: u64) {
-    let rules = ["scheduler", "host", "fetch", "post-sink", "failure-tracker"].iter().flat_map(|actor| {
+    let rules = ["scheduler", "host", "fetch", "post-sink", "failure-tracker", "webhooks"].iter().flat_map(|actor| {
         let share = if *actor == "scheduler" { 0.1 } else { 1.0 };
         [("panic", 1.0), ("drop", 0.1), ("stall:50", 0.1)]
             .map(|(action, part)| format!("{actor}/*={action}@{}", size.panic * part * share))
@@ -105,6 +106,8 @@ struct Arena {
     seed: u64,
     /// The site of each source.
     sites: BTreeMap<SourceId, usize>,
+    /// Where the daemon's webhook leads.
+    receiver: Receiver,
     started: Instant,
     _directory: TempDir,
 }
@@ -132,7 +135,9 @@ impl Arena {
         fs::write(path("plan.json"), serde_json::to_string(&plan).unwrap()).unwrap();
         let plan_path = path("plan.json");
         let sites = block_on(add_sources(&plan, &web));
-        Arena { web, plan, plan_path, seed, sites, started: Instant::now(), _directory: directory }
+        let receiver = Receiver::start();
+        block_on(add_webhook(&plan, receiver.url()));
+        Arena { web, plan, plan_path, seed, sites, receiver, started: Instant::now(), _directory: directory }
     }
 
     fn start(&self) -> Daemon {
@@ -267,23 +272,33 @@ impl Arena {
         loop {
             let store = block_on(store::open(&self.plan.store(), SystemClock.now())).unwrap();
             let sources = block_on(store.list_sources(None, 100_000)).unwrap();
+            let newest = block_on(store.list_posts_before(None, None, 1)).unwrap().pop().map(|post| post.id);
+            let reached =
+                block_on(store.list_webhooks(None, 1)).unwrap().pop().map(|webhook| webhook.progress.last_post);
             block_on(store.close());
             let is_read = |source: &Source| source.state.last_success_at.is_some_and(|at| at > asked_at);
             let publishes = |source: &Source| self.web.character(self.sites[&source.id]).publishes();
             let left: Vec<&Source> = sources.iter().filter(|source| publishes(source) && !is_read(source)).collect();
-            if left.is_empty() {
+            if left.is_empty() && newest == reached {
                 break;
             }
-            assert!(self.started.elapsed() < until, "{} sources do not recover: {:#?}", left.len(), left[0]);
+            let waiting = format!("{} sources, webhook at {reached:?} of {newest:?}", left.len());
+            assert!(self.started.elapsed() < until, "{waiting} do not recover: {:#?}", left.first());
             std::thread::sleep(Duration::from_millis(100));
         }
         daemon.stop();
         self.compare();
     }
 
-    /// Every entry that was served is stored exactly once.
+    /// Every entry that was served is stored exactly once, and every post that the webhook is said to have was sent to it.
     fn compare(&self) {
         let store = block_on(store::open(&self.plan.store(), SystemClock.now())).unwrap();
+        let webhook = block_on(store.list_webhooks(None, 1)).unwrap().pop().unwrap();
+        let posts = block_on(store.list_posts(None, None, 1_000_000)).unwrap();
+        let stored = posts.iter().map(|post| post.id.0).filter(|id| *id <= webhook.progress.last_post.0);
+        let taken = self.receiver.taken();
+        let missed: Vec<i64> = stored.filter(|id| !taken.contains(id)).collect();
+        assert!(webhook.enabled && !taken.is_empty() && missed.is_empty(), "{missed:?} (seed {})", self.seed);
         for (id, site) in &self.sites {
             let stored: Vec<String> = block_on(store.list_posts(Some(*id), None, 1_000_000))
                 .unwrap()
@@ -311,10 +326,11 @@ impl Arena {
         let entries: usize = self.web.served_entries().iter().map(Vec::len).sum();
         println!(
             "seed {}: {count} {what}, {} sources on {} hosts, {requests} requests, {records} polls told, {entries} entries \
-             served and stored once each, 0 overlaps, shortest pause {gap:?} of {PAUSE:?}, {:.0?} {more}",
+             served and stored once each, {} posts sent on, 0 overlaps, shortest pause {gap:?} of {PAUSE:?}, {:.0?} {more}",
             self.seed,
             self.sites.len(),
             manners.len(),
+            self.receiver.taken().len(),
             self.started.elapsed(),
         );
     }
@@ -370,6 +386,13 @@ async fn add_sources(plan: &Plan, web: &Web) -> BTreeMap<SourceId, usize> {
     let sites: BTreeMap<SourceId, usize> = added.iter().map(id).zip(0..).collect();
     assert_eq!(sites.len(), web.sites().len());
     sites
+}
+
+async fn add_webhook(plan: &Plan, url: String) {
+    let store = store::open(&plan.store(), SystemClock.now()).await.unwrap();
+    let secret = "a secret to sign with".into();
+    store.add_webhook(NewWebhook { url, secret, label: None, created_at: SystemClock.now() }).await.unwrap();
+    store.close().await;
 }
 
 async fn ask_for_poll(store: &dyn Store, mut source: Source) {
