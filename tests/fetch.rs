@@ -51,6 +51,7 @@ async fn a_sources_own_headers_and_login_are_sent() {
     task.access = SourceAccess {
         headers: vec![("X-Token".into(), "t0ken".into())],
         login: Some(("ann".into(), "hidden".into())),
+        ..SourceAccess::default()
     };
     assert!(matches!(fetch(&task).await.answer, Answer::Read(_)));
     let asked = &server.requests()[0].to_ascii_lowercase();

@@ -65,8 +65,16 @@ impl Poll {
     pub(super) fn new(errand: Errand, ready: SourceToPoll, due_at: Timestamp) -> Poll {
         let SourceToPoll { source, access } = ready;
         let (access, access_error) = match access {
-            Ok(access) => (access, None),
-            Err(error) => (SourceAccess::default(), Some(error)),
+            Ok(access) if access.is_for(&source.settings.url) => (access, None),
+            Ok(SourceAccess { origin, .. }) => {
+                let error = format!(
+                    "the source's login and headers were given for {}, and the source is elsewhere now; give them again \
+                     with `feedwarden source access`",
+                    origin.unwrap_or_default()
+                );
+                (SourceAccess::default(), Some(error))
+            }
+            Err(error) => (SourceAccess::default(), Some(format!("the source's login cannot be read: {error}"))),
         };
         let request = first_request(source.settings.source_type);
         let ended_at = due_at;

@@ -1,5 +1,6 @@
 //! What requests bring: bodies, parameters and headers, each checked and with its problem named.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -70,10 +71,20 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
         let text = error.into_inner().to_string();
-        problem(&path, &text)
+        problem(&path, &without_value(&text))
     })?;
     reader.end().map_err(Problem::invalid)?;
     Ok(value)
+}
+
+/// What serde says without the text that it met, which may be a secret in the wrong place.
+fn without_value(text: &str) -> Cow<'_, str> {
+    let kinds = ["invalid type: string ", "invalid value: string "];
+    let Some(kind) = kinds.into_iter().find(|kind| text.starts_with(kind)) else { return Cow::Borrowed(text) };
+    match text.rfind(", expected ") {
+        Some(expected) => Cow::Owned(format!("{}{}", kind.trim_end(), &text[expected..])),
+        None => Cow::Borrowed(kind.trim_end()),
+    }
 }
 
 /// A problem that names its field: by the path to it, or as the text does where the field is missing or unknown.

@@ -201,6 +201,7 @@ impl From<ControlError> for Problem {
             ControlError::Duplicate(other) => {
                 Problem::duplicate(detail).at("url").with(serde_json::json!({ "source_id": other.0 }))
             }
+            ControlError::Access(error) => Problem::invalid(detail).at(error.field),
             ControlError::Key(_) => Problem::invalid(detail).at("key"),
             ControlError::Store(error) => error.into(),
         }

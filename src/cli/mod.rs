@@ -24,6 +24,7 @@ mod progress;
 mod reference;
 mod refusal;
 mod secret_file;
+mod source_access;
 mod source_arguments;
 mod source_command;
 mod source_words;

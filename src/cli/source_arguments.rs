@@ -1,12 +1,14 @@
 //! The words after `feedwarden source`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 /// What to do with sources. Each is named by its number or its URL.
 #[derive(Debug, Subcommand)]
 pub(super) enum SourceCommand {
     /// Add a source: it is fetched once, and what is found is kept
-    Add(Add),
+    Add(Box<Add>),
     /// List sources
     List(List),
     /// Show everything known of a source
@@ -31,6 +33,8 @@ pub(super) enum SourceCommand {
     Explain(Named),
     /// List the last polls of a source
     History(Named),
+    /// Tell, keep or forget the login and the headers that a source is asked with
+    Access(Access),
 }
 
 /// One source.
@@ -58,6 +62,8 @@ pub(super) struct Add {
     pub(super) place: String,
     #[command(flatten)]
     pub(super) settings: Settings,
+    #[command(flatten)]
+    pub(super) access: AccessFiles,
     /// Add the source although it does not work
     #[arg(long)]
     pub(super) anyway: bool,
@@ -93,6 +99,29 @@ pub(super) struct Settings {
     /// A label; may be repeated, and replaces the labels there were
     #[arg(long = "label", value_name = "LABEL")]
     pub(super) labels: Vec<String>,
+}
+
+/// Where secrets are: arguments are seen by everybody on the machine.
+#[derive(Args, Debug)]
+pub(super) struct AccessFiles {
+    /// A file with a login: NAME:PASSWORD on one line; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(super) login_file: Option<PathBuf>,
+    /// A file with headers: NAME: VALUE, one a line; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(super) header_file: Option<PathBuf>,
+}
+
+/// What lets a source in.
+#[derive(Args, Debug)]
+pub(super) struct Access {
+    #[command(flatten)]
+    pub(super) target: Target,
+    #[command(flatten)]
+    pub(super) files: AccessFiles,
+    /// Forget the login and the headers
+    #[arg(long, conflicts_with_all = ["login_file", "header_file"])]
+    pub(super) clear: bool,
 }
 
 /// Changes of a source.

@@ -8,6 +8,7 @@ use super::listing::{list_all, portion};
 use super::podcast_command::only_podcast;
 use super::progress::Progress;
 use super::refusal::Refusal;
+use super::source_access::{read_access, source_access};
 use super::source_arguments::{Add, Edit, List, Named, PollSource, Settings, SourceCommand, Target};
 use super::source_words::{HEADINGS, added, explanation, history, one, polled, row};
 use super::{Exit, print};
@@ -35,6 +36,7 @@ pub(super) async fn source(client: &Client, command: SourceCommand) -> Done {
         SourceCommand::Reset(target) => tell(client, &target, Method::POST, "reset", None).await,
         SourceCommand::Remove(target) => remove(client, &target).await,
         SourceCommand::Poll(poll) => poll_now(client, &poll).await,
+        SourceCommand::Access(access) => source_access(client, &access).await,
         SourceCommand::Explain(named) => {
             let id = client.source(&named.source).await?;
             client.show(client.get(&format!("/sources/{id}/explain")).await?, explanation)
@@ -55,6 +57,9 @@ async fn add_one(client: &Client, add: &Add) -> Done {
     }
     if body.get("type") == Some(&json!(SourceType::Twitter)) && add.settings.podcast.is_none() {
         body.insert("podcast_id".into(), json!(only_podcast(client).await?));
+    }
+    if let Some(access) = read_access(&add.access)? {
+        body.insert("access".into(), access);
     }
     body.insert("first_poll".into(), json!(!add.unseen));
     body.insert("anyway".into(), json!(add.anyway));

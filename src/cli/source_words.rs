@@ -6,6 +6,9 @@ use crate::api::views::{CreatedSource, Explanation, PollAnswer, PollOutcome, Pol
 /// The columns of [`row`].
 pub(super) const HEADINGS: &[&str] = &["ID#", "STATE", "TYPE", "LAST POLL", "FAILED#", "URL", "TITLE"];
 
+/// What is told of a login or headers wherever their names are not.
+const HAS_ACCESS: &str = "asked with a login or headers of its own";
+
 /// A source in a table.
 pub(super) fn row(source: &SourceView) -> Vec<Cell> {
     vec![
@@ -42,6 +45,7 @@ pub(super) fn one(source: &SourceView) -> String {
             ("rests", rests),
             ("host", source.host.clone()),
             ("labels", (!source.labels.is_empty()).then(|| source.labels.join(", "))),
+            ("access", source.has_access.then(|| HAS_ACCESS.to_owned())),
             ("podcast", source.podcast_id.map(|id| id.to_string())),
             ("interval", with_unit(source.poll_interval_minutes, "min")),
             ("delay", with_unit(source.poll_delay_seconds, "s")),
@@ -113,6 +117,7 @@ pub(super) fn explanation(explained: Explanation) -> String {
             ("host", host),
             ("scheduler", scheduled),
             ("held up by", (!explained.held_up_by.is_empty()).then(|| explained.held_up_by.join("; "))),
+            ("access", explained.has_access.then(|| HAS_ACCESS.to_owned())),
             ("lacks", explained.lacks.clone()),
             ("failures", Some(format!("{} in a row", explained.consecutive_failures))),
         ],

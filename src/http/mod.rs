@@ -29,6 +29,7 @@ mod wire;
 pub use client::Client;
 pub use headers::Caching;
 pub use onward::Onward;
+pub use outgoing::header_problem;
 pub use reply::{Content, Failure, Headers, Hop, Redirect, Reply};
 pub use request::{Credentials, Request};
 pub use resolve::{Resolve, ResolveError, SystemResolver};

@@ -2,8 +2,9 @@
 
 use hyper::HeaderMap;
 use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue,
-    IF_MODIFIED_SINCE, IF_NONE_MATCH, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderName,
+    HeaderValue, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION, RANGE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
 };
 use secrecy::ExposeSecret;
 use url::{Position, Url};
@@ -14,8 +15,41 @@ use super::proxy::Proxy;
 use super::request::{Request, credentials_of, without_credentials};
 use crate::model::{FailureReport, Validators};
 
-/// Headers that belong to the connection, not to a source.
-const RESERVED: [HeaderName; 6] = [CONNECTION, CONTENT_LENGTH, HOST, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE];
+/// Headers that no source has a word in: those of the connection and its framing, what the answer is asked to be
+/// (validators, ranges, encodings), and who we are.
+const RESERVED: [HeaderName; 21] = [
+    ACCEPT_ENCODING,
+    CONNECTION,
+    CONTENT_LENGTH,
+    CONTENT_TYPE,
+    EXPECT,
+    HOST,
+    IF_MATCH,
+    IF_MODIFIED_SINCE,
+    IF_NONE_MATCH,
+    IF_RANGE,
+    IF_UNMODIFIED_SINCE,
+    HeaderName::from_static("keep-alive"),
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    HeaderName::from_static("proxy-connection"),
+    RANGE,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    USER_AGENT,
+];
+
+/// What is wrong with a header that a person wants to be sent with a source's requests; its value is not repeated.
+pub fn header_problem(name: &str, value: &str) -> Option<&'static str> {
+    match name.parse::<HeaderName>() {
+        Err(_) => Some("this is no name of a header"),
+        Ok(name) if RESERVED.contains(&name) => Some("this header is not a source's to set"),
+        Ok(_) if HeaderValue::from_bytes(value.as_bytes()).is_err() => Some("its value cannot be sent"),
+        Ok(_) => None,
+    }
+}
 
 /// What a request looks like to its receiver.
 pub(super) struct Manners<'a> {

@@ -1,6 +1,7 @@
 //! What a source needs to be let in: secrets that a person gave for it.
 
 use secrecy::SecretString;
+use url::{Origin, Url};
 
 use super::Source;
 
@@ -12,6 +13,20 @@ pub struct SourceAccess {
     pub headers: Vec<(String, SecretString)>,
     /// A name and a password (basic authentication).
     pub login: Option<(String, SecretString)>,
+    /// Scheme, host and port that it was given for: a source that moved elsewhere does not take it along.
+    pub origin: Option<String>,
+}
+
+impl SourceAccess {
+    /// The origin of a URL, if it has one that requests can be sent to.
+    pub fn origin_of(url: &str) -> Option<String> {
+        Url::parse(url).ok().map(|url| url.origin()).filter(Origin::is_tuple).map(|origin| origin.ascii_serialization())
+    }
+
+    /// Whether it may be sent to where this URL is (p23).
+    pub fn is_for(&self, url: &str) -> bool {
+        self.origin.is_none() || self.origin == SourceAccess::origin_of(url)
+    }
 }
 
 /// A source with everything that a poll of it needs.

@@ -3,7 +3,7 @@
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use crate::model::{Source, SourceAccess, SourceToPoll};
+use crate::model::{Source, SourceAccess, SourceId, SourceToPoll};
 
 use super::cipher::{Cipher, Owner};
 use super::{Result, StoreError};
@@ -11,7 +11,12 @@ use super::{Result, StoreError};
 pub(super) fn to_secret(access: &SourceAccess) -> SecretString {
     let pair = |(name, secret): &(String, SecretString)| json!([name, secret.expose_secret()]);
     let headers: Vec<Value> = access.headers.iter().map(pair).collect();
-    json!({ "headers": headers, "login": access.login.as_ref().map(pair) }).to_string().into()
+    json!({ "headers": headers, "login": access.login.as_ref().map(pair), "origin": access.origin }).to_string().into()
+}
+
+/// Seals what belongs to a source, if there is anything.
+pub(super) fn seal(cipher: &Cipher, source: SourceId, access: Option<&SourceAccess>) -> Result<Option<Vec<u8>>> {
+    access.map(|access| cipher.seal(Owner::SourceAccess(source), &to_secret(access))).transpose()
 }
 
 pub(super) fn from_secret(secret: &SecretString) -> Result<SourceAccess> {
@@ -25,7 +30,8 @@ pub(super) fn from_secret(secret: &SecretString) -> Result<SourceAccess> {
         Value::Null => None,
         login => Some(pair(login).ok_or_else(strange)?),
     };
-    Ok(SourceAccess { headers, login })
+    let origin = value["origin"].as_str().map(str::to_owned);
+    Ok(SourceAccess { headers, login, origin })
 }
 
 /// Opens what belongs to a source. What cannot be opened harms nobody but its own source.

@@ -198,14 +198,24 @@ pub trait Store: Send + Sync {
     /// Removes a user's key; false if there is none.
     async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool>;
 
-    /// Keeps what a source needs to be let in, encrypted, in the place of what was kept before.
-    async fn put_source_access(&self, source: SourceId, access: &SourceAccess, now: Timestamp) -> Result<()>;
+    /// Adds a source with what it needs to be let in, encrypted: both or neither.
+    async fn add_source_with_access(&self, new: NewSource, access: &SourceAccess) -> Result<Added>;
+
+    /// Keeps what a source needs to be let in, encrypted, in the place of what was kept before, or nothing at all; if a
+    /// version is named, only if the source still has it. The source has another version then, and no validators.
+    async fn save_source_access(
+        &self,
+        source: SourceId,
+        access: Option<&SourceAccess>,
+        expected_version: Option<i64>,
+        now: Timestamp,
+    ) -> Result<Saved>;
 
     /// What a source needs to be let in.
     async fn source_access(&self, source: SourceId) -> Result<Option<SourceAccess>>;
 
-    /// Forgets what a source needs to be let in; false if nothing is kept.
-    async fn remove_source_access(&self, source: SourceId) -> Result<bool>;
+    /// Those of these sources for which something is kept, in any order.
+    async fn sources_with_access(&self, sources: Vec<SourceId>) -> Result<Vec<SourceId>>;
 
     /// Remembers when hosts were asked last and until when they are held.
     async fn record_hosts(&self, hosts: Vec<HostState>) -> Result<()>;

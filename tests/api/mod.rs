@@ -1,6 +1,7 @@
 //! The doors: a real pipeline against the little web, asked over a real socket and over TCP.
 
 mod abuse;
+mod access;
 mod client;
 mod doors;
 mod feeds;

@@ -1,5 +1,6 @@
 //! The command line against a real daemon that polls the little web.
 
+mod access;
 mod daemon;
 mod errors;
 mod lists;
@@ -136,7 +137,8 @@ fn start(directory: &Path, arguments: &[&str]) -> Child {
     let ready = records.by_ref().map(Result::unwrap).find(|record| record.contains("\"daemon ready\""));
     assert!(ready.is_some(), "the daemon did not start");
     // Nobody may wait for a reader of the log.
-    std::thread::spawn(move || records.for_each(drop));
+    let mut log = std::fs::File::create(directory.join("daemon.log")).unwrap();
+    std::thread::spawn(move || records.map_while(Result::ok).for_each(|record| _ = writeln!(log, "{record}")));
     daemon
 }
 

@@ -10,14 +10,14 @@ const ENCRYPTION_KEY: &str = "database.encryption-key=MDEyMzQ1Njc4OWFiY2RlZjAxMj
 const KEY: &str = "AAAA-canary-key";
 
 /// A desk whose daemon can keep secrets.
-fn desk(arguments: &[&str]) -> Desk {
+pub(super) fn desk(arguments: &[&str]) -> Desk {
     let desk = Desk::with(&[Character::Healthy], &[&["--set", ENCRYPTION_KEY], arguments].concat());
     std::fs::write(desk.directory.path().join("x.key"), format!("{KEY}\n")).unwrap();
     desk
 }
 
 /// Types these commands one after the other.
-fn transcript(desk: &Desk, commands: &[&[&str]]) -> String {
+pub(super) fn transcript(desk: &Desk, commands: &[&[&str]]) -> String {
     let told = |words: &&[&str]| format!("$ feedwarden {}\n{}\n", words.join(" "), desk.session(words));
     commands.iter().map(told).collect()
 }

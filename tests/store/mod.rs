@@ -1,5 +1,6 @@
 //! The conformance suite of the store: every test runs on both engines and asserts the same.
 
+mod access;
 mod articles;
 mod cleanup;
 mod concurrency;

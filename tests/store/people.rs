@@ -2,7 +2,7 @@
 
 use super::engine::ENCRYPTION_KEY;
 use super::*;
-use feedwarden::model::{KeyProvider, PodcastChanges, PodcastId, SourceAccess, UserId};
+use feedwarden::model::{KeyProvider, PodcastChanges, PodcastId, UserId};
 use feedwarden::store::{self, StoreError};
 use rstest::rstest;
 use secrecy::{ExposeSecret, SecretString};
@@ -210,41 +210,6 @@ async fn without_an_encryption_key_no_key_is_kept(#[values(Sqlite, Postgres)] en
     let error = reopened.put_api_key(user, KeyProvider::X, &BEARER.into(), at(NOW)).await.unwrap_err().to_string();
     assert!(error.contains("no database.encryption-key is set"), "{error}");
     assert_eq!(store.raw_text("SELECT count(*) FROM api_keys").await.as_deref(), Some("0"));
-}
-
-#[rstest]
-#[tokio::test]
-async fn what_a_source_needs_to_be_let_in_is_kept_replaced_and_removed_with_it(
-    #[values(Sqlite, Postgres)] engine: Engine,
-) {
-    let store = engine.store().await;
-    let source = store.add(rss("http://a.example/")).await;
-    assert!(store.source_access(source.id).await.unwrap().is_none());
-    let access = |token: &str| SourceAccess {
-        headers: vec![("X-Token".into(), token.into()), ("Cookie".into(), "🍪=1; a".into())],
-        login: Some(("ann".into(), "hidden".into())),
-    };
-    for kept in [access("secret-1"), access("secret-2"), SourceAccess::default()] {
-        store.put_source_access(source.id, &kept, at(NOW)).await.unwrap();
-        let found = store.source_access(source.id).await.unwrap().unwrap();
-        let plain = |access: &SourceAccess| {
-            let pair = |(name, secret): &(String, SecretString)| (name.clone(), secret.expose_secret().to_owned());
-            (access.headers.iter().map(pair).collect::<Vec<_>>(), access.login.as_ref().map(pair))
-        };
-        assert_eq!(plain(&found), plain(&kept));
-        assert!(!format!("{found:?}").contains("secret-") && !format!("{found:?}").contains("hidden"));
-    }
-    assert!(store.remove_source_access(source.id).await.unwrap());
-    assert!(!store.remove_source_access(source.id).await.unwrap());
-    store.put_source_access(source.id, &access("secret-3"), at(NOW)).await.unwrap();
-    let other = store.add(rss("http://b.example/")).await;
-    store.raw(&format!("UPDATE source_access SET source_id = {}", other.id)).await;
-    let error = store.source_access(other.id).await.unwrap_err();
-    assert!(matches!(error, StoreError::Encryption(_)) && !error.to_string().contains("hidden"), "{error}");
-    store.remove_source(other.id).await.unwrap();
-    assert_eq!(store.raw_text("SELECT count(*) FROM source_access").await.as_deref(), Some("0"));
-    let error = store.put_source_access(other.id, &access("x"), at(NOW)).await.unwrap_err();
-    assert!(matches!(error, StoreError::NoSuchReference(_)), "{error}");
 }
 
 #[rstest]

@@ -7,7 +7,14 @@ use rstest::rstest;
 use secrecy::ExposeSecret;
 
 fn access(password: &str) -> SourceAccess {
-    SourceAccess { headers: vec![("X-Key".into(), "k".into())], login: Some(("ada".into(), password.into())) }
+    let headers = vec![("X-Key".into(), "k".into())];
+    SourceAccess { headers, login: Some(("ada".into(), password.into())), origin: None }
+}
+
+/// Gives a source a login.
+async fn let_in(store: &TestStore, source: &mut Source, password: &str) {
+    store.save_source_access(source.id, Some(&access(password)), None, at(NOW + 5)).await.unwrap();
+    *source = store.source(source.id).await.unwrap().unwrap();
 }
 
 /// In the order of their numbers: the password, or the words that say why there is none.
@@ -27,8 +34,8 @@ async fn these_sources_come_with_their_access_and_others_do_not(#[values(Sqlite,
     }
     store.find(sources[1].id, vec![post("one")]).await;
     sources[1] = store.source(sources[1].id).await.unwrap().unwrap();
-    store.put_source_access(sources[0].id, &access("one"), at(NOW + 5)).await.unwrap();
-    store.put_source_access(sources[2].id, &access("two"), at(NOW + 5)).await.unwrap();
+    let_in(&store, &mut sources[0], "one").await;
+    let_in(&store, &mut sources[2], "two").await;
     let ids = vec![sources[2].id, SourceId(4_711), sources[1].id, sources[0].id, sources[1].id];
     let found = passwords(store.sources_to_poll(ids).await.unwrap());
     let expected = [(0, Some("one".into())), (1, None), (2, Some("two".into()))];
@@ -40,13 +47,13 @@ async fn these_sources_come_with_their_access_and_others_do_not(#[values(Sqlite,
 #[tokio::test]
 async fn an_access_that_cannot_be_opened_harms_only_its_own_source(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
-    let (bad, good, none) = (
+    let (mut bad, mut good, none) = (
         store.add(rss("http://bad.example/")).await,
         store.add(rss("http://good.example/")).await,
         store.add(rss("http://none.example/")).await,
     );
-    for source in [&bad, &good] {
-        store.put_source_access(source.id, &access("secret"), at(NOW)).await.unwrap();
+    for source in [&mut bad, &mut good] {
+        let_in(&store, source, "secret").await;
     }
     let copied = "UPDATE source_access SET sealed = (SELECT sealed FROM source_access WHERE source_id = {from}) \
                   WHERE source_id = {to}";
@@ -61,8 +68,8 @@ async fn an_access_that_cannot_be_opened_harms_only_its_own_source(#[values(Sqli
 #[tokio::test]
 async fn without_a_key_those_without_access_are_polled_all_the_same(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
-    let (closed, open) = (store.add(rss("http://a.example/")).await, store.add(rss("http://b.example/")).await);
-    store.put_source_access(closed.id, &access("secret"), at(NOW)).await.unwrap();
+    let (mut closed, open) = (store.add(rss("http://a.example/")).await, store.add(rss("http://b.example/")).await);
+    let_in(&store, &mut closed, "secret").await;
     let settings = store::settings::StoreSettings { encryption_key: None, ..store.settings.clone() };
     let keyless = store::open(&settings, at(NOW)).await.unwrap();
     let found = passwords(keyless.sources_to_poll(vec![closed.id, open.id]).await.unwrap());

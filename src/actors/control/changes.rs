@@ -6,7 +6,7 @@ use crate::rules::change::{Change, Changed, apply};
 use crate::store::{Added, Saved};
 
 /// How often a change that names no version is tried again because somebody else was faster.
-const ROUNDS_MAX: usize = 20;
+pub(super) const ROUNDS_MAX: usize = 20;
 
 impl PipelineHandle {
     /// Changes a source; if a version is named, only if the source still has it. What to change may depend on the source

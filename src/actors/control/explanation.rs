@@ -39,6 +39,8 @@ pub struct Explanation {
     pub scheduled: Option<ScheduledView>,
     /// What keeps everybody waiting: a pause, an outage of our own, a store that is away, the end of the daemon.
     pub held_up_by: Vec<String>,
+    /// Whether a login or headers of its own are sent with its requests.
+    pub has_access: bool,
     /// What it needs to be read and does not have, such as an X key, and how to give it.
     pub lacks: Option<String>,
     /// Failures since the last success.
@@ -124,6 +126,7 @@ impl PipelineHandle {
             host,
             scheduled,
             held_up_by,
+            has_access: !self.around.store.sources_with_access(vec![id]).await?.is_empty(),
             lacks: self.lacks(&source.settings).await?,
             consecutive_failures: source.state.failures.consecutive,
             last_polls: self.history(id),

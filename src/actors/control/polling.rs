@@ -8,11 +8,11 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::{ControlError, Happening, PipelineHandle, PollRecord};
-use crate::model::{HostState, Source, SourceId, SourceSettings, Timestamp};
+use crate::model::{HostState, Source, SourceAccess, SourceId, SourceSettings, Timestamp};
 use crate::rules::change::Change;
 use crate::rules::due::{self, NextPoll};
 use crate::rules::{delay, turn};
-use crate::store::{Added, StoreError};
+use crate::store::Added;
 
 /// How somebody wants a source polled.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,14 +75,13 @@ impl PipelineHandle {
         &self,
         settings: SourceSettings,
         labels: Vec<String>,
+        access: Option<SourceAccess>,
         wait: Duration,
     ) -> Result<(Added, Option<PollAnswer>), ControlError> {
         let happenings = self.around.statistics.listen();
-        let added = self.add_sources(vec![(settings, labels)]).await?.into_iter().next();
-        let id = match added {
-            Some(Added::New(id)) => id,
-            Some(duplicate) => return Ok((duplicate, None)),
-            None => return Err(StoreError::Internal("nothing was added".into()).into()),
+        let id = match self.add_source(settings, labels, access).await? {
+            Added::New(id) => id,
+            duplicate => return Ok((duplicate, None)),
         };
         if let Some(poll) = self.ended(id, happenings, None, wait).await {
             return Ok((Added::New(id), Some(PollAnswer::Done { poll })));

@@ -28,8 +28,7 @@ pub(super) enum Prepared {
 
 /// Finds what the poll needs.
 pub(super) async fn prepare(mut poll: Box<Poll>, around: Arc<Surroundings>) -> Prepared {
-    if let Some(error) = &poll.access_error {
-        let error = format!("the source's login cannot be read: {error}");
+    if let Some(error) = poll.access_error.clone() {
         let report = FailureReport { cause: FailureCause::Credentials, error, retry_after: None };
         return Prepared::Refused(poll, report);
     }

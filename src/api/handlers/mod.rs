@@ -1,5 +1,6 @@
 //! Everything that can be asked and told, in one table.
 
+mod access;
 mod actions;
 mod articles;
 mod daemon;
@@ -22,11 +23,12 @@ use actix_web::web::Bytes;
 use super::endpoint::Endpoint;
 use super::problem::Problem;
 use super::views::{
-    ArticleBody, ArticleView, BulkBody, BulkReport, ConfigurationRow, CreatedSource, DisableBody, EnabledSources,
-    FaultsChange, FaultsView, HealthView, HoldBody, ImportReport, KeyBody, KeyView, LabelView, LogLevel, NewSourceBody,
-    Page, PageQuery, PodcastBody, PodcastQuery, PodcastUpdate, PodcastView, PollQuery, PostQuery, PostView, Reloaded,
-    RestBody, SchedulerView, SourceChanges, SourceQuery, SourceView, StatisticsReport, StatusView, StreamQuery,
-    TreeQuery, UserBody, UserQuery, UserView, WebhookBody, WebhookChanges, WebhookTest, WebhookView,
+    AccessBody, AccessView, ArticleBody, ArticleView, BulkBody, BulkReport, ConfigurationRow, CreatedSource,
+    DisableBody, EnabledSources, FaultsChange, FaultsView, HealthView, HoldBody, ImportReport, KeyBody, KeyView,
+    LabelView, LogLevel, NewSourceBody, Page, PageQuery, PodcastBody, PodcastQuery, PodcastUpdate, PodcastView,
+    PollQuery, PostQuery, PostView, Reloaded, RestBody, SchedulerView, SourceChanges, SourceQuery, SourceView,
+    StatisticsReport, StatusView, StreamQuery, TreeQuery, UserBody, UserQuery, UserView, WebhookBody, WebhookChanges,
+    WebhookTest, WebhookView,
 };
 use super::{health, metrics, openapi};
 use crate::actors::control::{Explanation, HostView, PollAnswer, PollRecord, TreeView};
@@ -68,6 +70,30 @@ fn of_sources() -> Vec<Endpoint> {
         Endpoint::new(Method::DELETE, "/sources/{id}", "Remove a source with its posts", sources::remove)
             .answers_nothing("It is gone.")
             .refuses(404, "There is none.")
+            .versioned(),
+        Endpoint::new(
+            Method::GET,
+            "/sources/{id}/access",
+            "What is sent to let a source in: names, no values",
+            access::one,
+        )
+        .answers::<AccessView>(200, "These.")
+        .refuses(404, "There is no such source, or nothing is kept for it.")
+        .refuses(409, "What is kept cannot be opened."),
+        Endpoint::new(
+            Method::PUT,
+            "/sources/{id}/access",
+            "Keep a source's login and headers instead of earlier ones",
+            access::put,
+        )
+        .body::<AccessBody>()
+        .answers::<AccessView>(200, "They are kept, and used from the next poll on.")
+        .refuses(404, "There is no such source.")
+        .refuses(409, "There is no database.encryption-key to keep them with.")
+        .versioned(),
+        Endpoint::new(Method::DELETE, "/sources/{id}/access", "Forget a source's login and headers", access::remove)
+            .answers_nothing("They are forgotten.")
+            .refuses(404, "There is no such source, or nothing is kept for it.")
             .versioned(),
         Endpoint::new(Method::GET, "/labels", "List labels", sources::labels)
             .query::<PageQuery>()

@@ -1,6 +1,6 @@
 //! Sources: listed, shown, added, changed, removed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use actix_web::http::header::{ETAG, LOCATION};
@@ -17,6 +17,7 @@ use super::super::views::{
 };
 use super::super::{Api, BASE};
 use super::Answer;
+use super::access::checked;
 use crate::actors::control::{Change, Life, PollAnswer, PollOutcome, SourceFilter, shown_url};
 use crate::model::{PodcastId, RestCause, Source, SourceId, SourceSettings, SourceType};
 use crate::store::Added;
@@ -73,17 +74,15 @@ pub(super) async fn one(api: web::Data<Api>, caller: Caller, id: web::Path<Strin
 /// Adds a source. Its first poll is the one request that adding costs, and its result is used (p08).
 pub(super) async fn create(api: web::Data<Api>, caller: Caller, Body(body): Body<NewSourceBody>) -> Answer {
     let (settings, labels) = settings(&body)?;
+    let access = body.access.map(|access| checked(access, settings.source_type, "access.")).transpose()?;
     check_podcast(&api, settings.podcast_id).await?;
     let lacks = api.handle.lacks(&settings).await?;
     if let (Some(lacks), true, false) = (&lacks, body.first_poll, body.anyway) {
         return Err(Problem::does_not_work(lacks).at("podcast_id"));
     }
     let (added, first_poll) = match body.first_poll {
-        true => api.handle.add_and_poll(settings, labels, FIRST_POLL_WITHIN).await?,
-        false => {
-            let added = api.handle.add_sources(vec![(settings, labels)]).await?.pop();
-            (added.ok_or_else(|| Problem::internal("nothing was added"))?, None)
-        }
+        true => api.handle.add_and_poll(settings, labels, access, FIRST_POLL_WITHIN).await?,
+        false => (api.handle.add_source(settings, labels, access).await?, None),
     };
     let id = match added {
         Added::New(id) => id,
@@ -115,7 +114,9 @@ pub(super) async fn bulk(api: web::Data<Api>, Body(body): Body<BulkBody>) -> Ans
     if body.sources.len() > BULK_MAX {
         return Err(Problem::invalid(format!("at most {BULK_MAX} at once")).at("sources"));
     }
-    let checked: Vec<_> = body.sources.iter().map(settings).collect();
+    let one_by_one = || Problem::invalid("add a source with a login or headers by itself").at("access");
+    let check = |body: &NewSourceBody| if body.access.is_some() { Err(one_by_one()) } else { settings(body) };
+    let checked: Vec<_> = body.sources.iter().map(check).collect();
     let good = checked.iter().filter_map(|checked| checked.as_ref().ok().cloned()).collect();
     let mut added = api.handle.add_sources(good).await?.into_iter();
     let mut report = BulkReport::default();
@@ -267,20 +268,24 @@ async fn view(api: &Api, caller: Caller, source: Source) -> Result<SourceView, P
 }
 
 async fn views(api: &Api, caller: Caller, sources: Vec<(Source, Life)>) -> Result<Vec<SourceView>, Problem> {
-    let ids = sources.iter().map(|(source, _)| source.id).collect();
+    let ids: Vec<SourceId> = sources.iter().map(|(source, _)| source.id).collect();
+    let store = api.handle.store();
     let mut labels: HashMap<SourceId, Vec<String>> = HashMap::new();
-    for (id, label) in api.handle.store().labels_of(ids).await? {
+    for (id, label) in store.labels_of(ids.clone()).await? {
         labels.entry(id).or_default().push(label);
     }
+    let with_access: HashSet<SourceId> = store.sources_with_access(ids).await?.into_iter().collect();
     let shown = |(source, life): (Source, Life)| {
         let labels = labels.remove(&source.id).unwrap_or_default();
         let host = api.handle.host_of(&source).map(|host| host.to_string());
-        show(source, life, labels, host, caller)
+        let has_access = with_access.contains(&source.id);
+        SourceView { labels, host, has_access, ..show(source, life, caller) }
     };
     Ok(sources.into_iter().map(shown).collect())
 }
 
-fn show(source: Source, life: Life, labels: Vec<String>, host: Option<String>, caller: Caller) -> SourceView {
+/// A source, but for what does not stand in its row.
+fn show(source: Source, life: Life, caller: Caller) -> SourceView {
     let Source { settings, state, .. } = source;
     let url = if caller.sees_secrets { settings.url } else { shown_url(&settings.url) };
     let (reason, by) = match state.rest.as_ref().map(|rest| &rest.cause) {
@@ -300,8 +305,9 @@ fn show(source: Source, life: Life, labels: Vec<String>, host: Option<String>, c
         poll_delay_seconds: settings.poll_delay_seconds,
         max_failures: settings.max_failures,
         max_backoff_hours: settings.max_backoff_hours,
-        labels,
-        host,
+        labels: Vec::new(),
+        has_access: false,
+        host: None,
         state: life.to_string(),
         feed_active: life.is_feed_active(),
         enabled: state.enabled,

@@ -1,5 +1,6 @@
 //! What is sent and taken, as types: for the handlers, for the OpenAPI document, and for clients in Rust.
 
+mod access;
 mod daemon;
 mod people;
 mod posts;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::actors::control::{
     Explanation, HostView, PollAnswer, PollOutcome, PollRecord, ThreadLine, TreeNode, TreeView,
 };
+pub use access::{AccessBody, AccessView, LoginBody};
 pub use daemon::{
     ConfigurationRow, FaultsChange, FaultsView, HealthView, LogLevel, Reloaded, SchedulerView, StatisticsReport,
     StatusView, TreeQuery,

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::input::nullable;
+use super::AccessBody;
 use crate::actors::control::PollAnswer;
 use crate::model::{FailureClass, FailureKind, PodcastId, SourceId, SourceType, Timestamp};
 
@@ -33,6 +34,8 @@ pub struct SourceView {
     pub max_backoff_hours: Option<u32>,
     /// Its labels.
     pub labels: Vec<String>,
+    /// Whether a login or headers of its own are sent with its requests.
+    pub has_access: bool,
     /// The host that it is at.
     pub host: Option<String>,
     /// Where it stands: active, backing_off, resting or disabled.
@@ -136,6 +139,9 @@ pub struct NewSourceBody {
     /// Its labels, the outermost folder first.
     #[serde(default)]
     pub labels: Vec<String>,
+    /// What it needs to be let in.
+    #[serde(default)]
+    pub access: Option<AccessBody>,
     /// Poll it at once and keep what is found; if that fails, do not add it.
     #[serde(default)]
     pub first_poll: bool,

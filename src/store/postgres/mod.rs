@@ -9,6 +9,7 @@ mod people;
 mod posts;
 mod robots;
 mod settle;
+mod source_access;
 mod sources;
 mod values;
 mod webhooks;
@@ -290,19 +291,30 @@ impl Store for PostgresStore {
         people::remove_api_key(&*self.client().await?, user, provider).await
     }
 
-    async fn put_source_access(&self, source: SourceId, access: &SourceAccess, now: Timestamp) -> Result<()> {
-        let sealed = self.cipher.seal(Owner::SourceAccess(source), &access::to_secret(access))?;
-        people::put_source_access(&*self.client().await?, source, &sealed, now).await
+    async fn add_source_with_access(&self, new: NewSource, access: &SourceAccess) -> Result<Added> {
+        let secret = access::to_secret(access);
+        let seal = |id| self.cipher.seal(Owner::SourceAccess(id), &secret);
+        source_access::add(&mut *self.client().await?, &new, seal).await
+    }
+
+    async fn save_source_access(
+        &self,
+        source: SourceId,
+        access: Option<&SourceAccess>,
+        expected_version: Option<i64>,
+        now: Timestamp,
+    ) -> Result<Saved> {
+        let sealed = access::seal(&self.cipher, source, access)?;
+        source_access::save(&mut *self.client().await?, source, sealed.as_deref(), expected_version, now).await
     }
 
     async fn source_access(&self, source: SourceId) -> Result<Option<SourceAccess>> {
-        let sealed = people::sealed_source_access(&*self.client().await?, source).await?;
-        let Some(sealed) = sealed else { return Ok(None) };
+        let Some(sealed) = source_access::sealed(&*self.client().await?, source).await? else { return Ok(None) };
         access::from_secret(&self.cipher.open(Owner::SourceAccess(source), &sealed)?).map(Some)
     }
 
-    async fn remove_source_access(&self, source: SourceId) -> Result<bool> {
-        people::remove_source_access(&*self.client().await?, source).await
+    async fn sources_with_access(&self, sources: Vec<SourceId>) -> Result<Vec<SourceId>> {
+        source_access::among(&*self.client().await?, &sources).await
     }
 
     async fn record_hosts(&self, states: Vec<HostState>) -> Result<()> {

@@ -1,8 +1,8 @@
-//! Users, podcasts, keys and logins in PostgreSQL.
+//! Users, podcasts and keys in PostgreSQL.
 
 use deadpool_postgres::Client;
 
-use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, SourceId, Timestamp, User, UserId};
+use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, Timestamp, User, UserId};
 
 use super::super::Result;
 use super::super::error::{has_sources, owns_podcasts};
@@ -25,9 +25,6 @@ const PUT_API_KEY: &str = include_str!("../../../sql/postgres/put_api_key.sql");
 const RENEW_API_KEY: &str = include_str!("../../../sql/postgres/renew_api_key.sql");
 const API_KEY: &str = include_str!("../../../sql/postgres/api_key.sql");
 const REMOVE_API_KEY: &str = include_str!("../../../sql/postgres/remove_api_key.sql");
-const PUT_SOURCE_ACCESS: &str = include_str!("../../../sql/postgres/put_source_access.sql");
-const SOURCE_ACCESS: &str = include_str!("../../../sql/postgres/source_access.sql");
-const REMOVE_SOURCE_ACCESS: &str = include_str!("../../../sql/postgres/remove_source_access.sql");
 
 pub(super) async fn add_user(client: &Client, name: &str, now: Timestamp) -> Result<UserId> {
     let added = one(client, ADD_USER, &[&name, &now], number).await.map_err(|error| error.or_user_taken(name));
@@ -113,16 +110,4 @@ pub(super) async fn sealed_api_key(client: &Client, user: UserId, provider: KeyP
 
 pub(super) async fn remove_api_key(client: &Client, user: UserId, provider: KeyProvider) -> Result<bool> {
     Ok(execute(client, REMOVE_API_KEY, &[&user.0, &provider.name()]).await? > 0)
-}
-
-pub(super) async fn put_source_access(client: &Client, source: SourceId, sealed: &[u8], now: Timestamp) -> Result<()> {
-    execute(client, PUT_SOURCE_ACCESS, &[&source.0, &sealed, &now]).await.map(|_| ())
-}
-
-pub(super) async fn sealed_source_access(client: &Client, source: SourceId) -> Result<Option<Vec<u8>>> {
-    one(client, SOURCE_ACCESS, &[&source.0], |row| row.bytes()).await
-}
-
-pub(super) async fn remove_source_access(client: &Client, source: SourceId) -> Result<bool> {
-    Ok(execute(client, REMOVE_SOURCE_ACCESS, &[&source.0]).await? > 0)
 }

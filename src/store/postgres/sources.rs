@@ -37,7 +37,7 @@ const PING: &str = include_str!("../../../sql/postgres/ping.sql");
 const FILL_AT_ONCE: i64 = 1000;
 
 /// What makes a source the same source.
-type Key = (Option<i64>, String, String);
+pub(super) type Key = (Option<i64>, String, String);
 
 pub(super) async fn ping(client: &Client) -> Result<()> {
     first(client, PING, &[], number).await.map(|_| ())
@@ -68,7 +68,10 @@ pub(super) async fn add(client: &mut Client, new: &[NewSource]) -> Result<Vec<Ad
     Ok(answers)
 }
 
-async fn insert(client: &impl deadpool_postgres::GenericClient, new: &[NewSource]) -> Result<Vec<(Key, SourceId)>> {
+pub(super) async fn insert(
+    client: &impl deadpool_postgres::GenericClient,
+    new: &[NewSource],
+) -> Result<Vec<(Key, SourceId)>> {
     let created: Vec<Timestamp> = new.iter().map(|source| source.created_at).collect();
     let columns = by_column(new.iter().map(|source| settings_values(&source.settings)));
     let mut arrays: Vec<&(dyn ToSql + Sync)> = vec![&created];
@@ -82,18 +85,18 @@ async fn insert(client: &impl deadpool_postgres::GenericClient, new: &[NewSource
     .await
 }
 
-async fn find(client: &impl deadpool_postgres::GenericClient, key: &Key) -> Result<SourceId> {
+pub(super) async fn find(client: &impl deadpool_postgres::GenericClient, key: &Key) -> Result<SourceId> {
     let found = all(client, FIND, &[&key.0, &key.1, &key.2], number).await?;
     let found = found.first().copied().map(SourceId);
     found.ok_or_else(|| StoreError::Unavailable("a source was removed while it was being added again".into()))
 }
 
-fn key(settings: &SourceSettings) -> Key {
+pub(super) fn key(settings: &SourceSettings) -> Key {
     let podcast = settings.podcast_id.map(|podcast| podcast.0);
     (podcast, settings.source_type.name().to_owned(), storable(&settings.url).into_owned())
 }
 
-pub(super) async fn one(client: &Client, id: SourceId) -> Result<Option<Source>> {
+pub(super) async fn one(client: &impl deadpool_postgres::GenericClient, id: SourceId) -> Result<Option<Source>> {
     first(client, ONE, &[&id.0], |row| read_source(row)).await
 }
 

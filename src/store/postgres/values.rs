@@ -115,7 +115,7 @@ pub(super) async fn all_planned_anew<T>(
 
 /// Reads the one row of a statement, if there is one.
 pub(super) async fn one<T>(
-    client: &Client,
+    client: &impl GenericClient,
     sql: &str,
     parameters: &[&(dyn ToSql + Sync)],
     read: fn(&mut RowColumns<'_>) -> Result<T>,

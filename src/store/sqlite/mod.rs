@@ -1,6 +1,7 @@
 //! SQLite, embedded: one file, one thread that writes, a few that read beside it.
 
 mod cleanup;
+mod connect;
 mod hosts;
 mod labels;
 mod migrate;
@@ -8,16 +9,14 @@ mod people;
 mod posts;
 mod robots;
 mod settle;
+mod source_access;
 mod sources;
 mod threads;
 mod values;
 mod webhooks;
 
-use std::path::Path;
-use std::time::Duration;
-
 use async_trait::async_trait;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::TransactionBehavior;
 use secrecy::SecretString;
 
 use crate::model::{
@@ -30,15 +29,13 @@ use crate::model::{
 use super::access;
 use super::cipher::{Cipher, Owner};
 use super::rows::{last_word_on_hosts, storable};
-use super::settings::{SqliteSettings, Synchronous};
+use super::settings::SqliteSettings;
 use super::{About, Added, CHANGE_ROUNDS_MAX, Result, Saved, SourceSelection, Store, StoreError, changed_by_others};
+use connect::{at, connect};
 use threads::Threads;
 
 /// How many verbs may wait for the writing thread, or for the reading ones: beyond that, callers wait to be let in.
 const QUEUE_JOBS: usize = 256;
-
-/// How many prepared statements a connection keeps: more than there are.
-const STATEMENTS: usize = 96;
 
 /// A store in one file.
 pub struct SqliteStore {
@@ -69,40 +66,6 @@ impl SqliteStore {
         });
         let (writer, readers) = opened.await.map_err(|error| StoreError::Internal(error.to_string()))??;
         Ok(SqliteStore { writer, readers, cipher })
-    }
-}
-
-fn connect(settings: &SqliteSettings) -> Result<Connection> {
-    // With a directory before it no name can be taken for a URI, which SQLite would have its own ideas about.
-    let path = &Path::new(".").join(&settings.path);
-    if let Some(directory) = path.parent().filter(|directory| !directory.is_dir()) {
-        let what = format!("{}: the directory {} is not there", settings.path.display(), directory.display());
-        return Err(StoreError::Unavailable(what));
-    }
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(|error| at(path, values::error(error)))?;
-    prepare(&connection, settings.synchronous, settings.busy_timeout)
-        .map_err(|error| at(path, values::error(error)))?;
-    Ok(connection)
-}
-
-fn prepare(connection: &Connection, synchronous: Synchronous, busy_timeout: Duration) -> rusqlite::Result<()> {
-    connection.busy_timeout(busy_timeout)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    connection.pragma_update(None, "journal_mode", "wal")?;
-    connection.pragma_update(None, "foreign_keys", true)?;
-    let level = match synchronous {
-        Synchronous::Full => "full",
-        Synchronous::Normal => "normal",
-    };
-    connection.pragma_update(None, "synchronous", level)
-}
-
-fn at(path: &Path, error: StoreError) -> StoreError {
-    match error {
-        StoreError::Unavailable(what) => StoreError::Unavailable(format!("{}: {what}", path.display())),
-        StoreError::Unusable(what) => StoreError::Unusable(format!("{}: {what}", path.display())),
-        other => other,
     }
 }
 
@@ -324,19 +287,33 @@ impl Store for SqliteStore {
         self.writer.run(move |connection| people::remove_api_key(connection, user, provider)).await
     }
 
-    async fn put_source_access(&self, source: SourceId, access: &SourceAccess, now: Timestamp) -> Result<()> {
-        let sealed = self.cipher.seal(Owner::SourceAccess(source), &access::to_secret(access))?;
-        self.writer.run(move |connection| people::put_source_access(connection, source, &sealed, now)).await
+    async fn add_source_with_access(&self, new: NewSource, access: &SourceAccess) -> Result<Added> {
+        let (cipher, secret) = (self.cipher.clone(), access::to_secret(access));
+        let seal = move |id| cipher.seal(Owner::SourceAccess(id), &secret);
+        self.writer.run(move |connection| source_access::add(connection, &new, seal)).await
+    }
+
+    async fn save_source_access(
+        &self,
+        source: SourceId,
+        access: Option<&SourceAccess>,
+        expected_version: Option<i64>,
+        now: Timestamp,
+    ) -> Result<Saved> {
+        let sealed = access::seal(&self.cipher, source, access)?;
+        self.writer
+            .run(move |connection| source_access::save(connection, source, sealed.as_deref(), expected_version, now))
+            .await
     }
 
     async fn source_access(&self, source: SourceId) -> Result<Option<SourceAccess>> {
-        let sealed = self.readers.run(move |connection| people::sealed_source_access(connection, source)).await?;
+        let sealed = self.readers.run(move |connection| source_access::sealed(connection, source)).await?;
         let Some(sealed) = sealed else { return Ok(None) };
         access::from_secret(&self.cipher.open(Owner::SourceAccess(source), &sealed)?).map(Some)
     }
 
-    async fn remove_source_access(&self, source: SourceId) -> Result<bool> {
-        self.writer.run(move |connection| people::remove_source_access(connection, source)).await
+    async fn sources_with_access(&self, sources: Vec<SourceId>) -> Result<Vec<SourceId>> {
+        self.readers.run(move |connection| source_access::among(connection, &sources)).await
     }
 
     async fn record_hosts(&self, states: Vec<HostState>) -> Result<()> {
@@ -390,7 +367,7 @@ impl Store for SqliteStore {
             let Some((url, old)) = found else { return Ok(false) };
             let (url, sealed) = self.cipher.reseal_target(&url, &old, &change)?;
             let label = change.label.clone();
-            let changing = move |connection: &mut Connection| {
+            let changing = move |connection: &mut rusqlite::Connection| {
                 let label = label.as_ref().map(Option::as_deref);
                 webhooks::change(connection, id, &old, (&url, &sealed), label)
             };

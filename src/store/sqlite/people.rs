@@ -1,8 +1,8 @@
-//! Users, podcasts, keys and logins in SQLite.
+//! Users, podcasts and keys in SQLite.
 
 use rusqlite::{Connection, params};
 
-use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, SourceId, Timestamp, User, UserId};
+use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, Timestamp, User, UserId};
 
 use super::super::Result;
 use super::super::error::{has_sources, owns_podcasts};
@@ -25,9 +25,6 @@ const PUT_API_KEY: &str = include_str!("../../../sql/sqlite/put_api_key.sql");
 const RENEW_API_KEY: &str = include_str!("../../../sql/sqlite/renew_api_key.sql");
 const API_KEY: &str = include_str!("../../../sql/sqlite/api_key.sql");
 const REMOVE_API_KEY: &str = include_str!("../../../sql/sqlite/remove_api_key.sql");
-const PUT_SOURCE_ACCESS: &str = include_str!("../../../sql/sqlite/put_source_access.sql");
-const SOURCE_ACCESS: &str = include_str!("../../../sql/sqlite/source_access.sql");
-const REMOVE_SOURCE_ACCESS: &str = include_str!("../../../sql/sqlite/remove_source_access.sql");
 
 pub(super) fn add_user(connection: &Connection, name: &str, now: Timestamp) -> Result<UserId> {
     let added = one(connection, ADD_USER, params![name, now], number).map_err(|error| error.or_user_taken(name));
@@ -113,21 +110,4 @@ pub(super) fn sealed_api_key(connection: &Connection, user: UserId, provider: Ke
 
 pub(super) fn remove_api_key(connection: &Connection, user: UserId, provider: KeyProvider) -> Result<bool> {
     Ok(execute(connection, REMOVE_API_KEY, params![user.0, provider.name()])? > 0)
-}
-
-pub(super) fn put_source_access(
-    connection: &Connection,
-    source: SourceId,
-    sealed: &[u8],
-    now: Timestamp,
-) -> Result<()> {
-    execute(connection, PUT_SOURCE_ACCESS, params![source.0, sealed, now]).map(|_| ())
-}
-
-pub(super) fn sealed_source_access(connection: &Connection, source: SourceId) -> Result<Option<Vec<u8>>> {
-    one(connection, SOURCE_ACCESS, [source.0], |row| row.bytes())
-}
-
-pub(super) fn remove_source_access(connection: &Connection, source: SourceId) -> Result<bool> {
-    Ok(execute(connection, REMOVE_SOURCE_ACCESS, [source.0])? > 0)
 }

@@ -43,7 +43,7 @@ pub(super) fn add(connection: &mut Connection, new: &[NewSource]) -> Result<Vec<
     Ok(added)
 }
 
-fn add_one(connection: &Connection, new: &NewSource) -> Result<Added> {
+pub(super) fn add_one(connection: &Connection, new: &NewSource) -> Result<Added> {
     let row = [Value::Time(Some(new.created_at))]
         .into_iter()
         .chain(settings_values(&new.settings))

@@ -1,0 +1,48 @@
+//! Opens the file of an SQLite store as all of its threads need it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::super::settings::{SqliteSettings, Synchronous};
+use super::super::{Result, StoreError};
+use super::values;
+
+/// How many prepared statements a connection keeps: more than there are.
+const STATEMENTS: usize = 128;
+
+pub(super) fn connect(settings: &SqliteSettings) -> Result<Connection> {
+    // With a directory before it no name can be taken for a URI, which SQLite would have its own ideas about.
+    let path = &Path::new(".").join(&settings.path);
+    if let Some(directory) = path.parent().filter(|directory| !directory.is_dir()) {
+        let what = format!("{}: the directory {} is not there", settings.path.display(), directory.display());
+        return Err(StoreError::Unavailable(what));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(|error| at(path, values::error(error)))?;
+    prepare(&connection, settings.synchronous, settings.busy_timeout)
+        .map_err(|error| at(path, values::error(error)))?;
+    Ok(connection)
+}
+
+fn prepare(connection: &Connection, synchronous: Synchronous, busy_timeout: Duration) -> rusqlite::Result<()> {
+    connection.busy_timeout(busy_timeout)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    let level = match synchronous {
+        Synchronous::Full => "full",
+        Synchronous::Normal => "normal",
+    };
+    connection.pragma_update(None, "synchronous", level)
+}
+
+/// Names the file in what went wrong with it.
+pub(super) fn at(path: &Path, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Unavailable(what) => StoreError::Unavailable(format!("{}: {what}", path.display())),
+        StoreError::Unusable(what) => StoreError::Unusable(format!("{}: {what}", path.display())),
+        other => other,
+    }
+}
