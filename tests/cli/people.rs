@@ -7,11 +7,12 @@ use super::{Desk, fed, seen, snapshot};
 use crate::x::server::{XServer, ok};
 
 const ENCRYPTION_KEY: &str = "database.encryption-key=MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+const NO_X: &str = "x.base-url=http://127.0.0.1:1";
 const KEY: &str = "AAAA-canary-key";
 
-/// A desk whose daemon can keep secrets.
+/// A desk whose daemon can keep secrets, and finds X nowhere unless it is told where.
 pub(super) fn desk(arguments: &[&str]) -> Desk {
-    let desk = Desk::with(&[Character::Healthy], &[&["--set", ENCRYPTION_KEY], arguments].concat());
+    let desk = Desk::with(&[Character::Healthy], &[&["--set", ENCRYPTION_KEY, "--set", NO_X], arguments].concat());
     std::fs::write(desk.directory.path().join("x.key"), format!("{KEY}\n")).unwrap();
     desk
 }
