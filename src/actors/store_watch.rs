@@ -2,10 +2,11 @@
 //! log says it once.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use slog::{Logger, error, info};
+use slog::{Logger, debug, error, info};
+use tokio::sync::Notify;
 
 use super::traffic::Traffic;
 use crate::clock::Clock;
@@ -19,53 +20,144 @@ const RETRY_MAX: Duration = Duration::from_secs(30);
 
 /// Knows whether the store is there.
 pub(super) struct StoreWatch {
-    away_since: Mutex<Option<Timestamp>>,
+    away: Mutex<Option<Away>>,
+    /// Somebody who was refused is not any more.
+    hope: Notify,
     traffic: Arc<Traffic>,
     clock: Arc<dyn Clock>,
     log: Logger,
 }
 
+/// Since when the store is away, and for how many.
+struct Away {
+    since: Timestamp,
+    refused: usize,
+    error: String,
+}
+
+/// Somebody whom the store refuses.
+struct Refused<'a>(&'a StoreWatch);
+
 impl StoreWatch {
     pub(super) fn new(traffic: Arc<Traffic>, clock: Arc<dyn Clock>, log: Logger) -> StoreWatch {
-        StoreWatch { away_since: Mutex::default(), traffic, clock, log }
+        StoreWatch { away: Mutex::default(), hope: Notify::new(), traffic, clock, log }
+    }
+
+    /// What the store says to those it refuses, while it does.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.away().as_ref().map(|away| away.error.clone())
     }
 
     /// Carries out a verb of the store, again and again while the store is away. What no patience can help is handed back.
+    ///
+    /// The store is back when nobody is refused any more: one that is full or locked still lets everybody read.
     pub(super) async fn insist<T, F>(&self, mut verb: impl FnMut() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
     {
         let mut wait = RETRY_FIRST;
+        let mut refused = None;
         loop {
             match verb().await {
                 Ok(value) => {
-                    self.is_there();
+                    if refused.take().is_some() {
+                        self.hope.notify_waiters();
+                    }
                     return Ok(value);
                 }
-                Err(error) if error.is_passing() => self.is_away(&error, wait),
+                Err(error) if error.is_passing() => {
+                    refused = Some(refused.unwrap_or_else(|| self.refuse(&error)));
+                    debug!(self.log, "store still unavailable"; "error" => %error, "retry_ms" => wait.as_millis() as u64);
+                }
                 Err(error) => return Err(error),
             }
-            tokio::time::sleep(wait).await;
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = self.hope.notified() => {}
+            }
             wait = (wait * 2).min(RETRY_MAX);
         }
     }
 
-    fn is_away(&self, error: &StoreError, wait: Duration) {
-        let mut since = self.away_since.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if since.is_none() {
-            *since = Some(self.clock.now());
+    fn refuse(&self, error: &StoreError) -> Refused<'_> {
+        let mut away = self.away();
+        if let Some(away) = away.as_mut() {
+            away.refused += 1;
+        } else {
+            *away = Some(Away { since: self.clock.now(), refused: 1, error: error.to_string() });
             self.traffic.switch(|lights| lights.is_store_down = true);
             error!(self.log, "store unavailable"; "error" => %error, "retry_seconds_max" => RETRY_MAX.as_secs());
-        } else {
-            slog::debug!(self.log, "store still unavailable"; "error" => %error, "retry_ms" => wait.as_millis() as u64);
         }
+        Refused(self)
     }
 
-    fn is_there(&self) {
-        let mut away_since = self.away_since.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(since) = away_since.take() {
-            self.traffic.switch(|lights| lights.is_store_down = false);
-            info!(self.log, "store available again"; "away_seconds" => self.clock.now().since(since).as_secs());
+    fn away(&self) -> MutexGuard<'_, Option<Away>> {
+        self.away.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Drop for Refused<'_> {
+    /// It was served in the end, or gave up.
+    fn drop(&mut self) {
+        let mut away = self.0.away();
+        let Some(Away { since, refused, .. }) = away.as_mut() else { return };
+        *refused -= 1;
+        if *refused == 0 {
+            let away_seconds = self.0.clock.now().since(*since).as_secs();
+            *away = None;
+            self.0.traffic.switch(|lights| lights.is_store_down = false);
+            info!(self.0.log, "store available again"; "away_seconds" => away_seconds);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::clock::SystemClock;
+
+    fn watch() -> (StoreWatch, Arc<Traffic>) {
+        let traffic = Arc::new(Traffic::new(1));
+        let log = Logger::root(slog::Discard, slog::o!());
+        (StoreWatch::new(traffic.clone(), Arc::new(SystemClock), log), traffic)
+    }
+
+    fn is_down(traffic: &Traffic) -> bool {
+        traffic.watch().borrow().is_store_down
+    }
+
+    #[tokio::test]
+    async fn a_store_that_lets_others_read_is_still_away_for_whoever_it_refuses() {
+        let (watch, traffic) = watch();
+        let is_full = AtomicBool::new(true);
+        let write = || async {
+            match is_full.load(Ordering::SeqCst) {
+                true => Err(StoreError::Unavailable("full".into())),
+                false => Ok(()),
+            }
+        };
+        let mut first = Box::pin(watch.insist(write));
+        let mut second = Box::pin(watch.insist(write));
+        assert!((&mut first).now_or_never().is_none() && (&mut second).now_or_never().is_none());
+        watch.insist(|| async { Ok(()) }).await.unwrap();
+        assert!(is_down(&traffic) && watch.trouble().unwrap().contains("full"), "who reads is not refused");
+        is_full.store(false, Ordering::SeqCst);
+        first.await.unwrap();
+        assert!(is_down(&traffic), "the second has not been served yet");
+        assert!(matches!((&mut second).now_or_never(), Some(Ok(()))), "and is tried as soon as the first was");
+        assert!(!is_down(&traffic) && watch.trouble().is_none());
+    }
+
+    #[tokio::test]
+    async fn who_gives_up_is_refused_no_more() {
+        let (watch, traffic) = watch();
+        let mut refused = Box::pin(watch.insist(|| async { Err::<(), _>(StoreError::Unavailable("away".into())) }));
+        assert!((&mut refused).now_or_never().is_none() && is_down(&traffic));
+        drop(refused);
+        assert!(!is_down(&traffic));
     }
 }

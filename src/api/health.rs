@@ -32,11 +32,7 @@ pub(super) async fn readyz(api: web::Data<Api>) -> HttpResponse {
 /// Everything that keeps it from its work.
 async fn ailments(api: &Api) -> Vec<String> {
     let mut ailments = Vec::new();
-    match tokio::time::timeout(STORE_WITHIN, api.handle.store().ping()).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => ailments.push(error.to_string()),
-        Err(_) => ailments.push("the database does not answer".to_owned()),
-    }
+    ailments.extend(trouble_of_store(api).await);
     let now = api.handle.clock().now();
     let Some(scheduler) = api.handle.scheduler_status().await else {
         ailments.push("the scheduler does not answer".to_owned());
@@ -53,6 +49,15 @@ async fn ailments(api: &Api) -> Vec<String> {
         ailments.push(format!("no poll has succeeded since {since}"));
     }
     ailments
+}
+
+/// What is wrong with the store: it does not answer, or it refuses what the pipeline wants to keep.
+pub(super) async fn trouble_of_store(api: &Api) -> Option<String> {
+    match tokio::time::timeout(STORE_WITHIN, api.handle.store().ping()).await {
+        Ok(Ok(())) => api.handle.store_trouble(),
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => Some("the database does not answer".to_owned()),
+    }
 }
 
 fn is_long_ago(last_success_at: Option<Timestamp>, started_at: Timestamp, now: Timestamp) -> bool {

@@ -31,6 +31,7 @@ struct Metrics {
     hosts: HostCounts,
     sources: Option<SourceCounts>,
     store_seconds: Option<f64>,
+    is_store_up: bool,
     webhooks: Option<WebhookFigures>,
     log_drops: DroppedRecords,
     mailboxes: Vec<(String, usize)>,
@@ -55,6 +56,7 @@ async fn collect(api: &Api) -> Metrics {
     let now = api.handle.clock().now();
     let watch = Stopwatch::start();
     let store_seconds = api.handle.store().ping().await.is_ok().then(|| watch.elapsed().as_secs_f64());
+    let is_store_up = store_seconds.is_some() && api.handle.store_trouble().is_none();
     let scheduler = api.handle.scheduler_status().await;
     let lag = scheduler.as_ref().and_then(|status| status.oldest_due_at).map_or(Duration::ZERO, |at| now.since(at));
     let statistics = api.handle.statistics();
@@ -70,6 +72,7 @@ async fn collect(api: &Api) -> Metrics {
         hosts: api.handle.host_counts(),
         sources: count_sources(api, now).await,
         store_seconds,
+        is_store_up,
         webhooks: look_at_webhooks(api, now).await.ok(),
         log_drops: api.log.dropped(),
         mailboxes,
@@ -145,7 +148,7 @@ impl fmt::Display for Metrics {
         if let Some(seconds) = self.store_seconds {
             page.one("store_ping_seconds", "gauge", "What a question to the store takes now.", seconds)?;
         }
-        page.one("store_up", "gauge", "Whether the store answers.", u8::from(self.store_seconds.is_some()))?;
+        page.one("store_up", "gauge", "Whether the store can be used.", u8::from(self.is_store_up))?;
         page.head("log_dropped_total", "counter", "Log records that were lost, by reason.")?;
         page.line("log_dropped_total", "{reason=\"queue_full\"}", self.log_drops.queue_full)?;
         page.line("log_dropped_total", "{reason=\"write_failed\"}", self.log_drops.write_failed)?;

@@ -70,11 +70,12 @@ pub(super) fn in_words(status: &StatusView, paper: Paper) -> String {
     let statistics = &status.statistics;
     let scheduler = status.scheduler.as_ref().map_or_else(|| "does not answer".to_owned(), of_scheduler);
     let oldest = status.scheduler.as_ref().and_then(|scheduler| scheduler.oldest_due_at);
+    let trouble = status.store_trouble.as_ref().map(|trouble| format!("NOT USABLE: {trouble}"));
     let store = format!(
         "{}, schema {}, {}",
         status.database_engine,
         status.schema_version,
-        if status.is_store_reachable { "reachable" } else { "NOT REACHABLE" }
+        trouble.as_deref().unwrap_or("reachable")
     );
     let title = format!(
         "feedwarden {}, up {} since {}",

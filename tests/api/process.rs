@@ -60,20 +60,20 @@ fn the_socket_is_private_a_live_one_is_respected_and_a_stale_one_replaced() {
     assert_eq!(ready["socket"], "feedwarden.sock");
     assert_eq!(ready["listen"], Value::Null);
     assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(ask(&socket, "GET", "/status")["is_store_reachable"], true);
+    assert_eq!(ask(&socket, "GET", "/status")["store_trouble"], Value::Null);
 
     let other = ["run", "--set", "database.url=sqlite:other.db"];
     let second = command(directory.path(), &other).output().unwrap();
     assert_eq!(second.status.code(), Some(1));
     let said = String::from_utf8(second.stderr).unwrap();
     assert!(said.contains("another feedwarden serves the admin socket feedwarden.sock"), "{said}");
-    assert_eq!(ask(&socket, "GET", "/status")["is_store_reachable"], true, "the first was not disturbed");
+    assert_eq!(ask(&socket, "GET", "/status")["store_trouble"], Value::Null, "the first was not disturbed");
 
     kill_process(Pid::from_child(&first.0), Signal::KILL).unwrap();
     first.0.wait().unwrap();
     assert!(socket.exists());
     let (mut again, _) = start(directory.path(), &[]);
-    assert_eq!(ask(&socket, "GET", "/status")["is_store_reachable"], true);
+    assert_eq!(ask(&socket, "GET", "/status")["store_trouble"], Value::Null);
     kill_process(Pid::from_child(&again.0), Signal::TERM).unwrap();
     assert_eq!(again.0.wait().unwrap().code(), Some(0));
     assert!(!socket.exists(), "who ends in order leaves nothing behind");

@@ -91,6 +91,7 @@ async fn endure(world: &mut World, begin: impl AsyncFnOnce(), end: impl AsyncFnO
     world.until("the slow one is asked", async || world.web.journal().len() >= 3).await;
     begin().await;
     world.until("it is noticed", async || !world.records.of("store unavailable").is_empty()).await;
+    assert!(world.handle().store_trouble().is_some());
     // While the store is away nobody is asked, however much is due.
     let asked = world.web.journal().len();
     world.advance(minutes(600));
@@ -102,6 +103,7 @@ async fn endure(world: &mut World, begin: impl AsyncFnOnce(), end: impl AsyncFnO
     end().await;
     world.until("it is back", async || !world.records.of("store available again").is_empty()).await;
     world.quiet().await;
+    assert_eq!(world.handle().store_trouble(), None);
     for (site, id) in ids.iter().enumerate() {
         assert_eq!(world.store.bodies(*id).await, world.web.served_entries_of(site));
         let state = world.source(*id).await.state;

@@ -2,6 +2,7 @@
 //!
 //! Whoever holds a handle sees no actor, no rule and no lock. Nothing here waits for an actor without a bound.
 
+mod access;
 mod changes;
 mod explanation;
 mod hosts;
@@ -41,6 +42,7 @@ pub use crate::dice::new_secret;
 pub use crate::rules::change::{Change, Changed};
 pub use crate::rules::life::Life;
 pub use crate::rules::shown_url::shown_url;
+pub use access::{AccessError, check_access};
 pub use explanation::{DelayView, Explanation, HostView, ScheduledView, TermView};
 pub use listing::{FoundSources, SourceFilter};
 pub use polling::{PollAnswer, PollWish};
@@ -70,6 +72,9 @@ pub enum ControlError {
     /// What was given as a key is none.
     #[error("it {0}")]
     Key(#[from] KeyError),
+    /// What was given as a login or as headers is none.
+    #[error(transparent)]
+    Access(#[from] AccessError),
     /// The store could not.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -167,6 +172,11 @@ impl PipelineHandle {
     /// How many hosts are there, by state.
     pub fn host_counts(&self) -> HostCounts {
         self.table.counts(self.around.clock.now())
+    }
+
+    /// What the store says to those whom it refuses, while it does; polling pauses meanwhile.
+    pub fn store_trouble(&self) -> Option<String> {
+        self.around.store_watch.trouble()
     }
 
     /// The time between two ticks of the scheduler.

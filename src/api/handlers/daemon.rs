@@ -4,6 +4,7 @@ use actix_web::{HttpResponse, web};
 use serde_json::json;
 
 use super::super::Api;
+use super::super::health::trouble_of_store;
 use super::super::input::{Body, Parameters};
 use super::super::problem::Problem;
 use super::super::views::{FaultsChange, FaultsView, LogLevel, SchedulerView, StatisticsReport, StatusView, TreeQuery};
@@ -18,15 +19,14 @@ const HOSTS_MAX: usize = 1000;
 const RULES_MAX: usize = 100;
 
 pub(super) async fn status(api: web::Data<Api>) -> Answer {
-    let store = api.handle.store();
-    let about = store.about();
+    let about = api.handle.store().about();
     Ok(HttpResponse::Ok().json(StatusView {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: api.started_at,
         now: api.handle.clock().now(),
         database_engine: about.engine.to_owned(),
         schema_version: about.schema_version,
-        is_store_reachable: store.ping().await.is_ok(),
+        store_trouble: trouble_of_store(&api).await,
         scheduler: of_scheduler(&api).await.ok(),
         statistics: counters(&api),
     }))

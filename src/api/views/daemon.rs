@@ -20,8 +20,8 @@ pub struct StatusView {
     pub database_engine: String,
     /// The version of the schema.
     pub schema_version: i64,
-    /// Whether the store answers.
-    pub is_store_reachable: bool,
+    /// What keeps the store from being used; polling pauses meanwhile.
+    pub store_trouble: Option<String>,
     /// How the scheduler does; nothing if it does not answer.
     pub scheduler: Option<SchedulerView>,
     /// What was done so far.
