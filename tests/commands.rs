@@ -194,8 +194,13 @@ async fn check_reads_an_x_account_with_the_key_of_a_file_and_keeps_a_renewed_one
     assert_eq!((code, &said["document"]["entries"][0]["title"]), (Some(0), &json!("Hello")), "{said:#}");
     let kept: Value = serde_json::from_str(&std::fs::read_to_string(&key).unwrap()).unwrap();
     assert_eq!((&kept["access_token"], &kept["refresh_token"]), (&json!("new"), &json!("later")));
-    let (code, said) = check_url("https://x.com/ada", &["--type", "twitter"]).await;
-    assert_eq!((code, &said["failure"]["error_type"]), (Some(1), &json!("unauthorized")));
+}
+
+#[test]
+fn an_x_account_is_not_checked_without_a_key() {
+    let output = feedwarden(&["check", "--type", "twitter", "https://x.com/ada"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("--key-file <FILE>"));
 }
 
 #[test]

@@ -164,7 +164,7 @@ pub(super) struct Check {
     #[arg(long = "type", value_name = "TYPE", default_value = "rss", value_parser = ["rss", "website", "twitter"])]
     pub(super) source_type: String,
     /// A file with the key for an X account: a bearer token, or the JSON of an OAuth 2.0 token
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", required_if_eq("source_type", "twitter"))]
     pub(super) key_file: Option<PathBuf>,
     /// Print JSON for programs instead
     #[arg(long)]

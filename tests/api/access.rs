@@ -143,10 +143,10 @@ fn a_login_comes_with_one_source_and_never_with_an_x_account(#[values(Sqlite, Po
         api.tell("POST", "/sources", x).await.is_problem(400, "invalid", Some("access.login"));
         let wrong = json!({ "url": "http://a.example/", "access": { "headers": { "Host": "x" } } });
         api.tell("POST", "/sources", wrong).await.is_problem(400, "invalid", Some("access.headers.Host"));
-        let bulk =
-            json!({ "sources": [{ "url": "http://a.example/", "access": login() }, { "url": "http://b.example/" }] });
+        let bulk = json!({ "sources": [{ "url": "http://a.example/", "access": login() }, { "url": "http://b.example/" },
+                { "url": "http://c.example/", "first_poll": true }, { "url": "http://d.example/", "anyway": true }] });
         let report = api.tell("POST", "/sources/bulk", bulk).await.json();
-        assert_eq!((&report["added"], &report["rejected"]), (&json!(1), &json!(1)), "{report}");
+        assert_eq!((&report["added"], &report["rejected"]), (&json!(1), &json!(3)), "{report}");
         api.stop().await;
     });
 }

@@ -114,9 +114,7 @@ pub(super) async fn bulk(api: web::Data<Api>, Body(body): Body<BulkBody>) -> Ans
     if body.sources.len() > BULK_MAX {
         return Err(Problem::invalid(format!("at most {BULK_MAX} at once")).at("sources"));
     }
-    let one_by_one = || Problem::invalid("add a source with a login or headers by itself").at("access");
-    let check = |body: &NewSourceBody| if body.access.is_some() { Err(one_by_one()) } else { settings(body) };
-    let checked: Vec<_> = body.sources.iter().map(check).collect();
+    let checked: Vec<_> = body.sources.iter().map(one_of_many).collect();
     let good = checked.iter().filter_map(|checked| checked.as_ref().ok().cloned()).collect();
     let mut added = api.handle.add_sources(good).await?.into_iter();
     let mut report = BulkReport::default();
@@ -141,6 +139,15 @@ pub(super) async fn bulk(api: web::Data<Api>, Body(body): Body<BulkBody>) -> Ans
         report.results.push(BulkResult { outcome: outcome.to_owned(), id, error });
     }
     Ok(HttpResponse::Ok().json(report))
+}
+
+/// One of many is neither polled at once nor let in by a login.
+fn one_of_many(body: &NewSourceBody) -> Result<(SourceSettings, Vec<String>), Problem> {
+    let for_one = [("access", body.access.is_some()), ("first_poll", body.first_poll), ("anyway", body.anyway)];
+    match for_one.iter().find(|(_, is_there)| *is_there) {
+        Some((field, _)) => Err(Problem::invalid("a source with this is added by itself").at(*field)),
+        None => settings(body),
+    }
 }
 
 pub(super) async fn update(
