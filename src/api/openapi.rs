@@ -60,7 +60,10 @@ fn operation(endpoint: &Endpoint, problem: &Value, generator: &mut SchemaGenerat
     });
     if let Some(content) = endpoint.body {
         let schema = (content.describe)(generator);
-        operation["requestBody"] = json!({ "content": { content.media_type: { "schema": schema } } });
+        // A body that may be empty is one without fields that must be there.
+        let is_required = content.media_type != "application/json" || !required_names(&schema, generator).is_empty();
+        operation["requestBody"] =
+            json!({ "required": is_required, "content": { content.media_type: { "schema": schema } } });
     }
     if guard::needs_no_token(&format!("{}{}", endpoint.base, endpoint.path)) {
         operation["security"] = json!([]);
@@ -103,7 +106,7 @@ fn parameters(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Vec<Value
     }
     if endpoint.is_versioned {
         let description = "The ETag that the change is based on; without it, the change is made on whatever is there.";
-        let schema = json!({ "type": "string" });
+        let schema = json!({ "type": "string", "minLength": 1, "pattern": r#"^(\*|"[0-9]{1,18}")$"# });
         found.push(json!({ "name": "If-Match", "in": "header", "description": description, "schema": schema }));
     }
     found
@@ -123,11 +126,22 @@ fn without_patterns(path: &str) -> String {
     })
 }
 
+/// What a schema refers to, or itself.
+fn resolved<'a>(schema: &'a Value, generator: &'a SchemaGenerator) -> &'a Value {
+    let name = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
+    name.and_then(|name| generator.definitions().get(name)).unwrap_or(schema)
+}
+
+/// The properties that must be there.
+fn required_names(schema: &Value, generator: &SchemaGenerator) -> Vec<String> {
+    let names = resolved(schema, generator)["required"].as_array().into_iter().flatten();
+    names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
+}
+
 /// Each property of the parameters' type is a parameter.
 fn query_parameters(schema: &Value, generator: &SchemaGenerator) -> Vec<Value> {
-    let name = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
-    let schema = name.and_then(|name| generator.definitions().get(name)).unwrap_or(schema);
-    let required = |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|one| one == name));
+    let required = required_names(schema, generator);
+    let schema = resolved(schema, generator);
     let properties = schema["properties"].as_object().into_iter().flatten();
     let parameter = |(name, schema): (&String, &Value)| {
         let mut schema = schema.clone();
@@ -141,7 +155,7 @@ fn query_parameters(schema: &Value, generator: &SchemaGenerator) -> Vec<Value> {
             schema.remove("default");
         }
         json!({
-            "name": name, "in": "query", "required": required(name), "schema": schema, "description": description,
+            "name": name, "in": "query", "required": required.contains(name), "schema": schema, "description": description,
         })
     };
     properties.map(parameter).collect()

@@ -47,7 +47,10 @@ pub(super) async fn resume(api: web::Data<Api>) -> Answer {
 }
 
 pub(super) async fn tree(api: web::Data<Api>, Parameters(query): Parameters<TreeQuery>) -> Answer {
-    let hosts = query.hosts.unwrap_or(HOSTS_DEFAULT).min(HOSTS_MAX);
+    let hosts = query.hosts.unwrap_or(HOSTS_DEFAULT);
+    if hosts > HOSTS_MAX {
+        return Err(Problem::invalid(format!("write a number from 0 to {HOSTS_MAX}")).at("hosts"));
+    }
     let tree = api.handle.tree_view(hosts).ok_or_else(|| Problem::unavailable("there is no tree now"))?;
     Ok(HttpResponse::Ok().json(tree))
 }

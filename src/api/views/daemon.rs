@@ -103,6 +103,7 @@ pub struct StatisticsReport {
 #[serde(deny_unknown_fields, default)]
 pub struct TreeQuery {
     /// At most so many hosts, up to 1000; 50 unless said otherwise.
+    #[schemars(range(max = 1000))]
     pub hosts: Option<usize>,
 }
 
@@ -131,6 +132,7 @@ pub struct Reloaded {
 #[serde(deny_unknown_fields)]
 pub struct LogLevel {
     /// critical, error, warn, info, debug or trace.
+    #[schemars(extend("enum" = ["critical", "error", "warn", "info", "debug", "trace"]))]
     pub level: String,
 }
 

@@ -44,5 +44,6 @@ pub struct PageQuery {
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,
     /// At most so many, 1 to 1000; 100 unless said otherwise.
+    #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
 }

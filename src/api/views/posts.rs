@@ -39,10 +39,12 @@ pub struct PostQuery {
     /// Stored before this moment.
     pub until: Option<Timestamp>,
     /// `oldest` first, or `newest` first (not with since and until); oldest unless said otherwise.
+    #[schemars(extend("enum" = ["oldest", "newest"]))]
     pub order: Option<String>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,
     /// At most so many, 1 to 1000; 100 unless said otherwise.
+    #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
 }
 
@@ -73,8 +75,9 @@ pub struct ArticleBody {
     /// When it was published.
     #[serde(default)]
     pub published_at: Option<Timestamp>,
-    /// The posts it was made of.
+    /// The posts it was made of, at most 100.
     #[serde(default)]
+    #[schemars(length(max = 100))]
     pub post_ids: Vec<i64>,
 }
 

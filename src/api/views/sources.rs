@@ -88,7 +88,8 @@ pub struct SourceView {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SourceQuery {
-    /// Where they stand: active, backing_off, resting or disabled.
+    /// Where they stand.
+    #[schemars(extend("enum" = ["active", "backing_off", "resting", "disabled"]))]
     pub state: Option<String>,
     /// At this host.
     pub host: Option<String>,
@@ -106,6 +107,7 @@ pub struct SourceQuery {
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,
     /// At most so many, 1 to 1000; 100 unless said otherwise.
+    #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
 }
 
@@ -203,6 +205,7 @@ pub struct SourceChanges {
 #[serde(deny_unknown_fields)]
 pub struct BulkBody {
     /// At most 1000.
+    #[schemars(length(max = 1000))]
     pub sources: Vec<NewSourceBody>,
 }
 
@@ -235,6 +238,7 @@ pub struct BulkResult {
 #[serde(deny_unknown_fields)]
 pub struct RestBody {
     /// Why, for people.
+    #[schemars(length(min = 1, max = 500), regex(pattern = r"\S"))]
     pub reason: String,
 }
 
@@ -243,6 +247,7 @@ pub struct RestBody {
 #[serde(deny_unknown_fields, default)]
 pub struct DisableBody {
     /// Why, for people.
+    #[schemars(length(min = 1, max = 500), regex(pattern = r"\S"))]
     pub reason: Option<String>,
 }
 
@@ -251,6 +256,7 @@ pub struct DisableBody {
 #[serde(deny_unknown_fields, default)]
 pub struct PollQuery {
     /// Wait so many seconds for the result, at most 50.
+    #[schemars(range(max = 50))]
     pub wait: Option<u64>,
     /// Set aside what the publisher and the host asked for.
     pub force: Option<bool>,
@@ -267,6 +273,7 @@ pub struct HoldBody {
     #[serde(default)]
     pub seconds: Option<u64>,
     /// Why, for people.
+    #[schemars(length(min = 1, max = 500), regex(pattern = r"\S"))]
     pub reason: String,
 }
 
