@@ -67,6 +67,10 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    // serde would take a list as the fields in their order.
+    if body.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Problem::invalid("send a JSON object, not a list"));
+    }
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();

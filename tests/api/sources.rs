@@ -222,6 +222,7 @@ fn what_makes_no_sense_is_refused_with_its_field(#[values(Sqlite)] engine: Engin
             let answer = api.tell("POST", "/sources", body.clone()).await;
             answer.is_problem(400, "invalid", Some(field));
         }
+        api.tell("POST", "/sources/bulk", json!([[]])).await.is_problem(400, "invalid", None);
         let id = api.add_quiet("http://user:secret@a.example/").await;
         let again = api.tell("POST", "/sources", json!({ "url": "http://user:secret@a.example/" })).await;
         again.is_problem(409, "duplicate", Some("url"));
