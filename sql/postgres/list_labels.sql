@@ -1,6 +1,5 @@
-SELECT label, count(*)
-FROM source_labels
+SELECT label, sources
+FROM labels
 WHERE label > $1
-GROUP BY label
 ORDER BY label
 LIMIT $2

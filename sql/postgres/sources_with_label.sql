@@ -1,3 +1,4 @@
+-- Every label has its source, so a page of labels is a page of sources.
 SELECT
     id, version, created_at, updated_at, podcast_id, type, url, title, poll_interval_minutes, poll_delay_seconds,
     max_failures, max_backoff_hours, enabled, disabled_reason, first_polled_at, last_polled, poll_requested_at,
@@ -5,8 +6,12 @@ SELECT
     update_period_minutes, skip_hours, skip_days, consecutive_failures, consecutive_permanent_failures,
     failure_run_kind, failure_run_length, last_failure_type, last_error_type, last_error, feed_disabled_at,
     feed_disable_reason, feed_disabled_by, account_id, moved_to, moved_days, moved_last_at
-FROM sources
-JOIN source_labels ON source_labels.source_id = sources.id
-WHERE label = $1 AND source_id > $2
+FROM (
+    SELECT source_id
+    FROM source_labels
+    WHERE label = $1 AND source_id > $2
+    ORDER BY source_id
+    LIMIT $3
+) AS labelled
+JOIN sources ON sources.id = labelled.source_id
 ORDER BY source_id
-LIMIT $3

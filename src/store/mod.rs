@@ -115,9 +115,11 @@ pub trait Store: Send + Sync {
     /// The newest posts of sources with this label, the newest first, as far as they are among the last 20,000 of all.
     async fn newest_posts_with_label(&self, label: &str, limit: u32) -> Result<Vec<Post>>;
 
-    /// The posts that were stored from one moment on and before another, in that order, after this one.
+    /// The posts, of one source or of all, that were stored from one moment on and before another, in that order, after
+    /// this one.
     async fn list_posts_between(
         &self,
+        source: Option<SourceId>,
         since: Timestamp,
         until: Timestamp,
         after: Option<(Timestamp, PostId)>,
@@ -287,6 +289,10 @@ pub enum SourceSelection {
     Resting,
     /// Those whose last poll failed.
     Failing,
+    /// Those that are disabled or rest.
+    Inactive,
+    /// Web pages.
+    OfPages,
 }
 
 /// What became of a source that was to be added.

@@ -240,6 +240,11 @@ pub(super) fn read_post(row: &mut impl Columns) -> Result<Post> {
     })
 }
 
+/// Where posts from a moment on begin after the one that was met last: numbers begin with one.
+pub(super) fn first_after(since: Timestamp, after: Option<(Timestamp, PostId)>) -> (Timestamp, PostId) {
+    after.filter(|(moment, _)| *moment >= since).unwrap_or((since, PostId(0)))
+}
+
 pub(super) fn read_hash(bytes: Vec<u8>) -> Result<ContentHash> {
     let length = bytes.len();
     bytes

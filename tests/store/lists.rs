@@ -43,9 +43,19 @@ async fn sources_are_selected_by_host_label_and_trouble(#[values(Sqlite, Postgre
     moved.state.rest = Some(Rest { since: at(NOW), cause: RestCause::Person("tired".into()) });
     store.save_source(moved, at(NOW)).await.unwrap();
     assert_eq!(selected(&store, of("a.example")).await, [ids[0].0, ids[1].0, ids[2].0, ids[4].0]);
-    for selection in [SourceSelection::Disabled, SourceSelection::Resting, SourceSelection::Failing] {
+    use SourceSelection::{Disabled, Failing, Inactive, OfPages, Resting};
+    for selection in [Disabled, Resting, Failing, Inactive] {
         assert_eq!(selected(&store, selection).await, [ids[2].0]);
     }
+    let mut tired = store.source(ids[3]).await.unwrap().unwrap();
+    tired.state.rest = Some(Rest { since: at(NOW), cause: RestCause::Person("tired".into()) });
+    store.save_source(tired, at(NOW)).await.unwrap();
+    let mut page = store.source(ids[4]).await.unwrap().unwrap();
+    page.state.enabled = false;
+    page.settings.source_type = SourceType::Website;
+    store.save_source(page, at(NOW)).await.unwrap();
+    assert_eq!(selected(&store, Inactive).await, [ids[2].0, ids[3].0, ids[4].0]);
+    assert_eq!(selected(&store, OfPages).await, [ids[4].0]);
 
     let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     store.add_labels(vec![(ids[0], named(&["Tech", "Rust"])), (ids[4], named(&["Tech"]))], at(NOW)).await.unwrap();
@@ -63,7 +73,10 @@ async fn sources_are_selected_by_host_label_and_trouble(#[values(Sqlite, Postgre
     let stale = store.save_source_with_labels(labelled, named(&["lost"]), at(NOW)).await.unwrap();
     assert!(matches!(stale, Saved::Stale(fresh) if fresh.version == 3));
     assert_eq!(store.labels_of(vec![ids[0]]).await.unwrap(), [of_first("Z"), of_first("A")]);
+    let counted = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), 1)).collect::<Vec<_>>();
+    assert_eq!(store.list_labels(None, 9).await.unwrap(), counted(&["A", "Tech", "Z"]), "nobody has Rust any more");
     store.remove_source(ids[4]).await.unwrap();
+    assert_eq!(store.list_labels(None, 9).await.unwrap(), counted(&["A", "Z"]), "a source goes with its labels");
     assert_eq!(selected(&store, SourceSelection::WithLabel("Tech".into())).await, [0_i64; 0]);
 }
 
@@ -93,8 +106,16 @@ async fn posts_are_listed_from_the_newest_and_by_time(#[values(Sqlite, Postgres)
     assert_eq!(newest(store.list_posts_before(Some(one), None, 9).await.unwrap()), [ids[1], ids[0]]);
     let stored_at = at(NOW) + minutes(1);
     let (before, later) = (at(NOW), stored_at + minutes(1));
-    assert_eq!(newest(store.list_posts_between(stored_at, later, None, 9).await.unwrap()), ids);
+    assert_eq!(newest(store.list_posts_between(None, stored_at, later, None, 9).await.unwrap()), ids);
     let after = Some((stored_at, ids[0]));
-    assert_eq!(newest(store.list_posts_between(before, later, after, 9).await.unwrap()), ids[1..]);
-    assert!(store.list_posts_between(before, stored_at, None, 9).await.unwrap().is_empty(), "the end is left out");
+    assert_eq!(newest(store.list_posts_between(None, before, later, after, 9).await.unwrap()), ids[1..]);
+    assert_eq!(newest(store.list_posts_between(Some(one), before, later, after, 9).await.unwrap()), [ids[1]]);
+    assert_eq!(newest(store.list_posts_between(Some(one), stored_at, later, None, 9).await.unwrap()), ids[..2]);
+    assert!(store.list_posts_between(Some(one), before, stored_at, None, 9).await.unwrap().is_empty());
+    let early = Some((before, ids[2]));
+    assert_eq!(newest(store.list_posts_between(None, stored_at, later, early, 9).await.unwrap()), ids);
+    assert!(
+        store.list_posts_between(None, before, stored_at, None, 9).await.unwrap().is_empty(),
+        "the end is left out"
+    );
 }

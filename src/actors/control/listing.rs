@@ -5,10 +5,9 @@ use crate::model::{HostKey, Source, SourceId, SourceType};
 use crate::rules::life::life;
 use crate::store::SourceSelection;
 
-/// How many sources are read at once.
-const CHUNK: u32 = 500;
-/// How many sources one call looks at: whoever wants more goes on from where it stopped.
-const LOOKED_MAX: usize = 5_000;
+/// How many sources one call looks at, or as many as it may return: whoever wants more goes on from where it stopped. A
+/// rare match costs many calls and no call takes long (docs/performance.md).
+const LOOKED_MAX: usize = 200;
 
 /// Which sources are wanted; what is not said does not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,9 +47,11 @@ impl PipelineHandle {
         let text = filter.text.as_ref().map(|text| text.to_lowercase());
         let (now, policy) = (self.around.clock.now(), self.around.policy());
         let (mut sources, mut next, mut looked) = (Vec::new(), after, 0);
-        let is_sifted = *filter != SourceFilter::default();
-        let chunk = if is_sifted { CHUNK } else { u32::try_from(limit).unwrap_or(CHUNK).min(CHUNK) };
-        while looked < LOOKED_MAX {
+        let looked_max = LOOKED_MAX.max(limit);
+        while looked < looked_max {
+            // Often all of the first ones are wanted.
+            let chunk = if looked == 0 { limit } else { looked_max - looked };
+            let chunk = u32::try_from(chunk).unwrap_or(u32::MAX);
             let page = self.around.store.select_sources(selection.clone(), next, chunk).await?;
             if page.is_empty() {
                 return Ok(FoundSources { sources, next: None });
@@ -83,7 +84,9 @@ impl PipelineHandle {
             SourceFilter { state: Some(Life::Disabled), .. } => SourceSelection::Disabled,
             SourceFilter { state: Some(Life::Resting), .. } => SourceSelection::Resting,
             SourceFilter { state: Some(Life::BackingOff), .. } => SourceSelection::Failing,
+            SourceFilter { feed_active: Some(false), .. } => SourceSelection::Inactive,
             SourceFilter { source_type: Some(SourceType::Twitter), .. } => SourceSelection::OfX,
+            SourceFilter { source_type: Some(SourceType::Website), .. } => SourceSelection::OfPages,
             _ => SourceSelection::All,
         }
     }

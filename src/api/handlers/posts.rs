@@ -9,9 +9,6 @@ use super::super::views::{Page, PostQuery, PostView};
 use super::Answer;
 use crate::model::{Post, PostId, SourceId, Timestamp};
 
-/// How many posts one request looks at for those of one source in a span of time.
-const LOOKED_MAX: usize = 2_000;
-
 pub(super) async fn one(api: web::Data<Api>, id: web::Path<String>) -> Answer {
     let id = PostId(number(&id, "post")?);
     match api.handle.store().post(id).await? {
@@ -58,30 +55,12 @@ fn page(posts: Vec<Post>, limit: usize) -> Found {
 /// In the order in which they were stored. The cursor is a moment and a number.
 async fn between(api: &Api, query: &PostQuery, limit: usize) -> Result<Found, Problem> {
     let (since, until) = (query.since.unwrap_or(Timestamp::MIN), query.until.unwrap_or(Timestamp::MAX));
-    let mut after = query.cursor.as_deref().map(moment_and_number).transpose()?;
-    let mut posts = Vec::new();
-    let mut looked = 0;
-    loop {
-        let found = api.handle.store().list_posts_between(since, until, after, rows(limit)).await?;
-        let is_last = found.len() < limit;
-        looked += found.len();
-        for post in found {
-            after = Some((post.created_at, post.id));
-            if query.source_id.is_none_or(|wanted| wanted == post.source_id.0) {
-                posts.push(post);
-            }
-            if posts.len() == limit {
-                break;
-            }
-        }
-        let next = after.map(|(moment, id)| format!("{}.{id}", moment.as_micros()));
-        match () {
-            () if posts.len() == limit => return Ok((posts, next)),
-            () if is_last => return Ok((posts, None)),
-            () if looked >= LOOKED_MAX => return Ok((posts, next)),
-            () => {}
-        }
-    }
+    let after = query.cursor.as_deref().map(moment_and_number).transpose()?;
+    let source = query.source_id.map(SourceId);
+    let posts = api.handle.store().list_posts_between(source, since, until, after, rows(limit)).await?;
+    let last = posts.last().filter(|_| posts.len() == limit);
+    let next = last.map(|post| format!("{}.{}", post.created_at.as_micros(), post.id));
+    Ok((posts, next))
 }
 
 fn moment_and_number(cursor: &str) -> Result<(Timestamp, PostId), Problem> {

@@ -48,6 +48,11 @@ pub(super) const ALL: &[Migration] = &[
         sql: include_str!("../../../sql/postgres/migrations/0008_posts_for_others.sql"),
     },
     Migration { version: 9, name: "webhooks", sql: include_str!("../../../sql/postgres/migrations/0009_webhooks.sql") },
+    Migration {
+        version: 10,
+        name: "first_pages",
+        sql: include_str!("../../../sql/postgres/migrations/0010_first_pages.sql"),
+    },
 ];
 
 /// Nodes that start together take turns by this number; a step may take longer than a statement usually may.

@@ -181,12 +181,13 @@ impl Store for PostgresStore {
 
     async fn list_posts_between(
         &self,
+        source: Option<SourceId>,
         since: Timestamp,
         until: Timestamp,
         after: Option<(Timestamp, PostId)>,
         limit: u32,
     ) -> Result<Vec<Post>> {
-        posts::between(&*self.client().await?, since, until, after, limit).await
+        posts::between(&*self.client().await?, source, since, until, after, limit).await
     }
 
     async fn clean(&self, cutoffs: Cutoffs, limit: u32) -> Result<Cleaned> {

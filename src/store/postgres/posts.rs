@@ -5,7 +5,7 @@ use deadpool_postgres::Client;
 use crate::model::{Article, ArticleId, NewArticle, Post, PostId, SourceId, Timestamp};
 
 use super::super::Result;
-use super::super::rows::{read_article, read_post, required, storable};
+use super::super::rows::{first_after, read_article, read_post, required, storable};
 use super::values::{all, execute, number, one as first};
 
 const ONE: &str = include_str!("../../../sql/postgres/post.sql");
@@ -14,6 +14,7 @@ const LIST_OF_SOURCE: &str = include_str!("../../../sql/postgres/list_posts_of_s
 const LIST_BEFORE: &str = include_str!("../../../sql/postgres/list_posts_before.sql");
 const LIST_OF_SOURCE_BEFORE: &str = include_str!("../../../sql/postgres/list_posts_of_source_before.sql");
 const LIST_BETWEEN: &str = include_str!("../../../sql/postgres/list_posts_between.sql");
+const LIST_OF_SOURCE_BETWEEN: &str = include_str!("../../../sql/postgres/list_posts_of_source_between.sql");
 const NEWEST_WITH_LABEL: &str = include_str!("../../../sql/postgres/newest_posts_with_label.sql");
 const ADD_ARTICLE: &str = include_str!("../../../sql/postgres/add_article.sql");
 const ARTICLE: &str = include_str!("../../../sql/postgres/article.sql");
@@ -58,15 +59,21 @@ pub(super) async fn newest_with_label(client: &Client, label: &str, limit: u32) 
 
 pub(super) async fn between(
     client: &Client,
+    source: Option<SourceId>,
     since: Timestamp,
     until: Timestamp,
     after: Option<(Timestamp, PostId)>,
     limit: u32,
 ) -> Result<Vec<Post>> {
-    let (moment, id) = after.unwrap_or((Timestamp::MIN, PostId(0)));
-    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
-        [&since, &until, &moment, &id.0, &i64::from(limit)];
-    all(client, LIST_BETWEEN, &parameters, |row| read_post(row)).await
+    let ((moment, id), limit) = (first_after(since, after), i64::from(limit));
+    match source {
+        None => all(client, LIST_BETWEEN, &[&moment, &id.0, &until, &limit], |row| read_post(row)).await,
+        Some(source) => {
+            let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
+                [&source.0, &moment, &id.0, &until, &limit];
+            all(client, LIST_OF_SOURCE_BETWEEN, &parameters, |row| read_post(row)).await
+        }
+    }
 }
 
 pub(super) async fn add_article(client: &Client, new: &NewArticle) -> Result<ArticleId> {

@@ -26,6 +26,8 @@ const OF_HOST: &str = include_str!("../../../sql/postgres/sources_of_host.sql");
 const WITH_LABEL: &str = include_str!("../../../sql/postgres/sources_with_label.sql");
 const DISABLED: &str = include_str!("../../../sql/postgres/sources_disabled.sql");
 const RESTING: &str = include_str!("../../../sql/postgres/sources_resting.sql");
+const INACTIVE: &str = include_str!("../../../sql/postgres/sources_inactive.sql");
+const OF_PAGES: &str = include_str!("../../../sql/postgres/sources_of_pages.sql");
 const FAILING: &str = include_str!("../../../sql/postgres/sources_failing.sql");
 const WITHOUT_HOST: &str = include_str!("../../../sql/postgres/sources_without_host.sql");
 const FILL_HOSTS: &str = include_str!("../../../sql/postgres/fill_hosts.sql");
@@ -133,6 +135,8 @@ pub(super) async fn select(
         SourceSelection::Disabled => (DISABLED, None),
         SourceSelection::Resting => (RESTING, None),
         SourceSelection::Failing => (FAILING, None),
+        SourceSelection::Inactive => (INACTIVE, None),
+        SourceSelection::OfPages => (OF_PAGES, None),
     };
     match name {
         None => all(client, sql, &[&after, &limit], |row| read_source(row)).await,

@@ -48,6 +48,11 @@ pub(super) const ALL: &[Migration] = &[
         sql: include_str!("../../../sql/sqlite/migrations/0008_posts_for_others.sql"),
     },
     Migration { version: 9, name: "webhooks", sql: include_str!("../../../sql/sqlite/migrations/0009_webhooks.sql") },
+    Migration {
+        version: 10,
+        name: "first_pages",
+        sql: include_str!("../../../sql/sqlite/migrations/0010_first_pages.sql"),
+    },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

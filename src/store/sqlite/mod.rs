@@ -172,12 +172,13 @@ impl Store for SqliteStore {
 
     async fn list_posts_between(
         &self,
+        source: Option<SourceId>,
         since: Timestamp,
         until: Timestamp,
         after: Option<(Timestamp, PostId)>,
         limit: u32,
     ) -> Result<Vec<Post>> {
-        self.readers.run(move |connection| posts::between(connection, since, until, after, limit)).await
+        self.readers.run(move |connection| posts::between(connection, source, since, until, after, limit)).await
     }
 
     async fn clean(&self, cutoffs: Cutoffs, limit: u32) -> Result<Cleaned> {

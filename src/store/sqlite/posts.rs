@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 use crate::model::{Article, ArticleId, NewArticle, Post, PostId, SourceId, Timestamp};
 
 use super::super::Result;
-use super::super::rows::{read_article, read_post, required, storable};
+use super::super::rows::{first_after, read_article, read_post, required, storable};
 use super::values::{all, execute, number, one as first};
 
 const ONE: &str = include_str!("../../../sql/sqlite/post.sql");
@@ -14,6 +14,7 @@ const LIST_OF_SOURCE: &str = include_str!("../../../sql/sqlite/list_posts_of_sou
 const LIST_BEFORE: &str = include_str!("../../../sql/sqlite/list_posts_before.sql");
 const LIST_OF_SOURCE_BEFORE: &str = include_str!("../../../sql/sqlite/list_posts_of_source_before.sql");
 const LIST_BETWEEN: &str = include_str!("../../../sql/sqlite/list_posts_between.sql");
+const LIST_OF_SOURCE_BETWEEN: &str = include_str!("../../../sql/sqlite/list_posts_of_source_between.sql");
 const NEWEST_WITH_LABEL: &str = include_str!("../../../sql/sqlite/newest_posts_with_label.sql");
 const ADD_ARTICLE: &str = include_str!("../../../sql/sqlite/add_article.sql");
 const ARTICLE: &str = include_str!("../../../sql/sqlite/article.sql");
@@ -58,13 +59,20 @@ pub(super) fn newest_with_label(connection: &Connection, label: &str, limit: u32
 
 pub(super) fn between(
     connection: &Connection,
+    source: Option<SourceId>,
     since: Timestamp,
     until: Timestamp,
     after: Option<(Timestamp, PostId)>,
     limit: u32,
 ) -> Result<Vec<Post>> {
-    let (moment, id) = after.unwrap_or((Timestamp::MIN, PostId(0)));
-    all(connection, LIST_BETWEEN, params![since, until, moment, id.0, limit], |row| read_post(row))
+    let (moment, id) = first_after(since, after);
+    match source {
+        None => all(connection, LIST_BETWEEN, params![moment, id.0, until, limit], |row| read_post(row)),
+        Some(source) => {
+            let parameters = params![source.0, moment, id.0, until, limit];
+            all(connection, LIST_OF_SOURCE_BETWEEN, parameters, |row| read_post(row))
+        }
+    }
 }
 
 pub(super) fn add_article(connection: &Connection, new: &NewArticle) -> Result<ArticleId> {

@@ -22,6 +22,8 @@ const OF_HOST: &str = include_str!("../../../sql/sqlite/sources_of_host.sql");
 const WITH_LABEL: &str = include_str!("../../../sql/sqlite/sources_with_label.sql");
 const DISABLED: &str = include_str!("../../../sql/sqlite/sources_disabled.sql");
 const RESTING: &str = include_str!("../../../sql/sqlite/sources_resting.sql");
+const INACTIVE: &str = include_str!("../../../sql/sqlite/sources_inactive.sql");
+const OF_PAGES: &str = include_str!("../../../sql/sqlite/sources_of_pages.sql");
 const FAILING: &str = include_str!("../../../sql/sqlite/sources_failing.sql");
 const WITHOUT_HOST: &str = include_str!("../../../sql/sqlite/sources_without_host.sql");
 const FILL_HOSTS: &str = include_str!("../../../sql/sqlite/fill_hosts.sql");
@@ -101,6 +103,8 @@ pub(super) fn select(
         SourceSelection::Disabled => plain(DISABLED),
         SourceSelection::Resting => plain(RESTING),
         SourceSelection::Failing => plain(FAILING),
+        SourceSelection::Inactive => plain(INACTIVE),
+        SourceSelection::OfPages => plain(OF_PAGES),
     }
 }
 

@@ -1,0 +1,51 @@
+-- The same as for SQLite.
+SELECT to_timestamp({now} / 1e6) AS moment INTO TEMP TABLE clock;
+
+INSERT INTO sources (
+    version, created_at, updated_at, type, url, host, title, first_polled_at, last_polled, last_success_at, last_read_at, etag,
+    consecutive_failures, failure_run_kind, failure_run_length, last_failure_type, last_error_type, last_error,
+    feed_disabled_at, feed_disable_reason, feed_disabled_by, enabled, disabled_reason
+)
+SELECT
+    2, moment - interval '1 day', polled,
+    CASE WHEN number > {sources} * 0.999 THEN 'website' ELSE 'rss' END,
+    format('https://www.host-%s.example/feeds/%s/index.xml', number % {hosts}, number),
+    format('www.host-%s.example', number % {hosts}),
+    format('The feed number %s of somebody', number),
+    moment - interval '1 day', polled, polled, polled,
+    format('"%s"', lpad(to_hex(number), 16, '0')),
+    CASE WHEN is_failing THEN 2 ELSE 0 END, CASE WHEN is_failing THEN 'upstream_failure' END,
+    CASE WHEN is_failing THEN 2 END, CASE WHEN is_failing THEN 'transient' END,
+    CASE WHEN is_failing THEN 'upstream_failure' END, CASE WHEN is_failing THEN 'status 503' END,
+    CASE WHEN is_resting THEN moment END, CASE WHEN is_resting THEN 'moving' END, CASE WHEN is_resting THEN 'person' END,
+    NOT is_disabled, CASE WHEN is_disabled THEN 'by hand' END
+FROM clock, generate_series(1, {sources}) AS number, LATERAL (
+    SELECT
+        moment - number % 3600 * interval '1 second' AS polled,
+        number > {sources} * 0.9 AS is_failing,
+        number > {sources} * 0.99 AS is_resting,
+        number > {sources} * 0.98 AND number <= {sources} * 0.99 AS is_disabled
+) AS facts;
+
+INSERT INTO source_labels (source_id, label, place)
+SELECT number, format('label-%s', number % 20), 0 FROM generate_series(1, {sources}) AS number;
+
+INSERT INTO hosts (host, last_asked_at)
+SELECT format('www.host-%s.example', number % {hosts}), moment FROM clock, generate_series(1, {hosts}) AS number;
+
+INSERT INTO posts (source_id, title, body, url, published_at, created_at, content_hash)
+SELECT
+    1 + number % ({posts} / 10), format('Post %s', number), format('%s %s', number, repeat('00', 500)),
+    format('https://www.host-7.example/%s', number), stored, stored, sha256(number::text::bytea)
+FROM clock, generate_series(1, {posts}) AS number, LATERAL (
+    SELECT moment - ({posts} - number) * interval '1 second' AS stored
+) AS facts;
+
+INSERT INTO articles (title, body, url, created_at)
+SELECT format('Article %s', number), repeat('00', 500), NULL, moment FROM clock, generate_series(1, {posts} / 10) AS number;
+
+INSERT INTO webhooks (url, sealed, enabled, disabled_reason, last_post_id, created_at)
+SELECT format('https://hook-%s.example/', number), '\x00', false, 'by hand', 0, moment
+FROM clock, generate_series(1, 20) AS number;
+
+DROP TABLE clock;

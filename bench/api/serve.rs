@@ -1,0 +1,132 @@
+//! The process that is asked: the daemon's pipeline and doors, and the bare handler beside them.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use actix_web::{App, HttpResponse, HttpServer, web};
+use feedwarden::actors::{Parts, Pipeline, PipelineSettings, Scope};
+use feedwarden::api::settings::ApiSettings;
+use feedwarden::api::views::Reloaded;
+use feedwarden::api::{ConfigurationDoor, Doors};
+use feedwarden::clock::{Clock, SystemClock};
+use feedwarden::dice::SeededDice;
+use feedwarden::fetch::{Fetcher, XSettings};
+use feedwarden::http::{Client, HttpSettings};
+use feedwarden::rules::host_key::host_key;
+use feedwarden::rules::{Policy, minutes};
+use feedwarden::store;
+use feedwarden::telemetry::{self, LogSettings};
+
+use crate::population::Engine;
+
+const ROLE: &str = "FEEDWARDEN_BENCH_ROLE";
+/// As many as the doors have.
+const WORKERS: usize = 2;
+
+/// The process, and where it is asked.
+pub(crate) struct Daemon {
+    child: Child,
+    pub(crate) socket: PathBuf,
+    pub(crate) bare: PathBuf,
+}
+
+impl Daemon {
+    /// Starts it and waits until it has loaded everything.
+    pub(crate) fn start(engine: &Engine, directory: &Path) -> Daemon {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .current_dir(directory)
+            .env(ROLE, serde_json::to_string(engine).unwrap())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        Daemon { child, socket: directory.join("admin.sock"), bare: directory.join("bare.sock") }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        self.child.wait().unwrap();
+    }
+}
+
+/// A line of the process's `status` in MB: `VmRSS` is what is resident, `VmHWM` the most that ever was.
+pub(crate) fn memory_mb(process: u32, line: &str) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let found = status.lines().find_map(|found| found.strip_prefix(line)?.strip_prefix(':'));
+    let kibibytes: f64 = found.unwrap().trim().trim_end_matches(" kB").parse().unwrap();
+    kibibytes * 1024.0 / 1e6
+}
+
+/// What this process was started to serve, if it was started by the bench.
+pub(crate) fn own_role() -> Option<Engine> {
+    std::env::var(ROLE).ok().map(|text| serde_json::from_str(&text).unwrap())
+}
+
+/// The work of that process, in its working directory, until its standard input ends.
+pub(crate) fn serve(engine: &Engine) {
+    let log = LogSettings { file: Some("log".into()), ..LogSettings::default() };
+    let telemetry = telemetry::start(&log, Arc::new(SystemClock)).unwrap();
+    actix_rt::System::new().block_on(async {
+        let store = store::open(&engine.settings(), SystemClock.now()).await.unwrap();
+        let fetcher =
+            Fetcher::new(Client::new(HttpSettings::default(), || SystemClock.now()).unwrap(), XSettings::default());
+        let parts = Parts {
+            store: store.clone(),
+            clock: Arc::new(SystemClock),
+            dice: Arc::new(SeededDice::new(1)),
+            fetcher,
+            x_host: host_key(XSettings::default().base_url.as_str()),
+            // Nothing falls due while the doors are asked.
+            policy: Policy { interval: minutes(24 * 60), ..Policy::default() },
+            settings: PipelineSettings::default(),
+            log: telemetry.logger.clone(),
+        };
+        let pipeline = Pipeline::new(parts, Scope::Daemon);
+        let handle = pipeline.handle();
+        let running = actix_rt::spawn(pipeline.run());
+        while !handle.scheduler_status().await.is_some_and(|status| status.is_loaded) {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        let settings = ApiSettings { socket: "admin.sock".into(), ..ApiSettings::default() };
+        let configuration =
+            ConfigurationDoor { effective: Box::new(Vec::new), reload: Box::new(|| Ok(Reloaded::default())) };
+        let doors = Doors::take(&settings).unwrap();
+        let doors = doors.open(handle.clone(), telemetry.handle.clone(), configuration).unwrap();
+        let bare = bare_handler();
+        println!("ready");
+        std::io::stdout().flush().unwrap();
+        web::block(|| std::io::stdin().read_to_end(&mut Vec::new()).unwrap()).await.unwrap();
+        bare.stop(false).await;
+        doors.close().await;
+        handle.drain().await;
+        handle.stop();
+        running.await.unwrap();
+        store.close().await;
+    });
+}
+
+/// Answers `/SIZE` with so many bytes that are in memory already.
+fn bare_handler() -> actix_web::dev::ServerHandle {
+    let bytes = web::Bytes::from(vec![b'x'; 16 << 20]);
+    let app = move || {
+        let bytes = bytes.clone();
+        let answer = move |size: web::Path<usize>| std::future::ready(HttpResponse::Ok().body(bytes.slice(..*size)));
+        App::new().route("/{size}", web::get().to(answer))
+    };
+    let _ = std::fs::remove_file("bare.sock");
+    let server = HttpServer::new(app).workers(WORKERS).disable_signals().bind_uds("bare.sock").unwrap().run();
+    let handle = server.handle();
+    actix_rt::spawn(server);
+    handle
+}

@@ -1,0 +1,17 @@
+-- The same of one source. Its posts are chosen first: by time, the engine would look at everybody's.
+WITH of_source AS MATERIALIZED (
+    SELECT id, created_at
+    FROM posts
+    WHERE source_id = $1
+)
+SELECT
+    posts.id, source_id, title, body, url, author, published_at, posts.created_at, content_hash
+FROM (
+    SELECT id, created_at
+    FROM of_source
+    WHERE (created_at, id) > ($2, $3) AND created_at < $4
+    ORDER BY created_at, id
+    LIMIT $5
+) AS wanted
+JOIN posts ON posts.id = wanted.id
+ORDER BY posts.created_at, posts.id
