@@ -16,10 +16,14 @@ use super::super::input::Parameters;
 use super::super::problem::Problem;
 use super::super::views::{PostView, StreamQuery};
 use super::Answer;
+use crate::clock::Stopwatch;
 use crate::model::{PostId, SourceId};
 
 /// How many posts are read at once.
 const BATCH: u32 = 16;
+/// Who has seen everything looks again this much later at the soonest, so that many clients together do not keep the store
+/// from its work while posts pour in.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// How often a client that is told nothing is told that; also how often it is looked for posts of other nodes.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
@@ -30,6 +34,8 @@ struct Reader {
     after: PostId,
     arrivals: watch::Receiver<u64>,
     has_begun: bool,
+    /// Since it has seen everything.
+    caught_up: Option<Stopwatch>,
     _place: OwnedSemaphorePermit,
 }
 
@@ -50,7 +56,7 @@ pub(super) async fn posts(
         }
     };
     let source = query.source_id.map(SourceId);
-    let reader = Reader { api, source, after, arrivals, has_begun: false, _place: place };
+    let reader = Reader { api, source, after, arrivals, has_begun: false, caught_up: None, _place: place };
     let events = stream::unfold(reader, |mut reader| async move {
         let bytes = reader.next().await?;
         Some((Ok::<_, actix_web::Error>(bytes), reader))
@@ -82,11 +88,17 @@ impl Reader {
             return Some(Bytes::from_static(b": welcome\n\n"));
         }
         loop {
+            if let Some(since) = self.caught_up.take() {
+                tokio::time::sleep(LOOK_AGAIN.saturating_sub(since.elapsed())).await;
+            }
             self.arrivals.borrow_and_update();
             let Ok(posts) = self.api.handle.store().list_posts(self.source, Some(self.after), BATCH).await else {
                 // The client comes back by itself, and goes on where it was.
                 return None;
             };
+            if posts.len() < BATCH as usize {
+                self.caught_up = Some(Stopwatch::start());
+            }
             if let Some(last) = posts.last() {
                 self.after = last.id;
                 return Some(posts.into_iter().map(PostView::from).map(|post| event(&post)).collect::<String>().into());
