@@ -22,7 +22,7 @@ FROM unnest(
     created_at, podcast_id, type, url, title, poll_interval_minutes, poll_delay_seconds, max_failures,
     max_backoff_hours, host, place
 )
-CROSS JOIN (SELECT pg_advisory_xact_lock(7377267653211902)) AS turn
+CROSS JOIN (SELECT pg_advisory_xact_lock(7377267653211904)) AS turn
 ORDER BY added.place
 ON CONFLICT DO NOTHING
 RETURNING id, podcast_id, type, url
