@@ -324,8 +324,28 @@ mod tests {
     }
 
     #[test]
+    fn commands_for_the_daemon_take_a_file_at_every_level() {
+        for words in [
+            "feedwarden --config f status",
+            "feedwarden status --config f",
+            "feedwarden --config f source list",
+            "feedwarden source --config f list",
+            "feedwarden source list --config f",
+        ] {
+            assert_eq!(layers(words).unwrap().config, Some("f".into()), "{words}");
+        }
+    }
+
+    #[test]
     fn two_files_are_one_too_many_on_any_level() {
-        for words in ["feedwarden --config f --config g run", "feedwarden --config f run --config g"] {
+        for words in [
+            "feedwarden --config f --config g run",
+            "feedwarden --config f run --config g",
+            "feedwarden --config f status --config g",
+            "feedwarden --config f source --config g list",
+            "feedwarden --config f source list --config g",
+            "feedwarden source list --config f --config g",
+        ] {
             assert_eq!(layers(words).unwrap_err().exit_code(), 2, "{words}");
         }
     }

@@ -27,7 +27,8 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct Connection {
     /// Read where the daemon is from this YAML file
-    #[arg(long, value_name = "FILE", global = true, help_heading = "The daemon")]
+    // An id of its own: clap would fill the root's argument of the same id from a global one, and find two of them.
+    #[arg(id = "daemon_config", long = "config", value_name = "FILE", global = true, help_heading = "The daemon")]
     pub(super) config: Option<PathBuf>,
     /// The daemon's admin socket; the configured one without this
     #[arg(long, value_name = "PATH", global = true, conflicts_with = "url", help_heading = "The daemon")]

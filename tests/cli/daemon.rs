@@ -24,6 +24,24 @@ fn the_daemon_tells_how_it_does() {
 }
 
 #[test]
+fn a_file_says_where_the_daemon_is_at_every_level() {
+    let desk = Desk::new(&[Character::Healthy]);
+    let directory = desk.directory.path();
+    std::fs::rename(directory.join("feedwarden.sock"), directory.join("own.sock")).unwrap();
+    std::fs::write(directory.join("own.yaml"), "api:\n  socket: own.sock\n").unwrap();
+    assert_eq!(desk.run(&["status"]).status.code(), Some(3), "nobody is where the defaults look");
+    for words in [
+        ["--config", "own.yaml", "source", "list"],
+        ["source", "--config", "own.yaml", "list"],
+        ["source", "list", "--config", "own.yaml"],
+    ] {
+        desk.works(&words);
+    }
+    desk.works(&["status", "--config", "own.yaml"]);
+    assert_eq!(desk.run(&["--config", "own.yaml", "status", "--config", "other.yaml"]).status.code(), Some(2));
+}
+
+#[test]
 fn polling_pauses_and_goes_on() {
     let desk = Desk::new(&[Character::Healthy]);
     desk.check("pause", &["pause"]);
