@@ -48,7 +48,7 @@ pub struct SchedulerStatus {
     pub is_paused: bool,
     /// Sources that have a time to be polled at.
     pub scheduled: usize,
-    /// Sources that are due and wait for their host.
+    /// Sources that are due and wait: for their host, or for the end of a pause.
     pub waiting: usize,
     /// Sources that are under way.
     pub under_way: usize,

@@ -192,7 +192,12 @@ impl Page<'_, '_> {
     fn scheduler(&mut self, metrics: &Metrics) -> fmt::Result {
         let Some(status) = &metrics.scheduler else { return Ok(()) };
         self.one("scheduled", "gauge", "Sources with a time to be polled at.", status.scheduled)?;
-        self.one("due_backlog", "gauge", "Sources that are due and wait for their host.", status.waiting)?;
+        self.one(
+            "due_backlog",
+            "gauge",
+            "Sources that are due and wait: for their host, or for the end of a pause.",
+            status.waiting,
+        )?;
         self.one("under_way", "gauge", "Sources under way.", status.under_way)?;
         self.one("due_lag_seconds", "gauge", "How long the oldest due source waits.", metrics.lag.as_secs_f64())?;
         self.one("paused", "gauge", "Whether a person paused polling.", u8::from(status.is_paused))?;

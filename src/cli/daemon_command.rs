@@ -108,7 +108,8 @@ fn of_scheduler(scheduler: &SchedulerView) -> String {
         (false, false) => "reading sources",
     };
     let SchedulerView { scheduled, waiting, under_way, .. } = scheduler;
-    format!("{state}: {scheduled} scheduled, {waiting} wait for their host, {under_way} under way")
+    let what = if scheduler.is_paused { "wait for the pause to end" } else { "wait for their host" };
+    format!("{state}: {scheduled} scheduled, {waiting} {what}, {under_way} under way")
 }
 
 fn polls(statistics: &StatisticsReport) -> String {

@@ -11,7 +11,7 @@ use super::refusal::Refusal;
 use super::source_access::{read_access, source_access};
 use super::source_arguments::{Add, Edit, List, Named, PollSource, Settings, SourceCommand, Target};
 use super::source_words::{HEADINGS, added, explanation, history, one, polled, row};
-use super::{Exit, print};
+use super::{Exit, complain, print};
 use crate::api::views::{CreatedSource, PollAnswer, PollRecord, SourceView};
 use crate::model::SourceType;
 use crate::parse::x_api::account_name;
@@ -71,7 +71,18 @@ async fn add_one(client: &Client, add: &Add) -> Done {
     let answer = client.send(Method::POST, "/sources", &Value::Object(body)).await;
     progress.clear();
     match answer {
-        Ok(value) => client.show(value, |created: CreatedSource| added(&created)),
+        Ok(value) => {
+            let created: CreatedSource = read(value.clone())?;
+            let shown = client.show(value, |created: CreatedSource| added(&created))?;
+            if let Some(PollAnswer::Requested { .. }) = created.first_poll {
+                complain(&format_args!(
+                    "note: it was not fetched yet, so nobody knows whether it works; `feedwarden source history {}` tells \
+                     once it was",
+                    created.source.id
+                ));
+            }
+            Ok(shown)
+        }
         Err(Refusal::Problem(problem)) if problem.status == 422 => {
             let context = problem.context.clone().unwrap_or_default();
             let feeds: Vec<String> =

@@ -68,14 +68,7 @@ pub(super) fn one(source: &SourceView) -> String {
 /// A source that was just added.
 pub(super) fn added(created: &CreatedSource) -> String {
     let source = &created.source;
-    let polled = match &created.first_poll {
-        None => String::new(),
-        // Nobody knows yet whether it works.
-        Some(answer @ PollAnswer::Requested { .. }) => {
-            format!("{}`feedwarden source history {}` tells how that went\n", polled(answer), source.id)
-        }
-        Some(answer) => polled(answer),
-    };
+    let polled = created.first_poll.as_ref().map(polled).unwrap_or_default();
     let lacks = created.lacks.as_ref().map(|lacks| format!("it cannot be read yet: {lacks}\n")).unwrap_or_default();
     format!("source {} is added: {}\n{polled}{lacks}", source.id, source.url)
 }
@@ -90,9 +83,10 @@ pub(super) fn polled(answer: &PollAnswer) -> String {
                 format!("failed: {}\n{}\n", poll.error.as_deref().unwrap_or_default(), poll.next)
             }
         },
-        PollAnswer::Requested { not_before, reason } => {
-            format!("will be polled, not before {}: {reason}\n", second(*not_before))
+        PollAnswer::Requested { not_before: Some(at), reason } => {
+            format!("will be polled, not before {}: {reason}\n", second(*at))
         }
+        PollAnswer::Requested { not_before: None, reason } => format!("will be polled later: {reason}\n"),
         PollAnswer::Refused { reason } => format!("will not be polled: {reason}\n"),
     }
 }

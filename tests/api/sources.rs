@@ -1,6 +1,9 @@
 //! Sources through the doors.
 
+use std::time::Duration;
+
 use feedwarden::api::tokens::Scope as Allowed;
+use feedwarden::clock::Stopwatch;
 use feedwarden::demo::web::{Character, RetryAfter};
 use feedwarden::model::{FailureKind, Rest, RestCause, SourceId};
 use feedwarden::rules::hours;
@@ -289,7 +292,7 @@ fn p20_a_poll_by_hand_obeys_retry_after_and_says_so_unless_forced(#[values(Sqlit
         let body = json!({ "url": api.url(0), "first_poll": true, "anyway": true });
         let id = api.tell("POST", "/sources", body).await.json()["source"]["id"].as_i64().unwrap();
         // What is asked for at the very moment of the last poll has just been done.
-        api.world.advance(std::time::Duration::from_secs(1));
+        api.world.advance(Duration::from_secs(1));
         let asked = api.tell("POST", &format!("/sources/{id}/poll?wait=5"), Value::Null).await;
         assert_eq!(asked.status, 202, "{asked:?}");
         let reason = asked.json()["reason"].as_str().unwrap().to_owned();
@@ -304,6 +307,37 @@ fn p20_a_poll_by_hand_obeys_retry_after_and_says_so_unless_forced(#[values(Sqlit
         assert_eq!((forced.status, forced.json()["answer"].as_str()), (200, Some("done")), "{forced:?}");
         assert_eq!(api.world.web.journal().len(), 2);
         assert_eq!(api.get(&format!("/sources/{id}/history")).await.json().as_array().unwrap().len(), 2);
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn who_waits_for_a_poll_that_cannot_come_in_time_is_told_at_once(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy, Character::Healthy]).await;
+        let watch = Stopwatch::start();
+        let host = api.world.web.sites()[0].host.clone();
+        api.tell("POST", &format!("/hosts/{host}/hold"), json!({ "seconds": 3600, "reason": "be kind" })).await;
+        let held = api.tell("POST", "/sources", json!({ "url": api.url(0), "first_poll": true })).await;
+        assert_eq!((held.status, &held.json()["first_poll"]["answer"]), (201, &json!("requested")), "{held:?}");
+        assert!(held.json()["first_poll"]["reason"].as_str().unwrap().contains("be kind"), "{held:?}");
+        assert!(held.json()["first_poll"]["not_before"].is_string(), "{held:?}");
+        api.tell("POST", "/scheduler/pause", Value::Null).await;
+        let paused = api.tell("POST", "/sources", json!({ "url": api.url(1), "first_poll": true })).await;
+        assert_eq!(paused.status, 201, "{paused:?}");
+        let id = paused.json()["source"]["id"].clone();
+        let polled = api.tell("POST", &format!("/sources/{id}/poll?wait=50"), Value::Null).await;
+        let forced = api.tell("POST", &format!("/sources/{id}/poll?wait=50&force=true"), Value::Null).await;
+        for answer in [&paused.json()["first_poll"], &polled.json(), &forced.json()] {
+            assert_eq!((&answer["answer"], &answer["not_before"]), (&json!("requested"), &Value::Null), "{answer}");
+            assert!(answer["reason"].as_str().unwrap().starts_with("polling is paused"), "{answer}");
+        }
+        assert!(watch.elapsed() < Duration::from_secs(30), "nobody waited: {:?}", watch.elapsed());
+        assert_eq!(api.world.web.journal().len(), 0);
+        let explained = api.get(&format!("/sources/{id}/explain")).await.json();
+        assert_eq!(explained["held_up_by"][0], polled.json()["reason"], "the same words everywhere");
+        api.tell("POST", "/scheduler/resume", Value::Null).await;
+        api.world.settled(1).await;
         api.stop().await;
     });
 }

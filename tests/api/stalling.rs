@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-use feedwarden::api::settings::Limits;
+use feedwarden::api::settings::{Limits, TokenKey};
 use feedwarden::api::tokens::Scope as Allowed;
 use feedwarden::clock::Stopwatch;
-use serde_json::Value;
+use feedwarden::demo::web::Character;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 
 use super::ApiWorld;
 use super::client::{Answer, read_answer, read_head};
-use crate::pipeline::run;
+use super::world::SECRET;
+use crate::pipeline::{World, run};
+use crate::store::Sqlite;
 
 /// An answer's time. Everything that is waited for follows from it. The HTTP layer's clock moves twice a second, so it
 /// cannot be much shorter.
@@ -97,9 +100,10 @@ fn a_list_may_take_long_as_long_as_it_comes() {
 #[test]
 fn what_takes_too_long_is_refused_like_everything_else() {
     run(async || {
-        let api = ApiWorld::with_limits(limits()).await;
-        let id = api.add_quiet(&api.url(0)).await;
-        // Nothing is handed out while the scheduler is paused, so the poll is waited for in vain.
+        let world = World::of(Sqlite, &[Character::Hanging]).await;
+        let api = ApiWorld::around(world, TokenKey::Secret(SECRET.into()), limits());
+        let created = api.tell("POST", "/sources", json!({ "url": api.url(0) })).await.json();
+        let id = &created["source"]["id"];
         let answer = api.tell("POST", &format!("/sources/{id}/poll?wait=50"), Value::Null).await;
         answer.is_problem(503, "unavailable", None);
         is_closed_to_browsers(&answer);

@@ -78,6 +78,19 @@ fn a_source_whose_host_is_held_is_added_and_it_is_said_when_it_is_polled() {
 }
 
 #[test]
+fn who_wants_a_poll_while_polling_is_paused_is_told_so() {
+    let desk = Desk::new(&[Character::Healthy]);
+    desk.works(&["pause"]);
+    let mut told = desk.session(&["source", "add", &desk.url(Character::Healthy)]);
+    told += &desk.session(&["source", "poll", "1"]);
+    told += &desk.session(&["source", "poll", "1", "--force"]);
+    desk.until(&["status"], |status| status["scheduler"]["waiting"] == 1);
+    told += &desk.session(&["status"]).lines().filter(|line| line.starts_with("scheduler")).collect::<String>();
+    snapshot("source_add_paused", &told);
+    assert_eq!(desk.web.journal().len(), 0);
+}
+
+#[test]
 fn a_source_can_be_added_unseen() {
     let desk = Desk::new(&[Character::Healthy]);
     desk.works(&["pause"]);

@@ -167,16 +167,23 @@ impl PipelineHandle {
         }
     }
 
+    /// Why nobody at all is polled, for as long as a person wants it so.
+    pub(super) async fn standstill(&self) -> Option<&'static str> {
+        if self.around.traffic.watch().borrow().is_draining {
+            return Some("the daemon is ending");
+        }
+        let is_paused = self.scheduler_status().await.is_some_and(|status| status.is_paused);
+        is_paused.then_some("polling is paused (`feedwarden resume` goes on)")
+    }
+
     async fn held_up_by(&self) -> Vec<String> {
         let lights = *self.around.traffic.watch().borrow();
-        let is_paused = self.scheduler_status().await.is_some_and(|status| status.is_paused);
-        let reasons = [
-            (is_paused, "polling is paused"),
+        let troubles = [
             (lights.is_outage, "our own network seems to be down"),
             (lights.is_store_down, "the store is not available"),
-            (lights.is_draining, "the daemon is ending"),
         ];
-        reasons.into_iter().filter(|(holds, _)| *holds).map(|(_, reason)| reason.to_owned()).collect()
+        let troubles = troubles.into_iter().filter(|(holds, _)| *holds).map(|(_, reason)| reason);
+        self.standstill().await.into_iter().chain(troubles).map(str::to_owned).collect()
     }
 }
 

@@ -8,9 +8,10 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::{ControlError, Happening, PipelineHandle, PollRecord};
-use crate::model::{HostState, Source, SourceAccess, SourceId, SourceSettings, Timestamp};
-use crate::rules::change::Change;
-use crate::rules::due::{self, NextPoll};
+use crate::actors::poll::source_host;
+use crate::model::{HostState, SourceAccess, SourceId, SourceSettings, Timestamp};
+use crate::rules::change::{Change, apply};
+use crate::rules::due::{self, NextPoll, Wait};
 use crate::rules::{delay, turn};
 use crate::store::Added;
 
@@ -34,8 +35,8 @@ pub enum PollAnswer {
     },
     /// It will be.
     Requested {
-        /// Not before this moment.
-        not_before: Timestamp,
+        /// Not before this moment; none while nobody is polled, since nobody knows until when.
+        not_before: Option<Timestamp>,
         /// Why not at once.
         reason: String,
     },
@@ -46,31 +47,50 @@ pub enum PollAnswer {
     },
 }
 
+/// From when on a source can be polled, and what decides that.
+struct Outlook {
+    /// Nobody knows while everything stands still.
+    not_before: Option<Timestamp>,
+    reason: String,
+}
+
+impl From<Outlook> for PollAnswer {
+    fn from(Outlook { not_before, reason }: Outlook) -> PollAnswer {
+        PollAnswer::Requested { not_before, reason }
+    }
+}
+
 impl PipelineHandle {
-    /// Polls a source as soon as its publisher and its host allow, or at once if that is forced.
+    /// Polls a source as soon as its publisher and its host allow, or at once if that is forced. Who waits is answered at
+    /// once where the poll cannot come in time.
     pub async fn poll_now(&self, id: SourceId, wish: PollWish) -> Result<PollAnswer, ControlError> {
-        let source = self.around.store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
+        let mut source = self.around.store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
         let (now, policy) = (self.around.clock.now(), self.around.policy());
         if let never @ NextPoll::Never(_) = due::next_poll(&source, None, &policy, now) {
             return Ok(PollAnswer::Refused { reason: never.to_string() });
         }
+        let change = if wish.force { Change::PollForced } else { Change::Poll };
+        // Before anybody is told: what the poll leaves behind must not be taken for what it waits for.
+        apply(&mut source, change.clone(), now);
+        let next = due::next_poll(&source, None, &policy, now);
+        let outlook = self.outlook(&source.settings, next, wish.force).await?;
         let happenings = self.around.statistics.listen();
         let before = self.history(id).first().map(|poll| poll.at);
         if wish.force {
             self.around.force(id);
         }
-        let change = if wish.force { Change::PollForced } else { Change::Poll };
-        let (source, _) = self.change(id, None, |_| change.clone()).await?;
-        let (not_before, reason) = self.expected(&source, wish.force).await?;
-        let requested = PollAnswer::Requested { not_before, reason };
-        if wish.wait.is_zero() || not_before > self.around.clock.now() + wish.wait {
-            return Ok(requested);
+        self.change(id, None, |_| change.clone()).await?;
+        if !self.comes_within(&outlook, wish.wait) {
+            return Ok(outlook.into());
         }
-        let poll = self.ended(id, happenings, before, wish.wait).await;
-        Ok(poll.map_or(requested, |poll| PollAnswer::Done { poll }))
+        match self.ended(id, happenings, before, wish.wait).await {
+            Some(poll) => Ok(PollAnswer::Done { poll }),
+            None => self.not_yet(id, wish.force).await,
+        }
     }
 
-    /// Adds a source and waits for its first poll, which comes by itself: no second request is made for it (p08).
+    /// Adds a source and waits for its first poll, which comes by itself: no second request is made for it (p08). Where it
+    /// cannot come in time, that is said at once.
     pub async fn add_and_poll(
         &self,
         settings: SourceSettings,
@@ -78,17 +98,21 @@ impl PipelineHandle {
         access: Option<SourceAccess>,
         wait: Duration,
     ) -> Result<(Added, Option<PollAnswer>), ControlError> {
+        let next = NextPoll::At { at: self.around.clock.now(), because: Wait::NeverPolled };
+        let outlook = self.outlook(&settings, next, false).await?;
         let happenings = self.around.statistics.listen();
         let id = match self.add_source(settings, labels, access).await? {
             Added::New(id) => id,
             duplicate => return Ok((duplicate, None)),
         };
-        if let Some(poll) = self.ended(id, happenings, None, wait).await {
-            return Ok((Added::New(id), Some(PollAnswer::Done { poll })));
+        if !self.comes_within(&outlook, wait) {
+            return Ok((Added::New(id), Some(outlook.into())));
         }
-        let source = self.around.store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
-        let (not_before, reason) = self.expected(&source, false).await?;
-        Ok((Added::New(id), Some(PollAnswer::Requested { not_before, reason })))
+        let answer = match self.ended(id, happenings, None, wait).await {
+            Some(poll) => PollAnswer::Done { poll },
+            None => self.not_yet(id, false).await?,
+        };
+        Ok((Added::New(id), Some(answer)))
     }
 
     /// Waits until a poll of this source that was not settled before is, or got no answer.
@@ -115,24 +139,46 @@ impl PipelineHandle {
         tokio::time::timeout(wait, ended).await.ok()?
     }
 
-    /// From when on the source can be polled, and what decides that.
-    async fn expected(&self, source: &Source, is_forced: bool) -> Result<(Timestamp, String), ControlError> {
+    /// What to say to whom waited in vain.
+    async fn not_yet(&self, id: SourceId, is_forced: bool) -> Result<PollAnswer, ControlError> {
+        let source = self.around.store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
+        let next = due::next_poll(&source, None, &self.around.policy(), self.around.clock.now());
+        Ok(self.outlook(&source.settings, next, is_forced).await?.into())
+    }
+
+    /// Whether a poll can come while somebody waits for it.
+    fn comes_within(&self, outlook: &Outlook, wait: Duration) -> bool {
+        let latest = self.around.clock.now() + wait;
+        !wait.is_zero() && outlook.not_before.is_some_and(|at| at <= latest)
+    }
+
+    /// What a source that is due then has to wait for. Not even who forces a poll gets one while everything stands still.
+    async fn outlook(
+        &self,
+        settings: &SourceSettings,
+        next: NextPoll,
+        is_forced: bool,
+    ) -> Result<Outlook, ControlError> {
+        if let Some(reason) = self.standstill().await {
+            return Ok(Outlook { not_before: None, reason: reason.to_owned() });
+        }
         let (now, policy) = (self.around.clock.now(), self.around.policy());
         if is_forced {
-            return Ok((now, "forced".to_owned()));
+            return Ok(Outlook { not_before: Some(now), reason: "forced".to_owned() });
         }
-        let next = due::next_poll(source, None, &policy, now);
-        let due_at = next.at().unwrap_or(now).max(now);
-        let Some(key) = self.host_of(source) else { return Ok((due_at, next.to_string())) };
+        let own = Outlook { not_before: Some(next.at().unwrap_or(now).max(now)), reason: next.to_string() };
+        let host = source_host(settings.source_type, &settings.url, self.around.x_host.as_ref());
+        let Some(key) = host else { return Ok(own) };
         let mut host = self.host_state(&key).await?.unwrap_or_else(|| HostState::new(key.clone()));
         turn::believe(&mut host, &policy, now);
-        let pause = delay::delay(&source.settings, Some(&key), &policy.delays).pause;
+        let pause = delay::delay(settings, Some(&key), &policy.delays).pause;
         let turn = turn::turn(&host, pause, self.around.started_at, &policy, now);
         let turn_at = match &turn {
             turn::Turn::Now => now,
             turn::Turn::At(at) => *at,
             turn::Turn::NotBefore { until, .. } => *until,
         };
-        Ok(if turn_at > due_at { (turn_at, turn.to_string()) } else { (due_at, next.to_string()) })
+        let is_later = own.not_before.is_some_and(|at| turn_at > at);
+        Ok(if is_later { Outlook { not_before: Some(turn_at), reason: turn.to_string() } } else { own })
     }
 }

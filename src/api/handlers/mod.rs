@@ -143,7 +143,7 @@ fn of_actions() -> Vec<Endpoint> {
         )
         .query::<PollQuery>()
         .answers::<PollAnswer>(200, "It was polled.")
-        .answers::<PollAnswer>(202, "It will be, and not before the moment given.")
+        .answers::<PollAnswer>(202, "It will be, and not before the moment given; without one, nobody knows when.")
         .refuses(409, "It is disabled or rests."),
         Endpoint::new(Method::GET, "/sources/{id}/explain", "Why a source is or is not polled", actions::explain)
             .answers::<Explanation>(200, "Why."),

@@ -53,7 +53,7 @@ pub struct SchedulerView {
     pub is_paused: bool,
     /// Sources that have a time to be polled at.
     pub scheduled: usize,
-    /// Sources that are due and wait for their host.
+    /// Sources that are due and wait: for their host, or for the end of a pause.
     pub waiting: usize,
     /// Sources that are under way.
     pub under_way: usize,
