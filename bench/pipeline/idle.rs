@@ -196,14 +196,15 @@ impl Driven {
     /// A tick in which so many fall due: lining them up, and polling them.
     async fn fall_due(&self, count: usize) -> (Cost, Cost) {
         let before = self.handle.statistics().view().settled();
-        self.handle.pause();
-        self.until(async || self.handle.scheduler_status().await.is_some_and(|status| status.is_paused)).await;
+        self.handle.pause().await.expect("a pause is kept");
+        self.until(async || self.handle.scheduler_status().await.is_some_and(|status| status.paused_since.is_some()))
+            .await;
         let meter = Meter::start(None);
         self.clock.advance(TICK);
         self.until(async || self.handle.scheduler_status().await.is_some_and(|status| status.waiting == count)).await;
         let lined_up = meter.read();
         let meter = Meter::start(None);
-        self.handle.resume();
+        self.handle.resume().await.expect("its end is kept");
         self.until(async || self.handle.statistics().view().settled() == before + count as u64).await;
         let polled = meter.read();
         self.until(async || self.handle.under_way() == 0).await;

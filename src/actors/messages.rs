@@ -14,12 +14,15 @@ use crate::rules::due::NextPoll;
 #[rtype(result = "()")]
 pub struct SourcesChanged(pub Vec<SourceId>);
 
-/// To the scheduler: hand out nothing until told otherwise.
+/// To the scheduler: hand out nothing until told otherwise. It is in the store already.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "()")]
-pub struct PausePolling;
+pub struct PausePolling {
+    /// When the pause began.
+    pub since: Timestamp,
+}
 
-/// To the scheduler: go on.
+/// To the scheduler: go on. It is in the store already.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "()")]
 pub struct ResumePolling;
@@ -44,8 +47,8 @@ pub struct AskScheduler;
 pub struct SchedulerStatus {
     /// Whether all sources have been read since its start.
     pub is_loaded: bool,
-    /// Whether a person paused it.
-    pub is_paused: bool,
+    /// Since when it is paused by a person, if it is.
+    pub paused_since: Option<Timestamp>,
     /// Sources that have a time to be polled at.
     pub scheduled: usize,
     /// Sources that are due and wait: for their host, or for the end of a pause.

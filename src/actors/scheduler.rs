@@ -1,5 +1,6 @@
 //! Knows what is due, and hands it to the hosts. Never waits for them.
 
+mod pause;
 mod wishes;
 
 use std::collections::{HashMap, HashSet};
@@ -23,6 +24,8 @@ use crate::rules::due::{NextPoll, Wait};
 use crate::rules::spread::spread;
 use crate::store::StoreError;
 
+use pause::Polling;
+
 /// How many sources are read from the store at once to be handed out.
 const HAND_OUT_MAX: usize = 256;
 /// Fewer than this are not read at once if others may join them.
@@ -44,7 +47,7 @@ pub(super) struct SchedulerActor {
     /// Called when a run that ends by itself has ended.
     finished: Arc<tokio::sync::Notify>,
     pub(super) is_loaded: bool,
-    is_paused: bool,
+    polling: Polling,
     /// Sources that somebody changed and that have not been read since.
     pub(super) changed: HashSet<SourceId>,
     /// While changed sources are being read.
@@ -83,7 +86,7 @@ impl SchedulerActor {
             index: DueIndex::default(),
             finished,
             is_loaded: false,
-            is_paused: false,
+            polling: Polling::Unknown,
             changed: HashSet::new(),
             is_refreshing: false,
             changed_while_loading: HashSet::new(),
@@ -167,7 +170,7 @@ impl SchedulerActor {
 
     /// Reads the next sources and hands them out, unless that is being done.
     fn hand_out_now(&mut self, ctx: &mut Context<SchedulerActor>) {
-        if self.is_reading || self.is_cleaning || self.is_paused || !self.index.has_ready() {
+        if self.is_reading || self.is_cleaning || self.polling != Polling::Running || !self.index.has_ready() {
             return;
         }
         let taken = self.index.take_ready(HAND_OUT_MAX);
@@ -370,6 +373,7 @@ impl Actor for SchedulerActor {
     type Context = Context<SchedulerActor>;
 
     fn started(&mut self, ctx: &mut Context<SchedulerActor>) {
+        self.learn_of_pause(ctx);
         self.load(ctx);
         self.follow_lights(Lights::default(), false, ctx);
         self.tick(ctx);

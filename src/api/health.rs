@@ -44,7 +44,7 @@ async fn ailments(api: &Api) -> Vec<String> {
     }
     let done = api.handle.statistics().view();
     let is_wanted = scheduler.waiting > 0 || done.failed_in_a_row > 0;
-    if is_wanted && !scheduler.is_paused && is_long_ago(done.last_success_at, api.started_at, now) {
+    if is_wanted && scheduler.paused_since.is_none() && is_long_ago(done.last_success_at, api.started_at, now) {
         let since = done.last_success_at.map_or_else(|| "the start".to_owned(), |at| at.to_string());
         ailments.push(format!("no poll has succeeded since {since}"));
     }

@@ -200,7 +200,7 @@ impl Page<'_, '_> {
         )?;
         self.one("under_way", "gauge", "Sources under way.", status.under_way)?;
         self.one("due_lag_seconds", "gauge", "How long the oldest due source waits.", metrics.lag.as_secs_f64())?;
-        self.one("paused", "gauge", "Whether a person paused polling.", u8::from(status.is_paused))?;
+        self.one("paused", "gauge", "Whether a person paused polling.", u8::from(status.paused_since.is_some()))?;
         let last_tick = status.last_tick_at.map_or(0, Timestamp::as_seconds);
         self.one("last_tick_timestamp_seconds", "gauge", "The last tick of the scheduler.", last_tick)
     }

@@ -102,7 +102,7 @@ pub(super) enum DaemonCommand {
     Import(Asking<Import>),
     /// Print all feeds as an OPML list
     Export(Asking<Export>),
-    /// Poll nothing until told otherwise
+    /// Poll nothing until told otherwise, also after a restart
     Pause(Asking<Nothing>),
     /// Go on after a pause
     Resume(Asking<Nothing>),

@@ -102,10 +102,10 @@ pub(super) fn in_words(status: &StatusView, paper: Paper) -> String {
 }
 
 fn of_scheduler(scheduler: &SchedulerView) -> String {
-    let state = match (scheduler.is_paused, scheduler.is_loaded) {
-        (true, _) => "PAUSED",
-        (false, true) => "running",
-        (false, false) => "reading sources",
+    let state = match (scheduler.paused_since, scheduler.is_loaded) {
+        (Some(since), _) => format!("PAUSED since {}", second(since)),
+        (None, true) => "running".to_owned(),
+        (None, false) => "reading sources".to_owned(),
     };
     let SchedulerView { scheduled, waiting, under_way, .. } = scheduler;
     let what = if scheduler.is_paused { "wait for the pause to end" } else { "wait for their host" };

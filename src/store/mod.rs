@@ -50,6 +50,15 @@ pub trait Store: Send + Sync {
     /// Lets go of files and connections once what is under way is done.
     async fn close(&self);
 
+    /// Since when polling is paused, if it is.
+    async fn paused_since(&self) -> Result<Option<Timestamp>>;
+
+    /// Keeps polling paused from now on, across restarts, and says since when it is: a second pause begins nothing anew.
+    async fn pause_polling(&self, now: Timestamp) -> Result<Timestamp>;
+
+    /// Ends the pause, if there is one.
+    async fn resume_polling(&self) -> Result<()>;
+
     /// Adds sources; each is new, or is there already. All or none are added.
     async fn add_sources(&self, new: Vec<NewSource>) -> Result<Vec<Added>>;
 

@@ -3,7 +3,7 @@
 use feedwarden::demo::web::Character;
 use serde_json::json;
 
-use super::{Desk, snapshot};
+use super::{Desk, snapshot, start};
 
 #[test]
 fn the_daemon_tells_how_it_does() {
@@ -43,9 +43,13 @@ fn a_file_says_where_the_daemon_is_at_every_level() {
 
 #[test]
 fn polling_pauses_and_goes_on() {
-    let desk = Desk::new(&[Character::Healthy]);
+    let mut desk = Desk::new(&[Character::Healthy]);
     desk.check("pause", &["pause"]);
     assert_eq!(desk.json(&["status"])["scheduler"]["is_paused"], true);
+    desk.daemon.kill().unwrap();
+    desk.daemon.wait().unwrap();
+    desk.daemon = start(desk.directory.path(), &[]);
+    desk.until(&["status"], |status| status["scheduler"]["paused_since"].is_string());
     desk.check("resume", &["resume"]);
     assert_eq!(desk.json(&["status"])["scheduler"]["is_paused"], false);
 }

@@ -5,6 +5,7 @@ mod articles;
 mod cleanup;
 mod concurrency;
 mod crash;
+mod daemon;
 mod downstream;
 mod engine;
 mod faults;

@@ -172,7 +172,7 @@ impl PipelineHandle {
         if self.around.traffic.watch().borrow().is_draining {
             return Some("the daemon is ending");
         }
-        let is_paused = self.scheduler_status().await.is_some_and(|status| status.is_paused);
+        let is_paused = self.scheduler_status().await.is_some_and(|status| status.paused_since.is_some());
         is_paused.then_some("polling is paused (`feedwarden resume` goes on)")
     }
 

@@ -7,6 +7,7 @@ mod changes;
 mod explanation;
 mod hosts;
 mod listing;
+mod pausing;
 mod people;
 mod polling;
 mod tree;
@@ -20,7 +21,7 @@ use tokio::sync::Notify;
 use super::errand::Errands;
 use super::faults::FaultSettings;
 use super::host_table::HostTable;
-use super::messages::{AskScheduler, PausePolling, ReadSourcesAgain, ResumePolling, SchedulerStatus, SourcesChanged};
+use super::messages::{AskScheduler, ReadSourcesAgain, SchedulerStatus, SourcesChanged};
 use super::scheduler::SchedulerActor;
 use super::statistics::Statistics;
 use super::surroundings::Surroundings;
@@ -118,16 +119,6 @@ impl PipelineHandle {
     /// Says that something about these sources changed, or that they are new.
     pub fn sources_changed(&self, ids: Vec<SourceId>) {
         self.scheduler.do_send(SourcesChanged(ids));
-    }
-
-    /// Hands out nothing until told otherwise.
-    pub fn pause(&self) {
-        self.scheduler.do_send(PausePolling);
-    }
-
-    /// Goes on after a pause.
-    pub fn resume(&self) {
-        self.scheduler.do_send(ResumePolling);
     }
 
     /// How the scheduler does; nothing if it does not do at all.

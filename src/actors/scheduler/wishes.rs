@@ -1,12 +1,9 @@
 //! What the doors ask of the scheduler and tell it.
 
 use actix::{Context, Handler};
-use slog::info;
 
 use super::super::control::ScheduledView;
-use super::super::messages::{
-    AskScheduler, AskSource, PausePolling, ReadSourcesAgain, ResumePolling, SchedulerStatus, SourcesChanged,
-};
+use super::super::messages::{AskScheduler, AskSource, ReadSourcesAgain, SchedulerStatus, SourcesChanged};
 use super::SchedulerActor;
 
 impl Handler<SourcesChanged> for SchedulerActor {
@@ -18,25 +15,6 @@ impl Handler<SourcesChanged> for SchedulerActor {
         }
         self.changed.extend(ids);
         self.refresh(ctx);
-    }
-}
-
-impl Handler<PausePolling> for SchedulerActor {
-    type Result = ();
-
-    fn handle(&mut self, _: PausePolling, _: &mut Context<SchedulerActor>) {
-        self.is_paused = true;
-        info!(self.log, "polling paused");
-    }
-}
-
-impl Handler<ResumePolling> for SchedulerActor {
-    type Result = ();
-
-    fn handle(&mut self, _: ResumePolling, ctx: &mut Context<SchedulerActor>) {
-        self.is_paused = false;
-        info!(self.log, "polling resumed");
-        self.look(ctx);
     }
 }
 
@@ -64,7 +42,7 @@ impl Handler<AskScheduler> for SchedulerActor {
         let (scheduled, waiting, under_way) = self.index.counts();
         SchedulerStatus {
             is_loaded: self.is_loaded,
-            is_paused: self.is_paused,
+            paused_since: self.polling.paused_since(),
             scheduled,
             waiting,
             under_way,

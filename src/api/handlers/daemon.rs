@@ -37,12 +37,12 @@ pub(super) async fn scheduler(api: web::Data<Api>) -> Answer {
 }
 
 pub(super) async fn pause(api: web::Data<Api>) -> Answer {
-    api.handle.pause();
+    api.handle.pause().await?;
     scheduler(api).await
 }
 
 pub(super) async fn resume(api: web::Data<Api>) -> Answer {
-    api.handle.resume();
+    api.handle.resume().await?;
     scheduler(api).await
 }
 
@@ -116,7 +116,8 @@ async fn of_scheduler(api: &Api) -> Result<SchedulerView, Problem> {
     let status = status.ok_or_else(|| Problem::unavailable("the scheduler does not answer"))?;
     Ok(SchedulerView {
         is_loaded: status.is_loaded,
-        is_paused: status.is_paused,
+        is_paused: status.paused_since.is_some(),
+        paused_since: status.paused_since,
         scheduled: status.scheduled,
         waiting: status.waiting,
         under_way: status.under_way,

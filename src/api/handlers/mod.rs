@@ -317,8 +317,13 @@ fn of_daemon() -> Vec<Endpoint> {
         Endpoint::new(Method::GET, "/status", "How the daemon does", daemon::status).answers::<StatusView>(200, "So."),
         Endpoint::new(Method::GET, "/scheduler", "How the scheduler does", daemon::scheduler)
             .answers::<SchedulerView>(200, "So."),
-        Endpoint::new(Method::POST, "/scheduler/pause", "Hand out nothing until told otherwise", daemon::pause)
-            .answers::<SchedulerView>(200, "It is paused."),
+        Endpoint::new(
+            Method::POST,
+            "/scheduler/pause",
+            "Hand out nothing until told otherwise, also after a restart",
+            daemon::pause,
+        )
+        .answers::<SchedulerView>(200, "It is paused."),
         Endpoint::new(Method::POST, "/scheduler/resume", "Go on", daemon::resume)
             .answers::<SchedulerView>(200, "It goes on."),
         Endpoint::new(Method::GET, "/tree", "The supervision tree", daemon::tree)

@@ -51,6 +51,8 @@ pub struct SchedulerView {
     pub is_loaded: bool,
     /// Whether a person paused it.
     pub is_paused: bool,
+    /// Since when.
+    pub paused_since: Option<Timestamp>,
     /// Sources that have a time to be polled at.
     pub scheduled: usize,
     /// Sources that are due and wait: for their host, or for the end of a pause.

@@ -53,6 +53,7 @@ pub(super) const ALL: &[Migration] = &[
         name: "first_pages",
         sql: include_str!("../../../sql/postgres/migrations/0010_first_pages.sql"),
     },
+    Migration { version: 11, name: "daemon", sql: include_str!("../../../sql/postgres/migrations/0011_daemon.sql") },
 ];
 
 /// Nodes that start together take turns by this number; a step may take longer than a statement usually may.

@@ -2,6 +2,7 @@
 
 mod cleanup;
 mod connect;
+mod daemon;
 mod hosts;
 mod labels;
 mod migrate;
@@ -94,6 +95,18 @@ impl Store for PostgresStore {
     async fn close(&self) {
         self.pool.close();
         let _nothing_is_under_way = self.under_way.write().await;
+    }
+
+    async fn paused_since(&self) -> Result<Option<Timestamp>> {
+        daemon::paused_since(&*self.client().await?).await
+    }
+
+    async fn pause_polling(&self, now: Timestamp) -> Result<Timestamp> {
+        daemon::pause(&*self.client().await?, now).await
+    }
+
+    async fn resume_polling(&self) -> Result<()> {
+        daemon::resume(&*self.client().await?).await
     }
 
     async fn add_sources(&self, new: Vec<NewSource>) -> Result<Vec<Added>> {

@@ -53,6 +53,7 @@ pub(super) const ALL: &[Migration] = &[
         name: "first_pages",
         sql: include_str!("../../../sql/sqlite/migrations/0010_first_pages.sql"),
     },
+    Migration { version: 11, name: "daemon", sql: include_str!("../../../sql/sqlite/migrations/0011_daemon.sql") },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

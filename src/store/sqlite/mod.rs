@@ -2,6 +2,7 @@
 
 mod cleanup;
 mod connect;
+mod daemon;
 mod hosts;
 mod labels;
 mod migrate;
@@ -82,6 +83,18 @@ impl Store for SqliteStore {
     async fn close(&self) {
         self.readers.stop().await;
         self.writer.stop().await;
+    }
+
+    async fn paused_since(&self) -> Result<Option<Timestamp>> {
+        self.readers.run(|connection| daemon::paused_since(connection)).await
+    }
+
+    async fn pause_polling(&self, now: Timestamp) -> Result<Timestamp> {
+        self.writer.run(move |connection| daemon::pause(connection, now)).await
+    }
+
+    async fn resume_polling(&self) -> Result<()> {
+        self.writer.run(|connection| daemon::resume(connection)).await
     }
 
     async fn add_sources(&self, new: Vec<NewSource>) -> Result<Vec<Added>> {

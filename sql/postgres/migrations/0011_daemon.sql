@@ -1,0 +1,7 @@
+-- What the daemon must know of itself after a restart: polling that a person paused stays paused.
+CREATE TABLE daemon (
+    only_row      integer     PRIMARY KEY CHECK (only_row = 1),
+    paused_since  timestamptz
+);
+
+INSERT INTO daemon (only_row) VALUES (1);

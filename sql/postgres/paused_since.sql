@@ -1,0 +1,1 @@
+SELECT paused_since FROM daemon

@@ -1,0 +1,1 @@
+UPDATE daemon SET paused_since = NULL
