@@ -13,8 +13,7 @@ use super::source_arguments::{Add, Edit, List, Named, PollSource, Settings, Sour
 use super::source_words::{HEADINGS, added, explanation, history, one, polled, row};
 use super::{Exit, complain, print};
 use crate::api::views::{CreatedSource, PollAnswer, PollRecord, SourceView};
-use crate::model::SourceType;
-use crate::parse::x_api::account_name;
+use crate::model::{SourceType, type_at};
 
 /// Does it.
 pub(super) async fn source(client: &Client, command: SourceCommand) -> Done {
@@ -52,7 +51,7 @@ async fn add_one(client: &Client, add: &Add) -> Done {
     let mut body = settings(&add.settings);
     body.insert("url".into(), json!(add.place));
     // No feed is at such a URL, so nobody has to say that it is an account.
-    if add.settings.source_type.is_none() && add.place.contains("://") && account_name(&add.place).is_ok() {
+    if add.settings.source_type.is_none() && type_at(&add.place) == Ok(SourceType::Twitter) {
         body.insert("type".into(), json!(SourceType::Twitter));
     }
     if body.get("type") == Some(&json!(SourceType::Twitter)) && add.settings.podcast.is_none() {

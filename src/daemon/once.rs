@@ -8,6 +8,7 @@ use slog::info;
 
 use super::signals::{Signals, until_told_to_stop};
 use super::{DaemonError, Started, outcome};
+use crate::actors::control::spelled;
 use crate::actors::{Pipeline, PipelineHandle, Scope, StatisticsView};
 use crate::clock::SystemClock;
 use crate::config::Settings;
@@ -124,7 +125,10 @@ async fn add(store: &dyn Store, sources: Vec<SourceSettings>, started: &Started)
     let mut left = sources.into_iter().peekable();
     while left.peek().is_some() {
         let created_at = started.clock.now();
-        let batch = left.by_ref().take(ADD_AT_ONCE).map(|settings| NewSource { settings, created_at }).collect();
+        let mut batch = Vec::new();
+        for settings in left.by_ref().take(ADD_AT_ONCE) {
+            batch.push(NewSource { settings: spelled(store, settings).await?, created_at });
+        }
         for added in store.add_sources(batch).await? {
             match added {
                 Added::New(_) => import.added += 1,

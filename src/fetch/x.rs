@@ -14,6 +14,7 @@ use url::Url;
 use crate::http::{Client, Content, Failure, Headers, Reply, Request};
 use crate::model::{
     FailureCause, FailureReport, Hints, LastSeen, NewPost, PodcastId, PostText, SourceSettings, Validators,
+    account_name,
 };
 use crate::parse::x_api::{self, Page, XPost};
 
@@ -67,7 +68,7 @@ pub(super) async fn poll(client: &Client, settings: &XSettings, task: &Task) -> 
 /// What can be wrong before anybody is asked.
 fn prepare(task: &Task) -> Result<(String, Key), FailureReport> {
     let SourceSettings { url, podcast_id, .. } = &task.settings;
-    let name = x_api::account_name(url).map_err(|error| failed(FailureCause::Other, error.to_string()))?;
+    let name = account_name(url).map_err(|error| failed(FailureCause::Other, error.to_string()))?;
     match (&task.key, podcast_id) {
         (Some(key), _) => Ok((name, Key::read(key)?)),
         (None, podcast) => Err(key::refused(x_key_missing(*podcast))),

@@ -4,11 +4,11 @@ use std::collections::{HashMap, VecDeque};
 use std::io::BufRead;
 
 use sha2::{Digest, Sha256};
-use url::Url;
 
 use super::bytes::Text;
 use super::outline::{self, Entry};
 use super::{BadOutline, DEPTH_MAX, OUTLINES_MAX, OpmlError, Outline, Why};
+use crate::model::{SourceType, one_spelling};
 use crate::parse::xml::{Tag, Token, Tokens};
 
 /// What has to be there behind the beginning of a tag before it is read: no tag is longer.
@@ -223,14 +223,7 @@ fn is(name: &str, wanted: &str) -> bool {
 
 /// What is equal for two spellings of one URL.
 fn key(url: &str) -> [u8; 16] {
-    let canonical = Url::parse(url).map_or_else(
-        |_| url.to_owned(),
-        |mut url| {
-            url.set_fragment(None);
-            url.into()
-        },
-    );
-    let digest: [u8; 32] = Sha256::digest(canonical.as_bytes()).into();
+    let digest: [u8; 32] = Sha256::digest(one_spelling(url, SourceType::Rss).as_bytes()).into();
     let mut key = [0; 16];
     key.copy_from_slice(&digest[..16]);
     key

@@ -10,7 +10,7 @@ mod problem;
 mod timeline;
 mod token;
 
-pub use account::{NameError, account, account_name, is_account_id};
+pub use account::{account, is_account_id};
 pub use post::XPost;
 pub use problem::{Problem, ProblemKind, refusal};
 pub use timeline::{Page, timeline};

@@ -9,6 +9,7 @@ mod keys;
 mod metrics;
 mod openapi;
 mod people;
+mod places;
 mod posts;
 mod process;
 mod sources;

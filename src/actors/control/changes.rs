@@ -1,6 +1,6 @@
 //! Changes of sources: read, decided on, saved with their version, told to the scheduler. No update is ever lost.
 
-use super::{ControlError, PipelineHandle};
+use super::{ControlError, PipelineHandle, spelled};
 use crate::model::{NewSource, Source, SourceId, SourceSettings};
 use crate::rules::change::{Change, Changed, apply};
 use crate::store::{Added, Saved};
@@ -84,8 +84,12 @@ impl PipelineHandle {
     pub async fn add_sources(&self, new: Vec<(SourceSettings, Vec<String>)>) -> Result<Vec<Added>, ControlError> {
         let store = &self.around.store;
         let created_at = self.around.clock.now();
-        let (sources, labels): (Vec<_>, Vec<_>) =
-            new.into_iter().map(|(settings, labels)| (NewSource { settings, created_at }, labels)).unzip();
+        let (mut sources, mut labels) = (Vec::new(), Vec::new());
+        for (settings, of_source) in new {
+            let settings = spelled(store.as_ref(), settings).await?;
+            sources.push(NewSource { settings, created_at });
+            labels.push(of_source);
+        }
         let added = store.add_sources(sources).await?;
         let of_added = |added: &Added| match added {
             Added::New(id) | Added::Duplicate(id) => *id,

@@ -10,6 +10,7 @@ mod listing;
 mod pausing;
 mod people;
 mod polling;
+mod spelling;
 mod tree;
 
 use std::sync::Arc;
@@ -47,6 +48,7 @@ pub use access::{AccessError, check_access};
 pub use explanation::{DelayView, Explanation, HostView, ScheduledView, TermView};
 pub use listing::{FoundSources, SourceFilter};
 pub use polling::{PollAnswer, PollWish};
+pub use spelling::spelled;
 pub use tree::{CrashView, ThreadLine, TreeNode, TreeView};
 
 /// How long an actor may take to answer a question before the door answers without it.

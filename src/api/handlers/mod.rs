@@ -9,6 +9,7 @@ mod hosts;
 mod opml;
 mod podcasts;
 mod posts;
+mod source_settings;
 mod sources;
 mod stream;
 mod users;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use actix_web::http::header::{ETAG, LOCATION};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::json;
-use url::Url;
 
 use super::super::guard::Caller;
 use super::super::input::{Body, Parameters, cursor, expected_version, number, page_size};
@@ -18,16 +17,13 @@ use super::super::views::{
 use super::super::{Api, BASE};
 use super::Answer;
 use super::access::checked;
+use super::source_settings::{changed, check_changes, check_podcast, checked_labels, settings};
 use crate::actors::control::{Change, Life, PollAnswer, PollOutcome, SourceFilter, shown_url};
-use crate::model::{PodcastId, RestCause, Source, SourceId, SourceSettings, SourceType};
+use crate::model::{RestCause, Source, SourceId, SourceSettings};
 use crate::store::Added;
 
 /// How many sources are added in one request.
 const BULK_MAX: usize = 1000;
-const URL_BYTES_MAX: usize = 4096;
-const TITLE_CHARS_MAX: usize = 500;
-const LABELS_MAX: usize = 16;
-const LABEL_CHARS_MAX: usize = 100;
 /// How long a first poll is waited for.
 const FIRST_POLL_WITHIN: Duration = Duration::from_secs(45);
 
@@ -37,7 +33,7 @@ pub(super) async fn list(api: web::Data<Api>, caller: Caller, query: Parameters<
     let after = cursor(query.cursor.as_deref())?.map(SourceId);
     let filter = filter(&api, &query)?;
     if let Some(url) = &query.url {
-        let found = api.handle.store().sources_with_url(url).await?;
+        let found = api.handle.sources_at(url).await?;
         let found = found.into_iter().map(|source| (api.handle.life(&source), source));
         let items = views(&api, caller, found.map(|(life, source)| (source, life)).collect()).await?;
         return Ok(HttpResponse::Ok().json(Page { items, next_cursor: None }));
@@ -161,32 +157,12 @@ pub(super) async fn update(
     let expected = expected_version(&request)?;
     let store = api.handle.store();
     let there = store.source(id).await?.ok_or_else(|| Problem::not_found(format!("there is no source {id}")))?;
-    check(&changed(&there.settings, &changes))?;
+    check_changes(&there.settings, &changes)?;
     check_podcast(&api, changes.podcast_id.flatten()).await?;
     let labels = changes.labels.as_deref().map(checked_labels).transpose()?;
     let change = |source: &Source| Change::Settings(changed(&source.settings, &changes));
     let (source, _) = api.handle.change_with_labels(id, expected, labels.as_deref(), change).await?;
     answer(&api, caller, source).await
-}
-
-/// The settings with these changes.
-fn changed(settings: &SourceSettings, changes: &SourceChanges) -> SourceSettings {
-    let mut new = settings.clone();
-    if let Some(url) = &changes.url {
-        new.url = url.trim().to_owned();
-    }
-    if let Some(source_type) = changes.source_type {
-        new.source_type = source_type;
-    }
-    if let Some(title) = &changes.title {
-        new.title = title.clone();
-    }
-    new.podcast_id = changes.podcast_id.unwrap_or(new.podcast_id);
-    new.poll_interval_minutes = changes.poll_interval_minutes.unwrap_or(new.poll_interval_minutes);
-    new.poll_delay_seconds = changes.poll_delay_seconds.unwrap_or(new.poll_delay_seconds);
-    new.max_failures = changes.max_failures.unwrap_or(new.max_failures);
-    new.max_backoff_hours = changes.max_backoff_hours.unwrap_or(new.max_backoff_hours);
-    new
 }
 
 pub(super) async fn remove(api: web::Data<Api>, request: HttpRequest, id: web::Path<String>) -> Answer {
@@ -201,65 +177,6 @@ pub(super) async fn labels(api: web::Data<Api>, Parameters(query): Parameters<Pa
     let next_cursor = found.last().filter(|_| found.len() == limit).map(|(label, _)| label.clone());
     let items: Vec<_> = found.into_iter().map(|(label, sources)| LabelView { label, sources }).collect();
     Ok(HttpResponse::Ok().json(Page { items, next_cursor }))
-}
-
-/// What a person says about a new source, checked.
-fn settings(body: &NewSourceBody) -> Result<(SourceSettings, Vec<String>), Problem> {
-    let settings = SourceSettings {
-        podcast_id: body.podcast_id,
-        source_type: body.source_type.unwrap_or(SourceType::Rss),
-        url: body.url.trim().to_owned(),
-        title: body.title.clone(),
-        poll_interval_minutes: body.poll_interval_minutes,
-        poll_delay_seconds: body.poll_delay_seconds,
-        max_failures: body.max_failures,
-        max_backoff_hours: body.max_backoff_hours,
-    };
-    check(&settings)?;
-    Ok((settings, checked_labels(&body.labels)?))
-}
-
-fn check(settings: &SourceSettings) -> Result<(), Problem> {
-    let url = &settings.url;
-    if url.is_empty() || url.len() > URL_BYTES_MAX {
-        return Err(Problem::invalid(format!("a URL has 1 to {URL_BYTES_MAX} bytes")).at("url"));
-    }
-    // The URL itself is not repeated, since it may hold a password.
-    let is_web = matches!(Url::parse(url), Ok(parsed) if matches!(parsed.scheme(), "http" | "https"));
-    if settings.source_type != SourceType::Twitter && !is_web {
-        return Err(Problem::invalid("write a URL that begins with https:// or http://").at("url"));
-    }
-    if settings.title.as_ref().is_some_and(|title| title.chars().count() > TITLE_CHARS_MAX) {
-        return Err(Problem::invalid(format!("a title has at most {TITLE_CHARS_MAX} characters")).at("title"));
-    }
-    let bounds = [
-        ("poll_interval_minutes", settings.poll_interval_minutes, 1, 525_600),
-        ("poll_delay_seconds", settings.poll_delay_seconds, 0, 86_400),
-        ("max_failures", settings.max_failures, 1, 1_000_000),
-        ("max_backoff_hours", settings.max_backoff_hours, 1, 8_760),
-    ];
-    for (field, value, min, max) in bounds {
-        if value.is_some_and(|value| !(min..=max).contains(&value)) {
-            return Err(Problem::invalid(format!("write a number from {min} to {max}")).at(field));
-        }
-    }
-    Ok(())
-}
-
-/// The store would refuse a podcast that is not there as well, but not name the field.
-async fn check_podcast(api: &Api, podcast: Option<PodcastId>) -> Result<(), Problem> {
-    let Some(id) = podcast else { return Ok(()) };
-    let wrong = || Problem::invalid(format!("there is no podcast {id}")).at("podcast_id");
-    api.handle.store().podcast(id).await?.map(|_| ()).ok_or_else(wrong)
-}
-
-fn checked_labels(labels: &[String]) -> Result<Vec<String>, Problem> {
-    let is_right = |label: &&String| (1..=LABEL_CHARS_MAX).contains(&label.trim().chars().count());
-    if labels.len() > LABELS_MAX || !labels.iter().all(|label| is_right(&label)) {
-        let text = format!("at most {LABELS_MAX} labels of 1 to {LABEL_CHARS_MAX} characters");
-        return Err(Problem::invalid(text).at("labels"));
-    }
-    Ok(labels.iter().map(|label| label.trim().to_owned()).collect())
 }
 
 /// A source with its ETag.

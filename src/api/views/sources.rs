@@ -102,7 +102,7 @@ pub struct SourceQuery {
     pub label: Option<String>,
     /// With this text in the URL or title, whatever the case.
     pub text: Option<String>,
-    /// At exactly this URL.
+    /// At this place, however it is spelled.
     pub url: Option<String>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,
@@ -117,7 +117,7 @@ pub struct SourceQuery {
 pub struct NewSourceBody {
     /// Where it is: http or https; for X accounts also a bare name.
     pub url: String,
-    /// How it is read; rss unless said otherwise.
+    /// How it is read; without it, as an X account if it is at x.com, else as a feed (rss).
     #[serde(rename = "type", default)]
     pub source_type: Option<SourceType>,
     /// A name for people.
