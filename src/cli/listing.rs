@@ -1,28 +1,55 @@
 //! Lists of the API, page by page: as a table for people, as JSON for programs.
 
+use std::time::Duration;
+
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::client::{Client, Done, query, read};
+use super::progress::Progress;
+use super::refusal::Refusal;
 use super::source_arguments::Portion;
 use super::table::{Cell, Paper, Table};
-use super::{Exit, complain, print_some};
+use super::{Exit, complain, print, print_some};
 use crate::api::views::Page;
+use crate::clock::{Clock, SystemClock};
+use crate::model::Timestamp;
 
 /// How many a page holds when all are wanted.
-const PAGE: &str = "200";
+const PAGE: usize = 200;
+/// Whoever waits longer than this is told what for.
+const SILENT_FOR: Duration = Duration::from_secs(1);
+/// How long is waited after a page that was asked for too fast, and how often for the same page.
+const COME_BACK_AFTER: Duration = Duration::from_secs(1);
+const TOO_FAST_MAX: usize = 10;
 
 /// How much of a list is wanted.
 pub(super) struct Wanted {
-    limit: String,
+    /// At most so many; all of them without this.
+    limit: Option<usize>,
     cursor: Option<String>,
-    all: bool,
 }
 
 /// As it was said on the command line.
 pub(super) fn portion(portion: &Portion) -> Wanted {
-    let limit = if portion.all { PAGE.to_owned() } else { portion.limit.to_string() };
-    Wanted { limit, cursor: portion.cursor.clone(), all: portion.all }
+    let limit = (!portion.all).then(|| usize::try_from(portion.limit).unwrap_or(PAGE));
+    Wanted { limit, cursor: portion.cursor.clone() }
+}
+
+/// A list on its way. A page of it can be short or empty and still have a next one, since the daemon looks at a bounded
+/// number of things for each.
+struct Pages<'a> {
+    client: &'a Client,
+    path: &'a str,
+    filters: &'a [(&'a str, &'a str)],
+    /// Where the next page begins.
+    cursor: Option<String>,
+    is_over: bool,
+    found: usize,
+    begun_at: Timestamp,
+    progress: Progress,
+    /// Whether something is said that has to be taken away before anything is printed.
+    is_heard: bool,
 }
 
 /// Prints a list.
@@ -34,38 +61,112 @@ pub(super) async fn list_all<T: DeserializeOwned>(
     headings: &'static [&'static str],
     row: impl Fn(&T) -> Vec<Cell>,
 ) -> Done {
+    let mut pages = Pages {
+        client,
+        path,
+        filters,
+        cursor: wanted.cursor.clone(),
+        is_over: false,
+        found: 0,
+        begun_at: SystemClock.now(),
+        progress: Progress::new(),
+        is_heard: false,
+    };
     let paper = Paper::of_output();
-    let mut cursor = wanted.cursor.clone();
+    let table = |items: Vec<Value>, is_first: bool| {
+        let mut table = Table::new(headings);
+        for item in items {
+            table.row(row(&read(item)?));
+        }
+        Ok(table.render(paper, is_first))
+    };
+    match wanted.limit {
+        Some(limit) => print_first(&mut pages, limit, table).await,
+        None => print_every(&mut pages, table).await,
+    }
+}
+
+/// As many as are wanted, in one piece: goes on over short pages until they are found or the list ends.
+async fn print_first(
+    pages: &mut Pages<'_>,
+    limit: usize,
+    table: impl Fn(Vec<Value>, bool) -> Result<String, Refusal>,
+) -> Done {
+    let mut items = Vec::new();
+    while items.len() < limit && !pages.is_over {
+        items.extend(pages.next(limit - items.len()).await?);
+    }
+    pages.be_quiet();
+    let next_cursor = pages.cursor.take();
+    if pages.client.is_json {
+        let page = serde_json::to_value(Page { items, next_cursor }).unwrap_or_default();
+        return Ok(print(&format!("{page:#}\n")));
+    }
+    if let Some(exit) = print_some(&table(items, true)?) {
+        return Ok(exit);
+    }
+    if let Some(cursor) = next_cursor {
+        complain(&format_args!("there may be more: --all, or go on with --cursor {cursor}"));
+    }
+    Ok(Exit::Success)
+}
+
+/// All there are, as they come.
+async fn print_every(pages: &mut Pages<'_>, table: impl Fn(Vec<Value>, bool) -> Result<String, Refusal>) -> Done {
     let mut is_first = true;
-    loop {
-        let mut pairs = filters.to_vec();
-        pairs.push(("limit", &wanted.limit));
-        pairs.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
-        let value = client.get(&format!("{path}?{}", query(&pairs))).await?;
-        let page: Page<Value> = read(value.clone())?;
-        let text = match (client.is_json, wanted.all) {
-            (true, true) => page.items.iter().map(|item| format!("{item}\n")).collect(),
-            (true, false) => format!("{value:#}\n"),
-            (false, _) => {
-                let mut table = Table::new(headings);
-                for item in page.items {
-                    table.row(row(&read(item)?));
-                }
-                table.render(paper, is_first)
-            }
+    while !pages.is_over {
+        let items = pages.next(PAGE).await?;
+        // The headings stand as wide as what is below them, and also alone.
+        if items.is_empty() && !(pages.is_over && is_first) {
+            continue;
+        }
+        pages.be_quiet();
+        let text = match pages.client.is_json {
+            true => items.iter().map(|item| format!("{item}\n")).collect(),
+            false => table(items, is_first)?,
         };
         if let Some(exit) = print_some(&text) {
             return Ok(exit);
         }
         is_first = false;
-        cursor = page.next_cursor;
-        match &cursor {
-            Some(_) if wanted.all => {}
-            Some(cursor) if !client.is_json => {
-                complain(&format_args!("there may be more: --all, or go on with --cursor {cursor}"));
-                return Ok(Exit::Success);
+    }
+    pages.be_quiet();
+    Ok(Exit::Success)
+}
+
+impl Pages<'_> {
+    /// The next page, of at most so many.
+    async fn next(&mut self, limit: usize) -> Result<Vec<Value>, Refusal> {
+        if SystemClock.now().since(self.begun_at) >= SILENT_FOR {
+            self.progress.say(&format!("looking, {} found …", self.found));
+            self.is_heard = true;
+        }
+        let limit = limit.to_string();
+        let mut pairs = self.filters.to_vec();
+        pairs.push(("limit", &limit));
+        pairs.extend(self.cursor.as_deref().map(|cursor| ("cursor", cursor)));
+        let answer = self.ask(&format!("{}?{}", self.path, query(&pairs))).await;
+        let page: Page<Value> = read(answer.inspect_err(|_| self.be_quiet())?)?;
+        self.found += page.items.len();
+        self.is_over = page.next_cursor.is_none();
+        self.cursor = page.next_cursor;
+        Ok(page.items)
+    }
+
+    /// A long list is many requests: one that comes too fast for the daemon's door waits.
+    async fn ask(&self, path: &str) -> Result<Value, Refusal> {
+        for _ in 0..TOO_FAST_MAX {
+            match self.client.get(path).await {
+                Err(Refusal::Problem(problem)) if problem.status == 429 => tokio::time::sleep(COME_BACK_AFTER).await,
+                answer => return answer,
             }
-            _ => return Ok(Exit::Success),
+        }
+        self.client.get(path).await
+    }
+
+    fn be_quiet(&mut self) {
+        if std::mem::take(&mut self.is_heard) {
+            self.progress.clear();
         }
     }
 }

@@ -106,4 +106,14 @@ fn a_list_of_thousands_is_imported_and_listed_to_its_end() {
     let listed = desk.works(&["source", "list", "--all"]);
     assert_eq!(listed.lines().count(), 3001, "one line each, below one line of headings");
     assert_eq!(desk.works(&["source", "list", "--all", "--json", "--text", "h29"]).lines().count(), 111);
+    // The daemon looks at 200 sources for a page, and these are far behind the first ones.
+    let rare = desk.works(&["source", "list", "--text", "h2999."]);
+    assert!(rare.lines().count() == 2 && rare.contains("http://h2999.invalid/"), "{rare}");
+    let first = desk.json(&["source", "list", "--text", "h29", "--limit", "2"]);
+    assert_eq!(first["items"].as_array().unwrap().len(), 2);
+    let cursor = first["next_cursor"].as_str().unwrap();
+    let rest = desk.json(&["source", "list", "--text", "h29", "--limit", "1000", "--cursor", cursor]);
+    assert_eq!((rest["items"].as_array().unwrap().len(), &rest["next_cursor"]), (109, &Value::Null));
+    let none = desk.run(&["source", "list", "--text", "nowhere"]);
+    assert_eq!(seen(&none).lines().count(), 2, "headings and no hint: {}", seen(&none));
 }

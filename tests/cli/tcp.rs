@@ -12,10 +12,15 @@ const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 /// A daemon that listens on TCP, and where.
 fn listening() -> (Desk, String) {
+    listening_with(&[])
+}
+
+fn listening_with(more: &[&str]) -> (Desk, String) {
     let address = crate::http::server::unused_address();
     let listen = format!("api.listen={address}");
     let secret = format!("api.jwt-secret={SECRET}");
-    (Desk::with(&[Character::Healthy], &["--set", &listen, "--set", &secret]), format!("http://{address}"))
+    let arguments = [&["--set", &listen, "--set", &secret], more].concat();
+    (Desk::with(&[Character::Healthy], &arguments), format!("http://{address}"))
 }
 
 fn token(desk: &Desk, scope: &str) -> String {
@@ -48,6 +53,17 @@ fn a_token_opens_the_door_as_far_as_it_says() {
     assert_eq!(run(None, &["status", "--token-file", file.to_str().unwrap()]).0, Some(0));
     let (code, said) = run(None, &["status", "--token-file", "nowhere"]);
     assert!(code == Some(2) && said.contains("--token-file nowhere"), "{said}");
+}
+
+#[test]
+fn a_long_list_waits_where_it_is_too_fast_for_the_door() {
+    let (desk, url) = listening_with(&["--set", "api.requests-per-second=2"]);
+    desk.works(&["pause"]);
+    let outlines: String = (0..2000).map(|number| format!("<outline xmlUrl=\"http://h{number}.invalid/\"/>")).collect();
+    std::fs::write(desk.directory.path().join("list.opml"), format!("<opml><body>{outlines}</body></opml>")).unwrap();
+    desk.works(&["import", "list.opml"]);
+    let words = ["source", "list", "--text", "h1999.", "--url", &url, "--token", &token(&desk, "read")];
+    assert!(desk.works(&words).contains("http://h1999.invalid/"));
 }
 
 #[test]

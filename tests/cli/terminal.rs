@@ -1,14 +1,17 @@
 //! What a person sees on a terminal: tables that fit, colours, a progress bar, another screen and the old one back.
 
 use std::fs::{File, OpenOptions};
-use std::io::Read;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use feedwarden::demo::web::Character;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
+use serde_json::json;
 
-use super::Desk;
+use super::{Desk, feedwarden};
 
 /// Everything that a command writes to a terminal of this many columns, and its exit code.
 fn on_terminal(mut command: Command, columns: u16) -> (String, Option<i32>) {
@@ -67,6 +70,44 @@ fn an_import_shows_its_progress_and_takes_it_away() {
         text.ends_with("\x1b[K3000 sources added, 0 were there already or twice, 0 cannot be used\r\n"),
         "{text:?}"
     );
+}
+
+/// A daemon that looks for long: each page takes its time, and only the last one holds something.
+fn slow_daemon(pages: usize) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for page in 1..=pages {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.extend((&stream).bytes().next().unwrap());
+            }
+            std::thread::sleep(Duration::from_millis(600));
+            let user = json!({ "id": 7, "name": "ann", "created_at": "2026-11-16T07:56:06Z", "x_key_at": null });
+            let body = match page == pages {
+                true => json!({ "items": [user], "next_cursor": null }),
+                false => json!({ "items": [], "next_cursor": page.to_string() }),
+            };
+            let body = body.to_string();
+            write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+        }
+    });
+    url
+}
+
+#[test]
+fn whoever_waits_for_a_list_is_told_what_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let ask = |pages| {
+        let url = slow_daemon(pages);
+        on_terminal(feedwarden(directory.path(), &["user", "list", "--url", &url]), 80)
+    };
+    let (text, code) = ask(3);
+    assert!(code == Some(0) && text.contains("\r\x1b[Klooking, 0 found …\r\x1b[K"), "{text:?}");
+    assert!(bare(&text).contains("7  ann"), "{text:?}");
+    let (text, _) = ask(1);
+    assert!(!text.contains("looking"), "{text:?}");
 }
 
 #[test]
