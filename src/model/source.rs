@@ -142,6 +142,13 @@ pub struct SourceState {
     pub moved: Option<Moved>,
 }
 
+impl SourceState {
+    /// The last real poll: nobody was asked at the moment that jitter leaves in `last_polled`.
+    pub fn polled_at(&self) -> Option<Timestamp> {
+        self.first_polled_at.and(self.last_polled)
+    }
+}
+
 impl Default for SourceState {
     fn default() -> SourceState {
         SourceState {

@@ -38,6 +38,8 @@ pub enum Wait {
     NeverPolled,
     /// Nothing: a person asked for a poll.
     Requested,
+    /// Its place among the first polls, which jitter gave it.
+    Spread,
     /// Its interval, backed off by its failures.
     Backoff(BackoffReason),
     /// A 429 that did not say for how long.
@@ -148,10 +150,12 @@ fn own_terms(source: &Source, policy: &Policy, now: Timestamp) -> [Option<Term>;
     let ceiling = source.settings.max_backoff_hours.map_or(policy.max_backoff, hours);
     let backoff = backoff(interval, state.failures.consecutive, ceiling);
     let term = |pause, wait| Term { until: last_polled + pause, wait };
+    // Nobody was asked at the moment that jitter left behind.
+    let own = if state.polled_at().is_some() { Wait::Backoff(backoff.reason) } else { Wait::Spread };
     let rate_limited = state.hints.retry_after.is_none().then(|| rate_limit_pause(&state.failures, ceiling)).flatten();
     let period = state.hints.update_period_minutes.map(|period| minutes(period).min(policy.freshness_max));
     [
-        Some(term(backoff.delay, Wait::Backoff(backoff.reason))),
+        Some(term(backoff.delay, own)),
         rate_limited.map(|pause| term(pause, Wait::RateLimited)),
         rest_term(source, policy, now),
         state.hints.fresh_until.map(|until| {
@@ -206,6 +210,7 @@ impl fmt::Display for Wait {
         match self {
             Wait::NeverPolled => write!(formatter, "it has never been polled"),
             Wait::Requested => write!(formatter, "a person asked for it"),
+            Wait::Spread => write!(formatter, "first polls are spread, so that not all sources are asked at once"),
             Wait::Backoff(reason) => reason.fmt(formatter),
             Wait::RateLimited => write!(formatter, "the publisher asked for fewer requests (429)"),
             Wait::Rest(kind) => write!(formatter, "it rests after a run of {kind}"),

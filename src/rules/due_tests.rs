@@ -9,6 +9,7 @@ const POLLED: Timestamp = Timestamp::from_seconds(1_800_000_000);
 fn source() -> Source {
     let settings = SourceSettings::new(SourceType::Rss, "http://a.example/feed");
     let mut source = Source::fresh(SourceId(1), NewSource { settings, created_at: Timestamp::EPOCH });
+    source.state.first_polled_at = Some(POLLED);
     source.state.last_polled = Some(POLLED);
     source
 }
@@ -30,6 +31,17 @@ fn s305_the_sources_own_ceiling_wins() {
     check(&source, POLLED + hours(6), Wait::Backoff(BackoffReason::Ceiling(10)));
     source.settings.max_backoff_hours = Some(100);
     check(&source, POLLED + hours(100), Wait::Backoff(BackoffReason::Ceiling(10)));
+}
+
+#[test]
+fn s507_a_first_poll_that_jitter_put_there_says_so() {
+    let mut source = source();
+    source.state.first_polled_at = None;
+    check(&source, POLLED + Policy::default().interval, Wait::Spread);
+    let text = next_poll(&source, None, &Policy::default(), POLLED).to_string();
+    assert!(text.ends_with(": first polls are spread, so that not all sources are asked at once"), "{text}");
+    source.state.poll_requested_at = Some(POLLED + minutes(1));
+    check(&source, POLLED + minutes(1), Wait::Requested);
 }
 
 #[test]

@@ -1,18 +1,22 @@
 //! Sources through the doors.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use feedwarden::api::settings::{Limits, TokenKey};
 use feedwarden::api::tokens::Scope as Allowed;
 use feedwarden::clock::Stopwatch;
 use feedwarden::demo::web::{Character, RetryAfter};
+use feedwarden::dice::HeldDice;
 use feedwarden::model::{FailureKind, Rest, RestCause, SourceId};
-use feedwarden::rules::hours;
+use feedwarden::rules::{hours, minutes};
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::ApiWorld;
 use super::client::ask;
-use crate::pipeline::run;
+use super::world::SECRET;
+use crate::pipeline::{World, run};
 use crate::store::Engine::{self, Postgres, Sqlite};
 
 #[rstest]
@@ -338,6 +342,31 @@ fn who_waits_for_a_poll_that_cannot_come_in_time_is_told_at_once(#[values(Sqlite
         assert_eq!(explained["held_up_by"][0], polled.json()["reason"], "the same words everywhere");
         api.tell("POST", "/scheduler/resume", Value::Null).await;
         api.world.settled(1).await;
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn s507_a_source_that_was_never_polled_has_no_last_poll(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        world.dice = Arc::new(HeldDice(0.5));
+        let id = world.add_all().await[0];
+        let api = ApiWorld::around(world, TokenKey::Secret(SECRET.into()), Limits::default());
+        api.world.quiet().await;
+        assert!(api.world.source(id).await.state.last_polled.is_some(), "jitter left its mark");
+        let path = format!("/sources/{id}");
+        for source in [api.get(&path).await.json(), api.get("/sources").await.json()["items"][0].clone()] {
+            assert_eq!((&source["first_polled_at"], &source["last_polled"]), (&Value::Null, &Value::Null));
+        }
+        let explained = api.get(&format!("{path}/explain")).await.json();
+        assert!(explained["summary"].as_str().unwrap().contains("first polls are spread"), "{explained}");
+        assert_eq!(explained["next_poll_at"], json!(api.world.now() + minutes(30)));
+        api.world.advance(minutes(30));
+        api.world.settled(1).await;
+        assert_eq!(api.get(&path).await.json()["last_polled"], json!(api.world.now()));
+        let explained = api.get(&format!("{path}/explain")).await.json();
+        assert!(explained["summary"].as_str().unwrap().contains("healthy"), "{explained}");
         api.stop().await;
     });
 }

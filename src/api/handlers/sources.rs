@@ -217,6 +217,7 @@ fn show(source: Source, life: Life, caller: Caller) -> SourceView {
         Some(RestCause::Failures(kind)) => (Some(kind.to_string()), Some("failures".to_owned())),
         Some(RestCause::Person(reason)) => (Some(reason.clone()), Some("person".to_owned())),
     };
+    let last_polled = state.polled_at();
     let last = state.failures.last;
     SourceView {
         id: source.id,
@@ -242,7 +243,7 @@ fn show(source: Source, life: Life, caller: Caller) -> SourceView {
         created_at: source.created_at,
         updated_at: source.updated_at,
         first_polled_at: state.first_polled_at,
-        last_polled: state.last_polled,
+        last_polled,
         poll_requested_at: state.poll_requested_at,
         last_success_at: state.last_success_at,
         last_read_at: state.last_read_at,

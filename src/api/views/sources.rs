@@ -58,7 +58,7 @@ pub struct SourceView {
     pub updated_at: Timestamp,
     /// The first poll.
     pub first_polled_at: Option<Timestamp>,
-    /// The last poll.
+    /// The last poll; none before the first.
     pub last_polled: Option<Timestamp>,
     /// When a person last asked for a poll.
     pub poll_requested_at: Option<Timestamp>,
