@@ -95,7 +95,7 @@ async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mu
         log: started.log.clone(),
     };
     let reloader = Reloader::new(loaded.effective, request, followers);
-    let doors = doors.open(handle.clone(), log_handle, reloader.door())?;
+    let mut doors = doors.open(handle.clone(), log_handle, reloader.door())?;
     info!(started.log, "api ready";
         "socket" => doors.socket.display().to_string(), "listen" => doors.listen.map(|address| address.to_string()));
     info!(started.log, "daemon ready");
@@ -111,8 +111,11 @@ async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mu
         () = service.feed_watchdog(&handle, settings.pipeline.scheduler.tick) => unreachable!("it never ends"),
         () = until_told_to_stop_or(&started.telemetry, &started.log, signals, reload) => {
             service.stopping();
+            // Whoever is in may wait for a poll that is under way.
+            doors.shut();
+            started.drain(&handle, settings.drain, signals).await;
             doors.close().await;
-            started.stop(&handle, settings.drain, running, signals).await
+            started.stop(&handle, running, signals).await
         }
     };
     started.close(opened.store.as_ref(), signals).await;
@@ -188,14 +191,8 @@ impl Started {
         }
     }
 
-    /// Lets what is under way end within its time, then stops everybody; a second signal hurries.
-    async fn stop(
-        &self,
-        handle: &PipelineHandle,
-        drain: Duration,
-        mut running: actix_rt::task::JoinHandle<RootEnd>,
-        signals: &mut Signals,
-    ) -> Result<RootEnd, actix_rt::task::JoinError> {
+    /// Asks nobody any more, and lets what is under way end within its time; a second signal hurries.
+    async fn drain(&self, handle: &PipelineHandle, drain: Duration, signals: &mut Signals) {
         let reason = tokio::select! {
             () = handle.drain() => None,
             () = tokio::time::sleep(drain) => Some("they took too long"),
@@ -204,6 +201,15 @@ impl Started {
         if let Some(reason) = reason {
             warn!(self.log, "polls given up"; "count" => handle.unsettled(), "reason" => reason);
         }
+    }
+
+    /// Stops everybody; a second signal hurries.
+    async fn stop(
+        &self,
+        handle: &PipelineHandle,
+        mut running: actix_rt::task::JoinHandle<RootEnd>,
+        signals: &mut Signals,
+    ) -> Result<RootEnd, actix_rt::task::JoinError> {
         handle.stop();
         tokio::select! {
             end = &mut running => return end,

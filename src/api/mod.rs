@@ -26,9 +26,12 @@ pub mod views;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
 use actix_web::web;
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, join_all};
 use tokio::sync::Semaphore;
 
 use crate::actors::control::PipelineHandle;
@@ -48,6 +51,9 @@ use views::{ConfigurationRow, Reloaded};
 
 /// Where everything is.
 pub const BASE: &str = "/api/v1";
+
+/// How long those who are in may take to leave when the doors are closed.
+const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Why the doors cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -90,6 +96,8 @@ pub struct Doors {
 /// Doors that are open.
 pub struct OpenDoors {
     servers: Vec<ServerHandle>,
+    /// The ends of those that let nobody in any more.
+    ends: Vec<LocalBoxFuture<'static, ()>>,
     _lock: SocketLock,
     /// The admin socket.
     pub socket: PathBuf,
@@ -152,13 +160,20 @@ impl Doors {
         if let Some(tcp) = self.tcp {
             servers.push(serve(api(), Listener::Tcp(tcp))?);
         }
-        Ok(OpenDoors { servers, _lock: self.socket.lock, socket: self.settings.socket, listen })
+        Ok(OpenDoors { servers, ends: Vec::new(), _lock: self.socket.lock, socket: self.settings.socket, listen })
     }
 }
 
 impl OpenDoors {
-    /// Lets nobody in any more, and waits a little for those who are.
-    pub async fn close(self) {
-        futures_util::future::join_all(self.servers.iter().map(|server| server.stop(true))).await;
+    /// Lets nobody in any more. Whoever is in may stay until the doors are closed.
+    pub fn shut(&mut self) {
+        self.ends.extend(self.servers.drain(..).map(|server| server.stop(true).boxed_local()));
+    }
+
+    /// Shuts them if they are not, and waits a little for those who are in.
+    pub async fn close(mut self) {
+        self.shut();
+        // Who is not done by then is let go of with the process.
+        let _ = tokio::time::timeout(LEAVE_WITHIN, join_all(self.ends.drain(..))).await;
     }
 }

@@ -24,8 +24,6 @@ use super::{Api, routes};
 const WORKERS: usize = 2;
 /// How long a client may take to send the head of its first request, or to close.
 const CLIENT_WITHIN: Duration = Duration::from_secs(10);
-/// How long requests under way may take at the end.
-const STOP_SECONDS: u64 = 2;
 /// What waits in the system for a client that does not read; the system's own bound is some megabytes.
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
 /// The head of a request and what frames its body, on top of the largest body.
@@ -47,7 +45,8 @@ pub(super) fn serve(api: web::Data<Api>, listener: Listener) -> io::Result<Serve
     let server = Server::build()
         .workers(WORKERS)
         .max_concurrent_connections(api.limits.connections.div_ceil(WORKERS))
-        .shutdown_timeout(STOP_SECONDS)
+        // No answer takes longer. Who waits for the doors to close waits less.
+        .shutdown_timeout(api.limits.answer_within.as_secs().max(1))
         .disable_signals();
     let ending = server.graceful_shutdown_signal();
     let server = match listener {

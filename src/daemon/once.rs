@@ -93,7 +93,10 @@ async fn serve(
     let is_interrupted = matches!(stop, Stop::Signal);
     let end = match stop {
         Stop::Ended(end) => end,
-        Stop::Finished | Stop::Signal => started.stop(&handle, settings.drain, running, signals).await,
+        Stop::Finished | Stop::Signal => {
+            started.drain(&handle, settings.drain, signals).await;
+            started.stop(&handle, running, signals).await
+        }
     };
     started.close(opened.store.as_ref(), signals).await;
     outcome(end)?;

@@ -1,9 +1,15 @@
 //! The daemon itself: status, tree, pause, reload, log level, live view.
 
-use feedwarden::demo::web::Character;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use feedwarden::clock::SystemClock;
+use feedwarden::demo::web::{Character, Mix, Web, WebSettings};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::{Desk, snapshot, start};
+use super::{Desk, seen, snapshot, start};
 
 #[test]
 fn the_daemon_tells_how_it_does() {
@@ -52,6 +58,34 @@ fn polling_pauses_and_goes_on() {
     desk.until(&["status"], |status| status["scheduler"]["paused_since"].is_string());
     desk.check("resume", &["resume"]);
     assert_eq!(desk.json(&["status"])["scheduler"]["is_paused"], false);
+}
+
+#[test]
+fn who_waits_for_a_poll_when_the_daemon_ends_is_answered() {
+    let mix = Mix::InTurn(vec![Character::Slow, Character::Healthy]);
+    // Longer than the doors are kept open for whoever does not wait for a poll.
+    let web = WebSettings { hosts: 2, sites: 2, mix, slow: Duration::from_secs(4), ..WebSettings::default() };
+    let web = Web::start(web, Arc::new(SystemClock)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let daemon = start(directory.path(), &[]);
+    let mut desk = Desk { web, directory, daemon };
+    desk.works(&["source", "add", &desk.url(Character::Healthy), "--delay-seconds", "30"]);
+    let typed = |words: &[&str]| {
+        desk.feedwarden(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap().wait_with_output()
+    };
+    let (url, web) = (desk.url(Character::Slow), &desk.web);
+    let (added, polled, asked) = std::thread::scope(|scope| {
+        let added = scope.spawn(|| typed(&["source", "add", &url]).unwrap());
+        let polled = scope.spawn(|| typed(&["source", "poll", "1"]).unwrap());
+        while web.journal().len() < 2 || desk.json(&["source", "show", "1"])["poll_requested_at"].is_null() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        kill_process(Pid::from_child(&desk.daemon), Signal::TERM).unwrap();
+        (added.join().unwrap(), polled.join().unwrap(), web.journal().len())
+    });
+    assert!(seen(&added).contains("read, new posts: ") && added.status.success(), "{}", seen(&added));
+    assert_eq!(seen(&polled), "will be polled later: the daemon is ending\nexit 0\n");
+    assert_eq!((desk.daemon.wait().unwrap().code(), asked), (Some(0), 2));
 }
 
 #[test]

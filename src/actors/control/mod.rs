@@ -221,6 +221,13 @@ impl PipelineHandle {
     /// Asks nobody anything from now on, and waits until what is under way is settled.
     pub async fn drain(&self) {
         self.around.traffic.switch(|lights| lights.is_draining = true);
+        self.drained().await;
+    }
+
+    /// Waits until nobody is asked any more and everything is settled.
+    async fn drained(&self) {
+        // The lights are gone only when everything is.
+        let _ = self.around.traffic.watch().wait_for(|lights| lights.is_draining).await;
         while self.errands.asked() > 0 {
             tokio::time::sleep(DRAIN_LOOK).await;
         }

@@ -1,7 +1,9 @@
 //! Polls that a person asks for: they obey the publisher and the host's pause, and say so (p20).
 
+use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast::Receiver;
@@ -115,7 +117,7 @@ impl PipelineHandle {
         Ok((Added::New(id), Some(answer)))
     }
 
-    /// Waits until a poll of this source that was not settled before is, or got no answer.
+    /// Waits until a poll of this source that was not settled before is, or got no answer; no longer than anybody is asked.
     async fn ended(
         &self,
         id: SourceId,
@@ -123,7 +125,7 @@ impl PipelineHandle {
         before: Option<Timestamp>,
         wait: Duration,
     ) -> Option<PollRecord> {
-        let ended = async {
+        let mut ended = pin!(async {
             loop {
                 match happenings.recv().await {
                     Ok(Happening::Doubted { source_id, poll }) if source_id == id => return Some(*poll),
@@ -135,8 +137,14 @@ impl PipelineHandle {
                 }
             }
             self.history(id).into_iter().next()
-        };
-        tokio::time::timeout(wait, ended).await.ok()?
+        });
+        tokio::select! {
+            poll = &mut ended => return poll,
+            () = tokio::time::sleep(wait) => {}
+            () = self.drained() => {}
+        }
+        // It may have been the last one.
+        ended.now_or_never().flatten()
     }
 
     /// What to say to whom waited in vain.
