@@ -5,6 +5,7 @@ mod access;
 mod client;
 mod doors;
 mod feeds;
+mod hosts;
 mod keys;
 mod metrics;
 mod openapi;

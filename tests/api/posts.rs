@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use feedwarden::demo::web::Character;
-use feedwarden::model::SourceId;
+use feedwarden::model::{NewSource, SourceId, SourceSettings, SourceType};
+use feedwarden::store::Added;
 use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -76,7 +77,12 @@ fn a_stream_goes_on_where_it_ended_without_gaps_or_repeats(#[values(Sqlite, Post
         let expected: Vec<String> = (0..40).map(|number| format!("post {number}")).collect();
         let (bodies, _) = tail.next(40).await;
         assert_eq!(bodies, expected);
-        let mut other = Tail::open(&api, "?after=0&source_id=999", None).await;
+        // A source that nobody told the scheduler of, so that it has nothing to say.
+        let silent = SourceSettings::new(SourceType::Rss, "http://silent.example/feed");
+        let silent = NewSource { settings: silent, created_at: api.world.now() };
+        let added = api.world.store.add_sources(vec![silent]).await.unwrap();
+        let [Added::New(silent)] = added[..] else { panic!("{added:?}") };
+        let mut other = Tail::open(&api, &format!("?after=0&source_id={silent}"), None).await;
         drop(tail);
         api.world.web.publish(0, 1);
         // Past what was found by hand a minute from the start.
@@ -172,6 +178,19 @@ fn a_list_goes_in_and_comes_out_with_its_folders(#[values(Sqlite, Postgres)] eng
         assert_eq!(urls, expected);
         assert!(found.contains(&("http://a.example/feed", "Tech/Rust".to_owned())), "{found:?}");
         post(b"{}").await.is_problem(400, "invalid", None);
+        api.stop().await;
+    });
+}
+
+#[test]
+fn posts_of_a_source_that_is_not_there_are_not_just_none() {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        for path in ["/posts?source_id=999", "/posts?source_id=999&order=newest", "/posts/stream?source_id=999"] {
+            api.get(path).await.is_problem(404, "not-found", Some("source_id"));
+        }
+        let id = api.add_quiet("http://a.example/feed").await;
+        assert_eq!(api.get(&format!("/posts?source_id={id}")).await.json()["items"], json!([]));
         api.stop().await;
     });
 }

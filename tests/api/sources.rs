@@ -370,35 +370,3 @@ fn s507_a_source_that_was_never_polled_has_no_last_poll(#[values(Sqlite, Postgre
         api.stop().await;
     });
 }
-
-#[rstest]
-fn a_host_is_held_by_a_person_and_released(#[values(Sqlite, Postgres)] engine: Engine) {
-    run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
-        let host = api.world.web.hosts()[0].clone();
-        let host = host.split(':').next().unwrap().to_owned();
-        let hold = json!({ "seconds": 3600, "reason": "they asked by mail" });
-        let held = api.tell("POST", &format!("/hosts/{host}/hold"), hold).await;
-        assert_eq!((held.status, held.json()["state"].as_str()), (200, Some("held")), "{held:?}");
-        let created = api.tell("POST", "/sources", json!({ "url": api.url(0) })).await.json();
-        let id = created["source"]["id"].as_i64().unwrap();
-        let asked = api.tell("POST", &format!("/sources/{id}/poll?wait=1"), Value::Null).await;
-        assert_eq!(asked.status, 202, "{asked:?}");
-        assert!(asked.json()["reason"].as_str().unwrap().contains("they asked by mail"), "{asked:?}");
-        assert_eq!(api.world.web.journal().len(), 0);
-        assert_eq!(api.get("/hosts").await.json()["items"][0]["state"], "held");
-        let released = api.tell("POST", &format!("/hosts/{host}/release"), Value::Null).await;
-        assert_eq!(released.json()["state"], "free");
-        api.world.settled(1).await;
-        api.tell("POST", &format!("/sources/{id}/disable"), json!({ "reason": "noise" })).await;
-        let enabled = api.tell("POST", &format!("/hosts/{host}/enable-sources"), Value::Null).await.json();
-        assert_eq!(enabled["enabled"], 1);
-        api.tell("POST", "/hosts/a.example/hold", json!({ "reason": "x" })).await.is_problem(
-            400,
-            "invalid",
-            Some("until"),
-        );
-        api.get("/hosts/nobody.example").await.is_problem(404, "not-found", None);
-        api.stop().await;
-    });
-}

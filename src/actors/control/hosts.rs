@@ -1,5 +1,7 @@
 //! Hosts: what is known of them, and a person's word about them.
 
+use std::time::Duration;
+
 use slog::info;
 
 use super::{ControlError, HostView, PipelineHandle};
@@ -29,9 +31,19 @@ impl PipelineHandle {
         Ok(self.host_state(key).await?.map(|state| self.view_of_host(state)))
     }
 
-    /// Leaves a host alone until this moment, at the longest as long as `Retry-After` could ask for.
+    /// Whether anybody ever had to do with a host: it was asked or held, or a source is there.
+    pub async fn is_host_known(&self, key: &HostKey) -> Result<bool, ControlError> {
+        let sources = self.around.store.select_sources(self.at_host(key), None, 1);
+        Ok(self.host_state(key).await?.is_some() || !sources.await?.is_empty())
+    }
+
+    /// The longest time that a person may hold a host for: no longer than its own `Retry-After` could.
+    pub fn hold_max(&self) -> Duration {
+        self.around.policy().retry_after_max
+    }
+
+    /// Leaves a host alone until this moment, whether or not anybody had to do with it before.
     pub async fn hold_host(&self, key: &HostKey, until: Timestamp, reason: &str) -> Result<HostView, ControlError> {
-        let until = until.min(self.around.clock.now() + self.around.policy().retry_after_max);
         let reason = format!("by a person: {reason}");
         info!(self.around.log, "host held"; "host" => %key, "until" => %until, "reason" => &reason);
         self.change_host(key, move |state| {

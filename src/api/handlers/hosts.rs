@@ -24,38 +24,59 @@ pub(super) async fn one(api: web::Data<Api>, host: web::Path<String>) -> Answer 
     let key = named(&api, &host)?;
     match api.handle.host_known(&key).await? {
         Some(view) => Ok(HttpResponse::Ok().json(view)),
-        None => Err(Problem::not_found(format!("nobody ever had to do with {key}"))),
+        None => Err(unknown(&key)),
     }
 }
 
 pub(super) async fn hold(api: web::Data<Api>, host: web::Path<String>, Body(body): Body<HoldBody>) -> Answer {
     let key = named(&api, &host)?;
     check_reason(&body.reason)?;
-    let now = api.handle.clock().now();
-    let until = match (body.until, body.seconds) {
-        (Some(until), None) => until,
-        (None, Some(seconds)) => now + Duration::from_secs(seconds),
+    let (now, longest) = (api.handle.clock().now(), api.handle.hold_max());
+    let (until, field) = match (body.until, body.seconds) {
+        (Some(until), None) => (until, "until"),
+        (None, Some(seconds)) => (now + Duration::from_secs(seconds), "seconds"),
         _ => return Err(Problem::invalid("say until when or for how many seconds, and not both").at("until")),
     };
     if until <= now {
-        return Err(Problem::invalid("this moment has passed").at("until"));
+        return Err(Problem::invalid("this moment has passed").at(field));
+    }
+    if until > now + longest {
+        let text = format!(
+            "a host is held for {} seconds, until {}, at the longest (source.retry-after-ceiling-days)",
+            longest.as_secs(),
+            now + longest
+        );
+        return Err(Problem::invalid(text).at(field));
     }
     Ok(HttpResponse::Ok().json(api.handle.hold_host(&key, until, body.reason.trim()).await?))
 }
 
 pub(super) async fn release(api: web::Data<Api>, host: web::Path<String>) -> Answer {
-    let key = named(&api, &host)?;
+    let key = known(&api, &host).await?;
     Ok(HttpResponse::Ok().json(api.handle.release_host(&key).await?))
 }
 
 pub(super) async fn reset_breaker(api: web::Data<Api>, host: web::Path<String>) -> Answer {
-    let key = named(&api, &host)?;
+    let key = known(&api, &host).await?;
     Ok(HttpResponse::Ok().json(api.handle.reset_breaker(&key).await?))
 }
 
 pub(super) async fn enable_sources(api: web::Data<Api>, host: web::Path<String>) -> Answer {
-    let key = named(&api, &host)?;
+    let key = known(&api, &host).await?;
     Ok(HttpResponse::Ok().json(EnabledSources { enabled: api.handle.enable_host(&key).await? }))
+}
+
+/// A host that somebody had to do with: elsewhere there is nothing to end, forget or enable.
+async fn known(api: &Api, name: &str) -> Result<HostKey, Problem> {
+    let key = named(api, name)?;
+    match api.handle.is_host_known(&key).await? {
+        true => Ok(key),
+        false => Err(unknown(&key)),
+    }
+}
+
+fn unknown(key: &HostKey) -> Problem {
+    Problem::not_found(format!("nobody ever had to do with {key}"))
 }
 
 fn named(api: &Api, name: &str) -> Result<HostKey, Problem> {

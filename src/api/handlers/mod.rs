@@ -227,21 +227,24 @@ fn of_hosts() -> Vec<Endpoint> {
             .body::<HoldBody>()
             .answers::<HostView>(200, "It is held."),
         Endpoint::new(Method::POST, "/hosts/{host}/release", "End the hold of a host", hosts::release)
-            .answers::<HostView>(200, "It is free."),
+            .answers::<HostView>(200, "It is free.")
+            .refuses(404, "Nobody ever had to do with it."),
         Endpoint::new(
             Method::POST,
             "/hosts/{host}/reset-breaker",
             "Forget that a host did not answer",
             hosts::reset_breaker,
         )
-        .answers::<HostView>(200, "It is tried again."),
+        .answers::<HostView>(200, "It is tried again.")
+        .refuses(404, "Nobody ever had to do with it."),
         Endpoint::new(
             Method::POST,
             "/hosts/{host}/enable-sources",
             "Enable every disabled source of a host",
             hosts::enable_sources,
         )
-        .answers::<EnabledSources>(200, "How many that were."),
+        .answers::<EnabledSources>(200, "How many that were.")
+        .refuses(404, "Nobody ever had to do with it."),
     ]
 }
 
@@ -249,10 +252,12 @@ fn of_posts() -> Vec<Endpoint> {
     vec![
         Endpoint::new(Method::GET, "/posts", "List posts", posts::list)
             .query::<PostQuery>()
-            .answers::<Page<PostView>>(200, "Some of them."),
+            .answers::<Page<PostView>>(200, "Some of them.")
+            .refuses(404, "There is no such source."),
         Endpoint::new(Method::GET, "/posts/stream", "New posts as they come, as server-sent events", stream::posts)
             .query::<StreamQuery>()
-            .answers_text("text/event-stream", "Events `post` with the post's number as their id."),
+            .answers_text("text/event-stream", "Events `post` with the post's number as their id.")
+            .refuses(404, "There is no such source."),
         Endpoint::new(Method::GET, "/posts/{id}", "One post", posts::one)
             .answers::<PostView>(200, "It.")
             .refuses(404, "There is none."),

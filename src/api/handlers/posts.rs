@@ -19,6 +19,7 @@ pub(super) async fn one(api: web::Data<Api>, id: web::Path<String>) -> Answer {
 
 pub(super) async fn list(api: web::Data<Api>, Parameters(query): Parameters<PostQuery>) -> Answer {
     let limit = page_size(query.limit)?;
+    source_there(&api, query.source_id).await?;
     let by_time = query.since.is_some() || query.until.is_some();
     let (posts, next_cursor) = match (query.order.as_deref(), by_time) {
         (None | Some("oldest"), false) => oldest_first(&api, &query, limit).await?,
@@ -31,6 +32,15 @@ pub(super) async fn list(api: web::Data<Api>, Parameters(query): Parameters<Post
     };
     let items: Vec<PostView> = posts.into_iter().map(PostView::from).collect();
     Ok(HttpResponse::Ok().json(Page { items, next_cursor }))
+}
+
+/// The source whose posts are asked for. One that is not there is a mistake, not a source without posts.
+pub(super) async fn source_there(api: &Api, id: Option<i64>) -> Result<Option<SourceId>, Problem> {
+    let Some(id) = id.map(SourceId) else { return Ok(None) };
+    match api.handle.store().source(id).await? {
+        Some(_) => Ok(Some(id)),
+        None => Err(Problem::not_found(format!("there is no source {id}")).at("source_id")),
+    }
 }
 
 type Found = (Vec<Post>, Option<String>);

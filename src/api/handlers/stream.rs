@@ -16,6 +16,7 @@ use super::super::input::Parameters;
 use super::super::problem::Problem;
 use super::super::views::{PostView, StreamQuery};
 use super::Answer;
+use super::posts::source_there;
 use crate::clock::Stopwatch;
 use crate::model::{PostId, SourceId};
 
@@ -44,6 +45,7 @@ pub(super) async fn posts(
     request: HttpRequest,
     Parameters(query): Parameters<StreamQuery>,
 ) -> Answer {
+    let source = source_there(&api, query.source_id).await?;
     let place = api.streams.clone().try_acquire_owned();
     let place = place.map_err(|_| Problem::unavailable("there are as many streams as there may be"))?;
     // From before the first look on, so that nothing that comes meanwhile is missed.
@@ -55,7 +57,6 @@ pub(super) async fn posts(
             newest.first().map_or(PostId(0), |post| post.id)
         }
     };
-    let source = query.source_id.map(SourceId);
     let reader = Reader { api, source, after, arrivals, has_begun: false, caught_up: None, _place: place };
     let events = stream::unfold(reader, |mut reader| async move {
         let bytes = reader.next().await?;

@@ -266,10 +266,10 @@ pub struct PollQuery {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HoldBody {
-    /// Until this moment; a week ahead at the most unless source.retry-after-ceiling-days says otherwise.
+    /// Until this moment, a week ahead at the most unless source.retry-after-ceiling-days says otherwise.
     #[serde(default)]
     pub until: Option<Timestamp>,
-    /// For so many seconds, instead of a moment.
+    /// For so many seconds, instead of a moment; as many as make a week at the most, likewise.
     #[serde(default)]
     pub seconds: Option<u64>,
     /// Why, for people.

@@ -1,0 +1,89 @@
+//! Hosts through the doors.
+
+use feedwarden::demo::web::Character;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::ApiWorld;
+use crate::pipeline::run;
+use crate::store::Engine::{self, Postgres, Sqlite};
+
+#[rstest]
+fn a_host_is_held_by_a_person_and_released(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let host = api.world.web.hosts()[0].clone();
+        let host = host.split(':').next().unwrap().to_owned();
+        let hold = json!({ "seconds": 3600, "reason": "they asked by mail" });
+        let held = api.tell("POST", &format!("/hosts/{host}/hold"), hold).await;
+        assert_eq!((held.status, held.json()["state"].as_str()), (200, Some("held")), "{held:?}");
+        let created = api.tell("POST", "/sources", json!({ "url": api.url(0) })).await.json();
+        let id = created["source"]["id"].as_i64().unwrap();
+        let asked = api.tell("POST", &format!("/sources/{id}/poll?wait=1"), Value::Null).await;
+        assert_eq!(asked.status, 202, "{asked:?}");
+        assert!(asked.json()["reason"].as_str().unwrap().contains("they asked by mail"), "{asked:?}");
+        assert_eq!(api.world.web.journal().len(), 0);
+        assert_eq!(api.get("/hosts").await.json()["items"][0]["state"], "held");
+        let released = api.tell("POST", &format!("/hosts/{host}/release"), Value::Null).await;
+        assert_eq!(released.json()["state"], "free");
+        api.world.settled(1).await;
+        api.tell("POST", &format!("/sources/{id}/disable"), json!({ "reason": "noise" })).await;
+        let enabled = api.tell("POST", &format!("/hosts/{host}/enable-sources"), Value::Null).await.json();
+        assert_eq!(enabled["enabled"], 1);
+        api.tell("POST", "/hosts/a.example/hold", json!({ "reason": "x" })).await.is_problem(
+            400,
+            "invalid",
+            Some("until"),
+        );
+        api.get("/hosts/nobody.example").await.is_problem(404, "not-found", None);
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn a_host_that_nobody_had_to_do_with_is_held_and_nothing_else(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let verbs = ["release", "reset-breaker", "enable-sources"];
+        for verb in verbs {
+            let answer = api.tell("POST", &format!("/hosts/nobody.example/{verb}"), Value::Null).await;
+            answer.is_problem(404, "not-found", None);
+        }
+        assert_eq!(api.get("/hosts").await.json()["items"], json!([]), "asking left no host behind");
+        // A source there is enough, although nobody was asked yet.
+        api.add_quiet("http://a.example/feed").await;
+        // One may hold a host before there is anything to ask it.
+        let hold = json!({ "seconds": 60, "reason": "before the move" });
+        assert_eq!(api.tell("POST", "/hosts/b.example/hold", hold).await.status, 200);
+        for (host, verb) in ["a.example", "b.example"].into_iter().flat_map(|host| verbs.map(|verb| (host, verb))) {
+            let answer = api.tell("POST", &format!("/hosts/{host}/{verb}"), Value::Null).await;
+            assert_eq!(answer.status, 200, "{host} {verb}: {answer:?}");
+        }
+        api.stop().await;
+    });
+}
+
+#[test]
+fn a_hold_that_cannot_be_is_refused_by_its_field() {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let week = 7 * 24 * 3600;
+        for (field, value) in [
+            ("until", json!("2999-01-01T00:00:00Z")),
+            ("seconds", json!(week + 1)),
+            ("seconds", json!(999_999_999_999_u64)),
+            ("seconds", json!(u64::MAX)),
+            ("seconds", json!(0)),
+            ("until", json!("2020-01-01T00:00:00Z")),
+        ] {
+            let hold = json!({ field: value, "reason": "x" });
+            let refused = api.tell("POST", "/hosts/a.example/hold", hold).await;
+            refused.is_problem(400, "invalid", Some(field));
+            let is_too_long = refused.body.contains("a host is held for 604800 seconds, until ");
+            assert!(is_too_long || refused.body.contains("this moment has passed"), "{refused:?}");
+        }
+        let longest = json!({ "seconds": week, "reason": "x" });
+        assert_eq!(api.tell("POST", "/hosts/a.example/hold", longest).await.status, 200);
+        api.stop().await;
+    });
+}
