@@ -22,6 +22,8 @@ pub(super) struct Endpoint {
     pub(super) body: Option<Content>,
     pub(super) answers: Vec<(u16, &'static str, Option<Content>)>,
     pub(super) is_versioned: bool,
+    /// Whether its answer has no end, so that there is no asking for its head alone.
+    pub(super) is_endless: bool,
     pub(super) route: Route,
 }
 
@@ -46,9 +48,24 @@ impl Endpoint {
         Args: FromRequest + 'static,
         F::Output: Responder + 'static,
     {
-        let route = web::method(method.clone()).to(handler);
-        let (query, body, answers, is_versioned) = (None, None, Vec::new(), false);
-        Endpoint { method, base: BASE, path, summary, query, body, answers, is_versioned, route }
+        let route = web::to(handler);
+        let (query, body, answers) = (None, None, Vec::new());
+        let (is_versioned, is_endless) = (false, false);
+        Endpoint { method, base: BASE, path, summary, query, body, answers, is_versioned, is_endless, route }
+    }
+
+    /// The methods that it is asked by: whoever may GET something may ask for its HEAD (RFC 9110, 9.1).
+    pub(super) fn methods(&self) -> Vec<Method> {
+        match self.method {
+            Method::GET if !self.is_endless => vec![Method::GET, Method::HEAD],
+            _ => vec![self.method.clone()],
+        }
+    }
+
+    /// Answers without an end.
+    pub(super) fn endless(mut self) -> Endpoint {
+        self.is_endless = true;
+        self
     }
 
     /// Is not below `/api/v1`: who asks is no program of ours, and knows no versions.

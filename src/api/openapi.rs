@@ -29,7 +29,8 @@ pub fn document() -> Value {
         "info": {
             "title": "Feedwarden",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Everything an operator or a program can ask and tell a running daemon.",
+            "description": "Everything an operator or a program can ask and tell a running daemon. \
+                Whatever ends and can be asked with GET can be asked with HEAD.",
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
         "servers": [{ "url": "/" }],

@@ -1,5 +1,7 @@
 //! Gives every endpoint its route. No other file does, so that whatever is served is in the OpenAPI document.
 
+use actix_web::guard::{GuardContext, fn_guard};
+use actix_web::http::Method;
 use actix_web::web;
 
 use super::endpoint::Endpoint;
@@ -17,11 +19,13 @@ pub(super) fn mount(config: &mut web::ServiceConfig) {
         }
     }
     for (path, of_path) in resources {
-        let allowed: Vec<&str> = of_path.iter().map(|endpoint| endpoint.method.as_str()).collect();
-        let allowed = allowed.join(", ");
+        let allowed: Vec<Method> = of_path.iter().flat_map(Endpoint::methods).collect();
+        let allowed = allowed.iter().map(Method::as_str).collect::<Vec<_>>().join(", ");
         let mut resource = web::resource(path);
         for endpoint in of_path {
-            resource = resource.route(endpoint.route);
+            let methods = endpoint.methods();
+            let is_asked = move |request: &GuardContext<'_>| methods.contains(&request.head().method);
+            resource = resource.route(endpoint.route.guard(fn_guard(is_asked)));
         }
         let refuse = move || std::future::ready(Problem::wrong_method(&allowed).answer());
         config.service(resource.default_service(web::to(refuse)));

@@ -131,7 +131,7 @@ fn nonsense_is_answered_and_the_daemon_goes_on() {
         }
         let wrong = api.tell("PUT", "/sources", Value::Null).await;
         wrong.is_problem(405, "wrong-method", None);
-        assert_eq!(wrong.header("allow"), Some("GET, POST"));
+        assert_eq!(wrong.header("allow"), Some("GET, HEAD, POST"));
         let bad = api.tell_if("PATCH", "/sources/1", json!({}), Some("7")).await;
         bad.is_problem(400, "invalid", Some("If-Match"));
         // Half a request, and bytes that are none.

@@ -29,6 +29,14 @@ fn every_documented_route_answers_and_every_reference_leads_somewhere() {
                 let place = path.replace("{host}", "a.example").replace("{name}.{format}", "all.atom");
                 let place = place.replace("{id}", "1").replace("{post_id}", "1");
                 let answer = ask(api.socket().await, &method.to_uppercase(), &place, &[], b"").await;
+                if method == "get" {
+                    let head = ask(api.socket().await, "HEAD", &place, &[], b"").await;
+                    assert_eq!((head.status, head.body.as_str()), (answer.status, ""), "HEAD {place}");
+                    for name in ["content-type", "etag", "cache-control", "content-disposition", "transfer-encoding"] {
+                        assert_eq!(head.header(name), answer.header(name), "HEAD {place}");
+                    }
+                    assert_eq!(head.header("content-length").is_some(), answer.header("content-length").is_some());
+                }
                 let is_routed = answer.status != 405 && !answer.body.contains("there is nothing at this path");
                 assert!(is_routed && answer.status < 500, "{method} {place}: {answer:?}");
                 let said = operation["responses"].as_object().unwrap();
@@ -36,6 +44,8 @@ fn every_documented_route_answers_and_every_reference_leads_somewhere() {
                 assert!(is_said, "{method} {path} answered {} without saying so", answer.status);
             }
         }
+        let endless = ask(api.socket().await, "HEAD", "/api/v1/posts/stream", &[], b"").await;
+        assert_eq!((endless.status, endless.header("allow")), (405, Some("GET")), "nobody waits for the end of it");
         ids.sort_unstable();
         let count = ids.len();
         ids.dedup();

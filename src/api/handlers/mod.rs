@@ -255,6 +255,7 @@ fn of_posts() -> Vec<Endpoint> {
             .answers::<Page<PostView>>(200, "Some of them.")
             .refuses(404, "There is no such source."),
         Endpoint::new(Method::GET, "/posts/stream", "New posts as they come, as server-sent events", stream::posts)
+            .endless()
             .query::<StreamQuery>()
             .answers_text("text/event-stream", "Events `post` with the post's number as their id.")
             .refuses(404, "There is no such source."),
