@@ -10,6 +10,7 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
+use url::form_urlencoded;
 
 use super::Api;
 use super::guard::Caller;
@@ -91,9 +92,10 @@ fn without_value(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A problem that names its field: by the path to it, or as the text does where the field is missing or unknown.
+/// A problem that names its field: by the path to it, or as the text does where the field is missing, unknown or there
+/// twice.
 fn problem(path: &str, text: &str) -> Problem {
-    let named = ["missing field `", "unknown field `"];
+    let named = ["missing field `", "unknown field `", "duplicate field `"];
     let quoted = named.iter().find_map(|start| text.strip_prefix(start)?.split('`').next());
     let field = match (path, quoted) {
         ("" | "." | "?", quoted) => quoted.map(str::to_owned),
@@ -117,15 +119,17 @@ impl<T: DeserializeOwned + 'static> FromRequest for Parameters<T> {
     type Future = std::future::Ready<Result<Parameters<T>, Problem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let read = web::Query::<T>::from_query(request.query_string());
-        std::future::ready(read.map(|query| Parameters(query.into_inner())).map_err(|error| {
-            let text = match &error {
-                actix_web::error::QueryPayloadError::Deserialize(error) => error.to_string(),
-                other => other.to_string(),
-            };
-            problem("", &text)
-        }))
+        std::future::ready(parameters(request.query_string()).map(Parameters))
     }
+}
+
+/// web::Query would not say which parameter is wrong.
+fn parameters<T: DeserializeOwned>(query: &str) -> Result<T, Problem> {
+    let pairs = serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes()));
+    serde_path_to_error::deserialize(pairs).map_err(|error| {
+        let path = error.path().to_string();
+        problem(&path, &error.into_inner().to_string())
+    })
 }
 
 impl FromRequest for Caller {

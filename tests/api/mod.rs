@@ -12,6 +12,7 @@ mod openapi;
 mod people;
 mod places;
 mod posts;
+mod problems;
 mod process;
 mod sources;
 mod stalling;

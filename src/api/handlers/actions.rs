@@ -85,8 +85,8 @@ pub(super) async fn history(api: web::Data<Api>, id: web::Path<String>) -> Answe
 async fn change(api: &Api, caller: Caller, request: &HttpRequest, id: &str, wanted: Change) -> Answer {
     let id = SourceId(number(id, "source")?);
     let expected = expected_version(request)?;
-    let (source, _) = api.handle.change(id, expected, |_| wanted.clone()).await?;
-    answer(api, caller, source).await
+    api.handle.change(id, expected, |_| wanted.clone()).await?;
+    answer(api, caller, id).await
 }
 
 pub(super) fn check_reason(reason: &str) -> Result<(), Problem> {

@@ -8,6 +8,7 @@ use super::super::problem::Problem;
 use super::super::views::{ArticleBody, ArticleView, Page, PageQuery};
 use super::super::{Api, BASE};
 use super::Answer;
+use super::podcasts::check_podcast;
 use crate::model::{ArticleId, NewArticle, PostId};
 
 /// How many posts an article is made of at the most, in one request.
@@ -32,6 +33,7 @@ pub(super) async fn create(api: web::Data<Api>, Body(body): Body<ArticleBody>) -
     if body.post_ids.len() > POSTS_MAX {
         return Err(Problem::invalid(format!("at most {POSTS_MAX} posts at once")).at("post_ids"));
     }
+    check_podcast(&api, body.podcast_id).await?;
     for id in &body.post_ids {
         if store.post(PostId(*id)).await?.is_none() {
             return Err(Problem::invalid(format!("there is no post {id}")).at("post_ids"));

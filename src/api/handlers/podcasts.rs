@@ -52,6 +52,13 @@ pub(super) async fn remove(api: web::Data<Api>, id: web::Path<String>) -> Answer
     }
 }
 
+/// The store would refuse a podcast that is not there as well, but not name the field.
+pub(super) async fn check_podcast(api: &Api, podcast: Option<PodcastId>) -> Result<(), Problem> {
+    let Some(id) = podcast else { return Ok(()) };
+    let wrong = || Problem::invalid(format!("there is no podcast {id}")).at("podcast_id");
+    api.handle.store().podcast(id).await?.map(|_| ()).ok_or_else(wrong)
+}
+
 /// The store would refuse a podcast of nobody's as well, but not name the field.
 async fn check_owner(api: &Api, owner: UserId) -> Result<(), Problem> {
     let wrong = || Problem::invalid(format!("there is no user {owner}")).at("user_id");

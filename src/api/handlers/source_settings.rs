@@ -2,10 +2,9 @@
 
 use url::Url;
 
-use super::super::Api;
 use super::super::problem::Problem;
 use super::super::views::{NewSourceBody, SourceChanges};
-use crate::model::{PodcastId, SourceSettings, SourceType, account_name, one_spelling, type_at};
+use crate::model::{SourceSettings, SourceType, account_name, one_spelling, type_at};
 
 const URL_BYTES_MAX: usize = 4096;
 const TITLE_CHARS_MAX: usize = 500;
@@ -93,13 +92,6 @@ fn check(settings: &SourceSettings) -> Result<(), Problem> {
         }
     }
     Ok(())
-}
-
-/// The store would refuse a podcast that is not there as well, but not name the field.
-pub(super) async fn check_podcast(api: &Api, podcast: Option<PodcastId>) -> Result<(), Problem> {
-    let Some(id) = podcast else { return Ok(()) };
-    let wrong = || Problem::invalid(format!("there is no podcast {id}")).at("podcast_id");
-    api.handle.store().podcast(id).await?.map(|_| ()).ok_or_else(wrong)
 }
 
 pub(super) fn checked_labels(labels: &[String]) -> Result<Vec<String>, Problem> {

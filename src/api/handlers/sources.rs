@@ -17,7 +17,8 @@ use super::super::views::{
 use super::super::{Api, BASE};
 use super::Answer;
 use super::access::checked;
-use super::source_settings::{changed, check_changes, check_podcast, checked_labels, settings};
+use super::podcasts::check_podcast;
+use super::source_settings::{changed, check_changes, checked_labels, settings};
 use crate::actors::control::{Change, Life, PollAnswer, PollOutcome, SourceFilter, shown_url};
 use crate::model::{RestCause, Source, SourceId, SourceSettings};
 use crate::store::Added;
@@ -61,10 +62,7 @@ fn filter(api: &Api, query: &SourceQuery) -> Result<SourceFilter, Problem> {
 }
 
 pub(super) async fn one(api: web::Data<Api>, caller: Caller, id: web::Path<String>) -> Answer {
-    let id = SourceId(number(&id, "source")?);
-    let source = api.handle.store().source(id).await?;
-    let source = source.ok_or_else(|| Problem::not_found(format!("there is no source {id}")))?;
-    answer(&api, caller, source).await
+    answer(&api, caller, SourceId(number(&id, "source")?)).await
 }
 
 /// Adds a source. Its first poll is the one request that adding costs, and its result is used (p08).
@@ -161,8 +159,8 @@ pub(super) async fn update(
     check_podcast(&api, changes.podcast_id.flatten()).await?;
     let labels = changes.labels.as_deref().map(checked_labels).transpose()?;
     let change = |source: &Source| Change::Settings(changed(&source.settings, &changes));
-    let (source, _) = api.handle.change_with_labels(id, expected, labels.as_deref(), change).await?;
-    answer(&api, caller, source).await
+    api.handle.change_with_labels(id, expected, labels.as_deref(), change).await?;
+    answer(&api, caller, id).await
 }
 
 pub(super) async fn remove(api: web::Data<Api>, request: HttpRequest, id: web::Path<String>) -> Answer {
@@ -179,8 +177,10 @@ pub(super) async fn labels(api: web::Data<Api>, Parameters(query): Parameters<Pa
     Ok(HttpResponse::Ok().json(Page { items, next_cursor }))
 }
 
-/// A source with its ETag.
-pub(super) async fn answer(api: &Api, caller: Caller, source: Source) -> Answer {
+/// A source as it is stored, with its ETag.
+pub(super) async fn answer(api: &Api, caller: Caller, id: SourceId) -> Answer {
+    let source = api.handle.store().source(id).await?;
+    let source = source.ok_or_else(|| Problem::not_found(format!("there is no source {id}")))?;
     let tag = format!("\"{}\"", source.version);
     Ok(HttpResponse::Ok().insert_header((ETAG, tag)).json(view(api, caller, source).await?))
 }
