@@ -30,7 +30,7 @@ pub(super) async fn readyz(api: web::Data<Api>) -> HttpResponse {
 }
 
 /// Everything that keeps it from its work.
-async fn ailments(api: &Api) -> Vec<String> {
+pub(super) async fn ailments(api: &Api) -> Vec<String> {
     let mut ailments = Vec::new();
     ailments.extend(trouble_of_store(api).await);
     let now = api.handle.clock().now();

@@ -7,6 +7,7 @@ use actix_web::{HttpResponse, web};
 use tokio::sync::Mutex;
 
 use super::Api;
+use super::health::ailments;
 use crate::actors::control::{
     ACTORS, BUCKET_SECONDS, HistogramView, HostCounts, Latencies, StatisticsView, TreeNode, WEBHOOKS_MAX,
 };
@@ -32,6 +33,7 @@ struct Metrics {
     sources: Option<SourceCounts>,
     store_seconds: Option<f64>,
     is_store_up: bool,
+    is_ready: bool,
     webhooks: Option<WebhookFigures>,
     log_drops: DroppedRecords,
     mailboxes: Vec<(String, usize)>,
@@ -73,6 +75,7 @@ async fn collect(api: &Api) -> Metrics {
         sources: count_sources(api, now).await,
         store_seconds,
         is_store_up,
+        is_ready: ailments(api).await.is_empty(),
         webhooks: look_at_webhooks(api, now).await.ok(),
         log_drops: api.log.dropped(),
         mailboxes,
@@ -149,6 +152,7 @@ impl fmt::Display for Metrics {
             page.one("store_ping_seconds", "gauge", "What a question to the store takes now.", seconds)?;
         }
         page.one("store_up", "gauge", "Whether the store can be used.", u8::from(self.is_store_up))?;
+        page.one("ready", "gauge", "Whether it does its work, as /readyz says.", u8::from(self.is_ready))?;
         page.head("log_dropped_total", "counter", "Log records that were lost, by reason.")?;
         page.line("log_dropped_total", "{reason=\"queue_full\"}", self.log_drops.queue_full)?;
         page.line("log_dropped_total", "{reason=\"write_failed\"}", self.log_drops.write_failed)?;
@@ -182,11 +186,9 @@ impl Page<'_, '_> {
         for (kind, count) in FailureKind::ALL.into_iter().zip(done.failed) {
             self.line("polls_total", &format!("{{outcome=\"{kind}\"}}"), count)?;
         }
-        if let Some(at) = done.last_success_at {
-            let help = "When a publisher last answered as it should.";
-            self.one("last_success_timestamp_seconds", "gauge", help, at.as_seconds())?;
-        }
-        Ok(())
+        let help = "When a publisher last answered as it should; 0 if none has since the start.";
+        let last = done.last_success_at.map_or(0, Timestamp::as_seconds);
+        self.one("last_success_timestamp_seconds", "gauge", help, last)
     }
 
     fn scheduler(&mut self, metrics: &Metrics) -> fmt::Result {

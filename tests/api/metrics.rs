@@ -40,6 +40,35 @@ async fn ready(api: &ApiWorld) -> (u16, String) {
     (answer.status, answer.body)
 }
 
+/// Whether it says that it is ready, and when something last succeeded.
+async fn judged(api: &ApiWorld) -> (f64, f64) {
+    let samples = scrape(api).await;
+    (samples["feedwarden_ready"], samples["feedwarden_last_success_timestamp_seconds"])
+}
+
+#[rstest]
+#[case::fails_from_the_start(Character::NotFound, 0.0)]
+#[case::one_healthy_source_an_hour(Character::Healthy, 1.0)]
+fn readiness_tells_a_daemon_that_only_fails_from_one_that_is_seldom_due(
+    #[case] character: Character,
+    #[case] is_ready: f64,
+) {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[character]).await;
+        let ids = api.world.add_all().await;
+        api.world.handle().sources_changed(ids);
+        api.world.settled(1).await;
+        api.world.quiet().await;
+        let (_, last_success) = judged(&api).await;
+        assert_eq!(last_success > 0.0, is_ready > 0.0);
+        // Past the quarter of an hour that readiness waits, and short of the next poll.
+        api.world.pass(minutes(50), 5).await;
+        assert_eq!(api.world.web.journal().len(), 1, "nothing was due meanwhile");
+        assert_eq!(judged(&api).await, (is_ready, last_success));
+        api.stop().await;
+    });
+}
+
 #[rstest]
 fn a_new_source_waits_since_it_was_added_and_a_removed_one_does_not(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
@@ -112,6 +141,7 @@ fn a_daemon_that_polls_nothing_successfully_is_not_ready() {
         let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
         let ids = api.world.add_all().await;
         assert_eq!(ready(&api).await.0, 200, "nothing was to be polled yet");
+        assert_eq!(judged(&api).await, (1.0, 0.0), "nothing has succeeded, and nothing had to");
         api.world.handle().sources_changed(ids);
         api.world.settled(1).await;
         assert_eq!(ready(&api).await.0, 200);
@@ -122,6 +152,7 @@ fn a_daemon_that_polls_nothing_successfully_is_not_ready() {
         let (status, body) = ready(&api).await;
         assert_eq!(status, 503, "{body}");
         assert!(body.contains("no poll has succeeded since"), "{body}");
+        assert_eq!(judged(&api).await.0, 0.0, "the alert of docs/operations.md fires");
         assert_eq!(ask(api.socket().await, "GET", "/healthz", &[], b"").await.status, 200, "the process is fine");
         api.stop().await;
     });
