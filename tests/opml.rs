@@ -42,6 +42,7 @@ fn feeds(document: impl AsRef<[u8]>) -> Vec<Outline> {
 #[case("miniflux.opml", &[
     "9 All / Ünïcode — Blog: https://unicode.example/atom.xml at https://unicode.example/",
     "10 All / (none): https://nameless.example/rss",
+    "line 12: \"Empty\" has neither a URL nor anything inside",
 ])]
 #[case("netnewswire.opml", &[
     "8 Root Blog: https://root.example/feed.json at https://root.example/",
@@ -141,6 +142,41 @@ fn a_damaged_list_is_read_as_far_as_possible(#[case] document: &str, #[case] exp
 }
 
 #[test]
+fn what_has_neither_a_url_nor_anything_inside_is_told() {
+    let list = "<opml><body>\n\
+        <outline type='rss' text='lost' xmlUrl=''/>\n\
+        <outline text='blank' xmlUrl=' '/>\n\
+        <outline title='alone'/>\n\
+        <outline text='empty'>\n</outline>\n\
+        <outline text='full' xmlUrl=''><outline text='in &amp; out'></outline><outline url='http://a.example/'/></outline>\n\
+        <outline type='link' text='page' url='http://page.example/'/>\n\
+        <outline/>\n\
+        </body></opml>";
+    let expected = [
+        "line 2: a feed without a URL",
+        "line 3: a feed without a URL",
+        "line 4: \"alone\" has neither a URL nor anything inside",
+        "line 5: \"empty\" has neither a URL nor anything inside",
+        "line 7: \"in & out\" has neither a URL nor anything inside",
+        "7 full / (none): http://a.example/",
+    ];
+    assert_eq!(lines(list.as_bytes()), expected);
+}
+
+#[test]
+fn a_name_that_is_cut_is_told_once() {
+    let (name, label) = ("n".repeat(101), "n".repeat(100));
+    let list = format!(
+        "<opml><outline text='{name}'><outline url='http://a.example/'/>\n<outline url='http://b.example/'/></outline>\
+         <outline text='{label}'><outline url='http://c.example/'/></outline></opml>"
+    );
+    let told = format!("line 1: the folder's name is too long, and cut to {label:?}");
+    let feeds = [format!("1 {label} / (none): http://a.example/"), format!("2 {label} / (none): http://b.example/")];
+    let last = format!("2 {label} / (none): http://c.example/");
+    assert_eq!(lines(list.as_bytes()), [&[told][..], &feeds, &[last]].concat());
+}
+
+#[test]
 fn folders_have_a_bounded_depth() {
     let nested = |depth: usize| {
         let folders: String = (1..=depth).map(|number| format!("<outline text='{number}'>")).collect();
@@ -219,9 +255,10 @@ fn long_values_are_cut_or_refused() {
          <outline text='b' url='http://b.example/{long}'/></outline></opml>"
     );
     let entries: Vec<_> = Reader::new(document.as_bytes()).unwrap().collect();
-    let first = entries[0].as_ref().unwrap();
+    assert_eq!(entries[0].as_ref().unwrap_err().why, Why::NameCut("x".repeat(100)));
+    let first = entries[1].as_ref().unwrap();
     assert_eq!((first.title.as_ref().unwrap().len(), first.labels[0].len()), (500, 100));
-    assert_eq!(entries[1].as_ref().unwrap_err().why, Why::BadUrl("it is too long"));
+    assert_eq!(entries[2].as_ref().unwrap_err().why, Why::BadUrl("it is too long"));
 }
 
 #[test]

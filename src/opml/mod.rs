@@ -53,6 +53,10 @@ pub enum Why {
     },
     /// It says that it is a feed, and not where.
     NoUrl,
+    /// It has a name, and neither a URL nor anything inside.
+    Empty(String),
+    /// The name of a folder is too long for a label; its beginning is used.
+    NameCut(String),
     /// Where it says that the feed is, there can be none.
     BadUrl(&'static str),
     /// It is inside of too many folders.
@@ -89,6 +93,8 @@ impl fmt::Display for Why {
         match self {
             Why::Duplicate { first_line } => write!(formatter, "the same feed as in line {first_line}"),
             Why::NoUrl => write!(formatter, "a feed without a URL"),
+            Why::Empty(name) => write!(formatter, "{name:?} has neither a URL nor anything inside"),
+            Why::NameCut(name) => write!(formatter, "the folder's name is too long, and cut to {name:?}"),
             Why::BadUrl(reason) => write!(formatter, "the feed's URL cannot be used: {reason}"),
             Why::TooDeep => write!(formatter, "inside of more than {DEPTH_MAX} folders"),
             Why::TooMany => write!(formatter, "more than {OUTLINES_MAX} feeds; the rest is left out"),

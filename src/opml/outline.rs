@@ -14,8 +14,10 @@ const URL_BYTES_MAX: usize = 4096;
 pub(super) enum Entry {
     /// A source.
     Feed { title: Option<String>, feed_url: String, site_url: Option<String> },
-    /// A folder, or a heading, or nothing.
-    Folder(Option<String>),
+    /// A folder, or a heading.
+    Folder { name: String, is_cut: bool },
+    /// Nothing that has a name, or a link to something that is no feed.
+    Other,
     /// A source that cannot be used.
     Bad(Why),
 }
@@ -29,6 +31,8 @@ struct Attributes {
     xml_url: Option<String>,
     html_url: Option<String>,
     url: Option<String>,
+    /// Whether there is a place for the URL of a feed, and nothing in it.
+    lacks_url: bool,
 }
 
 /// Reads a tag.
@@ -37,8 +41,8 @@ pub(super) fn read(tag: &Tag) -> Entry {
     let kind = found.kind.unwrap_or_default().to_ascii_lowercase();
     let name = found.text.or(found.title).map(|name| text::fold(&name)).filter(|name| !name.is_empty());
     // Links and lists of others have a `url` too (OPML 2.0, "inclusion").
-    let is_feed = !matches!(kind.as_str(), "link" | "include");
-    match found.xml_url.or(found.url.filter(|_| is_feed)) {
+    let is_link = matches!(kind.as_str(), "link" | "include") && found.url.is_some();
+    match found.xml_url.or(found.url.filter(|_| !is_link)) {
         Some(given) => match web_url(&given) {
             Ok(feed_url) => {
                 // Where there is no name, some write the URL in its place.
@@ -49,7 +53,15 @@ pub(super) fn read(tag: &Tag) -> Entry {
             Err(why) => Entry::Bad(why),
         },
         None if matches!(kind.as_str(), "rss" | "atom" | "feed") => Entry::Bad(Why::NoUrl),
-        None => Entry::Folder(name.map(|name| cut(&name, LABEL_CHARS_MAX))),
+        // Some write the attribute for folders too.
+        None if found.lacks_url && tag.is_empty => Entry::Bad(Why::NoUrl),
+        None => match name {
+            Some(name) if !is_link => {
+                let label = cut(&name, LABEL_CHARS_MAX);
+                Entry::Folder { is_cut: label != name, name: label }
+            }
+            _ => Entry::Other,
+        },
     }
 }
 
@@ -67,6 +79,7 @@ fn attributes(tag: &Tag) -> Attributes {
             () => continue,
         };
         let value = entity::decode(value);
+        found.lacks_url |= value.trim().is_empty() && is(&["xmlUrl", "feedUrl"]);
         if place.is_none() && !value.trim().is_empty() {
             *place = Some(value.trim().to_owned());
         }

@@ -33,6 +33,8 @@ struct List {
     ready: VecDeque<Result<Outline, BadOutline>>,
     /// For every open outline, what it adds to the labels of those inside.
     open: Vec<Option<String>>,
+    /// The folder that was opened last and its line, as long as nothing is inside.
+    bare: Option<(String, u64)>,
     /// How many further outlines are open, too deep to be looked at.
     too_deep: usize,
     /// The feeds so far and their lines, by a hash, since URLs can be long.
@@ -117,8 +119,9 @@ impl List {
 
     fn open(&mut self, tag: &Tag, window: &str, start: usize) {
         let entry = outline::read(tag);
+        self.bare = None;
         if self.open.len() >= DEPTH_MAX {
-            if !matches!(entry, Entry::Folder(_)) {
+            if !matches!(entry, Entry::Folder { .. } | Entry::Other) {
                 self.complain(window, start, Why::TooDeep);
             }
             self.too_deep += usize::from(!tag.is_empty);
@@ -126,7 +129,15 @@ impl List {
         }
         let mut label = None;
         match entry {
-            Entry::Folder(name) => label = name,
+            Entry::Other => {}
+            Entry::Folder { name, is_cut } => {
+                let line = self.line(window, start);
+                if is_cut {
+                    self.complain(window, start, Why::NameCut(name.clone()));
+                }
+                self.bare = Some((name.clone(), line));
+                label = Some(name);
+            }
             Entry::Bad(why) => self.complain(window, start, why),
             Entry::Feed { title, feed_url, site_url } => {
                 let line = self.line(window, start);
@@ -134,12 +145,21 @@ impl List {
                 self.take(Outline { title, feed_url, site_url, labels, line });
             }
         }
-        if !tag.is_empty {
+        if tag.is_empty {
+            self.tell_bare();
+        } else {
             self.open.push(label);
         }
     }
 
+    /// A name alone is a feed that lost its URL, or a folder that lost its feeds.
+    fn tell_bare(&mut self) {
+        let bare = self.bare.take();
+        self.ready.extend(bare.map(|(name, line)| Err(BadOutline { line, why: Why::Empty(name) })));
+    }
+
     fn close(&mut self) {
+        self.tell_bare();
         match self.too_deep.checked_sub(1) {
             Some(left) => self.too_deep = left,
             None => drop(self.open.pop()),

@@ -101,6 +101,7 @@ async fn add(api: &Api, batch: Vec<Result<Outline, BadOutline>>, report: &mut Im
             Err(bad) => {
                 match bad.why {
                     Why::Duplicate { .. } => report.duplicates += 1,
+                    Why::NameCut(_) => {}
                     _ => report.rejected += 1,
                 }
                 if report.problems.len() < PROBLEMS_MAX {
