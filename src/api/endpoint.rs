@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use actix_web::{FromRequest, Handler, Responder, Route, web};
 use schemars::{JsonSchema, SchemaGenerator};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::BASE;
 
@@ -101,6 +101,12 @@ impl Endpoint {
     /// Answers something that is not JSON.
     pub(super) fn answers_text(mut self, media_type: &'static str, means: &'static str) -> Endpoint {
         self.answers.push((200, means, Some(Content { media_type, describe: describe::<String> })));
+        self
+    }
+
+    /// Answers JSON whose fields others have laid down.
+    pub(super) fn answers_object(mut self, media_type: &'static str, means: &'static str) -> Endpoint {
+        self.answers.push((200, means, Some(Content { media_type, describe: describe::<Map<String, Value>> })));
         self
     }
 

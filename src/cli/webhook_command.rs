@@ -10,7 +10,7 @@ use super::client::{Client, Done, read};
 use super::refusal::Refusal;
 use super::table::{Cell, Paper, Table, facts, minute, second, state_ink};
 use super::{Exit, print};
-use crate::api::views::{WebhookTest, WebhookView};
+use crate::api::views::{Page, WebhookTest, WebhookView};
 
 const HEADINGS: &[&str] = &["ID#", "STATE", "LABEL", "LAST DELIVERED", "FAILURES#", "URL"];
 
@@ -93,7 +93,11 @@ pub(super) struct Disable {
 /// Does it.
 pub(super) async fn webhook(client: &Client, command: WebhookCommand) -> Done {
     match command {
-        WebhookCommand::List => client.show(client.get("/webhooks").await?, |all: Vec<WebhookView>| table(&all)),
+        WebhookCommand::List => {
+            // There are never more than one page holds.
+            let value = client.get("/webhooks?limit=1000").await?;
+            client.show(value, |all: Page<WebhookView>| table(&all.items))
+        }
         WebhookCommand::Add(add) => {
             let mut body = json!({ "url": add.place, "label": add.label });
             if let Some(file) = &add.secret_file {

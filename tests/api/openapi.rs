@@ -54,6 +54,9 @@ fn every_documented_route_answers_and_every_reference_leads_somewhere() {
         for (path, needs_token) in [("/feeds/{name}.{format}", true), ("/metrics", true), ("/healthz", false)] {
             assert_eq!(document["paths"][path]["get"]["security"].is_null(), needs_token, "{path}");
         }
+        let feed = &document["paths"]["/feeds/{name}.{format}"]["get"]["responses"]["200"]["content"];
+        let types = ["application/atom+xml", "application/feed+json"].map(|kind| &feed[kind]["schema"]["type"]);
+        assert_eq!(types, ["string", "object"]);
         check_references(&document, &document);
         api.stop().await;
     });

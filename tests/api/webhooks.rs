@@ -39,7 +39,7 @@ fn webhooks_are_added_switched_and_removed(#[values(Sqlite, Postgres)] engine: E
         assert_eq!(disabled["disabled_reason"], "it moves");
         let enabled = api.tell("POST", &format!("{path}/enable"), Value::Null).await.json();
         assert_eq!(enabled, created);
-        assert_eq!(api.get("/webhooks").await.json(), json!([created]));
+        assert_eq!(api.get("/webhooks").await.json(), json!({ "items": [created], "next_cursor": null }));
         assert_eq!(api.get(&path).await.json(), created);
         assert_eq!(api.tell("DELETE", &path, Value::Null).await.status, 204);
         for (method, path) in [
@@ -51,6 +51,27 @@ fn webhooks_are_added_switched_and_removed(#[values(Sqlite, Postgres)] engine: E
         ] {
             api.tell(method, &path, Value::Null).await.is_problem(404, "not-found", None);
         }
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn webhooks_are_listed_page_by_page(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        for number in 1..=3 {
+            let created = api.tell("POST", "/webhooks", json!({ "url": format!("http://{number}.example/") })).await;
+            assert_eq!(created.status, 201, "{created:?}");
+        }
+        let first = api.get("/webhooks?limit=2").await.json();
+        let next =
+            api.get(&format!("/webhooks?limit=2&cursor={}", first["next_cursor"].as_str().unwrap())).await.json();
+        let urls = |page: &Value| -> Vec<String> {
+            page["items"].as_array().unwrap().iter().map(|one| one["url"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!((urls(&first).len(), urls(&next)), (2, vec!["http://3.example/".to_owned()]));
+        assert_eq!(next["next_cursor"], Value::Null);
+        api.get("/webhooks?cursor=x").await.is_problem(400, "invalid", Some("cursor"));
         api.stop().await;
     });
 }

@@ -78,7 +78,7 @@ fn a_secret_that_is_made_is_shown_once_and_a_test_is_taken() {
     assert!(second.len() == 64 && second != first);
     assert_eq!(desk.works(&["webhook", "test", "1"]), "webhook 1 took a delivery without posts\n");
     assert_eq!(desk.json(&["webhook", "test", "1"])["is_taken"], true);
-    assert_eq!(desk.json(&["webhook", "list"])[0]["url"], url);
+    assert_eq!(desk.json(&["webhook", "list"])["items"][0]["url"], url);
 }
 
 #[test]

@@ -286,7 +286,8 @@ fn of_posts() -> Vec<Endpoint> {
 fn of_webhooks() -> Vec<Endpoint> {
     vec![
         Endpoint::new(Method::GET, "/webhooks", "List webhooks", webhooks::list)
-            .answers::<Vec<WebhookView>>(200, "All of them."),
+            .query::<PageQuery>()
+            .answers::<Page<WebhookView>>(200, "Some of them."),
         Endpoint::new(Method::POST, "/webhooks", "Send new posts to a program elsewhere from now on", webhooks::create)
             .body::<WebhookBody>()
             .answers::<WebhookView>(201, "It is there; if its secret was made, this is the only time it is shown.")
@@ -371,7 +372,7 @@ fn of_others() -> Vec<Endpoint> {
         Endpoint::new(Method::GET, feeds::PATH, "The newest posts as a feed, of a label or of `all`", feeds::feed)
             .at_root()
             .answers_text("application/atom+xml", "The feed.")
-            .answers_text("application/feed+json", "The feed.")
+            .answers_object("application/feed+json", "The feed.")
             .conditional()
             .refuses(404, "No source has this label."),
         Endpoint::new(Method::GET, "/metrics", "Counters and gauges in Prometheus' text format", metrics::metrics)

@@ -5,9 +5,9 @@ use actix_web::{HttpResponse, web};
 use secrecy::SecretString;
 use url::Url;
 
-use super::super::input::{Body, number};
+use super::super::input::{Body, Parameters, cursor, number, page, page_size};
 use super::super::problem::Problem;
-use super::super::views::{DisableBody, WebhookBody, WebhookChanges, WebhookTest, WebhookView};
+use super::super::views::{DisableBody, PageQuery, WebhookBody, WebhookChanges, WebhookTest, WebhookView};
 use super::super::{Api, BASE};
 use super::Answer;
 use crate::actors::control::{WEBHOOKS_MAX, new_secret};
@@ -20,9 +20,10 @@ const REASON_CHARS_MAX: usize = 500;
 const SECRET_CHARS_MIN: usize = 16;
 const SECRET_CHARS_MAX: usize = 256;
 
-pub(super) async fn list(api: web::Data<Api>) -> Answer {
-    let found = api.handle.store().list_webhooks(None, WEBHOOKS_MAX).await?;
-    Ok(HttpResponse::Ok().json(found.into_iter().map(WebhookView::from).collect::<Vec<_>>()))
+pub(super) async fn list(api: web::Data<Api>, Parameters(query): Parameters<PageQuery>) -> Answer {
+    let (limit, after) = (page_size(query.limit)?, cursor(query.cursor.as_deref())?.map(WebhookId));
+    let found = api.handle.store().list_webhooks(after, u32::try_from(limit).unwrap_or(1)).await?;
+    Ok(HttpResponse::Ok().json(page(found, limit, |webhook| webhook.id.to_string(), WebhookView::from)))
 }
 
 pub(super) async fn one(api: web::Data<Api>, id: web::Path<String>) -> Answer {
