@@ -1,5 +1,6 @@
 //! One place is one source, however it is spelled, and whichever door it comes through.
 
+use feedwarden::api::tokens::Scope as Allowed;
 use feedwarden::demo::web::Character;
 use feedwarden::model::{NewSource, SourceId, SourceSettings, SourceType};
 use rstest::rstest;
@@ -94,6 +95,27 @@ fn an_account_is_one_source_and_what_names_none_is_refused() {
         api.tell("PATCH", &path, json!({ "url": "bad name!" })).await.is_problem(400, "invalid", Some("url"));
         let page = json!({ "url": "https://x.com/nasa/status/123", "type": "website" });
         assert_eq!(api.tell("POST", "/sources", page).await.status, 201, "who says so means it");
+        api.stop().await;
+    });
+}
+
+#[test]
+fn a_password_cannot_be_guessed_by_looking_for_it() {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        api.add_quiet("http://ann:word@a.example/feed").await;
+        api.add_quiet("http://b.example/feed").await;
+        let (reader, writer) = (api.token(Allowed::Read), api.token(Allowed::Write));
+        for (token, url, count) in [
+            (&writer, "http://ann:word@a.example/feed", 1),
+            (&reader, "http://ann:word@a.example/feed", 0),
+            (&reader, "http://ann:guess@a.example/feed", 0),
+            (&reader, "HTTP://b.example/feed", 1),
+        ] {
+            let path = format!("/sources?url={}", escaped(url));
+            let found = api.tell_tcp("GET", &path, "", Some(token)).await.json();
+            assert_eq!(found["items"].as_array().unwrap().len(), count, "{url}");
+        }
         api.stop().await;
     });
 }

@@ -34,7 +34,9 @@ pub(super) async fn list(api: web::Data<Api>, caller: Caller, query: Parameters<
     let after = cursor(query.cursor.as_deref())?.map(SourceId);
     let filter = filter(&api, &query)?;
     if let Some(url) = &query.url {
-        let found = api.handle.sources_at(url).await?;
+        let mut found = api.handle.sources_at(url).await?;
+        // A match would tell who may not see a password that they guessed it.
+        found.retain(|source| caller.sees_secrets || shown_url(&source.settings.url) == source.settings.url);
         let found = found.into_iter().map(|source| (api.handle.life(&source), source));
         let items = views(&api, caller, found.map(|(life, source)| (source, life)).collect()).await?;
         return Ok(HttpResponse::Ok().json(Page { items, next_cursor: None }));
