@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::check_robots::Said;
+use super::letters::plain_lines;
 use crate::fetch::{Document, Reading, Trace};
 use crate::model::{Severity, Source};
 use crate::rules::classify::Classified;
@@ -50,7 +51,7 @@ impl Report {
     pub(super) fn for_people(&self) -> String {
         let mut text = String::new();
         self.write_for_people(&mut text).expect("a String takes every write");
-        text
+        plain_lines(&text)
     }
 
     fn write_for_people(&self, text: &mut String) -> std::fmt::Result {

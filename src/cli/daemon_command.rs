@@ -5,8 +5,22 @@ use hyper::Method;
 use serde_json::json;
 
 use super::client::{Client, Done};
-use super::table::{Cell, Ink, Paper, Table, facts, second, span, state_ink};
+use super::paper::{Ink, Paper, facts, state_ink};
+use super::table::{Cell, Column, Table, second, span};
 use crate::api::views::{LogLevel, Reloaded, SchedulerView, StatisticsReport, StatusView, TreeNode, TreeView};
+
+const ACTORS: &[Column] = &[
+    Column::name("NAME"),
+    Column::word("KIND").leaves(6),
+    Column::word("STATE").leaves(1),
+    Column::number("RESTARTS").leaves(2),
+    Column::number("MAILBOX").leaves(4),
+    Column::number("UP").leaves(5),
+    Column::text("LAST CRASH").leaves(3),
+];
+
+const THREADS: &[Column] =
+    &[Column::name("THREAD"), Column::word("STATE").leaves(1), Column::number("REPLACED").leaves(2)];
 
 /// How much of the tree.
 #[derive(Args, Debug)]
@@ -83,7 +97,7 @@ pub(super) fn in_words(status: &StatusView, paper: Paper) -> String {
         span(status.now.since(status.started_at).as_secs()),
         second(status.started_at)
     );
-    format!("{}\n", paper.ink(Ink::Bold, &title))
+    paper.headline(&title)
         + &facts(
             paper,
             &[
@@ -125,9 +139,9 @@ fn polls(statistics: &StatisticsReport) -> String {
 }
 
 fn draw(tree: TreeView) -> String {
-    let mut table = Table::new(&["NAME", "KIND", "STATE", "RESTARTS#", "MAILBOX#", "UP#", "LAST CRASH"]);
+    let mut table = Table::new(ACTORS);
     add(&mut table, &tree.root, 0);
-    let mut threads = Table::new(&["THREAD", "STATE", "REPLACED#"]);
+    let mut threads = Table::new(THREADS);
     for thread in &tree.threads {
         threads.row(vec![Cell::new(&thread.name), Cell::new(&thread.state), Cell::new(thread.replaced)]);
     }

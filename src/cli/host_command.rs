@@ -7,12 +7,18 @@ use url::form_urlencoded::byte_serialize;
 
 use super::client::{Client, Done};
 use super::listing::{list_all, portion};
+use super::paper::{Paper, facts, state_ink};
 use super::source_arguments::Portion;
-use super::table::{Cell, Paper, facts, minute, second, state_ink};
+use super::table::{Cell, Column, minute, second};
 use crate::api::views::{EnabledSources, HostView};
 use crate::model::Timestamp;
 
-const HEADINGS: &[&str] = &["HOST", "STATE", "LAST ASKED", "TURN"];
+const COLUMNS: &[Column] = &[
+    Column::name("HOST"),
+    Column::word("STATE").leaves(1),
+    Column::word("LAST ASKED").leaves(3),
+    Column::text("TURN").leaves(2),
+];
 
 /// What to do with hosts.
 #[derive(Debug, Subcommand)]
@@ -58,7 +64,7 @@ pub(super) struct Hold {
 /// Does it.
 pub(super) async fn host(client: &Client, command: HostCommand) -> Done {
     match command {
-        HostCommand::List(some) => list_all(client, "/hosts", &[], &portion(&some), HEADINGS, row).await,
+        HostCommand::List(some) => list_all(client, "/hosts", &[], &portion(&some), COLUMNS, row).await,
         HostCommand::Show(named) => client.show(client.get(&path(&named.host, "")).await?, one),
         HostCommand::Hold(hold) => {
             let mut body = json!({ "reason": hold.reason });

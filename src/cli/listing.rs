@@ -6,10 +6,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::client::{Client, Done, query, read};
+use super::paper::Paper;
 use super::progress::Progress;
 use super::refusal::Refusal;
 use super::source_arguments::Portion;
-use super::table::{Cell, Paper, Table};
+use super::table::{Cell, Column, Table};
 use super::{Exit, complain, print, print_some};
 use crate::api::views::Page;
 use crate::clock::{Clock, SystemClock};
@@ -58,7 +59,7 @@ pub(super) async fn list_all<T: DeserializeOwned>(
     path: &str,
     filters: &[(&str, &str)],
     wanted: &Wanted,
-    headings: &'static [&'static str],
+    columns: &'static [Column],
     row: impl Fn(&T) -> Vec<Cell>,
 ) -> Done {
     let mut pages = Pages {
@@ -74,7 +75,7 @@ pub(super) async fn list_all<T: DeserializeOwned>(
     };
     let paper = Paper::of_output();
     let table = |items: Vec<Value>, is_first: bool| {
-        let mut table = Table::new(headings);
+        let mut table = Table::new(columns);
         for item in items {
             table.row(row(&read(item)?));
         }

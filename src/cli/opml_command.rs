@@ -57,7 +57,7 @@ pub(super) async fn import(client: &Client, import: &Import) -> Done {
     if !client.is_json {
         let report: ImportReport = super::client::read(value.clone())?;
         for problem in &report.problems {
-            complain(&format_args!("{}: {}", import.file.display(), super::table::plain(problem)));
+            complain(&format_args!("{}: {}", import.file.display(), super::letters::plain(problem)));
         }
     }
     client.show(value, |report: ImportReport| {

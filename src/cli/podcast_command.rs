@@ -5,15 +5,18 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::client::{Client, Done, read};
+use super::letters::plain;
 use super::listing::{list_all, portion};
+use super::paper::{Paper, facts};
 use super::refusal::Refusal;
 use super::source_arguments::Portion;
-use super::table::{Cell, Paper, facts, minute, second};
+use super::table::{Cell, Column, minute, second};
 use super::user_command::{find as find_user, remove};
 use crate::api::views::{Page, PodcastView, UserView};
 use crate::model::{PodcastId, UserId};
 
-const HEADINGS: &[&str] = &["ID#", "USER#", "ADDED", "TITLE"];
+const COLUMNS: &[Column] =
+    &[Column::number("ID"), Column::number("USER").leaves(1), Column::word("ADDED").leaves(2), Column::name("TITLE")];
 
 /// What to do with podcasts. Each is named by its number.
 #[derive(Debug, Subcommand)]
@@ -80,7 +83,7 @@ pub(super) async fn podcast(client: &Client, command: PodcastCommand) -> Done {
                 None => None,
             };
             let filters: Vec<(&str, &str)> = user.iter().map(|id| ("user_id", id.as_str())).collect();
-            list_all(client, "/podcasts", &filters, &portion(&list.portion), HEADINGS, row).await
+            list_all(client, "/podcasts", &filters, &portion(&list.portion), COLUMNS, row).await
         }
         PodcastCommand::Add(add) => {
             let owner = match &add.user {
@@ -89,7 +92,7 @@ pub(super) async fn podcast(client: &Client, command: PodcastCommand) -> Done {
             };
             let body = json!({ "user_id": owner, "title": add.title });
             client.show(client.send(Method::POST, "/podcasts", &body).await?, |podcast: PodcastView| {
-                format!("podcast {} is added: {}\n", podcast.id, podcast.title)
+                podcast_added(&podcast)
             })
         }
         PodcastCommand::Show(named) => client.show(client.get(&path(named.podcast)).await?, one),
@@ -147,6 +150,11 @@ fn row(podcast: &PodcastView) -> Vec<Cell> {
         Cell::new(minute(podcast.created_at)),
         Cell::new(&podcast.title),
     ]
+}
+
+/// A podcast that was just added.
+pub(super) fn podcast_added(podcast: &PodcastView) -> String {
+    format!("podcast {} is added: {}\n", podcast.id, plain(&podcast.title))
 }
 
 fn one(podcast: PodcastView) -> String {

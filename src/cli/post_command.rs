@@ -8,15 +8,23 @@ use hyper::Method;
 use super::client::{Client, Done, query, read, until_interrupted};
 use super::connection::Sent;
 use super::events::Events;
+use super::letters::plain_lines;
 use super::listing::{list_all, portion};
+use super::paper::{Ink, Paper, facts};
 use super::refusal::Refusal;
 use super::source_arguments::Portion;
-use super::table::{Cell, Ink, Paper, Table, facts, minute, second};
+use super::table::{Cell, Column, Table, minute, second};
 use super::{Exit, print_some};
 use crate::api::views::PostView;
 use crate::model::Timestamp;
 
-const HEADINGS: &[&str] = &["ID#", "STORED", "SOURCE#", "TITLE", "URL"];
+const COLUMNS: &[Column] = &[
+    Column::number("ID"),
+    Column::word("STORED").leaves(1),
+    Column::number("SOURCE").leaves(2),
+    Column::name("TITLE"),
+    Column::url("URL").leaves(3),
+];
 /// How long is waited before a stream that broke off is asked for again.
 const COME_BACK_AFTER: Duration = Duration::from_secs(1);
 
@@ -91,7 +99,7 @@ async fn list_some(client: &Client, list: &List) -> Done {
         ("order", newest.then_some("newest")),
     ];
     let filters: Vec<(&str, &str)> = filters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    list_all(client, "/posts", &filters, &portion(&list.portion), HEADINGS, row).await
+    list_all(client, "/posts", &filters, &portion(&list.portion), COLUMNS, row).await
 }
 
 async fn of_source(client: &Client, name: Option<&str>) -> Result<Option<String>, Refusal> {
@@ -151,7 +159,7 @@ async fn follow_once(
 
 fn line(data: &str) -> Result<String, Refusal> {
     let value = serde_json::from_str(data).map_err(|error| Refusal::Failed(error.to_string()))?;
-    let mut table = Table::new(HEADINGS);
+    let mut table = Table::new(COLUMNS);
     table.row(row(&read(value)?));
     Ok(table.render(Paper::of_output(), false))
 }
@@ -179,7 +187,5 @@ fn one(post: PostView) -> String {
             ("stored", Some(second(post.created_at))),
         ],
     );
-    // Line breaks are part of a text; everything else that a terminal would obey is not.
-    let body: String = post.body.chars().filter(|letter| *letter == '\n' || !letter.is_control()).collect();
-    format!("{text}\n{}\n", body.trim_end())
+    format!("{text}\n{}\n", plain_lines(&post.body).trim_end())
 }

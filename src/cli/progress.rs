@@ -2,8 +2,13 @@
 
 use std::io::{IsTerminal, Write};
 
-/// How wide the bar is.
+use super::letters::cut;
+use super::paper::columns_of;
+
+/// How wide the bar is where there is room for it.
 const WIDTH: usize = 30;
+/// A bar that is narrower says nothing.
+const WIDTH_MIN: usize = 5;
 
 /// A bar on standard error.
 pub(super) struct Progress {
@@ -25,14 +30,14 @@ impl Progress {
     pub(super) fn draw(&self, done: u64, total: u64, words: &str) {
         if self.is_shown {
             // A terminal that is gone is no reason to stop.
-            let _ = write!(std::io::stderr(), "\r\x1b[K{} {words}", bar(done, total));
+            let _ = write!(std::io::stderr(), "\r\x1b[K{}", bar(done, total, words, room()));
         }
     }
 
     /// Says what is waited for, where nobody knows how much of it is done.
     pub(super) fn say(&self, words: &str) {
         if self.is_shown {
-            let _ = write!(std::io::stderr(), "\r\x1b[K{words}");
+            let _ = write!(std::io::stderr(), "\r\x1b[K{}", cut(words, room()));
         }
     }
 
@@ -44,10 +49,20 @@ impl Progress {
     }
 }
 
-fn bar(done: u64, total: u64) -> String {
+/// How much is seen on one line, which is drawn over and over: one that goes on below would stay there.
+fn room() -> usize {
+    columns_of(std::io::stderr()).unwrap_or(usize::MAX)
+}
+
+fn bar(done: u64, total: u64, words: &str, room: usize) -> String {
     let share = if total == 0 { 0.0 } else { (done as f64 / total as f64).min(1.0) };
-    let filled = (share * WIDTH as f64) as usize;
-    format!("[{}{}] {done}/{total}", "#".repeat(filled), "-".repeat(WIDTH - filled))
+    let numbers = format!("{done}/{total} {words}");
+    let width = room.saturating_sub(numbers.chars().count() + "[] ".len()).min(WIDTH);
+    if width < WIDTH_MIN {
+        return cut(&numbers, room);
+    }
+    let filled = (share * width as f64) as usize;
+    format!("[{}{}] {numbers}", "#".repeat(filled), "-".repeat(width - filled))
 }
 
 #[cfg(test)]
@@ -56,8 +71,17 @@ mod tests {
 
     #[test]
     fn a_bar_is_as_full_as_the_work_is_done_and_bears_nonsense() {
-        assert_eq!(bar(1, 2), "[###############---------------] 1/2");
-        assert_eq!(bar(0, 0), "[------------------------------] 0/0");
-        assert_eq!(bar(5, 2), "[##############################] 5/2");
+        assert_eq!(bar(1, 2, "KB", 80), "[###############---------------] 1/2 KB");
+        assert_eq!(bar(0, 0, "KB", 80), "[------------------------------] 0/0 KB");
+        assert_eq!(bar(5, 2, "KB", 80), "[##############################] 5/2 KB");
+    }
+
+    #[test]
+    fn a_bar_has_as_much_room_as_the_terminal() {
+        assert_eq!(bar(100, 200, "KB", 30), "[########---------] 100/200 KB");
+        assert_eq!(bar(100, 200, "polls, and many words more", 20), "100/200 polls, and …");
+        for room in 0..60 {
+            assert!(bar(7, 9, "some words", room).chars().count() <= room, "{room}");
+        }
     }
 }

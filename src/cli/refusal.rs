@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Exit;
-use super::table::plain;
+use super::letters::plain;
 use crate::api::{ProblemView, TYPE_PREFIX};
 
 /// Why it was not done.

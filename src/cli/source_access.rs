@@ -6,10 +6,10 @@ use hyper::Method;
 use serde_json::{Map, Value, json};
 
 use super::client::{Client, Done};
+use super::paper::{Paper, facts};
 use super::refusal::Refusal;
 use super::secret_file::read_secret;
 use super::source_arguments::{Access, AccessFiles};
-use super::table::{Paper, facts};
 use super::{Exit, print};
 use crate::api::views::AccessView;
 

@@ -10,7 +10,7 @@ use super::progress::Progress;
 use super::refusal::Refusal;
 use super::source_access::{read_access, source_access};
 use super::source_arguments::{Add, Edit, List, Named, PollSource, Settings, SourceCommand, Target};
-use super::source_words::{HEADINGS, added, explanation, history, one, polled, row};
+use super::source_words::{COLUMNS, added, explanation, history, one, polled, row};
 use super::{Exit, complain, print};
 use crate::api::views::{CreatedSource, PollAnswer, PollRecord, SourceView};
 use crate::model::{SourceType, type_at};
@@ -102,7 +102,7 @@ async fn list_some(client: &Client, list: &List) -> Done {
         ("text", list.text.as_deref()),
     ];
     let filters: Vec<(&str, &str)> = filters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    list_all(client, "/sources", &filters, &portion(&list.portion), HEADINGS, |source: &SourceView| row(source)).await
+    list_all(client, "/sources", &filters, &portion(&list.portion), COLUMNS, |source: &SourceView| row(source)).await
 }
 
 async fn show(client: &Client, named: &Named) -> Done {

@@ -1,10 +1,34 @@
 //! Sources and their polls in words.
 
-use super::table::{Cell, Ink, Paper, Table, facts, minute, second, span, state_ink};
+use super::letters::plain_lines;
+use super::paper::{Ink, Paper, facts, state_ink};
+use super::table::{Cell, Column, Table, minute, second, span};
 use crate::api::views::{CreatedSource, Explanation, PollAnswer, PollOutcome, PollRecord, SourceView};
 
 /// The columns of [`row`].
-pub(super) const HEADINGS: &[&str] = &["ID#", "STATE", "TYPE", "LAST POLL", "FAILED#", "URL", "TITLE"];
+pub(super) const COLUMNS: &[Column] = &[
+    Column::number("ID"),
+    Column::word("STATE").leaves(1),
+    Column::word("TYPE").leaves(5),
+    Column::word("LAST POLL").leaves(3),
+    Column::number("FAILED").leaves(4),
+    Column::url("URL"),
+    Column::text("TITLE").leaves(2),
+];
+
+/// The columns of what a source waits for: the moment that decides is among the facts above.
+const TERMS: &[Column] = &[Column::word("WAITS UNTIL").leaves(2), Column::word("").leaves(1), Column::name("BECAUSE")];
+
+/// The columns of polls.
+const POLLS: &[Column] = &[
+    Column::word("POLLED"),
+    Column::word("OUTCOME"),
+    Column::number("STATUS").leaves(2),
+    Column::number("NEW").leaves(3),
+    Column::number("BYTES").leaves(4),
+    Column::number("MS").leaves(5),
+    Column::text("WHAT").leaves(1),
+];
 
 /// What is told of a login or headers wherever their names are not.
 const HAS_ACCESS: &str = "asked with a login or headers of its own";
@@ -70,12 +94,12 @@ pub(super) fn added(created: &CreatedSource) -> String {
     let source = &created.source;
     let polled = created.first_poll.as_ref().map(polled).unwrap_or_default();
     let lacks = created.lacks.as_ref().map(|lacks| format!("it cannot be read yet: {lacks}\n")).unwrap_or_default();
-    format!("source {} is added: {}\n{polled}{lacks}", source.id, source.url)
+    plain_lines(&format!("source {} is added: {}\n{polled}{lacks}", source.id, source.url))
 }
 
 /// What became of the wish for a poll.
 pub(super) fn polled(answer: &PollAnswer) -> String {
-    match answer {
+    plain_lines(&match answer {
         PollAnswer::Done { poll } => match poll.outcome {
             PollOutcome::Read => format!("read, new posts: {}\n{}\n", poll.new_posts, poll.next),
             PollOutcome::Unchanged => format!("nothing new\n{}\n", poll.next),
@@ -88,7 +112,7 @@ pub(super) fn polled(answer: &PollAnswer) -> String {
         }
         PollAnswer::Requested { not_before: None, reason } => format!("will be polled later: {reason}\n"),
         PollAnswer::Refused { reason } => format!("will not be polled: {reason}\n"),
-    }
+    })
 }
 
 /// Why a source is or is not polled.
@@ -101,7 +125,7 @@ pub(super) fn explanation(explained: Explanation) -> String {
     let scheduled =
         explained.scheduled.as_ref().map(|found| format!("{} for {}", found.place.replace('_', " "), second(found.at)));
     let is_due = if explained.is_due { " (now)" } else { "" };
-    let mut text = format!("{}\n\n", paper.ink(Ink::Bold, &title));
+    let mut text = paper.headline(&title) + "\n";
     text += &facts(
         paper,
         &[
@@ -117,7 +141,7 @@ pub(super) fn explanation(explained: Explanation) -> String {
         ],
     );
     if !explained.terms.is_empty() {
-        let mut table = Table::new(&["WAITS UNTIL", "", "BECAUSE"]);
+        let mut table = Table::new(TERMS);
         for term in &explained.terms {
             let mark = if term.decides { Cell::inked("decides", Ink::Bold) } else { Cell::default() };
             table.row(vec![Cell::new(second(term.until)), mark, Cell::new(&term.reason)]);
@@ -132,7 +156,7 @@ pub(super) fn explanation(explained: Explanation) -> String {
 
 /// The last polls.
 pub(super) fn history(polls: &[PollRecord]) -> String {
-    let mut table = Table::new(&["POLLED", "OUTCOME", "STATUS#", "NEW#", "BYTES#", "MS#", "WHAT"]);
+    let mut table = Table::new(POLLS);
     for poll in polls {
         let (outcome, ink) = match poll.outcome {
             PollOutcome::Read => ("read", Ink::Good),

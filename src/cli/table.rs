@@ -1,25 +1,32 @@
-//! Tables and lists of facts for people: cut to the terminal's width, coloured only on a terminal.
+//! Tables for people: cut to the terminal's width, coloured only on a terminal.
 
-use std::fmt::Write;
-use std::io::IsTerminal;
-
+use super::letters::{cut, cut_url, plain};
+use super::paper::{Ink, Paper};
 use crate::model::Timestamp;
 
 /// What stands between two columns.
 const GAP: usize = 2;
-/// No column is cut below this.
-const COLUMN_MIN: usize = 8;
 
-/// What a piece of text looks like.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Ink {
-    #[default]
-    Plain,
-    Dim,
-    Bold,
-    Good,
-    Uneasy,
-    Bad,
+/// A column, and what becomes of it where there is little room.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Column {
+    heading: &'static str,
+    shape: Shape,
+    /// The column with the highest number is left out first; those with none never are.
+    leaves: u8,
+}
+
+/// How the text of a column can be shortened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// Not at all, and it stands to the right.
+    Number,
+    /// Not at all: a state or a moment.
+    Word,
+    /// At its end, to this many characters.
+    Text(usize),
+    /// Where it tells the least, to this many characters.
+    Url(usize),
 }
 
 /// One field of a table.
@@ -29,46 +36,51 @@ pub(super) struct Cell {
     ink: Ink,
 }
 
-/// What the output can show.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Paper {
-    /// How wide it is; without a terminal nothing is cut.
-    columns: Option<usize>,
-    has_colours: bool,
-}
-
-/// Rows below headings. Columns whose heading ends in `#` hold numbers.
+/// Rows below headings.
 pub(super) struct Table {
-    headings: &'static [&'static str],
+    columns: &'static [Column],
     rows: Vec<Vec<Cell>>,
 }
 
-impl Paper {
-    /// Standard output as it is now.
-    pub(super) fn of_output() -> Paper {
-        let output = std::io::stdout();
-        if !output.is_terminal() {
-            return Paper { columns: None, has_colours: false };
-        }
-        let size = rustix::termios::tcgetwinsize(&output).ok();
-        let columns = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
-        let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let is_dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-        Paper { columns, has_colours: !is_unwanted && !is_dumb }
+impl Column {
+    pub(super) const fn number(heading: &'static str) -> Column {
+        Column { heading, shape: Shape::Number, leaves: 0 }
     }
 
-    /// Text in this ink.
-    pub(super) fn ink(self, ink: Ink, text: &str) -> String {
-        let code = match ink {
-            _ if !self.has_colours => "",
-            Ink::Plain => "",
-            Ink::Dim => "2",
-            Ink::Bold => "1",
-            Ink::Good => "32",
-            Ink::Uneasy => "33",
-            Ink::Bad => "31",
-        };
-        if code.is_empty() { text.to_owned() } else { format!("\x1b[{code}m{text}\x1b[0m") }
+    /// What is never cut.
+    pub(super) const fn word(heading: &'static str) -> Column {
+        Column { heading, shape: Shape::Word, leaves: 0 }
+    }
+
+    /// What says something already by its beginning.
+    pub(super) const fn text(heading: &'static str) -> Column {
+        Column { heading, shape: Shape::Text(8), leaves: 0 }
+    }
+
+    /// What has to be told from others by its beginning.
+    pub(super) const fn name(heading: &'static str) -> Column {
+        Column { heading, shape: Shape::Text(16), leaves: 0 }
+    }
+
+    pub(super) const fn url(heading: &'static str) -> Column {
+        Column { heading, shape: Shape::Url(16), leaves: 0 }
+    }
+
+    /// The same, left out where there is no room for it: the highest number first.
+    pub(super) const fn leaves(self, leaves: u8) -> Column {
+        Column { leaves, ..self }
+    }
+
+    /// How little it can do with.
+    fn least(self, natural: usize) -> usize {
+        match self.shape {
+            Shape::Number | Shape::Word => natural,
+            Shape::Text(least) | Shape::Url(least) => natural.min(least),
+        }
+    }
+
+    fn shown(self, text: &str, width: usize) -> String {
+        if matches!(self.shape, Shape::Url(_)) { cut_url(text, width) } else { cut(text, width) }
     }
 }
 
@@ -88,8 +100,8 @@ impl Cell {
 }
 
 impl Table {
-    pub(super) fn new(headings: &'static [&'static str]) -> Table {
-        Table { headings, rows: Vec::new() }
+    pub(super) fn new(columns: &'static [Column]) -> Table {
+        Table { columns, rows: Vec::new() }
     }
 
     pub(super) fn row(&mut self, cells: Vec<Cell>) {
@@ -98,17 +110,18 @@ impl Table {
 
     /// The table as text; with its headings if it is the first of several.
     pub(super) fn render(&self, paper: Paper, with_headings: bool) -> String {
-        let natural = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.text.chars().count());
-            cells.max().unwrap_or(0).max(heading(self.headings[column]).chars().count())
+        let natural = |(number, column): (usize, &Column)| {
+            let cells = self.rows.iter().filter_map(|row| row.get(number)).map(|cell| cell.text.chars().count());
+            cells.max().unwrap_or(0).max(column.heading.chars().count())
         };
-        let mut widths: Vec<usize> = (0..self.headings.len()).map(natural).collect();
-        if let Some(columns) = paper.columns {
-            shrink(&mut widths, columns);
-        }
+        let naturals: Vec<usize> = self.columns.iter().enumerate().map(natural).collect();
+        let widths = match paper.columns {
+            Some(room) => fit(self.columns, &naturals, room),
+            None => naturals.into_iter().map(Some).collect(),
+        };
         let mut text = String::new();
         if with_headings {
-            let cells: Vec<Cell> = self.headings.iter().map(|name| Cell::inked(heading(name), Ink::Bold)).collect();
+            let cells: Vec<Cell> = self.columns.iter().map(|column| Cell::inked(column.heading, Ink::Bold)).collect();
             self.line(&mut text, &cells, &widths, paper);
         }
         for row in &self.rows {
@@ -117,17 +130,20 @@ impl Table {
         text
     }
 
-    fn line(&self, text: &mut String, cells: &[Cell], widths: &[usize], paper: Paper) {
+    fn line(&self, text: &mut String, cells: &[Cell], widths: &[Option<usize>], paper: Paper) {
         let start = text.len();
-        for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
-            let shown = cut(&cell.text, *width);
-            let padding = " ".repeat(width - shown.chars().count());
-            let inked = paper.ink(cell.ink, &shown);
-            let is_last = column + 1 == cells.len();
-            match (self.headings[column].ends_with('#'), is_last) {
-                (true, _) => text.extend([padding.as_str(), &inked]),
-                (false, true) => text.push_str(&inked),
-                (false, false) => text.extend([inked.as_str(), &padding]),
+        let shown = cells.iter().zip(self.columns).zip(widths);
+        let shown: Vec<(&Cell, &Column, usize)> =
+            shown.filter_map(|((cell, column), width)| Some((cell, column, (*width)?))).collect();
+        for (number, (cell, column, width)) in shown.iter().enumerate() {
+            let content = column.shown(&cell.text, *width);
+            let padding = " ".repeat(width - content.chars().count());
+            let inked = paper.ink(cell.ink, &content);
+            let is_last = number + 1 == shown.len();
+            match (column.shape, is_last) {
+                (Shape::Number, _) => text.extend([padding.as_str(), &inked]),
+                (_, true) => text.push_str(&inked),
+                (_, false) => text.extend([inked.as_str(), &padding]),
             }
             text.push_str(if is_last { "" } else { "  " });
         }
@@ -136,18 +152,33 @@ impl Table {
     }
 }
 
-/// Facts, one a line; those without a value are left out.
-pub(super) fn facts(paper: Paper, facts: &[(&str, Option<String>)]) -> String {
-    let width = facts.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| name.chars().count()).max();
-    let width = width.unwrap_or(0);
-    facts.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))).fold(
-        String::new(),
-        |mut text, (name, value)| {
-            let name = paper.ink(Ink::Dim, &format!("{name:width$}"));
-            writeln!(text, "{name}  {}", plain(value)).expect("a String takes every write");
-            text
-        },
-    )
+/// How wide each column is in this room; nothing for those that are left out.
+///
+/// Columns leave until the others can be shortened enough; then the widest gives, as far as it can.
+fn fit(columns: &[Column], naturals: &[usize], room: usize) -> Vec<Option<usize>> {
+    let mut kept: Vec<usize> = (0..columns.len()).collect();
+    let gaps = |kept: &[usize]| GAP * kept.len().saturating_sub(1);
+    let least = |number: usize| columns[number].least(naturals[number]);
+    while kept.iter().map(|number| least(*number)).sum::<usize>() + gaps(&kept) > room {
+        let candidates = kept.iter().enumerate().filter(|(_, number)| columns[**number].leaves > 0);
+        let Some((place, _)) = candidates.max_by_key(|(_, number)| columns[**number].leaves) else { break };
+        kept.remove(place);
+    }
+    let mut widths: Vec<Option<usize>> = vec![None; columns.len()];
+    kept.iter().for_each(|number| widths[*number] = Some(naturals[*number]));
+    let mut excess = (kept.iter().map(|number| naturals[*number]).sum::<usize>() + gaps(&kept)).saturating_sub(room);
+    while excess > 0 {
+        let width = |number: usize| widths[number].unwrap_or(0);
+        let gives = |number: &&usize| width(**number) > least(**number);
+        // Where even the least is too much, the widest is cut further rather than that a line overflows.
+        let widest = kept.iter().filter(gives).max_by_key(|number| width(**number));
+        let widest =
+            widest.or_else(|| kept.iter().filter(|number| width(**number) > 1).max_by_key(|number| width(**number)));
+        let Some(widest) = widest else { break };
+        widths[*widest] = Some(width(*widest) - 1);
+        excess -= 1;
+    }
+    widths
 }
 
 /// A moment to the minute, as in tables.
@@ -171,54 +202,18 @@ pub(super) fn span(seconds: u64) -> String {
     }
 }
 
-/// How the states of sources, hosts and actors look.
-pub(super) fn state_ink(state: &str) -> Ink {
-    match state {
-        "active" | "free" | "running" | "working" => Ink::Good,
-        "backing_off" | "failing" | "held" | "resting" => Ink::Uneasy,
-        "disabled" | "silent" | "failed" => Ink::Bad,
-        _ => Ink::Plain,
-    }
-}
-
-/// Text of others, on one line and without anything that a terminal would obey.
-pub(super) fn plain(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
-}
-
-fn heading(name: &str) -> &str {
-    name.trim_end_matches('#')
-}
-
-/// At most so many characters; what was cut off is told by an ellipsis.
-pub(super) fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
-}
-
-/// Takes from the widest column until everything fits, or nothing can be taken any more.
-fn shrink(widths: &mut [usize], columns: usize) {
-    let gaps = GAP * widths.len().saturating_sub(1);
-    loop {
-        let total = widths.iter().sum::<usize>() + gaps;
-        let Some(widest) = widths.iter_mut().max_by_key(|width| **width) else { return };
-        if total <= columns || *widest <= COLUMN_MIN {
-            return;
-        }
-        *widest -= 1;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const COLUMNS: &[Column] =
+        &[Column::number("ID"), Column::word("ADDED").leaves(2), Column::url("URL"), Column::word("STATE").leaves(1)];
+
     fn table() -> Table {
-        let mut table = Table::new(&["ID#", "URL", "STATE"]);
-        table.row(vec![Cell::new(7), Cell::new("http://a.example/a/long/way/to/a/feed.xml"), Cell::new("active")]);
-        table.row(vec![Cell::new(12), Cell::maybe(None::<&str>), Cell::inked("disabled", Ink::Bad)]);
+        let mut table = Table::new(COLUMNS);
+        let url = "http://a.example/a/long/way/to/a/feed.xml";
+        table.row(vec![Cell::new(7), Cell::new("2026-11-16"), Cell::new(url), Cell::new("active")]);
+        table.row(vec![Cell::new(12), Cell::new("-"), Cell::maybe(None::<&str>), Cell::inked("disabled", Ink::Bad)]);
         table
     }
 
@@ -227,28 +222,30 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_cut_to_the_terminal_and_to_nothing_else() {
-        let narrow = table().render(paper(Some(30), false), true);
-        assert_eq!(
-            narrow,
-            "ID  URL               STATE\n 7  http://a.exampl…  active\n12  -                 disabled\n"
-        );
-        assert!(narrow.lines().all(|line| line.chars().count() <= 30));
+    fn a_table_fits_every_terminal_and_is_whole_without_one() {
         let piped = table().render(paper(None, false), false);
-        assert_eq!(piped.lines().next().unwrap(), " 7  http://a.example/a/long/way/to/a/feed.xml  active");
-        let tiny = table().render(paper(Some(3), false), false);
-        assert_eq!(tiny.lines().next().unwrap(), " 7  http://…  active", "something is always left to read");
+        let first = " 7  2026-11-16  http://a.example/a/long/way/to/a/feed.xml  active";
+        assert_eq!(piped.lines().next().unwrap(), first);
+        for (columns, wanted) in [
+            (60, " 7  2026-11-16  a.example/a/long/way/to/a/feed.xml  active"),
+            (45, " 7  2026-11-16  a.example…/feed.xml  active"),
+            (35, " 7  a.example…/a/feed.xml  active"),
+            (30, " 7  a.examp…feed.xml  active"),
+            (24, " 7  a.example…a/feed.xml"),
+        ] {
+            let text = table().render(paper(Some(columns), false), false);
+            assert_eq!(text.lines().next().unwrap(), wanted, "{columns}");
+        }
+        for columns in 4..120 {
+            let text = table().render(paper(Some(columns), false), true);
+            assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}: {text}");
+        }
     }
 
     #[test]
     fn colours_are_outside_of_what_is_counted() {
         let inked = table().render(paper(Some(30), true), false);
         assert_eq!(inked.lines().last().unwrap(), "12  \x1b[2m-\x1b[0m                 \x1b[31mdisabled\x1b[0m");
-    }
-
-    #[test]
-    fn a_terminal_is_safe_from_what_publishers_write() {
-        assert_eq!(plain("a\x1b[2Jb\r\nc\u{9b}"), "a [2Jb  c ");
     }
 
     #[test]

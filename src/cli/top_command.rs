@@ -7,11 +7,23 @@ use clap::Args;
 
 use super::client::{Client, Done, read, until_interrupted};
 use super::daemon_command::in_words;
+use super::letters::{cut, plain};
+use super::paper::{Paper, state_ink};
 use super::refusal::Refusal;
-use super::table::{Cell, Ink, Paper, Table, cut, minute, plain, state_ink};
+use super::table::{Cell, Column, Table, minute};
 use super::{Exit, print_some};
 use crate::api::views::{Page, PostView, SourceView, StatusView};
 use crate::demo::Screen;
+
+const TROUBLED: &[Column] = &[
+    Column::number("BACKS OFF"),
+    Column::number("FAILED").leaves(2),
+    Column::url("URL"),
+    Column::text("WHY").leaves(1),
+];
+
+const NEWEST: &[Column] =
+    &[Column::word("NEWEST POSTS").leaves(1), Column::number("SOURCE").leaves(2), Column::name("TITLE")];
 
 /// How often, and for how long.
 #[derive(Args, Debug)]
@@ -88,9 +100,9 @@ fn draw(look: &Look, before: Option<&StatusView>, paper: Paper) -> String {
         let polls = look.status.statistics.polls.saturating_sub(before.statistics.polls);
         format!("{:.1} polls a second", polls as f64 / seconds)
     });
-    text += &format!("\n{}\n", paper.ink(Ink::Bold, rate.as_deref().unwrap_or("polls a second: wait a moment")));
+    text += &format!("\n{}", paper.headline(rate.as_deref().unwrap_or("polls a second: wait a moment")));
     if !look.troubled.is_empty() {
-        let mut table = Table::new(&["BACKS OFF#", "FAILED#", "URL", "WHY"]);
+        let mut table = Table::new(TROUBLED);
         for source in &look.troubled {
             table.row(vec![
                 Cell::inked(source.id, state_ink(&source.state)),
@@ -101,7 +113,7 @@ fn draw(look: &Look, before: Option<&StatusView>, paper: Paper) -> String {
         }
         text += &format!("\n{}", table.render(paper, true));
     }
-    let mut table = Table::new(&["NEWEST POSTS", "SOURCE#", "TITLE"]);
+    let mut table = Table::new(NEWEST);
     for post in &look.posts {
         table.row(vec![
             Cell::new(minute(post.created_at)),

@@ -7,16 +7,20 @@ use hyper::Method;
 use serde_json::json;
 
 use super::client::{Client, Done, query, read};
+use super::letters::plain;
 use super::listing::{list_all, portion};
+use super::paper::{Paper, facts};
+use super::podcast_command::podcast_added;
 use super::refusal::Refusal;
 use super::secret_file::read_secret;
 use super::source_arguments::Portion;
-use super::table::{Cell, Paper, facts, minute, second};
+use super::table::{Cell, Column, minute, second};
 use super::{Exit, print};
 use crate::api::views::{KeyView, Page, PodcastView, UserView};
 use crate::model::UserId;
 
-const HEADINGS: &[&str] = &["ID#", "NAME", "ADDED", "X KEY"];
+const COLUMNS: &[Column] =
+    &[Column::number("ID"), Column::name("NAME"), Column::word("ADDED").leaves(2), Column::word("X KEY").leaves(1)];
 
 /// What to do with users. Each is named by its number or its name.
 #[derive(Debug, Subcommand)]
@@ -81,7 +85,7 @@ pub(super) struct Key {
 /// Does it.
 pub(super) async fn user(client: &Client, command: UserCommand) -> Done {
     match command {
-        UserCommand::List(some) => list_all(client, "/users", &[], &portion(&some), HEADINGS, row).await,
+        UserCommand::List(some) => list_all(client, "/users", &[], &portion(&some), COLUMNS, row).await,
         UserCommand::Add(add) => add_one(client, &add).await,
         UserCommand::Show(named) => {
             let id = find(client, &named.user).await?;
@@ -189,6 +193,6 @@ fn one(user: &UserView) -> String {
 
 fn added(user: &UserView, podcast: Option<&PodcastView>) -> String {
     let key = if user.x_key_at.is_some() { ", with an X key" } else { "" };
-    let podcast = podcast.map(|podcast| format!("podcast {} is added: {}\n", podcast.id, podcast.title));
-    format!("user {} is added: {}{key}\n{}", user.id, user.name, podcast.unwrap_or_default())
+    let podcast = podcast.map(podcast_added);
+    format!("user {} is added: {}{key}\n{}", user.id, plain(&user.name), podcast.unwrap_or_default())
 }

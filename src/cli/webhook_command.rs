@@ -7,12 +7,21 @@ use hyper::Method;
 use serde_json::{Map, Value, json};
 
 use super::client::{Client, Done, read};
+use super::letters::plain;
+use super::paper::{Paper, facts, state_ink};
 use super::refusal::Refusal;
-use super::table::{Cell, Paper, Table, facts, minute, second, state_ink};
+use super::table::{Cell, Column, Table, minute, second};
 use super::{Exit, print};
 use crate::api::views::{Page, WebhookTest, WebhookView};
 
-const HEADINGS: &[&str] = &["ID#", "STATE", "LABEL", "LAST DELIVERED", "FAILURES#", "URL"];
+const COLUMNS: &[Column] = &[
+    Column::number("ID"),
+    Column::word("STATE").leaves(1),
+    Column::text("LABEL").leaves(2),
+    Column::word("LAST DELIVERED").leaves(3),
+    Column::number("FAILURES").leaves(4),
+    Column::url("URL"),
+];
 
 /// What to do with webhooks.
 #[derive(Debug, Subcommand)]
@@ -130,7 +139,7 @@ async fn test(client: &Client, named: &Named) -> Done {
     let is_taken = read::<WebhookTest>(value.clone())?.is_taken;
     let shown = client.show(value, |test: WebhookTest| match test.error {
         None => format!("webhook {} took a delivery without posts\n", named.id),
-        Some(error) => format!("webhook {} did not take it: {error}\n", named.id),
+        Some(error) => format!("webhook {} did not take it: {}\n", named.id, plain(&error)),
     })?;
     Ok(if is_taken { shown } else { Exit::Failure })
 }
@@ -170,7 +179,7 @@ fn state(webhook: &WebhookView) -> &'static str {
 }
 
 fn table(all: &[WebhookView]) -> String {
-    let mut table = Table::new(HEADINGS);
+    let mut table = Table::new(COLUMNS);
     for webhook in all {
         let state = state(webhook);
         table.row(vec![
@@ -186,7 +195,7 @@ fn table(all: &[WebhookView]) -> String {
 }
 
 fn told(webhook: WebhookView) -> String {
-    let reason = webhook.disabled_reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let reason = webhook.disabled_reason.as_ref().map(|reason| format!(": {}", plain(reason))).unwrap_or_default();
     format!("webhook {} is {}{reason}\n", webhook.id, if webhook.enabled { "enabled" } else { "disabled" })
 }
 

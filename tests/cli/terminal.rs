@@ -1,7 +1,7 @@
 //! What a person sees on a terminal: tables that fit, colours, a progress bar, another screen and the old one back.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -32,11 +32,13 @@ fn on_terminal(mut command: Command, columns: u16) -> (String, Option<i32>) {
     (String::from_utf8(written).unwrap(), process.wait().unwrap().code())
 }
 
-/// Without the colours.
+/// Without anything that a terminal obeys.
 fn bare(text: &str) -> String {
     let mut parts = text.split("\x1b[");
     let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
+    let text = parts
+        .fold(first, |text, part| text + part.split_once(|end: char| end.is_alphabetic()).map_or("", |(_, rest)| rest));
+    text.replace('\r', "")
 }
 
 #[test]
@@ -59,15 +61,71 @@ fn a_list_fits_the_terminal_and_is_coloured_unless_that_is_unwanted() {
 }
 
 #[test]
+fn everything_fits_narrow_terminals_and_rows_can_be_told_apart() {
+    let desk = Desk::new(&[Character::Healthy, Character::NotFound]);
+    desk.works(&["source", "add", &desk.url(Character::Healthy)]);
+    desk.works(&["source", "add", &desk.url(Character::NotFound), "--anyway"]);
+    desk.works(&["user", "add", "somebody with a long name", "--podcast", "A podcast with a title of some length"]);
+    desk.until_scheduled(2);
+    for words in [
+        &["source", "list"][..],
+        &["source", "history", "2"],
+        &["source", "explain", "1"],
+        &["source", "explain", "2"],
+        &["host", "list"],
+        &["post", "list"],
+        &["user", "list"],
+        &["podcast", "list"],
+        &["webhook", "list"],
+        &["tree"],
+        &["status"],
+        &["top", "--count", "1"],
+    ] {
+        for columns in [30, 40, 60, 80] {
+            let (text, code) = on_terminal(desk.feedwarden(words), columns);
+            assert_eq!(code, Some(0), "{text}");
+            let text = bare(&text);
+            // One long word stays whole, so that it can be copied.
+            let lines = text.lines().filter(|line| line.trim().contains(' '));
+            let widest = lines.map(|line| line.chars().count()).max();
+            assert!(widest <= Some(usize::from(columns)), "{words:?} in {columns} columns: {text}");
+        }
+    }
+    let (text, _) = on_terminal(desk.feedwarden(&["source", "list"]), 30);
+    let text = bare(&text);
+    let rows: Vec<&str> = text.lines().skip(1).map(|line| line.trim_start_matches([' ', '1', '2'])).collect();
+    assert!(rows.len() == 2 && rows[0] != rows[1] && !text.contains("http://…"), "{text}");
+}
+
+#[test]
+fn a_terminal_obeys_nothing_that_others_wrote() {
+    let desk = Desk::new(&[Character::Healthy]);
+    let title = "gpj\u{202e}.exe\u{2066}\u{2069}";
+    desk.works(&["source", "add", &desk.url(Character::Healthy), "--title", title]);
+    desk.works(&["user", "add", title, "--podcast", title]);
+    for words in [&["source", "list"][..], &["source", "show", "1"], &["user", "list"], &["podcast", "show", "1"]] {
+        let text = desk.works(words);
+        assert!(text.contains("gpj .exe") && !text.contains('\u{202e}') && !text.contains('\u{2066}'), "{text:?}");
+    }
+    let added = desk.works(&["podcast", "add", title]);
+    assert!(added.contains("gpj .exe") && !added.contains('\u{202e}'), "{added:?}");
+    assert_eq!(desk.json(&["source", "show", "1"])["title"], title, "programs get what was written");
+}
+
+#[test]
 fn an_import_shows_its_progress_and_takes_it_away() {
     let desk = Desk::new(&[Character::Healthy]);
     desk.works(&["pause"]);
     let outlines: String = (0..3000).map(|number| format!("<outline xmlUrl=\"http://h{number}.invalid/\"/>")).collect();
     std::fs::write(desk.directory.path().join("list.opml"), format!("<opml><body>{outlines}</body></opml>")).unwrap();
+    let (text, _) = on_terminal(desk.feedwarden(&["import", "list.opml"]), 30);
+    let bars: Vec<usize> =
+        text.split("\x1b[K").filter(|part| part.starts_with('[')).map(|bar| bar.trim_end().len()).collect();
+    assert!(!bars.is_empty() && bars.iter().all(|length| *length <= 30), "{text:?}");
     let (text, code) = on_terminal(desk.feedwarden(&["import", "list.opml"]), 80);
     assert!(code == Some(0) && text.contains("[##############################]"), "{text}");
     assert!(
-        text.ends_with("\x1b[K3000 sources added, 0 were there already or twice, 0 cannot be used\r\n"),
+        text.ends_with("\x1b[K0 sources added, 3000 were there already or twice, 0 cannot be used\r\n"),
         "{text:?}"
     );
 }
@@ -79,10 +137,8 @@ fn slow_daemon(pages: usize) -> String {
     std::thread::spawn(move || {
         for page in 1..=pages {
             let (mut stream, _) = listener.accept().unwrap();
-            let mut head = Vec::new();
-            while !head.ends_with(b"\r\n\r\n") {
-                head.extend((&stream).bytes().next().unwrap());
-            }
+            let head = BufReader::new(&stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+            assert!(head.count() > 0, "a request");
             std::thread::sleep(Duration::from_millis(600));
             let user = json!({ "id": 7, "name": "ann", "created_at": "2026-11-16T07:56:06Z", "x_key_at": null });
             let body = match page == pages {

@@ -1,0 +1,107 @@
+//! What the output can show: how wide it is, whether in colours; and facts and headlines on it.
+
+use std::fmt::Write;
+use std::io::IsTerminal;
+use std::os::fd::AsFd;
+
+use super::letters::{plain, wrapped};
+
+/// What a piece of text looks like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Ink {
+    #[default]
+    Plain,
+    Dim,
+    Bold,
+    Good,
+    Uneasy,
+    Bad,
+}
+
+/// What the output can show.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paper {
+    /// How wide it is; without a terminal nothing is cut.
+    pub(super) columns: Option<usize>,
+    pub(super) has_colours: bool,
+}
+
+impl Paper {
+    /// Standard output as it is now.
+    pub(super) fn of_output() -> Paper {
+        let output = std::io::stdout();
+        if !output.is_terminal() {
+            return Paper { columns: None, has_colours: false };
+        }
+        let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let is_dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        Paper { columns: columns_of(&output), has_colours: !is_unwanted && !is_dumb }
+    }
+
+    /// Text in this ink.
+    pub(super) fn ink(self, ink: Ink, text: &str) -> String {
+        let code = match ink {
+            _ if !self.has_colours => "",
+            Ink::Plain => "",
+            Ink::Dim => "2",
+            Ink::Bold => "1",
+            Ink::Good => "32",
+            Ink::Uneasy => "33",
+            Ink::Bad => "31",
+        };
+        if code.is_empty() { text.to_owned() } else { format!("\x1b[{code}m{text}\x1b[0m") }
+    }
+
+    /// What stands above everything else, on as many lines as it takes.
+    pub(super) fn headline(self, text: &str) -> String {
+        let lines = wrapped(&plain(text), self.columns);
+        lines.iter().fold(String::new(), |text, line| text + &self.ink(Ink::Bold, line) + "\n")
+    }
+}
+
+/// How wide a terminal is.
+pub(super) fn columns_of(terminal: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// Facts, one a line, and more lines below the first where one is too long; those without a value are left out.
+pub(super) fn facts(paper: Paper, facts: &[(&str, Option<String>)]) -> String {
+    let width = facts.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| name.chars().count()).max();
+    let width = width.unwrap_or(0);
+    let mut text = String::new();
+    for (name, value) in facts.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+        let columns = paper.columns.map(|columns| columns.saturating_sub(width + 2));
+        let lines = wrapped(&plain(value), columns);
+        for (name, line) in std::iter::once(*name).chain(std::iter::repeat("")).zip(lines) {
+            let name = paper.ink(Ink::Dim, &format!("{name:width$}"));
+            writeln!(text, "{name}  {line}").expect("a String takes every write");
+        }
+    }
+    text
+}
+
+/// How the states of sources, hosts and actors look.
+pub(super) fn state_ink(state: &str) -> Ink {
+    match state {
+        "active" | "free" | "running" | "working" => Ink::Good,
+        "backing_off" | "failing" | "held" | "resting" => Ink::Uneasy,
+        "disabled" | "silent" | "failed" => Ink::Bad,
+        _ => Ink::Plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_and_headlines_go_on_below_where_the_terminal_ends() {
+        let paper = |columns| Paper { columns, has_colours: false };
+        let said =
+            [("url", Some("http://a.example/a/feed.xml".to_owned())), ("why", Some("it is held for now".into()))];
+        assert_eq!(facts(paper(Some(15)), &said), "url  http://a.example/a/feed.xml\nwhy  it is held\n     for now\n");
+        assert_eq!(facts(paper(None), &said).lines().count(), 2);
+        assert_eq!(paper(Some(12)).headline("source 1 is held"), "source 1 is\nheld\n");
+    }
+}
