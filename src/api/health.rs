@@ -6,6 +6,7 @@ use actix_web::{HttpResponse, web};
 
 use super::Api;
 use super::views::HealthView;
+use crate::actors::messages::SchedulerStatus;
 use crate::model::Timestamp;
 
 /// How long the store may take to answer before it counts as away.
@@ -22,19 +23,19 @@ pub(super) async fn healthz() -> HttpResponse {
 
 /// It can work, and does.
 pub(super) async fn readyz(api: web::Data<Api>) -> HttpResponse {
-    let health = HealthView::of(ailments(&api).await);
+    let health = HealthView::of(ailments(&api, api.handle.scheduler_status().await.as_ref()).await);
     match health.reasons.is_empty() {
         true => HttpResponse::Ok().json(health),
         false => HttpResponse::ServiceUnavailable().json(health),
     }
 }
 
-/// Everything that keeps it from its work.
-pub(super) async fn ailments(api: &Api) -> Vec<String> {
+/// Everything that keeps it from its work; whoever asks has asked the scheduler how it does.
+pub(super) async fn ailments(api: &Api, scheduler: Option<&SchedulerStatus>) -> Vec<String> {
     let mut ailments = Vec::new();
     ailments.extend(trouble_of_store(api).await);
     let now = api.handle.clock().now();
-    let Some(scheduler) = api.handle.scheduler_status().await else {
+    let Some(scheduler) = scheduler else {
         ailments.push("the scheduler does not answer".to_owned());
         return ailments;
     };

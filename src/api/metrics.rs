@@ -61,6 +61,8 @@ async fn collect(api: &Api) -> Metrics {
     let is_store_up = store_seconds.is_some() && api.handle.store_trouble().is_none();
     let scheduler = api.handle.scheduler_status().await;
     let lag = scheduler.as_ref().and_then(|status| status.oldest_due_at).map_or(Duration::ZERO, |at| now.since(at));
+    // A scheduler that does not answer is waited for once: whoever scrapes does not wait long either.
+    let is_ready = ailments(api, scheduler.as_ref()).await.is_empty();
     let statistics = api.handle.statistics();
     let mut mailboxes = Vec::new();
     if let Some(tree) = api.handle.tree_view(0) {
@@ -75,7 +77,7 @@ async fn collect(api: &Api) -> Metrics {
         sources: count_sources(api, now).await,
         store_seconds,
         is_store_up,
-        is_ready: ailments(api).await.is_empty(),
+        is_ready,
         webhooks: look_at_webhooks(api, now).await.ok(),
         log_drops: api.log.dropped(),
         mailboxes,
