@@ -246,7 +246,13 @@ pub(super) enum ConfigCommand {
         json: bool,
     },
     /// Say whether the configuration is right, or everything that is wrong with it
-    Check(Layers),
+    Check {
+        #[command(flatten)]
+        layers: Layers,
+        /// Print JSON for programs instead
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 impl Arguments {
@@ -263,7 +269,7 @@ impl Arguments {
             Command::Parse(_) | Command::Extract(_) | Command::Demo(_) | Command::Completions(_) | Command::Man(_) => {}
             Command::Config { layers: middle, command } => {
                 layers.push(std::mem::take(middle));
-                let (ConfigCommand::Show { layers: inner, .. } | ConfigCommand::Check(inner)) = command;
+                let (ConfigCommand::Show { layers: inner, .. } | ConfigCommand::Check { layers: inner, .. }) = command;
                 layers.push(std::mem::take(inner));
             }
         }

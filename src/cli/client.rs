@@ -8,7 +8,7 @@ use hyper::body::{Body, Bytes, Incoming};
 use hyper::{Method, Response};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use url::{Host, Url, form_urlencoded};
 
 use super::arguments::Layers;
@@ -50,8 +50,8 @@ pub(super) fn with_daemon(connection: Connection, layers: Layers, command: impl 
     match done {
         Ok(exit) => exit,
         Err(refusal) => {
-            if let (true, Some(problem)) = (is_json, refusal.problem()) {
-                let _ = print(&format!("{:#}\n", serde_json::to_value(problem).unwrap_or_default()));
+            if is_json {
+                let _ = print(&format!("{:#}\n", serde_json::to_value(refusal.problem()).unwrap_or_default()));
             }
             complain(&refusal);
             refusal.exit()
@@ -125,7 +125,7 @@ impl Client {
 
     /// Tells something.
     pub(super) async fn send(&self, method: Method, path: &str, body: &Value) -> Result<Value, Refusal> {
-        self.exchange(method, path, Sent { body: Some(json(body)), headers: Vec::new() }).await
+        self.exchange(method, path, Sent { body: Some(as_json(body)), headers: Vec::new() }).await
     }
 
     /// Tells something, but only if the source still has this version.
@@ -137,7 +137,7 @@ impl Client {
         version: Option<i64>,
     ) -> Result<Value, Refusal> {
         let headers = version.map(|version| ("If-Match", format!("\"{version}\""))).into_iter().collect();
-        self.exchange(method, path, Sent { body: body.map(json), headers }).await
+        self.exchange(method, path, Sent { body: body.map(as_json), headers }).await
     }
 
     /// Sends something large; the answer may take as long as it takes.
@@ -195,6 +195,13 @@ impl Client {
         Ok(print(&words(read(value)?)))
     }
 
+    /// Removes something, and says what is gone.
+    pub(super) async fn remove(&self, path: &str, version: Option<i64>, said: &str) -> Done {
+        self.send_if(Method::DELETE, path, None, version).await?;
+        // The daemon has nothing more to say about it.
+        Ok(print(&if self.is_json { format!("{:#}\n", json!({ "removed": path })) } else { said.to_owned() }))
+    }
+
     async fn exchange(&self, method: Method, path: &str, sent: Sent) -> Result<Value, Refusal> {
         let exchange = async {
             let answer = self.opened(method, path, sent).await?;
@@ -238,6 +245,6 @@ pub(super) fn read<T: DeserializeOwned>(value: Value) -> Result<T, Refusal> {
     serde_json::from_value(value).map_err(|error| Refusal::Failed(format!("the daemon is of another version: {error}")))
 }
 
-fn json(body: &Value) -> (&'static str, Outgoing) {
+fn as_json(body: &Value) -> (&'static str, Outgoing) {
     ("application/json", Outgoing::Whole(Some(body.to_string().into())))
 }

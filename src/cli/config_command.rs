@@ -13,8 +13,8 @@ pub(super) fn show(effective: &Effective, as_json: bool) -> Exit {
 }
 
 /// Says that nothing is wrong: whoever gets here has loaded the configuration.
-pub(super) fn check() -> Exit {
-    print("ok\n")
+pub(super) fn check(as_json: bool) -> Exit {
+    print(&if as_json { format!("{:#}\n", json!({ "ok": true })) } else { "ok\n".to_owned() })
 }
 
 fn for_people(effective: &Effective) -> String {

@@ -1,5 +1,7 @@
 //! One request to the running daemon and its answer: HTTP over the admin socket, or over TCP with a token.
 
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -141,7 +143,15 @@ impl Door {
             cause,
         };
         match tokio::time::timeout(CONNECT_WITHIN, connecting).await {
-            Ok(connected) => connected.map_err(|error| unreachable(in_words(&error))),
+            Ok(Ok(connected)) => Ok(connected),
+            Ok(Err(error)) => Err(match self {
+                Door::Socket(path) if error.kind() == ErrorKind::PermissionDenied => Refusal::Forbidden {
+                    place: self.place(),
+                    owner: std::fs::metadata(path).ok().map(|socket| socket.uid()),
+                    cause: error.to_string(),
+                },
+                _ => unreachable(in_words(&error)),
+            }),
             Err(_) => Err(unreachable(format!("no answer within {} s", CONNECT_WITHIN.as_secs()))),
         }
     }

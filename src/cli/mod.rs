@@ -70,8 +70,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Config { command: ConfigCommand::Show { json, .. }, .. } => {
             with_settings(layers, |loaded, _| config_command::show(&loaded.effective, json))
         }
-        Command::Config { command: ConfigCommand::Check(_), .. } => {
-            with_settings(layers, |_, _| config_command::check())
+        Command::Config { command: ConfigCommand::Check { json, .. }, .. } => {
+            with_settings(layers, |_, _| config_command::check(json))
         }
         Command::Token(token) => with_settings(layers, |loaded, _| token_command::token(&token, &loaded.settings.api)),
         Command::Completions(completions) => reference::completions(&completions),

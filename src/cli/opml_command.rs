@@ -1,7 +1,7 @@
 //! `feedwarden import` and `export`: lists of sources from and for other readers.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -42,13 +42,17 @@ struct Upload {
 
 /// Adds the sources of a list. What cannot be used is told, and the rest is taken.
 pub(super) async fn import(client: &Client, import: &Import) -> Done {
-    let unreadable = |error| Refusal::Usage(format!("{} cannot be read: {error}", import.file.display()));
+    let unreadable =
+        |error: std::io::Error| Refusal::Usage(format!("{} cannot be read: {error}", import.file.display()));
     let (file, total): (Box<dyn Read + Send>, u64) = if import.file == Path::new("-") {
         (Box::new(std::io::stdin()), 0)
     } else {
         let file = File::open(&import.file).map_err(unreadable)?;
-        let total = file.metadata().map_err(unreadable)?.len();
-        (Box::new(file), total)
+        let about = file.metadata().map_err(unreadable)?;
+        if about.is_dir() {
+            return Err(unreadable(ErrorKind::IsADirectory.into()));
+        }
+        (Box::new(file), about.len())
     };
     let upload = Upload { file, sent: 0, total, progress: Progress::new() };
     let value = client.upload("/opml", "text/x-opml", Outgoing::Pieces(Box::new(upload))).await;
@@ -68,6 +72,10 @@ pub(super) async fn import(client: &Client, import: &Import) -> Done {
 
 /// Prints all feeds as a list.
 pub(super) async fn export(client: &Client, export: &Export) -> Done {
+    if client.is_json {
+        let text = "a list for other readers is no JSON; `feedwarden source list --all --json` prints the sources";
+        return Err(Refusal::Usage(text.into()));
+    }
     let mut body = client.opened(Method::GET, "/opml", Sent::default()).await?.into_body();
     let unwritable = |error: &std::io::Error| Refusal::Failed(format!("the list cannot be written: {error}"));
     let mut output: Box<dyn Write> = match &export.output {
@@ -77,7 +85,7 @@ pub(super) async fn export(client: &Client, export: &Export) -> Done {
     while let Some(piece) = client.piece(&mut body).await? {
         match output.write_all(&piece).and_then(|()| output.flush()) {
             Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => break,
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
             Err(error) => return Err(unwritable(&error)),
         }
     }

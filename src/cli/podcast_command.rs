@@ -11,7 +11,7 @@ use super::paper::{Paper, facts};
 use super::refusal::Refusal;
 use super::source_arguments::Portion;
 use super::table::{Cell, Column, minute, second};
-use super::user_command::{find as find_user, remove};
+use super::user_command::find as find_user;
 use crate::api::views::{Page, PodcastView, UserView};
 use crate::model::{PodcastId, UserId};
 
@@ -105,7 +105,7 @@ pub(super) async fn podcast(client: &Client, command: PodcastCommand) -> Done {
         }
         PodcastCommand::Remove(named) => {
             let said = format!("podcast {} is removed\n", named.podcast);
-            remove(client, &path(named.podcast), &said).await
+            client.remove(&path(named.podcast), None, &said).await
         }
     }
 }

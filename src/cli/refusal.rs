@@ -18,6 +18,15 @@ pub(super) enum Refusal {
         /// What the system said.
         cause: String,
     },
+    /// Somebody may be there, and the system does not let us in.
+    Forbidden {
+        /// Where.
+        place: String,
+        /// The number of the user whose socket it is, where that can be seen.
+        owner: Option<u32>,
+        /// What the system said.
+        cause: String,
+    },
     /// Somebody is there who stopped answering, or answers something else.
     Broken {
         /// Where.
@@ -27,11 +36,11 @@ pub(super) enum Refusal {
     },
     /// The daemon says no, and why.
     Problem(Box<ProblemView>),
-    /// A page is no feed, but links to some.
+    /// A new source does not work, and there is something else to do.
     Offer {
         /// What the daemon said.
         refusal: Box<Refusal>,
-        /// Where the feeds are.
+        /// The feeds that it links to, if it is a page with some.
         feeds: Vec<String>,
     },
     /// There is nothing of that name.
@@ -43,13 +52,20 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    /// What the daemon said, if it said something.
-    pub(super) fn problem(&self) -> Option<&ProblemView> {
-        match self {
-            Refusal::Problem(problem) => Some(problem),
-            Refusal::Offer { refusal, .. } => refusal.problem(),
-            _ => None,
-        }
+    /// What the daemon said, or in its manner what it never heard of.
+    pub(super) fn problem(&self) -> ProblemView {
+        let (status, name, title) = match self {
+            Refusal::Problem(problem) => return (**problem).clone(),
+            Refusal::Offer { refusal, .. } => return refusal.problem(),
+            Refusal::Unreachable { .. } => (503, "unreachable", "No daemon answers"),
+            Refusal::Forbidden { .. } => (403, "forbidden", "Not allowed"),
+            Refusal::Broken { .. } => (502, "broken-answer", "The answer broke off"),
+            Refusal::NotFound(_) => (404, "not-found", "Not found"),
+            Refusal::Usage(_) => (400, "invalid", "Invalid"),
+            Refusal::Failed(_) => (500, "failed", "It failed here"),
+        };
+        let (kind, title) = (format!("{TYPE_PREFIX}{name}"), title.to_owned());
+        ProblemView { kind, title, status, detail: self.to_string(), field: None, context: None }
     }
 
     /// How the program ends.
@@ -58,6 +74,7 @@ impl Refusal {
             Refusal::Unreachable { .. } => Exit::Unreachable,
             Refusal::Broken { .. } | Refusal::Failed(_) => Exit::Failure,
             Refusal::Offer { refusal, .. } => refusal.exit(),
+            Refusal::Forbidden { .. } => Exit::Refused,
             Refusal::NotFound(_) => Exit::NotFound,
             Refusal::Usage(_) => Exit::Usage,
             Refusal::Problem(problem) => match (problem.status, name(problem)) {
@@ -88,13 +105,25 @@ impl fmt::Display for Refusal {
             Refusal::Unreachable { place, is_socket: false, cause } => write!(
                 formatter,
                 "no daemon answers at {place}: {cause}\n\
-                 It listens there only if its configuration says so: `feedwarden run --set api.listen=ADDRESS:PORT`."
+                 It listens there only if its configuration has api.listen and a key for tokens, such as api.jwt-secret-file."
             ),
+            Refusal::Forbidden { place, owner, cause } => {
+                let user = owner.map_or_else(|| "-u USER".to_owned(), |owner| format!("-u '#{owner}'"));
+                write!(
+                    formatter,
+                    "the daemon's socket {place} may not be used: {cause}\n\
+                     Only the daemon's own user and root may: `sudo {user} feedwarden …`. Others use --url and a token."
+                )
+            }
             Refusal::Broken { place, cause } => write!(formatter, "the answer from {place} broke off: {cause}"),
             Refusal::Problem(problem) => write_problem(formatter, problem),
             Refusal::Offer { refusal, feeds } => {
-                write!(formatter, "{refusal}\nAdd what it links to instead:")?;
-                feeds.iter().try_for_each(|feed| write!(formatter, "\n  feedwarden source add {}", quoted(feed)))
+                write!(formatter, "{refusal}")?;
+                if !feeds.is_empty() {
+                    formatter.write_str("\nAdd what it links to instead:")?;
+                }
+                feeds.iter().try_for_each(|feed| write!(formatter, "\n  feedwarden source add {}", quoted(feed)))?;
+                formatter.write_str("\nWith --anyway it is added all the same.")
             }
             Refusal::NotFound(text) | Refusal::Usage(text) | Refusal::Failed(text) => formatter.write_str(text),
         }
@@ -157,6 +186,14 @@ mod tests {
     fn what_a_page_links_to_is_no_command_of_a_shell() {
         assert_eq!(quoted("http://a.example/feed.xml"), "http://a.example/feed.xml");
         assert_eq!(quoted("http://a.example/?a=1&b='$(x)"), "'http://a.example/?a=1&b=%27$(x)'");
+    }
+
+    #[test]
+    fn programs_get_our_own_refusals_as_problems_too() {
+        let missing = Refusal::NotFound("there is no user zed".into());
+        let problem = missing.problem();
+        assert_eq!((problem.status, problem.detail.as_str()), (404, "there is no user zed"));
+        assert_eq!(Refusal::Problem(Box::new(problem)).exit(), missing.exit());
     }
 
     #[test]

@@ -10,7 +10,6 @@ use super::paper::{Paper, facts};
 use super::refusal::Refusal;
 use super::secret_file::read_secret;
 use super::source_arguments::{Access, AccessFiles};
-use super::{Exit, print};
 use crate::api::views::AccessView;
 
 /// Tells, keeps or forgets what lets a source in.
@@ -19,9 +18,8 @@ pub(super) async fn source_access(client: &Client, access: &Access) -> Done {
     let id = client.source(&access.target.source).await?;
     let (path, version) = (format!("/sources/{id}/access"), access.target.if_version);
     if access.clear {
-        client.send_if(Method::DELETE, &path, None, version).await?;
         let said = format!("the login and the headers of source {id} are forgotten\n");
-        return Ok(if client.is_json { Exit::Success } else { print(&said) });
+        return client.remove(&path, version, &said).await;
     }
     let value = match given {
         Some(body) => client.send_if(Method::PUT, &path, Some(&body), version).await?,

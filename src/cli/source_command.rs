@@ -11,7 +11,7 @@ use super::refusal::Refusal;
 use super::source_access::{read_access, source_access};
 use super::source_arguments::{Add, Edit, List, Named, PollSource, Settings, SourceCommand, Target};
 use super::source_words::{COLUMNS, added, explanation, history, one, polled, row};
-use super::{Exit, complain, print};
+use super::{Exit, complain};
 use crate::api::views::{CreatedSource, PollAnswer, PollRecord, SourceView};
 use crate::model::{SourceType, type_at};
 
@@ -86,8 +86,7 @@ async fn add_one(client: &Client, add: &Add) -> Done {
             let context = problem.context.clone().unwrap_or_default();
             let feeds: Vec<String> =
                 serde_json::from_value(context["poll"]["linked_feeds"].clone()).unwrap_or_default();
-            let refusal = Refusal::Problem(problem);
-            Err(if feeds.is_empty() { refusal } else { Refusal::Offer { refusal: Box::new(refusal), feeds } })
+            Err(Refusal::Offer { refusal: Box::new(Refusal::Problem(problem)), feeds })
         }
         Err(refusal) => Err(refusal),
     }
@@ -147,9 +146,8 @@ async fn tell(client: &Client, target: &Target, method: Method, what: &str, body
 
 async fn remove(client: &Client, target: &Target) -> Done {
     let id = client.source(&target.source).await?;
-    client.send_if(Method::DELETE, &format!("/sources/{id}"), None, target.if_version).await?;
-    // There is no answer to print: what is gone is gone.
-    Ok(if client.is_json { Exit::Success } else { print(&format!("source {id} and its posts are removed\n")) })
+    let said = format!("source {id} and its posts are removed\n");
+    client.remove(&format!("/sources/{id}"), target.if_version, &said).await
 }
 
 async fn poll_now(client: &Client, poll: &PollSource) -> Done {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use secrecy::SecretString;
+use serde_json::json;
 
 use super::arguments::Layers;
 use super::{Exit, complain, print};
@@ -29,6 +30,9 @@ pub(super) struct Token {
     /// The private key as a PEM file, where tokens are signed by RS256 or EdDSA
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
+    /// Print JSON for programs instead
+    #[arg(long)]
+    json: bool,
 }
 
 /// Prints a token.
@@ -63,6 +67,7 @@ pub(super) fn token(arguments: &Token, settings: &ApiSettings) -> Exit {
         audience: tokens.audience.clone(),
     };
     match issue(&wish, &signer, SystemClock.now()) {
+        Ok(token) if arguments.json => print(&format!("{:#}\n", json!({ "token": token }))),
         Ok(token) => print(&format!("{token}\n")),
         Err(error) => {
             complain(&error);

@@ -15,7 +15,6 @@ use super::refusal::Refusal;
 use super::secret_file::read_secret;
 use super::source_arguments::Portion;
 use super::table::{Cell, Column, minute, second};
-use super::{Exit, print};
 use crate::api::views::{KeyView, Page, PodcastView, UserView};
 use crate::model::UserId;
 
@@ -98,7 +97,7 @@ pub(super) async fn user(client: &Client, command: UserCommand) -> Done {
         }
         UserCommand::Remove(named) => {
             let id = find(client, &named.user).await?;
-            remove(client, &format!("/users/{id}"), &format!("user {id} is removed\n")).await
+            client.remove(&format!("/users/{id}"), None, &format!("user {id} is removed\n")).await
         }
         UserCommand::Key(key) => change_key(client, &key).await,
     }
@@ -112,12 +111,6 @@ pub(super) async fn find(client: &Client, name: &str) -> Result<UserId, Refusal>
     let found: Page<UserView> = read(client.get(&format!("/users?{}", query(&[("name", name)]))).await?)?;
     let missing = || Refusal::NotFound(format!("there is no user {}", name.escape_debug()));
     found.items.first().map(|user| user.id).ok_or_else(missing)
-}
-
-/// Deletes something, of which there is nothing left to print.
-pub(super) async fn remove(client: &Client, path: &str, said: &str) -> Done {
-    client.send_if(Method::DELETE, path, None, None).await?;
-    Ok(if client.is_json { Exit::Success } else { print(said) })
 }
 
 /// What was to come with the user comes, or the user goes again.
@@ -160,7 +153,7 @@ async fn change_key(client: &Client, key: &Key) -> Done {
         }
         None => {
             let said = format!("the X key of user {id} is forgotten\n");
-            remove(client, &format!("/users/{id}/keys/x"), &said).await
+            client.remove(&format!("/users/{id}/keys/x"), None, &said).await
         }
     }
 }

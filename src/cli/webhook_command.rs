@@ -6,12 +6,12 @@ use clap::{ArgGroup, Args, Subcommand};
 use hyper::Method;
 use serde_json::{Map, Value, json};
 
+use super::Exit;
 use super::client::{Client, Done, read};
 use super::letters::plain;
 use super::paper::{Paper, facts, state_ink};
 use super::refusal::Refusal;
 use super::table::{Cell, Column, Table, minute, second};
-use super::{Exit, print};
 use crate::api::views::{Page, WebhookTest, WebhookView};
 
 const COLUMNS: &[Column] = &[
@@ -126,9 +126,7 @@ pub(super) async fn webhook(client: &Client, command: WebhookCommand) -> Done {
         }
         WebhookCommand::Test(named) => test(client, &named).await,
         WebhookCommand::Remove(named) => {
-            client.send_if(Method::DELETE, &path(&named, ""), None, None).await?;
-            // There is no answer to print: what is gone is gone.
-            Ok(if client.is_json { Exit::Success } else { print(&format!("webhook {} is removed\n", named.id)) })
+            client.remove(&path(&named, ""), None, &format!("webhook {} is removed\n", named.id)).await
         }
     }
 }

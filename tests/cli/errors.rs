@@ -1,5 +1,10 @@
 //! What a person reads when something cannot be done, and how the program ends then.
 
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+
 use feedwarden::demo::web::Character;
 
 use super::{Desk, feedwarden, seen, snapshot};
@@ -54,7 +59,12 @@ fn every_refusal_has_its_words_and_its_exit_code() {
         &["host", "hold", "a.example", "--seconds", "60"],
         &["host", "hold", "a.example", "--until", "2020-01-01T00:00:00Z", "--reason", "late"],
         &["log-level", "loud"],
+        &["source", "add", "http://127.1.0.1:99999/"],
+        &["source", "add", "http://[::1"],
         &["import", "missing.opml"],
+        &["import", "."],
+        &["export", "--json"],
+        &["user", "remove", "zed", "--json"],
         &["status", "--socket", "a", "--url", "http://127.0.0.1:1"],
         &["status", "--url", "ftp://127.0.0.1:1"],
         &["token"],
@@ -63,6 +73,42 @@ fn every_refusal_has_its_words_and_its_exit_code() {
         told += &format!("$ feedwarden {line}\n{}\n", desk.session(words));
     }
     snapshot("refusals", &told);
+}
+
+#[test]
+fn whoever_may_not_use_the_socket_is_told_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("feedwarden.sock");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let ask = |mode| {
+        std::fs::set_permissions(directory.path(), Permissions::from_mode(mode)).unwrap();
+        let mut command = feedwarden(Path::new("/"), &["status", "--json", "--socket", socket.to_str().unwrap()]);
+        if rustix::process::geteuid().is_root() {
+            command.uid(65_534);
+        }
+        let output = command.output().unwrap();
+        std::fs::set_permissions(directory.path(), Permissions::from_mode(0o700)).unwrap();
+        output
+    };
+    std::fs::set_permissions(&socket, Permissions::from_mode(0o000)).unwrap();
+    let (seen_socket, hidden) = (ask(0o755), ask(0o000));
+    let owner = format!("sudo -u '#{}'", std::fs::metadata(&socket).unwrap().uid());
+    for (output, hint) in [(&seen_socket, owner.as_str()), (&hidden, "sudo -u USER")] {
+        let text = seen(output);
+        assert!(output.status.code() == Some(6) && text.contains("Permission denied") && text.contains(hint), "{text}");
+        let problem: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(problem["status"], 403);
+    }
+}
+
+#[test]
+fn what_is_removed_and_what_is_right_is_told_to_programs() {
+    let desk = Desk::new(&[Character::Healthy]);
+    desk.works(&["source", "add", &desk.url(Character::Healthy)]);
+    assert_eq!(desk.json(&["source", "remove", "1"])["removed"], "/sources/1");
+    assert_eq!(desk.json(&["config", "check"])["ok"], true);
+    let secret = "api.jwt-secret=0123456789abcdef0123456789abcdef";
+    assert!(desk.json(&["token", "--set", secret])["token"].is_string());
 }
 
 #[test]

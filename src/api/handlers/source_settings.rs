@@ -70,8 +70,12 @@ fn check_place(url: &str, source_type: SourceType) -> Result<(), Problem> {
     if source_type == SourceType::Twitter {
         return account_name(url).map(|_| ()).map_err(|error| Problem::invalid(error).at("url"));
     }
+    let begins = |scheme: &str| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
     match Url::parse(url) {
         Ok(parsed) if matches!(parsed.scheme(), "http" | "https") => Ok(()),
+        Err(error) if begins("https://") || begins("http://") => {
+            Err(Problem::invalid(format!("this is no URL: {error}")).at("url"))
+        }
         _ => Err(Problem::invalid("write a URL that begins with https:// or http://").at("url")),
     }
 }
