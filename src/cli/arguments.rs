@@ -31,8 +31,8 @@ pub(super) struct Arguments {
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 failed: the daemon, a poll, a file, or a document or source that would not work; 2 the command line \
 or the configuration is wrong; 3 no daemon answers; 4 there is no such thing; 5 it is there already, or was changed \
-meanwhile; 6 the daemon refuses: the source does not work, rests or is disabled, or the token does not allow it; 70 a part \
-of the daemon crashed too often.";
+meanwhile; 6 the daemon refuses: the source does not work, rests or is disabled, or the token or \
+the socket does not allow it; 70 a part of the daemon crashed too often.";
 
 /// Where settings come from, beside the built-in ones and the environment.
 ///

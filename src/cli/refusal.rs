@@ -60,8 +60,8 @@ impl Refusal {
             Refusal::Unreachable { .. } => (503, "unreachable", "No daemon answers"),
             Refusal::Forbidden { .. } => (403, "forbidden", "Not allowed"),
             Refusal::Broken { .. } => (502, "broken-answer", "The answer broke off"),
-            Refusal::NotFound(_) => (404, "not-found", "Not found"),
-            Refusal::Usage(_) => (400, "invalid", "Invalid"),
+            Refusal::NotFound(_) => (404, "not-found", "There is no such thing"),
+            Refusal::Usage(_) => (400, "invalid", "The request makes no sense"),
             Refusal::Failed(_) => (500, "failed", "It failed here"),
         };
         let (kind, title) = (format!("{TYPE_PREFIX}{name}"), title.to_owned());
