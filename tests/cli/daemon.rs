@@ -69,7 +69,8 @@ fn who_waits_for_a_poll_when_the_daemon_ends_is_answered() {
     let directory = tempfile::tempdir().unwrap();
     let daemon = start(directory.path(), &[]);
     let mut desk = Desk { web, directory, daemon };
-    desk.works(&["source", "add", &desk.url(Character::Healthy), "--delay-seconds", "30"]);
+    desk.works(&["source", "add", &desk.url(Character::Healthy)]);
+    desk.works(&["source", "edit", "1", "--delay-seconds", "40"]);
     let typed = |words: &[&str]| {
         desk.feedwarden(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap().wait_with_output()
     };
@@ -77,9 +78,8 @@ fn who_waits_for_a_poll_when_the_daemon_ends_is_answered() {
     let (added, polled, asked) = std::thread::scope(|scope| {
         let added = scope.spawn(|| typed(&["source", "add", &url]).unwrap());
         let polled = scope.spawn(|| typed(&["source", "poll", "1"]).unwrap());
-        while web.journal().len() < 2 || desk.json(&["source", "show", "1"])["poll_requested_at"].is_null() {
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        desk.until(&["source", "show", "1"], |source| !source["poll_requested_at"].is_null());
+        desk.until(&["status"], |status| status["statistics"]["under_way"] == 1);
         kill_process(Pid::from_child(&desk.daemon), Signal::TERM).unwrap();
         (added.join().unwrap(), polled.join().unwrap(), web.journal().len())
     });
