@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use feedwarden::actors::{Pipeline, PipelineHandle, Scope};
 use feedwarden::clock::{Clock, HeldClock, SystemClock};
-use feedwarden::model::Timestamp;
+use feedwarden::model::{HostKey, Timestamp};
 use feedwarden::rules::{Policy, minutes};
 use feedwarden::store;
 use serde::{Deserialize, Serialize};
@@ -112,7 +112,7 @@ fn populate(population: &Population, urls: &[String]) {
     let mut insert = transaction
         .prepare(
             "INSERT INTO sources (version, created_at, updated_at, type, url, first_polled_at, last_polled, \
-             last_success_at, last_read_at, etag) VALUES (2, ?1, ?3, 'rss', ?2, ?1, ?3, ?3, ?3, ?4)",
+             last_success_at, last_read_at, etag, host) VALUES (2, ?1, ?3, 'rss', ?2, ?1, ?3, ?3, ?3, ?4, ?5)",
         )
         .unwrap();
     let created = start - INTERVAL * 30;
@@ -122,9 +122,11 @@ fn populate(population: &Population, urls: &[String]) {
         let elsewhere =
             format!("https://www.host-{}.example/feeds/{number}/index.xml", number % (population.hosts - WEB_HOSTS));
         let etag = format!("\"{number:016x}\"");
+        // A store that was used before knows the hosts; filling them in is for upgrades.
+        let host = |url: &str| HostKey::of_url(url).map(|host| host.to_string());
         match due.pop_if(|_| number % among == 0) {
-            Some((url, polled)) => insert.execute((created, url, polled, None::<String>)).unwrap(),
-            None => insert.execute((created, elsewhere, polled, Some(etag))).unwrap(),
+            Some((url, polled)) => insert.execute((created, url, polled, None::<String>, host(url))).unwrap(),
+            None => insert.execute((created, &elsewhere, polled, Some(etag), host(&elsewhere))).unwrap(),
         };
     }
     assert!(due.is_empty(), "all of the little web is in the store");
