@@ -104,6 +104,11 @@ impl DueIndex {
         self.sources.get(&id).is_some_and(|entry| self.hosts.sources[entry.host as usize] > 1)
     }
 
+    /// How many hosts have sources, counted up to a bound.
+    pub(super) fn hosts_up_to(&self, most: usize) -> usize {
+        self.hosts.sources.iter().filter(|sources| **sources > 0).take(most).count()
+    }
+
     /// Whether a source is with its host.
     pub(super) fn is_out(&self, id: SourceId) -> bool {
         self.out.contains(&id)

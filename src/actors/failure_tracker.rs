@@ -1,4 +1,7 @@
-//! Decides what failures mean: counted, rested, disabled; or our own network's fault, and then nobody's.
+//! Decides what failures mean: counted, rested, disabled; or explained by an outage of our own network, and then not
+//! counted.
+
+mod amnesty;
 
 use std::sync::Arc;
 
@@ -10,30 +13,20 @@ use super::ledger::{Entry, Ledger, write};
 use super::messages::{HostAnswered, PollFailed, PollLost, Return};
 use super::outcome::Verdict;
 use super::poll::Poll;
-use super::record;
 use super::surroundings::Surroundings;
 use crate::fetch::Trace;
-use crate::model::{FailureCause, FailureReport, HostKey, SourceToPoll, Timestamp};
-use crate::rules::breaker::Heard;
-use crate::rules::outage::{Opinion, Outage, OutageStep, heard};
+use crate::model::{FailureCause, FailureReport, SourceToPoll, Timestamp};
+use crate::rules::outage::{Evidence, Outage, OutageStep, Silence, evidence, explained};
+use amnesty::{Amnesty, CountedFailure};
 
 /// Tracks failures.
 pub(super) struct FailureTrackerActor {
     around: Arc<Surroundings>,
     ledger: Ledger,
     outage: Outage,
-    /// Silences that may be our own network's; as many as polls are under way at the most.
-    doubted: Vec<Doubted>,
+    amnesty: Amnesty,
     alarm: Option<(Timestamp, SpawnHandle)>,
-    is_draining: bool,
     log: Logger,
-}
-
-/// A silent poll that is not settled yet.
-struct Doubted {
-    entry: Entry,
-    began_at: Timestamp,
-    until: Timestamp,
 }
 
 impl FailureTrackerActor {
@@ -42,16 +35,9 @@ impl FailureTrackerActor {
 
     pub(super) fn new(around: Arc<Surroundings>) -> FailureTrackerActor {
         let log = around.log.new(o!("actor" => "failure tracker"));
-        let outage = Outage::new(around.policy().outage);
-        FailureTrackerActor {
-            around,
-            ledger: Ledger::default(),
-            outage,
-            doubted: Vec::new(),
-            alarm: None,
-            is_draining: false,
-            log,
-        }
+        let policy = around.policy();
+        let outage = Outage::new(policy.outage, policy.interval, around.clock.now());
+        FailureTrackerActor { around, ledger: Ledger::default(), outage, amnesty: Amnesty::default(), alarm: None, log }
     }
 
     fn settle(&mut self, entry: Entry, ctx: &mut Context<FailureTrackerActor>) {
@@ -60,7 +46,13 @@ impl FailureTrackerActor {
     }
 
     fn write(&mut self, ctx: &mut Context<FailureTrackerActor>) {
-        let Some(batch) = self.ledger.begin() else { return };
+        let Some(batch) = self.ledger.begin() else {
+            if !self.ledger.is_writing() {
+                // What is to be taken back has been written by now.
+                self.amnesty.carry_out(&self.around, &self.log);
+            }
+            return;
+        };
         // A task of its own: should the actor crash meanwhile, what is being written is written.
         let writing = actix_rt::spawn(write(self.around.clone(), self.log.clone(), batch));
         ctx.spawn(writing.into_actor(self).map(|_, tracker, ctx| {
@@ -69,52 +61,36 @@ impl FailureTrackerActor {
         }));
     }
 
-    /// Nobody answered: perhaps it is not the host that is silent.
-    fn consider_silence(&mut self, host: &HostKey, entry: Entry, ctx: &mut Context<FailureTrackerActor>) {
-        let now = self.around.clock.now();
+    /// Counts a failure, unless an outage explains it. A silence may be what an outage is recognised by.
+    fn judge(&mut self, mut entry: Entry, ctx: &mut Context<FailureTrackerActor>) {
+        let Verdict::Failed { report, .. } = &entry.verdict else { return self.settle(entry, ctx) };
+        let (evidence, now) = (evidence(Some(report)), self.around.clock.now());
         let began_at = entry.poll.errand.began_at().unwrap_or(now);
-        let (opinion, step) = self.outage.silent(host, began_at, now);
-        if let (Opinion::Doubt { until }, Verdict::Failed { report, trace, .. }) = (opinion, &entry.verdict) {
-            record::tell_doubt(&self.around, &entry.poll, report, trace, until);
+        let is_counted = evidence == Evidence::Answer || self.outage.counts(began_at, now);
+        let host = entry.poll.turn.as_ref().and_then(|turn| turn.seat.key.clone());
+        let failures = entry.poll.source.state.failures.consecutive;
+        if !is_counted {
+            entry.verdict = explain(entry.verdict);
+        } else if let Some(failure) = CountedFailure::of(&entry.poll, report) {
+            self.amnesty.remember(failure);
         }
-        self.judge(entry, began_at, opinion, ctx);
-        self.follow(step);
-        self.review(ctx);
+        if let (Evidence::Silence, Some(host)) = (evidence, host) {
+            let hosts_polled = self.around.hosts_polled();
+            let step = self.outage.silent(Silence { host: &host, failures, hosts_polled }, now);
+            self.follow(step);
+        }
+        self.settle(entry, ctx);
+        self.probe(ctx);
     }
 
-    fn judge(
-        &mut self,
-        mut entry: Entry,
-        began_at: Timestamp,
-        opinion: Opinion,
-        ctx: &mut Context<FailureTrackerActor>,
-    ) {
-        match opinion {
-            Opinion::Doubt { until } => self.doubted.push(Doubted { entry, began_at, until }),
-            Opinion::Blame => self.settle(entry, ctx),
-            Opinion::OwnFault => {
-                entry.verdict = not_blamed(entry.verdict);
-                self.settle(entry, ctx);
-            }
-        }
-    }
-
-    /// Looks again at what is in doubt, sends a probe if one is due, and sets the alarm for the next look.
-    fn review(&mut self, ctx: &mut Context<FailureTrackerActor>) {
+    /// Sends a probe if one is due, and sets the alarm for the next.
+    fn probe(&mut self, ctx: &mut Context<FailureTrackerActor>) {
         let now = self.around.clock.now();
-        for Doubted { entry, began_at, until } in std::mem::take(&mut self.doubted) {
-            // Who is told to end cannot wait to find out, and blames nobody.
-            let opinion = match self.is_draining {
-                true => Opinion::OwnFault,
-                false => self.outage.review(began_at, until, now),
-            };
-            self.judge(entry, began_at, opinion, ctx);
-        }
         if self.outage.is_probe_due(now) {
             self.outage.probe_sent(now);
             self.around.traffic.admit_probe();
         }
-        let next = self.doubted.iter().map(|doubted| doubted.until).chain(self.outage.next_probe()).min();
+        let next = self.outage.next_probe();
         if self.alarm.as_ref().map(|(at, _)| *at) == next {
             return;
         }
@@ -124,34 +100,37 @@ impl FailureTrackerActor {
         if let Some(at) = next {
             let alarm = self.around.clock.until(at).into_actor(self).map(|(), tracker, ctx| {
                 tracker.alarm = None;
-                tracker.review(ctx);
+                tracker.probe(ctx);
             });
             self.alarm = Some((at, ctx.spawn(alarm)));
         }
     }
 
     /// One record for the beginning and one for the end (p31).
-    fn follow(&self, step: Option<OutageStep>) {
+    fn follow(&mut self, step: Option<OutageStep>) {
         match step {
             None => {}
-            Some(OutageStep::Begun { hosts }) => {
-                self.around.traffic.switch(|lights| lights.is_outage = true);
-                warn!(self.log, "outage begun"; "hosts" => hosts, "reason" => OutageStep::Begun { hosts }.to_string());
+            Some(begun @ OutageStep::Begun { hosts }) => {
+                let fresh = self.around.policy().outage.hosts as usize;
+                self.around.traffic.begin_outage(self.outage.silent_hosts(), fresh);
+                let taken_back = self.amnesty.declare();
+                warn!(self.log, "outage begun"; "hosts" => hosts, "failures_taken_back" => taken_back,
+                    "reason" => begun.to_string());
             }
             Some(OutageStep::Ended { lasted }) => {
-                self.around.traffic.end_outage();
+                self.around.traffic.end_outage(lasted);
                 info!(self.log, "outage ended"; "lasted_seconds" => lasted.as_secs());
             }
         }
     }
 }
 
-/// The same failure, as our own.
-fn not_blamed(verdict: Verdict) -> Verdict {
+/// The same failure, as our own network's.
+fn explain(verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Failed { report, trace, .. } => {
-            let error = format!("our own network or name server seems to be down: {}", report.error);
-            let report = FailureReport { cause: FailureCause::Internal, error, ..report };
+            let error = explained(&report);
+            let report = FailureReport { cause: FailureCause::Outage, error, ..report };
             Verdict::Failed { report, trace, is_explained: true }
         }
         answered @ Verdict::Answered(_) => answered,
@@ -161,15 +140,9 @@ fn not_blamed(verdict: Verdict) -> Verdict {
 impl Actor for FailureTrackerActor {
     type Context = Context<FailureTrackerActor>;
 
-    fn started(&mut self, ctx: &mut Context<FailureTrackerActor>) {
+    fn started(&mut self, _: &mut Context<FailureTrackerActor>) {
         // One that was started again knows of no outage, and will soon notice if there is one.
-        self.around.traffic.end_outage();
-        let mut lights = self.around.traffic.watch();
-        let draining = async move { lights.wait_for(|lights| lights.is_draining).await.is_ok() };
-        ctx.spawn(draining.into_actor(self).map(|is_draining, tracker, ctx| {
-            tracker.is_draining = is_draining;
-            tracker.review(ctx);
-        }));
+        self.around.traffic.end_outage(std::time::Duration::ZERO);
     }
 }
 
@@ -181,27 +154,22 @@ impl Handler<PollFailed> for FailureTrackerActor {
             return;
         }
         let PollFailed { poll, report, trace, is_explained } = failed;
-        let host = poll.turn.as_ref().and_then(|turn| turn.seat.key.clone());
-        let silent_host = host.filter(|_| heard(Some(&report)) == Some(Heard::Silence));
-        let entry = Entry { poll, verdict: Verdict::Failed { report, trace, is_explained } };
-        match silent_host {
-            Some(host) => self.consider_silence(&host, entry, ctx),
-            None => self.settle(entry, ctx),
-        }
+        self.judge(Entry { poll, verdict: Verdict::Failed { report, trace, is_explained } }, ctx);
     }
 }
 
 impl Handler<HostAnswered> for FailureTrackerActor {
     type Result = ();
 
-    fn handle(&mut self, HostAnswered { at }: HostAnswered, ctx: &mut Context<FailureTrackerActor>) {
+    fn handle(&mut self, HostAnswered { host, at }: HostAnswered, ctx: &mut Context<FailureTrackerActor>) {
         if self.around.faults.befall(FailureTrackerActor::NAME, "HostAnswered", ctx) {
             return;
         }
-        let step = self.outage.answered(at);
+        let step = self.outage.answered(&host, at);
+        self.amnesty.forget();
         self.follow(step);
-        if !self.doubted.is_empty() || step.is_some() {
-            self.review(ctx);
+        if step.is_some() {
+            self.probe(ctx);
         }
     }
 }
@@ -238,8 +206,8 @@ impl Handler<PollLost> for FailureTrackerActor {
             let ready = SourceToPoll { source, access: Ok(Default::default()) };
             let mut poll = Poll::new(errand, ready, now);
             poll.ended_at = now;
-            let error = "the part of this program that polled it crashed; it is polled again".to_owned();
-            let report = FailureReport { cause: FailureCause::Internal, error, retry_after: None };
+            let error = "the part of this program that polled it crashed".to_owned();
+            let report = FailureReport { cause: FailureCause::Lost, error, retry_after: None };
             let verdict = Verdict::Failed { report, trace: Box::new(Trace::default()), is_explained: false };
             tracker.settle(Entry { poll: Box::new(poll), verdict }, ctx);
         }));

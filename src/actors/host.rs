@@ -5,6 +5,7 @@ mod turn;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::fut::WrapFuture;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, SpawnHandle};
@@ -22,8 +23,9 @@ use crate::fetch::{Answer, Fetched, Trace};
 use crate::model::{FailureCause, FailureReport, HostKey, KeyProvider, SourceId, Timestamp};
 use crate::rules::breaker::{self, BreakerStep, Heard};
 use crate::rules::delay::delay;
+use crate::rules::outage::{self, Evidence};
 use crate::rules::shown_url::shown_url;
-use crate::rules::{failure, hold, outage, spread};
+use crate::rules::{failure, hold, spread};
 use robots::{Prepared, prepare};
 use turn::{Granted, wait_for_turn};
 
@@ -92,10 +94,12 @@ impl HostActor {
             match granted {
                 Granted::Turn(turn) => host.take(turn, ctx),
                 Granted::Closed { until, because } => {
-                    host.send_all_back(until, host.seat.key.clone().map(|key| (key, until)), &because);
+                    let closed = host.seat.key.clone().map(|key| (key, until));
+                    host.send_all_back(until, host.around.policy().spread, closed, &because);
                 }
                 Granted::AfterOutage => {
-                    host.send_all_back(host.around.clock.now(), None, "our own network was down");
+                    let window = host.around.traffic.spread_after_outage(host.around.policy().spread);
+                    host.send_all_back(host.around.clock.now(), window, None, "our own network was down");
                 }
             }
             host.wait(ctx);
@@ -115,9 +119,9 @@ impl HostActor {
         }
     }
 
-    fn pause(&self, poll: &Poll) -> std::time::Duration {
+    fn pause(&self, poll: &Poll) -> Duration {
         if self.is_forced(poll) {
-            return std::time::Duration::ZERO;
+            return Duration::ZERO;
         }
         delay(&poll.source.settings, self.seat.key.as_ref(), &self.around.policy().delays).pause
     }
@@ -150,9 +154,14 @@ impl HostActor {
         }));
     }
 
-    /// Sends everybody back who waits, to come again at different moments (p19, p33).
-    fn send_all_back(&mut self, freed_at: Timestamp, closed: Option<(HostKey, Timestamp)>, because: &str) {
-        let window = self.around.policy().spread;
+    /// Sends everybody back who waits, to come again at different moments within the window (p19, p33).
+    fn send_all_back(
+        &mut self,
+        freed_at: Timestamp,
+        window: Duration,
+        closed: Option<(HostKey, Timestamp)>,
+        because: &str,
+    ) {
         for poll in std::mem::take(&mut self.queue).into_values() {
             let until = spread::spread(freed_at, poll.due_at, window, self.around.dice.roll());
             self.send_back(poll, until, closed.clone(), because);
@@ -240,9 +249,10 @@ impl HostActor {
         // What is silent while our own network is down says nothing about the host (p31).
         let is_outage = self.around.traffic.watch().borrow().is_outage;
         let heard = breaker::heard(failure).filter(|heard| !is_outage || *heard == Heard::Answer);
-        if outage::heard(failure) == Some(Heard::Answer) {
-            self.around.failure_tracker.do_send(HostAnswered { at: now });
+        if let (Evidence::Answer, Some(host)) = (outage::evidence(failure), &self.seat.key) {
+            self.around.failure_tracker.do_send(HostAnswered { host: host.clone(), at: now });
         }
+        poll.breaker_before = self.seat.state().map(|state| state.breaker);
         let hold = failure.and_then(|report| {
             let after = failure::after_failure(&poll.source, report, &policy, now).state;
             hold::hold(report, &after, &policy, now)
@@ -306,7 +316,9 @@ impl HostActor {
 /// Sends a poll back undone.
 fn defer(poll: Poll, until: Timestamp, closed: Option<(HostKey, Timestamp)>, because: &str, around: &Surroundings) {
     around.statistics.count_deferred();
-    poll.errand.end(Return::Deferred(Deferral { until, closed, because: because.to_owned() }));
+    debug!(around.log, "source deferred"; "source_id" => poll.source.id.0,
+        "url" => shown_url(&poll.source.settings.url), "until" => %until, "reason" => because);
+    poll.errand.end(Return::Deferred(Deferral { until, closed }));
 }
 
 impl Actor for HostActor {

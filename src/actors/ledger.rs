@@ -12,8 +12,9 @@ use super::poll::Poll;
 use super::record::{self, Written};
 use super::surroundings::Surroundings;
 use crate::clock::Stopwatch;
-use crate::model::{FailureCause, FailureReport, HostState, Settled, Settlement, Source};
+use crate::model::{FailureCause, FailureKind, FailureReport, HostState, Settled, Settlement, Source};
 use crate::rules::change::relocate;
+use crate::rules::classify::classify;
 use crate::rules::due::next_poll;
 use crate::rules::shown_url::shown_url;
 use crate::store::{Saved, StoreError};
@@ -62,6 +63,11 @@ impl Ledger {
         let count = self.waiting.iter().take(BATCH_POLLS_MAX).take_while(fits).count().max(1);
         self.is_writing = true;
         Some(self.waiting.drain(..count).collect())
+    }
+
+    /// Whether a write is under way.
+    pub(super) fn is_writing(&self) -> bool {
+        self.is_writing
     }
 
     /// The write is over.
@@ -182,11 +188,10 @@ fn refused(around: &Surroundings, log: &Logger, mut entry: Entry, cause: &StoreE
     error!(log, "poll not stored"; "source_id" => entry.poll.source.id.0,
         "url" => shown_url(&entry.poll.source.settings.url), "error" => %cause);
     if let Verdict::Failed { report, .. } = &entry.verdict
-        && report.cause == FailureCause::Internal
+        && classify(report.cause).kind == FailureKind::Internal
     {
         let until = around.clock.now() + around.policy().interval;
-        let because = format!("the store refused it: {cause}");
-        entry.poll.errand.end(Return::Deferred(Deferral { until, closed: None, because }));
+        entry.poll.errand.end(Return::Deferred(Deferral { until, closed: None }));
         return None;
     }
     let trace = Box::new(entry.verdict.trace().clone());

@@ -91,8 +91,6 @@ pub(super) struct Deferral {
     pub(super) until: Timestamp,
     /// The host that is closed for all of its sources, and until when.
     pub(super) closed: Option<(HostKey, Timestamp)>,
-    /// In words.
-    pub(super) because: String,
 }
 
 /// To a host: poll this when it is your turn to be asked. From the scheduler, or from a host that was redirected here.
@@ -150,10 +148,11 @@ pub(super) struct PollLost {
     pub(super) errand: Errand,
 }
 
-/// To the failure tracker: some host answered something, so our own network works.
-#[derive(Clone, Copy, Debug, Message)]
+/// To the failure tracker: a host answered something, so our own network works.
+#[derive(Clone, Debug, Message)]
 #[rtype(result = "()")]
 pub(super) struct HostAnswered {
+    pub(super) host: HostKey,
     pub(super) at: Timestamp,
 }
 

@@ -10,7 +10,7 @@ use super::errand::Errand;
 use super::host_table::{Presence, Seat};
 use crate::fetch::{Task, robots_url};
 use crate::http::Onward;
-use crate::model::{HostKey, HostState, Source, SourceAccess, SourceToPoll, SourceType, Timestamp, UserId};
+use crate::model::{Breaker, HostKey, HostState, Source, SourceAccess, SourceToPoll, SourceType, Timestamp, UserId};
 use crate::rules::host_key::host_key;
 
 /// One poll.
@@ -35,6 +35,8 @@ pub(super) struct Poll {
     pub(super) presence: Option<Presence>,
     /// What is known of the host that was asked last.
     pub(super) host: Option<HostState>,
+    /// The breaker of that host before its last answer, or silence.
+    pub(super) breaker_before: Option<Breaker>,
     /// When the last request of the poll ended.
     pub(super) ended_at: Timestamp,
     /// How long its requests took together.
@@ -90,6 +92,7 @@ impl Poll {
             turn: None,
             presence: None,
             host: None,
+            breaker_before: None,
             ended_at,
             asking: Duration::ZERO,
         }

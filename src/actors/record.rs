@@ -6,12 +6,10 @@ use slog::{Level, Logger, error, info, warn};
 
 use super::history::{PollOutcome, PollRecord};
 use super::outcome::{Decision, Verdict};
-use super::poll::Poll;
 use super::statistics::Happening;
 use super::surroundings::Surroundings;
 use crate::fetch::{Answer, Trace};
-use crate::model::{FailureKind, FailureReport, Severity, Source, Timestamp};
-use crate::rules::classify::classify;
+use crate::model::{FailureKind, FailureReport, Severity, Source};
 use crate::rules::due::NextPoll;
 use crate::rules::failure::FailureStep;
 use crate::rules::shown_url::shown_url;
@@ -74,25 +72,6 @@ pub(super) fn tell(around: &Surroundings, log: &Logger, written: &Written<'_>) {
     });
 }
 
-/// Whoever waits for a poll is told how it looks, although it takes longer to know whose fault it is.
-pub(super) fn tell_doubt(around: &Surroundings, poll: &Poll, report: &FailureReport, trace: &Trace, until: Timestamp) {
-    around.statistics.tell(|| Happening::Doubted {
-        source_id: poll.source.id,
-        poll: Box::new(PollRecord {
-            at: poll.ended_at,
-            outcome: PollOutcome::Failed,
-            status_code: trace.status,
-            error_type: Some(classify(report.cause).kind),
-            error: Some(report.error.clone()),
-            new_posts: 0,
-            bytes: trace.wire_bytes,
-            duration_ms: milliseconds(poll.asking),
-            next: format!("decided by {until}: until then it may be our own network that is silent"),
-            linked_feeds: Vec::new(),
-        }),
-    });
-}
-
 /// The poll as people see it afterwards.
 fn remembered(written: &Written<'_>) -> PollRecord {
     let trace = written.verdict.trace();
@@ -147,7 +126,7 @@ fn tell_failure(
         "source_id" => written.source.id.0,
         "url" => url.to_owned(),
         "error_type" => kind.name(),
-        "status_code" => report.status_code(),
+        "status_code" => status_code(kind, report, trace),
         "error" => report.error.clone(),
         "consecutive_failures" => written.source.state.failures.consecutive,
         "then" => step.to_string(),
@@ -163,23 +142,31 @@ fn tell_failure(
     }
 }
 
+/// 0 where there was no HTTP answer, or no whole one (s205).
+fn status_code(kind: FailureKind, report: &FailureReport, trace: &Trace) -> u16 {
+    match kind {
+        FailureKind::Network => 0,
+        _ => report.status_code().or(trace.status).unwrap_or(0),
+    }
+}
+
 /// A rest or the end of polling is told apart, once (s413).
 fn tell_step(around: &Surroundings, log: &Logger, written: &Written<'_>, url: &str, step: &FailureStep) {
-    let is_disabled = match step {
-        FailureStep::NotBlamed | FailureStep::Counted { .. } => return,
-        FailureStep::Rests { .. } => false,
-        FailureStep::Disabled(_) => true,
-    };
-    let message_keys = slog::o!(
+    let keys = slog::o!(
         "source_id" => written.source.id.0,
         "url" => url.to_owned(),
-        "reason" => step.to_string(),
         "consecutive_failures" => written.source.state.failures.consecutive);
-    if is_disabled {
-        warn!(log, "source disabled"; message_keys);
-    } else {
-        warn!(log, "feed disabled"; message_keys);
-    }
+    let is_disabled = match step {
+        FailureStep::NotBlamed | FailureStep::Counted { .. } => return,
+        FailureStep::Rests { kind, .. } => {
+            warn!(log, "feed disabled"; "reason" => kind.name(), "then" => step.to_string(), keys);
+            false
+        }
+        FailureStep::Disabled(reason) => {
+            warn!(log, "source disabled"; "reason" => reason, keys);
+            true
+        }
+    };
     around.statistics.tell(|| Happening::Silenced { url: url.to_owned(), reason: step.to_string(), is_disabled });
 }
 

@@ -34,7 +34,7 @@ const HAND_OUT_FEW: usize = 64;
 const GATHER: std::time::Duration = std::time::Duration::from_millis(5);
 /// A host nobody had anything to do with for this long leaves.
 const HOST_LINGER: std::time::Duration = std::time::Duration::from_secs(60);
-/// How long a source waits that came back without having been asked for.
+/// How long a source waits that was lost before its publisher was asked.
 const TRY_AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// Hands out what is due.
@@ -54,6 +54,8 @@ pub(super) struct SchedulerActor {
     pub(super) is_refreshing: bool,
     /// Sources that were changed before all of them were read.
     pub(super) changed_while_loading: HashSet<SourceId>,
+    /// Sources that came back lost the last time: one that is lost again waits for the interval (s509).
+    lost: HashSet<SourceId>,
     /// While what is too old is removed: polls come after it (s901).
     is_cleaning: bool,
     /// While sources are being read to be handed out.
@@ -90,6 +92,7 @@ impl SchedulerActor {
             changed: HashSet::new(),
             is_refreshing: false,
             changed_while_loading: HashSet::new(),
+            lost: HashSet::new(),
             is_cleaning: false,
             is_reading: false,
             is_gathering: false,
@@ -129,6 +132,11 @@ impl SchedulerActor {
         self.looked_at = now;
         for _ in 0..self.index.fall_due(now) {
             self.around.statistics.count_due();
+        }
+        // In a run that ends by itself sources leave one by one, and what was polled counts.
+        let hosts = self.index.hosts_up_to(self.around.policy().outage.hosts as usize);
+        if self.scope == Scope::Daemon || hosts > self.around.hosts_polled() {
+            self.around.note_hosts_polled(hosts);
         }
         self.hand_out(ctx);
         self.set_alarm(ctx);
@@ -294,14 +302,14 @@ impl SchedulerActor {
 
     fn take_back(&mut self, id: SourceId, what: Return, ctx: &mut Context<SchedulerActor>) {
         let now = self.around.clock.now();
+        let was_lost = self.lost.remove(&id);
         match what {
             Return::Settled(next) => {
                 let next = if self.index.has_siblings(id) { self.behind_the_others(next) } else { next };
                 self.schedule(id, next);
             }
             Return::Gone => self.index.remove(id),
-            Return::Deferred(Deferral { until, closed, because }) => {
-                slog::debug!(self.log, "source deferred"; "source_id" => id.0, "until" => %until, "reason" => because);
+            Return::Deferred(Deferral { until, closed }) => {
                 if self.scope == Scope::Daemon {
                     self.index.reschedule(id, until);
                 } else {
@@ -314,7 +322,12 @@ impl SchedulerActor {
             Return::Superseded => {
                 self.index.reschedule(id, now);
             }
+            Return::Lost if was_lost => {
+                self.lost.insert(id);
+                self.index.reschedule(id, now + self.around.policy().interval);
+            }
             Return::Lost => {
+                self.lost.insert(id);
                 self.index.reschedule(id, now + TRY_AGAIN);
             }
         }
@@ -333,7 +346,8 @@ impl SchedulerActor {
     /// After an outage of our own, those who wait come back spread out (p19).
     fn follow_lights(&mut self, lights: Lights, was_outage: bool, ctx: &mut Context<SchedulerActor>) {
         if was_outage && !lights.is_outage {
-            let (now, window, dice) = (self.around.clock.now(), self.around.policy().spread, self.around.dice.clone());
+            let (now, dice) = (self.around.clock.now(), self.around.dice.clone());
+            let window = self.around.traffic.spread_after_outage(self.around.policy().spread);
             if self.scope == Scope::Daemon {
                 self.index.clear_lines(|due_at| spread(now, due_at, window, dice.roll()));
             }

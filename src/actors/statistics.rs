@@ -6,7 +6,6 @@ use std::time::Duration;
 use tokio::sync::{broadcast, watch};
 
 use super::histogram::{Histogram, HistogramView};
-use super::history::PollRecord;
 use crate::model::{FailureKind, SourceId, Timestamp};
 
 /// How many things that happened somebody who listens may be behind before the oldest are skipped.
@@ -103,13 +102,6 @@ pub enum Happening {
         new_posts: usize,
         /// What went wrong, if it failed.
         failure: Option<FailureKind>,
-    },
-    /// A poll got no answer, which may be our own network's fault; it is settled when that is known.
-    Doubted {
-        /// Which source.
-        source_id: SourceId,
-        /// How it looks for now.
-        poll: Box<PollRecord>,
     },
     /// A source rests, or is disabled.
     Silenced {

@@ -13,6 +13,7 @@ use super::faults::Faults;
 use super::fetch::FetchActor;
 use super::history::History;
 use super::post_sink::PostSinkActor;
+use super::scheduler::SchedulerActor;
 use super::statistics::Statistics;
 use super::store_watch::StoreWatch;
 use super::traffic::Traffic;
@@ -69,14 +70,18 @@ pub(super) struct Surroundings {
     forced: Mutex<HashSet<SourceId>>,
     pub(super) post_sink: Addr<PostSinkActor>,
     pub(super) failure_tracker: Addr<FailureTrackerActor>,
+    pub(super) scheduler: Addr<SchedulerActor>,
     pub(super) fetchers: Vec<Addr<FetchActor>>,
     pub(super) fetcher_next: AtomicUsize,
+    /// How many hosts have sources that are polled, as far as that matters to an outage of our own.
+    hosts_polled: AtomicUsize,
 }
 
 /// The addresses that are known before their actors run.
 pub(super) struct Addresses {
     pub(super) post_sink: Addr<PostSinkActor>,
     pub(super) failure_tracker: Addr<FailureTrackerActor>,
+    pub(super) scheduler: Addr<SchedulerActor>,
     pub(super) fetchers: Vec<Addr<FetchActor>>,
 }
 
@@ -101,8 +106,10 @@ impl Surroundings {
             traffic,
             post_sink: addresses.post_sink,
             failure_tracker: addresses.failure_tracker,
+            scheduler: addresses.scheduler,
             fetchers: addresses.fetchers,
             fetcher_next: AtomicUsize::new(0),
+            hosts_polled: AtomicUsize::new(0),
         }
     }
 
@@ -138,6 +145,16 @@ impl Surroundings {
 
     fn forced(&self) -> MutexGuard<'_, HashSet<SourceId>> {
         self.forced.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// How many hosts have sources that are polled, counted up to what begins an outage of our own.
+    pub(super) fn hosts_polled(&self) -> usize {
+        self.hosts_polled.load(Ordering::Relaxed)
+    }
+
+    /// Notes how many hosts have sources that are polled.
+    pub(super) fn note_hosts_polled(&self, count: usize) {
+        self.hosts_polled.store(count, Ordering::Relaxed);
     }
 
     /// The fetcher whose turn it is.

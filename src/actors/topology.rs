@@ -61,6 +61,7 @@ impl Pipeline {
         let addresses = Addresses {
             post_sink: post_sink.address(),
             failure_tracker: failure_tracker.address(),
+            scheduler: scheduler.address(),
             fetchers: fetchers.iter().map(Inbox::address).collect(),
         };
         let around = Arc::new(Surroundings::new(parts, statistics.clone(), addresses));

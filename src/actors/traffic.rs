@@ -1,9 +1,12 @@
 //! The lights that every host looks at before it is asked, and the bounded number of polls under way.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::model::HostKey;
 
 /// When nobody is asked anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,11 +33,24 @@ pub(super) enum Passed {
 /// The lights, and the slots for polls under way.
 pub(super) struct Traffic {
     lights: watch::Sender<Lights>,
-    /// Whether a probe may be made during an outage, until somebody makes it.
-    is_probe_admitted: AtomicBool,
+    probes: Mutex<Probes>,
     probe_admitted: Notify,
     slots: Arc<Semaphore>,
     slots_total: usize,
+}
+
+/// Which requests are made during an outage of our own, to see whether it is over.
+#[derive(Default)]
+struct Probes {
+    /// Whether a poll of any host may go, until one does.
+    is_admitted: bool,
+    /// How many polls of hosts that are not known to be silent may go at once: a host that is well is not kept waiting by
+    /// those that are not (p31).
+    fresh: usize,
+    /// The hosts that are known to be silent.
+    silent: HashSet<HostKey>,
+    /// How long the last outage lasted.
+    lasted: Duration,
 }
 
 impl Traffic {
@@ -43,7 +59,7 @@ impl Traffic {
         let slots = slots.max(1);
         Traffic {
             lights: watch::Sender::default(),
-            is_probe_admitted: AtomicBool::new(false),
+            probes: Mutex::default(),
             probe_admitted: Notify::new(),
             slots: Arc::new(Semaphore::new(slots)),
             slots_total: slots,
@@ -64,20 +80,32 @@ impl Traffic {
         self.lights.subscribe()
     }
 
+    /// Turns the lights red for an outage. So many hosts may be tried at once that are not among these.
+    pub(super) fn begin_outage(&self, silent: &[HostKey], fresh: usize) {
+        let silent = silent.iter().cloned().collect();
+        *self.probes() = Probes { is_admitted: false, fresh, silent, lasted: Duration::ZERO };
+        self.switch(|lights| lights.is_outage = true);
+    }
+
     /// Lets one of those who wait for the end of an outage through, to see whether it is over. One at a time.
     pub(super) fn admit_probe(&self) {
-        self.is_probe_admitted.store(true, Ordering::Release);
+        self.probes().is_admitted = true;
         self.probe_admitted.notify_one();
     }
 
-    /// Turns the lights green again after an outage. A probe that nobody has made is not needed any more.
-    pub(super) fn end_outage(&self) {
-        self.is_probe_admitted.store(false, Ordering::Release);
+    /// Turns the lights green again after an outage that lasted so long. A probe that was not made is not needed any more.
+    pub(super) fn end_outage(&self, lasted: Duration) {
+        *self.probes() = Probes { lasted, ..Probes::default() };
         self.switch(|lights| lights.is_outage = false);
     }
 
-    /// Waits until somebody may be asked. Draining does not hold those who have begun: what was begun is to end.
-    pub(super) async fn pass(&self, has_begun: bool) -> Passed {
+    /// What waited for the end of an outage comes back over this long: never longer than the outage was (p19, p31).
+    pub(super) fn spread_after_outage(&self, spread: Duration) -> Duration {
+        spread.min(self.probes().lasted)
+    }
+
+    /// Waits until this host may be asked. Draining does not hold those who have begun: what was begun is to end.
+    pub(super) async fn pass(&self, host: Option<&HostKey>, has_begun: bool) -> Passed {
         let mut lights = self.lights.subscribe();
         let mut saw_outage = false;
         loop {
@@ -89,7 +117,7 @@ impl Traffic {
                 }
                 Lights { is_draining: false, is_store_down: false, is_outage: true } => {
                     saw_outage = true;
-                    if self.is_probe_admitted.swap(false, Ordering::AcqRel) {
+                    if self.probes().take(host) {
                         return Passed::AsProbe;
                     }
                     tokio::select! {
@@ -104,6 +132,10 @@ impl Traffic {
         }
     }
 
+    fn probes(&self) -> MutexGuard<'_, Probes> {
+        self.probes.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
     /// How many polls hold one of the slots.
     pub(super) fn under_way(&self) -> usize {
         self.slots_total - self.slots.available_permits()
@@ -112,6 +144,20 @@ impl Traffic {
     /// Waits for one of the slots. Whoever holds it is under way until it is dropped.
     pub(super) async fn slot(&self) -> OwnedSemaphorePermit {
         self.slots.clone().acquire_owned().await.expect("the semaphore is never closed")
+    }
+}
+
+impl Probes {
+    /// Whether this host may be asked as a probe, which uses that up.
+    fn take(&mut self, host: Option<&HostKey>) -> bool {
+        if let Some(host) = host
+            && self.fresh > 0
+            && self.silent.insert(host.clone())
+        {
+            self.fresh -= 1;
+            return true;
+        }
+        std::mem::take(&mut self.is_admitted)
     }
 }
 
@@ -125,32 +171,51 @@ mod tests {
     async fn red_lights_hold_everybody_until_they_are_green() {
         let traffic = Traffic::new(1);
         traffic.switch(|lights| lights.is_store_down = true);
-        let mut waiting = Box::pin(traffic.pass(false));
+        let mut waiting = Box::pin(traffic.pass(None, false));
         assert!((&mut waiting).now_or_never().is_none());
         traffic.switch(|lights| lights.is_store_down = false);
         assert_eq!(waiting.await, Passed::Green);
     }
 
+    fn host(number: u64) -> HostKey {
+        HostKey::from_canonical(&format!("{number}.example"))
+    }
+
     #[tokio::test]
     async fn p31_an_outage_lets_one_probe_through_and_tells_the_others_when_it_is_over() {
         let traffic = Traffic::new(1);
-        traffic.switch(|lights| lights.is_outage = true);
-        let mut first = Box::pin(traffic.pass(false));
-        let mut second = Box::pin(traffic.pass(false));
+        traffic.begin_outage(&[host(1)], 0);
+        let (one, other) = (host(1), host(2));
+        let mut first = Box::pin(traffic.pass(Some(&one), false));
+        let mut second = Box::pin(traffic.pass(Some(&other), false));
         assert!((&mut first).now_or_never().is_none() && (&mut second).now_or_never().is_none());
         traffic.admit_probe();
         traffic.admit_probe();
         assert_eq!((&mut first).now_or_never(), Some(Passed::AsProbe));
         assert_eq!((&mut second).now_or_never(), None, "one at a time");
-        traffic.switch(|lights| lights.is_outage = false);
+        traffic.end_outage(Duration::from_secs(7));
         assert_eq!(second.await, Passed::AfterOutage);
+        assert_eq!(traffic.spread_after_outage(Duration::from_secs(600)), Duration::from_secs(7));
+        assert_eq!(traffic.spread_after_outage(Duration::from_secs(6)), Duration::from_secs(6));
+    }
+
+    #[tokio::test]
+    async fn p31_a_host_that_was_not_silent_need_not_wait_for_the_next_probe() {
+        let traffic = Traffic::new(1);
+        traffic.begin_outage(&[host(1)], 2);
+        let pass = async |number| traffic.pass(Some(&host(number)), false).now_or_never();
+        assert_eq!(pass(1).await, None, "it is known to be silent");
+        assert_eq!(pass(2).await, Some(Passed::AsProbe));
+        assert_eq!(pass(2).await, None, "once");
+        assert_eq!(pass(3).await, Some(Passed::AsProbe));
+        assert_eq!(pass(4).await, None, "as many as may");
     }
 
     #[tokio::test]
     async fn draining_holds_those_who_have_not_begun_and_nobody_else() {
         let traffic = Traffic::new(1);
         traffic.switch(|lights| lights.is_draining = true);
-        assert_eq!(traffic.pass(true).now_or_never(), Some(Passed::Green));
-        assert_eq!(traffic.pass(false).now_or_never(), None);
+        assert_eq!(traffic.pass(None, true).now_or_never(), Some(Passed::Green));
+        assert_eq!(traffic.pass(None, false).now_or_never(), None);
     }
 }

@@ -106,7 +106,6 @@ fn policy(values: &Effective) -> Policy {
         },
         outage: OutagePolicy {
             hosts: values.count_u32("outage.hosts"),
-            doubt: values.seconds("outage.doubt-seconds"),
             probe_first: values.seconds("outage.probe-seconds"),
             probe_max: values.seconds("outage.probe-max-seconds"),
         },

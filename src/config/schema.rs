@@ -125,7 +125,6 @@ pub(super) static ENTRIES: &[Entry] = &[
     Entry::count("host.breaker-pause-max-minutes", 1, WEEK_MINUTES, "minutes that a silent host is left alone at most"),
     Entry::count("host.spread-minutes", 0, 1_440, "minutes over which sources that were freed together come back"),
     Entry::count("outage.hosts", 2, 1_000, "silent hosts, with none answering, that mean an outage of our own"),
-    Entry::count("outage.doubt-seconds", 1, 300, "seconds before a source is blamed for a silence"),
     Entry::count("outage.probe-seconds", 1, 3_600, "seconds before the first probe of an outage"),
     Entry::count("outage.probe-max-seconds", 1, 3_600, "seconds between two probes of an outage at most"),
     Entry::count("scheduler.tick-seconds", 1, 3_600, "seconds between two looks at what is due"),

@@ -91,7 +91,6 @@ fn what_is_said_about_silence_reaches_the_rules() {
         "host.breaker-pause-max-minutes=5",
         "host.spread-minutes=6",
         "outage.hosts=7",
-        "outage.doubt-seconds=8",
         "outage.probe-seconds=9",
         "outage.probe-max-seconds=10",
     ]))
@@ -99,8 +98,8 @@ fn what_is_said_about_silence_reaches_the_rules() {
     .settings;
     let Policy { breaker, outage, spread, moved_after_days, .. } = settings.policy;
     assert_eq!(breaker, BreakerPolicy { after: 3, pause_first: minutes(4), pause_max: minutes(5) });
-    let [doubt, probe_first, probe_max] = [8, 9, 10].map(Duration::from_secs);
-    assert_eq!(outage, OutagePolicy { hosts: 7, doubt, probe_first, probe_max });
+    let [probe_first, probe_max] = [9, 10].map(Duration::from_secs);
+    assert_eq!(outage, OutagePolicy { hosts: 7, probe_first, probe_max });
     assert_eq!((spread, moved_after_days), (minutes(6), 2));
 }
 

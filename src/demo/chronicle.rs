@@ -83,7 +83,7 @@ impl Chronicle {
             Happening::Polled { url, failure: None, .. } if self.resting.remove(&url) => {
                 self.push(at, EventKind::Returns, place(&url), "answers again after its rest".to_owned());
             }
-            Happening::Polled { .. } | Happening::Doubted { .. } => {}
+            Happening::Polled { .. } => {}
             Happening::Silenced { url, reason, is_disabled: true } => {
                 self.resting.remove(&url);
                 self.disables += 1;

@@ -8,7 +8,7 @@ use super::web::{Character, Elsewhere, Mix, Publishing, RetryAfter, WebSettings}
 use crate::actors::{Fault, FaultAction, FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings};
 use crate::http::HttpSettings;
 use crate::model::SourceType;
-use crate::rules::{BreakerPolicy, Delays, OutagePolicy, Policy, RestRule, Rests, hours, minutes};
+use crate::rules::{BreakerPolicy, Delays, Policy, RestRule, Rests, hours, minutes};
 use crate::supervision::Intensity;
 
 /// How often a healthy source is polled.
@@ -106,8 +106,6 @@ impl DemoSettings {
             // Nothing is cleaned up, so that the store can be compared with what was served.
             article_age_max: hours(24 * 365 * 100),
             breaker: BreakerPolicy { after: 3, pause_first: minutes(20), pause_max: hours(3) },
-            // A breath of the machine must not look like an outage of hours.
-            outage: OutagePolicy { doubt: self.simulated(Duration::from_millis(500)), ..OutagePolicy::default() },
             ..Policy::default()
         }
     }

@@ -71,7 +71,7 @@ fn prepare(task: &Task) -> Result<(String, Key), FailureReport> {
     let name = account_name(url).map_err(|error| failed(FailureCause::Other, error.to_string()))?;
     match (&task.key, podcast_id) {
         (Some(key), _) => Ok((name, Key::read(key)?)),
-        (None, podcast) => Err(key::refused(x_key_missing(*podcast))),
+        (None, podcast) => Err(failed(FailureCause::KeyMissing, x_key_missing(*podcast))),
     }
 }
 
@@ -241,7 +241,7 @@ impl Poll<'_> {
             "timed out after {} s with {answered} requests of the poll answered",
             self.client.deadline().as_secs_f64()
         );
-        let report = failed(FailureCause::Connection, error);
+        let report = failed(FailureCause::Stalled, error);
         Failure { report, hops: Vec::new(), headers: Headers::default(), body: Vec::new() }
     }
 }

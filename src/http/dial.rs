@@ -12,12 +12,12 @@ use tokio_rustls::TlsConnector;
 use url::{Host, Url};
 
 use super::address::AddressPolicy;
-use super::failure::{connection, from_io, from_resolve, other, refused_address};
+use super::failure::{connection, from_io, from_resolve, other, refused_address, report, unreachable};
 use super::journey::{Journey, Stage};
 use super::proxy::{Proxy, ProxyKind, Target, tunnel};
 use super::resolve::Resolve;
 use super::stream::Stream;
-use crate::model::FailureReport;
+use crate::model::{FailureCause, FailureReport};
 
 /// A name with more addresses than this does not need all of them tried.
 const ADDRESSES_MAX: usize = 4;
@@ -39,17 +39,24 @@ impl Dialer {
         let server = if url.scheme() == "https" { Some(server_name(&host)?) } else { None };
         let routes = self.routes(&host, port).await?;
         let tried = routes.len();
-        let mut failure = connection("the name has no addresses");
+        let mut failure: Option<FailureReport> = None;
         for route in routes {
             let attempt = self.attempt(route, server.clone(), journey);
-            match tokio::time::timeout(self.connect_timeout, attempt).await {
+            let error = match tokio::time::timeout(self.connect_timeout, attempt).await {
                 Ok(Ok(stream)) => return Ok(stream),
-                Ok(Err(error)) => failure = error,
-                Err(_) => failure = journey.too_late(self.connect_timeout),
+                Ok(Err(error)) => error,
+                Err(_) => journey.too_late(self.connect_timeout),
+            };
+            // An address that answered tells more than one that is silent: a machine without IPv6 has no route to half
+            // of the addresses of every host.
+            let is_telling = error.cause != FailureCause::Unreachable;
+            if is_telling || failure.as_ref().is_none_or(|known| known.cause == FailureCause::Unreachable) {
+                failure = Some(error);
             }
         }
+        let mut failure = failure.unwrap_or_else(|| report(FailureCause::Dns, "DNS: the name has no addresses"));
         if tried > 1 {
-            failure.error = format!("{} (the last of {tried} addresses)", failure.error);
+            failure.error = format!("{} (one of {tried} addresses)", failure.error);
         }
         Err(failure)
     }
@@ -67,9 +74,9 @@ impl Dialer {
                 .resolver
                 .addresses(&proxy.host)
                 .await
-                .map_err(|error| connection(format!("the proxy's {error}")))?
+                .map_err(|error| unreachable(format!("the proxy's {error}")))?
                 .first()
-                .ok_or_else(|| connection("the proxy's name has no addresses"))?,
+                .ok_or_else(|| unreachable("the proxy's name has no addresses"))?,
         };
         let first_hop = SocketAddr::new(proxy_address, proxy.port);
         let targets = match (proxy.kind, host) {
@@ -90,7 +97,7 @@ impl Dialer {
             Host::Ipv4(address) => vec![IpAddr::V4(*address)],
             Host::Ipv6(address) => vec![IpAddr::V6(*address)],
         };
-        let mut refusal = connection("DNS: the name has no addresses");
+        let mut refusal = report(FailureCause::Dns, "DNS: the name has no addresses");
         let mut vetted = Vec::new();
         for address in addresses {
             match self.policy.objection(address) {
@@ -109,7 +116,11 @@ impl Dialer {
     ) -> Result<Stream, FailureReport> {
         journey.stage = Stage::Connecting(route.first_hop);
         journey.note(|hop| hop.address = Some(route.first_hop));
-        let mut stream = TcpStream::connect(route.first_hop).await.map_err(|error| from_io(&error, journey.stage))?;
+        let mut stream = TcpStream::connect(route.first_hop).await.map_err(|error| {
+            let failure = from_io(&error, journey.stage);
+            // A proxy that refuses is on our side of the network, and says nothing of the publisher behind it (p31).
+            if self.proxy.is_some() { unreachable(format!("the proxy: {}", failure.error)) } else { failure }
+        })?;
         if let (Some(proxy), Some(target)) = (&self.proxy, route.target) {
             // An HTTP proxy is asked for plain pages in its own way, without a tunnel.
             if proxy.kind != ProxyKind::Http || server.is_some() {

@@ -31,15 +31,29 @@ pub(super) fn connection(error: impl Into<String>) -> FailureReport {
     report(FailureCause::Connection, error)
 }
 
+pub(super) fn unreachable(error: impl Into<String>) -> FailureReport {
+    report(FailureCause::Unreachable, error)
+}
+
+/// Nothing came in time. Before the connection stands that is silence; afterwards the other side is known to be there.
+pub(super) fn timed_out(error: impl Into<String>, stage: Stage) -> FailureReport {
+    let cause = match stage {
+        Stage::Resolving | Stage::Connecting(_) => FailureCause::Unreachable,
+        Stage::Securing | Stage::Waiting | Stage::Reading { .. } => FailureCause::Stalled,
+    };
+    report(cause, error)
+}
+
 pub(super) fn other(error: impl Into<String>) -> FailureReport {
     report(FailureCause::Other, error)
 }
 
-/// Only a name that is known not to exist is the source's fault.
+/// A name that does not resolve is the source's fault, whatever the resolver says of it; a resolver that says nothing is
+/// our own network's (s104, p31).
 pub(super) fn from_resolve(error: ResolveError) -> FailureReport {
     let cause = match error {
-        ResolveError::NoSuchName => FailureCause::Dns,
-        ResolveError::NoAnswer(_) => FailureCause::Connection,
+        ResolveError::NoSuchName | ResolveError::Refused(_) => FailureCause::Dns,
+        ResolveError::NoAnswer(_) => FailureCause::Unreachable,
     };
     report(cause, format!("DNS: {error}"))
 }
@@ -92,16 +106,18 @@ pub(super) fn from_io(error: &io::Error, stage: Stage) -> FailureReport {
     if is_our_fault(error) {
         return report(FailureCause::Internal, format!("this machine ran out of something: {error}"));
     }
-    connection(match error.kind() {
-        io::ErrorKind::ConnectionRefused => format!("connection refused while {stage}"),
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => connection(format!("connection refused while {stage}")),
         io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted | io::ErrorKind::BrokenPipe => {
-            format!("connection reset while {stage}")
+            connection(format!("connection reset while {stage}"))
         }
-        io::ErrorKind::UnexpectedEof => format!("connection closed while {stage}"),
-        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => format!("no route while {stage}"),
-        io::ErrorKind::TimedOut => format!("timed out while {stage}"),
-        _ => format!("{error} while {stage}"),
-    })
+        io::ErrorKind::UnexpectedEof => connection(format!("connection closed while {stage}")),
+        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable | io::ErrorKind::NetworkDown => {
+            timed_out(format!("no route while {stage}"), stage)
+        }
+        io::ErrorKind::TimedOut => timed_out(format!("timed out while {stage}"), stage),
+        _ => connection(format!("{error} while {stage}")),
+    }
 }
 
 /// An error of the HTTP machinery, at this stage of the request; `spoke_tls` if the other side's first byte was TLS.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use url::Url;
 
-use super::failure::connection;
+use super::failure::timed_out;
 use super::reply::{Headers, Hop};
 use super::request::without_credentials;
 use crate::model::FailureReport;
@@ -67,11 +67,10 @@ impl Journey {
     /// The failure of a request that took too long.
     pub(super) fn too_late(&self, deadline: Duration) -> FailureReport {
         let seconds = deadline.as_secs_f64();
-        match self.stage {
-            Stage::Reading { bytes } => {
-                connection(format!("timed out after {seconds} s reading the body ({bytes} bytes so far)"))
-            }
-            stage => connection(format!("timed out after {seconds} s {stage}")),
-        }
+        let error = match self.stage {
+            Stage::Reading { bytes } => format!("timed out after {seconds} s reading the body ({bytes} bytes so far)"),
+            stage => format!("timed out after {seconds} s {stage}"),
+        };
+        timed_out(error, self.stage)
     }
 }

@@ -22,7 +22,10 @@ pub enum ResolveError {
     /// The name does not exist, or has no address.
     #[error("name does not resolve")]
     NoSuchName,
-    /// The resolver did not answer, or could not: nothing is known about the name.
+    /// The resolver answered, but with a refusal or a failure of its own.
+    #[error("name does not resolve: the resolver says {0}")]
+    Refused(String),
+    /// The resolver did not answer: nothing is known about the name.
     #[error("name could not be looked up: {0}")]
     NoAnswer(String),
 }
@@ -66,10 +69,12 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// Only the answer "there is no such thing" is the source's fault; a resolver that is down or overloaded is not.
+/// Any answer means that the name does not resolve; a resolver that cannot be reached says nothing about the name (s104).
 fn read_error(error: NetError) -> ResolveError {
     match error {
         NetError::Dns(DnsError::NoRecordsFound(_)) => ResolveError::NoSuchName,
+        NetError::Dns(DnsError::ResponseCode(code)) => ResolveError::Refused(code.to_str().to_owned()),
+        NetError::Dns(other) => ResolveError::Refused(other.to_string()),
         NetError::Timeout => ResolveError::NoAnswer("the resolver did not answer".into()),
         NetError::NoConnections => ResolveError::NoAnswer("no resolver can be reached".into()),
         other => ResolveError::NoAnswer(other.to_string()),
@@ -91,7 +96,9 @@ mod tests {
     use hickory_resolver::proto::rr::{RData, Record, RecordType};
     use tokio::net::UdpSocket;
 
+    use super::super::failure::from_resolve;
     use super::*;
+    use crate::model::FailureCause;
 
     /// A name server on loopback that knows `known.example`, and answers anything else with this code; and the count
     /// of what it was asked.
@@ -119,12 +126,17 @@ mod tests {
                 socket.send_to(&message.to_vec().unwrap(), client).await.unwrap();
             }
         });
+        (resolver_at(port), asked)
+    }
+
+    /// A resolver that asks a name server at this port of loopback.
+    fn resolver_at(port: u16) -> SystemResolver {
         let mut connection = ConnectionConfig::udp();
         connection.port = port;
         let server = NameServerConfig::new("127.0.0.1".parse().unwrap(), true, vec![connection]);
         let configuration = ResolverConfig::from_name_servers(vec![server]);
         let resolver = TokioResolver::builder_with_config(configuration, TokioRuntimeProvider::default());
-        (SystemResolver { resolver: resolver.build().unwrap(), static_hosts: HashMap::new() }, asked)
+        SystemResolver { resolver: resolver.build().unwrap(), static_hosts: HashMap::new() }
     }
 
     #[tokio::test]
@@ -152,12 +164,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn s104_a_name_server_in_trouble_says_nothing_about_the_name() {
-        for code in [ResponseCode::ServFail, ResponseCode::Refused] {
+    async fn s104_a_name_does_not_resolve_whatever_the_resolver_says_of_it() {
+        for (code, said) in [(ResponseCode::ServFail, "Server Failure"), (ResponseCode::Refused, "Query Refused")] {
             let (resolver, _) = name_server(code).await;
             let error = resolver.addresses("unknown.example").await.unwrap_err();
-            assert!(matches!(error, ResolveError::NoAnswer(_)), "{error}");
+            assert_eq!(error.to_string(), format!("name does not resolve: the resolver says {said}"));
+            assert_eq!(from_resolve(error).cause, FailureCause::Dns);
         }
+    }
+
+    #[tokio::test]
+    async fn s104_p31_a_resolver_that_cannot_be_reached_says_nothing_about_the_name() {
+        // A port that was free a moment ago: a name server that is not there.
+        let port = UdpSocket::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+        let error = resolver_at(port).addresses("unknown.example").await.unwrap_err();
+        assert!(matches!(error, ResolveError::NoAnswer(_)), "{error}");
+        assert_eq!(from_resolve(error).cause, FailureCause::Unreachable);
     }
 
     #[tokio::test]

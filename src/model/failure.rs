@@ -102,16 +102,27 @@ pub enum FailureCause {
     Status(u16),
     /// The host's name does not resolve.
     Dns,
-    /// No connection, no answer or no complete answer: refused, reset, timed out, cut off.
+    /// Silence: no route, no connection in time, no word from the resolver. Only this is evidence that our own network
+    /// is down (p31).
+    Unreachable,
+    /// The other side answered and ended it: refused, reset, closed early, no TLS.
     Connection,
+    /// A connection stood, but the answer did not come in time.
+    Stalled,
     /// The body is not what the source's type calls for.
     Unreadable,
-    /// The credentials needed for the request are missing, revoked or refused.
+    /// The credentials needed for the request are revoked, refused or unreadable.
     Credentials,
+    /// The owner of an X source has given no key (s113).
+    KeyMissing,
     /// The publisher's `robots.txt` forbids it.
     Robots,
     /// The database, or another part of this program.
     Internal,
+    /// A part of this program crashed before the poll was settled (s509).
+    Lost,
+    /// Our own network or resolver was down (p31).
+    Outage,
     /// Anything else.
     Other,
 }

@@ -39,13 +39,16 @@ pub enum BreakerStep {
 pub fn heard(failure: Option<&FailureReport>) -> Option<Heard> {
     let Some(report) = failure else { return Some(Heard::Answer) };
     match report.cause {
-        FailureCause::Connection | FailureCause::Dns => Some(Heard::Silence),
+        FailureCause::Unreachable | FailureCause::Connection | FailureCause::Stalled | FailureCause::Dns => {
+            Some(Heard::Silence)
+        }
         // 52x and 530 are what content networks say of a host that gave them no answer.
         FailureCause::Status(502 | 504 | 520..=527 | 530) => Some(Heard::Silence),
         // A server that says when to come back is there.
         FailureCause::Status(503) if report.retry_after.is_none() => Some(Heard::Silence),
         FailureCause::Status(_) | FailureCause::Unreadable => Some(Heard::Answer),
-        FailureCause::Credentials | FailureCause::Robots | FailureCause::Internal | FailureCause::Other => None,
+        FailureCause::Credentials | FailureCause::KeyMissing | FailureCause::Robots | FailureCause::Other => None,
+        FailureCause::Internal | FailureCause::Lost | FailureCause::Outage => None,
     }
 }
 
@@ -103,7 +106,10 @@ mod tests {
 
     use super::super::{hours, minutes};
     use super::*;
-    use FailureCause::{Connection, Credentials, Dns, Internal, Other, Robots, Status, Unreadable};
+    use FailureCause::{
+        Connection, Credentials, Dns, Internal, KeyMissing, Lost, Other, Outage, Robots, Stalled, Status, Unreachable,
+        Unreadable,
+    };
     use Heard::{Answer, Silence};
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -128,12 +134,12 @@ mod tests {
     #[test]
     fn p32_what_is_silence_and_what_is_an_answer() {
         assert_eq!(heard(None), Some(Answer));
-        hears([Connection, Dns], false, Some(Silence));
+        hears([Unreachable, Connection, Stalled, Dns], false, Some(Silence));
         hears([502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530].map(Status), false, Some(Silence));
         hears([Status(503), Status(429)], true, Some(Answer));
         hears([401, 403, 404, 410, 429, 500, 501, 505, 599].map(Status), false, Some(Answer));
         hears([Unreadable], false, Some(Answer));
-        hears([Internal, Credentials, Robots, Other], false, None);
+        hears([Internal, Lost, Outage, Credentials, KeyMissing, Robots, Other], false, None);
     }
 
     #[test]

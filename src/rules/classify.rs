@@ -25,15 +25,18 @@ pub fn classify(cause: FailureCause) -> Classified {
     match cause {
         FailureCause::Status(status) => classify_status(status),
         FailureCause::Dns => permanent(FailureKind::Network, "the host's name does not resolve"),
-        FailureCause::Connection => transient(FailureKind::Network, "no complete answer came"),
+        FailureCause::Unreachable => transient(FailureKind::Network, "the host cannot be reached"),
+        FailureCause::Connection => transient(FailureKind::Network, "the connection was refused or broke off"),
+        FailureCause::Stalled => transient(FailureKind::Network, "no complete answer came in time"),
         FailureCause::Unreadable => {
             transient(FailureKind::ParseError, "the answer cannot be read as this type of source")
         }
-        FailureCause::Credentials => {
-            permanent(FailureKind::Unauthorized, "the credentials for it are missing or refused")
-        }
+        FailureCause::Credentials => permanent(FailureKind::Unauthorized, "the credentials for it are refused"),
+        FailureCause::KeyMissing => transient(FailureKind::Unauthorized, "its owner has given no key"),
         FailureCause::Robots => permanent(FailureKind::Forbidden, "the publisher's robots.txt forbids it"),
-        FailureCause::Internal => loud(FailureKind::Internal, "our own fault, never held against the source"),
+        FailureCause::Internal | FailureCause::Lost | FailureCause::Outage => {
+            loud(FailureKind::Internal, "our own fault, never held against the source")
+        }
         FailureCause::Other => loud(FailureKind::Unexpected, "nobody planned for this"),
     }
 }
@@ -93,7 +96,8 @@ mod tests {
 
     #[test]
     fn s103_a_failed_connection_is_network_and_transient() {
-        check([FailureCause::Connection], FailureKind::Network, Transient, Warn);
+        let causes = [FailureCause::Unreachable, FailureCause::Connection, FailureCause::Stalled];
+        check(causes, FailureKind::Network, Transient, Warn);
     }
 
     #[test]
@@ -141,7 +145,13 @@ mod tests {
 
     #[test]
     fn s111_our_own_fault_is_internal_transient_and_loud() {
-        check([FailureCause::Internal], FailureKind::Internal, Transient, Error);
+        let causes = [FailureCause::Internal, FailureCause::Lost, FailureCause::Outage];
+        check(causes, FailureKind::Internal, Transient, Error);
+    }
+
+    #[test]
+    fn s113_a_missing_key_is_unauthorized_and_transient() {
+        check([FailureCause::KeyMissing], FailureKind::Unauthorized, Transient, Warn);
     }
 
     #[test]

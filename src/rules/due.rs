@@ -38,6 +38,8 @@ pub enum Wait {
     NeverPolled,
     /// Nothing: a person asked for a poll.
     Requested,
+    /// Nothing but a moment: our own fault has cost the last poll, which is made again.
+    Repeated,
     /// Its place among the first polls, which jitter gave it.
     Spread,
     /// Its interval, backed off by its failures.
@@ -93,7 +95,8 @@ pub fn terms<'a>(
 ) -> impl Iterator<Item = Term> + use<'a> {
     let own = if is_requested(source) { [None; 5] } else { own_terms(source, policy, now) };
     let requested = source.state.poll_requested_at.filter(|_| is_requested(source));
-    let requested = requested.map(|until| Term { until, wait: Wait::Requested });
+    let wait = if is_repeated(source) { Wait::Repeated } else { Wait::Requested };
+    let requested = requested.map(|until| Term { until, wait });
     let asked = [retry_after_term(source, policy, now), requested];
     let held = host.and_then(|host| host.held_until).map(|until| Term { until, wait: Wait::HostHeld });
     own.into_iter().chain(asked).chain([held]).flatten()
@@ -139,6 +142,11 @@ fn never(source: &Source) -> Option<Never> {
 /// A person's wish sets aside the source's own waits, never the publisher's or the host's (p20).
 fn is_requested(source: &Source) -> bool {
     source.state.poll_requested_at.is_some_and(|asked| source.state.last_polled.is_none_or(|polled| polled < asked))
+}
+
+/// A request that follows from our own fault, not from a person's wish.
+fn is_repeated(source: &Source) -> bool {
+    source.state.failures.last.as_ref().is_some_and(|last| last.kind == FailureKind::Internal)
 }
 
 fn own_terms(source: &Source, policy: &Policy, now: Timestamp) -> [Option<Term>; 5] {
@@ -210,6 +218,7 @@ impl fmt::Display for Wait {
         match self {
             Wait::NeverPolled => write!(formatter, "it has never been polled"),
             Wait::Requested => write!(formatter, "a person asked for it"),
+            Wait::Repeated => write!(formatter, "the last poll was lost to a fault of our own and is made again"),
             Wait::Spread => write!(formatter, "first polls are spread, so that not all sources are asked at once"),
             Wait::Backoff(reason) => reason.fmt(formatter),
             Wait::RateLimited => write!(formatter, "the publisher asked for fewer requests (429)"),

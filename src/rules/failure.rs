@@ -4,11 +4,16 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::model::{
-    FailureClass, FailureKind, FailureReport, FailureRun, LastFailure, Rest, RestCause, Source, SourceState, Timestamp,
+    FailureCause, FailureClass, FailureKind, FailureReport, FailureRun, LastFailure, Rest, RestCause, Source,
+    SourceState, Timestamp,
 };
 
-use super::Policy;
 use super::classify::{Classified, classify};
+use super::due::interval;
+use super::{Policy, minutes};
+
+/// How long a poll waits that is made again because our own fault has cost it.
+const REPEAT_AFTER: Duration = minutes(1);
 
 /// What follows from a failed poll.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,10 +54,12 @@ pub fn after_failure(source: &Source, report: &FailureReport, policy: &Policy, n
     let classified = classify(report.cause);
     let mut state = record(&source.state, report, classified, now);
     let step = if classified.kind == FailureKind::Internal {
+        state.poll_requested_at = repeated_at(source, report.cause, policy, now).or(state.poll_requested_at);
         FailureStep::NotBlamed
     } else {
         count(&mut state, report, classified);
-        decide(&mut state, source.settings.max_failures.unwrap_or(policy.max_failures), policy, now)
+        let max_failures = source.settings.max_failures.unwrap_or(policy.max_failures);
+        decide(&mut state, report.cause, max_failures, policy, now)
     };
     FailureDecision { state, classified, step }
 }
@@ -66,6 +73,16 @@ fn record(state: &SourceState, report: &FailureReport, classified: Classified, n
     next.failures.last =
         Some(LastFailure { class: classified.class, kind: classified.kind, error: report.error.clone() });
     next
+}
+
+/// When a poll is made again that our own fault has cost: about a minute later. One that was lost in a crash is, once: a
+/// source whose every poll crashes must not do so every minute (s509). What is tried during an outage waits for its end
+/// anyway (p31).
+fn repeated_at(source: &Source, cause: FailureCause, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
+    let last = source.state.failures.last.as_ref();
+    let is_first = last.is_none_or(|last| last.kind != FailureKind::Internal);
+    let is_repeated = cause == FailureCause::Outage || (cause == FailureCause::Lost && is_first);
+    is_repeated.then(|| now + interval(source, policy).min(REPEAT_AFTER))
 }
 
 fn count(state: &mut SourceState, report: &FailureReport, classified: Classified) {
@@ -83,13 +100,19 @@ fn count(state: &mut SourceState, report: &FailureReport, classified: Classified
 }
 
 /// Disabling wins over resting (s409). What a person decided meanwhile stays as it is.
-fn decide(state: &mut SourceState, max_failures: u32, policy: &Policy, now: Timestamp) -> FailureStep {
+fn decide(
+    state: &mut SourceState,
+    cause: FailureCause,
+    max_failures: u32,
+    policy: &Policy,
+    now: Timestamp,
+) -> FailureStep {
     let counted = FailureStep::Counted { consecutive: state.failures.consecutive };
     if !state.enabled {
         return counted;
     }
     if state.failures.consecutive_permanent >= max_failures.max(1) {
-        let reason = disabled_reason(state, max_failures);
+        let reason = disabled_reason(state, cause, max_failures);
         state.enabled = false;
         state.disabled_reason = Some(reason.clone());
         state.rest = None;
@@ -109,26 +132,24 @@ fn decide(state: &mut SourceState, max_failures: u32, policy: &Policy, now: Time
 }
 
 /// Claims "N consecutive 404 errors" only where all of the last N were that (design, traps).
-fn disabled_reason(state: &SourceState, max_failures: u32) -> String {
+fn disabled_reason(state: &SourceState, cause: FailureCause, max_failures: u32) -> String {
     let failures = &state.failures;
-    let permanent = failures.consecutive_permanent;
+    let (permanent, last) = (failures.consecutive_permanent, permanent_name(cause));
     if let Some(run) = failures.run.filter(|run| run.length >= max_failures) {
         let count = run.length.min(permanent);
-        return format!("Auto-disabled after {count} consecutive {} errors", permanent_name(run.kind));
+        return format!("Auto-disabled after {count} consecutive {last} errors");
     }
-    let last = failures.last.as_ref().map_or("unknown", |last| permanent_name(last.kind));
     format!("Auto-disabled after {permanent} consecutive permanent errors, the last a {last} error")
 }
 
-/// What people call a permanent failure of this kind; the only permanent failure of the network is DNS. A refusal comes
-/// as a 403 or by robots.txt: the kind does not say which, the last error does.
-fn permanent_name(kind: FailureKind) -> &'static str {
-    match kind {
-        FailureKind::NotFound => "404",
-        FailureKind::Gone => "410",
-        FailureKind::Unauthorized => "authorization",
-        FailureKind::Network => "DNS",
-        other => other.name(),
+/// What people call a permanent failure with this cause (s401): its status, where it has one.
+fn permanent_name(cause: FailureCause) -> String {
+    match cause {
+        FailureCause::Status(status) => status.to_string(),
+        FailureCause::Dns => "DNS".to_owned(),
+        FailureCause::Robots => "robots.txt".to_owned(),
+        FailureCause::Credentials => "authorization".to_owned(),
+        other => classify(other).kind.name().to_owned(),
     }
 }
 

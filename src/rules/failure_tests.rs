@@ -3,7 +3,7 @@
 use super::*;
 use crate::model::{FailureCause, NewSource, SourceId, SourceSettings, SourceType};
 use crate::rules::{RestRule, hours};
-use FailureCause::{Connection, Dns, Internal, Other, Robots, Status, Unreadable};
+use FailureCause::{Connection, Credentials, Dns, Internal, KeyMissing, Lost, Other, Robots, Status, Unreadable};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -112,9 +112,10 @@ fn s401_five_404_in_a_row_disable_with_the_reason_of_the_specification() {
 fn s401_other_kinds_are_named_as_truthfully() {
     for (cause, name) in [
         (Status(410), "410"),
-        (Status(403), "forbidden"),
-        (Robots, "forbidden"),
-        (Status(401), "authorization"),
+        (Status(403), "403"),
+        (Robots, "robots.txt"),
+        (Status(401), "401"),
+        (Credentials, "authorization"),
         (Dns, "DNS"),
     ] {
         let reason = format!("Auto-disabled after 5 consecutive {name} errors");
@@ -127,7 +128,7 @@ fn s402_mixed_permanent_failures_do_not_claim_to_be_one_kind() {
     let mixed = [Status(404), Status(403), Status(404), Status(410), Status(403)];
     assert_eq!(
         disabled_after(&mixed).as_deref(),
-        Some("Auto-disabled after 5 consecutive permanent errors, the last a forbidden error")
+        Some("Auto-disabled after 5 consecutive permanent errors, the last a 403 error")
     );
     let dns_after_timeouts = [Connection, Connection, Connection, Connection, Status(404), Dns, Dns, Dns, Dns];
     assert_eq!(
@@ -258,4 +259,34 @@ fn a_source_that_a_person_disabled_meanwhile_keeps_the_persons_reason() {
     source.state.disabled_reason = Some("not needed".into());
     let (source, _) = fail(source, &Policy::default(), &[Status(404); 9]);
     assert_eq!(source.state.disabled_reason.as_deref(), Some("not needed"));
+}
+
+#[test]
+fn s113_an_x_source_without_a_key_is_never_disabled_for_it() {
+    let (source, step) = fail(source(), &Policy::default(), &[KeyMissing; 50]);
+    assert_eq!(step, FailureStep::Counted { consecutive: 50 });
+    assert!(source.state.enabled && source.state.rest.is_none());
+}
+
+#[test]
+fn s509_a_poll_that_was_lost_is_made_again_after_a_minute_once() {
+    let lost = |source| fail(source, &Policy::default(), &[Lost]);
+    let requested = |source: &Source| source.state.poll_requested_at.map(|at| at.since(NOW));
+    let (once, step) = lost(source());
+    assert_eq!((step, requested(&once)), (FailureStep::NotBlamed, Some(Duration::from_secs(60))));
+    let (mut twice, _) = lost(once);
+    twice.state.last_polled = Some(NOW + hours(1));
+    let next = crate::rules::due::next_poll(&twice, None, &Policy::default(), NOW + hours(1));
+    assert_eq!(next.at(), Some(NOW + hours(2)), "it waits for its interval");
+    // A failure of the publisher's in between starts over.
+    let (other, _) = fail(twice, &Policy::default(), &[Status(500)]);
+    let (again, _) = lost(other);
+    assert_eq!(requested(&again), Some(Duration::from_secs(60)));
+}
+
+#[test]
+fn s509_an_interval_shorter_than_a_minute_is_not_stretched() {
+    let policy = Policy { interval: Duration::from_secs(5), ..Policy::default() };
+    let (source, _) = fail(source(), &policy, &[Lost]);
+    assert_eq!(source.state.poll_requested_at, Some(NOW + Duration::from_secs(5)));
 }

@@ -1,12 +1,17 @@
 //! Tests of `outage`.
 
 use super::*;
-use crate::rules::hours;
+use crate::model::{FailureClass, FailureKind, FailureState, NewSource, Rest, RestCause, Source, SourceId};
+use crate::model::{SourceSettings, SourceType};
+use crate::rules::failure::after_failure;
+use crate::rules::{Policy, hours, minutes};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 const START: i64 = 1_800_000_000;
-const DOUBT: u64 = 20;
+const INTERVAL: Duration = minutes(60);
+/// More hosts than begin an outage.
+const MANY: usize = 100;
 
 fn at(second: u64) -> Timestamp {
     Timestamp::from_seconds(START) + Duration::from_secs(second)
@@ -17,88 +22,108 @@ fn host(number: u64) -> HostKey {
 }
 
 fn outage() -> Outage {
-    Outage::new(OutagePolicy::default())
+    Outage::new(OutagePolicy::default(), INTERVAL, at(0))
 }
 
-/// Different hosts that fall silent in the same second.
-fn silent_hosts(outage: &mut Outage, hosts: u64, second: u64) -> Vec<(Opinion, Option<OutageStep>)> {
-    (0..hosts).map(|number| outage.silent(&host(number), at(second), at(second))).collect()
+/// A silence of a source that was well before, among so many hosts.
+fn silent(outage: &mut Outage, number: u64, hosts_polled: usize, second: u64) -> Option<OutageStep> {
+    outage.silent(Silence { host: &host(number), failures: 0, hosts_polled }, at(second))
 }
 
-/// An outage that began in this second.
+/// Different hosts that are silent one after the other, and what the last silence began.
+fn silent_hosts(outage: &mut Outage, hosts: std::ops::Range<u64>, second: u64) -> Option<OutageStep> {
+    hosts.map(|number| silent(outage, number, MANY, second)).last().flatten()
+}
+
+/// An outage that five hosts began in this second.
 fn begun(second: u64) -> Outage {
     let mut outage = outage();
-    silent_hosts(&mut outage, 5, second);
-    assert!(outage.is_on());
+    assert_eq!(silent_hosts(&mut outage, 0..5, second), Some(OutageStep::Begun { hosts: 5 }));
     outage
-}
-
-fn doubt(second: u64) -> Opinion {
-    Opinion::Doubt { until: at(second + DOUBT) }
 }
 
 #[test]
 fn p31_five_silent_hosts_without_an_answer_are_an_outage_of_our_own() {
     let mut outage = outage();
-    let opinions = silent_hosts(&mut outage, 5, 7);
-    assert_eq!(opinions[..4], [(doubt(7), None); 4]);
-    assert_eq!(opinions[4], (Opinion::OwnFault, Some(OutageStep::Begun { hosts: 5 })));
-    assert_eq!(outage.review(at(7), at(7 + DOUBT), at(8)), Opinion::OwnFault, "those in doubt as well");
-    assert_eq!(outage.silent(&host(9), at(8), at(9)), (Opinion::OwnFault, None), "and it begins once");
+    assert_eq!(silent_hosts(&mut outage, 0..4, 7), None);
+    assert!(!outage.is_on());
+    assert_eq!(silent(&mut outage, 4, MANY, 9999), Some(OutageStep::Begun { hosts: 5 }), "however much later");
+    assert_eq!(silent(&mut outage, 5, MANY, 9999), None, "it begins once");
 }
 
 #[test]
 fn p31_one_host_is_one_host_however_often_it_is_silent() {
     let mut outage = outage();
     for second in 0..50 {
-        assert_eq!(outage.silent(&host(1), at(second), at(second)), (doubt(second), None));
+        assert_eq!(silent(&mut outage, 1, 1, second), None);
     }
-    assert!(!outage.is_on());
 }
 
 #[test]
-fn a_host_is_blamed_if_anybody_answered_since_its_poll_began() {
-    let mut outage = outage();
-    assert_eq!(outage.answered(at(5)), None);
-    assert_eq!(outage.silent(&host(1), at(4), at(6)), (Opinion::Blame, None));
-    assert_eq!(outage.silent(&host(1), at(5), at(6)), (Opinion::Blame, None));
-    assert_eq!(outage.silent(&host(1), at(6), at(6)), (doubt(6), None));
+fn p31_it_works_for_three_hosts_as_for_three_thousand() {
+    for (hosts_polled, needed) in [(0, 2), (1, 2), (2, 2), (3, 3), (4, 4), (5, 5), (8, 5), (3000, 5)] {
+        let mut outage = outage();
+        let begins = (0..10).position(|number| silent(&mut outage, number, hosts_polled, 1).is_some());
+        assert_eq!(begins, Some(needed - 1), "{hosts_polled} hosts");
+    }
 }
 
 #[test]
-fn an_answer_ends_every_doubt() {
+fn p31_where_most_hosts_are_dead_those_that_answer_are_enough() {
     let mut outage = outage();
-    silent_hosts(&mut outage, 4, 0);
-    outage.answered(at(1));
-    assert_eq!(outage.review(at(0), at(DOUBT), at(1)), Opinion::Blame);
-    assert_eq!(outage.silent(&host(9), at(2), at(2)), (doubt(2), None), "the count starts over");
+    let hour = INTERVAL.as_secs();
+    for second in [0, hour] {
+        (0..2).for_each(|number| assert_eq!(outage.answered(&host(number), at(second)), None));
+    }
+    assert_eq!(silent(&mut outage, 0, 8, hour + 1), None);
+    assert_eq!(silent(&mut outage, 1, 8, hour + 2), Some(OutageStep::Begun { hosts: 2 }));
 }
 
 #[test]
-fn a_doubt_that_is_over_is_blame_and_counts_no_longer() {
+fn p31_an_answer_in_between_starts_over() {
     let mut outage = outage();
-    silent_hosts(&mut outage, 4, 0);
-    assert_eq!(outage.review(at(0), at(DOUBT), at(DOUBT - 1)), doubt(0));
-    assert_eq!(outage.review(at(0), at(DOUBT), at(DOUBT)), Opinion::Blame);
-    assert_eq!(outage.silent(&host(9), at(DOUBT), at(DOUBT)), (doubt(DOUBT), None));
+    silent_hosts(&mut outage, 0..4, 1);
+    outage.answered(&host(9), at(2));
+    assert_eq!(silent_hosts(&mut outage, 0..4, 3), None);
+    assert_eq!(silent(&mut outage, 4, MANY, 4), Some(OutageStep::Begun { hosts: 5 }));
+}
+
+#[test]
+fn p31_sources_that_are_known_to_fail_are_no_evidence() {
+    let mut outage = outage();
+    for number in 0..50 {
+        let silence = Silence { host: &host(number), failures: FAILURES_KNOWN, hosts_polled: MANY };
+        assert_eq!(outage.silent(silence, at(1)), None);
+    }
+}
+
+#[test]
+fn p31_hosts_that_stay_silent_after_an_outage_are_blamed_and_begin_no_other() {
+    let mut outage = begun(10);
+    outage.answered(&host(9), at(20));
+    assert!(outage.counts(at(20), at(30)));
+    assert_eq!(silent_hosts(&mut outage, 0..5, 30), None, "they are dead, and the network is not");
+    // One that answers is as good as any other.
+    outage.answered(&host(0), at(40));
+    assert_eq!(silent_hosts(&mut outage, 5..9, 50), None);
+    assert_eq!(silent(&mut outage, 0, MANY, 50), Some(OutageStep::Begun { hosts: 5 }));
 }
 
 #[test]
 fn p31_any_answer_ends_an_outage_once() {
     let mut outage = begun(10);
-    assert_eq!(outage.answered(at(322)), Some(OutageStep::Ended { lasted: Duration::from_secs(312) }));
-    assert_eq!(outage.answered(at(323)), None);
-    assert!(!outage.is_on());
-    assert_eq!(outage.next_probe(), None);
+    assert_eq!(outage.answered(&host(0), at(322)), Some(OutageStep::Ended { lasted: Duration::from_secs(312) }));
+    assert_eq!(outage.answered(&host(0), at(323)), None);
+    assert_eq!((outage.is_on(), outage.next_probe()), (false, None));
 }
 
 #[test]
-fn p31_what_began_during_an_outage_is_not_blamed_after_its_end() {
+fn p31_what_began_during_an_outage_is_not_counted_after_its_end() {
     let mut outage = begun(10);
-    outage.answered(at(100));
-    assert_eq!(outage.silent(&host(1), at(99), at(120)), (Opinion::OwnFault, None));
-    assert_eq!(outage.silent(&host(1), at(100), at(120)), (Opinion::Blame, None));
-    assert_eq!(outage.silent(&host(1), at(101), at(120)), (doubt(120), None));
+    assert!(!outage.counts(at(5), at(11)) && !outage.counts(at(11), at(12)));
+    outage.answered(&host(9), at(100));
+    assert!(!outage.counts(at(99), at(120)));
+    assert!(outage.counts(at(100), at(120)));
 }
 
 #[test]
@@ -118,83 +143,145 @@ fn p31_probes_come_at_growing_pauses() {
 }
 
 #[test]
-fn without_an_outage_nobody_is_probed() {
+fn without_an_outage_there_are_no_probes() {
     let mut outage = outage();
     outage.probe_sent(at(0));
     assert_eq!((outage.next_probe(), outage.is_probe_due(at(99))), (None, false));
 }
 
 #[test]
-fn a_clock_that_was_put_back_blames_nobody_for_long_and_stops_no_probe() {
-    let mut outage = outage();
-    outage.answered(at(0) + hours(99));
-    assert_eq!(outage.silent(&host(1), at(0), at(0)), (doubt(0), None));
-    let mut ahead = begun(999_999);
+fn a_clock_that_was_put_back_stops_neither_probes_nor_counting() {
+    let mut ahead = begun(3_000);
     assert!(ahead.is_probe_due(at(0)));
-    ahead.answered(at(999_999));
-    assert_eq!(ahead.silent(&host(1), at(0), at(0)), (doubt(0), None));
+    ahead.answered(&host(1), at(3_000));
+    assert!(ahead.counts(at(0), at(1)));
 }
 
 #[test]
-fn p31_what_speaks_for_the_network_and_what_against_it() {
-    let hears = |cause| heard(Some(&FailureReport { cause, error: "x".into(), retry_after: None }));
-    assert_eq!(heard(None), Some(Heard::Answer));
+fn p31_only_silence_is_evidence_and_a_refusal_is_an_answer() {
+    let says = |cause| evidence(Some(&report(cause)));
+    assert_eq!(evidence(None), Evidence::Answer);
     for status in [301, 404, 429, 500, 502, 503, 504, 522] {
-        assert_eq!(hears(FailureCause::Status(status)), Some(Heard::Answer));
+        assert_eq!(says(FailureCause::Status(status)), Evidence::Answer);
     }
-    assert_eq!(hears(FailureCause::Unreadable), Some(Heard::Answer));
-    assert_eq!([FailureCause::Connection, FailureCause::Dns].map(hears), [Some(Heard::Silence); 2]);
-    let mute = [FailureCause::Internal, FailureCause::Credentials, FailureCause::Robots, FailureCause::Other];
-    assert_eq!(mute.map(hears), [None; 4]);
+    assert_eq!([FailureCause::Unreadable, FailureCause::Connection].map(says), [Evidence::Answer; 2]);
+    assert_eq!(says(FailureCause::Unreachable), Evidence::Silence);
+    let others = [
+        FailureCause::Dns,
+        FailureCause::Stalled,
+        FailureCause::Internal,
+        FailureCause::Lost,
+        FailureCause::Outage,
+        FailureCause::Credentials,
+        FailureCause::KeyMissing,
+        FailureCause::Robots,
+        FailureCause::Other,
+    ];
+    assert_eq!(others.map(says), [Evidence::None; 9]);
+}
+
+fn report(cause: FailureCause) -> FailureReport {
+    FailureReport { cause, error: "timed out".into(), retry_after: None }
+}
+
+/// A source that has been silent nine times, and its state after the tenth silence, which is a rest.
+fn tenth_silence() -> (Source, SourceState) {
+    let settings = SourceSettings::new(SourceType::Rss, "http://a.example/feed");
+    let mut source = Source::fresh(SourceId(1), NewSource { settings, created_at: at(0) });
+    for second in 1..=9 {
+        source.state = after(&source, second);
+    }
+    let after = after(&source, 10);
+    assert_eq!(after.rest, Some(Rest { since: at(10), cause: RestCause::Failures(FailureKind::Network) }));
+    (source, after)
+}
+
+fn after(source: &Source, second: u64) -> SourceState {
+    after_failure(source, &report(FailureCause::Unreachable), &Policy::default(), at(second)).state
 }
 
 #[test]
-fn steps_and_opinions_are_told_in_words() {
+fn p31_a_failure_is_taken_back_with_what_followed_from_it() {
+    let (source, after) = tenth_silence();
+    let mut state = after.clone();
+    assert!(take_back(&mut state, &source.state, &after, &report(FailureCause::Unreachable), at(20)));
+    assert_eq!((state.failures.consecutive, state.failures.run), (9, source.state.failures.run));
+    assert_eq!((&state.rest, state.last_polled), (&None, Some(at(10))));
+    let last = state.failures.last.clone().unwrap();
+    assert_eq!((last.class, last.kind), (FailureClass::Transient, FailureKind::Internal));
+    assert_eq!(last.error, "our own network or name server seems to be down: timed out");
+    let source = Source { state, ..source };
+    let next = crate::rules::due::next_poll(&source, None, &Policy::default(), at(20));
+    assert_eq!(next.at(), Some(at(21)), "it is polled again, without backoff");
+    assert!(next.to_string().ends_with("the last poll was lost to a fault of our own and is made again"), "{next}");
+}
+
+#[test]
+fn p31_nothing_is_taken_back_from_a_source_that_has_been_polled_or_reset_since() {
+    let (source, after) = tenth_silence();
+    let polled = SourceState { last_polled: Some(at(15)), ..after.clone() };
+    let reset = SourceState { failures: FailureState::default(), ..after.clone() };
+    for state in [polled, reset] {
+        let mut kept = state.clone();
+        assert!(!take_back(&mut kept, &source.state, &after, &report(FailureCause::Unreachable), at(20)));
+        assert_eq!(kept, state);
+    }
+}
+
+#[test]
+fn p31_what_a_person_decided_meanwhile_stays() {
+    let (source, after) = tenth_silence();
+    let by_person = Some(Rest { since: at(12), cause: RestCause::Person("moved".into()) });
+    let mut state = SourceState {
+        enabled: false,
+        disabled_reason: Some("a person's".into()),
+        rest: by_person.clone(),
+        ..after.clone()
+    };
+    assert!(take_back(&mut state, &source.state, &after, &report(FailureCause::Unreachable), at(20)));
+    assert_eq!((state.failures.consecutive, state.enabled, state.rest), (9, false, by_person));
+    assert_eq!(state.disabled_reason.as_deref(), Some("a person's"));
+}
+
+#[test]
+fn steps_are_told_in_words() {
     let begun = OutageStep::Begun { hosts: 5 }.to_string();
-    assert!(begun.starts_with("5 hosts gave no answer and none did: our own network or name server seems"), "{begun}");
+    assert!(begun.starts_with("no host answers, and 5 cannot be reached: our own network or name server"), "{begun}");
     let ended = OutageStep::Ended { lasted: Duration::from_secs(312) };
     assert_eq!(ended.to_string(), "the network is back after 312 s; polling resumes");
-    assert_eq!(Opinion::OwnFault.to_string(), "our own network is down: nobody is blamed");
 }
 
 proptest! {
     #[test]
     fn p31_begins_and_ends_alternate_and_memory_is_bounded(
-        events in vec((prop::option::weighted(0.9, 0u64..12), 0u64..15, 0u64..30), 0..300),
+        events in vec((0u64..12, prop::bool::weighted(0.1), 0u32..5, 0u64..hours(1).as_secs()), 0..300),
         hosts in 2u32..8,
+        hosts_polled in 0usize..12,
     ) {
-        let mut outage = Outage::new(OutagePolicy { hosts, ..OutagePolicy::default() });
-        let (mut now, mut is_on, mut answered_at) = (0, false, None);
-        for (silent, pause, took) in events {
+        let policy = OutagePolicy { hosts, ..OutagePolicy::default() };
+        let mut outage = Outage::new(policy, INTERVAL, at(0));
+        let (mut now, mut is_on) = (0, false);
+        for (number, is_answer, failures, pause) in events {
             now += pause;
-            let began_at = at(now) - Duration::from_secs(took);
-            let step = match silent {
-                None => {
-                    answered_at = Some(at(now));
-                    outage.answered(at(now))
-                }
-                Some(number) => {
-                    let (opinion, step) = outage.silent(&host(number), began_at, at(now));
-                    match opinion {
-                        Opinion::Blame => prop_assert!(answered_at.is_some_and(|answer| answer >= began_at)),
-                        Opinion::Doubt { until } => {
-                            prop_assert_eq!(until, at(now + DOUBT));
-                            prop_assert!(answered_at.is_none_or(|answer| answer < began_at));
-                        }
-                        Opinion::OwnFault => {}
-                    }
-                    step
-                }
+            let host = host(number);
+            let step = match is_answer {
+                true => outage.answered(&host, at(now)),
+                false => outage.silent(Silence { host: &host, failures, hosts_polled }, at(now)),
             };
             match step {
-                Some(OutageStep::Begun { hosts: counted }) => prop_assert!(!is_on && counted == hosts),
-                Some(OutageStep::Ended { .. }) => prop_assert!(is_on && silent.is_none()),
+                Some(OutageStep::Begun { hosts: counted }) => {
+                    prop_assert!(!is_on && !is_answer && failures < FAILURES_KNOWN);
+                    prop_assert!((2..=hosts as usize).contains(&counted));
+                }
+                Some(OutageStep::Ended { .. }) => prop_assert!(is_on && is_answer),
                 None => {}
             }
             is_on ^= step.is_some();
             prop_assert_eq!(outage.is_on(), is_on);
-            prop_assert!(!is_on || silent.is_some(), "no outage outlives an answer");
-            prop_assert!(outage.doubts.len() < hosts as usize);
+            prop_assert!(!is_on || !is_answer, "no outage outlives an answer");
+            prop_assert!(outage.counts(at(now), at(now)) != is_on);
+            prop_assert!(outage.silent.len() <= 2 * hosts as usize && outage.suspects.len() <= 2 * hosts as usize);
+            prop_assert!(outage.answering.len() <= hosts as usize);
         }
     }
 }

@@ -53,10 +53,8 @@ pub struct BreakerPolicy {
 /// When our own network is taken to be down, and how often that is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutagePolicy {
-    /// How many different hosts have to be silent, with nobody answering.
+    /// How many different hosts have to be silent, with none answering in between; fewer where fewer are polled.
     pub hosts: u32,
-    /// How long a silent poll is kept in doubt before its source is blamed.
-    pub doubt: Duration,
     /// The pause before the first probe; doubled with each one.
     pub probe_first: Duration,
     /// The longest pause between two probes.
@@ -152,12 +150,7 @@ impl Default for BreakerPolicy {
 
 impl Default for OutagePolicy {
     fn default() -> OutagePolicy {
-        OutagePolicy {
-            hosts: 5,
-            doubt: Duration::from_secs(20),
-            probe_first: Duration::from_secs(30),
-            probe_max: minutes(5),
-        }
+        OutagePolicy { hosts: 5, probe_first: Duration::from_secs(30), probe_max: minutes(5) }
     }
 }
 

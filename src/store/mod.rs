@@ -206,6 +206,9 @@ pub trait Store: Send + Sync {
     /// A user's key.
     async fn api_key(&self, user: UserId, provider: KeyProvider) -> Result<Option<SecretString>>;
 
+    /// Makes the X accounts due that were refused, or not asked for, for want of this user's key.
+    async fn request_x_polls(&self, user: UserId, now: Timestamp) -> Result<Vec<SourceId>>;
+
     /// Removes a user's key; false if there is none.
     async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool>;
 

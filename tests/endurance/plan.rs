@@ -60,7 +60,6 @@ impl Plan {
             breaker: BreakerPolicy { after: 5, pause_first: interval, pause_max: interval * 2 },
             outage: OutagePolicy {
                 hosts: 20,
-                doubt: Duration::from_secs(1),
                 probe_first: Duration::from_millis(200),
                 probe_max: Duration::from_secs(1),
             },

@@ -178,7 +178,7 @@ async fn s103_when_every_address_refuses_the_last_one_is_named() {
     let port = unused_address().port();
     let script = Script::new([Ok(vec!["127.0.0.3", "127.0.0.4"])]);
     let request = Request::new(format!("http://many.example:{port}/"));
-    let expected = "Connection: connection refused while connecting to 127.0.0.4:PORT (the last of 2 addresses)";
+    let expected = "Connection: connection refused while connecting to 127.0.0.4:PORT (one of 2 addresses)";
     assert_eq!(outcome(scripted(settings(), &script).get(&request).await), expected);
 }
 
@@ -186,7 +186,7 @@ async fn s103_when_every_address_refuses_the_last_one_is_named() {
 #[case::s104_no_such_name(ResolveError::NoSuchName, "Dns: DNS: name does not resolve")]
 #[case::s103_resolver_down(
     ResolveError::NoAnswer("the resolver did not answer".into()),
-    "Connection: DNS: name could not be looked up: the resolver did not answer"
+    "Unreachable: DNS: name could not be looked up: the resolver did not answer"
 )]
 #[tokio::test]
 async fn s104_only_a_name_known_not_to_exist_is_a_dns_failure(#[case] error: ResolveError, #[case] expected: &str) {
@@ -199,6 +199,6 @@ async fn a_long_list_of_addresses_is_not_walked_to_its_end() {
     let server = Server::play_at("127.0.0.9:0", vec![Act::Read, ok("ok")]).await;
     let script = Script::new([Ok(vec!["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5", "127.0.0.9"])]);
     let request = Request::new(format!("http://many.example:{}/", server.address.port()));
-    let expected = "Connection: connection refused while connecting to 127.0.0.5:PORT (the last of 4 addresses)";
+    let expected = "Connection: connection refused while connecting to 127.0.0.5:PORT (one of 4 addresses)";
     assert_eq!(outcome(scripted(settings(), &script).get(&request).await), expected);
 }

@@ -18,23 +18,23 @@ fn hurried() -> HttpSettings {
 }
 
 #[rstest]
-#[case::mute(vec![Act::Mute], "Connection: timed out after 0.4 s waiting for the answer")]
-#[case::mute_after_the_request(vec![Act::Read, Act::Mute], "Connection: timed out after 0.4 s waiting for the answer")]
+#[case::mute(vec![Act::Mute], "Stalled: timed out after 0.4 s waiting for the answer")]
+#[case::mute_after_the_request(vec![Act::Read, Act::Mute], "Stalled: timed out after 0.4 s waiting for the answer")]
 #[case::head_dripped(
     vec![Act::Read, send("HTTP/1.1 200 OK\r\nX-Slow: "), Act::Drip(vec![b'a'; 1000], PAUSE)],
-    "Connection: timed out after 0.4 s waiting for the answer"
+    "Stalled: timed out after 0.4 s waiting for the answer"
 )]
 #[case::interim_answers_for_ever(
     vec![Act::Read, Act::Drip("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1000).into_bytes(), Duration::from_millis(1))],
-    "Connection: timed out after 0.4 s waiting for the answer"
+    "Stalled: timed out after 0.4 s waiting for the answer"
 )]
 #[case::interim_flood(
     vec![Act::Read, send("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(200_000)), Act::Mute],
-    "Connection: timed out after 0.4 s waiting for the answer"
+    "Stalled: timed out after 0.4 s waiting for the answer"
 )]
 #[case::body_mute(
     vec![Act::Read, send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), Act::Mute],
-    "Connection: timed out after 0.4 s reading the body (5 bytes so far)"
+    "Stalled: timed out after 0.4 s reading the body (5 bytes so far)"
 )]
 #[tokio::test]
 async fn p35_the_deadline_covers_every_stage(#[case] acts: Vec<Act>, #[case] expected: &str) {
@@ -46,8 +46,8 @@ async fn p35_a_body_dripped_slowly_ends_with_the_deadline() {
     for head in ["HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n"] {
         let acts = vec![Act::Read, send(head), Act::Drip(vec![b'a'; 900], PAUSE)];
         let outcome = ask_with(hurried(), acts).await;
-        assert!(outcome.starts_with("Connection: timed out after 0.4 s reading the body ("), "{outcome}");
-        assert_ne!(outcome, "Connection: timed out after 0.4 s reading the body (0 bytes so far)");
+        assert!(outcome.starts_with("Stalled: timed out after 0.4 s reading the body ("), "{outcome}");
+        assert_ne!(outcome, "Stalled: timed out after 0.4 s reading the body (0 bytes so far)");
     }
 }
 
@@ -66,7 +66,7 @@ async fn p35_redirects_share_one_deadline() {
     assert_eq!(failure.hops.len(), 2);
     assert_eq!(failure.hops[0].status, Some(302));
     assert_eq!(failure.hops[1].status, None);
-    assert_eq!(outcome(Err(failure)), "Connection: timed out after 0.4 s waiting for the answer");
+    assert_eq!(outcome(Err(failure)), "Stalled: timed out after 0.4 s waiting for the answer");
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn s103_a_handshake_that_never_ends_is_cut_by_the_connect_timeout() {
     let settings = HttpSettings { connect_timeout: Duration::from_millis(200), ..settings() };
     let url = server.url("/").replace("http:", "https:");
     let outcome = outcome(client(settings).get(&Request::new(url)).await);
-    assert_eq!(outcome, "Connection: timed out after 0.2 s in the TLS handshake");
+    assert_eq!(outcome, "Stalled: timed out after 0.2 s in the TLS handshake");
 }
 
 struct NeverAnswers;
@@ -90,7 +90,7 @@ impl Resolve for NeverAnswers {
 async fn p35_the_deadline_covers_the_lookup_of_the_name() {
     let client = Client::with_resolver(hurried(), now, Arc::new(NeverAnswers)).unwrap();
     let outcome = outcome(client.get(&Request::new("http://feeds.example/")).await);
-    assert_eq!(outcome, "Connection: timed out after 0.4 s looking up the name");
+    assert_eq!(outcome, "Unreachable: timed out after 0.4 s looking up the name");
 }
 
 /// A listener so full of connections that it no longer reacts to new ones, and what fills it.
@@ -113,7 +113,7 @@ async fn s103_an_address_that_does_not_react_is_given_up() {
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let patient = HttpSettings { connect_timeout: Duration::from_millis(200), ..settings() };
     let connect = outcome(client(patient).get(&Request::new(url.clone())).await);
-    assert_eq!(connect, "Connection: timed out after 0.2 s connecting to 127.0.0.1:PORT");
+    assert_eq!(connect, "Unreachable: timed out after 0.2 s connecting to 127.0.0.1:PORT");
     let deadline = outcome(client(hurried()).get(&Request::new(url)).await);
-    assert_eq!(deadline, "Connection: timed out after 0.4 s connecting to 127.0.0.1:PORT");
+    assert_eq!(deadline, "Unreachable: timed out after 0.4 s connecting to 127.0.0.1:PORT");
 }

@@ -165,7 +165,7 @@ async fn hanging_never_answers() {
         HttpSettings { allow_private_networks: true, deadline: Duration::from_secs(1), ..HttpSettings::default() };
     let client = Client::new(http, || NOW).unwrap();
     let failure = client.get(&Request::new(visitor.web.sites()[0].url.as_str())).await.unwrap_err();
-    assert_eq!(failure.report.cause, FailureCause::Connection, "{failure}");
+    assert_eq!(failure.report.cause, FailureCause::Stalled, "{failure}");
     assert_eq!(visitor.journal(1).await[0].deed, Deed::Hung);
 }
 

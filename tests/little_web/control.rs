@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use feedwarden::demo::web::{Character, Deed, Mix, WebSettings};
 use feedwarden::fetch::Answer;
+use feedwarden::model::FailureCause;
 
 use super::{Visitor, outcome};
 
@@ -58,35 +59,37 @@ async fn a_host_that_is_down_refuses_and_the_others_do_not() {
 }
 
 #[tokio::test]
-async fn going_down_resets_what_is_being_served() {
+async fn going_down_resets_what_is_being_served_and_a_network_that_goes_away_does_not() {
     let visitor = Visitor::to(WebSettings { mix: Mix::only(Character::Hanging), ..WebSettings::default() });
     let host = visitor.web.hosts()[0].clone();
     for network in [false, true] {
         let poll = visitor.poll(0);
         let fall = async {
             visitor.heard(u64::from(network)).await;
-            if network { visitor.web.set_all_down(true) } else { visitor.web.set_down(&host, true).unwrap() }
+            if network { visitor.web.set_network_down(true) } else { visitor.web.set_down(&host, true) }.unwrap();
         };
         let (fetched, ()) = tokio::join!(poll, fall);
         let Answer::Failed(report) = fetched.answer else { panic!("an answer from a host that is down") };
-        assert!(report.error.contains("reset"), "{}", report.error);
+        let wanted = if network { FailureCause::Stalled } else { FailureCause::Connection };
+        assert_eq!(report.cause, wanted, "{}", report.error);
         visitor.web.set_down(&host, false).unwrap();
     }
-    assert!(visitor.journal(2).await.iter().all(|exchange| exchange.deed == Deed::Reset));
 }
 
 #[tokio::test]
-async fn with_the_network_down_every_connection_is_reset_unheard() {
+async fn with_the_network_down_nothing_comes_back_from_any_host() {
     let visitor = Visitor::to(WebSettings { hosts: 3, sites: 3, ..WebSettings::default() });
-    visitor.web.set_all_down(true);
-    for site in 0..3 {
-        assert_eq!(outcome(&visitor.poll(site).await), "Connection");
+    for _ in 0..2 {
+        visitor.web.set_network_down(true).unwrap();
+        for site in 0..3 {
+            assert_eq!(outcome(&visitor.poll(site).await), "Unreachable");
+        }
+        visitor.web.set_network_down(false).unwrap();
+        for site in 0..3 {
+            assert_eq!(outcome(&visitor.poll(site).await), "read 1");
+        }
     }
-    assert!(visitor.web.journal().is_empty());
-    visitor.web.set_all_down(false);
-    for site in 0..3 {
-        assert_eq!(outcome(&visitor.poll(site).await), "read 1");
-    }
+    assert_eq!(visitor.web.journal().len(), 6);
 }
 
 #[tokio::test]

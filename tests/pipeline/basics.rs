@@ -144,3 +144,30 @@ fn s206_every_record_that_names_a_source_carries_its_url(#[values(Sqlite, Postgr
         }
     });
 }
+
+#[rstest]
+fn s206_a_url_that_cannot_be_parsed_is_told_as_it_is_stored(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        world.start(Scope::Daemon);
+        let told = [
+            ("no url at all", "no url at all"),
+            ("http://exa mple/feed", "http://exa mple/feed"),
+            ("http://ann:word@exa mple/feed", "http://exa mple/feed"),
+            ("http://exa mple/\u{1b}[31m", r"http://exa mple/\u{1b}[31m"),
+        ];
+        let mut ids = Vec::new();
+        for (url, _) in told {
+            ids.push(world.add_feed(url).await);
+        }
+        world.settled(4).await;
+        world.stop().await;
+        for (id, (_, shown)) in ids.iter().zip(told) {
+            let named = |record: &serde_json::Value| record["source_id"] == id.0;
+            let records: Vec<_> = world.records.all().into_iter().filter(named).collect();
+            assert_eq!(records.len(), 1);
+            assert_eq!((records[0]["url"].as_str(), records[0]["status_code"].as_u64()), (Some(shown), Some(0)));
+        }
+        assert!(!format!("{:?}", world.records.all()).contains("word"), "no password in a log");
+    });
+}

@@ -1,10 +1,8 @@
-//! Hosts that are down are left alone, and our own network being down is nobody's fault (p31–p33).
+//! Hosts that are down are left alone (p32, p33).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
-use feedwarden::actors::Scope;
 use feedwarden::demo::web::Character;
 use feedwarden::dice::SeededDice;
 use feedwarden::model::{FailureKind, SourceId};
@@ -19,8 +17,6 @@ use crate::store::Engine::{self, Postgres, Sqlite};
 async fn one_host(engine: Engine) -> (World, Vec<SourceId>) {
     let mut world = World::on_one_host(engine, &[Character::Healthy; 8]).await;
     world.policy.breaker.after = 3;
-    // One host alone is never our own network; without others nobody could say so sooner.
-    world.policy.outage.doubt = Duration::ZERO;
     let ids = world.start_and_poll_all().await;
     (world, ids)
 }
@@ -92,7 +88,6 @@ fn p33_the_sources_of_a_host_that_is_back_return_spread_out(#[values(Sqlite, Pos
     run(async || {
         let mut world = World::on_one_host(engine, &[Character::Healthy; 40]).await;
         world.dice = Arc::new(SeededDice::new(11));
-        world.policy.outage.doubt = Duration::ZERO;
         let ids = world.start_and_poll_all().await;
         let host = world.web.sites()[0].host.clone();
         world.web.set_down(&host, true).unwrap();
@@ -108,86 +103,6 @@ fn p33_the_sources_of_a_host_that_is_back_return_spread_out(#[values(Sqlite, Pos
         assert_eq!(came.len(), 35, "the five that failed wait for their backoff");
         assert!(came.iter().all(|at| (300..=930).contains(at)), "{came:?}");
         assert!(came.iter().copied().collect::<BTreeSet<u64>>().len() >= 12, "{came:?}");
-        world.stop().await;
-    });
-}
-
-#[rstest]
-fn p31_our_own_network_being_down_pauses_polling_and_blames_nobody(#[values(Sqlite, Postgres)] engine: Engine) {
-    run(async || {
-        let mut world = World::of(engine, &[Character::Healthy; 12]).await;
-        world.dice = Arc::new(SeededDice::new(5));
-        world.policy.breaker.after = 2;
-        let ids = world.start_and_poll_all().await;
-        world.web.set_all_down(true);
-        world.advance(minutes(60));
-        world.told("outage begun").await;
-        world.until("nothing is under way", async || world.handle().under_way() == 0).await;
-        let polled = world.handle().statistics().view().settled();
-        assert!((17..=24).contains(&polled), "at most everybody was asked once more: {polled}");
-        // While it lasts, one probe at a time is made, and nobody else is asked.
-        for _ in 0..3 {
-            world.pass_waiting(minutes(60), 2).await;
-            world.until("the probe is over", async || world.handle().under_way() == 0).await;
-        }
-        let probed = world.handle().statistics().view().settled() - polled;
-        assert!((1..=6).contains(&probed), "one probe each half hour: {probed}");
-        assert_eq!(failures(&world, &ids).await, [0; 12]);
-        let told: Vec<Value> = world.records.at("warn");
-        assert_eq!(told.len(), 1, "{told:#?}");
-        assert_eq!(told[0]["msg"], "outage begun");
-        assert_eq!(world.records.at("error"), Vec::<Value>::new());
-        assert!(world.records.of("outage ended").is_empty());
-        // The first answer ends it, and the others come back spread out.
-        world.web.set_all_down(false);
-        world.pass_waiting(minutes(5), 1).await;
-        world.told("outage ended").await;
-        let ended = world.now();
-        let before = world.web.journal().len();
-        world.pass(minutes(11), 22).await;
-        world.quiet().await;
-        let came: Vec<u64> = world.seconds_since(ended).into_iter().skip(before).collect();
-        assert!(came.len() >= 5, "those who waited: {came:?}");
-        assert!(came.iter().copied().collect::<BTreeSet<u64>>().len() >= 4, "{came:?}");
-        world.pass(minutes(60), 6).await;
-        world.quiet().await;
-        for id in &ids {
-            let state = world.source(*id).await.state;
-            assert!(state.last_success_at.unwrap() >= ended - minutes(5), "nobody is forgotten");
-        }
-        assert_eq!(world.records.of("outage begun").len(), 1);
-        world.stop().await;
-    });
-}
-
-#[rstest]
-fn p31_a_few_dead_hosts_among_answering_ones_are_blamed_at_once(#[values(Sqlite, Postgres)] engine: Engine) {
-    run(async || {
-        let mut characters = [Character::Healthy; 8];
-        characters[..3].fill(Character::Dead);
-        let mut world = World::of(engine, &characters).await;
-        let ids = world.start_and_poll_all().await;
-        assert_eq!(failures(&world, &ids).await, [1, 1, 1, 0, 0, 0, 0, 0]);
-        assert!(world.records.of("outage begun").is_empty());
-        world.stop().await;
-    });
-}
-
-#[rstest]
-fn p31_where_nobody_else_answers_a_dead_host_is_blamed_after_the_doubt(#[values(Sqlite, Postgres)] engine: Engine) {
-    run(async || {
-        let mut world = World::of(engine, &[Character::Dead]).await;
-        world.start(Scope::Daemon);
-        let id = world.add_feed(&world.web.sites()[0].url.clone()).await;
-        let (began, statistics) = (world.now(), world.handle().statistics());
-        world
-            .until("it is blamed", async || {
-                world.pass_waiting(Duration::from_secs(1), 1).await;
-                statistics.view().settled() == 1
-            })
-            .await;
-        assert!(world.now().since(began) >= Duration::from_secs(20));
-        assert_eq!(failures(&world, &[id]).await, [1]);
         world.stop().await;
     });
 }

@@ -278,9 +278,11 @@ fn s509_a_crash_in_one_hosts_work_harms_no_other_and_loses_nothing(
         assert_eq!(world.handle().faults(), 3);
         let is_asked_before_the_crash = fault.contains("FetchFinished");
         if is_asked_before_the_crash {
-            // Those are settled as our own fault, and polled again after their interval.
+            // Those are settled as our own fault, and made again about a minute later.
             world.settled(6).await;
-            world.advance(minutes(60));
+            world.pass(seconds(59), 1).await;
+            assert_eq!(statistics.view().read, 3);
+            world.advance(seconds(1));
         } else {
             world.advance(seconds(1));
         }
@@ -301,6 +303,32 @@ fn s509_a_crash_in_one_hosts_work_harms_no_other_and_loses_nothing(
         let crashes = if fault.contains("panic") { 3 } else { 0 };
         assert_eq!((statistics.view().crashes, statistics.view().restarts), (crashes, crashes));
         assert_eq!(world.records.of("actor crashed").len() as u64, crashes);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn s509_a_poll_that_is_lost_again_waits_for_its_interval(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let faults = vec!["host/FetchFinished=panic@1".parse().unwrap()];
+        world.settings.faults = FaultSettings { is_enabled: true, seed: 1, limit: Some(3), faults };
+        let ids = world.start_and_poll_all().await;
+        let lost = world.source(ids[0]).await.state;
+        assert_eq!((lost.failures.consecutive, lost.failures.last.unwrap().kind), (0, FailureKind::Internal));
+        let told = world.records.of("feed poll failed");
+        assert_eq!(told[0]["error"], "the part of this program that polled it crashed");
+        let reason = told[0]["reason"].as_str().unwrap();
+        assert!(reason.ends_with("the last poll was lost to a fault of our own and is made again"), "{reason}");
+        // Lost, made again after a minute, lost again: then it waits for its interval, every time.
+        for (wait, polled) in [(minutes(1), 2), (minutes(60), 3), (minutes(60), 4)] {
+            world.pass(wait - seconds(1), 3).await;
+            assert_eq!(world.handle().statistics().view().settled(), polled - 1);
+            world.advance(seconds(1));
+            world.settled(polled).await;
+        }
+        let state = world.source(ids[0]).await.state;
+        assert_eq!(state.last_success_at, Some(world.now()), "the fourth is not lost");
         world.stop().await;
     });
 }

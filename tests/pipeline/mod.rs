@@ -8,6 +8,7 @@ mod coming_back;
 mod conditional;
 mod failures;
 mod hosts;
+mod outage;
 mod pause;
 mod publisher;
 mod records;

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use feedwarden::actors::Scope;
 use feedwarden::demo::web::Character;
-use feedwarden::model::{FailureKind, KeyProvider, LastSeen, NewSource, SourceId, SourceSettings, SourceType, UserId};
-use feedwarden::rules::change::Change;
-use feedwarden::rules::minutes;
+use feedwarden::model::{
+    FailureClass, FailureKind, KeyProvider, LastSeen, NewSource, SourceId, SourceSettings, SourceType, UserId,
+};
+use feedwarden::rules::{hours, minutes};
 use rstest::rstest;
 use secrecy::ExposeSecret;
 
@@ -108,7 +109,7 @@ fn s510_a_renewed_key_is_kept_before_the_next_account_is_asked_for(#[values(Sqli
 }
 
 #[rstest]
-fn s510_no_key_is_a_failure_with_a_clear_text_and_one_that_comes_later_is_used(
+fn s510_s113_no_key_is_a_failure_with_a_clear_text_and_one_that_comes_later_is_used(
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
@@ -126,15 +127,20 @@ fn s510_no_key_is_a_failure_with_a_clear_text_and_one_that_comes_later_is_used(
             let state = world.source(id).await.state;
             let last = state.failures.last.unwrap();
             assert_eq!((last.kind, state.failures.consecutive), (FailureKind::Unauthorized, 1));
+            assert_eq!(last.class, FailureClass::Transient);
             assert!(last.error.starts_with(begins), "{}", last.error);
             assert_eq!(state.last_success_at, None, "never a silent success");
         }
         assert_eq!(server.asked(), []);
-        world.store.put_api_key(user, KeyProvider::X, &"token".into(), world.now()).await.unwrap();
-        world.advance(Duration::from_secs(1));
-        world.change(id, Change::Poll).await;
-        world.settled(3).await;
-        assert_eq!(world.store.bodies(id).await, ["Post 1"]);
+        // However often that happens, it is never disabled for it.
+        world.pass(hours(24 * 30), 120).await;
+        let state = world.source(id).await.state;
+        assert!(state.enabled && state.rest.is_none() && state.failures.consecutive > 10);
+        assert!(world.records.of("feed poll failed").iter().all(|record| record["level"] == "warn"));
+        let polls = world.handle().statistics().view().settled();
+        world.handle().put_x_key(user, &"token".into()).await.unwrap();
+        world.settled(polls + 1).await;
+        assert_eq!(world.store.bodies(id).await, ["Post 1"], "it is polled as soon as a key is there");
         world.stop().await;
     });
 }

@@ -29,12 +29,12 @@ async fn s510_no_key_is_a_failure_that_says_what_to_do_and_nobody_is_asked() {
     let mut task = Task { key: None, ..first_poll() };
     assert_eq!(
         failure(&poll(&server, &task).await),
-        "Credentials: the owner of podcast 1 has no X key; give one with `feedwarden user key USER --key-file FILE`"
+        "KeyMissing: the owner of podcast 1 has no X key; give one with `feedwarden user key USER --key-file FILE`"
     );
     task.settings.podcast_id = None;
     assert_eq!(
         failure(&poll(&server, &task).await),
-        "Credentials: an X account is read with the key of a podcast's owner, and this source belongs to no podcast; \
+        "KeyMissing: an X account is read with the key of a podcast's owner, and this source belongs to no podcast; \
          give it one with --podcast ID (`feedwarden user add NAME --key-file FILE --podcast TITLE` makes one)"
     );
     assert_eq!(server.asked(), []);
@@ -104,7 +104,7 @@ async fn s510_one_poll_renews_once() {
 #[rstest]
 #[case::refused(unauthorized(), &format!("Status(401): HTTP 401 Unauthorized: Unauthorized {ADVICE}"))]
 #[case::limited(answer("429 Too Many Requests", &[], ""), "Status(429): HTTP 429 Too Many Requests")]
-#[case::mute(Act::SendAndHang(String::new()), "Connection: timed out after 2 s")]
+#[case::mute(Act::SendAndHang(String::new()), "Stalled: timed out after 2 s")]
 #[tokio::test]
 async fn s510_a_renewed_key_is_handed_back_even_if_the_poll_fails(#[case] then: Act, #[case] wanted: &str) {
     let server = XServer::play([unauthorized(), ok(RENEWED), then]).await;
@@ -122,7 +122,7 @@ async fn s510_the_deadline_of_a_poll_does_not_cut_a_renewal_short() {
     let server = XServer::play([late(unauthorized(), pause), late(ok(RENEWED), pause), ok(NO_POSTS)]).await;
     let settings = HttpSettings { deadline: Duration::from_secs(2), ..settings() };
     let fetched = poll_with(settings, &server, &with_key(RENEWABLE)).await;
-    assert_eq!(failure(&fetched), "Connection: timed out after 2 s with 2 requests of the poll answered");
+    assert_eq!(failure(&fetched), "Stalled: timed out after 2 s with 2 requests of the poll answered");
     assert!(stored(&fetched).unwrap().contains("new-refresh"));
 }
 

@@ -169,7 +169,7 @@ async fn p35_one_deadline_covers_all_requests_of_a_poll() {
     let server = XServer::play([late(ok(ACCOUNT), pause), late(ok(NO_POSTS), pause)]).await;
     let settings = HttpSettings { deadline: Duration::from_secs(2), ..settings() };
     let fetched = poll_with(settings, &server, &first_poll()).await;
-    assert_eq!(failure(&fetched), "Connection: timed out after 2 s with 1 requests of the poll answered");
+    assert_eq!(failure(&fetched), "Stalled: timed out after 2 s with 1 requests of the poll answered");
     assert_eq!(fetched.learned.account_id.as_deref(), Some("7"));
     assert_eq!(server.lines(), [LOOK_UP, TIMELINE]);
 }

@@ -7,10 +7,19 @@ use crate::fetch::{check_x_key, x_key_missing};
 use crate::model::{KeyProvider, SourceSettings, SourceType, UserId};
 
 impl PipelineHandle {
-    /// Keeps a user's X key in the place of an earlier one, if it is a key. The next poll uses it.
+    /// Keeps a user's X key in the place of an earlier one, if it is a key. Accounts that waited for one are due at once
+    /// (s113).
     pub async fn put_x_key(&self, user: UserId, key: &SecretString) -> Result<(), ControlError> {
         check_x_key(key)?;
-        Ok(self.around.store.put_api_key(user, KeyProvider::X, key, self.around.clock.now()).await?)
+        self.around.store.put_api_key(user, KeyProvider::X, key, self.around.clock.now()).await?;
+        self.poll_accounts_of(user).await
+    }
+
+    /// Makes the X accounts due that have waited for this user's key, now that there may be one.
+    pub async fn poll_accounts_of(&self, user: UserId) -> Result<(), ControlError> {
+        let due = self.around.store.request_x_polls(user, self.around.clock.now()).await?;
+        self.sources_changed(due);
+        Ok(())
     }
 
     /// What a source needs to be read and does not have, and how to give it; nothing if nothing is known to be missing.

@@ -117,7 +117,7 @@ impl PipelineHandle {
         Ok((Added::New(id), Some(answer)))
     }
 
-    /// Waits until a poll of this source that was not settled before is, or got no answer; no longer than anybody is asked.
+    /// Waits until a poll of this source that was not settled before is settled; no longer than this.
     async fn ended(
         &self,
         id: SourceId,
@@ -128,7 +128,6 @@ impl PipelineHandle {
         let mut ended = pin!(async {
             loop {
                 match happenings.recv().await {
-                    Ok(Happening::Doubted { source_id, poll }) if source_id == id => return Some(*poll),
                     Ok(Happening::Polled { source_id, .. }) if source_id == id => break,
                     // Who missed something looks whether it was this.
                     Err(RecvError::Lagged(_)) if self.history(id).first().map(|poll| poll.at) != before => break,

@@ -44,11 +44,11 @@ pub(super) async fn wait_for_turn(seat: Arc<Seat>, around: Arc<Surroundings>, wa
             turn::Turn::Now => break,
         }
     }
-    let mut passed = around.traffic.pass(has_begun).await;
+    let mut passed = around.traffic.pass(seat.key.as_ref(), has_begun).await;
     let slot = around.traffic.slot().await;
     if passed == Passed::Green {
         // The lights may have turned red while a slot was waited for.
-        passed = around.traffic.pass(has_begun).await;
+        passed = around.traffic.pass(seat.key.as_ref(), has_begun).await;
     }
     match passed {
         Passed::AfterOutage => Granted::AfterOutage,

@@ -39,7 +39,13 @@ pub(super) async fn update(api: web::Data<Api>, id: web::Path<String>, Body(body
     }
     let changes = PodcastChanges { user_id: body.user_id, title };
     match api.handle.store().change_podcast(id, changes).await? {
-        true => Ok(HttpResponse::Ok().json(PodcastView::from(found(&api, id).await?))),
+        true => {
+            if let Some(owner) = body.user_id {
+                // Another owner may have the key that its X accounts have waited for.
+                api.handle.poll_accounts_of(owner).await?;
+            }
+            Ok(HttpResponse::Ok().json(PodcastView::from(found(&api, id).await?)))
+        }
         false => Err(missing(id)),
     }
 }

@@ -10,7 +10,7 @@ use super::journal::{Deed, Exchange, Visit};
 use super::town::{Place, Route, Town, locked};
 use super::wire::{self, Head, hand_over, hung_up};
 
-/// Talks until one side has had enough, or the host or the network goes down.
+/// Talks until one side has had enough or the host goes down; says nothing more while the network is away.
 pub(super) async fn hold(town: Arc<Town>, host: usize, stream: TcpStream, places: Arc<Semaphore>) {
     let mut host_down = town.hosts[host].is_down.subscribe();
     let mut network_down = town.network_down.subscribe();
@@ -20,8 +20,11 @@ pub(super) async fn hold(town: Arc<Town>, host: usize, stream: TcpStream, places
     };
     let ending = tokio::select! {
         biased;
-        () = is_true(&mut host_down) => Ending::Reset,
-        () = is_true(&mut network_down) => Ending::Reset,
+        () = becomes(&mut host_down, true) => Ending::Reset,
+        () = becomes(&mut network_down, true) => {
+            becomes(&mut network_down, false).await;
+            Ending::Reset
+        }
         ending = talk => ending,
     };
     if ending == Ending::Reset {
@@ -35,8 +38,8 @@ enum Ending {
     Reset,
 }
 
-async fn is_true(state: &mut watch::Receiver<bool>) {
-    if state.wait_for(|is_down| *is_down).await.is_err() {
+async fn becomes(state: &mut watch::Receiver<bool>, wanted: bool) {
+    if state.wait_for(|state| *state == wanted).await.is_err() {
         std::future::pending().await
     }
 }

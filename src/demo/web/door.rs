@@ -1,6 +1,7 @@
 //! The addresses of a little web: binding them all to one port, opening them and shutting them.
 //!
-//! A shut door is a bound socket that does not listen: connections are refused, and nobody else can take the place.
+//! A shut door is a bound socket that does not listen: connections are refused, and nobody else can take the place. A mute
+//! one is so full of connections that it no longer reacts: whoever connects hears nothing, as from a network that is away.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -20,9 +21,20 @@ const PORTS_TRIED_MAX: usize = 32;
 /// After an accept that failed, most likely because this process has too many open files.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(20);
 
+/// After so long without a reaction a mute door is full.
+const FULL_AFTER: Duration = Duration::from_millis(50);
+
+/// How a door is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Open,
+    Shut,
+    Mute,
+}
+
 /// What a door is told.
 pub(super) struct Order {
-    pub(super) open: bool,
+    pub(super) way: Way,
     /// Where to say how it went.
     pub(super) done: answers::SyncSender<io::Result<()>>,
 }
@@ -30,6 +42,11 @@ pub(super) struct Order {
 pub(super) enum Door {
     Open(TcpListener),
     Shut(TcpSocket),
+    /// With what fills it.
+    Mute {
+        _listener: TcpListener,
+        _filling: Vec<TcpStream>,
+    },
 }
 
 /// Binds all addresses to this port; with 0, to one that is free on all of them.
@@ -65,22 +82,35 @@ fn bind(address: SocketAddrV4, reuse: bool) -> io::Result<TcpSocket> {
 }
 
 impl Door {
-    /// The same door, open or shut. Where that fails, the door is lost.
-    pub(super) fn turned(self, address: SocketAddrV4, open: bool) -> io::Result<Door> {
-        match (self, open) {
-            (Door::Shut(socket), true) => socket.listen(BACKLOG).map(Door::Open),
-            (Door::Open(listener), false) => {
-                drop(listener);
-                bind(address, true).map(Door::Shut)
+    /// The same door the other way. Where that fails, the door is lost.
+    pub(super) async fn turned(self, address: SocketAddrV4, way: Way) -> io::Result<Door> {
+        let socket = match (self, way) {
+            (door @ Door::Open(_), Way::Open) | (door @ Door::Shut(_), Way::Shut) => return Ok(door),
+            (door @ Door::Mute { .. }, Way::Mute) => return Ok(door),
+            (Door::Shut(socket), _) => socket,
+            (door, _) => {
+                drop(door);
+                bind(address, true)?
             }
-            (door, _) => Ok(door),
+        };
+        match way {
+            Way::Open => socket.listen(BACKLOG).map(Door::Open),
+            Way::Shut => Ok(Door::Shut(socket)),
+            Way::Mute => {
+                let listener = socket.listen(1)?;
+                let mut filling = Vec::new();
+                while let Ok(stream) = tokio::time::timeout(FULL_AFTER, TcpStream::connect(address)).await {
+                    filling.push(stream?);
+                }
+                Ok(Door::Mute { _listener: listener, _filling: filling })
+            }
         }
     }
 
     async fn accept(&self) -> io::Result<TcpStream> {
         match self {
             Door::Open(listener) => listener.accept().await.map(|(stream, _)| stream),
-            Door::Shut(_) => std::future::pending().await,
+            Door::Shut(_) | Door::Mute { .. } => std::future::pending().await,
         }
     }
 }
@@ -98,7 +128,7 @@ pub(super) async fn keep(
             biased;
             order = orders.recv() => {
                 let Some(order) = order else { return };
-                let (turned, outcome) = match door.turned(town.hosts[host].address, order.open) {
+                let (turned, outcome) = match door.turned(town.hosts[host].address, order.way).await {
                     Ok(door) => (Some(door), Ok(())),
                     Err(error) => (None, Err(error)),
                 };

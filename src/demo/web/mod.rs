@@ -24,6 +24,7 @@ pub use journal::{Deed, Exchange, HostManners};
 pub use settings::{Mix, Publishing, WebSettings};
 
 use std::io;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc as answers};
 use std::time::Duration;
 
@@ -149,9 +150,18 @@ impl Web {
         self.turn_door(host)
     }
 
-    /// Takes the network down, or brings it back: while it is down every connection to any host is reset.
-    pub fn set_all_down(&self, is_down: bool) {
+    /// Makes a host silent, or lets it speak: while it is silent, nothing comes back to those who connect to it.
+    pub fn set_silent(&self, host: &str, is_silent: bool) -> io::Result<()> {
+        let host = self.host_named(host)?;
+        self.town.hosts[host].is_silent.store(is_silent, Ordering::Release);
+        self.turn_door(host)
+    }
+
+    /// Takes the network away, or brings it back: while it is away, nothing comes back from any host, neither an answer nor
+    /// a refusal.
+    pub fn set_network_down(&self, is_down: bool) -> io::Result<()> {
         self.town.network_down.send_replace(is_down);
+        (0..self.town.hosts.len()).try_for_each(|host| self.turn_door(host))
     }
 
     fn served_texts(&self, site: usize) -> Vec<String> {
@@ -163,11 +173,11 @@ impl Web {
         found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("the little web has no host {name}")))
     }
 
-    /// Opens or shuts a host's door as its state wants it, and waits until that is done.
+    /// Turns a host's door as its state wants it, and waits until that is done.
     fn turn_door(&self, host: usize) -> io::Result<()> {
         let door = locked(&self.town.hosts[host].door);
         let (done, outcome) = answers::sync_channel(1);
-        let order = Order { open: self.town.should_listen(host), done };
+        let order = Order { way: self.town.way(host), done };
         // One order at a time fits; if none does, or nobody answers, the server has ended.
         let is_over = || io::Error::new(io::ErrorKind::BrokenPipe, "the little web has ended");
         door.try_send(order).map_err(|_| is_over())?;

@@ -32,7 +32,7 @@ impl Server {
             // Built and dropped here: within the runtime of a caller it could not be dropped.
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let serving = runtime.and_then(|runtime| {
-                let doors = runtime.block_on(async { serve(&town, sockets, orders) });
+                let doors = runtime.block_on(serve(&town, sockets, orders));
                 doors.map(|()| runtime)
             });
             let (outcome, runtime) = match serving {
@@ -68,11 +68,11 @@ impl Drop for Server {
     }
 }
 
-fn serve(town: &Arc<Town>, sockets: Vec<TcpSocket>, orders: Vec<mpsc::Receiver<Order>>) -> io::Result<()> {
+async fn serve(town: &Arc<Town>, sockets: Vec<TcpSocket>, orders: Vec<mpsc::Receiver<Order>>) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(town.settings.connections_max.min(Semaphore::MAX_PERMITS)));
     let mut doors = Vec::with_capacity(sockets.len());
     for (host, socket) in sockets.into_iter().enumerate() {
-        doors.push(Door::Shut(socket).turned(town.hosts[host].address, town.should_listen(host))?);
+        doors.push(Door::Shut(socket).turned(town.hosts[host].address, town.way(host)).await?);
     }
     for (host, (door, orders)) in doors.into_iter().zip(orders).enumerate() {
         tokio::spawn(door::keep(Arc::clone(town), host, door, orders, Arc::clone(&places)));

@@ -3,13 +3,14 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, watch};
 
 use super::character::{Character, Robots};
 use super::content::{Content, Form};
-use super::door::Order;
+use super::door::{Order, Way};
 use super::journal::{Journal, Ledger};
 use super::prose::Prose;
 use super::render::Format;
@@ -42,6 +43,8 @@ pub(super) struct Host {
     pub(super) robots: Mutex<Robots>,
     pub(super) ledger: Mutex<Ledger>,
     pub(super) is_down: watch::Sender<bool>,
+    /// Whether nothing comes back from it, not even a refusal.
+    pub(super) is_silent: AtomicBool,
     /// Held while its door is being opened or shut, so that orders come one at a time.
     pub(super) door: Mutex<mpsc::Sender<Order>>,
 }
@@ -123,6 +126,7 @@ impl Town {
                 robots: Mutex::new(settings.robots.unwrap_or(robots_by(dice.roll()))),
                 ledger: Mutex::new(Ledger::default()),
                 is_down: watch::Sender::new(false),
+                is_silent: AtomicBool::new(false),
                 door: Mutex::new(sender),
             });
         }
@@ -175,11 +179,17 @@ impl Town {
         (self.host_of[site] + 1) % self.settings.hosts
     }
 
-    /// Whether anybody should be able to connect to a host.
-    pub(super) fn should_listen(&self, host: usize) -> bool {
+    /// What becomes of those who connect to a host.
+    pub(super) fn way(&self, host: usize) -> Way {
         let host = &self.hosts[host];
         let is_alive = |site: &usize| locked(&self.sites[*site]).character != Character::Dead;
-        !*host.is_down.borrow() && (host.sites.is_empty() || host.sites.iter().any(is_alive))
+        if *self.network_down.borrow() || host.is_silent.load(Ordering::Acquire) {
+            Way::Mute
+        } else if !*host.is_down.borrow() && (host.sites.is_empty() || host.sites.iter().any(is_alive)) {
+            Way::Open
+        } else {
+            Way::Shut
+        }
     }
 }
 

@@ -301,6 +301,10 @@ impl Store for PostgresStore {
         sealed.map(|sealed| self.cipher.open(Owner::ApiKey(user, provider), &sealed)).transpose()
     }
 
+    async fn request_x_polls(&self, user: UserId, now: Timestamp) -> Result<Vec<SourceId>> {
+        people::request_x_polls(&*self.client().await?, user, now).await
+    }
+
     async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool> {
         people::remove_api_key(&*self.client().await?, user, provider).await
     }

@@ -2,7 +2,7 @@
 
 use deadpool_postgres::Client;
 
-use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, Timestamp, User, UserId};
+use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, SourceId, Timestamp, User, UserId};
 
 use super::super::Result;
 use super::super::error::{has_sources, owns_podcasts};
@@ -24,6 +24,7 @@ const REMOVE_PODCAST: &str = include_str!("../../../sql/postgres/remove_podcast.
 const PUT_API_KEY: &str = include_str!("../../../sql/postgres/put_api_key.sql");
 const RENEW_API_KEY: &str = include_str!("../../../sql/postgres/renew_api_key.sql");
 const API_KEY: &str = include_str!("../../../sql/postgres/api_key.sql");
+const REQUEST_X_POLLS: &str = include_str!("../../../sql/postgres/request_x_polls.sql");
 const REMOVE_API_KEY: &str = include_str!("../../../sql/postgres/remove_api_key.sql");
 
 pub(super) async fn add_user(client: &Client, name: &str, now: Timestamp) -> Result<UserId> {
@@ -106,6 +107,10 @@ pub(super) async fn renew_api_key(
 
 pub(super) async fn sealed_api_key(client: &Client, user: UserId, provider: KeyProvider) -> Result<Option<Vec<u8>>> {
     one(client, API_KEY, &[&user.0, &provider.name()], |row| row.bytes()).await
+}
+
+pub(super) async fn request_x_polls(client: &Client, user: UserId, now: Timestamp) -> Result<Vec<SourceId>> {
+    all(client, REQUEST_X_POLLS, &[&user.0, &now], |row| number(row).map(SourceId)).await
 }
 
 pub(super) async fn remove_api_key(client: &Client, user: UserId, provider: KeyProvider) -> Result<bool> {

@@ -297,6 +297,10 @@ impl Store for SqliteStore {
         sealed.map(|sealed| self.cipher.open(Owner::ApiKey(user, provider), &sealed)).transpose()
     }
 
+    async fn request_x_polls(&self, user: UserId, now: Timestamp) -> Result<Vec<SourceId>> {
+        self.writer.run(move |connection| people::request_x_polls(connection, user, now)).await
+    }
+
     async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool> {
         self.writer.run(move |connection| people::remove_api_key(connection, user, provider)).await
     }

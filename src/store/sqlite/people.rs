@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, Timestamp, User, UserId};
+use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, SourceId, Timestamp, User, UserId};
 
 use super::super::Result;
 use super::super::error::{has_sources, owns_podcasts};
@@ -24,6 +24,7 @@ const REMOVE_PODCAST: &str = include_str!("../../../sql/sqlite/remove_podcast.sq
 const PUT_API_KEY: &str = include_str!("../../../sql/sqlite/put_api_key.sql");
 const RENEW_API_KEY: &str = include_str!("../../../sql/sqlite/renew_api_key.sql");
 const API_KEY: &str = include_str!("../../../sql/sqlite/api_key.sql");
+const REQUEST_X_POLLS: &str = include_str!("../../../sql/sqlite/request_x_polls.sql");
 const REMOVE_API_KEY: &str = include_str!("../../../sql/sqlite/remove_api_key.sql");
 
 pub(super) fn add_user(connection: &Connection, name: &str, now: Timestamp) -> Result<UserId> {
@@ -106,6 +107,10 @@ pub(super) fn renew_api_key(
 
 pub(super) fn sealed_api_key(connection: &Connection, user: UserId, provider: KeyProvider) -> Result<Option<Vec<u8>>> {
     one(connection, API_KEY, params![user.0, provider.name()], |row| row.bytes())
+}
+
+pub(super) fn request_x_polls(connection: &Connection, user: UserId, now: Timestamp) -> Result<Vec<SourceId>> {
+    all(connection, REQUEST_X_POLLS, params![user.0, now], |row| number(row).map(SourceId))
 }
 
 pub(super) fn remove_api_key(connection: &Connection, user: UserId, provider: KeyProvider) -> Result<bool> {
