@@ -13,7 +13,7 @@ pub(super) enum SourceCommand {
     List(List),
     /// Show everything known of a source
     Show(Named),
-    /// Change some settings of a source
+    /// Change some settings of a source, enable or disable it
     Edit(Box<Edit>),
     /// Poll a source again that was disabled; its failures are forgotten
     Enable(Target),
@@ -134,6 +134,9 @@ pub(super) struct Edit {
     pub(super) place: Option<String>,
     #[command(flatten)]
     pub(super) settings: Settings,
+    /// From false to true: enable it, with its failures forgotten; from true to false: disable it
+    #[arg(long, value_name = "BOOLEAN")]
+    pub(super) enabled: Option<bool>,
     /// Take a setting away, so that the general one holds; may be repeated
     #[arg(long, value_name = "SETTING", value_parser = ["title", "podcast", "interval-minutes", "delay-seconds",
         "max-failures", "max-backoff-hours", "labels"])]

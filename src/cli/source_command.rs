@@ -114,6 +114,9 @@ async fn change(client: &Client, edit: &Edit) -> Done {
     if let Some(place) = &edit.place {
         body.insert("url".into(), json!(place));
     }
+    if let Some(enabled) = edit.enabled {
+        body.insert("enabled".into(), json!(enabled));
+    }
     for name in &edit.unset {
         let (name, nothing) = match name.as_str() {
             "podcast" => ("podcast_id", Value::Null),

@@ -149,6 +149,28 @@ fn a_source_is_changed_rests_wakes_and_goes() {
     snapshot("source_life", &without_versions(&told));
 }
 
+#[test]
+fn s406_a_source_is_disabled_and_enabled_by_an_edit() {
+    let desk = Desk::new(&[Character::NotFound]);
+    desk.works(&["source", "add", &desk.url(Character::NotFound), "--anyway"]);
+    desk.until_scheduled(1);
+    let disabled = desk.json(&["source", "edit", "1", "--enabled", "false", "--title", "Off"]);
+    assert_eq!((&disabled["enabled"], &disabled["state"]), (&json!(false), &json!("disabled")));
+    assert_eq!((&disabled["title"], &disabled["consecutive_failures"]), (&json!("Off"), &json!(1)));
+    let version = disabled["version"].to_string();
+    let enabled = desk.json(&["source", "edit", "1", "--enabled", "true", "--if-version", &version]);
+    assert_eq!((&enabled["enabled"], &enabled["consecutive_failures"]), (&json!(true), &json!(0)));
+    assert_eq!(enabled["version"], json!(disabled["version"].as_i64().unwrap() + 1));
+    // Due at once: it fails for the first time again.
+    desk.until(&["source", "show", "1"], |source| source["consecutive_failures"] == 1);
+    assert_eq!(desk.web.journal().len(), 2);
+    let stale = desk.run(&["source", "edit", "1", "--enabled", "false", "--if-version", &version]);
+    assert_eq!(stale.status.code(), Some(5), "{}", seen(&stale));
+    let wrong = desk.run(&["source", "edit", "1", "--enabled", "maybe"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(seen(&wrong).contains("[possible values: true, false]"), "{}", seen(&wrong));
+}
+
 /// Each change and each poll makes a version, and how many polls there were is not told here.
 fn without_versions(text: &str) -> String {
     let kept =

@@ -18,6 +18,7 @@ use super::super::{Api, BASE};
 use super::Answer;
 use super::access::checked;
 use super::podcasts::check_podcast;
+use super::source_fields;
 use super::source_settings::{changed, check_changes, checked_labels, settings};
 use crate::actors::control::{Change, Life, PollAnswer, PollOutcome, SourceFilter, shown_url};
 use crate::model::{RestCause, Source, SourceId, SourceSettings};
@@ -151,16 +152,18 @@ pub(super) async fn update(
     caller: Caller,
     request: HttpRequest,
     id: web::Path<String>,
-    Body(changes): Body<SourceChanges>,
+    body: Result<Body<SourceChanges>, Problem>,
 ) -> Answer {
     let id = SourceId(number(&id, "source")?);
+    let changes = source_fields::changes(body, id)?;
     let expected = expected_version(&request)?;
     let store = api.handle.store();
     let there = store.source(id).await?.ok_or_else(|| Problem::not_found(format!("there is no source {id}")))?;
     check_changes(&there.settings, &changes)?;
     check_podcast(&api, changes.podcast_id.flatten()).await?;
     let labels = changes.labels.as_deref().map(checked_labels).transpose()?;
-    let change = |source: &Source| Change::Settings(changed(&source.settings, &changes));
+    let change =
+        |source: &Source| Change::Update { settings: changed(&source.settings, &changes), enabled: changes.enabled };
     api.handle.change_with_labels(id, expected, labels.as_deref(), change).await?;
     answer(&api, caller, id).await
 }

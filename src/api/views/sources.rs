@@ -42,7 +42,7 @@ pub struct SourceView {
     pub state: String,
     /// Whether it is enabled and not resting.
     pub feed_active: bool,
-    /// False once a person or failures said so.
+    /// False once a person or failures disabled it; `PATCH` and `enable` enable it again.
     pub enabled: bool,
     /// Why it is not enabled.
     pub disabled_reason: Option<String>,
@@ -198,6 +198,9 @@ pub struct SourceChanges {
     pub max_backoff_hours: Option<Option<u32>>,
     /// These labels and no others.
     pub labels: Option<Vec<String>>,
+    /// From false to true: clears the failures, the reason of the disabling and any rest, and polls it at once. From
+    /// true to false: disables it without a reason (`POST /sources/{id}/disable` takes one). Otherwise changes nothing.
+    pub enabled: Option<bool>,
 }
 
 /// Sources to be added together.
