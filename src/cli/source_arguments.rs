@@ -19,7 +19,7 @@ pub(super) enum SourceCommand {
     Enable(Target),
     /// Do not poll a source until it is enabled
     Disable(Disable),
-    /// Let a source rest until it is woken
+    /// Let a source rest for the cooldown of a kind of failure, or until it is woken
     Rest(Rest),
     /// End the rest of a source
     Wake(Target),
@@ -194,7 +194,8 @@ pub(super) struct Disable {
 pub(super) struct Rest {
     #[command(flatten)]
     pub(super) target: Target,
-    /// Why, for people
+    /// A kind of failure rests for its cooldown: not_found, gone, forbidden, unauthorized, upstream_failure, network or
+    /// parse_error; any other text until the source is woken
     #[arg(long)]
     pub(super) reason: String,
 }

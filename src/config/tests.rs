@@ -148,8 +148,8 @@ fn every_value_of_every_kind_reaches_its_room() {
     .settings;
     assert_eq!(settings.policy.delays.by_type[&SourceType::Website], Duration::from_secs(7));
     assert_eq!(settings.policy.delays.by_host["xn--bcher-kva.example"], Duration::from_secs(3));
-    assert_eq!(settings.policy.rests.unauthorized.unwrap().after, 2);
-    assert_eq!(settings.policy.rests.gone, None);
+    assert_eq!(settings.policy.rests.unauthorized.after, 2);
+    assert_eq!((settings.policy.rests.gone.after, settings.policy.rests.gone.cooldown), (0, hours(72)));
     assert_eq!(settings.policy.article_age_max, Duration::from_secs(2 * 86_400));
     assert_eq!(settings.pipeline.scheduler.tick, Duration::from_secs(5));
     assert!(settings.http.user_agent.ends_with(" (+mailto:me@example.org)"));

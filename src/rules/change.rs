@@ -5,6 +5,7 @@ use std::fmt;
 
 use url::Url;
 
+use super::due::is_requested;
 use crate::model::{FailureState, Rest, RestCause, Source, SourceSettings, SourceState, Timestamp, Validators};
 
 /// What a person wants of a source.
@@ -21,7 +22,8 @@ pub enum Change {
     Enable,
     /// Never poll it until enabled.
     Disable(Option<String>),
-    /// Leave it alone until woken (`feed-disable`).
+    /// Leave it alone for this reason (`feed-disable`): for the cooldown of the kind of failure that it names, or until
+    /// a person ends the rest.
     Rest(String),
     /// End the rest (`feed-enable`).
     Wake,
@@ -81,7 +83,11 @@ pub fn apply(source: &mut Source, change: Change, now: Timestamp) -> Changed {
             Changed::Disabled
         }
         Change::Rest(reason) => {
-            source.state.rest = Some(Rest { since: now, cause: RestCause::Person(reason) });
+            source.state.rest = Some(Rest { since: now, cause: RestCause::from_reason(reason) });
+            // The last word counts: a poll that was asked for before would be made in the middle of the rest.
+            if is_requested(source) {
+                source.state.poll_requested_at = None;
+            }
             Changed::Resting
         }
         Change::Wake => {
@@ -99,7 +105,7 @@ pub fn apply(source: &mut Source, change: Change, now: Timestamp) -> Changed {
         }
         Change::ResetFailures => {
             source.state.failures = FailureState::default();
-            source.state.rest = source.state.rest.take().filter(|rest| matches!(rest.cause, RestCause::Person(_)));
+            source.state.rest = source.state.rest.take().filter(|rest| rest.cause.is_open_ended());
             Changed::FailuresReset
         }
     }
@@ -115,14 +121,14 @@ fn apply_settings(source: &mut Source, settings: SourceSettings, now: Timestamp)
     if !elsewhere {
         return Changed::Settings;
     }
-    let by_person = source.state.rest.take().filter(|rest| matches!(rest.cause, RestCause::Person(_)));
+    let open_ended = source.state.rest.take().filter(|rest| rest.cause.is_open_ended());
     source.state = SourceState {
         enabled: source.state.enabled,
         disabled_reason: source.state.disabled_reason.take(),
         first_polled_at: source.state.first_polled_at,
         last_polled: source.state.last_polled,
         poll_requested_at: Some(now),
-        rest: by_person,
+        rest: open_ended,
         ..SourceState::default()
     };
     Changed::StartedAfresh
@@ -162,7 +168,7 @@ impl fmt::Display for Changed {
             Changed::StartedAfresh => "settings changed; it starts afresh",
             Changed::Enabled => "enabled, with a clean slate",
             Changed::Disabled => "disabled",
-            Changed::Resting => "resting until woken",
+            Changed::Resting => "resting",
             Changed::Awake => "awake, with a clean slate",
             Changed::PollRequested => "polled as soon as its publisher and its host allow",
             Changed::FailuresReset => "failures forgotten",

@@ -118,6 +118,73 @@ fn s417_a_person_puts_it_to_rest_and_wakes_it() {
 }
 
 #[test]
+fn s417_every_kind_with_a_cooldown_is_a_report_and_any_other_reason_is_a_persons_word() {
+    for kind in FailureKind::ALL {
+        let mut source = troubled();
+        apply(&mut source, Change::Rest(format!(" {kind} ")), NOW);
+        let has_rule = Policy::default().rests.for_kind(kind).is_some();
+        assert_eq!(kind.has_cooldown(), has_rule, "{kind}");
+        let is_open_ended = source.state.rest.as_ref().unwrap().cause.is_open_ended();
+        assert_eq!(is_open_ended, !has_rule, "{kind}");
+    }
+    for words in ["moving", "Not_Found", "not found", "404", "not_found since May"] {
+        let mut source = troubled();
+        apply(&mut source, Change::Rest(words.into()), NOW);
+        assert_eq!(source.state.rest, Some(Rest { since: NOW, cause: RestCause::Person(words.into()) }));
+    }
+}
+
+#[test]
+fn s417_a_report_rests_for_the_cooldown_of_its_kind_and_then_polls_again() {
+    let mut source = troubled();
+    (source.state.enabled, source.state.failures) = (true, FailureState::default());
+    (source.state.hints, source.state.poll_requested_at) = (Hints::default(), None);
+    for (kind, cooldown_hours) in [
+        ("not_found", 48),
+        ("gone", 72),
+        ("forbidden", 24),
+        ("upstream_failure", 6),
+        ("network", 12),
+        ("parse_error", 24),
+        ("unauthorized", 24),
+    ] {
+        apply(&mut source, Change::Rest(kind.into()), NOW);
+        let next = due::next_poll(&source, None, &Policy::default(), NOW);
+        assert_eq!(next.at(), Some(NOW + hours(cooldown_hours)), "{kind}");
+        assert!(next.to_string().ends_with(&format!("it rests because {kind} was reported (feed-disable)")), "{next}");
+    }
+}
+
+#[test]
+fn s417_a_report_withdraws_a_poll_that_was_asked_for_before_it_but_not_after_it() {
+    let mut source = troubled();
+    apply(&mut source, Change::Enable, NOW);
+    apply(&mut source, Change::Rest("network".into()), NOW);
+    assert_eq!(due::next_poll(&source, None, &Policy::default(), NOW).at(), Some(NOW + hours(12)));
+    apply(&mut source, Change::Poll, NOW);
+    assert!(due::next_poll(&source, None, &Policy::default(), NOW).is_due(NOW));
+}
+
+#[test]
+fn s417_a_report_is_about_failures_and_goes_with_them() {
+    let reported = || {
+        let mut source = troubled();
+        apply(&mut source, Change::Rest("gone".into()), NOW);
+        source
+    };
+    for change in [
+        Change::Wake,
+        Change::ResetFailures,
+        Change::Enable,
+        Change::Update { settings: SourceSettings::new(SourceType::Rss, "http://b.example/"), enabled: None },
+    ] {
+        let mut source = reported();
+        apply(&mut source, change.clone(), NOW);
+        assert_eq!((&source.state.rest, &source.state.failures), (&None, &FailureState::default()), "{change:?}");
+    }
+}
+
+#[test]
 fn s608_another_url_or_type_starts_afresh() {
     let elsewhere = SourceSettings::new(SourceType::Rss, "http://b.example/feed");
     let otherwise = SourceSettings::new(SourceType::Website, "http://a.example/feed");

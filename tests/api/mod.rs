@@ -14,6 +14,7 @@ mod places;
 mod posts;
 mod problems;
 mod process;
+mod source_rests;
 mod source_updates;
 mod sources;
 mod stalling;

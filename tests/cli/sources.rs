@@ -171,6 +171,29 @@ fn s406_a_source_is_disabled_and_enabled_by_an_edit() {
     assert!(seen(&wrong).contains("[possible values: true, false]"), "{}", seen(&wrong));
 }
 
+#[test]
+fn s417_a_rest_for_a_kind_of_failure_says_until_when() {
+    let desk = Desk::new(&[Character::Healthy]);
+    desk.works(&["source", "add", &desk.url(Character::Healthy)]);
+    desk.until_scheduled(1);
+    let mut told = String::new();
+    for words in [
+        &["source", "rest", "1", "--reason", "not_found"][..],
+        &["source", "show", "1"],
+        &["source", "list", "--state", "resting"],
+        &["source", "rest", "1", "--reason", "rate_limited"],
+        &["source", "show", "1"],
+        &["source", "wake", "1"],
+    ] {
+        told += &format!("$ feedwarden {}\n{}", words.join(" "), desk.session(words));
+    }
+    snapshot("source_rest_kinds", &without_versions(&told));
+    desk.works(&["source", "rest", "1", "--reason", "gone"]);
+    let explained = desk.works(&["source", "explain", "1"]);
+    assert!(explained.starts_with("source 1 is resting: next poll at 20"), "{explained}");
+    assert!(explained.contains("it rests because gone was reported (feed-disable)"), "{explained}");
+}
+
 /// Each change and each poll makes a version, and how many polls there were is not told here.
 fn without_versions(text: &str) -> String {
     let kept =

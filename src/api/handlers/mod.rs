@@ -119,11 +119,11 @@ fn of_actions() -> Vec<Endpoint> {
         Endpoint::new(
             Method::PATCH,
             "/sources/{id}/feed-disable",
-            "Let a source rest until it is woken",
+            "Let a source rest for the cooldown of a kind of failure, or until feed-enable",
             actions::rest,
         )
         .body::<RestBody>()
-        .answers::<SourceView>(200, "It rests.")
+        .answers::<SourceView>(200, "The source rests; feed_disabled_until says until when.")
         .versioned(),
         Endpoint::new(Method::PATCH, "/sources/{id}/feed-enable", "End the rest of a source", actions::wake)
             .answers::<SourceView>(200, "It is awake, with a clean slate.")

@@ -208,7 +208,8 @@ async fn views(api: &Api, caller: Caller, sources: Vec<(Source, Life)>) -> Resul
         let labels = labels.remove(&source.id).unwrap_or_default();
         let host = api.handle.host_of(&source).map(|host| host.to_string());
         let has_access = with_access.contains(&source.id);
-        SourceView { labels, host, has_access, ..show(source, life, caller) }
+        let feed_disabled_until = api.handle.rest_until(&source);
+        SourceView { labels, host, has_access, feed_disabled_until, ..show(source, life, caller) }
     };
     Ok(sources.into_iter().map(shown).collect())
 }
@@ -220,6 +221,7 @@ fn show(source: Source, life: Life, caller: Caller) -> SourceView {
     let (reason, by) = match state.rest.as_ref().map(|rest| &rest.cause) {
         None => (None, None),
         Some(RestCause::Failures(kind)) => (Some(kind.to_string()), Some("failures".to_owned())),
+        Some(RestCause::Reported(kind)) => (Some(kind.to_string()), Some("person".to_owned())),
         Some(RestCause::Person(reason)) => (Some(reason.clone()), Some("person".to_owned())),
     };
     let last_polled = state.polled_at();
@@ -245,6 +247,7 @@ fn show(source: Source, life: Life, caller: Caller) -> SourceView {
         feed_disabled_at: state.rest.as_ref().map(|rest| rest.since),
         feed_disable_reason: reason,
         feed_disabled_by: by,
+        feed_disabled_until: None,
         created_at: source.created_at,
         updated_at: source.updated_at,
         first_polled_at: state.first_polled_at,

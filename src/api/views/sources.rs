@@ -48,10 +48,13 @@ pub struct SourceView {
     pub disabled_reason: Option<String>,
     /// When its rest began.
     pub feed_disabled_at: Option<Timestamp>,
-    /// Why it rests.
+    /// Why it rests: a kind of failure, or a person's words.
     pub feed_disable_reason: Option<String>,
-    /// Who put it to rest: failures or person.
+    /// Who put it to rest: failures, or a person or program by `feed-disable`.
+    #[schemars(extend("enum" = ["failures", "person", null]))]
     pub feed_disabled_by: Option<String>,
+    /// End of the cooldown, after which it is polled again; null if it does not rest or only a person ends the rest.
+    pub feed_disabled_until: Option<Timestamp>,
     /// When it was added.
     pub created_at: Timestamp,
     /// When it was last written.
@@ -240,7 +243,8 @@ pub struct BulkResult {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RestBody {
-    /// Why, for people.
+    /// A kind of failure that has a cooldown (not_found, gone, forbidden, unauthorized, upstream_failure, network,
+    /// parse_error) rests for that cooldown; any other text until `feed-enable`.
     #[schemars(length(min = 1, max = 500), regex(pattern = r"\S"))]
     pub reason: String,
 }
