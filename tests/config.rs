@@ -127,6 +127,65 @@ fn hosts_with_dots_work_in_every_layer_under_one_spelling() {
 }
 
 #[test]
+fn s1005_the_seeds_example_is_accepted_as_it_stands_and_shown_under_our_names() {
+    let example = "app:\n  source:\n    poll-delay-seconds:\n      rss: 0\n      website: 2\n      twitter: 0\n    \
+                   host-overrides:\n      nitter.net:\n        poll-delay-seconds: 3\n";
+    let show = |arguments: &[&str]| {
+        let arguments = [&["config", "show", "--config", "own.yaml"], arguments].concat();
+        Bench::new(&arguments).file("own.yaml", example).variable("FEEDWARDEN__APP__SOURCE__MAX_FAILURES", "15").run()
+    };
+    let answer = show(&["--json", "--set", "app.source.max-backoff-hours=6"]);
+    assert_eq!(answer.shown("source.host-overrides.nitter.net.poll-delay-seconds"), (3.into(), "file".into()));
+    assert_eq!(answer.shown("source.poll-delay-seconds.website"), (2.into(), "file".into()));
+    assert_eq!(answer.shown("source.max-failures"), (15.into(), "environment".into()));
+    assert_eq!(answer.shown("source.max-backoff-hours"), (6.into(), "set".into()));
+    let answer = show(&[]);
+    assert!(!answer.output.lines().any(|line| line.starts_with("app")), "{}", answer.output);
+    let line = answer.output.lines().find(|line| line.contains("nitter.net")).unwrap();
+    assert!(line.ends_with("file own.yaml line 9"), "{line}");
+}
+
+#[rstest]
+#[case::value(
+    "app:\n  source:\n    max-failures: many\n",
+    "app.source.max-failures (file own.yaml line 3): \"many\" is not"
+)]
+#[case::typing(
+    "app:\n  source:\n    max-failure: 3\n",
+    "app.source.max-failure (file own.yaml line 3): there is no such key; did you mean app.source.max-failures?"
+)]
+#[case::unknown(
+    "app:\n  name: podcasts\n",
+    "app.name (file own.yaml line 2): there is no such key; `feedwarden config show`"
+)]
+#[case::section("app: 3\n", "app (file own.yaml line 1): this is a section, not a key")]
+#[case::host(
+    "app: {source: {host-overrides: {nitter.net: 3}}}",
+    "did you mean app.source.host-overrides.nitter.net.poll-delay"
+)]
+#[case::nested(
+    "app: {app: {source: {max-failures: 3}}}",
+    "app.app.source.max-failures (file own.yaml line 1): there is no such key"
+)]
+#[case::twice(
+    "app:\n  source:\n    max-failures: 3\nsource:\n  max-failures: 4\n",
+    "source.max-failures (file own.yaml line 5): source.max-failures is given twice, here and as \
+     app.source.max-failures (file own.yaml line 3); keep one"
+)]
+fn s1005_what_is_wrong_below_app_is_refused_at_its_line(#[case] content: &str, #[case] remedy: &str) {
+    check_file(content).refused(&["feedwarden: the configuration has a mistake:\n", remedy]);
+}
+
+#[test]
+fn s1005_two_variables_for_one_key_are_both_named() {
+    let bench = Bench::new(&["config", "check"]).variable("FEEDWARDEN__APP__SOURCE__MAX_FAILURES", "3");
+    bench.variable("FEEDWARDEN__SOURCE__MAX_FAILURES", "4").run().refused(&[
+        "source.max-failures (environment variable FEEDWARDEN__SOURCE__MAX_FAILURES)",
+        "as app.source.max-failures (environment variable FEEDWARDEN__APP__SOURCE__MAX_FAILURES); keep one",
+    ]);
+}
+
+#[test]
 fn all_mistakes_of_all_layers_are_told_at_once() {
     let answer =
         Bench::new(&["config", "check", "--config", "own.yaml", "--set", "http.proxy=ftp://x", "--set", "nonsense"])

@@ -17,6 +17,7 @@ use super::guard::Caller;
 use super::problem::Problem;
 use super::settings::Limits;
 use super::views::Page;
+use crate::model::misspelling;
 
 /// How many things one page holds unless said otherwise.
 pub(super) const PAGE_DEFAULT: usize = 100;
@@ -102,11 +103,22 @@ fn problem(path: &str, text: &str) -> Problem {
         (path, Some(quoted)) if !path.ends_with(quoted) => Some(format!("{path}.{quoted}")),
         (path, _) => Some(path.to_owned()),
     };
-    let problem = Problem::invalid(text);
+    let problem = match nearest_field(text) {
+        Some((unknown, meant)) => Problem::invalid(format!("unknown field `{unknown}`; did you mean `{meant}`?")),
+        None => Problem::invalid(text),
+    };
     match field {
         Some(field) => problem.at(field),
         None => problem,
     }
+}
+
+/// An unknown field and the one that was probably meant, out of those that serde lists.
+fn nearest_field(text: &str) -> Option<(&str, &str)> {
+    let (unknown, expected) = text.strip_prefix("unknown field `")?.split_once('`')?;
+    let names = expected.split('`').skip(1).step_by(2);
+    let near = names.filter_map(|name| Some((misspelling(unknown, name)?, name)));
+    near.min().map(|(_, meant)| (unknown, meant))
 }
 
 fn limits(request: &HttpRequest) -> Result<&Limits, Problem> {

@@ -61,6 +61,11 @@ impl Problem {
         self
     }
 
+    /// The field that is wrong.
+    pub(crate) fn field(&self) -> Option<&str> {
+        self.0.field.as_deref()
+    }
+
     /// Adds what else is worth knowing.
     pub(crate) fn with(mut self, context: serde_json::Value) -> Problem {
         self.0.context = Some(context);

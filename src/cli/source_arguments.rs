@@ -13,13 +13,13 @@ pub(super) enum SourceCommand {
     List(List),
     /// Show everything known of a source
     Show(Named),
-    /// Change some settings of a source
+    /// Change some settings of a source, enable or disable it
     Edit(Box<Edit>),
     /// Poll a source again that was disabled; its failures are forgotten
     Enable(Target),
     /// Do not poll a source until it is enabled
     Disable(Disable),
-    /// Let a source rest until it is woken
+    /// Let a source rest for the cooldown of a kind of failure, or until it is woken
     Rest(Rest),
     /// End the rest of a source
     Wake(Target),
@@ -134,6 +134,9 @@ pub(super) struct Edit {
     pub(super) place: Option<String>,
     #[command(flatten)]
     pub(super) settings: Settings,
+    /// From false to true: enable it, with its failures forgotten; from true to false: disable it
+    #[arg(long, value_name = "BOOLEAN")]
+    pub(super) enabled: Option<bool>,
     /// Take a setting away, so that the general one holds; may be repeated
     #[arg(long, value_name = "SETTING", value_parser = ["title", "podcast", "interval-minutes", "delay-seconds",
         "max-failures", "max-backoff-hours", "labels"])]
@@ -191,7 +194,8 @@ pub(super) struct Disable {
 pub(super) struct Rest {
     #[command(flatten)]
     pub(super) target: Target,
-    /// Why, for people
+    /// A kind of failure rests for its cooldown: not_found, gone, forbidden, unauthorized, upstream_failure, network or
+    /// parse_error; any other text until the source is woken
     #[arg(long)]
     pub(super) reason: String,
 }

@@ -10,7 +10,7 @@ use super::progress::Progress;
 use super::refusal::Refusal;
 use super::source_access::{read_access, source_access};
 use super::source_arguments::{Add, Edit, List, Named, PollSource, Settings, SourceCommand, Target};
-use super::source_words::{COLUMNS, added, explanation, history, one, polled, row};
+use super::source_words::{COLUMNS, added, explanation, history, one, polled, row, standing};
 use super::{Exit, complain};
 use crate::api::views::{CreatedSource, PollAnswer, PollRecord, SourceView};
 use crate::model::{SourceType, type_at};
@@ -114,6 +114,9 @@ async fn change(client: &Client, edit: &Edit) -> Done {
     if let Some(place) = &edit.place {
         body.insert("url".into(), json!(place));
     }
+    if let Some(enabled) = edit.enabled {
+        body.insert("enabled".into(), json!(enabled));
+    }
     for name in &edit.unset {
         let (name, nothing) = match name.as_str() {
             "podcast" => ("podcast_id", Value::Null),
@@ -141,7 +144,7 @@ async fn tell(client: &Client, target: &Target, method: Method, what: &str, body
     let id = client.source(&target.source).await?;
     let path = format!("/sources/{id}/{what}");
     let value = client.send_if(method, &path, body.as_ref(), target.if_version).await?;
-    client.show(value, |source: SourceView| format!("source {} is {}\n", source.id, source.state.replace('_', " ")))
+    client.show(value, |source: SourceView| standing(&source))
 }
 
 async fn remove(client: &Client, target: &Target) -> Done {

@@ -46,6 +46,20 @@ pub(super) fn row(source: &SourceView) -> Vec<Cell> {
     ]
 }
 
+/// The state of a source in one line, with the end of its rest if it rests.
+pub(super) fn standing(source: &SourceView) -> String {
+    let end = if source.state == "resting" { format!(" {}", rest_end(source)) } else { String::new() };
+    format!("source {} is {}{end}\n", source.id, source.state.replace('_', " "))
+}
+
+fn rest_end(source: &SourceView) -> String {
+    match (source.feed_disabled_until, source.feed_disabled_by.as_deref()) {
+        (Some(until), _) => format!("until {}", second(until)),
+        (None, Some("failures")) => "until the next poll".to_owned(),
+        (None, _) => "until it is woken".to_owned(),
+    }
+}
+
 /// Everything about a source.
 pub(super) fn one(source: &SourceView) -> String {
     let with_unit = |count: Option<u32>, unit: &str| count.map(|count| format!("{count} {unit}"));
@@ -54,7 +68,8 @@ pub(super) fn one(source: &SourceView) -> String {
         format!("{kind}{error}")
     });
     let rests = source.feed_disabled_at.map(|since| {
-        format!("since {}: {}", second(since), source.feed_disable_reason.as_deref().unwrap_or("nobody said why"))
+        let reason = source.feed_disable_reason.as_deref().unwrap_or("nobody said why");
+        format!("since {}, {}: {reason}", second(since), rest_end(source))
     });
     let failed = source.consecutive_failures;
     facts(

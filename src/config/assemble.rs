@@ -122,10 +122,10 @@ fn policy(values: &Effective) -> Policy {
     }
 }
 
-fn rest(values: &Effective, kind: &str) -> Option<RestRule> {
+fn rest(values: &Effective, kind: &str) -> RestRule {
     let after = values.count_u32(&format!("source.rest.{kind}.after"));
     let cooldown = hours(values.count_u32(&format!("source.rest.{kind}.cooldown-hours")));
-    (after > 0).then_some(RestRule { after, cooldown })
+    RestRule { after, cooldown }
 }
 
 fn http(values: &Effective) -> HttpSettings {

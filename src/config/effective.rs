@@ -85,17 +85,25 @@ impl Effective {
 
     /// Lays one layer over the others, and collects what is wrong with it.
     pub(super) fn overlay(&mut self, layer: Vec<Said>, problems: &mut Vec<Problem>) {
-        let mut taken = BTreeSet::new();
+        let mut taken: BTreeMap<String, (String, Origin)> = BTreeMap::new();
         for said in layer {
-            let judged = judge(&said).and_then(|judged| match judged {
-                // Repeating --set is a correction, and the last one holds; elsewhere nobody can say which one is meant.
-                Some((key, _)) if said.origin != Origin::CommandLine && !taken.insert(key.clone()) => {
-                    Err(format!("{key} is given twice under different spellings; keep one"))
+            // Repeating --set is a correction, and the last one holds; elsewhere nobody can say which one is meant.
+            let is_correction = said.origin == Origin::CommandLine;
+            let judged = judge(&said).and_then(|judged| {
+                let key = judged.as_ref().filter(|_| !is_correction).map(|(key, _)| key);
+                match key.and_then(|key| taken.get_key_value(key)) {
+                    None => Ok(judged),
+                    Some((key, (spelling, origin))) => {
+                        let spelling = spelling.escape_debug();
+                        Err(format!("{key} is given twice, here and as {spelling} ({origin}); keep one"))
+                    }
                 }
-                judged => Ok(judged),
             });
             match judged {
-                Ok(Some((key, value))) => _ = self.leaves.insert(key, (value, said.origin)),
+                Ok(Some((key, value))) => {
+                    taken.insert(key.clone(), (said.key, said.origin.clone()));
+                    self.leaves.insert(key, (value, said.origin));
+                }
                 Ok(None) => {}
                 Err(text) => problems.push(Problem { key: Some(said.key), origin: said.origin, text }),
             }

@@ -126,8 +126,8 @@ fn variable(name: &OsStr, value: &OsStr) -> Result<Option<Said>, String> {
     let upper = text.to_uppercase();
     if !upper.starts_with(&format!("{PREFIX}{SEPARATOR}")) {
         // Other programs may set FEEDWARDEN_…; only what spells one of our keys with too few underscores is a mistake.
-        let key = upper.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix('_')).and_then(suggest::same_letters);
-        return match key {
+        let rest = upper.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix('_'));
+        return match rest.and_then(key_with_letters) {
             Some(key) => {
                 Err(format!("this is not read; sections are parted by two underscores: {}", variable_name(&key)))
             }
@@ -146,6 +146,15 @@ fn variable(name: &OsStr, value: &OsStr) -> Result<Option<Said>, String> {
         origin: Origin::Environment(text.to_owned()),
         content: Content::Words(value.to_owned()),
     }))
+}
+
+/// The key that the name of a variable has the letters of, also with `app` before it.
+fn key_with_letters(name: &str) -> Option<String> {
+    let below_alias = || {
+        let rest = name.strip_prefix(&schema::ALIAS_SECTION.to_uppercase())?.strip_prefix('_')?;
+        Some(format!("{}.{}", schema::ALIAS_SECTION, suggest::same_letters(rest)?))
+    };
+    suggest::same_letters(name).or_else(below_alias)
 }
 
 /// The environment variable that stands for a key.
@@ -236,6 +245,15 @@ mod tests {
         let said = environment(&[("FEEDWARDEN_SOURCE_MAX_FAILURES".into(), "3".into())], &mut problems);
         assert!(said.is_empty());
         assert!(problems[0].text.ends_with("FEEDWARDEN__SOURCE__MAX_FAILURES"), "{}", problems[0]);
+    }
+
+    #[test]
+    fn s1005_too_few_underscores_are_noticed_behind_app_too() {
+        let mut problems = Vec::new();
+        environment(&[("FEEDWARDEN_APP_SOURCE_MAX_FAILURES".into(), "3".into())], &mut problems);
+        assert!(problems[0].text.ends_with("FEEDWARDEN__APP__SOURCE__MAX_FAILURES"), "{}", problems[0]);
+        assert_eq!(environment(&[("FEEDWARDEN_APP_NAME".into(), "x".into())], &mut problems).len(), 0);
+        assert_eq!(problems.len(), 1, "a variable of another program");
     }
 
     #[test]

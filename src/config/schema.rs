@@ -1,9 +1,12 @@
 //! Every key there is: its place, its kind with its bounds, and its meaning in a few words.
 //!
-//! Defaults are not here but in `config/default.yaml`; a test keeps both lists the same.
+//! Defaults are not here but in `config/default.yaml`; a test keeps both lists the same. Every key and section has a
+//! second spelling with `app.` before it, which is how the specification writes it; values are kept under the key itself.
 
 use super::kind::Kind;
 
+/// The section that may stand around all others (s1005).
+pub(super) const ALIAS_SECTION: &str = "app";
 /// What stands in a pattern for any host name, dots included.
 const HOST: &str = "<host>";
 const YEAR_HOURS: u64 = 8_760;
@@ -50,8 +53,17 @@ impl Entry {
     }
 }
 
+/// A key as `app.`, or nothing, and the key itself.
+pub(super) fn split_alias(key: &str) -> (&str, &str) {
+    match key.strip_prefix(ALIAS_SECTION).is_some_and(|rest| rest.starts_with('.')) {
+        true => key.split_at(ALIAS_SECTION.len() + 1),
+        false => ("", key),
+    }
+}
+
 /// Finds the entry for a key.
 pub(super) fn find(key: &str) -> Option<Found<'_>> {
+    let (_, key) = split_alias(key);
     ENTRIES.iter().find_map(|entry| match entry.around_host() {
         None => (entry.pattern == key).then_some(Found { entry, host: None }),
         Some((before, behind)) => {
@@ -63,6 +75,10 @@ pub(super) fn find(key: &str) -> Option<Found<'_>> {
 
 /// Whether keys can lie below this one.
 pub(super) fn is_section(key: &str) -> bool {
+    if key == ALIAS_SECTION {
+        return true;
+    }
+    let (_, key) = split_alias(key);
     ENTRIES.iter().any(|entry| {
         let below = |place: &str| place.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
         match entry.around_host() {
@@ -219,6 +235,20 @@ mod tests {
         for other in ["source.max-failures", "sour", "http.static-hosts.a.b", "nothing"] {
             assert!(!is_section(other), "{other}");
         }
+    }
+
+    #[test]
+    fn s1005_app_before_a_key_or_a_section_is_the_same_key_or_section() {
+        let found = find("app.source.host-overrides.nitter.net.poll-delay-seconds").unwrap();
+        assert_eq!((found.host, found.entry.around_host().is_some()), (Some("nitter.net"), true));
+        assert_eq!(find("app.source.max-failures").unwrap().entry.pattern, "source.max-failures");
+        for section in ["app", "app.source", "app.source.rest", "app.source.host-overrides.a.b"] {
+            assert!(is_section(section), "{section}");
+        }
+        for nothing in ["app.", "app.app", "app.app.source.max-failures", "application.source.max-failures"] {
+            assert!(find(nothing).is_none() && !is_section(nothing), "{nothing}");
+        }
+        assert!(!ENTRIES.iter().any(|entry| entry.pattern.starts_with("app.")), "the alias would hide it");
     }
 
     #[test]

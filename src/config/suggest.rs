@@ -1,19 +1,21 @@
 //! Guesses which key a person meant, to say it in an error; nothing is ever done on the strength of a guess.
 
-use super::schema::ENTRIES;
+use super::schema::{ENTRIES, split_alias};
+use crate::model::misspelling;
 
-/// More mistyped letters than this make another word.
-const DISTANCE_MAX: usize = 3;
 /// A longer key is no slip of the finger, and would make the comparison slow.
 const KEY_BYTES_MAX: usize = 120;
 
-/// The key that was probably meant.
+/// The key that was probably meant, with `app.` before it if that is how it was written.
 pub(super) fn nearest(key: &str) -> Option<String> {
     if key.len() > KEY_BYTES_MAX {
         return None;
     }
     let key = key.to_lowercase();
-    same_letters(&key).or_else(|| inside_host_family(&key)).or_else(|| without_section(&key)).or_else(|| mistyped(&key))
+    let (alias, key) = split_alias(&key);
+    let meant = same_letters(key).or_else(|| inside_host_family(key));
+    let meant = meant.or_else(|| without_section(key)).or_else(|| mistyped(key))?;
+    Some(format!("{alias}{meant}"))
 }
 
 /// The key that has the same letters and differs in nothing but case, dots, dashes and underscores.
@@ -31,7 +33,7 @@ fn inside_host_family(key: &str) -> Option<String> {
         let (before, behind) = entry.around_host()?;
         let rest = key.strip_prefix(before).filter(|_| !behind.is_empty())?;
         let host = match rest.rsplit_once('.') {
-            Some((host, last)) if is_near(last, behind.trim_start_matches('.')) => host,
+            Some((host, last)) if misspelling(last, behind.trim_start_matches('.')).is_some() => host,
             _ => rest,
         };
         (!host.is_empty()).then(|| entry.key_for(Some(host)))
@@ -52,17 +54,9 @@ fn mistyped(key: &str) -> Option<String> {
     ENTRIES
         .iter()
         .map(|entry| entry.pattern)
-        .filter(|pattern| is_near(key, pattern))
-        .map(|pattern| (strsim::damerau_levenshtein(key, pattern), pattern))
+        .filter_map(|pattern| Some((misspelling(key, pattern)?, pattern)))
         .min()
         .map(|(_, pattern)| pattern.to_owned())
-}
-
-/// Whether one word may be the other, mistyped. Short words must be nearer.
-fn is_near(word: &str, other: &str) -> bool {
-    let distance_max = DISTANCE_MAX.min(other.len() / 4);
-    // Each byte of difference in length costs a letter, which spares most comparisons.
-    word.len().abs_diff(other.len()) <= distance_max && strsim::damerau_levenshtein(word, other) <= distance_max
 }
 
 #[cfg(test)]
@@ -77,6 +71,9 @@ mod tests {
     #[case("source.maxFailures", "source.max-failures")]
     #[case("max-failures", "source.max-failures")]
     #[case("lgogging.level", "logging.level")]
+    #[case("app.source.max-failure", "app.source.max-failures")]
+    #[case("App.Source.maxFailures", "app.source.max-failures")]
+    #[case("app.max-failures", "app.source.max-failures")]
     #[case("source.host-overrides.nitter.net", "source.host-overrides.nitter.net.poll-delay-seconds")]
     #[case("source.host-overrides.nitter.net.poll-delay-second", "source.host-overrides.nitter.net.poll-delay-seconds")]
     fn a_slip_is_recognised(#[case] key: &str, #[case] meant: &str) {
@@ -88,6 +85,8 @@ mod tests {
     #[case("connect-timeout-seconds")]
     #[case("colour.of.the.bike-shed")]
     #[case("source.host-overrides.")]
+    #[case("app.")]
+    #[case("app.colour")]
     fn something_else_is_not_guessed_at(#[case] key: &str) {
         assert_eq!(nearest(key), None);
     }

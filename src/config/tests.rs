@@ -12,7 +12,7 @@ use super::*;
 use crate::api::settings::TokenKey;
 use crate::model::SourceType;
 use crate::rules::webhook::WebhookPolicy;
-use crate::rules::{BreakerPolicy, OutagePolicy, Policy, minutes};
+use crate::rules::{BreakerPolicy, OutagePolicy, Policy, hours, minutes};
 use crate::store::settings::{EngineSettings, StoreSettings, Synchronous, Tls};
 
 const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -147,8 +147,8 @@ fn every_value_of_every_kind_reaches_its_room() {
     .settings;
     assert_eq!(settings.policy.delays.by_type[&SourceType::Website], Duration::from_secs(7));
     assert_eq!(settings.policy.delays.by_host["xn--bcher-kva.example"], Duration::from_secs(3));
-    assert_eq!(settings.policy.rests.unauthorized.unwrap().after, 2);
-    assert_eq!(settings.policy.rests.gone, None);
+    assert_eq!(settings.policy.rests.unauthorized.after, 2);
+    assert_eq!((settings.policy.rests.gone.after, settings.policy.rests.gone.cooldown), (0, hours(72)));
     assert_eq!(settings.policy.article_age_max, Duration::from_secs(2 * 86_400));
     assert_eq!(settings.pipeline.scheduler.tick, Duration::from_secs(5));
     assert!(settings.http.user_agent.ends_with(" (+mailto:me@example.org)"));
@@ -165,6 +165,61 @@ fn every_value_of_every_kind_reaches_its_room() {
     assert_eq!(settings.api.listen.unwrap().port(), 8080);
     let TokenKey::Secret(secret) = settings.api.tokens.unwrap().key else { panic!("HS256 is the default") };
     assert_eq!(secret.expose_secret(), SECRET);
+}
+
+/// The example of the specification of poll rate limiting, as it stands there.
+const SEED_EXAMPLE: &str = "\
+app:
+  source:
+    poll-delay-seconds:
+      rss: 0
+      website: 2
+      twitter: 0
+    host-overrides:
+      nitter.net:
+        poll-delay-seconds: 3
+";
+
+fn in_file(text: &str) -> (tempfile::TempDir, Request) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("application.yaml");
+    std::fs::write(&file, text).unwrap();
+    (directory, Request { file: Some(file), ..Request::default() })
+}
+
+#[test]
+fn s1005_the_seeds_example_reaches_the_rules_as_it_stands() {
+    let (_directory, request) = in_file(SEED_EXAMPLE);
+    let loaded = load(&request).unwrap();
+    let delays = loaded.settings.policy.delays;
+    assert_eq!(delays.by_host, [("nitter.net".to_owned(), Duration::from_secs(3))].into());
+    let by_type = [SourceType::Rss, SourceType::Website, SourceType::Twitter].map(|of| delays.by_type[&of].as_secs());
+    assert_eq!(by_type, [0, 2, 0]);
+    let said = loaded.effective.shown().filter(|shown| *shown.origin != Origin::BuiltIn);
+    let said: Vec<&str> = said.map(|shown| shown.key).collect();
+    let delay = |of: &str| format!("source.poll-delay-seconds.{of}");
+    let host = "source.host-overrides.nitter.net.poll-delay-seconds".to_owned();
+    assert_eq!(said, [host, delay("rss"), delay("twitter"), delay("website")], "under our names");
+}
+
+#[test]
+fn s1005_the_seeds_other_keys_reach_the_rules_from_every_layer() {
+    let (_directory, mut request) = in_file("app:\n  source:\n    max-failures: 3\n    max-article-age-days: 14\n");
+    request.environment = vec![("FEEDWARDEN__APP__SOURCE__MAX_BACKOFF_HOURS".into(), "6".into())];
+    request.assignments = vec!["app.source.poll-delay-seconds.website=9".into()];
+    let Policy { max_failures, max_backoff, article_age_max, delays, .. } = load(&request).unwrap().settings.policy;
+    assert_eq!((max_failures, max_backoff), (3, hours(6)));
+    assert_eq!(article_age_max, hours(14 * 24));
+    assert_eq!(delays.by_type[&SourceType::Website], Duration::from_secs(9));
+}
+
+#[test]
+fn s1005_a_later_layer_wins_whichever_spelling_it_uses() {
+    let (_directory, mut request) = in_file("app: {source: {max-failures: 3, max-backoff-hours: 3}}\n");
+    request.environment = vec![("FEEDWARDEN__SOURCE__MAX_FAILURES".into(), "4".into())];
+    assert_eq!(load(&request).unwrap().settings.policy.max_failures, 4);
+    request.assignments = vec!["source.max-failures=5".into(), "app.source.max-failures=6".into()];
+    assert_eq!(load(&request).unwrap().settings.policy.max_failures, 6, "of two assignments the last holds");
 }
 
 #[test]

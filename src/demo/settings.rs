@@ -85,13 +85,13 @@ impl DemoSettings {
 
     /// The rules are those of the daemon; the rests are hours where the daemon's are days, so that they can be watched.
     pub(super) fn policy(&self) -> Policy {
-        let rule = |after, cooldown_hours| Some(RestRule { after, cooldown: hours(cooldown_hours) });
+        let rule = |after, cooldown_hours| RestRule { after, cooldown: hours(cooldown_hours) };
         Policy {
             interval: INTERVAL,
             max_failures: 5,
             max_backoff: hours(3),
             rests: Rests {
-                unauthorized: None,
+                unauthorized: rule(0, 4),
                 forbidden: rule(3, 4),
                 not_found: rule(3, 3),
                 gone: rule(1, 6),

@@ -64,6 +64,11 @@ impl FailureKind {
             FailureKind::Internal => "internal",
         }
     }
+
+    /// Whether a source can rest because of it. What is left to backoff or needs a person has no cooldown.
+    pub const fn has_cooldown(self) -> bool {
+        !matches!(self, FailureKind::RateLimited | FailureKind::Unexpected | FailureKind::Internal)
+    }
 }
 
 /// Whether trying again can be expected to help.

@@ -262,8 +262,25 @@ pub struct Rest {
 pub enum RestCause {
     /// A run of failures of this kind: over when the kind's cooldown is.
     Failures(FailureKind),
+    /// A person or a program reported this kind (`feed-disable`): over when the kind's cooldown is.
+    Reported(FailureKind),
     /// A person said so, in these words: over when a person says so.
     Person(String),
+}
+
+impl RestCause {
+    /// The cause for the reason of a `feed-disable`: the name of a kind that has a cooldown is a report (s417).
+    pub fn from_reason(reason: String) -> RestCause {
+        match reason.trim().parse::<FailureKind>() {
+            Ok(kind) if kind.has_cooldown() => RestCause::Reported(kind),
+            _ => RestCause::Person(reason),
+        }
+    }
+
+    /// Whether only a person ends the rest.
+    pub const fn is_open_ended(&self) -> bool {
+        matches!(self, RestCause::Person(_))
+    }
 }
 
 impl SourceType {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::model::{FailureKind, HostState, RestCause, Source, Timestamp};
+use crate::model::{FailureKind, HostState, Rest, RestCause, Source, Timestamp};
 
 use super::backoff::{BackoffReason, backoff, rate_limit_pause};
 use super::{Policy, hours, minutes};
@@ -48,6 +48,8 @@ pub enum Wait {
     RateLimited,
     /// A rest after a run of this kind.
     Rest(FailureKind),
+    /// A rest because this kind was reported.
+    Reported(FailureKind),
     /// The publisher's `Retry-After`; true where it was cut to the ceiling.
     RetryAfter(bool),
     /// The answer is still fresh; true where that was cut to the ceiling.
@@ -107,13 +109,22 @@ pub fn interval(source: &Source, policy: &Policy) -> Duration {
     source.settings.poll_interval_minutes.map_or(policy.interval, minutes)
 }
 
-/// Whether a source is left alone for now: a person put it to rest, or its cooldown is not over.
+/// Whether a source is left alone for now: only a person ends its rest, or its cooldown is not over.
 pub fn is_resting(source: &Source, policy: &Policy, now: Timestamp) -> bool {
-    match source.state.rest.as_ref().map(|rest| &rest.cause) {
-        None => false,
-        Some(RestCause::Person(_)) => true,
-        Some(RestCause::Failures(_)) => rest_term(source, policy, now).is_some_and(|term| term.until > now),
-    }
+    source.state.rest.as_ref().is_some_and(|rest| {
+        rest.cause.is_open_ended() || rest_until(rest, policy, now).is_some_and(|until| until > now)
+    })
+}
+
+/// The end of the cooldown of a rest; none if only a person ends it, or if runs of its kind no longer start rests.
+pub fn rest_until(rest: &Rest, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
+    let rule = match rest.cause {
+        RestCause::Person(_) => None,
+        RestCause::Reported(kind) => policy.rests.for_kind(kind),
+        // A kind whose rests were switched off meanwhile keeps nobody waiting.
+        RestCause::Failures(kind) => policy.rests.for_kind(kind).filter(|rule| rule.after > 0),
+    };
+    Some(rest.since.min(now) + rule?.cooldown)
 }
 
 impl NextPoll {
@@ -135,12 +146,11 @@ fn never(source: &Source) -> Option<Never> {
     if !source.state.enabled {
         return Some(Never::Disabled);
     }
-    let rest = source.state.rest.as_ref()?;
-    matches!(rest.cause, RestCause::Person(_)).then_some(Never::Resting)
+    source.state.rest.as_ref()?.cause.is_open_ended().then_some(Never::Resting)
 }
 
 /// A person's wish sets aside the source's own waits, never the publisher's or the host's (p20).
-fn is_requested(source: &Source) -> bool {
+pub(super) fn is_requested(source: &Source) -> bool {
     source.state.poll_requested_at.is_some_and(|asked| source.state.last_polled.is_none_or(|polled| polled < asked))
 }
 
@@ -176,10 +186,12 @@ fn own_terms(source: &Source, policy: &Policy, now: Timestamp) -> [Option<Term>;
 
 fn rest_term(source: &Source, policy: &Policy, now: Timestamp) -> Option<Term> {
     let rest = source.state.rest.as_ref()?;
-    let RestCause::Failures(kind) = rest.cause else { return None };
-    // A kind whose rests were switched off meanwhile keeps nobody waiting.
-    let rule = policy.rests.for_kind(kind)?;
-    Some(Term { until: rest.since.min(now) + rule.cooldown, wait: Wait::Rest(kind) })
+    let wait = match rest.cause {
+        RestCause::Failures(kind) => Wait::Rest(kind),
+        RestCause::Reported(kind) => Wait::Reported(kind),
+        RestCause::Person(_) => return None,
+    };
+    rest_until(rest, policy, now).map(|until| Term { until, wait })
 }
 
 /// A poll cannot have happened later than now: a clock that was ahead must not silence its sources once it is right again.
@@ -223,6 +235,7 @@ impl fmt::Display for Wait {
             Wait::Backoff(reason) => reason.fmt(formatter),
             Wait::RateLimited => write!(formatter, "the publisher asked for fewer requests (429)"),
             Wait::Rest(kind) => write!(formatter, "it rests after a run of {kind}"),
+            Wait::Reported(kind) => write!(formatter, "it rests because {kind} was reported (feed-disable)"),
             Wait::RetryAfter(is_cut) => write!(formatter, "the publisher's Retry-After{}", cut(is_cut)),
             Wait::Fresh(is_cut) => write!(formatter, "the last answer is still fresh{}", cut(is_cut)),
             Wait::UpdatePeriod => write!(formatter, "the feed says that it changes no faster"),

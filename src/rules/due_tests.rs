@@ -71,11 +71,36 @@ fn s417_a_rest_that_a_person_asked_for_has_no_end() {
 }
 
 #[test]
+fn s417_a_report_waits_for_its_cooldown_also_where_runs_of_its_kind_start_no_rest() {
+    let mut source = source();
+    source.state.rest = Some(Rest { since: POLLED, cause: RestCause::Reported(FailureKind::Unauthorized) });
+    check(&source, POLLED + hours(24), Wait::Reported(FailureKind::Unauthorized));
+    let mut policy = Policy::default();
+    policy.rests.unauthorized.cooldown = hours(2);
+    assert_eq!(next_poll(&source, None, &policy, POLLED).at(), Some(POLLED + hours(2)), "as configured now");
+}
+
+#[test]
+fn s417_a_report_of_the_future_is_believed_to_be_of_now() {
+    let mut source = source();
+    source.state.rest = Some(Rest { since: POLLED + hours(900), cause: RestCause::Reported(FailureKind::Gone) });
+    assert_eq!(next_poll(&source, None, &Policy::default(), POLLED).at(), Some(POLLED + hours(72)));
+}
+
+#[test]
+fn s417_a_source_that_was_reported_before_its_first_poll_waits_too() {
+    let mut source = source();
+    (source.state.first_polled_at, source.state.last_polled) = (None, None);
+    source.state.rest = Some(Rest { since: POLLED, cause: RestCause::Reported(FailureKind::Network) });
+    check(&source, POLLED + hours(12), Wait::Reported(FailureKind::Network));
+}
+
+#[test]
 fn s418_a_rest_whose_rule_was_switched_off_keeps_nobody_waiting() {
     let mut source = failing(1);
     source.state.rest = Some(Rest { since: POLLED, cause: RestCause::Failures(FailureKind::Gone) });
     let mut policy = Policy::default();
-    policy.rests.gone = None;
+    policy.rests.gone.after = 0;
     assert_eq!(next_poll(&source, None, &policy, POLLED).at(), Some(POLLED + hours(2)));
 }
 

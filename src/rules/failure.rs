@@ -118,12 +118,12 @@ fn decide(
         state.rest = None;
         return FailureStep::Disabled(reason);
     }
-    let by_person = state.rest.as_ref().is_some_and(|rest| matches!(rest.cause, RestCause::Person(_)));
-    let Some(FailureRun { kind, length: run }) = state.failures.run.filter(|_| !by_person) else {
+    let is_held = state.rest.as_ref().is_some_and(|rest| rest.cause.is_open_ended());
+    let Some(FailureRun { kind, length: run }) = state.failures.run.filter(|_| !is_held) else {
         return counted;
     };
     match policy.rests.for_kind(kind) {
-        Some(rule) if run >= rule.after => {
+        Some(rule) if rule.is_reached(run) => {
             state.rest = Some(Rest { since: now, cause: RestCause::Failures(kind) });
             FailureStep::Rests { kind, run, cooldown: rule.cooldown }
         }

@@ -231,10 +231,21 @@ fn s417_a_failure_does_not_shorten_a_rest_that_a_person_asked_for() {
 }
 
 #[test]
+fn s417_failures_after_a_report_are_counted_and_may_start_a_rest_of_their_own() {
+    let mut source = source();
+    let rest = Rest { since: Timestamp::EPOCH, cause: RestCause::Reported(FailureKind::NotFound) };
+    source.state.rest = Some(rest.clone());
+    let (source, step) = fail(source, &Policy::default(), &[Status(404); 2]);
+    assert_eq!((source.state.rest.clone(), step), (Some(rest), FailureStep::Counted { consecutive: 2 }));
+    let (source, _) = fail(source, &Policy::default(), &[Status(404)]);
+    assert_eq!(source.state.rest, Some(Rest { since: NOW, cause: RestCause::Failures(FailureKind::NotFound) }));
+}
+
+#[test]
 fn s418_thresholds_and_cooldowns_are_settings() {
     let mut policy = Policy::default();
-    policy.rests.not_found = Some(RestRule { after: 2, cooldown: hours(1) });
-    policy.rests.gone = None;
+    policy.rests.not_found = RestRule { after: 2, cooldown: hours(1) };
+    policy.rests.gone.after = 0;
     let (_, step) = fail(source(), &policy, &[Status(404); 2]);
     assert_eq!(step, FailureStep::Rests { kind: FailureKind::NotFound, run: 2, cooldown: hours(1) });
     let (_, step) = fail(source(), &policy, &[Status(410); 4]);

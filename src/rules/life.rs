@@ -15,7 +15,7 @@ pub enum Life {
     Active,
     /// Polled, less and less often while it fails.
     BackingOff,
-    /// Left alone until its cooldown is over or a person wakes it.
+    /// Left alone until its cooldown is over or a person ends the rest.
     Resting,
     /// Left alone until a person enables it.
     Disabled,
@@ -87,6 +87,9 @@ mod tests {
         let gone = || Some(RestCause::Failures(FailureKind::Gone));
         check(true, 1, gone(), 71, Life::Resting);
         check(true, 1, gone(), 72, Life::BackingOff);
+        let reported = || Some(RestCause::Reported(FailureKind::Gone));
+        check(true, 0, reported(), 71, Life::Resting);
+        check(true, 0, reported(), 72, Life::Active);
         check(true, 0, Some(RestCause::Person("tired".into())), 9999, Life::Resting);
     }
 

@@ -64,42 +64,49 @@ pub struct OutagePolicy {
 /// One row of the table of rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RestRule {
-    /// How many failures of the kind in a row start the rest.
+    /// How many failures of the kind in a row start a rest; 0: none do.
     pub after: u32,
-    /// How long it lasts.
+    /// How long a rest lasts, whoever started it.
     pub cooldown: Duration,
+}
+
+impl RestRule {
+    /// Whether a run of this many failures starts a rest.
+    pub const fn is_reached(self, run: u32) -> bool {
+        self.after > 0 && run >= self.after
+    }
 }
 
 /// The table of rests. Kinds that are not here never rest: a rest would hide what a person must see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rests {
     /// 401.
-    pub unauthorized: Option<RestRule>,
+    pub unauthorized: RestRule,
     /// 403.
-    pub forbidden: Option<RestRule>,
+    pub forbidden: RestRule,
     /// 404.
-    pub not_found: Option<RestRule>,
+    pub not_found: RestRule,
     /// 410.
-    pub gone: Option<RestRule>,
+    pub gone: RestRule,
     /// 5xx.
-    pub upstream_failure: Option<RestRule>,
+    pub upstream_failure: RestRule,
     /// No answer.
-    pub network: Option<RestRule>,
+    pub network: RestRule,
     /// Unreadable.
-    pub parse_error: Option<RestRule>,
+    pub parse_error: RestRule,
 }
 
 impl Rests {
     /// The row for a kind.
     pub fn for_kind(&self, kind: FailureKind) -> Option<RestRule> {
         match kind {
-            FailureKind::Unauthorized => self.unauthorized,
-            FailureKind::Forbidden => self.forbidden,
-            FailureKind::NotFound => self.not_found,
-            FailureKind::Gone => self.gone,
-            FailureKind::UpstreamFailure => self.upstream_failure,
-            FailureKind::Network => self.network,
-            FailureKind::ParseError => self.parse_error,
+            FailureKind::Unauthorized => Some(self.unauthorized),
+            FailureKind::Forbidden => Some(self.forbidden),
+            FailureKind::NotFound => Some(self.not_found),
+            FailureKind::Gone => Some(self.gone),
+            FailureKind::UpstreamFailure => Some(self.upstream_failure),
+            FailureKind::Network => Some(self.network),
+            FailureKind::ParseError => Some(self.parse_error),
             FailureKind::RateLimited | FailureKind::Unexpected | FailureKind::Internal => None,
         }
     }
@@ -156,9 +163,9 @@ impl Default for OutagePolicy {
 
 impl Default for Rests {
     fn default() -> Rests {
-        let rule = |after, cooldown_hours| Some(RestRule { after, cooldown: hours(cooldown_hours) });
+        let rule = |after, cooldown_hours| RestRule { after, cooldown: hours(cooldown_hours) };
         Rests {
-            unauthorized: None,
+            unauthorized: rule(0, 24),
             forbidden: rule(5, 24),
             not_found: rule(3, 48),
             gone: rule(1, 72),

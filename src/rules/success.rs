@@ -1,6 +1,6 @@
 //! What a success does to a source: counters reset, a rest ended, validators and watermark moved on.
 
-use crate::model::{FailureState, Hints, LastSeen, RestCause, SourceState, Timestamp, Validators};
+use crate::model::{FailureState, Hints, LastSeen, SourceState, Timestamp, Validators};
 
 /// A 200 or a 304, as far as the source's state is concerned.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,14 +25,14 @@ pub enum Answer {
 
 /// The state after a success.
 ///
-/// A rest that a person asked for goes on, and so does a disabling: both end by a person's word only.
+/// A rest that only a person ends goes on, and so does a disabling.
 pub fn after_success(state: &SourceState, answer: Answer, now: Timestamp) -> SourceState {
     let mut next = SourceState {
         failures: FailureState::default(),
         first_polled_at: state.first_polled_at.or(Some(now)),
         last_polled: Some(now),
         last_success_at: Some(now),
-        rest: state.rest.clone().filter(|rest| matches!(rest.cause, RestCause::Person(_))),
+        rest: state.rest.clone().filter(|rest| rest.cause.is_open_ended()),
         ..state.clone()
     };
     match answer {
@@ -55,7 +55,7 @@ pub fn after_success(state: &SourceState, answer: Answer, now: Timestamp) -> Sou
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{FailureClass, FailureKind, FailureRun, LastFailure, Rest};
+    use crate::model::{FailureClass, FailureKind, FailureRun, LastFailure, Rest, RestCause};
 
     const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -111,6 +111,9 @@ mod tests {
 
     #[test]
     fn s417_a_success_does_not_end_a_rest_that_a_person_asked_for() {
+        let reported = Rest { since: NOW, cause: RestCause::Reported(FailureKind::Gone) };
+        let state = SourceState { rest: Some(reported), ..failing() };
+        assert_eq!(after_success(&state, read(), NOW).rest, None, "a report is refuted by an answer");
         let rest = Rest { since: Timestamp::EPOCH, cause: RestCause::Person("moving house".into()) };
         let state = SourceState { rest: Some(rest.clone()), ..SourceState::default() };
         assert_eq!(after_success(&state, read(), NOW).rest, Some(rest));

@@ -89,6 +89,7 @@ pub(super) fn state_values(state: &SourceState) -> [Value<'_>; 29] {
     let (rest_reason, rest_by) = match state.rest.as_ref().map(|rest| &rest.cause) {
         None => (None, None),
         Some(RestCause::Failures(kind)) => (Some(kind.name()), Some(BY_FAILURES)),
+        Some(RestCause::Reported(kind)) => (Some(kind.name()), Some(BY_PERSON)),
         Some(RestCause::Person(reason)) => (Some(reason.as_str()), Some(BY_PERSON)),
     };
     [
@@ -219,7 +220,7 @@ fn read_rest(row: &mut impl Columns) -> Result<Option<Rest>> {
     let reason = reason.unwrap_or_default();
     let cause = match by.as_deref() {
         Some(BY_FAILURES) => RestCause::Failures(reason.parse::<FailureKind>().map_err(StoreError::damaged)?),
-        _ => RestCause::Person(reason),
+        _ => RestCause::from_reason(reason),
     };
     Ok(Some(Rest { since, cause }))
 }

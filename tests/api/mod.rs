@@ -14,6 +14,8 @@ mod places;
 mod posts;
 mod problems;
 mod process;
+mod source_rests;
+mod source_updates;
 mod sources;
 mod stalling;
 mod webhooks;

@@ -115,6 +115,37 @@ fn the_configuration_is_shown_masked_and_read_anew() {
 }
 
 #[test]
+fn s1005_a_daemon_runs_on_the_seeds_configuration_and_reads_it_anew() {
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("application.yaml");
+    let write = |delay: &str| {
+        let text = format!(
+            "app:\n  source:\n    poll-delay-seconds:\n      rss: 0\n      website: 2\n      twitter: 0\n    \
+             host-overrides:\n      nitter.net:\n        poll-delay-seconds: {delay}\n"
+        );
+        std::fs::write(&file, text).unwrap();
+    };
+    write("3");
+    let set = ["--config", "application.yaml", "--set", "app.source.max-failures=15"];
+    let (_daemon, _) = start(directory.path(), &set);
+    let socket = directory.path().join("feedwarden.sock");
+    let value = |key: &str| {
+        let rows = ask(&socket, "GET", "/configuration");
+        assert!(!rows.to_string().contains("\"app."), "{rows}");
+        rows.as_array().unwrap().iter().find(|row| row["key"] == key).unwrap()["value"].clone()
+    };
+    let delay = "source.host-overrides.nitter.net.poll-delay-seconds";
+    assert_eq!((value(delay), value("source.max-failures")), (3.into(), 15.into()));
+    write("4");
+    assert_eq!(ask(&socket, "POST", "/configuration/reload")["changed"], serde_json::json!([delay]));
+    assert_eq!(value(delay), 4);
+    write("soon");
+    let refused = ask(&socket, "POST", "/configuration/reload");
+    let told = format!("app.{delay} (file application.yaml line 9)");
+    assert!(refused["detail"].as_str().unwrap().contains(&told), "{refused}");
+}
+
+#[test]
 fn a_secret_is_replaced_while_the_daemon_runs_and_old_tokens_open_nothing_any_more() {
     let directory = tempdir().unwrap();
     let (file, secret) = (directory.path().join("own.yaml"), directory.path().join("secret"));

@@ -149,6 +149,51 @@ fn a_source_is_changed_rests_wakes_and_goes() {
     snapshot("source_life", &without_versions(&told));
 }
 
+#[test]
+fn s406_a_source_is_disabled_and_enabled_by_an_edit() {
+    let desk = Desk::new(&[Character::NotFound]);
+    desk.works(&["source", "add", &desk.url(Character::NotFound), "--anyway"]);
+    desk.until_scheduled(1);
+    let disabled = desk.json(&["source", "edit", "1", "--enabled", "false", "--title", "Off"]);
+    assert_eq!((&disabled["enabled"], &disabled["state"]), (&json!(false), &json!("disabled")));
+    assert_eq!((&disabled["title"], &disabled["consecutive_failures"]), (&json!("Off"), &json!(1)));
+    let version = disabled["version"].to_string();
+    let enabled = desk.json(&["source", "edit", "1", "--enabled", "true", "--if-version", &version]);
+    assert_eq!((&enabled["enabled"], &enabled["consecutive_failures"]), (&json!(true), &json!(0)));
+    assert_eq!(enabled["version"], json!(disabled["version"].as_i64().unwrap() + 1));
+    // Due at once: it fails for the first time again.
+    desk.until(&["source", "show", "1"], |source| source["consecutive_failures"] == 1);
+    assert_eq!(desk.web.journal().len(), 2);
+    let stale = desk.run(&["source", "edit", "1", "--enabled", "false", "--if-version", &version]);
+    assert_eq!(stale.status.code(), Some(5), "{}", seen(&stale));
+    let wrong = desk.run(&["source", "edit", "1", "--enabled", "maybe"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(seen(&wrong).contains("[possible values: true, false]"), "{}", seen(&wrong));
+}
+
+#[test]
+fn s417_a_rest_for_a_kind_of_failure_says_until_when() {
+    let desk = Desk::new(&[Character::Healthy]);
+    desk.works(&["source", "add", &desk.url(Character::Healthy)]);
+    desk.until_scheduled(1);
+    let mut told = String::new();
+    for words in [
+        &["source", "rest", "1", "--reason", "not_found"][..],
+        &["source", "show", "1"],
+        &["source", "list", "--state", "resting"],
+        &["source", "rest", "1", "--reason", "rate_limited"],
+        &["source", "show", "1"],
+        &["source", "wake", "1"],
+    ] {
+        told += &format!("$ feedwarden {}\n{}", words.join(" "), desk.session(words));
+    }
+    snapshot("source_rest_kinds", &without_versions(&told));
+    desk.works(&["source", "rest", "1", "--reason", "gone"]);
+    let explained = desk.works(&["source", "explain", "1"]);
+    assert!(explained.starts_with("source 1 is resting: next poll at 20"), "{explained}");
+    assert!(explained.contains("it rests because gone was reported (feed-disable)"), "{explained}");
+}
+
 /// Each change and each poll makes a version, and how many polls there were is not told here.
 fn without_versions(text: &str) -> String {
     let kept =

@@ -40,12 +40,12 @@ impl Plan {
     /// The rules at the pace of the test: hours become seconds.
     pub fn policy(&self) -> Policy {
         let interval = Duration::from_millis(self.interval_ms);
-        let rest = |after, cooldown| Some(RestRule { after, cooldown: interval * cooldown });
+        let rest = |after, cooldown| RestRule { after, cooldown: interval * cooldown };
         Policy {
             interval,
             max_backoff: interval * 4,
             rests: Rests {
-                unauthorized: None,
+                unauthorized: rest(0, 2),
                 forbidden: rest(5, 2),
                 not_found: rest(3, 4),
                 gone: rest(1, 6),

@@ -107,7 +107,7 @@ fn p07_s608_another_url_is_asked_at_once_without_the_validators_of_the_old_one(
         world.settled(1).await;
         assert_ne!(world.source(id).await.state.validators, Validators::default());
         world.advance(minutes(1));
-        world.change(id, Change::Settings(world.site(1))).await;
+        world.change(id, Change::Update { settings: world.site(1), enabled: None }).await;
         world.settled(2).await;
         let asked = world.asked(1);
         assert_eq!(asked.len(), 1);

@@ -28,7 +28,7 @@ async fn state(world: &World, id: SourceId) -> SourceState {
 fn rest_of(state: &SourceState) -> Option<FailureKind> {
     state.rest.as_ref().map(|rest| match rest.cause {
         RestCause::Failures(kind) => kind,
-        RestCause::Person(_) => panic!("no person did that"),
+        RestCause::Reported(_) | RestCause::Person(_) => panic!("no person did that"),
     })
 }
 
@@ -156,7 +156,7 @@ fn s405_the_number_that_disables_is_configured_or_the_sources_own(
         world.policy.max_failures = 3;
         let ids = world.start_and_poll_all().await;
         let settings = feedwarden::model::SourceSettings { max_failures: own, ..world.site(0) };
-        world.change(ids[0], Change::Settings(settings)).await;
+        world.change(ids[0], Change::Update { settings, enabled: None }).await;
         for _ in 1..expected {
             assert!(state(&world, ids[0]).await.enabled);
             world.poll_again(ids[0]).await;
@@ -248,6 +248,28 @@ fn s417_a_rest_by_hand_holds_until_a_person_ends_it(#[values(Sqlite, Postgres)] 
         world.settled(1).await;
         let state = state(&world, id).await;
         assert_eq!((state.rest, state.failures.consecutive), (None, 1), "counted from a clean slate");
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn s417_a_reported_kind_rests_for_its_cooldown_through_a_restart_and_is_tried_again(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        let (mut world, id) = one(engine, Character::Healthy).await;
+        world.policy.rests.network.cooldown = hours(30);
+        world.restart().await;
+        world.change(id, Change::Rest("network".into())).await;
+        world.pass(hours(29), 5).await;
+        world.restart().await;
+        polled_after(&world, hours(1)).await;
+        assert_eq!((state(&world, id).await.rest, world.web.journal().len()), (None, 2));
+        // What still fails after the cooldown is counted as ever, and rests of its own accord when its run is long enough.
+        world.web.set_character(0, Character::Gone).unwrap();
+        world.change(id, Change::Rest("upstream_failure".into())).await;
+        polled_after(&world, hours(6)).await;
+        assert_eq!(rest_of(&state(&world, id).await), Some(FailureKind::Gone));
         world.stop().await;
     });
 }

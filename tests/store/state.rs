@@ -115,8 +115,10 @@ async fn s417_a_rest_by_a_person_is_told_from_one_by_failures(#[values(Sqlite, P
     check(
         engine,
         vec![
-            by(RestCause::Person("not_found".into())),
             by(RestCause::Failures(FailureKind::NotFound)),
+            by(RestCause::Reported(FailureKind::NotFound)),
+            by(RestCause::Person("rate_limited".into())),
+            by(RestCause::Person(" not found ".into())),
             by(RestCause::Person(String::new())),
             by(RestCause::Person("a reason far longer than twenty characters, in every script: причина 理由".into())),
         ],

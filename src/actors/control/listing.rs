@@ -1,7 +1,8 @@
 //! Lists of sources by what people ask for. Each call looks at a bounded number of sources, however rare a match is.
 
 use super::{ControlError, Life, PipelineHandle};
-use crate::model::{HostKey, Source, SourceId, SourceType};
+use crate::model::{HostKey, Source, SourceId, SourceType, Timestamp};
+use crate::rules::due;
 use crate::rules::life::life;
 use crate::store::SourceSelection;
 
@@ -74,6 +75,11 @@ impl PipelineHandle {
     /// Where the source stands now.
     pub fn life(&self, source: &Source) -> Life {
         life(source, &self.around.policy(), self.around.clock.now())
+    }
+
+    /// When the source's cooldown ends; none if it has no rest or only a person ends it.
+    pub fn rest_until(&self, source: &Source) -> Option<Timestamp> {
+        due::rest_until(source.state.rest.as_ref()?, &self.around.policy(), self.around.clock.now())
     }
 
     /// The narrowest list that holds all that are wanted.

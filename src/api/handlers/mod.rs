@@ -9,6 +9,7 @@ mod hosts;
 mod opml;
 mod podcasts;
 mod posts;
+mod source_fields;
 mod source_settings;
 mod sources;
 mod stream;
@@ -63,11 +64,17 @@ fn of_sources() -> Vec<Endpoint> {
         Endpoint::new(Method::GET, "/sources/{id}", "One source", sources::one)
             .answers::<SourceView>(200, "It.")
             .refuses(404, "There is none."),
-        Endpoint::new(Method::PATCH, "/sources/{id}", "Change some settings of a source", sources::update)
-            .body::<SourceChanges>()
-            .answers::<SourceView>(200, "It, as it is now.")
-            .refuses(404, "There is none.")
-            .versioned(),
+        Endpoint::new(
+            Method::PATCH,
+            "/sources/{id}",
+            "Change some settings of a source, enable or disable it",
+            sources::update,
+        )
+        .body::<SourceChanges>()
+        .answers::<SourceView>(200, "Source with its current state")
+        .refuses(400, "Invalid field; for one that another endpoint changes, context names its method and path.")
+        .refuses(404, "No such source.")
+        .versioned(),
         Endpoint::new(Method::DELETE, "/sources/{id}", "Remove a source with its posts", sources::remove)
             .answers_nothing("It is gone.")
             .refuses(404, "There is none.")
@@ -112,11 +119,11 @@ fn of_actions() -> Vec<Endpoint> {
         Endpoint::new(
             Method::PATCH,
             "/sources/{id}/feed-disable",
-            "Let a source rest until it is woken",
+            "Let a source rest for the cooldown of a kind of failure, or until feed-enable",
             actions::rest,
         )
         .body::<RestBody>()
-        .answers::<SourceView>(200, "It rests.")
+        .answers::<SourceView>(200, "The source rests; feed_disabled_until says until when.")
         .versioned(),
         Endpoint::new(Method::PATCH, "/sources/{id}/feed-enable", "End the rest of a source", actions::wake)
             .answers::<SourceView>(200, "It is awake, with a clean slate.")

@@ -18,6 +18,7 @@ use super::super::{Api, BASE};
 use super::Answer;
 use super::access::checked;
 use super::podcasts::check_podcast;
+use super::source_fields;
 use super::source_settings::{changed, check_changes, checked_labels, settings};
 use crate::actors::control::{Change, Life, PollAnswer, PollOutcome, SourceFilter, shown_url};
 use crate::model::{RestCause, Source, SourceId, SourceSettings};
@@ -151,16 +152,18 @@ pub(super) async fn update(
     caller: Caller,
     request: HttpRequest,
     id: web::Path<String>,
-    Body(changes): Body<SourceChanges>,
+    body: Result<Body<SourceChanges>, Problem>,
 ) -> Answer {
     let id = SourceId(number(&id, "source")?);
+    let changes = source_fields::changes(body, id)?;
     let expected = expected_version(&request)?;
     let store = api.handle.store();
     let there = store.source(id).await?.ok_or_else(|| Problem::not_found(format!("there is no source {id}")))?;
     check_changes(&there.settings, &changes)?;
     check_podcast(&api, changes.podcast_id.flatten()).await?;
     let labels = changes.labels.as_deref().map(checked_labels).transpose()?;
-    let change = |source: &Source| Change::Settings(changed(&source.settings, &changes));
+    let change =
+        |source: &Source| Change::Update { settings: changed(&source.settings, &changes), enabled: changes.enabled };
     api.handle.change_with_labels(id, expected, labels.as_deref(), change).await?;
     answer(&api, caller, id).await
 }
@@ -205,7 +208,8 @@ async fn views(api: &Api, caller: Caller, sources: Vec<(Source, Life)>) -> Resul
         let labels = labels.remove(&source.id).unwrap_or_default();
         let host = api.handle.host_of(&source).map(|host| host.to_string());
         let has_access = with_access.contains(&source.id);
-        SourceView { labels, host, has_access, ..show(source, life, caller) }
+        let feed_disabled_until = api.handle.rest_until(&source);
+        SourceView { labels, host, has_access, feed_disabled_until, ..show(source, life, caller) }
     };
     Ok(sources.into_iter().map(shown).collect())
 }
@@ -217,6 +221,7 @@ fn show(source: Source, life: Life, caller: Caller) -> SourceView {
     let (reason, by) = match state.rest.as_ref().map(|rest| &rest.cause) {
         None => (None, None),
         Some(RestCause::Failures(kind)) => (Some(kind.to_string()), Some("failures".to_owned())),
+        Some(RestCause::Reported(kind)) => (Some(kind.to_string()), Some("person".to_owned())),
         Some(RestCause::Person(reason)) => (Some(reason.clone()), Some("person".to_owned())),
     };
     let last_polled = state.polled_at();
@@ -242,6 +247,7 @@ fn show(source: Source, life: Life, caller: Caller) -> SourceView {
         feed_disabled_at: state.rest.as_ref().map(|rest| rest.since),
         feed_disable_reason: reason,
         feed_disabled_by: by,
+        feed_disabled_until: None,
         created_at: source.created_at,
         updated_at: source.updated_at,
         first_polled_at: state.first_polled_at,

@@ -42,16 +42,19 @@ pub struct SourceView {
     pub state: String,
     /// Whether it is enabled and not resting.
     pub feed_active: bool,
-    /// False once a person or failures said so.
+    /// False once a person or failures disabled it; `PATCH` and `enable` enable it again.
     pub enabled: bool,
     /// Why it is not enabled.
     pub disabled_reason: Option<String>,
     /// When its rest began.
     pub feed_disabled_at: Option<Timestamp>,
-    /// Why it rests.
+    /// Why it rests: a kind of failure, or a person's words.
     pub feed_disable_reason: Option<String>,
-    /// Who put it to rest: failures or person.
+    /// Who put it to rest: failures, or a person or program by `feed-disable`.
+    #[schemars(extend("enum" = ["failures", "person", null]))]
     pub feed_disabled_by: Option<String>,
+    /// End of the cooldown, after which it is polled again; null if it does not rest or only a person ends the rest.
+    pub feed_disabled_until: Option<Timestamp>,
     /// When it was added.
     pub created_at: Timestamp,
     /// When it was last written.
@@ -198,6 +201,9 @@ pub struct SourceChanges {
     pub max_backoff_hours: Option<Option<u32>>,
     /// These labels and no others.
     pub labels: Option<Vec<String>>,
+    /// From false to true: clears the failures, the reason of the disabling and any rest, and polls it at once. From
+    /// true to false: disables it without a reason (`POST /sources/{id}/disable` takes one). Otherwise changes nothing.
+    pub enabled: Option<bool>,
 }
 
 /// Sources to be added together.
@@ -237,7 +243,8 @@ pub struct BulkResult {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RestBody {
-    /// Why, for people.
+    /// A kind of failure that has a cooldown (not_found, gone, forbidden, unauthorized, upstream_failure, network,
+    /// parse_error) rests for that cooldown; any other text until `feed-enable`.
     #[schemars(length(min = 1, max = 500), regex(pattern = r"\S"))]
     pub reason: String,
 }

@@ -1,0 +1,183 @@
+//! `PATCH /sources/{id}` with `enabled`, and what it refuses (s406).
+
+use feedwarden::demo::web::Character;
+use feedwarden::model::{
+    FailureClass, FailureKind, FailureRun, FailureState, LastFailure, Rest, RestCause, SourceId, SourceState,
+};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::ApiWorld;
+use crate::pipeline::run;
+use crate::store::Engine::{self, Postgres, Sqlite};
+
+const REASON: &str = "Auto-disabled after 5 consecutive 404 errors";
+
+/// A source as failures left it, whose polling is paused; with its path.
+async fn troubled(api: &ApiWorld, enabled: bool) -> (SourceId, String) {
+    let id = SourceId(api.add_quiet(&api.url(0)).await);
+    let mut source = api.world.source(id).await;
+    let last = LastFailure { class: FailureClass::Permanent, kind: FailureKind::NotFound, error: "HTTP 404".into() };
+    source.state = SourceState {
+        enabled,
+        disabled_reason: (!enabled).then(|| REASON.to_owned()),
+        first_polled_at: Some(api.world.now()),
+        last_polled: Some(api.world.now()),
+        failures: FailureState {
+            consecutive: 5,
+            consecutive_permanent: 5,
+            run: Some(FailureRun { kind: FailureKind::NotFound, length: 5 }),
+            last: Some(last),
+        },
+        rest: Some(Rest { since: api.world.now(), cause: RestCause::Failures(FailureKind::NotFound) }),
+        ..SourceState::default()
+    };
+    api.world.store.save_source(source, api.world.now()).await.unwrap();
+    (id, format!("/sources/{id}"))
+}
+
+#[rstest]
+#[case::patch("PATCH", "", json!({ "enabled": true }))]
+#[case::action("POST", "/enable", Value::Null)]
+fn s406_from_false_to_true_clears_the_failures_and_polls_at_once_by_any_way(
+    #[values(Sqlite, Postgres)] engine: Engine,
+    #[case] method: &str,
+    #[case] action: &str,
+    #[case] body: Value,
+) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let (id, path) = troubled(&api, false).await;
+        api.world.advance(std::time::Duration::from_secs(1));
+        let enabled = api.tell(method, &format!("{path}{action}"), body).await;
+        assert_eq!(enabled.status, 200, "{enabled:?}");
+        let source = enabled.json();
+        assert_eq!((&source["enabled"], &source["state"]), (&json!(true), &json!("active")));
+        assert_eq!(
+            (&source["consecutive_failures"], &source["consecutive_permanent_failures"]),
+            (&json!(0), &json!(0))
+        );
+        for field in ["last_failure_type", "last_error", "disabled_reason", "feed_disabled_at", "feed_disable_reason"] {
+            assert_eq!(source[field], Value::Null, "{field}");
+        }
+        assert_eq!(api.world.source(id).await.state.failures, FailureState::default());
+        assert_eq!(api.get(&format!("{path}/explain")).await.json()["is_due"], true);
+        api.tell("POST", "/scheduler/resume", Value::Null).await;
+        api.world.settled(1).await;
+        assert_eq!(api.get(&path).await.json()["last_success_at"], json!(api.world.now()));
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn s406_enabled_and_other_fields_are_one_versioned_change(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let other = api.add_quiet("http://b.example/feed").await;
+        let (_, path) = troubled(&api, false).await;
+        let before = api.get(&path).await;
+        let version = before.json()["version"].as_i64().unwrap();
+        // What is refused for one field changes no other.
+        let duplicate = json!({ "enabled": true, "url": "http://b.example/feed" });
+        api.tell("PATCH", &path, duplicate).await.is_problem(409, "duplicate", Some("url"));
+        let wrong = json!({ "enabled": true, "max_failures": 0 });
+        api.tell("PATCH", &path, wrong).await.is_problem(400, "invalid", Some("max_failures"));
+        let stale = json!({ "enabled": true, "title": "Late" });
+        api.tell_if("PATCH", &path, stale, Some("\"1\"")).await.is_problem(412, "conflict", None);
+        assert_eq!(api.get(&path).await.json(), before.json());
+        let all = json!({ "enabled": true, "title": "Back", "max_failures": 9, "labels": ["news"] });
+        let changed = api.tell_if("PATCH", &path, all, before.header("etag")).await;
+        let source = changed.json();
+        assert_eq!((changed.status, &source["version"]), (200, &json!(version + 1)), "{source}");
+        assert_eq!((&source["title"], &source["max_failures"]), (&json!("Back"), &json!(9)));
+        assert_eq!((&source["enabled"], &source["labels"]), (&json!(true), &json!(["news"])));
+        assert_eq!(source["consecutive_failures"], 0);
+        assert_eq!(api.get(&format!("/sources/{other}")).await.json()["enabled"], true, "nobody else");
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn s406_what_is_enabled_or_disabled_already_is_not_changed(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let (_, path) = troubled(&api, true).await;
+        let before = api.get(&path).await;
+        let same = api.tell("PATCH", &path, json!({ "enabled": true })).await;
+        assert_eq!((same.status, same.json(), same.header("etag")), (200, before.json(), before.header("etag")));
+        assert_eq!(same.json()["consecutive_failures"], 5);
+        let same = api.tell("POST", &format!("{path}/enable"), Value::Null).await;
+        assert_eq!((same.status, same.json()), (200, before.json()));
+        let disabled = api.tell("PATCH", &path, json!({ "enabled": false })).await.json();
+        assert_eq!((&disabled["enabled"], &disabled["state"]), (&json!(false), &json!("disabled")));
+        assert_eq!((&disabled["disabled_reason"], &disabled["consecutive_failures"]), (&Value::Null, &json!(5)));
+        api.tell("POST", &format!("{path}/disable"), json!({ "reason": "spam" })).await;
+        let same = api.tell("PATCH", &path, json!({ "enabled": false })).await.json();
+        assert_eq!(same["disabled_reason"], "spam", "the reason that was given stays");
+        api.tell("PATCH", &path, json!({ "enabled": "no" })).await.is_problem(400, "invalid", Some("enabled"));
+        api.stop().await;
+    });
+}
+
+#[rstest]
+#[case("consecutive_failures", "POST", "/reset")]
+#[case("last_error", "POST", "/reset")]
+#[case("feed_disabled_at", "PATCH", "/feed-disable")]
+#[case("feed_disable_reason", "PATCH", "/feed-disable")]
+#[case("feed_active", "PATCH", "/feed-enable")]
+#[case("disabled_reason", "POST", "/disable")]
+#[case("login", "PUT", "/access")]
+#[case("headers", "PUT", "/access")]
+#[case("access", "PUT", "/access")]
+#[case("last_polled", "POST", "/poll")]
+#[case("retry_after", "POST", "/poll?force=true")]
+#[case("moved_to", "PATCH", "")]
+fn s406_a_field_that_is_changed_elsewhere_is_refused_with_its_endpoint(
+    #[case] field: &str,
+    #[case] method: &str,
+    #[case] path: &str,
+) {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let (id, source) = troubled(&api, false).await;
+        let before = api.get(&source).await.json();
+        let body = json!({ "enabled": true, field: null });
+        let refused = api.tell("PATCH", &source, body).await;
+        refused.is_problem(400, "invalid", Some(field));
+        let (problem, path) = (refused.json(), format!("/api/v1/sources/{id}{path}"));
+        let named = format!("{field} cannot be set here; {method} {path} ");
+        assert!(problem["detail"].as_str().unwrap().starts_with(&named), "{problem}");
+        assert_eq!(problem["context"], json!({ "method": method, "path": path }));
+        assert_eq!(api.get(&source).await.json(), before, "and nothing is changed");
+        api.stop().await;
+    });
+}
+
+#[test]
+fn s406_a_field_that_is_not_there_is_refused_with_the_one_that_was_meant() {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let (_, path) = troubled(&api, false).await;
+        for (field, told) in [
+            ("enable", "unknown field `enable`; did you mean `enabled`?"),
+            ("titel", "unknown field `titel`; did you mean `title`?"),
+            ("colour", "unknown field `colour`, expected one of "),
+            ("created_at", "created_at cannot be changed"),
+            ("id", "id cannot be changed"),
+        ] {
+            let refused = api.tell("PATCH", &path, json!({ field: 1 })).await;
+            refused.is_problem(400, "invalid", Some(field));
+            assert!(refused.json()["detail"].as_str().unwrap().starts_with(told), "{}", refused.json());
+        }
+        api.tell("PATCH", "/sources/99", json!({ "enabled": true })).await.is_problem(404, "not-found", None);
+        api.stop().await;
+    });
+}
+
+#[test]
+fn s406_the_document_describes_enabled() {
+    let document = feedwarden::api::openapi_document();
+    let enabled = &document["components"]["schemas"]["SourceChanges"]["properties"]["enabled"];
+    assert_eq!(enabled["type"], json!(["boolean", "null"]));
+    assert!(enabled["description"].as_str().unwrap().contains("From false to true"), "{enabled}");
+}
