@@ -218,11 +218,12 @@ impl Inner {
         journey: &mut Journey,
     ) -> Result<Reply, FailureReport> {
         let answered_at = (self.now)();
+        // A challenge page is nothing of the publisher's, whatever its status says (p30).
+        let challenged = journey.headers.get("cf-mitigated").is_some_and(|value| value == "challenge");
         let content = match status {
             StatusCode::NOT_MODIFIED => Content::NotModified,
-            StatusCode::OK => body::read(&mut link, &mut body, self.limits(request), journey).await?,
+            StatusCode::OK if !challenged => body::read(&mut link, &mut body, self.limits(request), journey).await?,
             status => {
-                let challenged = journey.headers.get("cf-mitigated").is_some_and(|value| value == "challenge");
                 let retry_after = headers::retry_after(&journey.headers.0, answered_at);
                 let report = FailureReport { retry_after, ..from_status(status, challenged) };
                 if request.wants_refusal {
