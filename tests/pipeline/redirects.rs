@@ -190,7 +190,7 @@ fn p25_a_redirect_to_another_host_waits_for_that_hosts_delay(#[values(Sqlite, Po
 }
 
 #[rstest]
-fn p25_a_poll_that_leads_to_a_host_that_is_left_alone_is_settled_and_blames_nobody(
+fn p17_p25_a_poll_that_leads_to_a_host_that_is_left_alone_is_settled_and_blames_nobody(
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
@@ -234,7 +234,7 @@ fn p25_s503_a_slow_target_does_not_block_the_host_that_led_there(#[values(Sqlite
 }
 
 #[rstest]
-fn p01_p22_validators_travel_along_a_redirect(#[values(Sqlite, Postgres)] engine: Engine) {
+fn p01_validators_travel_along_a_redirect(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let not_modified = answer("304 Not Modified", &[], "");
         let target = publisher_at("127.3.3.1", &[feed(&["ETag: \"1\""], &["here"]), not_modified]).await;
