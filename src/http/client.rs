@@ -83,14 +83,15 @@ impl Client {
         Ok(())
     }
 
-    /// Asks for a URL and follows where it leads, if the request says so. Ends within the deadline, whatever the other
-    /// side does.
+    /// Asks for a URL and follows where it leads, if the request says so. Ends within what is left of the deadline,
+    /// whatever the other side does.
     pub async fn get(&self, request: &Request) -> Result<Reply, Failure> {
         let hops = request.onward.as_ref().map_or_else(Vec::new, |onward| onward.hops().to_vec());
         let mut journey = Journey { hops, ..Journey::default() };
         let inner = self.inner();
         let deadline = inner.settings.deadline;
-        let outcome = match tokio::time::timeout(deadline, inner.travel(request, &mut journey)).await {
+        let time_left = deadline.saturating_sub(request.time_used);
+        let outcome = match tokio::time::timeout(time_left, inner.travel(request, &mut journey)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(journey.refusal.take().unwrap_or_else(|| journey.too_late(deadline))),
         };
