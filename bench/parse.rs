@@ -1,7 +1,11 @@
 //! How fast feeds are read, beside feed-rs and beside a bare loop over quick-xml's events with namespaces, on the same
 //! bytes in the same run. `cargo bench --bench parse` prints a table; the bar is four times the bare loop.
+//! `cargo bench --profile dev --bench parse -- fixtures` prints how many of the fixtures of the tests each of the two
+//! reads.
 
 use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use feedwarden::parse::feed::{Limits, read};
@@ -13,7 +17,111 @@ const MEASURED_FOR: Duration = Duration::from_millis(400);
 /// How often; the fastest time counts, because everything else on the machine can only make it slower.
 const ROUNDS: usize = 5;
 
-fn main() {
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["fixtures"] => compare_fixtures(),
+        ["feed-rs", file] => return read_with_feed_rs(Path::new(file)),
+        _ => measure(),
+    }
+    ExitCode::SUCCESS
+}
+
+/// How a reader ends with a document.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Read(usize),
+    Refused,
+    Panicked,
+    Aborted,
+}
+
+/// feed-rs reads in processes of its own: it can overflow the stack, which ends a process.
+fn compare_fixtures() {
+    let nested = tempfile::NamedTempFile::new().expect("a temporary file can be made");
+    let (open, close) = ("<media:group>".repeat(1_000), "</media:group>".repeat(1_000));
+    let start = r#"<rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/"><channel><title>t</title><item>"#;
+    let deep = format!("{start}{open}{close}</item></channel></rss>");
+    std::fs::write(nested.path(), deep).expect("a temporary file can be written");
+    let files: Vec<PathBuf> = fixtures().into_iter().chain([nested.path().to_owned()]).collect();
+    let ends: Vec<(PathBuf, End, End)> = files
+        .into_iter()
+        .map(|file| {
+            let (ours, theirs) = (end_of_ours(&file), end_of_feed_rs(&file));
+            (file, ours, theirs)
+        })
+        .collect();
+    let readable = ends.iter().filter(|(_, ours, _)| matches!(ours, End::Read(_))).count();
+    println!("{} documents, {readable} of which have entries or a channel that can be read", ends.len());
+    for (file, ours, theirs) in &ends {
+        let told = match (ours, theirs) {
+            (End::Read(_), End::Refused) => "refused",
+            (End::Read(ours), End::Read(theirs)) if theirs < ours => "entries lost",
+            (_, End::Panicked) => "panicked",
+            (_, End::Aborted) => "ended the process",
+            _ => continue,
+        };
+        println!("feed-rs {told:<18} {}", file.display());
+    }
+    let count = |wanted: fn(End, End) -> bool| ends.iter().filter(|(_, ours, theirs)| wanted(*ours, *theirs)).count();
+    println!(
+        "feed-rs: {} of {readable} refused, {} with entries lost; {} panics, {} ended processes",
+        count(|ours, theirs| matches!(ours, End::Read(_)) && theirs == End::Refused),
+        count(|ours, theirs| matches!((ours, theirs), (End::Read(ours), End::Read(theirs)) if theirs < ours)),
+        count(|_, theirs| theirs == End::Panicked),
+        count(|_, theirs| theirs == End::Aborted),
+    );
+}
+
+fn fixtures() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/feeds");
+    let list = |folder: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).expect("fixtures can be listed");
+        entries.map(|entry| entry.expect("fixtures can be listed").path()).collect()
+    };
+    let mut files: Vec<PathBuf> = list(&root).iter().flat_map(|folder| list(folder)).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension != "content-type"));
+    files.sort();
+    files
+}
+
+fn end_of_ours(file: &Path) -> End {
+    let content_type = std::fs::read_to_string(file.with_extension("content-type")).ok();
+    let bytes = std::fs::read(file).expect("fixtures can be read");
+    let base = Some("https://example.org/feeds/feed.xml");
+    match read(&bytes, content_type.as_deref().map(str::trim), base, &Limits::default()) {
+        Ok(feed) => End::Read(feed.entries.len()),
+        Err(_) => End::Refused,
+    }
+}
+
+fn end_of_feed_rs(file: &Path) -> End {
+    let program = std::env::current_exe().expect("this program has a path");
+    let output = Command::new(program).arg("feed-rs").arg(file).stderr(Stdio::null()).output();
+    let output = output.expect("this program can be started");
+    let entries = String::from_utf8_lossy(&output.stdout).trim().parse();
+    match output.status.code() {
+        Some(0) => End::Read(entries.expect("a number of entries")),
+        Some(1) => End::Refused,
+        Some(_) => End::Panicked,
+        None => End::Aborted,
+    }
+}
+
+/// Prints how many entries feed-rs finds; exit code 1 if it refuses the document. It reads on a thread with the usual
+/// stack of 2 MiB, as it would in a runtime.
+fn read_with_feed_rs(file: &Path) -> ExitCode {
+    let bytes = std::fs::read(file).expect("fixtures can be read");
+    let reading = std::thread::spawn(move || feed_rs::parser::parse(bytes.as_slice()).map(|feed| feed.entries.len()));
+    match reading.join() {
+        Ok(Ok(entries)) => println!("{entries}"),
+        Ok(Err(_)) => return ExitCode::FAILURE,
+        Err(_) => return ExitCode::from(101),
+    }
+    ExitCode::SUCCESS
+}
+
+fn measure() {
     let feeds = [
         ("RSS 30 KB", rss(30_000)),
         ("RSS 300 KB", rss(300_000)),

@@ -1,5 +1,7 @@
 //! Asking for robots.txt, against servers on loopback: what there is, what there is not, and what nobody can say.
 
+use std::time::Duration;
+
 use feedwarden::fetch::{Fetcher, RobotsAnswer, RobotsFetched, RobotsTask, XSettings, robots_url};
 use feedwarden::http::{Client, HttpSettings};
 use feedwarden::model::{FailureCause, Timestamp};
@@ -16,7 +18,7 @@ async fn ask(task: &RobotsTask) -> RobotsFetched {
 }
 
 fn task(page: &str) -> RobotsTask {
-    RobotsTask { url: robots_url(page).unwrap(), onward: None, keep_alive: false }
+    RobotsTask { url: robots_url(page).unwrap(), onward: None, keep_alive: false, time_used: Duration::ZERO }
 }
 
 /// What comes of asking a server that plays these acts.

@@ -12,7 +12,7 @@ use super::host_table::Seat;
 use super::messages::{FetchFinished, FetchSource, Found};
 use super::poll::{NextRequest, Poll};
 use super::surroundings::Surroundings;
-use crate::clock::Clock;
+use crate::clock::{Clock, Stopwatch};
 use crate::fetch::{Answer, Fetched, Fetcher, Learned, RobotsAnswer, RobotsFetched, RobotsTask, Trace};
 use crate::model::{FailureCause, FailureReport};
 
@@ -52,12 +52,14 @@ impl Handler<FetchSource> for FetchActor {
         tokio::spawn(async move {
             let _place = places.acquire().await;
             let asked_at = around.clock.now();
+            let watch = Stopwatch::start();
             let found = {
                 let _asking = Asking::begin(&poll, &around);
                 ask(&fetcher, &poll).await
             };
             poll.ended_at = around.clock.now();
             poll.asking += poll.ended_at.since(asked_at);
+            poll.time_used += watch.elapsed();
             host.do_send(FetchFinished { poll, found });
         });
     }
@@ -66,7 +68,8 @@ impl Handler<FetchSource> for FetchActor {
 async fn ask(fetcher: &Fetcher, poll: &Poll) -> Found {
     match (&poll.request, poll.robots_url()) {
         (NextRequest::Robots(onward), Some(url)) => {
-            let task = RobotsTask { url, onward: onward.as_deref().cloned(), keep_alive: false };
+            let task =
+                RobotsTask { url, onward: onward.as_deref().cloned(), keep_alive: false, time_used: poll.time_used };
             let fetched = AssertUnwindSafe(fetcher.robots(&task)).catch_unwind().await.unwrap_or_else(|_| {
                 RobotsFetched { answer: RobotsAnswer::Unreachable(panicked()), trace: Trace::default() }
             });

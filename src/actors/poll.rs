@@ -41,6 +41,8 @@ pub(super) struct Poll {
     pub(super) ended_at: Timestamp,
     /// How long its requests took together.
     pub(super) asking: Duration,
+    /// The same by the machine's monotonic clock, which is the one that the deadline follows (p35).
+    pub(super) time_used: Duration,
 }
 
 /// What is asked for next.
@@ -95,6 +97,7 @@ impl Poll {
             breaker_before: None,
             ended_at,
             asking: Duration::ZERO,
+            time_used: Duration::ZERO,
         }
     }
 
@@ -129,6 +132,7 @@ impl Poll {
         task.access = self.access.clone();
         task.follows = false;
         task.onward = self.onward.as_deref().cloned();
+        task.time_used = self.time_used;
         task
     }
 

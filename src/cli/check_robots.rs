@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use url::Url;
 
+use crate::clock::Stopwatch;
 use crate::fetch::{
     Answer, Fetched, Fetcher, Learned, PRODUCT, RobotsAnswer, RobotsTask, Task, Trace, robots_refusal,
     robots_unreachable, robots_url,
@@ -25,6 +26,7 @@ pub(super) struct Said {
 
 /// Polls a page, and says what was asked about it before.
 pub(super) async fn poll_page(fetcher: &Fetcher, task: &Task) -> (Fetched, Vec<Said>) {
+    let watch = Stopwatch::start();
     let mut task = Task { follows: false, ..task.clone() };
     let mut files = HashMap::new();
     let mut said = Vec::new();
@@ -32,7 +34,7 @@ pub(super) async fn poll_page(fetcher: &Fetcher, task: &Task) -> (Fetched, Vec<S
         let next = task.onward.as_ref().map_or(task.settings.url.as_str(), |onward| onward.url().as_str());
         if let Some((page, robots)) = Url::parse(next).ok().zip(robots_url(next)) {
             if !files.contains_key(&robots) {
-                files.insert(robots.clone(), ask(fetcher, &robots).await);
+                files.insert(robots.clone(), ask(fetcher, &robots, watch).await);
             }
             let (reason, refusal) = judge(&files[&robots], &page);
             let hops = task.onward.as_ref().map_or_else(Vec::new, |onward| onward.hops().to_vec());
@@ -42,6 +44,7 @@ pub(super) async fn poll_page(fetcher: &Fetcher, task: &Task) -> (Fetched, Vec<S
                 return (Fetched { answer: Answer::Failed(report), trace, learned: Learned::default() }, said);
             }
         }
+        task.time_used = watch.elapsed();
         let fetched = fetcher.fetch(&task).await;
         match fetched.answer {
             Answer::Onward(onward) => task.onward = Some(onward),
@@ -50,12 +53,15 @@ pub(super) async fn poll_page(fetcher: &Fetcher, task: &Task) -> (Fetched, Vec<S
     }
 }
 
-/// The file, wherever it is. The client ends redirects that go on forever.
-async fn ask(fetcher: &Fetcher, robots: &Url) -> RobotsAnswer {
-    let mut task = RobotsTask { url: robots.clone(), onward: None, keep_alive: true };
+/// The file, wherever it is. The client ends redirects that go on forever; the deadline counts from `watch`'s start.
+async fn ask(fetcher: &Fetcher, robots: &Url, watch: Stopwatch) -> RobotsAnswer {
+    let mut task = RobotsTask { url: robots.clone(), onward: None, keep_alive: true, time_used: watch.elapsed() };
     loop {
         match fetcher.robots(&task).await.answer {
-            RobotsAnswer::Onward(onward) => task.onward = Some(onward),
+            RobotsAnswer::Onward(onward) => {
+                task.onward = Some(onward);
+                task.time_used = watch.elapsed();
+            }
             answer => return answer,
         }
     }

@@ -12,7 +12,7 @@ use super::*;
 use crate::api::settings::TokenKey;
 use crate::model::SourceType;
 use crate::rules::webhook::WebhookPolicy;
-use crate::rules::{BreakerPolicy, OutagePolicy, Policy, hours, minutes};
+use crate::rules::{BreakerPolicy, OutagePolicy, Policy, RestRule, Rests, hours, minutes};
 use crate::store::settings::{EngineSettings, StoreSettings, Synchronous, Tls};
 
 const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -101,6 +101,39 @@ fn what_is_said_about_silence_reaches_the_rules() {
     let [probe_first, probe_max] = [9, 10].map(Duration::from_secs);
     assert_eq!(outage, OutagePolicy { hosts: 7, probe_first, probe_max });
     assert_eq!((spread, moved_after_days), (minutes(6), 2));
+}
+
+#[test]
+fn s304_s405_s418_s505_what_is_said_about_failures_and_delays_reaches_the_rules() {
+    let kinds = ["not-found", "gone", "forbidden", "unauthorized", "upstream-failure", "network", "parse-error"];
+    let mut said = vec![
+        "source.max-failures=3".to_owned(),
+        "source.max-backoff-hours=6".to_owned(),
+        "source.poll-delay-seconds.rss=4".to_owned(),
+        "source.poll-delay-seconds.twitter=5".to_owned(),
+        "source.host-overrides.nitter.net.poll-delay-seconds=9".to_owned(),
+    ];
+    for (number, kind) in (20..).zip(kinds) {
+        said.push(format!("source.rest.{kind}.after={number}"));
+        said.push(format!("source.rest.{kind}.cooldown-hours={}", 2 * number));
+    }
+    let request = Request { assignments: said, ..Request::default() };
+    let Policy { max_failures, max_backoff, rests, delays, .. } = load(&request).unwrap().settings.policy;
+    assert_eq!((max_failures, max_backoff), (3, hours(6)));
+    let rest = |after| Some(RestRule { after, cooldown: hours(2 * after) });
+    let expected = Rests {
+        not_found: rest(20),
+        gone: rest(21),
+        forbidden: rest(22),
+        unauthorized: rest(23),
+        upstream_failure: rest(24),
+        network: rest(25),
+        parse_error: rest(26),
+    };
+    assert_eq!(rests, expected);
+    let seconds = |source_type| delays.by_type[&source_type].as_secs();
+    assert_eq!((seconds(SourceType::Rss), seconds(SourceType::Twitter)), (4, 5));
+    assert_eq!(delays.by_host["nitter.net"], Duration::from_secs(9));
 }
 
 #[test]

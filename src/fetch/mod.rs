@@ -47,6 +47,8 @@ pub struct Task {
     pub follows: bool,
     /// The redirect that an earlier fetch of this task was handed back, to be followed now.
     pub onward: Option<Onward>,
+    /// How much of the deadline earlier requests of this poll took: redirects, robots.txt (p35).
+    pub time_used: Duration,
     /// The number of its X account, once it was looked up.
     pub account_id: Option<String>,
     /// The key of its podcast's owner, for sources that need one.
@@ -65,6 +67,7 @@ impl Task {
             keep_alive: false,
             follows: true,
             onward: None,
+            time_used: Duration::ZERO,
             account_id: None,
             key: None,
             access: SourceAccess::default(),
@@ -208,6 +211,7 @@ impl Fetcher {
         request.keep_alive = task.keep_alive;
         request.follows = task.follows;
         request.onward = task.onward.clone();
+        request.time_used = task.time_used;
         request.headers = task.access.headers.clone();
         let login = task.access.login.clone();
         request.credentials = login.map(|(name, password)| Credentials::Basic { name, password });

@@ -1,5 +1,7 @@
 //! Asks for a site's robots.txt, one hop at a time, and says what it means for a page (p29, RFC 9309).
 
+use std::time::Duration;
+
 use url::Url;
 
 use super::{Fetcher, Trace};
@@ -20,6 +22,8 @@ pub struct RobotsTask {
     pub onward: Option<Onward>,
     /// Whether more is wanted from the same host soon.
     pub keep_alive: bool,
+    /// How much of the deadline earlier requests of the same poll took (p35).
+    pub time_used: Duration,
 }
 
 /// How it went.
@@ -76,6 +80,7 @@ impl Fetcher {
             keep_alive: task.keep_alive,
             follows: false,
             onward: task.onward.clone(),
+            time_used: task.time_used,
             ..Request::new(task.url.as_str())
         };
         match self.client.get(&request).await {

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn s510_the_first_line_of_a_post_is_its_heading() {
+    fn s606_the_first_line_of_an_x_post_is_its_title() {
         let text = text_of("News! \n\nAnd the rest.");
         assert_eq!((text.title.as_str(), text.body.as_str()), ("News!", "News! \n\nAnd the rest."));
         assert_eq!(text.url.as_deref(), Some("https://x.com/XDevelopers/status/20"));

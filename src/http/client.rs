@@ -83,14 +83,15 @@ impl Client {
         Ok(())
     }
 
-    /// Asks for a URL and follows where it leads, if the request says so. Ends within the deadline, whatever the other
-    /// side does.
+    /// Asks for a URL and follows where it leads, if the request says so. Ends within what is left of the deadline,
+    /// whatever the other side does.
     pub async fn get(&self, request: &Request) -> Result<Reply, Failure> {
         let hops = request.onward.as_ref().map_or_else(Vec::new, |onward| onward.hops().to_vec());
         let mut journey = Journey { hops, ..Journey::default() };
         let inner = self.inner();
         let deadline = inner.settings.deadline;
-        let outcome = match tokio::time::timeout(deadline, inner.travel(request, &mut journey)).await {
+        let time_left = deadline.saturating_sub(request.time_used);
+        let outcome = match tokio::time::timeout(time_left, inner.travel(request, &mut journey)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(journey.refusal.take().unwrap_or_else(|| journey.too_late(deadline))),
         };
@@ -218,11 +219,12 @@ impl Inner {
         journey: &mut Journey,
     ) -> Result<Reply, FailureReport> {
         let answered_at = (self.now)();
+        // A challenge page is nothing of the publisher's, whatever its status says (p30).
+        let challenged = journey.headers.get("cf-mitigated").is_some_and(|value| value == "challenge");
         let content = match status {
             StatusCode::NOT_MODIFIED => Content::NotModified,
-            StatusCode::OK => body::read(&mut link, &mut body, self.limits(request), journey).await?,
+            StatusCode::OK if !challenged => body::read(&mut link, &mut body, self.limits(request), journey).await?,
             status => {
-                let challenged = journey.headers.get("cf-mitigated").is_some_and(|value| value == "challenge");
                 let retry_after = headers::retry_after(&journey.headers.0, answered_at);
                 let report = FailureReport { retry_after, ..from_status(status, challenged) };
                 if request.wants_refusal {

@@ -87,7 +87,7 @@ pub(super) fn too_large(limit: usize) -> FailureReport {
     })
 }
 
-/// An answer that is neither 200 nor 304.
+/// An answer that is neither 200 nor 304, or a challenge page.
 pub(super) fn from_status(status: hyper::StatusCode, challenged: bool) -> FailureReport {
     let code = status.as_u16();
     let error = match status.canonical_reason() {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn p34_limits_are_named_in_round_units() {
+    fn limits_are_named_in_round_units() {
         let name = |limit| too_large(limit).error;
         assert_eq!(name(10 * 1024 * 1024), "body over 10 MiB");
         assert_eq!(name(64 * 1024), "body over 64 KiB");

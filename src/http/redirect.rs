@@ -96,7 +96,7 @@ mod tests {
     #[case("http://feeds.example/", "ftp://feeds.example/", "redirect to ftp, which is neither http nor https")]
     #[case("http://feeds.example/", "file:///etc/passwd", "redirect to file, which is neither http nor https")]
     #[case("http://feeds.example/", "http://", "redirect to something that is no URL: empty host")]
-    fn p23_https_never_falls_back_and_only_http_and_https_are_followed(
+    fn p23_p37_https_never_falls_back_and_only_http_and_https_are_followed(
         #[case] from: &str,
         #[case] location: &str,
         #[case] error: &str,

@@ -1,6 +1,7 @@
 //! What is asked for.
 
 use std::fmt;
+use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
@@ -36,6 +37,8 @@ pub struct Request {
     /// Takes up a journey at the redirect where an earlier request ended; `url` is then not asked again. Everything
     /// else has to be as it was in that request.
     pub onward: Option<Onward>,
+    /// How much of the deadline earlier requests of the same poll took (p35).
+    pub time_used: Duration,
 }
 
 impl Request {
@@ -53,6 +56,7 @@ impl Request {
             keep_alive: false,
             follows: true,
             onward: None,
+            time_used: Duration::ZERO,
         }
     }
 
@@ -80,6 +84,7 @@ impl fmt::Debug for Request {
             .field("keep_alive", &self.keep_alive)
             .field("follows", &self.follows)
             .field("onward", &self.onward)
+            .field("time_used", &self.time_used)
             .finish()
     }
 }

@@ -123,7 +123,7 @@ mod tests {
     #[case("@XDevelopers")]
     #[case("XDevelopers")]
     #[case("  XDevelopers ")]
-    fn s510_an_account_is_named_by_link_or_by_name(#[case] url: &str) {
+    fn an_account_is_named_by_link_or_by_name(#[case] url: &str) {
         assert_eq!(account_name(url).as_deref(), Ok("XDevelopers"));
     }
 
@@ -146,7 +146,7 @@ mod tests {
     #[case::encoded("https://x.com/a%2Fb")]
     #[case::no_url("https://")]
     #[case::no_scheme("x.com/a")]
-    fn s510_anything_else_names_no_account(#[case] url: &str) {
+    fn anything_else_names_no_account(#[case] url: &str) {
         assert_eq!(account_name(url), Err(NameError));
     }
 

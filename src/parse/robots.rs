@@ -11,7 +11,6 @@ mod tests;
 
 use std::cmp::Reverse;
 use std::fmt;
-use std::time::Duration;
 
 use url::Url;
 
@@ -22,8 +21,6 @@ pub use lines::whole_lines;
 
 /// How much of a file is read: what RFC 9309 (2.5) asks for at least, and Google reads.
 pub const FILE_BYTES_MAX: usize = 500 * 1024;
-/// A longer delay than this between two requests is a way of saying no, for which there are rules.
-const CRAWL_DELAY_MAX: Duration = Duration::from_secs(60 * 60);
 /// More than anybody has written by hand; those behind are ignored.
 const RULES_MAX: usize = 20_000;
 /// What a person is shown of a line.
@@ -40,8 +37,6 @@ pub struct Robots {
 struct Group {
     /// Products in lower case, and `*` for everybody.
     agents: Vec<Box<str>>,
-    /// Each is meant for as many of the agents as were named before it.
-    delays: Vec<(usize, Duration)>,
     rules: Vec<Rule>,
 }
 
@@ -84,13 +79,11 @@ impl Robots {
             takes_agents = match field {
                 Field::UserAgent(_) => true,
                 Field::Rule { .. } => false,
-                Field::CrawlDelay(_) => takes_agents,
             };
             // What stands before the first name is meant for nobody.
             let Some(group) = groups.last_mut() else { continue };
             match field {
                 Field::UserAgent(value) => group.agents.push(token(value)),
-                Field::CrawlDelay(value) => group.delays.extend(delay(value).map(|delay| (group.agents.len(), delay))),
                 Field::Rule { allows, value } => {
                     if let Some(pattern) = Pattern::new(value).filter(|_| rules < RULES_MAX) {
                         rules += 1;
@@ -111,7 +104,7 @@ impl Robots {
         let target = Target::new(url);
         let decisive = self
             .groups_for(product)
-            .flat_map(|(_, group)| &group.rules)
+            .flat_map(|group| &group.rules)
             .filter(|rule| rule.pattern.matches(&target))
             // The longest wins; between equals the one that allows, and between those the first.
             .max_by_key(|rule| (rule.pattern.len(), rule.allows, Reverse(rule.line)));
@@ -121,21 +114,12 @@ impl Robots {
         }
     }
 
-    /// How long this product is asked to wait between two requests; never more than an hour.
-    pub fn crawl_delay(&self, product: &str) -> Option<Duration> {
-        let delays = |(place, group): (usize, &'_ Group)| {
-            group.delays.iter().filter(|(named, _)| place < *named).map(|(_, delay)| *delay).max()
-        };
-        self.groups_for(product).filter_map(delays).max()
-    }
-
-    /// The groups that speak to a product, and the place of its name in each: those that name it, or else those for
-    /// everybody.
-    fn groups_for(&self, product: &str) -> impl Iterator<Item = (usize, &Group)> {
+    /// The groups that apply to a product: those that name it, or else those for every product.
+    fn groups_for(&self, product: &str) -> impl Iterator<Item = &Group> {
         let product = token(product.as_bytes());
         let is_named = !product.is_empty() && self.groups.iter().any(|group| group.agents.contains(&product));
         let wanted = if is_named { product } else { "*".into() };
-        self.groups.iter().filter_map(move |group| Some((group.agents.iter().position(|of| *of == wanted)?, group)))
+        self.groups.iter().filter(move |group| group.agents.contains(&wanted))
     }
 }
 
@@ -163,10 +147,4 @@ fn token(value: &[u8]) -> Box<str> {
     }
     let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-'));
     letters.map(|byte| char::from(byte.to_ascii_lowercase())).collect()
-}
-
-fn delay(value: &[u8]) -> Option<Duration> {
-    let seconds: f64 = std::str::from_utf8(value).ok()?.parse().ok()?;
-    let is_delay = seconds.is_finite() && seconds > 0.0;
-    is_delay.then(|| Duration::from_secs_f64(seconds.min(CRAWL_DELAY_MAX.as_secs_f64())))
 }

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn p33_an_answer_closes_it_whenever_it_comes() {
+    fn p32_an_answer_closes_it_whenever_it_comes() {
         let (open, _) = silent(5);
         for now in [NOW, open.open_until.unwrap(), NOW + hours(99)] {
             let closed = after(&open, Answer, &BreakerPolicy::default(), now);

@@ -15,11 +15,6 @@ pub struct Classified {
     pub reason: &'static str,
 }
 
-/// Whether an answer with this status is a success: new content, or the word that there is none.
-pub fn is_success(status: u16) -> bool {
-    matches!(status, 200 | 304)
-}
-
 /// Names the failure behind a cause.
 pub fn classify(cause: FailureCause) -> Classified {
     match cause {
@@ -152,11 +147,5 @@ mod tests {
     #[test]
     fn s113_a_missing_key_is_unauthorized_and_transient() {
         check([FailureCause::KeyMissing], FailureKind::Unauthorized, Transient, Warn);
-    }
-
-    #[test]
-    fn s112_only_200_and_304_are_a_success() {
-        let successes: Vec<u16> = (0..=u16::MAX).filter(|status| is_success(*status)).collect();
-        assert_eq!(successes, [200, 304]);
     }
 }

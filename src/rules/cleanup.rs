@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s901_and_posts_go_by_the_age_limit_and_hashes_by_their_memory() {
+    fn s901_s903_s904_articles_and_posts_go_by_the_age_limit_and_hashes_by_their_memory() {
         let now = Timestamp::from_seconds(1_800_000_000);
         let policy = Policy { article_age_max: hours(48), cleaned_memory: hours(240), ..Policy::default() };
         let found = cutoffs(&policy, now);

@@ -55,7 +55,7 @@ fn disabled_after(causes: &[FailureCause]) -> Option<String> {
 }
 
 #[test]
-fn s510_the_number_of_an_account_outlives_every_failure() {
+fn the_number_of_an_account_outlives_every_failure() {
     let mut source = source();
     source.state.account_id = Some("2244994945".into());
     let (after, _) = fail(source.clone(), &Policy::default(), &[Status(429), Status(401), Internal]);

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn s510_the_number_of_an_account_outlives_every_success() {
+    fn the_number_of_an_account_outlives_every_success() {
         let state = SourceState { account_id: Some("2244994945".into()), ..SourceState::default() };
         for answer in [read(), not_modified()] {
             assert_eq!(after_success(&state, answer, NOW).account_id, state.account_id);

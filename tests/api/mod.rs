@@ -4,6 +4,7 @@ mod abuse;
 mod access;
 mod client;
 mod doors;
+mod explain;
 mod feeds;
 mod hosts;
 mod keys;

@@ -78,24 +78,23 @@ pub(super) fn unexplained(polls: &[Value], served: &[Deed]) -> Result<usize, Str
 }
 
 fn is_told_by(deed: Deed, record: &Value) -> bool {
-    match (record["status_code"].as_u64(), record["error_type"].as_str()) {
-        (Some(status), _) => deed == Deed::Answered(u16::try_from(status).unwrap()),
-        (None, Some("network")) => matches!(deed, Deed::Reset | Deed::Hung | Deed::Cut(_) | Deed::Abandoned),
-        (None, Some("parse_error")) => deed == Deed::Answered(200),
+    match (record["status_code"].as_u64().unwrap(), record["error_type"].as_str()) {
+        (0, Some("network")) => matches!(deed, Deed::Reset | Deed::Hung | Deed::Cut(_) | Deed::Abandoned),
         // Too large: we hung up, or it was all sent by then.
-        (None, _) => matches!(deed, Deed::Answered(200) | Deed::Abandoned),
+        (0 | 200, Some("unexpected")) => matches!(deed, Deed::Answered(200) | Deed::Abandoned),
+        (status, _) => deed == Deed::Answered(u16::try_from(status).unwrap()),
     }
 }
 
 fn report(record: &Value, character: Character) -> FailureReport {
-    let status = record["status_code"].as_u64().map(|code| u16::try_from(code).unwrap());
+    let status = record["status_code"].as_u64().map(|code| u16::try_from(code).unwrap()).unwrap();
     let cause = match (record["error_type"].as_str().unwrap(), status) {
-        (_, Some(status)) => FailureCause::Status(status),
         ("network", _) => FailureCause::Connection,
         ("parse_error", _) => FailureCause::Unreadable,
         ("internal", _) => FailureCause::Internal,
-        ("forbidden", _) => FailureCause::Robots,
-        _ => FailureCause::Other,
+        ("unexpected", 0 | 200) => FailureCause::Other,
+        ("forbidden", 0 | 200) => FailureCause::Robots,
+        (_, status) => FailureCause::Status(status),
     };
     let says_when = matches!(
         character,

@@ -29,6 +29,19 @@ async fn a_status_is_told_as_it_is(#[case] status: &str, #[case] expected: &str)
 }
 
 #[tokio::test]
+async fn s110_s112_no_status_but_200_and_304_is_a_success() {
+    let client = client(settings());
+    let redirects = [301, 302, 303, 307, 308];
+    for status in (200..=599).chain([600, 799, 999]).filter(|status| !redirects.contains(status)) {
+        let server = Server::play(answer(format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n"))).await;
+        match client.get(&Request::new(server.url("/"))).await {
+            Ok(_) => assert!([200, 304].contains(&status), "{status} is taken for a success"),
+            Err(failure) => assert_eq!(failure.report.cause, FailureCause::Status(status)),
+        }
+    }
+}
+
+#[tokio::test]
 async fn s112_a_304_with_a_body_is_still_a_304() {
     assert_eq!(ask(answer("HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello")).await, "304");
     assert_eq!(ask(answer("HTTP/1.1 304 Not Modified\r\n\r\n<html>hello</html>")).await, "304");
@@ -67,7 +80,7 @@ async fn the_body_of_a_refusal_is_handed_over_if_it_is_wanted(#[case] rest: &str
 }
 
 #[tokio::test]
-async fn p35_a_refusal_whose_body_never_ends_is_still_that_refusal() {
+async fn s108_p15_p35_a_refusal_whose_body_never_ends_is_still_that_refusal() {
     let server = Server::play(vec![
         Act::Read,
         send("HTTP/1.1 429 Slow\r\nRetry-After: 90\r\nContent-Length: 9\r\n\r\nno"),
@@ -83,13 +96,17 @@ async fn p35_a_refusal_whose_body_never_ends_is_still_that_refusal() {
 
 #[tokio::test]
 async fn p30_a_challenge_page_is_named_as_one() {
-    let text = "HTTP/1.1 403 Forbidden\r\nCF-Mitigated: challenge\r\nContent-Length: 0\r\n\r\n";
-    let expected = "Status(403): HTTP 403: the publisher's guard asks for a browser (challenge page)";
-    assert_eq!(ask(answer(text)).await, expected);
+    // Also with 200: its page would be stored as an article, or refused as a broken feed.
+    for (status, code) in [("403 Forbidden", 403), ("503 Service Unavailable", 503), ("200 OK", 200)] {
+        let text = format!("HTTP/1.1 {status}\r\nCF-Mitigated: challenge\r\nContent-Length: 13\r\n\r\n<html></html>");
+        let expected =
+            format!("Status({code}): HTTP {code}: the publisher's guard asks for a browser (challenge page)");
+        assert_eq!(ask(answer(text)).await, expected);
+    }
 }
 
 #[tokio::test]
-async fn p05_validators_and_freshness_are_read_from_a_200_and_from_a_304() {
+async fn p01_p05_p11_validators_and_freshness_are_read_from_a_200_and_from_a_304() {
     for status in ["200 OK", "304 Not Modified"] {
         let text = format!(
             "HTTP/1.1 {status}\r\nETag: W/\"a\"\r\nLast-Modified: yesterday, about noon\r\n\

@@ -49,9 +49,13 @@ fn s901_cleaning_comes_before_the_polls_of_the_same_tick(#[values(Sqlite, Postgr
         let mut world = World::of(engine, &[Character::Healthy; 3]).await;
         world.start_and_poll_all().await;
         world.stop().await;
-        for _ in 0..500 {
-            article(&world, world.now() - hours(24 * 30)).await;
-        }
+        // So many that polls which did not wait for the end of the cleaning would be over before it.
+        article(&world, world.now() - hours(24 * 30)).await;
+        let more =
+            "WITH RECURSIVE numbers(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 10000)
+            INSERT INTO articles (title, body, published_at, created_at)
+            SELECT title, body, published_at, created_at FROM articles CROSS JOIN numbers";
+        world.store.raw(more).await;
         // All of them are due when the next process starts.
         world.advance(minutes(60));
         world.start(Scope::Daemon);
@@ -59,6 +63,7 @@ fn s901_cleaning_comes_before_the_polls_of_the_same_tick(#[values(Sqlite, Postgr
         let told: Vec<_> = world.records.all().into_iter().map(|record| record["msg"].clone()).collect();
         let place = |message: &str| told.iter().position(|told| told == message).unwrap();
         assert!(place("cleaned up") < place("source polled"), "{told:?}");
+        assert_eq!(world.records.of("cleaned up")[0]["articles"], 10_001);
         // Also at a later tick at which they are due.
         article(&world, world.now() - hours(24 * 30)).await;
         world.advance(minutes(60));

@@ -65,6 +65,10 @@ fn p10_a_restart_never_shortens_a_wait(
     "", &["Cache-Control: max-age=604800"], hours(24), "the last answer is still fresh, cut to the configured ceiling"
 )]
 #[case::p14_ttl("<ttl>180</ttl>", &[], minutes(180), "the feed says that it changes no faster")]
+#[case::p14_update_period(
+    "<sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>4</sy:updateFrequency>", &[], hours(6),
+    "the feed says that it changes no faster"
+)]
 #[case::p14_skip_hours(
     "<skipHours><hour>9</hour><hour>10</hour></skipHours>", &[], minutes(180),
     "the feed asks not to be polled in that hour or on that day"
@@ -274,7 +278,7 @@ fn s807_after_jitter_the_first_real_poll_is_still_the_first(#[values(Sqlite, Pos
 }
 
 #[rstest]
-fn p20_s508_a_poll_asked_for_by_hand_is_made_at_once(#[values(Sqlite, Postgres)] engine: Engine) {
+fn s508_a_poll_asked_for_by_hand_is_made_at_once(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let mut world = World::of(engine, &[Character::Healthy]).await;
         let ids = world.start_and_poll_all().await;

@@ -2,12 +2,12 @@
 
 use feedwarden::actors::Scope;
 use feedwarden::demo::web::{Character, Deed};
-use feedwarden::model::{FailureKind, Validators};
+use feedwarden::model::{FailureKind, SourceSettings, SourceType, Validators};
 use feedwarden::rules::change::Change;
-use feedwarden::rules::minutes;
+use feedwarden::rules::{hours, minutes};
 use rstest::rstest;
 
-use super::publisher::{answer, feed, header, publisher};
+use super::publisher::{answer, feed, feed_saying, header, publisher};
 use super::{World, run};
 use crate::store::Engine::{self, Postgres, Sqlite};
 
@@ -43,6 +43,50 @@ fn p01_validators_come_back_byte_for_byte_and_p05_a_304_renews_them(#[values(Sql
         assert_eq!(sent(2), (Some("\"second\"".into()), Some(MODIFIED.into())));
         assert_eq!(world.handle().statistics().view().unchanged, 2);
         assert_eq!(world.store.bodies(id).await, ["one"]);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn p02_no_date_is_made_up_where_a_publisher_gives_an_etag_alone(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let dated = "<item><title>one</title><pubDate>Fri, 15 Jan 2027 08:00:00 GMT</pubDate></item>";
+        let headers = ["ETag: \"1\"", "Date: Fri, 15 Jan 2027 08:00:00 GMT"];
+        let not_modified = answer("304 Not Modified", &["Date: Fri, 15 Jan 2027 09:00:00 GMT"], "");
+        let server = publisher(&[feed_saying(dated, &headers, &[]), not_modified.clone(), not_modified]).await;
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        world.start(Scope::Daemon);
+        world.add_feed(&server.url("/feed")).await;
+        world.settled(1).await;
+        for polls in 2..=3 {
+            world.advance(minutes(60));
+            world.settled(polls).await;
+        }
+        for request in &server.requests()[1..] {
+            assert_eq!(header(request, "if-none-match"), Some("\"1\"".into()));
+            assert_eq!(header(request, "if-modified-since"), None);
+        }
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn p05_p11_a_304_that_says_how_long_it_stays_fresh_is_believed(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let fresh = answer("304 Not Modified", &["Cache-Control: max-age=14400", "Age: 3600"], "");
+        let unchanged = answer("304 Not Modified", &[], "");
+        let server = publisher(&[feed(&["ETag: \"1\""], &["one"]), fresh, unchanged]).await;
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        world.start(Scope::Daemon);
+        world.add_feed(&server.url("/feed")).await;
+        world.settled(1).await;
+        world.advance(hours(1));
+        world.settled(2).await;
+        world.advance(hours(3) - minutes(1));
+        world.quiet().await;
+        assert_eq!(server.requests().len(), 2, "a minute is missing");
+        world.advance(minutes(1));
+        world.settled(3).await;
         world.stop().await;
     });
 }
@@ -118,6 +162,44 @@ fn p07_s608_another_url_is_asked_at_once_without_the_validators_of_the_old_one(
         assert_eq!(world.asked(1)[1].deed, Deed::Answered(304));
         assert_eq!(world.asked(0).len(), 1);
         assert_eq!(world.handle().host(&host(&world, 1)).map(|state| state.last_asked_at.is_some()), Some(true));
+        world.stop().await;
+    });
+}
+
+#[rstest]
+#[case::url(SourceType::Rss, "/new")]
+#[case::source_type(SourceType::Website, "/feed")]
+fn s608_another_url_or_type_starts_afresh_with_watermark_validators_and_failures(
+    #[values(Sqlite, Postgres)] engine: Engine,
+    #[case] source_type: SourceType,
+    #[case] path: &str,
+) {
+    run(async || {
+        let dated = "<item><title>one</title><pubDate>Fri, 15 Jan 2027 08:00:00 GMT</pubDate></item>";
+        let (gone, broken) = (answer("404 Not Found", &[], ""), answer("500 Internal Server Error", &[], ""));
+        // A page's robots.txt is asked for first, and its failure is that of the page.
+        let server = publisher(&[feed_saying(dated, &["ETag: \"1\""], &[]), gone.clone(), gone, broken]).await;
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        world.policy.delays.by_type.clear();
+        world.start(Scope::Daemon);
+        let id = world.add_feed(&server.url("/feed")).await;
+        world.settled(1).await;
+        for _ in 0..2 {
+            world.poll_again(id).await;
+        }
+        let before = world.source(id).await.state;
+        assert_eq!(before.failures.consecutive, 2);
+        assert!(before.last_seen.is_some() && before.validators.etag.is_some());
+        let changed = SourceSettings::new(source_type, server.url(path));
+        world.advance(minutes(1));
+        world.change(id, Change::Settings(changed)).await;
+        world.settled(4).await;
+        assert_eq!(header(&server.requests()[3], "if-none-match"), None);
+        let after = world.source(id).await.state;
+        assert_eq!((after.last_seen, after.validators), (None, Validators::default()));
+        let last = after.failures.last.unwrap();
+        assert_eq!((after.failures.consecutive, last.kind), (1, FailureKind::UpstreamFailure));
+        assert_eq!(after.failures.consecutive_permanent, 0);
         world.stop().await;
     });
 }

@@ -17,6 +17,9 @@ use crate::store::Engine::{self, Postgres, Sqlite};
 async fn one(engine: Engine, character: Character) -> (World, SourceId) {
     let mut world = World::of(engine, &[character]).await;
     world.policy.breaker.after = 1000;
+    if character == Character::Hanging {
+        world.http.deadline = Duration::from_millis(200);
+    }
     let ids = world.start_and_poll_all().await;
     (world, ids[0])
 }
@@ -69,7 +72,7 @@ fn s112_s203_a_200_and_a_304_are_both_a_success(#[values(Sqlite, Postgres)] engi
 }
 
 #[rstest]
-fn s401_s407_s413_s414_s416_a_404_rests_after_three_and_is_disabled_after_five(
+fn s401_s406_s407_s413_s414_s502_a_404_rests_after_three_and_is_disabled_after_five(
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
@@ -167,7 +170,7 @@ fn s405_the_number_that_disables_is_configured_or_the_sources_own(
 }
 
 #[rstest]
-fn s408_p24_a_410_rests_for_72_h_with_its_posts_kept(#[values(Sqlite, Postgres)] engine: Engine) {
+fn s408_s416_p24_a_410_rests_for_72_h_with_its_posts_kept_until_a_success(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let (mut world, id) = one(engine, Character::Healthy).await;
         let bodies = world.store.bodies(id).await;
@@ -187,7 +190,8 @@ fn s408_p24_a_410_rests_for_72_h_with_its_posts_kept(#[values(Sqlite, Postgres)]
 }
 
 #[rstest]
-#[case::s403_s410_network(Character::Reset, 10, Some(FailureKind::Network), true, hours(24))]
+#[case::s403_s410_timeouts(Character::Hanging, 10, Some(FailureKind::Network), true, hours(24))]
+#[case::s403_s410_resets(Character::Reset, 10, Some(FailureKind::Network), true, hours(24))]
 #[case::s410_upstream(Character::Broken(500), 10, Some(FailureKind::UpstreamFailure), true, hours(24))]
 #[case::s411_parse_error(Character::BrokenXml, 5, Some(FailureKind::ParseError), true, hours(24))]
 #[case::s409_forbidden(Character::Forbidden, 5, None, false, hours(0))]

@@ -6,6 +6,8 @@ mod breaker;
 mod cleanup;
 mod coming_back;
 mod conditional;
+mod counting;
+mod entries;
 mod failures;
 mod hosts;
 mod outage;

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use feedwarden::actors::Scope;
 use feedwarden::demo::web::{Character, Elsewhere, Mix, WebSettings};
-use feedwarden::model::{FailureKind, HostKey, SourceId, Validators};
+use feedwarden::model::{FailureKind, HostKey, NewSource, SourceId, SourceSettings, SourceType, Validators};
 use feedwarden::rules::hours;
 use rstest::rstest;
 
 use super::publisher::{answer, feed, header, publisher, publisher_at};
 use super::{World, run};
-use crate::http::server::Server;
+use crate::http::server::{Act, Server};
 use crate::store::Engine::{self, Postgres, Sqlite};
 
 /// A chain of so many redirects from host to host, with a feed at its end.
@@ -190,7 +190,7 @@ fn p25_a_redirect_to_another_host_waits_for_that_hosts_delay(#[values(Sqlite, Po
 }
 
 #[rstest]
-fn p25_a_poll_that_leads_to_a_host_that_is_left_alone_is_settled_and_blames_nobody(
+fn p17_p25_a_poll_that_leads_to_a_host_that_is_left_alone_is_settled_and_blames_nobody(
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
@@ -233,8 +233,46 @@ fn p25_s503_a_slow_target_does_not_block_the_host_that_led_there(#[values(Sqlite
     });
 }
 
+/// Reads a request and takes 1.2 seconds to send this answer.
+fn slowly(answer: &str) -> Vec<Act> {
+    let pause = Duration::from_millis(1200) / u32::try_from(answer.len()).unwrap();
+    vec![Act::Read, Act::Drip(answer.as_bytes().to_vec(), pause), Act::NextConnection]
+}
+
+/// Neither request takes too long by itself.
 #[rstest]
-fn p01_p22_validators_travel_along_a_redirect(#[values(Sqlite, Postgres)] engine: Engine) {
+#[case::redirect(SourceType::Rss)]
+#[case::robots(SourceType::Website)]
+fn p35_one_deadline_covers_all_requests_of_a_poll(
+    #[values(Sqlite, Postgres)] engine: Engine,
+    #[case] source_type: SourceType,
+) {
+    run(async || {
+        let (first, last) = match source_type {
+            SourceType::Website => {
+                (answer("404 Not Found", &[], ""), answer("200 OK", &[], "<article>Words</article>"))
+            }
+            _ => (answer("302 Found", &["Location: /new"], ""), feed(&[], &["one"])),
+        };
+        let server = Server::play([slowly(&first), slowly(&last)].concat()).await;
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        world.http.deadline = Duration::from_secs(2);
+        world.policy.delays.by_type.clear();
+        world.start(Scope::Daemon);
+        let settings = SourceSettings::new(source_type, server.url("/feed"));
+        let id = world.add(vec![NewSource { settings, created_at: world.now() }]).await[0];
+        world.handle().sources_changed(vec![id]);
+        world.settled(1).await;
+        let last = world.source(id).await.state.failures.last.unwrap();
+        assert_eq!(last.kind, FailureKind::Network);
+        assert!(last.error.starts_with("timed out after 2 s "), "{}", last.error);
+        assert_eq!(world.store.bodies(id).await, [""; 0]);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn p01_validators_travel_along_a_redirect(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let not_modified = answer("304 Not Modified", &[], "");
         let target = publisher_at("127.3.3.1", &[feed(&["ETag: \"1\""], &["here"]), not_modified]).await;

@@ -97,7 +97,7 @@ async fn podcasts_are_listed_by_owner_and_changed_in_part(#[values(Sqlite, Postg
 
 #[rstest]
 #[tokio::test]
-async fn s510_a_renewed_key_never_takes_the_place_of_one_that_a_person_gave_meanwhile(
+async fn a_renewed_key_never_takes_the_place_of_one_that_a_person_gave_meanwhile(
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     let store = engine.store().await;

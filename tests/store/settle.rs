@@ -239,7 +239,7 @@ async fn several_polls_of_one_host_leave_the_last_word_on_it(#[values(Sqlite, Po
 
 #[rstest]
 #[tokio::test]
-async fn p34_a_body_of_ten_megabytes_is_kept_whole(#[values(Sqlite, Postgres)] engine: Engine) {
+async fn a_body_of_ten_megabytes_is_kept_whole(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
     let source = store.add(rss("http://a.example/")).await;
     let body: String =

@@ -45,7 +45,7 @@ async fn s510_no_key_is_a_failure_that_says_what_to_do_and_nobody_is_asked() {
 #[case::nothing_to_renew_with(r#"{"access_token":"token-1"}"#)]
 #[case::no_app(r#"{"access_token":"token-1","refresh_token":"b"}"#)]
 #[tokio::test]
-async fn s510_a_key_that_is_refused_and_cannot_be_renewed_is_unauthorized(#[case] key: &str) {
+async fn s105_s510_a_key_that_is_refused_and_cannot_be_renewed_is_unauthorized(#[case] key: &str) {
     let server = XServer::play([unauthorized()]).await;
     let fetched = poll(&server, &with_key(key)).await;
     assert_eq!(failure(&fetched), format!("Status(401): HTTP 401 Unauthorized: Unauthorized {ADVICE}"));
@@ -54,7 +54,7 @@ async fn s510_a_key_that_is_refused_and_cannot_be_renewed_is_unauthorized(#[case
 }
 
 #[tokio::test]
-async fn s510_an_expired_token_is_renewed_once_and_handed_back() {
+async fn an_expired_token_is_renewed_once_and_handed_back() {
     let server = XServer::play([unauthorized(), ok(RENEWED), page(&[5], Some("2"))]).await;
     let fetched = poll(&server, &with_key(RENEWABLE)).await;
     assert_eq!(numbers(&fetched), [5]);
@@ -71,7 +71,7 @@ async fn s510_an_expired_token_is_renewed_once_and_handed_back() {
 }
 
 #[tokio::test]
-async fn s510_a_confidential_app_introduces_itself_with_its_secret() {
+async fn a_confidential_app_introduces_itself_with_its_secret() {
     let key = r#"{"access_token":"a","refresh_token":"b","client_id":"app","client_secret":"word"}"#;
     let server = XServer::play([unauthorized(), ok(RENEWED), ok(NO_POSTS)]).await;
     let fetched = poll(&server, &with_key(key)).await;
@@ -84,7 +84,7 @@ async fn s510_a_confidential_app_introduces_itself_with_its_secret() {
 }
 
 #[tokio::test]
-async fn s510_a_token_that_expires_between_two_pages_is_renewed_too() {
+async fn a_token_that_expires_between_two_pages_is_renewed_too() {
     let task = Task { last_seen: Some(feedwarden::model::LastSeen::PostNumber(1)), ..with_key(RENEWABLE) };
     let server = XServer::play([page(&[5], Some("2")), unauthorized(), ok(RENEWED), page(&[4], None)]).await;
     assert_eq!(numbers(&poll(&server, &task).await), [5, 4]);
@@ -93,7 +93,7 @@ async fn s510_a_token_that_expires_between_two_pages_is_renewed_too() {
 }
 
 #[tokio::test]
-async fn s510_one_poll_renews_once() {
+async fn one_poll_renews_once() {
     let server = XServer::play([unauthorized(), ok(RENEWED), ok(ACCOUNT), unauthorized(), ok(RENEWED)]).await;
     let fetched = poll(&server, &Task { account_id: None, ..with_key(RENEWABLE) }).await;
     assert_eq!(failure(&fetched), format!("Status(401): HTTP 401 Unauthorized: Unauthorized {ADVICE}"));
@@ -106,7 +106,7 @@ async fn s510_one_poll_renews_once() {
 #[case::limited(answer("429 Too Many Requests", &[], ""), "Status(429): HTTP 429 Too Many Requests")]
 #[case::mute(Act::SendAndHang(String::new()), "Stalled: timed out after 2 s")]
 #[tokio::test]
-async fn s510_a_renewed_key_is_handed_back_even_if_the_poll_fails(#[case] then: Act, #[case] wanted: &str) {
+async fn a_renewed_key_is_handed_back_even_if_the_poll_fails(#[case] then: Act, #[case] wanted: &str) {
     let server = XServer::play([unauthorized(), ok(RENEWED), then]).await;
     let settings = HttpSettings { deadline: Duration::from_secs(2), ..settings() };
     let fetched = poll_with(settings, &server, &with_key(RENEWABLE)).await;
@@ -117,7 +117,7 @@ async fn s510_a_renewed_key_is_handed_back_even_if_the_poll_fails(#[case] then: 
 
 /// An answer given up on would hold the only key that is still good.
 #[tokio::test]
-async fn s510_the_deadline_of_a_poll_does_not_cut_a_renewal_short() {
+async fn the_deadline_of_a_poll_does_not_cut_a_renewal_short() {
     let pause = Duration::from_millis(1500);
     let server = XServer::play([late(unauthorized(), pause), late(ok(RENEWED), pause), ok(NO_POSTS)]).await;
     let settings = HttpSettings { deadline: Duration::from_secs(2), ..settings() };

@@ -41,7 +41,7 @@ async fn s510_the_first_poll_looks_the_account_up_and_takes_one_page() {
 }
 
 #[tokio::test]
-async fn s510_later_polls_ask_by_number_for_what_is_new() {
+async fn s601_later_polls_of_an_account_ask_by_number_for_what_is_new() {
     let server = XServer::play([page(&[120, 110], None)]).await;
     let fetched = poll(&server, &since(100)).await;
     assert_eq!(server.lines(), [format!("{TIMELINE}&since_id=100")]);
@@ -150,7 +150,7 @@ async fn the_number_is_handed_back_even_if_the_posts_cannot_be_read() {
 #[case("https://x.com/XDevelopers/status/1")]
 #[case("not an account")]
 #[tokio::test]
-async fn s510_a_url_that_names_no_account_is_unexpected_and_nobody_is_asked(#[case] url: &str) {
+async fn s110_a_url_that_names_no_account_is_unexpected_and_nobody_is_asked(#[case] url: &str) {
     let server = XServer::play([]).await;
     let mut task = first_poll();
     task.settings.url = url.into();

@@ -57,7 +57,7 @@ async fn s510_an_account_that_gives_nothing_is_a_failure(#[case] act: Act, #[cas
     "Unreadable: X says that nothing changed, which nobody asked"
 )]
 #[tokio::test]
-async fn s510_a_refusal_carries_xs_own_words(#[case] act: Act, #[case] wanted: &str) {
+async fn a_refusal_carries_xs_own_words(#[case] act: Act, #[case] wanted: &str) {
     check(act, wanted).await;
 }
 

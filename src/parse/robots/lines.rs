@@ -5,7 +5,6 @@
 pub(super) enum Field<'a> {
     UserAgent(&'a [u8]),
     Rule { allows: bool, value: &'a [u8] },
-    CrawlDelay(&'a [u8]),
 }
 
 /// The beginning of a text of lines, at most this long, without the line that would be cut in two: half a rule is
@@ -59,8 +58,6 @@ fn field(line: &[u8]) -> Option<Field<'_>> {
         Some(Field::Rule { allows: false, value })
     } else if is(&["allow"]) {
         Some(Field::Rule { allows: true, value })
-    } else if is(&["crawl-delay", "crawl delay", "crawldelay"]) {
-        Some(Field::CrawlDelay(value))
     } else {
         None
     }

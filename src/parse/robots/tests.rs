@@ -200,25 +200,6 @@ fn p29_what_stands_behind_500_kib_is_not_read_and_no_rule_is_cut_in_two() {
     assert_eq!(whole_lines(b"abc", 2), b"");
 }
 
-#[rstest]
-#[case("User-agent: *\nCrawl-delay: 10", Some(10_000))]
-#[case("User-agent: *\ncrawldelay: 0.5", Some(500))]
-#[case("User-agent: *\nCrawl-delay: 1e300", Some(3_600_000))]
-#[case("User-agent: *\nCrawl-delay: 0", None)]
-#[case("User-agent: *\nCrawl-delay: -5", None)]
-#[case("User-agent: *\nCrawl-delay: soon", None)]
-#[case("User-agent: *\nCrawl-delay: NaN", None)]
-#[case("Crawl-delay: 10", None)]
-#[case("User-agent: feedwarden\nAllow: /\nUser-agent: *\nCrawl-delay: 10", None)]
-#[case("User-agent: feedwarden\nCrawl-delay: 2\nAllow: /\nUser-agent: FeedWarden/2\nCrawl-delay: 3", Some(3_000))]
-// Meant for the one that was named before it, not for those that follow.
-#[case("User-agent: other\nCrawl-delay: 10\nUser-agent: *\nDisallow: /x", None)]
-#[case("User-agent: other\nUser-agent: *\nCrawl-delay: 10\nDisallow: /x", Some(10_000))]
-fn p29_a_crawl_delay_is_read_within_bounds(#[case] file: &str, #[case] milliseconds: Option<u64>) {
-    let delay = Robots::parse(file.as_bytes()).crawl_delay("feedwarden");
-    assert_eq!(delay, milliseconds.map(Duration::from_millis));
-}
-
 #[test]
 fn p29_hostile_files_are_matched_in_linear_time() {
     let path = url(&format!("/{}", "a".repeat(100_000)));
@@ -233,7 +214,6 @@ fn p29_hostile_files_are_matched_in_linear_time() {
         // Tried at every place, any of these would take minutes.
         let robots = Robots::parse(file.as_bytes());
         robots.allows("feedwarden", &path);
-        robots.crawl_delay("feedwarden");
         assert!(robots.groups.iter().map(|group| group.rules.len()).sum::<usize>() <= RULES_MAX);
     }
 }

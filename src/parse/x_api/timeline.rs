@@ -128,7 +128,7 @@ mod tests {
     #[case::list("[]", "its JSON has another shape than documented (line 1, column 2)")]
     #[case::no_text(r#"{"data":[{"id":"1"}]}"#, "its JSON has another shape than documented (line 1, column 19)")]
     #[case::no_number(r#"{"data":[{"id":"one","text":"x"}],"meta":{"result_count":1}}"#, "a post's id is not a number")]
-    fn s510_an_answer_of_another_shape_is_an_error(#[case] body: &str, #[case] complaint: &str) {
+    fn s109_an_answer_of_another_shape_is_an_error(#[case] body: &str, #[case] complaint: &str) {
         let error = timeline(body.as_bytes()).unwrap_err();
         assert_eq!(error.to_string(), format!("X's answer cannot be read: {complaint}"));
     }

@@ -1,13 +1,10 @@
 //! robots.txt to verdicts: a refusal names its line, and what a reader would not see changes nothing.
 
-use std::time::Duration;
-
 use feedwarden::parse::robots::{Robots, Verdict};
 use url::Url;
 
 /// What a person is shown of a line.
 const LINE_CHARS_MAX: usize = 200;
-const CRAWL_DELAY_MAX: Duration = Duration::from_secs(3600);
 
 /// Holds the laws against one file, whose first line is the page that is asked about.
 pub(crate) fn check(input: &[u8]) {
@@ -19,7 +16,6 @@ pub(crate) fn check(input: &[u8]) {
     let verdict = robots.allows("feedwarden", &page);
     check_verdict(&verdict, input);
     check_verdict(&robots.allows("another", &page), input);
-    assert!(robots.crawl_delay("feedwarden").is_none_or(|delay| !delay.is_zero() && delay <= CRAWL_DELAY_MAX));
 
     assert!(robots.allows("feedwarden", &base.join("/robots.txt").expect("a path is one")).is_allowed);
     assert_eq!(robots.allows("FeedWarden/7 (+https://x.example)", &page), verdict, "a product is named in any case");
