@@ -120,7 +120,7 @@ fn s304_s405_s418_s505_what_is_said_about_failures_and_delays_reaches_the_rules(
     let request = Request { assignments: said, ..Request::default() };
     let Policy { max_failures, max_backoff, rests, delays, .. } = load(&request).unwrap().settings.policy;
     assert_eq!((max_failures, max_backoff), (3, hours(6)));
-    let rest = |after| Some(RestRule { after, cooldown: hours(2 * after) });
+    let rest = |after| RestRule { after, cooldown: hours(2 * after) };
     let expected = Rests {
         not_found: rest(20),
         gone: rest(21),

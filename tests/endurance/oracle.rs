@@ -101,6 +101,6 @@ fn report(record: &Value, character: Character) -> FailureReport {
         Character::Unavailable(RetryAfter::Seconds(_) | RetryAfter::Date(_))
             | Character::RateLimited(RetryAfter::Seconds(_) | RetryAfter::Date(_))
     );
-    let retry_after = (says_when && status.is_some()).then_some(Timestamp::EPOCH);
+    let retry_after = (says_when && status != 0).then_some(Timestamp::EPOCH);
     FailureReport { cause, error: record["error"].as_str().unwrap().to_owned(), retry_after }
 }

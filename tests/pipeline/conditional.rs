@@ -192,7 +192,7 @@ fn s608_another_url_or_type_starts_afresh_with_watermark_validators_and_failures
         assert!(before.last_seen.is_some() && before.validators.etag.is_some());
         let changed = SourceSettings::new(source_type, server.url(path));
         world.advance(minutes(1));
-        world.change(id, Change::Settings(changed)).await;
+        world.change(id, Change::Update { settings: changed, enabled: None }).await;
         world.settled(4).await;
         assert_eq!(header(&server.requests()[3], "if-none-match"), None);
         let after = world.source(id).await.state;
