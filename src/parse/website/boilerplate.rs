@@ -5,7 +5,7 @@
 //! lists below a label came with the page layouts under `tests/fixtures/pages`.
 
 use super::blocks::Block;
-use super::phrases::{AGENCIES, APPEALS, CREDITS, LABELS, POINTERS};
+use super::phrases::{self, AGENCIES, APPEALS, CREDITS, LABELS, POINTERS};
 
 /// What is longer says something.
 const LINE_CHARS_MAX: usize = 90;
@@ -68,8 +68,9 @@ fn line_of(block: &Block) -> Option<String> {
     is_line.then(|| bare(&block.text))
 }
 
+/// A line of its own such as "Related", or one that counts comments and changes with each of them (s702).
 fn is_label(line: &str) -> bool {
-    LABELS.contains(line)
+    LABELS.contains(line) || phrases::comment_heading(line).is_some_and(|heading| heading.is_certain)
 }
 
 /// Points at something else to read, with a colon or with a link, or asks for something other than reading.
@@ -139,6 +140,7 @@ mod tests {
     #[case::agency("<p>A bridge in spring. Bob Miller/Getty Images</p>")]
     #[case::copyright("<p>© 2026 Herald</p>")]
     #[case::byline("<p>By Ada Lovelace</p>")]
+    #[case::comments("<p>12 Kommentare</p>")]
     #[case::appeal("<p>Subscribe to our newsletter for more.</p>")]
     fn furniture_is_dropped(#[case] html: &str) {
         assert_eq!(kept(html), [""; 0]);
