@@ -21,6 +21,8 @@ struct Expected {
     url: Option<String>,
     title: Option<String>,
     author: Option<String>,
+    #[serde(default)]
+    byline: Option<String>,
     published: Option<String>,
     canonical_url: Option<String>,
     f1: Option<f64>,
@@ -94,6 +96,7 @@ fn complaints(name: &str) -> Vec<String> {
     };
     check("title", page.title, expected.title);
     check("author", page.author, expected.author);
+    check("byline", page.byline, expected.byline);
     check("published", page.published.map(|moment| moment.to_string()), expected.published);
     check("canonical URL", page.canonical_url.map(String::from), expected.canonical_url);
     let wanted = text::fold(&read(name, "txt"));

@@ -71,7 +71,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Leaves nothing but the scope in the body.
-    pub(super) fn narrow(self, document: &Document, author: Option<&str>) -> Bound {
+    pub(super) fn narrow(self, document: &Document, names: &[&str]) -> Bound {
         let (Scope::Post(node) | Scope::Article(node, _)) = self else { return Bound::AtLeast(0) };
         if let Some(body) = document.body() {
             node.remove_from_parent();
@@ -79,7 +79,7 @@ impl<'a> Scope<'a> {
             body.append_child(&node);
         }
         match self {
-            Scope::Post(_) => text_of(&node, author).map_or(Bound::AtLeast(0), Bound::Exactly),
+            Scope::Post(_) => text_of(&node, names).map_or(Bound::AtLeast(0), Bound::Exactly),
             Scope::Article(_, prose) => Bound::AtLeast(prose * WHOLE_SHARE_MIN / 100),
             Scope::Page => Bound::AtLeast(0),
         }
@@ -87,7 +87,7 @@ impl<'a> Scope<'a> {
 }
 
 /// The article as dom_smoothie sees it, without what is left around it.
-pub(super) fn find(document: Document, bound: Bound, headings: &[String], author: Option<&str>) -> Option<Found> {
+pub(super) fn find(document: Document, bound: Bound, headings: &[String], names: &[&str]) -> Option<Found> {
     // JSON-LD is read by us, and classes are needed to know captions.
     let config = Config { keep_classes: true, disable_json_ld: true, ..Config::default() };
     let mut readability = Readability::with_document(document, None, Some(config)).ok()?;
@@ -96,7 +96,7 @@ pub(super) fn find(document: Document, bound: Bound, headings: &[String], author
         Bound::Exactly(text) => text,
         Bound::AtLeast(chars_min) => {
             let root = readability.doc.select_single_matcher(&ARTICLE);
-            let text = text_of(root.nodes().first()?, author)?;
+            let text = text_of(root.nodes().first()?, names)?;
             let chars = text.chars().filter(|character| !character.is_whitespace());
             (chars_min == 0 || chars.count() >= chars_min).then_some(text)?
         }
@@ -108,8 +108,8 @@ pub(super) fn find(document: Document, bound: Bound, headings: &[String], author
 
 /// All of the scope, else of the block with the most text of its own: for pages in which dom_smoothie finds nothing, or
 /// too little.
-pub(super) fn whole(document: &Document, author: Option<&str>) -> Option<Found> {
-    let found = |node: &NodeRef<'_>| text_of(node, author).map(|text| Found { title: None, text });
+pub(super) fn whole(document: &Document, names: &[&str]) -> Option<Found> {
+    let found = |node: &NodeRef<'_>| text_of(node, names).map(|text| Found { title: None, text });
     if let Scope::Post(node) | Scope::Article(node, _) = Scope::of(document)
         && let Some(found) = found(&node)
     {
@@ -138,8 +138,8 @@ fn heading_in(title: &str, headings: &[String]) -> Option<String> {
     first.or_else(|| headings.iter().find(|heading| is_last(heading))).map(|heading| String::from(*heading))
 }
 
-fn text_of(node: &NodeRef<'_>, author: Option<&str>) -> Option<String> {
-    let blocks = boilerplate::without(blocks::cut(*node), author);
+fn text_of(node: &NodeRef<'_>, names: &[&str]) -> Option<String> {
+    let blocks = boilerplate::without(blocks::cut(*node), names);
     let text = blocks.iter().map(|Block { text, .. }| text.as_str()).collect::<Vec<_>>().join(" ");
     has_chars(&text, TEXT_CHARS_MIN).then_some(text)
 }

@@ -69,8 +69,16 @@ fn name_in(text: &str) -> Option<String> {
     let line = text.split(['|', '•', '·', '—', '–']).map(str::trim).find(|part| !part.is_empty())?;
     let lower = line.to_lowercase();
     let start = STARTS.iter().find(|start| lower.starts_with(**start)).map_or(0, |start| start.len());
-    // A name has no digits; a date or a number of comments does.
-    metadata::person(line.get(start..)?).filter(|name| !name.chars().any(char::is_numeric))
+    // A name has no digits, as dates and numbers of comments have, and is no sentence, as what is said about authors is.
+    let is_name = |name: &String| !name.chars().any(char::is_numeric) && !name.ends_with('.') && !has_sentence(name);
+    metadata::person(line.get(start..)?).filter(is_name)
+}
+
+/// Whether a word of more than an initial or a title ends with a full stop, and more follows.
+fn has_sentence(name: &str) -> bool {
+    name.split_once(". ").is_some_and(|(before, _)| {
+        before.split_whitespace().next_back().is_some_and(|word| word.chars().count() > 4)
+    })
 }
 
 #[cfg(test)]
@@ -84,6 +92,8 @@ mod tests {
     #[case::link("<a rel=author href=x>Ada</a>", Some("Ada"))]
     #[case::microdata("<div itemprop=author>Posted by <b itemprop=name>Ada</b> today</div>", Some("Ada"))]
     #[case::german("<span class='article-author'>Von Jonas Behrens</span>", Some("Jonas Behrens"))]
+    #[case::initials("<span class=author>Dr. J. R. Hale</span>", Some("Dr. J. R. Hale"))]
+    #[case::about("<div class=author>Ada Moss Recovering analyst. Bicycles. Follow</div>", None)]
     #[case::number("<span class=author>12 articles</span>", None)]
     #[case::empty("<span class=author> </span>", None)]
     #[case::unmarked("<p>By Ada</p>", None)]

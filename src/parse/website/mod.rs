@@ -33,8 +33,10 @@ use crate::model::Timestamp;
 pub struct Page {
     /// The heading, without the name of the site.
     pub title: Option<String>,
-    /// Who wrote it, by name.
+    /// Who wrote it, as the page's `<meta>` for authors says (s703).
     pub author: Option<String>,
+    /// Who wrote it, by name, as JSON-LD, other metadata or a line of the page say.
+    pub byline: Option<String>,
     /// When it was published.
     pub published: Option<Timestamp>,
     /// The address under which the publisher wants it known.
@@ -70,13 +72,12 @@ pub fn extract(html: &str, url: Option<&Url>) -> Result<Page, PageError> {
     let scope = Scope::of(&document);
     let survey = Survey::of(&document);
     let facts = metadata::read(&document, &survey, url);
-    let byline = survey.byline.clone();
     let walls = article::Walls::of(&survey);
     let headings = article::prepare(&survey);
-    let author = facts.author.as_deref();
-    let bound = scope.narrow(&document, author);
-    let found = article::find(document, bound, &headings, author);
-    let found = found.or_else(|| article::whole(&guard::parse(html).document, author));
+    let names: Vec<&str> = [&facts.author, &facts.byline].into_iter().flatten().map(String::as_str).collect();
+    let bound = scope.narrow(&document, &names);
+    let found = article::find(document, bound, &headings, &names);
+    let found = found.or_else(|| article::whole(&guard::parse(html).document, &names));
     let Some(found) = found else {
         return Err(if is_cut { PageError::TooComplex } else { walls.why_nothing() });
     };
@@ -86,7 +87,8 @@ pub fn extract(html: &str, url: Option<&Url>) -> Result<Page, PageError> {
     let title = facts.title.or(found.title).or_else(|| headings.into_iter().find(|heading| !heading.is_empty()));
     Ok(Page {
         title: title.map(metadata::shortened),
-        author: facts.author.or(byline),
+        author: facts.author,
+        byline: facts.byline,
         published: facts.published,
         canonical_url: facts.canonical_url,
         text: found.text,

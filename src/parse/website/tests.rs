@@ -121,9 +121,13 @@ fn s702_the_same_page_gives_the_same_text() {
 }
 
 #[test]
-fn s703_the_author_falls_back_to_the_byline() {
+fn s703_a_byline_is_no_author() {
     let html = format!("<article><p class='byline'>By Ada Lovelace | 16 November</p>{}</article>", PARAGRAPH.repeat(3));
-    assert_eq!(extract(&html, None).unwrap().author.as_deref(), Some("Ada Lovelace"));
+    let page = extract(&html, None).unwrap();
+    assert_eq!((page.author.as_deref(), page.byline.as_deref()), (None, Some("Ada Lovelace")));
+    let page = extract(&format!("<meta name=author content='https://a.example/ada'>{html}"), None).unwrap();
+    assert_eq!(page.author.as_deref(), Some("https://a.example/ada"));
+    assert_eq!(page.byline.as_deref(), Some("Ada Lovelace"));
 }
 
 #[test]
