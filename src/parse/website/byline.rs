@@ -76,9 +76,8 @@ fn name_in(text: &str) -> Option<String> {
 
 /// Whether a word of more than an initial or a title ends with a full stop, and more follows.
 fn has_sentence(name: &str) -> bool {
-    name.split_once(". ").is_some_and(|(before, _)| {
-        before.split_whitespace().next_back().is_some_and(|word| word.chars().count() > 4)
-    })
+    name.split_once(". ")
+        .is_some_and(|(before, _)| before.split_whitespace().next_back().is_some_and(|word| word.chars().count() > 4))
 }
 
 #[cfg(test)]
