@@ -250,6 +250,11 @@ mod tests {
     )]
     #[case::only(r#"<time datetime="2026-11-16"></time>"#, Some("2026-11-16T00:00:00Z"))]
     #[case::several(r#"<time datetime="2026-11-16"></time><time datetime="2026-11-15"></time>"#, None)]
+    #[case::s613_none(r#"<meta property="article:published_time" content="0001-01-01T00:00:00Z">"#, None)]
+    #[case::s613_other(
+        r#"<meta property="article:published_time" content="1970-01-01T00:00:00Z"><meta name="date" content="2026-11-16">"#,
+        Some("2026-11-16T00:00:00Z")
+    )]
     fn the_date_comes_from_meta_then_from_time(#[case] html: &str, #[case] published: Option<&str>) {
         assert_eq!(facts(html).published.map(|moment| moment.to_string()).as_deref(), published);
     }
