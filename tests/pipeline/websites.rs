@@ -21,11 +21,11 @@ const FERRY: &str = "The ferry left the landing at noon, with eleven passengers 
 fn page(text: &str, published: Option<Timestamp>, comments: usize) -> String {
     let date = published
         .map_or_else(String::new, |moment| format!("<meta property='article:published_time' content='{moment}'>"));
-    let comment = "<article class=comment><p>I cross that bridge daily, and nobody asked me about it.</p></article>";
+    let comment = "<div class=comment><p>I cross that bridge daily, and nobody asked me about it.</p></div>";
     let body = format!(
         "<title>Bridge</title>{date}<meta name=author content='https://a.example/ada'>\
         <article><h1>Bridge</h1><p class=byline>By Ada Moss</p><p>{text}</p>\
-        <p><a href='#comments'>{comments} comments</a></p></article><div id=comments>{}</div>",
+        <p><a href='#comments'>{comments} comments</a></p><div id=comments>{}</div></article>",
         comment.repeat(comments)
     );
     answer("200 OK", &[], &body)
