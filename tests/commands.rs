@@ -91,6 +91,16 @@ async fn check_names_the_feeds_of_a_page_and_would_follow_it_as_a_website() {
 }
 
 #[tokio::test]
+async fn s703_s704_check_would_store_a_page_whatever_its_date_and_shows_who_wrote_it() {
+    let dated = PAGE.replace("<head>", "<head><meta property='article:published_time' content='2001-11-16T08:00:00Z'>");
+    let dated = dated.replace("<h1>Head</h1>", "<h1>Head</h1><p class='byline'>By Bob Reed</p>");
+    let (code, said) = check(answers(&[status("404 Not Found"), whole(&dated)]), &["--type", "website"]).await;
+    let entry = &said["document"]["entries"][0];
+    assert_eq!((code, &entry["stored"], &entry["published"]), (Some(0), &json!(true), &json!("2001-11-16T08:00:00Z")));
+    assert_eq!((&entry["author"], &entry["byline"]), (&json!("Ada"), &json!("Bob Reed")), "{said:#}");
+}
+
+#[tokio::test]
 async fn p29_check_asks_the_robots_txt_of_a_page_and_not_that_of_a_feed() {
     let rules = "User-agent: *\nDisallow: /\n\nUser-agent: feedwarden\nDisallow: /feed\nAllow: /feed.xml\n";
     let server = Server::play(answers(&[whole(rules), whole(PAGE)])).await;
@@ -278,6 +288,7 @@ fn extract_prints_the_article_of_a_page() {
         (code, &said["ok"], &said["author"], &said["published"]),
         (Some(0), &json!(true), &json!("Ada"), &Value::Null)
     );
+    assert_eq!(said["byline"], Value::Null);
     assert!(said["text"].as_str().unwrap().contains("really, with commas"), "{said:#}");
     std::fs::write(&path, "<html><body><script>app()</script></body></html>").unwrap();
     let (code, said) = answer_of(&feedwarden(&["extract", path.to_str().unwrap()]).output().unwrap());

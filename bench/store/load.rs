@@ -81,6 +81,7 @@ fn post(generation: u64, source: i64, number: u64) -> NewPost {
         body,
         url: Some(format!("https://host.example/{source}/{generation}/{number}")),
         author: Some("Ada Lovelace".into()),
+        byline: None,
     };
     NewPost::new(text, Some(NOW))
 }

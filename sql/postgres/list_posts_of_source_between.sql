@@ -5,7 +5,7 @@ WITH of_source AS MATERIALIZED (
     WHERE source_id = $1
 )
 SELECT
-    posts.id, source_id, title, body, url, author, published_at, posts.created_at, content_hash
+    posts.id, source_id, title, body, url, author, byline, published_at, posts.created_at, content_hash
 FROM (
     SELECT id, created_at
     FROM of_source

@@ -1,7 +1,7 @@
 //! From what was found to what is written: the rules, applied in their order.
 
-use crate::fetch::{Answer, Fetched, Reading, Trace};
-use crate::model::{FailureReport, HostState, Settlement, Source, SourceState, SourceType, Timestamp};
+use crate::fetch::{Answer, Fetched, Trace};
+use crate::model::{FailureReport, HostState, Settlement, Source, SourceState, Timestamp};
 use crate::rules::classify::Classified;
 use crate::rules::failure::{FailureStep, after_failure};
 use crate::rules::filter::{self, Entry};
@@ -75,7 +75,8 @@ pub(super) fn decide(
                         .iter()
                         .filter(|found| matches!(rule.decide(found.post.published_at()), Entry::Kept(_)));
                     posts = kept.map(|found| found.post.clone()).collect();
-                    let last_seen = last_seen(source, reading, ended_at);
+                    let published = reading.entries.iter().filter_map(|found| found.post.published_at());
+                    let last_seen = watermark::after_reading(source, published, reading.newest_number, ended_at);
                     left_out = rule.left_out(reading.entries.iter().map(|found| &found.post), last_seen);
                     success::Answer::Read {
                         validators: reading.validators.clone(),
@@ -110,15 +111,6 @@ pub(super) fn decide(
         settled_at: ended_at,
     };
     (settlement, decision)
-}
-
-/// The watermark over everything that was looked at.
-fn last_seen(source: &Source, reading: &Reading, now: Timestamp) -> Option<crate::model::LastSeen> {
-    let published = reading.entries.iter().filter_map(|found| found.post.published_at());
-    match source.settings.source_type {
-        SourceType::Twitter => watermark::advance_number(source.state.last_seen, reading.newest_number),
-        SourceType::Rss | SourceType::Website => watermark::advance(source.state.last_seen, published, now),
-    }
 }
 
 /// Remembers where permanent redirects lead, and says when they are believed.

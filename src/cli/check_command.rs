@@ -84,7 +84,7 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
             let answer = success::Answer::Read {
                 validators: read.validators.clone(),
                 hints: read.hints.clone(),
-                last_seen: watermark::advance_number(watermark::advance(None, published, now), read.newest_number),
+                last_seen: watermark::after_reading(&source, published, read.newest_number, now),
             };
             entries = read.entries.iter().map(|found| rule.decide(found.post.published_at())).collect();
             source.state = success::after_success(&source.state, answer, now);

@@ -105,6 +105,13 @@ impl Report {
         if let Some(minutes) = reading.hints.update_period_minutes {
             writeln!(text, "changes    no faster than every {minutes} min, as the feed says")?;
         }
+        if let (Document::Page { .. }, [page]) = (&reading.document, &reading.entries[..]) {
+            for (name, value) in [("author", &page.post.text().author), ("byline", &page.post.text().byline)] {
+                if let Some(value) = value {
+                    writeln!(text, "{name}     {value}")?;
+                }
+            }
+        }
         let kept = self.kept();
         writeln!(text, "entries    {kept} would be stored, {} skipped", self.entries.len() - kept)?;
         for (entry, found) in self.entries.iter().zip(&reading.entries).take(SHOWN_ENTRIES_MAX) {
@@ -163,6 +170,8 @@ impl Report {
             json!({
                 "title": text.title,
                 "url": text.url,
+                "author": text.author,
+                "byline": text.byline,
                 "published": found.post.published_at(),
                 "content_hash": found.post.content_hash().to_string(),
                 "stored": matches!(entry, Entry::Kept(_)),

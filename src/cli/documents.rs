@@ -34,7 +34,7 @@ const FEED: Sort =
 
 const PAGE: Sort = Sort {
     read: read_page,
-    blank: || json!({ "title": null, "author": null, "published": null, "text": null }),
+    blank: || json!({ "title": null, "author": null, "byline": null, "published": null, "text": null }),
     for_people: page_for_people,
 };
 
@@ -154,6 +154,7 @@ fn read_page(document: &Document) -> Result<Value, String> {
     Ok(json!({
         "title": page.title,
         "author": page.author,
+        "byline": page.byline,
         "published": page.published,
         "url": page.canonical_url.map(String::from),
         "text": page.text,
@@ -177,7 +178,7 @@ fn feed_for_people(answer: &Value) -> String {
 
 fn page_for_people(answer: &Value) -> String {
     let field = |name: &str| answer[name].as_str();
-    let by = field("author").map_or_else(String::new, |author| format!(", by {author}"));
+    let by = field("byline").or(field("author")).map_or_else(String::new, |author| format!(", by {author}"));
     let on = field("published").map_or_else(String::new, |published| format!(", {published}"));
     let title = field("title").unwrap_or("without a title");
     format!("{title}{by}{on}\n\n{}\n\n", field("text").unwrap_or_default())

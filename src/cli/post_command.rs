@@ -183,6 +183,7 @@ fn one(post: PostView) -> String {
             ("title", Some(post.title)),
             ("url", post.url),
             ("author", post.author),
+            ("byline", post.byline),
             ("published", post.published_at.map(second)),
             ("stored", Some(second(post.created_at))),
         ],

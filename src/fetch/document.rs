@@ -99,6 +99,7 @@ fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> (Content, V
         body: page.text,
         url: Some(page.canonical_url.unwrap_or_else(|| url.clone()).to_string()),
         author: page.author,
+        byline: page.byline,
     };
     let found = Found { post: NewPost::new(text, page.published), number: None };
     (Ok((Hints::default(), vec![found], Document::Page { charset: decoded.charset, title })), feeds)

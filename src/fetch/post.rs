@@ -24,6 +24,7 @@ pub(super) fn from_entry(entry: &Entry) -> Option<NewPost> {
         body,
         url,
         author: entry.author.as_deref().map(text::fold).filter(|author| !author.is_empty()),
+        byline: None,
     };
     // Atom obliges feeds to say when an entry was changed, not when it was published.
     Some(NewPost::new(text, entry.published.or(entry.updated)))

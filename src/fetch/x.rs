@@ -256,7 +256,7 @@ fn found(name: &str, x_post: XPost) -> Found {
     let url = format!("https://x.com/{name}/status/{number}");
     let body = if text.is_empty() { url.clone() } else { text };
     let title = post::heading(body.lines().next().unwrap_or_default().trim_end());
-    let text = PostText { title, body, url: Some(url), author: Some(format!("@{name}")) };
+    let text = PostText { title, body, url: Some(url), author: Some(format!("@{name}")), byline: None };
     Found { post: NewPost::new(text, published), number: Some(number) }
 }
 

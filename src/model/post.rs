@@ -29,6 +29,8 @@ pub struct PostText {
     pub url: Option<String>,
     /// Who wrote it.
     pub author: Option<String>,
+    /// Of pages: who wrote it by a line of the page or its linked data.
+    pub byline: Option<String>,
 }
 
 /// A post that a poll found and that may or may not be known already. Clones share the words: a poll keeps its posts
@@ -48,6 +50,7 @@ impl NewPost {
             body: without_nul(text.body),
             url: text.url.map(without_nul),
             author: text.author.map(without_nul),
+            byline: text.byline.map(without_nul),
         };
         let content_hash = ContentHash::of(&text.body);
         NewPost { text: Arc::new(text), published_at, content_hash }

@@ -16,9 +16,17 @@ use scan::{Moment, scan};
 /// The longest text that can be a date; anything longer is prose.
 const LENGTH_MAX: usize = 100;
 
-/// The moment that a text names, if it names one. Without a zone it is taken as universal time.
+/// What programs write that have no date: the first second of 1970, and anything before the second year.
+const NO_DATE: Timestamp = Timestamp::EPOCH;
+const SECOND_YEAR: Timestamp = Timestamp::from_seconds(-62_104_060_800);
+
+/// The moment that a text names, if it names one. Without a zone it is taken as universal time. What stands for a missing
+/// date is none (s613).
 pub fn parse(text: &str) -> Option<Timestamp> {
-    let text = text.trim();
+    read(text.trim()).filter(|moment| *moment != NO_DATE && *moment >= SECOND_YEAR)
+}
+
+fn read(text: &str) -> Option<Timestamp> {
     if text.is_empty() || text.len() > LENGTH_MAX {
         return None;
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::model::{ContentHash, LastSeen, NewPost, Source, Timestamp};
+use crate::model::{ContentHash, LastSeen, NewPost, Source, SourceType, Timestamp};
 
 use super::watermark;
 
@@ -22,6 +22,8 @@ pub struct Reading {
     pub added_at: Option<Timestamp>,
     /// How old an entry may be.
     pub age_max: Duration,
+    /// Whether it is a page, whose date is no reason to leave it out (s704).
+    pub is_page: bool,
 }
 
 /// What becomes of an entry, and why.
@@ -42,6 +44,8 @@ pub enum Kept {
     Undated,
     /// It claims to be from the future (s607).
     Future,
+    /// It is a page, whose content is known by its hash alone (s704).
+    Page,
 }
 
 /// Why an entry is left out.
@@ -62,7 +66,13 @@ impl Reading {
     /// the next poll a later one: otherwise the backlog that the first poll is meant to skip would slip in (s807).
     pub fn of(source: &Source, age_max: Duration, now: Timestamp) -> Reading {
         let first = source.state.last_read_at.is_none();
-        Reading { now, last_seen: source.state.last_seen, added_at: first.then_some(source.created_at), age_max }
+        Reading {
+            now,
+            last_seen: source.state.last_seen,
+            added_at: first.then_some(source.created_at),
+            age_max,
+            is_page: source.settings.source_type == SourceType::Website,
+        }
     }
 
     /// Decides about an entry by its time of publication.
@@ -70,6 +80,9 @@ impl Reading {
     /// An entry dated exactly like the newest one seen is kept for the hash to decide: feeds that give whole days
     /// would otherwise lose everything they publish later on the same day.
     pub fn decide(&self, published: Option<Timestamp>) -> Entry {
+        if self.is_page {
+            return Entry::Kept(Kept::Page);
+        }
         let Some(published) = published else {
             return Entry::Kept(Kept::Undated);
         };
@@ -114,6 +127,7 @@ impl fmt::Display for Entry {
             Entry::Kept(Kept::New) => "new",
             Entry::Kept(Kept::Undated) => "kept: it has no date",
             Entry::Kept(Kept::Future) => "kept: it is dated in the future",
+            Entry::Kept(Kept::Page) => "new, unless its text is known",
             Entry::Skipped(Skipped::Seen) => "skipped: a later entry was seen before",
             Entry::Skipped(Skipped::TooOld) => "skipped: older than source.max-article-age-days",
             Entry::Skipped(Skipped::BeforeSource) => "skipped: published before the source was added",
@@ -124,7 +138,7 @@ impl fmt::Display for Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{NewSource, PostText, SourceId, SourceSettings, SourceType};
+    use crate::model::{NewSource, PostText, SourceId, SourceSettings};
     use crate::rules::{hours, jitter};
 
     const NOW: &str = "2026-02-18T12:00:00Z";
@@ -211,6 +225,21 @@ mod tests {
         source.state.last_seen = watermark::advance(None, [backlog, newest], moment(NOW));
         source.state.last_read_at = Some(moment(NOW));
         check(&source, Some("2026-02-15T08:00:00Z"), Entry::Skipped(Skipped::Seen));
+    }
+
+    #[test]
+    fn s704_a_page_is_kept_whatever_its_date_says() {
+        for mut source in [source(), read_before()] {
+            source.settings.source_type = SourceType::Website;
+            source.state.last_seen = mark("2026-02-18T11:00:00Z");
+            let dates =
+                ["0500-01-01T00:00:00Z", "2026-01-19T12:00:00Z", "2026-02-17T09:00:00Z", "2026-02-18T12:00:00Z", NOW];
+            for published in dates.map(Some).into_iter().chain([None, Some("2036-02-18T12:00:00Z")]) {
+                check(&source, published, Entry::Kept(Kept::Page));
+                // Nor is it remembered as left out, which would keep it out for good.
+                check_left_out(&source, &[published], None, &[]);
+            }
+        }
     }
 
     /// Lets a first reading find entries with these dates, and expects those in these places to be remembered.

@@ -1,6 +1,21 @@
 //! How far a source's entries have been seen.
 
-use crate::model::{LastSeen, Timestamp};
+use crate::model::{LastSeen, Source, SourceType, Timestamp};
+
+/// The watermark after a reading of this source: over all entries by their times, or by their numbers at X. A page has
+/// none, since its content is known by its hash alone (s704).
+pub fn after_reading(
+    source: &Source,
+    published: impl IntoIterator<Item = Timestamp>,
+    newest_number: Option<u64>,
+    now: Timestamp,
+) -> Option<LastSeen> {
+    match source.settings.source_type {
+        SourceType::Twitter => advance_number(source.state.last_seen, newest_number),
+        SourceType::Rss => advance(source.state.last_seen, published, now),
+        SourceType::Website => None,
+    }
+}
 
 /// Moves the watermark over every entry that was looked at, stored or not, so that what one poll left out stays out.
 ///
@@ -36,6 +51,7 @@ pub fn published_mark(last_seen: LastSeen) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{NewSource, SourceId, SourceSettings};
     use proptest::prelude::*;
 
     fn at(seconds: i64) -> Timestamp {
@@ -61,6 +77,18 @@ mod tests {
     fn s607_an_entry_from_the_future_does_not_move_it() {
         check(None, &[101], 100, None);
         check(Some(40), &[50, 101, i64::MAX], 100, Some(50));
+    }
+
+    #[test]
+    fn s704_a_page_has_no_watermark() {
+        let after = |source_type| {
+            let settings = SourceSettings::new(source_type, "http://a.example/");
+            let source = Source::fresh(SourceId(1), NewSource { settings, created_at: at(0) });
+            after_reading(&source, [at(10)], Some(7), at(100))
+        };
+        assert_eq!(after(SourceType::Website), None);
+        assert_eq!(after(SourceType::Rss), Some(LastSeen::Published(at(10))));
+        assert_eq!(after(SourceType::Twitter), Some(LastSeen::PostNumber(7)));
     }
 
     #[test]

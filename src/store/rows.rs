@@ -234,6 +234,7 @@ pub(super) fn read_post(row: &mut impl Columns) -> Result<Post> {
             body: required(row.text()?)?,
             url: row.text()?,
             author: row.text()?,
+            byline: row.text()?,
         },
         published_at: row.time()?,
         created_at: required(row.time()?)?,

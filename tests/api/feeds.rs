@@ -37,6 +37,7 @@ fn one_post(title: &str, body: &str) -> Post {
             body: body.into(),
             url: Some("https://a.example/2?a=1&b=2".into()),
             author: Some("Ann <ann>".into()),
+            byline: None,
         },
         published_at: Some(Timestamp::from_seconds(1_800_000_000)),
         created_at: Timestamp::from_seconds(1_800_000_060),

@@ -39,6 +39,25 @@ fn s605_the_author_is_the_entrys_own_then_the_first_with_a_name_and_a_blank_is_n
 }
 
 #[test]
+fn s613_a_date_of_the_year_1_or_of_the_start_of_1970_is_none_and_another_date_of_the_entry_counts() {
+    let feed = read_text(
+        "<feed xmlns='http://www.w3.org/2005/Atom'>\
+        <entry><title>a</title><published>0001-01-01T00:00:00Z</published><updated>2026-11-16T08:00:00Z</updated></entry>\
+        <entry><title>b</title><published>1970-01-01T00:00:00Z</published></entry>\
+        <entry><title>c</title><published>2026-11-16T08:00:00Z</published><updated>1970-01-01T00:00:00Z</updated></entry>\
+        </feed>",
+    )
+    .unwrap();
+    let good = Some("2026-11-16T08:00:00Z".parse().unwrap());
+    let dates: Vec<_> = feed.entries.iter().map(|entry| (entry.published, entry.updated)).collect();
+    assert_eq!(dates, [(None, good), (None, None), (good, None)]);
+    let feed = read_text(
+        "<rss><channel><item><title>a</title><pubDate>Thu, 01 Jan 1970 00:00:00 GMT</pubDate></item></channel></rss>",
+    );
+    assert_eq!(feed.unwrap().entries[0].published, None);
+}
+
+#[test]
 fn s606_an_entry_without_title_or_without_text_is_kept_with_what_it_has() {
     let titleless = fixture("rss-2.0/mastodon-titleless.xml");
     assert_eq!(titleless.entries[0].title, None);

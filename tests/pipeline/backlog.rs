@@ -28,6 +28,22 @@ async fn polled(engine: Engine, answers: &[&[(&str, &str)]]) -> Vec<Vec<String>>
 }
 
 #[rstest]
+fn s613_an_entry_dated_in_the_year_1_or_at_the_start_of_1970_counts_as_undated(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        let zero = [
+            ("year one", "0001-01-01T00:00:00Z"),
+            ("epoch", "Thu, 01 Jan 1970 00:00:00 GMT"),
+            ("second", "1970-01-01T00:00:01Z"),
+        ];
+        // What has no date is stored at the first poll, too, and once.
+        let bodies = polled(engine, &[&zero, &zero]).await;
+        assert_eq!(bodies, [["year one", "epoch"], ["year one", "epoch"]]);
+    });
+}
+
+#[rstest]
 fn s806_what_the_first_poll_skipped_stays_out_of_a_feed_without_validators(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let old =

@@ -18,6 +18,7 @@ mod redirects;
 mod robots;
 mod store_faults;
 mod webhooks;
+mod websites;
 mod world;
 mod x;
 

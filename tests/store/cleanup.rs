@@ -96,6 +96,47 @@ async fn s903_old_posts_go_by_publication_or_else_by_creation(#[values(Sqlite, P
 
 #[rstest]
 #[tokio::test]
+async fn s704_posts_of_pages_go_by_when_they_were_stored(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let mut new = rss("http://a.example/");
+    new.settings.source_type = SourceType::Website;
+    let (page, feed) = (store.add(new).await, store.add(rss("http://b.example/")).await);
+    let posts = || {
+        let dates = [Some(NOW - 300 * DAY), Some(NOW - 8 * DAY), Some(NOW + 60 * DAY), None];
+        dates.map(|date| dated_post(&format!("{date:?}"), date)).to_vec()
+    };
+    store.read_at(page.id, NOW, posts()).await;
+    store.read_at(feed.id, NOW, posts()).await;
+    assert_eq!(store.clean_at(NOW + 6 * DAY).await.posts, 2);
+    assert_eq!((store.bodies(page.id).await.len(), store.bodies(feed.id).await.len()), (4, 2));
+    assert_eq!(store.clean_at(NOW + 8 * DAY).await.posts, 5);
+    assert_eq!((store.bodies(page.id).await.len(), store.bodies(feed.id).await.len()), (0, 1));
+    assert_eq!(store.read_at(page.id, NOW + 8 * DAY, posts()).await, 0, "s904");
+}
+
+#[rstest]
+#[tokio::test]
+async fn s704_articles_made_of_pages_go_by_when_they_were_added(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let mut new = rss("http://a.example/");
+    new.settings.source_type = SourceType::Website;
+    let (page, feed) = (store.add(new).await, store.add(rss("http://b.example/")).await);
+    let old = Some(NOW - 30 * DAY);
+    let mut articles = Vec::new();
+    for source in [page.id, feed.id] {
+        let ids = store.find(source, vec![dated_post("old", old)]).await;
+        let id = store.add_article(NewArticle { created_at: at(NOW), ..article(old) }).await.unwrap();
+        store.link_post(id, ids[0]).await.unwrap();
+        articles.push(id);
+    }
+    assert_eq!(store.clean_at(NOW + 6 * DAY).await.articles, 1);
+    assert!(store.article(articles[0]).await.unwrap().is_some());
+    assert_eq!(store.clean_at(NOW + 8 * DAY).await.articles, 1);
+    assert_eq!(store.article(articles[0]).await.unwrap(), None);
+}
+
+#[rstest]
+#[tokio::test]
 async fn s903_a_post_that_an_article_was_made_of_is_kept_as_long_as_the_article(
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {

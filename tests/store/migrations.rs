@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::engine::{raw, raw_text};
 use super::*;
+use feedwarden::model::Cutoffs;
 use feedwarden::store::{self, StoreError};
 use rstest::rstest;
 use sha2::{Digest, Sha256};
@@ -67,6 +68,47 @@ async fn every_earlier_version_is_brought_up_to_date_with_its_data(#[values(Sqli
         let settled = store.settle(vec![found(&source, vec![post("new")])]).await.unwrap();
         assert!(matches!(settled[..], [Settled::Written { version: 5, .. }]), "{settled:?}");
     }
+}
+
+/// The step before the ages of pages, with a page's post that is dated long before it was stored.
+#[rstest]
+#[tokio::test]
+async fn s704_posts_of_pages_that_were_there_count_from_when_they_were_stored(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    let is_before = |file: &PathBuf| !file.to_string_lossy().contains("page_ages");
+    let before = steps(engine).iter().take_while(|file| is_before(file)).count();
+    let directory = tempdir().unwrap();
+    let settings = engine.settings(&directory).await;
+    earlier(engine, &settings, before).await;
+    let (time, old, hash) = match engine {
+        Sqlite => ("1800000000000000", "1700000000000000", "zeroblob(32)"),
+        Postgres => ("to_timestamp(1800000000)", "to_timestamp(1700000000)", "sha256('page')"),
+    };
+    for kind in ["website", "rss"] {
+        let source = format!(
+            "INSERT INTO sources (version, created_at, updated_at, type, url)
+             VALUES (1, {time}, {time}, '{kind}', 'http://{kind}.example/')"
+        );
+        raw(&settings, &source).await;
+        let post = format!(
+            "INSERT INTO posts (source_id, title, body, published_at, created_at, content_hash)
+             SELECT id, 'Title', '{kind}', {old}, {time}, {hash} FROM sources WHERE url = 'http://{kind}.example/'"
+        );
+        raw(&settings, &post).await;
+    }
+    let store = store::open(&settings, at(NOW)).await.unwrap();
+    let cutoff = at(NOW - 7 * 86_400);
+    let cutoffs = Cutoffs {
+        now: at(NOW),
+        articles_before: cutoff,
+        posts_before: cutoff,
+        hashes_before: cutoff,
+        robots_before: cutoff,
+    };
+    assert_eq!(store.clean(cutoffs, 100).await.unwrap().posts, 1);
+    let left = store.list_posts(None, None, 10).await.unwrap();
+    assert_eq!(left.iter().map(|post| post.text.body.as_str()).collect::<Vec<_>>(), ["website"]);
 }
 
 #[rstest]

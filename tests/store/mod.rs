@@ -44,8 +44,7 @@ pub(crate) fn dated_post(body: &str, published_seconds: Option<i64>) -> NewPost 
     let text = PostText {
         title: format!("About {}", body.chars().take(9).collect::<String>()),
         body: body.into(),
-        url: None,
-        author: None,
+        ..PostText::default()
     };
     NewPost::new(text, published_seconds.map(at))
 }

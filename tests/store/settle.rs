@@ -28,6 +28,7 @@ async fn s601_new_entries_become_posts_with_all_their_fields(#[values(Sqlite, Po
         body: "Breaking news link".into(),
         url: Some("http://a.example/1".into()),
         author: Some("John Smith".into()),
+        byline: Some("J. Smith, Herald".into()),
     };
     let ids = store.find(source.id, vec![NewPost::new(text.clone(), Some(at(NOW - 60)))]).await;
     let stored = store.post(ids[0]).await.unwrap().unwrap();
@@ -260,6 +261,7 @@ async fn nul_goes_and_astral_characters_stay_in_posts(#[values(Sqlite, Postgres)
         body: body.into(),
         url: Some(format!("http://a.example/{body}")),
         author: Some(body.into()),
+        byline: Some(body.into()),
     };
     let ids = store.find(source.id, vec![NewPost::new(text("a\0🦀\u{10ffff}\u{e000}"), None)]).await;
     assert_eq!(store.post(ids[0]).await.unwrap().unwrap().text, text("a🦀\u{10ffff}\u{e000}"));

@@ -18,8 +18,11 @@ pub struct PostView {
     pub body: String,
     /// Where it can be read.
     pub url: Option<String>,
-    /// Who wrote it.
+    /// Who wrote it. Of a page: what its `<meta>` for authors says.
     pub author: Option<String>,
+    /// Of a page: who wrote it by its byline or linked data.
+    #[serde(default)]
+    pub byline: Option<String>,
     /// When it was published, says the publisher.
     pub published_at: Option<Timestamp>,
     /// When it was stored.
@@ -114,6 +117,7 @@ impl From<Post> for PostView {
             body: post.text.body,
             url: post.text.url,
             author: post.text.author,
+            byline: post.text.byline,
             published_at: post.published_at,
             created_at: post.created_at,
             content_hash: post.content_hash.to_string(),

@@ -7,7 +7,7 @@ use dom_smoothie::{Config, Readability};
 
 use super::blocks::{self, Block};
 use super::survey::Survey;
-use super::{PageError, boilerplate, metadata};
+use super::{PageError, boilerplate, comments, main_article, thread};
 use crate::parse::text;
 
 /// Less than this is a wall, if the page looks like one.
@@ -16,6 +16,8 @@ const WALL_CHARS_MAX: usize = 600;
 const TEXT_CHARS_MIN: usize = 10;
 /// Longer titles are cut before the article is searched for: they are compared with every heading of the page.
 const TITLE_CHARS_MAX: usize = 1000;
+/// If dom_smoothie finds a smaller share of an `<article>`, in percent, it has taken a part for the whole.
+const WHOLE_SHARE_MIN: usize = 60;
 /// A page has one main heading, or a few.
 const HEADINGS_MAX: usize = 10;
 
@@ -27,8 +29,6 @@ static ARTICLE: LazyLock<Matcher> =
 pub(super) struct Found {
     /// By the page's `<title>` or headings.
     pub(super) title: Option<String>,
-    /// By what stands near the article.
-    pub(super) byline: Option<String>,
     /// Folded.
     pub(super) text: String,
 }
@@ -41,34 +41,86 @@ pub(super) fn prepare(survey: &Survey<'_>) -> Vec<String> {
     survey.headings.iter().take(HEADINGS_MAX).map(|heading| text::fold(&heading.text())).collect()
 }
 
+/// Where the article is.
+#[derive(Clone, Copy)]
+pub(super) enum Scope<'a> {
+    /// In the opening post of a thread, which is nothing but text.
+    Post(NodeRef<'a>),
+    /// In the main `<article>`, with whatever else its page puts there, and with so many visible characters of prose.
+    Article(NodeRef<'a>, usize),
+    /// Anywhere.
+    Page,
+}
+
+/// What the text of a scope must be.
+pub(super) enum Bound {
+    /// This.
+    Exactly(String),
+    /// At least so many visible characters: less is a part that was taken for the whole.
+    AtLeast(usize),
+}
+
+impl<'a> Scope<'a> {
+    /// Finds the scope, and takes the comments out of the page.
+    pub(super) fn of(document: &'a Document) -> Scope<'a> {
+        if let Some(post) = thread::opening_post(document) {
+            return Scope::Post(post);
+        }
+        comments::remove(document);
+        main_article::find(document).map_or(Scope::Page, |(node, prose)| Scope::Article(node, prose))
+    }
+
+    /// Leaves nothing but the scope in the body.
+    pub(super) fn narrow(self, document: &Document, names: &[&str]) -> Bound {
+        let (Scope::Post(node) | Scope::Article(node, _)) = self else { return Bound::AtLeast(0) };
+        if let Some(body) = document.body() {
+            node.remove_from_parent();
+            body.remove_children();
+            body.append_child(&node);
+        }
+        match self {
+            Scope::Post(_) => text_of(&node, names).map_or(Bound::AtLeast(0), Bound::Exactly),
+            Scope::Article(_, prose) => Bound::AtLeast(prose * WHOLE_SHARE_MIN / 100),
+            Scope::Page => Bound::AtLeast(0),
+        }
+    }
+}
+
 /// The article as dom_smoothie sees it, without what is left around it.
-pub(super) fn find(document: Document, headings: &[String], author: Option<&str>) -> Option<Found> {
+pub(super) fn find(document: Document, bound: Bound, headings: &[String], names: &[&str]) -> Option<Found> {
     // JSON-LD is read by us, and classes are needed to know captions.
     let config = Config { keep_classes: true, disable_json_ld: true, ..Config::default() };
     let mut readability = Readability::with_document(document, None, Some(config)).ok()?;
     let article = readability.parse().ok()?;
-    let root = readability.doc.select_single_matcher(&ARTICLE);
-    let words = text_of(root.nodes().first()?, author)?;
+    let text = match bound {
+        Bound::Exactly(text) => text,
+        Bound::AtLeast(chars_min) => {
+            let root = readability.doc.select_single_matcher(&ARTICLE);
+            let text = text_of(root.nodes().first()?, names)?;
+            let chars = text.chars().filter(|character| !character.is_whitespace());
+            (chars_min == 0 || chars.count() >= chars_min).then_some(text)?
+        }
+    };
     let title = Some(text::fold(&article.title)).filter(|title| !title.is_empty());
     let title = title.map(|title| heading_in(&title, headings).unwrap_or(title));
-    Some(Found { title, byline: article.byline.as_deref().and_then(byline), text: words })
+    Some(Found { title, text })
 }
 
-/// The `<article>` with the most text, else the block with the most text of its own.
-pub(super) fn largest(document: &Document) -> Option<Found> {
-    let found = |nodes: &[NodeRef<'_>]| {
-        let texts = nodes.iter().filter_map(|node| text_of(node, None));
-        texts.max_by_key(String::len).map(|text| Found { title: None, byline: None, text })
+/// All of the scope, else of the block with the most text of its own: for pages in which dom_smoothie finds nothing, or
+/// too little.
+pub(super) fn whole(document: &Document, names: &[&str]) -> Option<Found> {
+    let found = |node: &NodeRef<'_>| text_of(node, names).map(|text| Found { title: None, text });
+    if let Scope::Post(node) | Scope::Article(node, _) = Scope::of(document)
+        && let Some(found) = found(&node)
+    {
+        return Some(found);
+    }
+    let children_text = |node: &&NodeRef<'_>| -> usize {
+        let own = node.children_it(false).filter(|child| child.is_text() || child.has_name("p"));
+        own.map(|child| child.normalized_char_count()).sum()
     };
-    found(document.select("article").nodes()).or_else(|| {
-        let children_text = |node: &&NodeRef<'_>| -> usize {
-            let own = node.children_it(false).filter(|child| child.is_text() || child.has_name("p"));
-            own.map(|child| child.normalized_char_count()).sum()
-        };
-        let nodes = document.select("main, section, div, td, body");
-        let best = nodes.nodes().iter().max_by_key(children_text)?;
-        found(&[*best])
-    })
+    let nodes = document.select("article, main, section, div, td, body");
+    found(nodes.nodes().iter().max_by_key(children_text)?)
 }
 
 /// `<title>` is often the heading with the name of the site behind or before it.
@@ -86,8 +138,8 @@ fn heading_in(title: &str, headings: &[String]) -> Option<String> {
     first.or_else(|| headings.iter().find(|heading| is_last(heading))).map(|heading| String::from(*heading))
 }
 
-fn text_of(node: &NodeRef<'_>, author: Option<&str>) -> Option<String> {
-    let blocks = boilerplate::without(blocks::cut(*node), author);
+fn text_of(node: &NodeRef<'_>, names: &[&str]) -> Option<String> {
+    let blocks = boilerplate::without(blocks::cut(*node), names);
     let text = blocks.iter().map(|Block { text, .. }| text.as_str()).collect::<Vec<_>>().join(" ");
     has_chars(&text, TEXT_CHARS_MIN).then_some(text)
 }
@@ -95,34 +147,6 @@ fn text_of(node: &NodeRef<'_>, author: Option<&str>) -> Option<String> {
 /// Whether there are at least this many letters and digits.
 fn has_chars(text: &str, count: usize) -> bool {
     text.chars().filter(|character| character.is_alphanumeric()).nth(count - 1).is_some()
-}
-
-/// "By Ada Lovelace | 16 November" is Ada Lovelace.
-fn byline(text: &str) -> Option<String> {
-    let line = text.split(['|', '•', '·', '\n', '—', '–']).map(str::trim).find(|part| !part.is_empty())?;
-    let starts = [
-        "by ",
-        "von ",
-        "par ",
-        "por ",
-        "di ",
-        "door ",
-        "av ",
-        "автор: ",
-        "автор ",
-        "written by ",
-        "posted by ",
-        "text: ",
-        "文/",
-        "記者 ",
-        "记者 ",
-        "بقلم: ",
-        "بقلم ",
-    ];
-    let lower = line.to_lowercase();
-    let start = starts.iter().find(|start| lower.starts_with(**start)).map_or(0, |start| start.len());
-    // A name has no digits; a date or a number of comments does.
-    metadata::person(line.get(start..)?).filter(|name| !name.chars().any(char::is_numeric))
 }
 
 /// Quadratic otherwise: a heading of a megabyte would be compared with each of a hundred thousand others.

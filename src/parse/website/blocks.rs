@@ -2,6 +2,7 @@
 
 use dom_query::{NodeRef, local_name};
 
+use super::walk::{Visitor, walk};
 use crate::parse::text::{Folded, Kind};
 
 /// One run of text between two edges of block elements. Never empty.
@@ -28,33 +29,12 @@ pub(super) struct Place {
     pub(super) caption: bool,
 }
 
-/// Cuts the tree below a node into blocks, in order. A walk without recursion.
+/// Cuts the tree below a node into blocks, in order.
 pub(super) fn cut(root: NodeRef<'_>) -> Vec<Block> {
     let mut cutter = Cutter::default();
-    let mut node = root;
-    loop {
-        if cutter.enter(&node)
-            && let Some(child) = node.first_child()
-        {
-            node = child;
-            continue;
-        }
-        loop {
-            cutter.leave(&node);
-            if node.id == root.id {
-                cutter.finish_block();
-                return cutter.blocks;
-            }
-            if let Some(sibling) = node.next_sibling() {
-                node = sibling;
-                break;
-            }
-            match node.parent() {
-                Some(parent) => node = parent,
-                None => return cutter.blocks,
-            }
-        }
-    }
+    walk(root, &mut cutter);
+    cutter.finish_block();
+    cutter.blocks
 }
 
 /// How many of each are open around the walk.
@@ -78,9 +58,8 @@ struct Cutter {
     caption_chars: usize,
 }
 
-impl Cutter {
-    /// Takes a node in, and says whether its children are to be seen.
-    fn enter(&mut self, node: &NodeRef<'_>) -> bool {
+impl<'a> Visitor<'a> for Cutter {
+    fn enter(&mut self, node: &NodeRef<'a>) -> bool {
         if node.is_text() {
             self.push(&node.text());
             return false;
@@ -99,7 +78,7 @@ impl Cutter {
         true
     }
 
-    fn leave(&mut self, node: &NodeRef<'_>) {
+    fn leave(&mut self, node: &NodeRef<'a>) {
         let Some(element) = node.element_ref() else { return };
         let name = element.name.local.as_ref();
         match Kind::of(name) {
@@ -111,7 +90,9 @@ impl Cutter {
             *count -= 1;
         }
     }
+}
 
+impl Cutter {
     fn count_of(&mut self, node: &NodeRef<'_>, name: &str) -> Option<&mut usize> {
         match name {
             "a" => Some(&mut self.open.links),

@@ -5,24 +5,24 @@
 //! lists below a label came with the page layouts under `tests/fixtures/pages`.
 
 use super::blocks::Block;
-use super::phrases::{AGENCIES, APPEALS, CREDITS, LABELS, POINTERS};
+use super::phrases::{self, AGENCIES, APPEALS, CREDITS, LABELS, POINTERS};
 
 /// What is longer says something.
 const LINE_CHARS_MAX: usize = 90;
 /// A credit that ends with the name of an agency is shorter than a sentence that does.
 const AGENCY_CHARS_MAX: usize = 50;
 
-/// The blocks that are the article, which may be known to be by this author. If the rules leave nothing, they do not
-/// understand this page, and all of it stays.
-pub(super) fn without(blocks: Vec<Block>, author: Option<&str>) -> Vec<Block> {
-    let author = author.map(bare);
+/// The blocks that are the article, which is known to be by the author with these names. If the rules leave nothing, they
+/// do not understand this page, and all of it stays.
+pub(super) fn without(blocks: Vec<Block>, names: &[&str]) -> Vec<Block> {
+    let names: Vec<String> = names.iter().map(|name| bare(name)).collect();
     let mut is_below_label = false;
     let judge = |block: &Block| {
         let line = line_of(block);
         // A list of links below "Related" belongs to it; the first block of another kind ends it.
         is_below_label = line.as_deref().is_some_and(is_label) || is_below_label && is_mostly_links(block);
         let is_furniture = |line: &str| {
-            is_credit(block, line) || is_pointer(block, line) || author.as_deref() == Some(without_by(line))
+            is_credit(block, line) || is_pointer(block, line) || names.iter().any(|name| name == without_by(line))
         };
         let is_dropped = is_below_label || block.place.caption || is_navigation(block);
         !is_dropped && !line.as_deref().is_some_and(is_furniture)
@@ -68,8 +68,9 @@ fn line_of(block: &Block) -> Option<String> {
     is_line.then(|| bare(&block.text))
 }
 
+/// A line of its own such as "Related", or one that counts comments and changes with each of them (s702).
 fn is_label(line: &str) -> bool {
-    LABELS.contains(line)
+    LABELS.contains(line) || phrases::comment_heading(line).is_some_and(|heading| heading.is_certain)
 }
 
 /// Points at something else to read, with a colon or with a link, or asks for something other than reading.
@@ -121,7 +122,7 @@ mod tests {
 
     fn kept(html: &str) -> Vec<String> {
         let html = format!("<p>It begins with a sentence.</p>{html}<p>It ends with a sentence.</p>");
-        let kept = without(blocks::cut(Document::from(html).root()), Some("Ada Lovelace"));
+        let kept = without(blocks::cut(Document::from(html).root()), &["Ada Lovelace"]);
         kept[1..kept.len() - 1].iter().map(|block| block.text.clone()).collect()
     }
 
@@ -139,6 +140,7 @@ mod tests {
     #[case::agency("<p>A bridge in spring. Bob Miller/Getty Images</p>")]
     #[case::copyright("<p>© 2026 Herald</p>")]
     #[case::byline("<p>By Ada Lovelace</p>")]
+    #[case::comments("<p>12 Kommentare</p>")]
     #[case::appeal("<p>Subscribe to our newsletter for more.</p>")]
     fn furniture_is_dropped(#[case] html: &str) {
         assert_eq!(kept(html), [""; 0]);
@@ -161,13 +163,13 @@ mod tests {
     #[test]
     fn an_article_neither_starts_with_links_nor_ends_with_a_heading() {
         let html = "<ul><li><a href=x>Home</a></li></ul><p>Text.</p><h2>Comments follow</h2>";
-        let kept = without(blocks::cut(Document::from(html).root()), None);
+        let kept = without(blocks::cut(Document::from(html).root()), &[]);
         assert_eq!(kept.iter().map(|block| block.text.as_str()).collect::<Vec<_>>(), ["Text."]);
     }
 
     #[test]
     fn a_page_of_nothing_but_links_stays_as_it_is() {
         let html = "<p><a href=x>One</a></p><p><a href=y>Two</a></p>";
-        assert_eq!(without(blocks::cut(Document::from(html).root()), None).len(), 2);
+        assert_eq!(without(blocks::cut(Document::from(html).root()), &[]).len(), 2);
     }
 }

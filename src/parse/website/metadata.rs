@@ -5,6 +5,7 @@ use url::Url;
 
 use super::json_ld;
 use super::survey::Survey;
+use super::walk::with_attribute;
 use crate::model::Timestamp;
 use crate::parse::{date, text};
 
@@ -14,6 +15,8 @@ const VALUE_CHARS_MAX: usize = 300;
 const TITLE_KEYS: [&str; 6] = ["og:title", "dc:title", "dcterms:title", "twitter:title", "title", "parsely-title"];
 const OTHER_AUTHOR_KEYS: [&str; 5] =
     ["parsely-author", "dc:creator", "dcterms:creator", "sailthru:author", "citation_author"];
+/// `property="author"` and `name="article:author"` are not where s703 looks.
+const MISPLACED_AUTHOR_KEYS: [&str; 2] = ["author", "article:author"];
 const PUBLISHED_KEYS: [&str; 21] = [
     "article:published_time",
     "og:article:published_time",
@@ -43,6 +46,7 @@ const PUBLISHED_KEYS: [&str; 21] = [
 pub(super) struct Facts {
     pub(super) title: Option<String>,
     pub(super) author: Option<String>,
+    pub(super) byline: Option<String>,
     pub(super) published: Option<Timestamp>,
     pub(super) canonical_url: Option<Url>,
 }
@@ -52,9 +56,14 @@ pub(super) fn read(document: &Document, survey: &Survey<'_>, url: Option<&Url>) 
     let metas = Metas::of(survey);
     let described = json_ld::read(&survey.descriptions);
     let title = metas.first(&TITLE_KEYS, heading).or(described.headline);
+    let author = author(survey);
+    let misplaced = || metas.first(&MISPLACED_AUTHOR_KEYS, person).filter(|_| author.is_none());
+    let other = || metas.first(&OTHER_AUTHOR_KEYS, person).or_else(misplaced);
+    let byline = described.author.or_else(other).or_else(|| survey.byline.clone());
     Facts {
         title: title.map(|title| without_site_name(title, metas.first(&["og:site_name"], heading).as_deref())),
-        author: author(&metas).or(described.author).or_else(|| metas.first(&OTHER_AUTHOR_KEYS, person)),
+        author,
+        byline,
         published: metas.first(&PUBLISHED_KEYS, date::parse).or(described.published).or_else(|| time_element(survey)),
         canonical_url: canonical_url(document, survey, &metas, url),
     }
@@ -70,9 +79,17 @@ pub(super) fn person(name: &str) -> Option<String> {
     (is_name && !is_address).then_some(name)
 }
 
-/// s703: `<meta name="author">`, else `<meta property="article:author">`, the first that is not blank.
-fn author(metas: &Metas) -> Option<String> {
-    metas.first(&["author"], person).or_else(|| metas.first(&["article:author"], person))
+/// s703: `<meta name="author">`, else `<meta property="article:author">`, the first that is not blank, as it stands: also
+/// the address of a profile. Only whitespace is folded.
+fn author(survey: &Survey<'_>) -> Option<String> {
+    let first = |attribute: &str, key: &str| {
+        let is_meant = |meta: &&NodeRef<'_>| {
+            with_attribute(meta, attribute, |value| value.trim().eq_ignore_ascii_case(key)).unwrap_or(false)
+        };
+        let content = |meta: &NodeRef<'_>| with_attribute(meta, "content", text::fold);
+        survey.metas.iter().filter(is_meant).filter_map(content).find(|content| !content.is_empty())
+    };
+    first("name", "author").or_else(|| first("property", "article:author"))
 }
 
 /// The beginning of a heading, as much as can be one: behind an `<h1>` without end, the whole page follows.
@@ -164,11 +181,42 @@ mod tests {
         Some("Bob")
     )]
     #[case::order(r#"<meta property="article:author" content="Bob"><meta name="author" content="Ada">"#, Some("Ada"))]
-    #[case::address(r#"<meta property="article:author" content="https://facebook.com/bob"><meta property="article:author" content="Bob">"#, Some("Bob"))]
-    #[case::other(r#"<meta name="DC.creator" content="Ada &amp;amp; Bob">"#, Some("Ada & Bob"))]
+    #[case::address(
+        r#"<meta property="article:author" content="https://facebook.com/bob"><meta property="article:author" content="Bob">"#,
+        Some("https://facebook.com/bob")
+    )]
+    #[case::as_it_stands(
+        r#"<meta name="author" content=" By Ada &amp;amp; Bob, 16 November | Herald">"#,
+        Some("By Ada &amp; Bob, 16 November | Herald")
+    )]
+    #[case::other_key(r#"<meta name="DC.creator" content="Ada">"#, None)]
+    #[case::other_attribute(
+        r#"<meta property="author" content="Ada"><meta name="article:author" content="Ada">"#,
+        None
+    )]
+    #[case::described(r#"<script type="application/ld+json">{"@type":"Article","author":"Ada"}</script>"#, None)]
+    #[case::byline("<p class=byline>By Ada</p>", None)]
     #[case::nobody("<meta name=author>", None)]
     fn s703_the_author_is_the_first_that_is_not_blank(#[case] head: &str, #[case] author: Option<&str>) {
         assert_eq!(facts(head).author.as_deref(), author);
+    }
+
+    #[rstest]
+    #[case::described_before_line(
+        r#"<script type="application/ld+json">{"@type":"Article","author":"Ada"}</script><p class=byline>By Bob</p>"#,
+        Some("Ada")
+    )]
+    #[case::other_key(
+        r#"<meta name="DC.creator" content="Ada &amp;amp; Bob"><p class=byline>By Cem</p>"#,
+        Some("Ada & Bob")
+    )]
+    #[case::other_attribute(r#"<meta property="author" content="Ada">"#, Some("Ada"))]
+    #[case::line("<p class=byline>By Ada</p>", Some("Ada"))]
+    #[case::beside_the_author(r#"<meta name="author" content="Staff"><p class=byline>By Ada</p>"#, Some("Ada"))]
+    #[case::same_as_the_author(r#"<meta name="author" content="Ada"><p class=byline>By Ada</p>"#, Some("Ada"))]
+    #[case::nobody(r#"<meta name="author" content="Ada">"#, None)]
+    fn s703_a_byline_is_kept_apart_from_the_author(#[case] html: &str, #[case] byline: Option<&str>) {
+        assert_eq!(facts(html).byline.as_deref(), byline);
     }
 
     #[rstest]
@@ -202,6 +250,11 @@ mod tests {
     )]
     #[case::only(r#"<time datetime="2026-11-16"></time>"#, Some("2026-11-16T00:00:00Z"))]
     #[case::several(r#"<time datetime="2026-11-16"></time><time datetime="2026-11-15"></time>"#, None)]
+    #[case::s613_none(r#"<meta property="article:published_time" content="0001-01-01T00:00:00Z">"#, None)]
+    #[case::s613_other(
+        r#"<meta property="article:published_time" content="1970-01-01T00:00:00Z"><meta name="date" content="2026-11-16">"#,
+        Some("2026-11-16T00:00:00Z")
+    )]
     fn the_date_comes_from_meta_then_from_time(#[case] html: &str, #[case] published: Option<&str>) {
         assert_eq!(facts(html).published.map(|moment| moment.to_string()).as_deref(), published);
     }

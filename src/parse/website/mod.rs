@@ -7,13 +7,22 @@ mod article;
 mod attributes;
 mod blocks;
 mod boilerplate;
+mod byline;
+mod comment_headings;
+mod comments;
 mod guard;
 mod json_ld;
+mod main_article;
 mod metadata;
+mod name_words;
+mod names;
 mod phrases;
 mod sink;
 mod survey;
+mod thread;
+mod walk;
 
+use article::Scope;
 use survey::Survey;
 use url::Url;
 
@@ -24,8 +33,10 @@ use crate::model::Timestamp;
 pub struct Page {
     /// The heading, without the name of the site.
     pub title: Option<String>,
-    /// Who wrote it, by name.
+    /// Who wrote it, as the page's `<meta>` for authors says (s703).
     pub author: Option<String>,
+    /// Who wrote it, by name, as JSON-LD, other metadata or a line of the page say.
+    pub byline: Option<String>,
     /// When it was published.
     pub published: Option<Timestamp>,
     /// The address under which the publisher wants it known.
@@ -58,12 +69,15 @@ pub enum PageError {
 /// If no article text was found, with the likeliest reason.
 pub fn extract(html: &str, url: Option<&Url>) -> Result<Page, PageError> {
     let guard::Parsed { document, is_cut } = guard::parse(html);
+    let scope = Scope::of(&document);
     let survey = Survey::of(&document);
     let facts = metadata::read(&document, &survey, url);
     let walls = article::Walls::of(&survey);
     let headings = article::prepare(&survey);
-    let found = article::find(document, &headings, facts.author.as_deref());
-    let found = found.or_else(|| article::largest(&guard::parse(html).document));
+    let names: Vec<&str> = [&facts.author, &facts.byline].into_iter().flatten().map(String::as_str).collect();
+    let bound = scope.narrow(&document, &names);
+    let found = article::find(document, bound, &headings, &names);
+    let found = found.or_else(|| article::whole(&guard::parse(html).document, &names));
     let Some(found) = found else {
         return Err(if is_cut { PageError::TooComplex } else { walls.why_nothing() });
     };
@@ -73,7 +87,8 @@ pub fn extract(html: &str, url: Option<&Url>) -> Result<Page, PageError> {
     let title = facts.title.or(found.title).or_else(|| headings.into_iter().find(|heading| !heading.is_empty()));
     Ok(Page {
         title: title.map(metadata::shortened),
-        author: facts.author.or(found.byline),
+        author: facts.author,
+        byline: facts.byline,
         published: facts.published,
         canonical_url: facts.canonical_url,
         text: found.text,

@@ -17,6 +17,44 @@ pub(super) static APPEALS: LazyLock<Vec<&str>> = LazyLock::new(|| APPEALS_TEXT.s
 /// How a photo credit begins, if a colon follows or it is all there is.
 pub(super) static CREDITS: LazyLock<Vec<&str>> = LazyLock::new(|| CREDITS_TEXT.split('|').collect());
 
+/// Headings and links of comments, without digits and punctuation.
+static COMMENT_HEADINGS: LazyLock<HashSet<&str>> = LazyLock::new(|| COMMENT_HEADINGS_TEXT.split('|').collect());
+
+/// The same, but chapters are called like this as well.
+static LIKELY_COMMENT_HEADINGS: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| LIKELY_COMMENT_HEADINGS_TEXT.split('|').collect());
+
+/// How a heading of comments begins if the title of the article follows.
+static COMMENT_HEADING_STARTS: LazyLock<Vec<&str>> = LazyLock::new(|| COMMENT_HEADING_STARTS_TEXT.split('|').collect());
+
+/// A heading such as "12 comments" or "Leave a reply".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CommentHeading {
+    /// It can hardly be a chapter.
+    pub(super) is_certain: bool,
+    /// It counts the comments.
+    pub(super) has_number: bool,
+}
+
+/// Reads a line as the heading of comments.
+pub(super) fn comment_heading(text: &str) -> Option<CommentHeading> {
+    let has_number = text.chars().any(char::is_numeric);
+    let is_part = |character: char| character.is_alphabetic() || matches!(character, '\'' | '\u{900}'..='\u{97F}');
+    let text = text.to_lowercase().replace('’', "'");
+    let words: Vec<&str> = text.split(|character: char| !is_part(character)).filter(|word| !word.is_empty()).collect();
+    let line = words.join(" ");
+    let begins = || {
+        COMMENT_HEADING_STARTS.iter().any(|start| line.strip_prefix(start).is_some_and(|rest| rest.starts_with(' ')))
+    };
+    if COMMENT_HEADINGS.contains(line.as_str()) {
+        Some(CommentHeading { is_certain: true, has_number })
+    } else if LIKELY_COMMENT_HEADINGS.contains(line.as_str()) || begins() {
+        Some(CommentHeading { is_certain: has_number, has_number })
+    } else {
+        None
+    }
+}
+
 /// Who sells pictures.
 pub(super) const AGENCIES: [&str; 7] =
     ["getty images", "reuters", "afp", "ap photo", "shutterstock", "istock", "unsplash"];
@@ -75,6 +113,35 @@ const CREDITS_TEXT: &str = "\
     credit|illustration|foto|fotos|bild|bilder|bildquelle|quelle|crédit|crédit photo|crédits|imagen|imagem|\
     crédito|immagine|beeld|zdjęcie|fot|фото|источник фото|图片来源|图|写真|画像|사진|الصورة|صورة|תמונה|צילום";
 
+const COMMENT_HEADINGS_TEXT: &str = "\
+    comments|comment|no comments|no comments yet|add a comment|add comment|add new comment|leave a comment|\
+    leave a reply|post a comment|write a comment|join the discussion|join the conversation|reader comments|\
+    readers' comments|user comments|latest comments|recent comments|show comments|view comments|all comments|\
+    comments closed|comments are closed|member discussion|discussion about this post|have your say|your comments|\
+    comment section|webmentions|trackbacks|pingbacks|\
+    kommentare|keine kommentare|kommentar schreiben|kommentar verfassen|kommentar hinterlassen|\
+    schreibe einen kommentar|schreiben sie einen kommentar|hinterlasse einen kommentar|leserkommentare|\
+    kommentare zum artikel|kommentare anzeigen|diskutieren sie mit|\
+    commentaires|commentaire|aucun commentaire|laisser un commentaire|ajouter un commentaire|poster un commentaire|\
+    vos commentaires|comentarios|sin comentarios|deja un comentario|deja una respuesta|dejar un comentario|\
+    escribe un comentario|comentários|deixe um comentário|deixe uma resposta|comentaris|commenti|\
+    nessun commento|lascia un commento|reacties|geef een reactie|plaats een reactie|kommentarer|\
+    lämna en kommentar|legg igjen en kommentar|skriv en kommentar|kommentit|komentarze|dodaj komentarz|\
+    zostaw komentarz|komentáře|přidat komentář|yorumlar|yorum yap|bir yorum yazın|hozzászólások|\
+    комментарии|комментариев|комментария|комментарий|добавить комментарий|оставить комментарий|\
+    нет комментариев|коментарі|коментарів|залишити коментар|评论|評論|留言|发表评论|發表評論|发表回复|网友评论|\
+    コメント|コメントを残す|コメントする|댓글|댓글 남기기|تعليقات|التعليقات|اترك تعليقا|תגובות|टिप्पणियाँ";
+
+const LIKELY_COMMENT_HEADINGS_TEXT: &str = "\
+    discussion|responses|response|replies|reply|conversation|reactions|diskussion|reaktionen|antworten|réactions|\
+    respuestas|respostas|reazioni|обсуждение|kommentar|comentario|comentário|commento|reactie|yorum|komentarz";
+
+const COMMENT_HEADING_STARTS_TEXT: &str = "\
+    comments on|comments to|comments for|thoughts on|thought on|responses to|response to|replies to|\
+    kommentare zu|kommentare zum|kommentare zur|gedanken zu|antworten auf|commentaires sur|réflexions sur|\
+    réponses à|comentarios en|comentarios sobre|respuestas a|comentários em|respostas para|commenti su|\
+    risposte a|reacties op";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,5 +152,24 @@ mod tests {
             assert_eq!(*phrase, phrase.trim().to_lowercase(), "{phrase}");
             assert!(!phrase.is_empty() && !phrase.contains(['’', '\n']), "{phrase}");
         }
+        for phrase in COMMENT_HEADINGS.iter().chain(&*LIKELY_COMMENT_HEADINGS) {
+            assert!(comment_heading(phrase).is_some(), "{phrase}");
+        }
+    }
+
+    #[test]
+    fn s701_headings_of_comments_are_known_in_many_languages() {
+        let certain = Some((true, false));
+        let heading = |text| comment_heading(text).map(|heading| (heading.is_certain, heading.has_number));
+        assert_eq!(heading("Comments"), certain);
+        assert_eq!(heading("Leave a Reply"), certain);
+        assert_eq!(heading("Kommentare:"), certain);
+        assert_eq!(heading("12 Kommentare"), Some((true, true)));
+        assert_eq!(heading("Комментарии (3)"), Some((true, true)));
+        assert_eq!(heading("3 thoughts on “The bridge”"), Some((true, true)));
+        assert_eq!(heading("Comments on the draft budget"), Some((false, false)));
+        assert_eq!(heading("Discussion"), Some((false, false)));
+        assert_eq!(heading("A comment on the budget"), None);
+        assert_eq!(heading("12"), None);
     }
 }

@@ -2,6 +2,8 @@
 
 use dom_query::{Document, NodeRef};
 
+use super::byline;
+
 /// The elements that speak about a page, in order.
 #[derive(Default)]
 pub(super) struct Survey<'a> {
@@ -21,6 +23,8 @@ pub(super) struct Survey<'a> {
     pub(super) descriptions: Vec<NodeRef<'a>>,
     /// `<noscript>`.
     pub(super) noscripts: Vec<NodeRef<'a>>,
+    /// The first name in an element that is marked as the author.
+    pub(super) byline: Option<String>,
     /// Whether there is a field for a password.
     pub(super) asks_for_password: bool,
 }
@@ -37,6 +41,9 @@ impl<'a> Survey<'a> {
 
     fn note(&mut self, node: NodeRef<'a>) {
         let Some(element) = node.element_ref() else { return };
+        if self.byline.is_none() {
+            self.byline = byline::read(&node);
+        }
         let value = |name: &str| {
             let attribute = element.attrs.iter().find(|attribute| &*attribute.name.local == name);
             attribute.map(|attribute| attribute.value.as_ref())

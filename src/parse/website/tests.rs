@@ -1,8 +1,9 @@
 //! Pages as a whole: what is found, what is refused, and what does no harm. The layouts of real sites are in
-//! `tests/pages.rs`.
+//! `tests/pages/`.
 
 use super::*;
 use proptest::prelude::*;
+use rstest::rstest;
 
 const PARAGRAPH: &str = "<p>The council met on Tuesday, after long talks, to decide about the new bridge over the river, \
     which has been closed since the spring, and it agreed to pay for the repairs.</p>";
@@ -29,15 +30,104 @@ fn s701_without_an_article_the_largest_block_is_the_text() {
 }
 
 #[test]
+fn s701_the_main_article_is_the_text_and_comments_in_articles_or_divisions_are_not() {
+    let comments =
+        "<article class=comment><p>I cross that bridge every day, and nobody asked me.</p></article>".repeat(9);
+    for comments in [
+        comments.clone(),
+        format!("<div id=comments>{comments}</div>"),
+        comments.replace("article", "div"),
+        comments.replace(" class=comment", ""),
+        format!("<h2>9 Comments</h2>{}", comments.replace("article class=comment", "div").replace("article", "div")),
+    ] {
+        for html in [
+            format!("<article><h1>Bridge</h1>{PARAGRAPH}</article>{comments}"),
+            format!("<article><h1>Bridge</h1>{PARAGRAPH}{comments}</article>"),
+        ] {
+            let text = text(&html);
+            assert!(text.contains("The council met on Tuesday") && !text.contains("every day"), "{html}\n{text}");
+        }
+    }
+}
+
+/// What is called like comments and is none, or holds the article as well.
+#[rstest]
+#[case::commentary("<div class='commentary'>#</div>")]
+#[case::opinion("<article class='tone-comment'><h1>We need this bridge</h1>#</article>")]
+#[case::german_opinion("<article class='kommentar'><h1>Die Brücke</h1>#</article>")]
+#[case::states("<body class='has-comments comments-open'><div id='comments-open'>#</div>")]
+#[case::wrapper("<div class='comments'><h1>Bridge</h1><div>#</div><div class='comment'>Nice, I say.</div></div>")]
+#[case::only_text("<h1>Guestbook</h1><div class='comments'>#</div>")]
+#[case::discussion("<article><h1>Herons</h1><section id='discussion'><h2>Discussion</h2>#</section></article>")]
+#[case::chapter(
+    "<article><h1>Rust</h1><p>It begins.</p><h2>Comments</h2>#<h2>Functions</h2><p>It goes on.</p></article>"
+)]
+#[case::code("<article><h1>Code</h1><pre><code><span class='comment'>// #</span></code></pre></article>")]
+fn s701_what_is_only_called_like_comments_stays(#[case] html: &str) {
+    let text = text(&html.replace('#', PARAGRAPH));
+    assert!(text.contains("The council met on Tuesday"), "{text}");
+}
+
+#[test]
+fn s701_a_list_of_teasers_is_no_main_article() {
+    let teaser = |number: usize| format!("<article><h2><a href=/{number}>Story {number}</a></h2>{PARAGRAPH}</article>");
+    let text = text(&format!("<h1>The Herald</h1><main>{}</main>", (0..20).map(teaser).collect::<String>()));
+    assert_eq!(text.matches("The council met").count(), 20, "{text}");
+}
+
+#[rstest]
+#[case::header("<article><header><h1>Bridge</h1><p>A word before.</p></header></article><div>#</div>")]
+#[case::empty("<h1>Bridge</h1><article></article><div>#</div>")]
+#[case::teaser("<h1>Bridge</h1><article><h3><a href=/2>Ferry</a></h3><p>It left at noon.</p></article><div>#</div>")]
+#[case::aside(
+    "<aside><article><p>It left at noon, said the ferryman, who knows.</p></article></aside><h1>Bridge</h1><div>#</div>"
+)]
+fn s701_an_article_without_the_text_is_not_the_article(#[case] html: &str) {
+    let text = text(&html.replace('#', &PARAGRAPH.repeat(5)));
+    assert_eq!(text.matches("The council met").count(), 5, "{text}");
+    assert!(!text.contains("at noon"), "{text}");
+}
+
+#[test]
+fn s701_an_article_in_several_parts_is_found_whole() {
+    let part = format!("<div class=part><div>{PARAGRAPH}</div></div><div class=share><a href=/s>Share</a></div>");
+    let text = text(&format!("<article><h1>Bridge</h1>{}</article>", part.repeat(6)));
+    assert_eq!(text.matches("The council met").count(), 6, "{text}");
+}
+
+#[test]
+fn s702_a_number_of_comments_is_no_part_of_the_text() {
+    let page = |count: usize| {
+        format!(
+            "<article><h1>Bridge</h1><p>3 March · <a href='#comments'>{count} comments</a></p>{PARAGRAPH}\
+            <p>{count} Kommentare</p></article>"
+        )
+    };
+    assert_eq!(text(&page(1)), text(&page(12)));
+    assert!(!text(&page(7)).contains('7'), "{}", text(&page(7)));
+}
+
+#[test]
+fn a_hostile_number_of_comments_takes_no_minutes() {
+    let opened = "<div class=comments><h2>3 comments</h2><article class=comment>".repeat(100);
+    let flat = "<p class=comment>x</p><h3>Comments</h3><span class=comment-count>3</span>".repeat(20_000);
+    assert!(text(&format!("{}{opened}{flat}", PARAGRAPH.repeat(3))).contains("The council met"));
+}
+
+#[test]
 fn s702_the_same_page_gives_the_same_text() {
     let html = format!("<article>{}</article>", PARAGRAPH.repeat(3));
     assert_eq!(extract(&html, None), extract(&html, None));
 }
 
 #[test]
-fn s703_the_author_falls_back_to_the_byline() {
+fn s703_a_byline_is_no_author() {
     let html = format!("<article><p class='byline'>By Ada Lovelace | 16 November</p>{}</article>", PARAGRAPH.repeat(3));
-    assert_eq!(extract(&html, None).unwrap().author.as_deref(), Some("Ada Lovelace"));
+    let page = extract(&html, None).unwrap();
+    assert_eq!((page.author.as_deref(), page.byline.as_deref()), (None, Some("Ada Lovelace")));
+    let page = extract(&format!("<meta name=author content='https://a.example/ada'>{html}"), None).unwrap();
+    assert_eq!(page.author.as_deref(), Some("https://a.example/ada"));
+    assert_eq!(page.byline.as_deref(), Some("Ada Lovelace"));
 }
 
 #[test]

@@ -176,11 +176,13 @@ async fn add_posts(transaction: &Transaction<'_>, new: &[Candidate<'_>]) -> Resu
     let bodies: Vec<&str> = new.iter().map(|(_, post)| post.text().body.as_str()).collect();
     let urls: Vec<Option<&str>> = new.iter().map(|(_, post)| post.text().url.as_deref()).collect();
     let authors: Vec<Option<&str>> = new.iter().map(|(_, post)| post.text().author.as_deref()).collect();
+    let bylines: Vec<Option<&str>> = new.iter().map(|(_, post)| post.text().byline.as_deref()).collect();
     let published: Vec<Option<Timestamp>> = new.iter().map(|(_, post)| post.published_at()).collect();
     let created: Vec<Timestamp> = new.iter().map(|(settlement, _)| settlement.settled_at).collect();
     let hashes: Vec<[u8; 32]> = new.iter().map(|(_, post)| post.content_hash().0).collect();
     let hashes: Vec<&[u8]> = hashes.iter().map(<[u8; 32]>::as_slice).collect();
-    let arrays: [&(dyn ToSql + Sync); 8] = [&sources, &titles, &bodies, &urls, &authors, &published, &created, &hashes];
+    let arrays: [&(dyn ToSql + Sync); 9] =
+        [&sources, &titles, &bodies, &urls, &authors, &bylines, &published, &created, &hashes];
     all(transaction, ADD_POSTS, &arrays, |row| {
         let post = PostId(required(row.integer()?)?);
         Ok((SourceId(required(row.integer()?)?), post))

@@ -54,6 +54,12 @@ pub(super) const ALL: &[Migration] = &[
         sql: include_str!("../../../sql/sqlite/migrations/0010_first_pages.sql"),
     },
     Migration { version: 11, name: "daemon", sql: include_str!("../../../sql/sqlite/migrations/0011_daemon.sql") },
+    Migration { version: 12, name: "bylines", sql: include_str!("../../../sql/sqlite/migrations/0012_bylines.sql") },
+    Migration {
+        version: 13,
+        name: "page_ages",
+        sql: include_str!("../../../sql/sqlite/migrations/0013_page_ages.sql"),
+    },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
-use crate::model::{NewPost, PostId, Settled, Settlement};
+use crate::model::{NewPost, PostId, PostText, Settled, Settlement};
 
 use super::super::Result;
 use super::super::rows::{Value, is_settled_already, last_word_on_hosts, state_values};
@@ -74,7 +74,8 @@ fn add_posts(connection: &Connection, settlement: &Settlement) -> Result<Vec<Pos
             Some(CLEANED) => drop(execute(connection, TOUCH, params![source, hash, now])?),
             Some(_) => {}
             None => {
-                let row = params![source, text.title, text.body, text.url, text.author, post.published_at(), now, hash];
+                let PostText { title, body, url, author, byline } = text;
+                let row = params![source, title, body, url, author, byline, post.published_at(), now, hash];
                 add.execute(row).map_err(error)?;
                 new_posts.push(PostId(connection.last_insert_rowid()));
             }

@@ -11,6 +11,9 @@ use url::Url;
 const TEXT_CHARS_MIN: usize = 10;
 /// The greatest length of a heading or a name, and of the title that a page gives to a feed.
 const VALUE_CHARS_MAX: usize = 300;
+/// An author is whatever stands in an attribute; ten names of JSON-LD make a byline.
+const ATTRIBUTE_BYTES_MAX: usize = 4096;
+const BYLINE_CHARS_MAX: usize = 10 * (VALUE_CHARS_MAX + 2);
 const FEED_TITLE_CHARS_MAX: usize = 1024;
 /// As many feeds as one page is told to link to.
 const FEEDS_MAX: usize = 20;
@@ -38,11 +41,12 @@ fn check_page(page: &Page, html_bytes: usize) {
     assert_eq!(fold(&page.text), page.text, "the text is not folded");
     // A NUL becomes U+FFFD, which is three times as long; no text is shown twice.
     assert!(page.text.len() <= html_bytes * 3, "{html_bytes} bytes became {}", page.text.len());
-    for value in [&page.title, &page.author].into_iter().flatten() {
+    for value in [&page.title, &page.author, &page.byline].into_iter().flatten() {
         assert_eq!(fold(value), *value, "{value:?} is not folded");
     }
     check_value(page.title.as_deref(), VALUE_CHARS_MAX);
-    check_value(page.author.as_deref(), VALUE_CHARS_MAX);
+    check_value(page.author.as_deref(), ATTRIBUTE_BYTES_MAX);
+    check_value(page.byline.as_deref(), BYLINE_CHARS_MAX);
     let scheme = page.canonical_url.as_ref().map(Url::scheme);
     assert!(matches!(scheme, None | Some("http" | "https")), "a canonical address under {scheme:?}");
 }

@@ -1,0 +1,202 @@
+//! Which `<article>` of a page is the article (s701), once the comments are out.
+
+use dom_query::{Document, NodeRef};
+
+use super::walk::{Visitor, short_text, visible_chars, walk, with_attribute};
+use crate::parse::text::Kind;
+
+/// Less than this may be a teaser, or what is left of a header.
+const PROSE_CHARS_MIN: usize = 140;
+/// An article around others with less text of its own is only a frame.
+const OWN_PROSE_CHARS_MIN: usize = 60;
+/// An article among others holds at least this share of their text, in percent.
+const SHARE_MIN: usize = 60;
+/// Names of sites and sections are shorter than the title of an article.
+const TITLE_WORDS_MIN: usize = 4;
+const TITLE_CHARS_MAX: usize = 300;
+/// How a heading's rank is written if there is none.
+const NO_HEADING: u8 = 7;
+
+/// The main `<article>` with the visible characters of its prose; none if there is none, if it holds no prose, or if the page is a list of articles.
+pub(super) fn find(document: &Document) -> Option<(NodeRef<'_>, usize)> {
+    let mut survey = Survey::default();
+    walk(document.root(), &mut survey);
+    let articles = &survey.articles;
+    let outermost: Vec<&Article<'_>> =
+        articles.iter().filter(|article| article.around.is_none() && !article.is_aside).collect();
+    let main = choose(&outermost, survey.has_title)?;
+    if !survey.is_usable(main) {
+        return None;
+    }
+    let removed = if survey.is_live { 0 } else { remove_inner(articles, main) };
+    Some((main.node, main.prose - removed))
+}
+
+/// Articles inside of an article are comments or teasers, unless they have headings like chapters, or the outer one is
+/// only a frame. Returns how much prose goes with them.
+fn remove_inner(articles: &[Article<'_>], main: &Article<'_>) -> usize {
+    let inner: Vec<&Article<'_>> = articles.iter().filter(|inner| inner.around == Some(main.number)).collect();
+    let is_frame = matches!(inner[..], [only] if only.prose > 4 * main.own_prose);
+    if main.own_prose < OWN_PROSE_CHARS_MIN || is_frame {
+        return 0;
+    }
+    let removed = inner.iter().filter(|inner| inner.rank > 2);
+    removed.clone().for_each(|inner| inner.node.remove_from_parent());
+    removed.map(|inner| inner.prose).sum()
+}
+
+/// The one with the page's heading, else the first if it alone has a heading of its rank, or if the page's heading stands
+/// above it and none has another, else the longest by far.
+fn choose<'s, 'a>(articles: &[&'s Article<'a>], has_title: bool) -> Option<&'s Article<'a>> {
+    let with_title: Vec<_> = articles.iter().filter(|article| article.rank == 1).collect();
+    if let [only] = with_title[..] {
+        return Some(only);
+    }
+    let (first, others) = articles.split_first()?;
+    let is_alone = first.rank <= 2 && others.iter().all(|other| other.rank > first.rank);
+    let is_below_title = has_title && articles.iter().all(|article| article.rank == NO_HEADING);
+    if is_alone || is_below_title {
+        return Some(first);
+    }
+    let total: usize = articles.iter().map(|article| article.prose).sum();
+    let longest = articles.iter().max_by_key(|article| article.prose)?;
+    (longest.prose * 100 >= total * SHARE_MIN).then_some(longest)
+}
+
+struct Article<'a> {
+    number: usize,
+    node: NodeRef<'a>,
+    /// The one around it.
+    around: Option<usize>,
+    /// It stands beside, above or below the main part of the page.
+    is_aside: bool,
+    /// Visible characters of its prose, with those of inner ones and without.
+    prose: usize,
+    own_prose: usize,
+    /// Of its highest heading.
+    rank: u8,
+    /// That heading leads elsewhere.
+    is_linked: bool,
+}
+
+#[derive(Default)]
+struct Survey<'a> {
+    articles: Vec<Article<'a>>,
+    open: Vec<usize>,
+    /// Open elements whose text is no prose.
+    furniture: usize,
+    /// Open elements that stand beside the main part of the page.
+    asides: usize,
+    /// Visible characters of prose outside of all articles.
+    free_prose: usize,
+    /// A heading of the page stands before all articles, and is long enough not to be the name of a site.
+    has_title: bool,
+    /// Articles inside of an article are its updates.
+    is_live: bool,
+}
+
+impl Survey<'_> {
+    /// Whether the article is more than the header or a teaser of a text that stands elsewhere.
+    fn is_usable(&self, article: &Article<'_>) -> bool {
+        let is_elsewhere = self.free_prose >= PROSE_CHARS_MIN.max(4 * article.prose);
+        let is_teaser = article.is_linked && article.rank > 1;
+        article.prose > 0 && !(is_elsewhere && (article.prose < PROSE_CHARS_MIN || is_teaser))
+    }
+
+    fn note_heading(&mut self, node: &NodeRef<'_>, rank: u8) {
+        let is_before_articles = self.articles.is_empty();
+        let Some(article) = self.open.last().and_then(|open| self.articles.get_mut(*open)) else {
+            let words = short_text(node, TITLE_CHARS_MAX).map_or(0, |text| text.split_whitespace().count());
+            self.has_title |= rank == 1 && is_before_articles && words >= TITLE_WORDS_MIN;
+            return;
+        };
+        if rank < article.rank {
+            article.rank = rank;
+            let is_link = |node: &NodeRef<'_>| node.has_name("a");
+            article.is_linked = node.parent().is_some_and(|above| is_link(&above))
+                || node.descendants_it().any(|below| is_link(&below));
+        }
+    }
+}
+
+impl<'a> Visitor<'a> for Survey<'a> {
+    fn enter(&mut self, node: &NodeRef<'a>) -> bool {
+        if node.is_text() {
+            if self.furniture == 0 {
+                let chars = visible_chars(node);
+                match self.open.last() {
+                    Some(innermost) => self.articles[*innermost].own_prose += chars,
+                    None => self.free_prose += chars,
+                }
+            }
+            return false;
+        }
+        let Some(element) = node.element_ref() else { return node.is_document() };
+        let tag = element.name.local.as_ref();
+        if matches!(Kind::of(tag), Kind::Unseen | Kind::Template) || tag == "head" {
+            return false;
+        }
+        self.furniture += usize::from(is_furniture(tag));
+        self.asides += usize::from(is_aside(tag));
+        self.is_live |= is_live(node);
+        match tag {
+            "article" => {
+                let number = self.articles.len();
+                let around = self.open.last().copied();
+                let is_aside = self.asides > 0;
+                self.open.push(number);
+                self.articles.push(Article {
+                    number,
+                    node: *node,
+                    around,
+                    is_aside,
+                    prose: 0,
+                    own_prose: 0,
+                    rank: NO_HEADING,
+                    is_linked: false,
+                });
+            }
+            "h1" => self.note_heading(node, 1),
+            "h2" => self.note_heading(node, 2),
+            "h3" => self.note_heading(node, 3),
+            "h4" => self.note_heading(node, 4),
+            _ => {}
+        }
+        true
+    }
+
+    fn leave(&mut self, node: &NodeRef<'a>) {
+        let Some(element) = node.element_ref() else { return };
+        let tag = element.name.local.as_ref();
+        if matches!(Kind::of(tag), Kind::Unseen | Kind::Template) || tag == "head" {
+            return;
+        }
+        self.furniture -= usize::from(is_furniture(tag));
+        self.asides -= usize::from(is_aside(tag));
+        if tag == "article"
+            && let Some(number) = self.open.pop()
+        {
+            self.articles[number].prose += self.articles[number].own_prose;
+            if let Some(around) = self.articles[number].around {
+                self.articles[around].prose += self.articles[number].prose;
+            }
+        }
+    }
+}
+
+fn is_furniture(tag: &str) -> bool {
+    is_aside(tag) || matches!(tag, "a" | "button" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6")
+}
+
+fn is_aside(tag: &str) -> bool {
+    matches!(tag, "nav" | "header" | "footer" | "aside")
+}
+
+/// `live-blog`, `liveblog-body`, schema.org's `LiveBlogPosting`.
+fn is_live(node: &NodeRef<'_>) -> bool {
+    let mentions = |value: &str| {
+        let value = value.to_ascii_lowercase();
+        value.contains("liveblog") || value.contains("live-blog")
+    };
+    ["class", "id", "itemtype"].iter().any(|name| with_attribute(node, name, mentions).unwrap_or(false))
+}
