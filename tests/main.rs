@@ -18,6 +18,7 @@ mod once;
 mod opml;
 mod pages;
 mod pipeline;
+mod requirements;
 mod robots;
 mod store;
 mod supervision;

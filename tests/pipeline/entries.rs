@@ -62,6 +62,7 @@ fn s601_three_entries_newer_than_the_watermark_become_posts_with_all_their_field
                 title: format!("Title {number}"),
                 body: format!("Body {number}"),
                 url: Some(format!("http://a.example/{number}")),
+                byline: None,
                 author: Some(format!("Ada {number}")),
             };
             assert_eq!(post.text, text);
