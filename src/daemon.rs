@@ -13,7 +13,7 @@ use std::time::Duration;
 use slog::{Logger, info, o, warn};
 
 use crate::actors::{Parts, Pipeline, PipelineHandle, Scope};
-use crate::api::{ApiError, Doors};
+use crate::api::{ApiError, Listeners};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Loaded, Request, Settings};
 use crate::dice::SeededDice;
@@ -80,7 +80,7 @@ async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mu
     let settings = loaded.settings.clone();
     let Some(opened) = started.open(&settings, signals).await? else { return Ok(()) };
     // Before anybody is polled: a second daemon on the same socket ends here.
-    let doors = Doors::take(&settings.api)?;
+    let listeners = Listeners::take(&settings.api)?;
     let client = started.client(&settings)?;
     let parts = started.parts(&settings, &opened.store, client.clone());
     let pipeline = Pipeline::new(parts, Scope::Daemon);
@@ -90,14 +90,14 @@ async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mu
     let followers = Followers {
         handle: handle.clone(),
         client,
-        admission: doors.admission(),
+        admission: listeners.admission(),
         log_handle: log_handle.clone(),
         log: started.log.clone(),
     };
     let reloader = Reloader::new(loaded.effective, request, followers);
-    let mut doors = doors.open(handle.clone(), log_handle, reloader.door())?;
+    let mut listeners = listeners.open(handle.clone(), log_handle, reloader.listener())?;
     info!(started.log, "api ready";
-        "socket" => doors.socket.display().to_string(), "listen" => doors.listen.map(|address| address.to_string()));
+        "socket" => listeners.socket.display().to_string(), "listen" => listeners.listen.map(|address| address.to_string()));
     info!(started.log, "daemon ready");
     // What is wrong with the new configuration is in the log, and nothing has changed.
     let reload = || drop(reloader.reload());
@@ -105,16 +105,16 @@ async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mu
     service.ready();
     let end = tokio::select! {
         end = &mut running => {
-            doors.close().await;
+            listeners.close().await;
             end
         }
         () = service.feed_watchdog(&handle, settings.pipeline.scheduler.tick) => unreachable!("it never ends"),
         () = until_told_to_stop_or(&started.telemetry, &started.log, signals, reload) => {
             service.stopping();
             // Whoever is in may wait for a poll that is under way.
-            doors.shut();
+            listeners.shut();
             started.drain(&handle, settings.drain, signals).await;
-            doors.close().await;
+            listeners.close().await;
             started.stop(&handle, running, signals).await
         }
     };

@@ -14,7 +14,7 @@
 //! - [`actors`] — the pipeline.
 //! - [`telemetry`] — the log.
 //! - [`config`] — fills the settings that each room owns.
-//! - [`api`] — the doors: the admin socket and TCP.
+//! - [`api`] — the HTTP API: the admin socket and TCP.
 //! - [`cli`], [`daemon`] — the command line and the process.
 //! - [`demo`] — the daemon at work on a little web on loopback, for showing, testing and measuring the rest.
 

@@ -104,11 +104,11 @@ async fn p25_a_task_is_handed_each_redirect_and_goes_on_from_there() {
     task.access.login = Some(("ann".into(), "hidden".into()));
     for next in [home.url("/within"), other.url("/new")] {
         let fetched = fetch(&task).await;
-        let Answer::Onward(onward) = fetched.answer else { panic!("{:?}", fetched.answer) };
-        assert_eq!((onward.url().as_str(), fetched.trace.status), (next.as_str(), Some(301)));
-        assert_eq!(fetched.trace.hops, onward.hops());
+        let Answer::PendingRedirect(pending_redirect) = fetched.answer else { panic!("{:?}", fetched.answer) };
+        assert_eq!((pending_redirect.url().as_str(), fetched.trace.status), (next.as_str(), Some(301)));
+        assert_eq!(fetched.trace.hops, pending_redirect.hops());
         assert_eq!(other.requests(), [""; 0]);
-        task.onward = Some(onward);
+        task.pending_redirect = Some(pending_redirect);
     }
     let fetched = fetch(&task).await;
     let Answer::Read(reading) = fetched.answer else { panic!("{:?}", fetched.answer) };
@@ -125,8 +125,10 @@ async fn p21_a_task_that_is_handed_redirects_still_ends_at_a_loop() {
     let redirect = "HTTP/1.1 302 Found\r\nLocation: /feed\r\nContent-Length: 0\r\n\r\n".to_owned();
     let server = Server::play(answers(&[redirect.replace("/feed", "/b"), redirect])).await;
     let mut task = Task { follows: false, ..task(SourceType::Website, &server) };
-    let Answer::Onward(onward) = fetch(&task).await.answer else { panic!("the first redirect may be followed") };
-    task.onward = Some(onward);
+    let Answer::PendingRedirect(pending_redirect) = fetch(&task).await.answer else {
+        panic!("the first redirect may be followed")
+    };
+    task.pending_redirect = Some(pending_redirect);
     let fetched = fetch(&task).await;
     let Answer::Failed(report) = fetched.answer else { panic!("{:?}", fetched.answer) };
     assert!(report.error.contains("redirect loop"), "{}", report.error);

@@ -18,7 +18,7 @@ async fn ask(task: &RobotsTask) -> RobotsFetched {
 }
 
 fn task(page: &str) -> RobotsTask {
-    RobotsTask { url: robots_url(page).unwrap(), onward: None, keep_alive: false, time_used: Duration::ZERO }
+    RobotsTask { url: robots_url(page).unwrap(), pending_redirect: None, keep_alive: false, time_used: Duration::ZERO }
 }
 
 /// What comes of asking a server that plays these acts.
@@ -32,7 +32,7 @@ async fn follow(mut task: RobotsTask) -> RobotsFetched {
     loop {
         let fetched = ask(&task).await;
         match fetched.answer {
-            RobotsAnswer::Onward(onward) => task.onward = Some(onward),
+            RobotsAnswer::PendingRedirect(pending_redirect) => task.pending_redirect = Some(pending_redirect),
             _ => return fetched,
         }
     }
@@ -110,9 +110,9 @@ async fn p25_p29_redirects_are_handed_back_even_to_another_site() {
     let other = Server::play(answers(&[whole("User-agent: *")])).await;
     let home = Server::play(answers(&[redirect("/1"), redirect(&other.url("/robots.txt"))])).await;
     let first = ask(&task(&home.url("/"))).await;
-    let RobotsAnswer::Onward(onward) = first.answer else { panic!("{:?}", first.answer) };
-    assert_eq!((onward.url().as_str(), home.requests().len()), (home.url("/1").as_str(), 1));
-    let fetched = follow(RobotsTask { onward: Some(onward), ..task(&home.url("/")) }).await;
+    let RobotsAnswer::PendingRedirect(pending_redirect) = first.answer else { panic!("{:?}", first.answer) };
+    assert_eq!((pending_redirect.url().as_str(), home.requests().len()), (home.url("/1").as_str(), 1));
+    let fetched = follow(RobotsTask { pending_redirect: Some(pending_redirect), ..task(&home.url("/")) }).await;
     assert_eq!(fetched.answer, RobotsAnswer::Found("User-agent: *".into()));
     assert_eq!(fetched.trace.hops.len(), 3);
 }

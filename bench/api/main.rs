@@ -1,4 +1,4 @@
-//! What the doors take for each list, beside a bare actix-web handler that answers as many bytes from memory.
+//! What the listeners take for each list, beside a bare actix-web handler that answers as many bytes from memory.
 //!
 //! `tests/with-postgres cargo bench --bench api` has 10,000 sources on 500 hosts, with both engines (without a server, SQLite
 //! alone); `-- million` has 1,000,000 on 50,000. The daemon is a process of its own, with its pipeline running; the bare

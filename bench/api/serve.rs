@@ -1,4 +1,4 @@
-//! The process that is asked: the daemon's pipeline and doors, and the bare handler beside them.
+//! The process that is asked: the daemon's pipeline and listeners, and the bare handler beside them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use actix_web::{App, HttpResponse, HttpServer, web};
 use feedwarden::actors::{Parts, Pipeline, PipelineSettings, Scope};
 use feedwarden::api::settings::ApiSettings;
 use feedwarden::api::views::Reloaded;
-use feedwarden::api::{ConfigurationDoor, Doors};
+use feedwarden::api::{ConfigHandle, Listeners};
 use feedwarden::clock::{Clock, SystemClock};
 use feedwarden::dice::SeededDice;
 use feedwarden::fetch::{Fetcher, XSettings};
@@ -22,7 +22,7 @@ use feedwarden::telemetry::{self, LogSettings};
 use crate::population::Engine;
 
 const ROLE: &str = "FEEDWARDEN_BENCH_ROLE";
-/// As many as the doors have.
+/// As many as the listeners have.
 const WORKERS: usize = 2;
 
 /// The process, and where it is asked.
@@ -87,7 +87,7 @@ pub(crate) fn serve(engine: &Engine) {
             dice: Arc::new(SeededDice::new(1)),
             fetcher,
             x_host: host_key(XSettings::default().base_url.as_str()),
-            // Nothing falls due while the doors are asked.
+            // Nothing falls due while the listeners are asked.
             policy: Policy { interval: minutes(24 * 60), ..Policy::default() },
             settings: PipelineSettings::default(),
             log: telemetry.logger.clone(),
@@ -100,15 +100,15 @@ pub(crate) fn serve(engine: &Engine) {
         }
         let settings = ApiSettings { socket: "admin.sock".into(), ..ApiSettings::default() };
         let configuration =
-            ConfigurationDoor { effective: Box::new(Vec::new), reload: Box::new(|| Ok(Reloaded::default())) };
-        let doors = Doors::take(&settings).unwrap();
-        let doors = doors.open(handle.clone(), telemetry.handle.clone(), configuration).unwrap();
+            ConfigHandle { effective: Box::new(Vec::new), reload: Box::new(|| Ok(Reloaded::default())) };
+        let listeners = Listeners::take(&settings).unwrap();
+        let listeners = listeners.open(handle.clone(), telemetry.handle.clone(), configuration).unwrap();
         let bare = bare_handler();
         println!("ready");
         std::io::stdout().flush().unwrap();
         web::block(|| std::io::stdin().read_to_end(&mut Vec::new()).unwrap()).await.unwrap();
         bare.stop(false).await;
-        doors.close().await;
+        listeners.close().await;
         handle.drain().await;
         handle.stop();
         running.await.unwrap();

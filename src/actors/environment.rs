@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use slog::{debug, error, info, warn};
 
-use super::statistics::Happening;
-use super::surroundings::Surroundings;
+use super::context::PipelineContext;
+use super::statistics::PipelineEvent;
 use crate::model::Timestamp;
 use crate::supervision::{Crash, Environment, Event};
 
 /// The outside world of the tree.
-pub(super) struct PipelineEnvironment(Arc<Surroundings>);
+pub(super) struct PipelineEnvironment(Arc<PipelineContext>);
 
 impl PipelineEnvironment {
-    pub(super) fn new(around: Arc<Surroundings>) -> PipelineEnvironment {
-        PipelineEnvironment(around)
+    pub(super) fn new(context: Arc<PipelineContext>) -> PipelineEnvironment {
+        PipelineEnvironment(context)
     }
 
     fn crashed(&self, name: &str, crash: &Crash) {
@@ -27,7 +27,7 @@ impl PipelineEnvironment {
         // Resolving the names takes time and memory, so it is left to whoever really writes the record.
         let backtrace = slog::FnValue(|_| crash.backtrace.as_ref().map(ToString::to_string));
         debug!(self.0.log, "actor crash backtrace"; "actor" => name, "backtrace" => backtrace);
-        self.0.statistics.tell(|| Happening::Crashed { name: name.to_owned(), message: crash.message.clone() });
+        self.0.statistics.emit(|| PipelineEvent::Crashed { name: name.to_owned(), message: crash.message.clone() });
     }
 }
 
@@ -47,7 +47,7 @@ impl Environment for PipelineEnvironment {
             Event::Restarting { name, after, nth } => {
                 self.0.statistics.count_restart(name);
                 warn!(log, "actor restarts"; "actor" => name, "after_ms" => after.as_millis() as u64, "nth" => nth);
-                self.0.statistics.tell(|| Happening::Restarted { name: (*name).to_owned() });
+                self.0.statistics.emit(|| PipelineEvent::Restarted { name: (*name).to_owned() });
             }
             Event::Overran { name, limit } => {
                 warn!(log, "actor did not stop in time"; "actor" => name, "limit_ms" => limit.as_millis() as u64);

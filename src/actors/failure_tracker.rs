@@ -9,11 +9,11 @@ use actix::fut::WrapFuture;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, SpawnHandle};
 use slog::{Logger, info, o, warn};
 
-use super::ledger::{Entry, Ledger, write};
-use super::messages::{HostAnswered, PollFailed, PollLost, Return};
+use super::context::PipelineContext;
+use super::messages::{Completion, HostAnswered, PollFailed, PollLost};
 use super::outcome::Verdict;
 use super::poll::Poll;
-use super::surroundings::Surroundings;
+use super::settle_batcher::{Entry, SettleBatcher, write};
 use crate::fetch::Trace;
 use crate::model::{FailureCause, FailureReport, SourceToPoll, Timestamp};
 use crate::rules::outage::{Evidence, Outage, OutageStep, Silence, evidence, explained};
@@ -21,8 +21,8 @@ use amnesty::{Amnesty, CountedFailure};
 
 /// Tracks failures.
 pub(super) struct FailureTrackerActor {
-    around: Arc<Surroundings>,
-    ledger: Ledger,
+    context: Arc<PipelineContext>,
+    batcher: SettleBatcher,
     outage: Outage,
     amnesty: Amnesty,
     alarm: Option<(Timestamp, SpawnHandle)>,
@@ -33,30 +33,37 @@ impl FailureTrackerActor {
     /// What the fault injection calls it.
     const NAME: &'static str = "failure-tracker";
 
-    pub(super) fn new(around: Arc<Surroundings>) -> FailureTrackerActor {
-        let log = around.log.new(o!("actor" => "failure tracker"));
-        let policy = around.policy();
-        let outage = Outage::new(policy.outage, policy.interval, around.clock.now());
-        FailureTrackerActor { around, ledger: Ledger::default(), outage, amnesty: Amnesty::default(), alarm: None, log }
+    pub(super) fn new(context: Arc<PipelineContext>) -> FailureTrackerActor {
+        let log = context.log.new(o!("actor" => "failure tracker"));
+        let policy = context.policy();
+        let outage = Outage::new(policy.outage, policy.interval, context.clock.now());
+        FailureTrackerActor {
+            context,
+            batcher: SettleBatcher::default(),
+            outage,
+            amnesty: Amnesty::default(),
+            alarm: None,
+            log,
+        }
     }
 
     fn settle(&mut self, entry: Entry, ctx: &mut Context<FailureTrackerActor>) {
-        self.ledger.push(entry);
+        self.batcher.push(entry);
         self.write(ctx);
     }
 
     fn write(&mut self, ctx: &mut Context<FailureTrackerActor>) {
-        let Some(batch) = self.ledger.begin() else {
-            if !self.ledger.is_writing() {
+        let Some(batch) = self.batcher.begin() else {
+            if !self.batcher.is_writing() {
                 // What is to be taken back has been written by now.
-                self.amnesty.carry_out(&self.around, &self.log);
+                self.amnesty.carry_out(&self.context, &self.log);
             }
             return;
         };
         // A task of its own: should the actor crash meanwhile, what is being written is written.
-        let writing = actix_rt::spawn(write(self.around.clone(), self.log.clone(), batch));
+        let writing = actix_rt::spawn(write(self.context.clone(), self.log.clone(), batch));
         ctx.spawn(writing.into_actor(self).map(|_, tracker, ctx| {
-            tracker.ledger.end();
+            tracker.batcher.end();
             tracker.write(ctx);
         }));
     }
@@ -64,10 +71,10 @@ impl FailureTrackerActor {
     /// Counts a failure, unless an outage explains it. A silence may be what an outage is recognised by.
     fn judge(&mut self, mut entry: Entry, ctx: &mut Context<FailureTrackerActor>) {
         let Verdict::Failed { report, .. } = &entry.verdict else { return self.settle(entry, ctx) };
-        let (evidence, now) = (evidence(Some(report)), self.around.clock.now());
-        let began_at = entry.poll.errand.began_at().unwrap_or(now);
+        let (evidence, now) = (evidence(Some(report)), self.context.clock.now());
+        let began_at = entry.poll.in_flight.began_at().unwrap_or(now);
         let is_counted = evidence == Evidence::Answer || self.outage.counts(began_at, now);
-        let host = entry.poll.turn.as_ref().and_then(|turn| turn.seat.key.clone());
+        let host = entry.poll.turn.as_ref().and_then(|turn| turn.host_entry.key.clone());
         let failures = entry.poll.source.state.failures.consecutive;
         if !is_counted {
             entry.verdict = explain(entry.verdict);
@@ -75,7 +82,7 @@ impl FailureTrackerActor {
             self.amnesty.remember(failure);
         }
         if let (Evidence::Silence, Some(host)) = (evidence, host) {
-            let hosts_polled = self.around.hosts_polled();
+            let hosts_polled = self.context.hosts_polled();
             let step = self.outage.silent(Silence { host: &host, failures, hosts_polled }, now);
             self.follow(step);
         }
@@ -85,10 +92,10 @@ impl FailureTrackerActor {
 
     /// Sends a probe if one is due, and sets the alarm for the next.
     fn probe(&mut self, ctx: &mut Context<FailureTrackerActor>) {
-        let now = self.around.clock.now();
+        let now = self.context.clock.now();
         if self.outage.is_probe_due(now) {
             self.outage.probe_sent(now);
-            self.around.traffic.admit_probe();
+            self.context.admission.admit_probe();
         }
         let next = self.outage.next_probe();
         if self.alarm.as_ref().map(|(at, _)| *at) == next {
@@ -98,7 +105,7 @@ impl FailureTrackerActor {
             ctx.cancel_future(handle);
         }
         if let Some(at) = next {
-            let alarm = self.around.clock.until(at).into_actor(self).map(|(), tracker, ctx| {
+            let alarm = self.context.clock.until(at).into_actor(self).map(|(), tracker, ctx| {
                 tracker.alarm = None;
                 tracker.probe(ctx);
             });
@@ -111,14 +118,14 @@ impl FailureTrackerActor {
         match step {
             None => {}
             Some(begun @ OutageStep::Begun { hosts }) => {
-                let fresh = self.around.policy().outage.hosts as usize;
-                self.around.traffic.begin_outage(self.outage.silent_hosts(), fresh);
+                let fresh = self.context.policy().outage.hosts as usize;
+                self.context.admission.begin_outage(self.outage.silent_hosts(), fresh);
                 let taken_back = self.amnesty.declare();
                 warn!(self.log, "outage begun"; "hosts" => hosts, "failures_taken_back" => taken_back,
                     "reason" => begun.to_string());
             }
             Some(OutageStep::Ended { lasted }) => {
-                self.around.traffic.end_outage(lasted);
+                self.context.admission.end_outage(lasted);
                 info!(self.log, "outage ended"; "lasted_seconds" => lasted.as_secs());
             }
         }
@@ -142,7 +149,7 @@ impl Actor for FailureTrackerActor {
 
     fn started(&mut self, _: &mut Context<FailureTrackerActor>) {
         // One that was started again knows of no outage, and will soon notice if there is one.
-        self.around.traffic.end_outage(std::time::Duration::ZERO);
+        self.context.admission.end_outage(std::time::Duration::ZERO);
     }
 }
 
@@ -150,7 +157,7 @@ impl Handler<PollFailed> for FailureTrackerActor {
     type Result = ();
 
     fn handle(&mut self, failed: PollFailed, ctx: &mut Context<FailureTrackerActor>) {
-        if self.around.faults.befall(FailureTrackerActor::NAME, "PollFailed", ctx) {
+        if self.context.faults.inject(FailureTrackerActor::NAME, "PollFailed", ctx) {
             return;
         }
         let PollFailed { poll, report, trace, is_explained } = failed;
@@ -162,7 +169,7 @@ impl Handler<HostAnswered> for FailureTrackerActor {
     type Result = ();
 
     fn handle(&mut self, HostAnswered { host, at }: HostAnswered, ctx: &mut Context<FailureTrackerActor>) {
-        if self.around.faults.befall(FailureTrackerActor::NAME, "HostAnswered", ctx) {
+        if self.context.faults.inject(FailureTrackerActor::NAME, "HostAnswered", ctx) {
             return;
         }
         let step = self.outage.answered(&host, at);
@@ -179,32 +186,32 @@ impl Handler<PollLost> for FailureTrackerActor {
 
     /// Every poll ends in a record: one that was lost in a crash ends as our own fault.
     fn handle(&mut self, lost: PollLost, ctx: &mut Context<FailureTrackerActor>) {
-        if self.around.faults.befall(FailureTrackerActor::NAME, "PollLost", ctx) {
+        if self.context.faults.inject(FailureTrackerActor::NAME, "PollLost", ctx) {
             return;
         }
-        let PollLost { errand } = lost;
-        let (source_id, began_at) = (errand.source_id(), errand.began_at());
-        let around = self.around.clone();
+        let PollLost { in_flight } = lost;
+        let (source_id, began_at) = (in_flight.source_id(), in_flight.began_at());
+        let context = self.context.clone();
         let reading = async move {
-            let found = around.store_watch.insist(|| around.store.source(source_id)).await;
-            (errand, found)
+            let found = context.store_watch.retry_while_unavailable(|| context.store.source(source_id)).await;
+            (in_flight, found)
         };
-        ctx.spawn(reading.into_actor(self).map(move |(errand, found), tracker, ctx| {
+        ctx.spawn(reading.into_actor(self).map(move |(in_flight, found), tracker, ctx| {
             let source = match found {
                 Ok(Some(source)) => source,
-                Ok(None) => return errand.end(Return::Gone),
+                Ok(None) => return in_flight.end(Completion::Gone),
                 Err(cause) => {
                     slog::error!(tracker.log, "lost poll not settled"; "source_id" => source_id.0, "error" => %cause);
-                    return errand.end(Return::Superseded);
+                    return in_flight.end(Completion::Superseded);
                 }
             };
             if source.state.last_polled >= began_at {
                 // It was settled; only the word of it was lost.
-                return errand.end(Return::Superseded);
+                return in_flight.end(Completion::Superseded);
             }
-            let now = tracker.around.clock.now();
+            let now = tracker.context.clock.now();
             let ready = SourceToPoll { source, access: Ok(Default::default()) };
-            let mut poll = Poll::new(errand, ready, now);
+            let mut poll = Poll::new(in_flight, ready, now);
             poll.ended_at = now;
             let error = "the part of this program that polled it crashed".to_owned();
             let report = FailureReport { cause: FailureCause::Lost, error, retry_after: None };

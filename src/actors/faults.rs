@@ -38,9 +38,9 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// The actors that faults can befall, and the messages at which they can.
+    /// The actors that faults can inject, and the messages at which they can.
     pub const PLACES: [(&'static str, &'static [&'static str]); 6] = [
-        ("scheduler", &["ErrandReturned", "SourcesChanged"]),
+        ("scheduler", &["PollCompleted", "SourcesChanged"]),
         ("host", &["PollSource", "FetchFinished"]),
         ("fetch", &["FetchSource"]),
         ("post-sink", &["PollSucceeded", "CleanUp"]),
@@ -146,7 +146,7 @@ impl Faults {
     ///
     /// # Panics
     /// If that is what is to go wrong.
-    pub(super) fn befall<A>(&self, actor: &'static str, message: &'static str, ctx: &mut Context<A>) -> bool
+    pub(super) fn inject<A>(&self, actor: &'static str, message: &'static str, ctx: &mut Context<A>) -> bool
     where
         A: Actor<Context = Context<A>>,
     {
@@ -165,7 +165,7 @@ impl Faults {
     ///
     /// # Panics
     /// If that is what is to go wrong.
-    pub(super) async fn befall_work(&self, actor: &'static str, work: &'static str) -> bool {
+    pub(super) async fn inject_into_work(&self, actor: &'static str, work: &'static str) -> bool {
         match self.choose(actor, work) {
             None => false,
             Some(FaultAction::Panic) => panic!("injected fault in {actor} at {work}"),

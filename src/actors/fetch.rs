@@ -8,17 +8,17 @@ use actix::{Actor, Context, Handler};
 use futures_util::FutureExt;
 use tokio::sync::Semaphore;
 
-use super::host_table::Seat;
+use super::context::PipelineContext;
+use super::host_table::HostEntry;
 use super::messages::{FetchFinished, FetchSource, Found};
 use super::poll::{NextRequest, Poll};
-use super::surroundings::Surroundings;
 use crate::clock::{Clock, Stopwatch};
 use crate::fetch::{Answer, Fetched, Fetcher, Learned, RobotsAnswer, RobotsFetched, RobotsTask, Trace};
 use crate::model::{FailureCause, FailureReport};
 
 /// Fetches on its thread.
 pub(super) struct FetchActor {
-    around: Arc<Surroundings>,
+    context: Arc<PipelineContext>,
     fetcher: Fetcher,
     /// How many requests this thread makes at once.
     places: Arc<Semaphore>,
@@ -28,11 +28,11 @@ impl FetchActor {
     /// What the fault injection calls it.
     const NAME: &'static str = "fetch";
 
-    pub(super) fn new(around: Arc<Surroundings>, fetcher: Fetcher) -> FetchActor {
-        let settings = &around.settings.fetch;
-        // Polls go around in turn, so one thread gets more than its share only while others are slow.
+    pub(super) fn new(context: Arc<PipelineContext>, fetcher: Fetcher) -> FetchActor {
+        let settings = &context.settings.fetch;
+        // Polls go round in turn, so one thread gets more than its share only while others are slow.
         let share = settings.concurrency.div_ceil(settings.threads()).saturating_mul(2);
-        FetchActor { around, fetcher, places: Arc::new(Semaphore::new(share)) }
+        FetchActor { context, fetcher, places: Arc::new(Semaphore::new(share)) }
     }
 }
 
@@ -44,20 +44,20 @@ impl Handler<FetchSource> for FetchActor {
     type Result = ();
 
     fn handle(&mut self, FetchSource { mut poll, host }: FetchSource, ctx: &mut Context<FetchActor>) {
-        if self.around.faults.befall(FetchActor::NAME, "FetchSource", ctx) {
+        if self.context.faults.inject(FetchActor::NAME, "FetchSource", ctx) {
             return;
         }
-        let (around, fetcher, places) = (self.around.clone(), self.fetcher.clone(), self.places.clone());
+        let (context, fetcher, places) = (self.context.clone(), self.fetcher.clone(), self.places.clone());
         // Not as a local task: those are woken through the thread's own queue, which costs a system call each time.
         tokio::spawn(async move {
             let _place = places.acquire().await;
-            let asked_at = around.clock.now();
+            let asked_at = context.clock.now();
             let watch = Stopwatch::start();
             let found = {
-                let _asking = Asking::begin(&poll, &around);
+                let _asking = Asking::begin(&poll, &context);
                 ask(&fetcher, &poll).await
             };
-            poll.ended_at = around.clock.now();
+            poll.ended_at = context.clock.now();
             poll.asking += poll.ended_at.since(asked_at);
             poll.time_used += watch.elapsed();
             host.do_send(FetchFinished { poll, found });
@@ -67,9 +67,13 @@ impl Handler<FetchSource> for FetchActor {
 
 async fn ask(fetcher: &Fetcher, poll: &Poll) -> Found {
     match (&poll.request, poll.robots_url()) {
-        (NextRequest::Robots(onward), Some(url)) => {
-            let task =
-                RobotsTask { url, onward: onward.as_deref().cloned(), keep_alive: false, time_used: poll.time_used };
+        (NextRequest::Robots(pending_redirect), Some(url)) => {
+            let task = RobotsTask {
+                url,
+                pending_redirect: pending_redirect.as_deref().cloned(),
+                keep_alive: false,
+                time_used: poll.time_used,
+            };
             let fetched = AssertUnwindSafe(fetcher.robots(&task)).catch_unwind().await.unwrap_or_else(|_| {
                 RobotsFetched { answer: RobotsAnswer::Unreachable(panicked()), trace: Trace::default() }
             });
@@ -93,23 +97,24 @@ fn panicked() -> FailureReport {
     FailureReport { cause: FailureCause::Internal, error, retry_after: None }
 }
 
-/// Notes on the seat when the host is asked, at both ends of the request and however it ends: the next request is
+/// Notes in the host's entry when the host is asked, at both ends of the request and however it ends: the next request is
 /// spaced from there.
 struct Asking {
-    seat: Option<Arc<Seat>>,
+    host_entry: Option<Arc<HostEntry>>,
     clock: Arc<dyn Clock>,
 }
 
 impl Asking {
-    fn begin(poll: &Poll, around: &Surroundings) -> Asking {
-        let asking = Asking { seat: poll.turn.as_ref().map(|turn| turn.seat.clone()), clock: around.clock.clone() };
+    fn begin(poll: &Poll, context: &PipelineContext) -> Asking {
+        let asking =
+            Asking { host_entry: poll.turn.as_ref().map(|turn| turn.host_entry.clone()), clock: context.clock.clone() };
         asking.note();
         asking
     }
 
     fn note(&self) {
-        if let Some(seat) = &self.seat {
-            seat.change(|state| state.last_asked_at = Some(self.clock.now()));
+        if let Some(host_entry) = &self.host_entry {
+            host_entry.change(|state| state.last_asked_at = Some(self.clock.now()));
         }
     }
 }

@@ -12,13 +12,13 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, SpawnHandle};
 use actix_rt::task::JoinHandle;
 use slog::{Logger, debug, info, o, warn};
 
-use super::host_table::{Seat, WeakHostTable};
+use super::context::PipelineContext;
+use super::host_table::{HostEntry, WeakHostTable};
 use super::messages::{
-    Deferral, FetchFinished, FetchSource, Found, HostAnswered, PollFailed, PollSource, PollSucceeded, Return,
+    Completion, Deferral, FetchFinished, FetchSource, Found, HostAnswered, PollFailed, PollSource, PollSucceeded,
 };
 use super::poll::{Poll, Turn};
-use super::statistics::Happening;
-use super::surroundings::Surroundings;
+use super::statistics::PipelineEvent;
 use crate::fetch::{Answer, Fetched, Trace};
 use crate::model::{FailureCause, FailureReport, HostKey, KeyProvider, SourceId, Timestamp};
 use crate::rules::breaker::{self, BreakerStep, Heard};
@@ -45,8 +45,8 @@ enum Place {
 
 /// Asks one host.
 pub(super) struct HostActor {
-    seat: Arc<Seat>,
-    around: Arc<Surroundings>,
+    host_entry: Arc<HostEntry>,
+    context: Arc<PipelineContext>,
     table: WeakHostTable,
     /// Those that are half done first, then in the order of being due.
     queue: BTreeMap<(Place, SourceId), Box<Poll>>,
@@ -59,14 +59,14 @@ impl HostActor {
     /// What the fault injection calls it.
     const NAME: &'static str = "host";
 
-    pub(super) fn new(seat: Arc<Seat>, around: Arc<Surroundings>, table: WeakHostTable) -> HostActor {
-        let log = around.log.new(o!("host" => seat.key.as_ref().map(HostKey::to_string)));
-        HostActor { seat, around, table, queue: BTreeMap::new(), waiting: None, log }
+    pub(super) fn new(host_entry: Arc<HostEntry>, context: Arc<PipelineContext>, table: WeakHostTable) -> HostActor {
+        let log = context.log.new(o!("host" => host_entry.key.as_ref().map(HostKey::to_string)));
+        HostActor { host_entry, context, table, queue: BTreeMap::new(), waiting: None, log }
     }
 
     fn enqueue(&mut self, poll: Box<Poll>, ctx: &mut Context<HostActor>) {
         if self.queue.len() >= QUEUE_MAX {
-            let until = self.around.clock.now() + self.around.settings.scheduler.tick;
+            let until = self.context.clock.now() + self.context.settings.scheduler.tick;
             return self.send_back(poll, until, None, "too many wait for it");
         }
         let place = self.place(&poll);
@@ -86,20 +86,20 @@ impl HostActor {
             return;
         }
         let Some(first) = self.queue.values().next() else { return };
-        let has_begun = first.errand.began_at().is_some();
-        let errand = turn::Waiting { pause: self.pause(first), has_begun, is_forced: self.is_forced(first) };
-        let waiting = wait_for_turn(self.seat.clone(), self.around.clone(), errand);
+        let has_begun = first.in_flight.began_at().is_some();
+        let in_flight = turn::Waiting { pause: self.pause(first), has_begun, is_forced: self.is_forced(first) };
+        let waiting = wait_for_turn(self.host_entry.clone(), self.context.clone(), in_flight);
         let handle = ctx.spawn(waiting.into_actor(self).map(|granted, host, ctx| {
             host.waiting = None;
             match granted {
                 Granted::Turn(turn) => host.take(turn, ctx),
                 Granted::Closed { until, because } => {
-                    let closed = host.seat.key.clone().map(|key| (key, until));
-                    host.send_all_back(until, host.around.policy().spread, closed, &because);
+                    let closed = host.host_entry.key.clone().map(|key| (key, until));
+                    host.send_all_back(until, host.context.policy().spread, closed, &because);
                 }
                 Granted::AfterOutage => {
-                    let window = host.around.traffic.spread_after_outage(host.around.policy().spread);
-                    host.send_all_back(host.around.clock.now(), window, None, "our own network was down");
+                    let window = host.context.admission.spread_after_outage(host.context.policy().spread);
+                    host.send_all_back(host.context.clock.now(), window, None, "our own network was down");
                 }
             }
             host.wait(ctx);
@@ -108,11 +108,11 @@ impl HostActor {
     }
 
     fn is_forced(&self, poll: &Poll) -> bool {
-        self.around.is_forced(poll.source.id)
+        self.context.is_forced(poll.source.id)
     }
 
     fn place(&self, poll: &Poll) -> Place {
-        match poll.errand.began_at() {
+        match poll.in_flight.began_at() {
             _ if self.is_forced(poll) => Place::Forced,
             Some(_) => Place::HalfDone,
             None => Place::DueAt(poll.due_at),
@@ -123,33 +123,33 @@ impl HostActor {
         if self.is_forced(poll) {
             return Duration::ZERO;
         }
-        delay(&poll.source.settings, self.seat.key.as_ref(), &self.around.policy().delays).pause
+        delay(&poll.source.settings, self.host_entry.key.as_ref(), &self.context.policy().delays).pause
     }
 
     /// It is the host's turn to be asked: by whoever is first now.
     fn take(&mut self, turn: Turn, ctx: &mut Context<HostActor>) {
         let Some((key, mut poll)) = self.queue.pop_first() else { return };
-        if !self.is_forced(&poll) && !turn::is_spaced(&self.seat, self.pause(&poll), &self.around) {
+        if !self.is_forced(&poll) && !turn::is_spaced(&self.host_entry, self.pause(&poll), &self.context) {
             // Somebody who was due earlier came meanwhile, and asks for a longer pause.
             self.queue.insert(key, poll);
             return;
         }
-        poll.errand.begin_asking(self.around.clock.now());
+        poll.in_flight.begin_asking(self.context.clock.now());
         poll.turn = Some(turn);
-        let preparing = prepare(poll, self.around.clone());
+        let preparing = prepare(poll, self.context.clone());
         ctx.spawn(preparing.into_actor(self).map(|prepared, host, ctx| match prepared {
             Prepared::Ask(poll) => {
-                host.around.fetcher().do_send(FetchSource { poll, host: ctx.address() });
+                host.context.fetcher().do_send(FetchSource { poll, host: ctx.address() });
             }
             Prepared::Refused(mut poll, report) => {
-                poll.ended_at = host.around.clock.now();
+                poll.ended_at = host.context.clock.now();
                 host.fail(poll, report, Trace::default());
             }
             Prepared::Unreadable(poll, error) => {
-                let until = host.around.clock.now() + host.around.settings.scheduler.tick;
+                let until = host.context.clock.now() + host.context.settings.scheduler.tick;
                 slog::error!(host.log, "poll not prepared"; "source_id" => poll.source.id.0,
                     "url" => shown_url(&poll.source.settings.url), "error" => error);
-                defer(*poll, until, None, "the store refused what the poll needs", &host.around);
+                defer(*poll, until, None, "the store refused what the poll needs", &host.context);
             }
         }));
     }
@@ -163,7 +163,7 @@ impl HostActor {
         because: &str,
     ) {
         for poll in std::mem::take(&mut self.queue).into_values() {
-            let until = spread::spread(freed_at, poll.due_at, window, self.around.dice.roll());
+            let until = spread::spread(freed_at, poll.due_at, window, self.context.dice.roll());
             self.send_back(poll, until, closed.clone(), because);
         }
     }
@@ -171,14 +171,14 @@ impl HostActor {
     /// Sends a poll back. If somebody was asked for it already it ends here, and nobody is blamed: every poll that asked
     /// ends in a record.
     fn send_back(&self, poll: Box<Poll>, until: Timestamp, closed: Option<(HostKey, Timestamp)>, because: &str) {
-        if poll.errand.began_at().is_none() {
-            return defer(*poll, until, closed, because, &self.around);
+        if poll.in_flight.began_at().is_none() {
+            return defer(*poll, until, closed, because, &self.context);
         }
-        let host = self.seat.key.as_ref().map(HostKey::to_string).unwrap_or_default();
+        let host = self.host_entry.key.as_ref().map(HostKey::to_string).unwrap_or_default();
         let error = format!("it led to {host}, which is not asked before {until}: {because}");
         let report = FailureReport { cause: FailureCause::Internal, error, retry_after: None };
         let trace = Box::new(Trace::default());
-        self.around.failure_tracker.do_send(PollFailed { poll, report, trace, is_explained: true });
+        self.context.failure_tracker.do_send(PollFailed { poll, report, trace, is_explained: true });
     }
 
     /// The source itself was asked for.
@@ -195,48 +195,50 @@ impl HostActor {
     /// What follows from an answer, or from none.
     fn follow(&mut self, mut poll: Box<Poll>, fetched: Box<Fetched>, ctx: &mut Context<HostActor>) {
         match &fetched.answer {
-            Answer::Onward(onward) => {
-                self.hear(None, &mut poll);
-                poll.redirect(onward.clone());
+            Answer::PendingRedirect(pending_redirect) => {
+                self.record_response(None, &mut poll);
+                poll.redirect(pending_redirect.clone());
                 self.go_on(poll, ctx);
             }
             Answer::Failed(report) => {
                 let report = report.clone();
-                self.hear(Some(&report), &mut poll);
+                self.record_response(Some(&report), &mut poll);
                 self.fail(poll, report, fetched.trace);
             }
             Answer::Read(_) | Answer::NotModified { .. } => {
-                self.hear(None, &mut poll);
-                self.around.post_sink.do_send(PollSucceeded { poll, fetched });
+                self.record_response(None, &mut poll);
+                self.context.post_sink.do_send(PollSucceeded { poll, fetched });
             }
         }
     }
 
     fn fail(&self, poll: Box<Poll>, report: FailureReport, trace: Trace) {
         let trace = Box::new(trace);
-        self.around.failure_tracker.do_send(PollFailed { poll, report, trace, is_explained: false });
+        self.context.failure_tracker.do_send(PollFailed { poll, report, trace, is_explained: false });
     }
 
     /// The poll needs another request: here when the host's pause is over, or at another host when that one is free (p25).
     fn go_on(&mut self, mut poll: Box<Poll>, ctx: &mut Context<HostActor>) {
-        let key = poll.host_key(self.around.x_host.as_ref());
+        let key = poll.host_key(self.context.x_host.as_ref());
         let turn = poll.turn.take();
-        if key == self.seat.key {
+        if key == self.host_entry.key {
             return self.enqueue(poll, ctx);
         }
         let Some(table) = self.table.get() else { return };
-        let (around, log, left) = (self.around.clone(), self.log.clone(), poll.host.take());
+        let (context, log, left) = (self.context.clone(), self.log.clone(), poll.host.take());
         actix_rt::spawn(async move {
             // The poll will be settled with the host that it ends at, so what this one said is stored now (p28), while
             // nobody else can have asked it.
-            if let Err(error) =
-                around.store_watch.insist(|| around.store.record_hosts(Vec::from_iter(left.clone()))).await
+            if let Err(error) = context
+                .store_watch
+                .retry_while_unavailable(|| context.store.record_hosts(Vec::from_iter(left.clone())))
+                .await
             {
                 slog::error!(log, "host not stored"; "error" => %error);
             }
             drop(turn);
-            match table.open(HashSet::from([key.clone()]), &around).await {
-                Ok(()) => table.send(&key, poll, &around),
+            match table.open(HashSet::from([key.clone()]), &context).await {
+                Ok(()) => table.send(&key, poll, &context),
                 Err(error) => slog::error!(log, "host not read"; "source_id" => poll.source.id.0,
                     "url" => shown_url(&poll.source.settings.url), "error" => %error),
             }
@@ -244,21 +246,21 @@ impl HostActor {
     }
 
     /// Learns from an answer, or from silence, what it says about the host, and leaves it with the poll to be stored.
-    fn hear(&self, failure: Option<&FailureReport>, poll: &mut Poll) {
-        let (now, policy) = (self.around.clock.now(), self.around.policy());
+    fn record_response(&self, failure: Option<&FailureReport>, poll: &mut Poll) {
+        let (now, policy) = (self.context.clock.now(), self.context.policy());
         // What is silent while our own network is down says nothing about the host (p31).
-        let is_outage = self.around.traffic.watch().borrow().is_outage;
+        let is_outage = self.context.admission.watch().borrow().is_outage;
         let heard = breaker::heard(failure).filter(|heard| !is_outage || *heard == Heard::Answer);
-        if let (Evidence::Answer, Some(host)) = (outage::evidence(failure), &self.seat.key) {
-            self.around.failure_tracker.do_send(HostAnswered { host: host.clone(), at: now });
+        if let (Evidence::Answer, Some(host)) = (outage::evidence(failure), &self.host_entry.key) {
+            self.context.failure_tracker.do_send(HostAnswered { host: host.clone(), at: now });
         }
-        poll.breaker_before = self.seat.state().map(|state| state.breaker);
+        poll.breaker_before = self.host_entry.state().map(|state| state.breaker);
         let hold = failure.and_then(|report| {
             let after = failure::after_failure(&poll.source, report, &policy, now).state;
             hold::hold(report, &after, &policy, now)
         });
         let mut step = None;
-        poll.host = self.seat.change(|state| {
+        poll.host = self.host_entry.change(|state| {
             if let Some(heard) = heard {
                 (state.breaker, step) = breaker::after(&state.breaker, heard, &policy.breaker, now);
             }
@@ -287,8 +289,8 @@ impl HostActor {
     }
 
     fn tell(&self, what: impl FnOnce() -> String) {
-        self.around.statistics.tell(|| Happening::Host {
-            host: self.seat.key.as_ref().map(HostKey::to_string).unwrap_or_default(),
+        self.context.statistics.emit(|| PipelineEvent::Host {
+            host: self.host_entry.key.as_ref().map(HostKey::to_string).unwrap_or_default(),
             what: what(),
         });
     }
@@ -297,13 +299,13 @@ impl HostActor {
     /// person has given another meanwhile or taken it away.
     fn keep_renewed_key(&self, poll: &Poll, fetched: &Fetched) -> Option<JoinHandle<()>> {
         let (Some((owner, used)), Some(key)) = (&poll.key, &fetched.learned.key) else { return None };
-        let (around, log) = (self.around.clone(), self.log.clone());
+        let (context, log) = (self.context.clone(), self.log.clone());
         let (owner, used, key) = (*owner, used.clone(), key.clone());
         // A task of its own: should the actor crash meanwhile, the key is stored.
         Some(actix_rt::spawn(async move {
-            let now = around.clock.now();
-            let renewing = || around.store.renew_api_key(owner, KeyProvider::X, &used, &key, now);
-            match around.store_watch.insist(renewing).await {
+            let now = context.clock.now();
+            let renewing = || context.store.renew_api_key(owner, KeyProvider::X, &used, &key, now);
+            match context.store_watch.retry_while_unavailable(renewing).await {
                 Ok(true) => {}
                 // A person's word counts for more than what became of the key that was there before it.
                 Ok(false) => info!(log, "renewed key not wanted"; "user_id" => owner.0),
@@ -314,11 +316,11 @@ impl HostActor {
 }
 
 /// Sends a poll back undone.
-fn defer(poll: Poll, until: Timestamp, closed: Option<(HostKey, Timestamp)>, because: &str, around: &Surroundings) {
-    around.statistics.count_deferred();
-    debug!(around.log, "source deferred"; "source_id" => poll.source.id.0,
+fn defer(poll: Poll, until: Timestamp, closed: Option<(HostKey, Timestamp)>, because: &str, context: &PipelineContext) {
+    context.statistics.count_deferred();
+    debug!(context.log, "source deferred"; "source_id" => poll.source.id.0,
         "url" => shown_url(&poll.source.settings.url), "until" => %until, "reason" => because);
-    poll.errand.end(Return::Deferred(Deferral { until, closed }));
+    poll.in_flight.end(Completion::Deferred(Deferral { until, closed }));
 }
 
 impl Actor for HostActor {
@@ -329,7 +331,7 @@ impl Handler<PollSource> for HostActor {
     type Result = ();
 
     fn handle(&mut self, PollSource(poll): PollSource, ctx: &mut Context<HostActor>) {
-        if self.around.faults.befall(HostActor::NAME, "PollSource", ctx) {
+        if self.context.faults.inject(HostActor::NAME, "PollSource", ctx) {
             return;
         }
         self.enqueue(poll, ctx);
@@ -340,7 +342,7 @@ impl Handler<FetchFinished> for HostActor {
     type Result = ();
 
     fn handle(&mut self, FetchFinished { poll, found }: FetchFinished, ctx: &mut Context<HostActor>) {
-        if self.around.faults.befall(HostActor::NAME, "FetchFinished", ctx) {
+        if self.context.faults.inject(HostActor::NAME, "FetchFinished", ctx) {
             return;
         }
         match found {

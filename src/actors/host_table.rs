@@ -1,4 +1,4 @@
-//! Which hosts have an actor, and what must outlive it: the gate that lets one request through at a time, and what is
+//! Which hosts have an actor, and what must outlive it: the permit that lets one request through at a time, and what is
 //! known of the host.
 
 use std::collections::{HashMap, HashSet};
@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use actix::Addr;
 use tokio::sync::Semaphore;
 
+use super::context::PipelineContext;
 use super::host::HostActor;
 use super::messages::PollSource;
 use super::poll::Poll;
-use super::surroundings::Surroundings;
 use crate::model::{HostKey, HostState, Timestamp};
 use crate::store::StoreError;
 use crate::supervision::Group;
@@ -21,11 +21,11 @@ use crate::supervision::Group;
 const MAILBOX_CAPACITY: usize = 16;
 
 /// A host as long as anybody has to do with it.
-pub(super) struct Seat {
+pub(super) struct HostEntry {
     /// None for sources that have no host.
     pub(super) key: Option<HostKey>,
     /// Held by the poll that asks, until it is settled.
-    pub(super) gate: Arc<Semaphore>,
+    pub(super) request_permit: Arc<Semaphore>,
     state: Mutex<Option<HostState>>,
     present: AtomicUsize,
 }
@@ -42,7 +42,7 @@ pub struct HostCounts {
 }
 
 /// One poll at a host. While there is one, the host stays.
-pub(super) struct Presence(Arc<Seat>);
+pub(super) struct Presence(Arc<HostEntry>);
 
 /// The hosts that are there. Clones are the same table.
 #[derive(Clone)]
@@ -54,7 +54,7 @@ struct Inner {
 }
 
 struct Entry {
-    seat: Arc<Seat>,
+    host_entry: Arc<HostEntry>,
     address: Option<Addr<HostActor>>,
     used_at: Timestamp,
 }
@@ -65,8 +65,12 @@ impl HostTable {
         HostTable(Arc::new(Inner { hosts: Mutex::default(), group }))
     }
 
-    /// Makes sure that these hosts have a seat, with what the store knows of them.
-    pub(super) async fn open(&self, keys: HashSet<Option<HostKey>>, around: &Surroundings) -> Result<(), StoreError> {
+    /// Makes sure that these hosts have an entry, with what the store knows of them.
+    pub(super) async fn open(
+        &self,
+        keys: HashSet<Option<HostKey>>,
+        context: &PipelineContext,
+    ) -> Result<(), StoreError> {
         let missing: Vec<Option<HostKey>> = {
             let hosts = self.lock();
             keys.into_iter().filter(|key| !hosts.contains_key(key)).collect()
@@ -77,16 +81,16 @@ impl HostTable {
         let named: Vec<HostKey> = missing.iter().flatten().cloned().collect();
         let known = match named.is_empty() {
             true => Vec::new(),
-            false => around.store_watch.insist(|| around.store.hosts(named.clone())).await?,
+            false => context.store_watch.retry_while_unavailable(|| context.store.hosts(named.clone())).await?,
         };
         let mut known: HashMap<HostKey, HostState> =
             known.into_iter().map(|state| (state.host.clone(), state)).collect();
-        let now = around.clock.now();
+        let now = context.clock.now();
         let mut hosts = self.lock();
         for key in missing {
             let state = key.as_ref().map(|key| known.remove(key).unwrap_or_else(|| HostState::new(key.clone())));
             hosts.entry(key.clone()).or_insert_with(|| Entry {
-                seat: Arc::new(Seat::new(key, state)),
+                host_entry: Arc::new(HostEntry::new(key, state)),
                 address: None,
                 used_at: now,
             });
@@ -94,34 +98,34 @@ impl HostTable {
         Ok(())
     }
 
-    /// Hands a poll to a host that has a seat. Where that cannot be, the poll is dropped and so goes back as lost.
-    pub(super) fn send(&self, key: &Option<HostKey>, mut poll: Box<Poll>, around: &Arc<Surroundings>) {
+    /// Hands a poll to a host that has an entry. Where that cannot be, the poll is dropped and so goes back as lost.
+    pub(super) fn send(&self, key: &Option<HostKey>, mut poll: Box<Poll>, context: &Arc<PipelineContext>) {
         let mut hosts = self.lock();
         let Some(entry) = hosts.get_mut(key) else { return };
-        entry.used_at = around.clock.now();
+        entry.used_at = context.clock.now();
         let address = match &entry.address {
             Some(address) if address.connected() => address.clone(),
-            _ => match self.start(&entry.seat, around) {
+            _ => match self.start(&entry.host_entry, context) {
                 Some(address) => entry.address.insert(address).clone(),
                 None => return,
             },
         };
-        poll.presence = Some(Presence::at(&entry.seat));
+        poll.presence = Some(Presence::at(&entry.host_entry));
         drop(hosts);
         address.do_send(PollSource(poll));
     }
 
     /// What is known of a host that is there.
     pub(super) fn state(&self, key: &HostKey) -> Option<HostState> {
-        self.lock().get(&Some(key.clone())).and_then(|entry| entry.seat.state())
+        self.lock().get(&Some(key.clone())).and_then(|entry| entry.host_entry.state())
     }
 
-    /// Makes sure that a host has a seat, with what the store knows of it.
+    /// Makes sure that a host has an entry, with what the store knows of it.
     pub(super) fn open_with(&self, key: &HostKey, known: Option<HostState>, now: Timestamp) {
         let state = known.unwrap_or_else(|| HostState::new(key.clone()));
         let key = Some(key.clone());
         self.lock().entry(key.clone()).or_insert_with(|| Entry {
-            seat: Arc::new(Seat::new(key, Some(state))),
+            host_entry: Arc::new(HostEntry::new(key, Some(state))),
             address: None,
             used_at: now,
         });
@@ -129,14 +133,14 @@ impl HostTable {
 
     /// Changes what is known of a host that is there, and returns it.
     pub(super) fn change(&self, key: &HostKey, change: impl FnOnce(&mut HostState)) -> Option<HostState> {
-        let seat = self.lock().get(&Some(key.clone())).map(|entry| entry.seat.clone());
-        seat.and_then(|seat| seat.change(change))
+        let host_entry = self.lock().get(&Some(key.clone())).map(|entry| entry.host_entry.clone());
+        host_entry.and_then(|host_entry| host_entry.change(change))
     }
 
     /// How many hosts are there, by state.
     pub(super) fn counts(&self, now: Timestamp) -> HostCounts {
         let mut counts = HostCounts::default();
-        for state in self.lock().values().filter_map(|entry| entry.seat.state()) {
+        for state in self.lock().values().filter_map(|entry| entry.host_entry.state()) {
             if state.breaker.open_until.is_some_and(|until| until > now) {
                 counts.open += 1;
             } else if state.held_until.is_some_and(|until| until > now) {
@@ -155,13 +159,13 @@ impl HostTable {
 
     /// Lets go of hosts that nobody has had anything to do with since this moment. Without an address, their actors leave.
     pub(super) fn forget_idle(&self, since: Timestamp) {
-        self.lock().retain(|_, entry| entry.used_at >= since || entry.seat.present.load(Ordering::Acquire) > 0);
+        self.lock().retain(|_, entry| entry.used_at >= since || entry.host_entry.present.load(Ordering::Acquire) > 0);
     }
 
-    fn start(&self, seat: &Arc<Seat>, around: &Arc<Surroundings>) -> Option<Addr<HostActor>> {
-        let name = seat.key.as_ref().map_or("(no host)", HostKey::as_str).to_owned();
-        let (seat, around, table) = (seat.clone(), around.clone(), Arc::downgrade(&self.0));
-        let factory = move || HostActor::new(seat.clone(), around.clone(), WeakHostTable(table.clone()));
+    fn start(&self, host_entry: &Arc<HostEntry>, context: &Arc<PipelineContext>) -> Option<Addr<HostActor>> {
+        let name = host_entry.key.as_ref().map_or("(no host)", HostKey::as_str).to_owned();
+        let (host_entry, context, table) = (host_entry.clone(), context.clone(), Arc::downgrade(&self.0));
+        let factory = move || HostActor::new(host_entry.clone(), context.clone(), WeakHostTable(table.clone()));
         self.0.group.start(&name, MAILBOX_CAPACITY, factory).ok()
     }
 
@@ -181,9 +185,14 @@ impl WeakHostTable {
     }
 }
 
-impl Seat {
-    fn new(key: Option<HostKey>, state: Option<HostState>) -> Seat {
-        Seat { key, gate: Arc::new(Semaphore::new(1)), state: Mutex::new(state), present: AtomicUsize::new(0) }
+impl HostEntry {
+    fn new(key: Option<HostKey>, state: Option<HostState>) -> HostEntry {
+        HostEntry {
+            key,
+            request_permit: Arc::new(Semaphore::new(1)),
+            state: Mutex::new(state),
+            present: AtomicUsize::new(0),
+        }
     }
 
     /// What is known of the host; nothing if there is none.
@@ -202,9 +211,9 @@ impl Seat {
 }
 
 impl Presence {
-    fn at(seat: &Arc<Seat>) -> Presence {
-        seat.present.fetch_add(1, Ordering::AcqRel);
-        Presence(seat.clone())
+    fn at(host_entry: &Arc<HostEntry>) -> Presence {
+        host_entry.present.fetch_add(1, Ordering::AcqRel);
+        Presence(host_entry.clone())
     }
 }
 

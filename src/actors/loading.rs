@@ -7,9 +7,9 @@ use actix::fut::WrapFuture;
 use actix::{ActorFutureExt, AsyncContext, Context};
 use slog::error;
 
+use super::context::PipelineContext;
 use super::poll::source_host;
 use super::scheduler::SchedulerActor;
-use super::surroundings::Surroundings;
 use super::topology::Scope;
 use crate::model::{HostKey, Settled, Settlement, Source, SourceId};
 use crate::rules::due::{self, NextPoll, interval};
@@ -27,21 +27,21 @@ pub(super) struct Scheduled {
 }
 
 /// When a source is polled next, in this scope. Holds of hosts are for the hosts to know.
-pub(super) fn next_poll(source: &Source, scope: Scope, around: &Surroundings) -> NextPoll {
-    let (now, policy) = (around.clock.now(), around.policy());
-    let polled_already = source.state.last_polled.is_some_and(|polled| polled >= around.started_at);
+pub(super) fn next_poll(source: &Source, scope: Scope, context: &PipelineContext) -> NextPoll {
+    let (now, policy) = (context.clock.now(), context.policy());
+    let polled_already = source.state.last_polled.is_some_and(|polled| polled >= context.started_at);
     if scope != (Scope::Once { ignores_due_times: true }) || polled_already {
         return due::next_poll(source, None, &policy, now);
     }
     // A wish sets aside what the source itself would wait for, and nothing that a publisher asked for.
     let mut wanted = source.clone();
-    wanted.state.poll_requested_at = Some(around.started_at);
+    wanted.state.poll_requested_at = Some(context.started_at);
     due::next_poll(&wanted, None, &policy, now)
 }
 
 /// The host that is asked for a source.
-pub(super) fn host_of(source: &Source, around: &Surroundings) -> Option<HostKey> {
-    source_host(source.settings.source_type, &source.settings.url, around.x_host.as_ref())
+pub(super) fn host_of(source: &Source, context: &PipelineContext) -> Option<HostKey> {
+    source_host(source.settings.source_type, &source.settings.url, context.x_host.as_ref())
 }
 
 impl SchedulerActor {
@@ -51,8 +51,8 @@ impl SchedulerActor {
     }
 
     fn load_page(&mut self, after: Option<SourceId>, count: usize, ctx: &mut Context<SchedulerActor>) {
-        let (around, scope) = (self.around.clone(), self.scope);
-        let reading = async move { read_page(&around, scope, after).await };
+        let (context, scope) = (self.context.clone(), self.scope);
+        let reading = async move { read_page(&context, scope, after).await };
         ctx.spawn(reading.into_actor(self).map(move |page, scheduler, ctx| match page {
             Ok(page) => match page.last().map(|last| last.id) {
                 None => scheduler.loaded(count, ctx),
@@ -64,8 +64,8 @@ impl SchedulerActor {
             },
             Err(cause) => {
                 error!(scheduler.log, "sources not read"; "error" => %cause);
-                let again = scheduler.around.clock.now() + scheduler.around.settings.scheduler.tick;
-                let waiting = scheduler.around.clock.until(again).into_actor(scheduler);
+                let again = scheduler.context.clock.now() + scheduler.context.settings.scheduler.tick;
+                let waiting = scheduler.context.clock.until(again).into_actor(scheduler);
                 ctx.spawn(waiting.map(move |(), scheduler, ctx| scheduler.load_page(after, count, ctx)));
             }
         }));
@@ -82,10 +82,11 @@ impl SchedulerActor {
             // A page that was read before the change may be learned after it.
             self.changed_while_loading.extend(&ids);
         }
-        let (around, scope) = (self.around.clone(), self.scope);
+        let (context, scope) = (self.context.clone(), self.scope);
         let reading = async move {
-            let found = around.store_watch.insist(|| around.store.sources_to_poll(ids.clone())).await?;
-            let known: Vec<_> = found.into_iter().map(|ready| scheduled(&ready.source, scope, &around)).collect();
+            let found =
+                context.store_watch.retry_while_unavailable(|| context.store.sources_to_poll(ids.clone())).await?;
+            let known: Vec<_> = found.into_iter().map(|ready| scheduled(&ready.source, scope, &context)).collect();
             let there: HashSet<SourceId> = known.iter().map(|known| known.id).collect();
             let gone = ids.into_iter().filter(|id| !there.contains(id)).collect();
             Ok::<_, StoreError>((known, gone))
@@ -105,34 +106,34 @@ impl SchedulerActor {
 }
 
 async fn read_page(
-    around: &Arc<Surroundings>,
+    context: &Arc<PipelineContext>,
     scope: Scope,
     after: Option<SourceId>,
 ) -> Result<Vec<Scheduled>, StoreError> {
-    let mut sources = around.store_watch.insist(|| around.store.list_sources(after, PAGE)).await?;
+    let mut sources = context.store_watch.retry_while_unavailable(|| context.store.list_sources(after, PAGE)).await?;
     if scope == Scope::Daemon {
-        jitter(around, &mut sources).await?;
+        jitter(context, &mut sources).await?;
     }
-    Ok(sources.iter().map(|source| scheduled(source, scope, around)).collect())
+    Ok(sources.iter().map(|source| scheduled(source, scope, context)).collect())
 }
 
-fn scheduled(source: &Source, scope: Scope, around: &Surroundings) -> Scheduled {
-    Scheduled { id: source.id, host: host_of(source, around), next: next_poll(source, scope, around) }
+fn scheduled(source: &Source, scope: Scope, context: &PipelineContext) -> Scheduled {
+    Scheduled { id: source.id, host: host_of(source, context), next: next_poll(source, scope, context) }
 }
 
 /// Sources that were there at the start and have never been polled are spread over an interval, once (s507). Those that
 /// were added since are due at once (s508), also for a scheduler that was started again.
-async fn jitter(around: &Surroundings, sources: &mut [Source]) -> Result<(), StoreError> {
+async fn jitter(context: &PipelineContext, sources: &mut [Source]) -> Result<(), StoreError> {
     let is_new = |source: &&mut Source| {
-        source.state.enabled && wants_jitter(&source.state) && source.created_at < around.started_at
+        source.state.enabled && wants_jitter(&source.state) && source.created_at < context.started_at
     };
     let mut jittered: Vec<&mut Source> = sources.iter_mut().filter(is_new).collect();
     if jittered.is_empty() {
         return Ok(());
     }
-    let (now, policy) = (around.clock.now(), around.policy());
+    let (now, policy) = (context.clock.now(), context.policy());
     for source in &mut jittered {
-        let polled = jittered_last_polled(now, interval(source, &policy), around.dice.roll());
+        let polled = jittered_last_polled(now, interval(source, &policy), context.dice.roll());
         source.state.last_polled = Some(polled);
     }
     let settlement = |source: &&mut Source| Settlement {
@@ -144,7 +145,10 @@ async fn jitter(around: &Surroundings, sources: &mut [Source]) -> Result<(), Sto
         host: None,
         settled_at: now,
     };
-    let answers = around.store_watch.insist(|| around.store.settle(jittered.iter().map(settlement).collect())).await?;
+    let answers = context
+        .store_watch
+        .retry_while_unavailable(|| context.store.settle(jittered.iter().map(settlement).collect()))
+        .await?;
     for (source, settled) in jittered.into_iter().zip(answers) {
         match settled {
             Settled::Written { version, .. } => source.version = version,

@@ -1,9 +1,9 @@
-//! What the actors say to each other, and what the doors say to them: facts (`ErrandReturned`) and requests
+//! What the actors say to each other, and what the API says to them: facts (`PollCompleted`) and requests
 //! (`PollSource`). Messages own their data.
 
 use actix::Message;
 
-use super::errand::Errand;
+use super::in_flight::InFlightPoll;
 use super::poll::Poll;
 use crate::fetch::{Fetched, RobotsFetched, Trace};
 use crate::model::{FailureReport, HostKey, SourceId, Timestamp};
@@ -61,17 +61,17 @@ pub struct SchedulerStatus {
     pub last_tick_at: Option<Timestamp>,
 }
 
-/// To the scheduler: an errand is over.
+/// To the scheduler: a poll in flight is over.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub(super) struct ErrandReturned {
+pub(super) struct PollCompleted {
     pub(super) source_id: SourceId,
-    pub(super) what: Return,
+    pub(super) what: Completion,
 }
 
-/// What became of an errand.
+/// What became of a poll in flight.
 #[derive(Debug)]
-pub(super) enum Return {
+pub(super) enum Completion {
     /// The poll is settled; this is when the next one is due.
     Settled(NextPoll),
     /// The source is no longer there.
@@ -141,11 +141,11 @@ pub(super) struct PollFailed {
     pub(super) is_explained: bool,
 }
 
-/// To the failure tracker: the errand of this source was lost after its publisher was asked.
+/// To the failure tracker: the poll of this source was lost after its publisher was asked.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(super) struct PollLost {
-    pub(super) errand: Errand,
+    pub(super) in_flight: InFlightPoll,
 }
 
 /// To the failure tracker: a host answered something, so our own network works.

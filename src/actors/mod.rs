@@ -2,13 +2,14 @@
 //! that stores what was found, and a tracker of what failed.
 //!
 //! Actors speak to each other by message and decide by asking `rules`; what they know can be rebuilt from the store. A
-//! source that is handed out travels as an `Errand`, which comes back to the scheduler whatever happens to it,
+//! source that is handed out travels as an `InFlightPoll`, which comes back to the scheduler whatever happens to it,
 //! so that a crash anywhere loses no source.
 
+mod admission;
+mod context;
 pub mod control;
 mod due_index;
 mod environment;
-mod errand;
 mod failure_tracker;
 mod faults;
 mod fetch;
@@ -16,7 +17,7 @@ mod histogram;
 mod history;
 mod host;
 mod host_table;
-mod ledger;
+mod in_flight;
 mod loading;
 pub mod messages;
 mod outcome;
@@ -25,16 +26,15 @@ mod post_sink;
 mod record;
 mod scheduler;
 mod settings;
+mod settle_batcher;
 mod statistics;
 mod store_watch;
-mod surroundings;
 mod topology;
-mod traffic;
 mod webhooks;
 
+pub use context::Parts;
 pub use control::PipelineHandle;
 pub use faults::{Fault, FaultAction, FaultSettings, NotAFault};
 pub use settings::{FetchSettings, PipelineSettings, SchedulerSettings};
-pub use statistics::{Happening, Statistics, StatisticsView};
-pub use surroundings::Parts;
+pub use statistics::{PipelineEvent, Statistics, StatisticsView};
 pub use topology::{Pipeline, Scope};

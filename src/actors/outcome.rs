@@ -87,7 +87,7 @@ pub(super) fn decide(
                 Answer::NotModified { validators, fresh_until } => {
                     success::Answer::NotModified { validators: validators.clone(), fresh_until: *fresh_until }
                 }
-                Answer::Failed(_) | Answer::Onward(_) => {
+                Answer::Failed(_) | Answer::PendingRedirect(_) => {
                     unreachable!("failures and redirects are told apart from answers by the host")
                 }
             };

@@ -6,16 +6,16 @@ use std::time::Duration;
 use secrecy::SecretString;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::errand::Errand;
-use super::host_table::{Presence, Seat};
+use super::host_table::{HostEntry, Presence};
+use super::in_flight::InFlightPoll;
 use crate::fetch::{Task, robots_url};
-use crate::http::Onward;
+use crate::http::PendingRedirect;
 use crate::model::{Breaker, HostKey, HostState, Source, SourceAccess, SourceToPoll, SourceType, Timestamp, UserId};
 use crate::rules::host_key::host_key;
 
 /// One poll.
 pub(super) struct Poll {
-    pub(super) errand: Errand,
+    pub(super) in_flight: InFlightPoll,
     /// As it stood in the store when it was handed out.
     pub(super) source: Source,
     pub(super) access: SourceAccess,
@@ -24,7 +24,7 @@ pub(super) struct Poll {
     /// When it became due: hosts ask in this order.
     pub(super) due_at: Timestamp,
     /// Where redirects have led so far.
-    pub(super) onward: Option<Box<Onward>>,
+    pub(super) pending_redirect: Option<Box<PendingRedirect>>,
     /// What is asked for next.
     pub(super) request: NextRequest,
     /// The key of its podcast's owner, for sources that need one.
@@ -50,23 +50,23 @@ pub(super) enum NextRequest {
     /// Nobody has looked yet whether robots.txt has to be asked for first.
     Undecided,
     /// The robots.txt that governs the page, or where that led.
-    Robots(Option<Box<Onward>>),
+    Robots(Option<Box<PendingRedirect>>),
     /// The source itself.
     Document,
 }
 
 /// The right to ask a host.
 pub(super) struct Turn {
-    pub(super) seat: Arc<Seat>,
+    pub(super) host_entry: Arc<HostEntry>,
     /// One request to a host at a time; it outlives the host's actor.
-    pub(super) _gate: OwnedSemaphorePermit,
+    pub(super) _permit: OwnedSemaphorePermit,
     /// One of the polls under way.
     pub(super) _slot: OwnedSemaphorePermit,
 }
 
 impl Poll {
     /// A poll that is about to be handed to its host.
-    pub(super) fn new(errand: Errand, ready: SourceToPoll, due_at: Timestamp) -> Poll {
+    pub(super) fn new(in_flight: InFlightPoll, ready: SourceToPoll, due_at: Timestamp) -> Poll {
         let SourceToPoll { source, access } = ready;
         let (access, access_error) = match access {
             Ok(access) if access.is_for(&source.settings.url) => (access, None),
@@ -83,12 +83,12 @@ impl Poll {
         let request = first_request(source.settings.source_type);
         let ended_at = due_at;
         Poll {
-            errand,
+            in_flight,
             source,
             access,
             access_error,
             due_at,
-            onward: None,
+            pending_redirect: None,
             request,
             key: None,
             turn: None,
@@ -102,20 +102,22 @@ impl Poll {
     }
 
     /// Goes where a redirect of the source leads. Another page may be governed by another robots.txt.
-    pub(super) fn redirect(&mut self, onward: Onward) {
-        self.onward = Some(Box::new(onward));
+    pub(super) fn redirect(&mut self, pending_redirect: PendingRedirect) {
+        self.pending_redirect = Some(Box::new(pending_redirect));
         self.request = first_request(self.source.settings.source_type);
     }
 
     /// Where the source is, as far as is known by now.
     pub(super) fn url(&self) -> &str {
-        self.onward.as_ref().map_or(&self.source.settings.url, |onward| onward.url().as_str())
+        self.pending_redirect
+            .as_ref()
+            .map_or(&self.source.settings.url, |pending_redirect| pending_redirect.url().as_str())
     }
 
     /// The host that is asked next; none for what has no host (s506).
     pub(super) fn host_key(&self, x_host: Option<&HostKey>) -> Option<HostKey> {
         match &self.request {
-            NextRequest::Robots(Some(onward)) => host_key(onward.url().as_str()),
+            NextRequest::Robots(Some(pending_redirect)) => host_key(pending_redirect.url().as_str()),
             _ => source_host(self.source.settings.source_type, self.url(), x_host),
         }
     }
@@ -131,7 +133,7 @@ impl Poll {
         task.key = self.key.as_ref().map(|(_, key)| key.clone());
         task.access = self.access.clone();
         task.follows = false;
-        task.onward = self.onward.as_deref().cloned();
+        task.pending_redirect = self.pending_redirect.as_deref().cloned();
         task.time_used = self.time_used;
         task
     }

@@ -7,10 +7,10 @@ use actix::fut::WrapFuture;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, ResponseFuture, SpawnHandle};
 use slog::{Logger, error, info, o};
 
-use super::ledger::{Entry, Ledger, write};
+use super::context::PipelineContext;
 use super::messages::{CleanUp, PollSucceeded};
 use super::outcome::Verdict;
-use super::surroundings::Surroundings;
+use super::settle_batcher::{Entry, SettleBatcher, write};
 use crate::model::Cleaned;
 use crate::rules::cleanup::cutoffs;
 
@@ -25,8 +25,8 @@ const CLEAN_WITHIN: Duration = Duration::from_secs(5);
 
 /// Stores posts.
 pub(super) struct PostSinkActor {
-    around: Arc<Surroundings>,
-    ledger: Ledger,
+    context: Arc<PipelineContext>,
+    batcher: SettleBatcher,
     /// While a batch waits for others.
     gathering: Option<SpawnHandle>,
     log: Logger,
@@ -36,14 +36,14 @@ impl PostSinkActor {
     /// What the fault injection calls it.
     const NAME: &'static str = "post-sink";
 
-    pub(super) fn new(around: Arc<Surroundings>) -> PostSinkActor {
-        let log = around.log.new(o!("actor" => "post sink"));
-        PostSinkActor { around, ledger: Ledger::default(), gathering: None, log }
+    pub(super) fn new(context: Arc<PipelineContext>) -> PostSinkActor {
+        let log = context.log.new(o!("actor" => "post sink"));
+        PostSinkActor { context, batcher: SettleBatcher::default(), gathering: None, log }
     }
 
     /// Writes the next batch, perhaps a moment later.
     fn write(&mut self, ctx: &mut Context<PostSinkActor>) {
-        if !self.ledger.is_worth_waiting(self.around.traffic.under_way()) {
+        if !self.batcher.is_worth_waiting(self.context.admission.under_way()) {
             return self.write_now(ctx);
         }
         if self.gathering.is_none() {
@@ -55,11 +55,11 @@ impl PostSinkActor {
         if let Some(gathering) = self.gathering.take() {
             ctx.cancel_future(gathering);
         }
-        let Some(batch) = self.ledger.begin() else { return };
+        let Some(batch) = self.batcher.begin() else { return };
         // A task of its own: should the actor crash meanwhile, what is being written is written.
-        let writing = actix_rt::spawn(write(self.around.clone(), self.log.clone(), batch));
+        let writing = actix_rt::spawn(write(self.context.clone(), self.log.clone(), batch));
         ctx.spawn(writing.into_actor(self).map(|_, sink, ctx| {
-            sink.ledger.end();
+            sink.batcher.end();
             sink.write(ctx);
         }));
     }
@@ -73,10 +73,10 @@ impl Handler<PollSucceeded> for PostSinkActor {
     type Result = ();
 
     fn handle(&mut self, PollSucceeded { poll, fetched }: PollSucceeded, ctx: &mut Context<PostSinkActor>) {
-        if self.around.faults.befall(PostSinkActor::NAME, "PollSucceeded", ctx) {
+        if self.context.faults.inject(PostSinkActor::NAME, "PollSucceeded", ctx) {
             return;
         }
-        self.ledger.push(Entry { poll, verdict: Verdict::Answered(fetched) });
+        self.batcher.push(Entry { poll, verdict: Verdict::Answered(fetched) });
         self.write(ctx);
     }
 }
@@ -85,23 +85,23 @@ impl Handler<CleanUp> for PostSinkActor {
     type Result = ResponseFuture<()>;
 
     fn handle(&mut self, _: CleanUp, ctx: &mut Context<PostSinkActor>) -> ResponseFuture<()> {
-        if self.around.faults.befall(PostSinkActor::NAME, "CleanUp", ctx) {
+        if self.context.faults.inject(PostSinkActor::NAME, "CleanUp", ctx) {
             return Box::pin(std::future::ready(()));
         }
-        let (around, log) = (self.around.clone(), self.log.clone());
+        let (context, log) = (self.context.clone(), self.log.clone());
         Box::pin(async move {
             // Time running out leaves a step undone, never half done.
-            let _ = tokio::time::timeout(CLEAN_WITHIN, clean(&around, &log)).await;
+            let _ = tokio::time::timeout(CLEAN_WITHIN, clean(&context, &log)).await;
         })
     }
 }
 
 /// Cleans step by step, so that nobody waits long for the store (s901–s904).
-async fn clean(around: &Surroundings, log: &Logger) {
-    let cutoffs = cutoffs(&around.policy(), around.clock.now());
+async fn clean(context: &PipelineContext, log: &Logger) {
+    let cutoffs = cutoffs(&context.policy(), context.clock.now());
     let mut total = Cleaned::default();
     for _ in 0..CLEAN_STEPS_MAX {
-        match around.store_watch.insist(|| around.store.clean(cutoffs, CLEAN_ROWS)).await {
+        match context.store_watch.retry_while_unavailable(|| context.store.clean(cutoffs, CLEAN_ROWS)).await {
             Ok(step) => {
                 total.articles += step.articles;
                 total.posts += step.posts;

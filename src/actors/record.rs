@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use slog::{Level, Logger, error, info, warn};
 
+use super::context::PipelineContext;
 use super::history::{PollOutcome, PollRecord};
 use super::outcome::{Decision, Verdict};
-use super::statistics::Happening;
-use super::surroundings::Surroundings;
+use super::statistics::PipelineEvent;
 use crate::fetch::{Answer, Trace};
 use crate::model::{FailureKind, FailureReport, Severity, Source};
 use crate::rules::due::NextPoll;
@@ -34,14 +34,14 @@ pub(super) struct Written<'a> {
 }
 
 /// Tells it.
-pub(super) fn tell(around: &Surroundings, log: &Logger, written: &Written<'_>) {
+pub(super) fn tell(context: &PipelineContext, log: &Logger, written: &Written<'_>) {
     let url = shown_url(&written.source.settings.url);
-    around.statistics.count_wire_bytes(written.verdict.trace().wire_bytes);
+    context.statistics.count_wire_bytes(written.verdict.trace().wire_bytes);
     let success_at = written.decision.failure.is_none().then_some(written.source.updated_at);
-    around.statistics.note_poll(written.asking, written.verdict.trace().reading, success_at);
+    context.statistics.note_poll(written.asking, written.verdict.trace().reading, success_at);
     match (&written.decision.failure, written.verdict) {
         (Some((classified, step)), Verdict::Failed { report, is_explained, .. }) => {
-            around.statistics.count_failed(classified.kind);
+            context.statistics.count_failed(classified.kind);
             let level = match classified.severity {
                 // The outage itself was the one thing to be loud about (p31).
                 _ if *is_explained => Level::Info,
@@ -49,22 +49,22 @@ pub(super) fn tell(around: &Surroundings, log: &Logger, written: &Written<'_>) {
                 Severity::Error => Level::Error,
             };
             tell_failure(log, written, &url, level, classified.kind, step, report);
-            tell_step(around, log, written, &url, step);
+            tell_step(context, log, written, &url, step);
         }
         _ => {
             let is_read =
                 matches!(written.verdict, Verdict::Answered(fetched) if matches!(fetched.answer, Answer::Read(_)));
             if is_read {
-                around.statistics.count_read(written.new_posts);
+                context.statistics.count_read(written.new_posts);
             } else {
-                around.statistics.count_unchanged();
+                context.statistics.count_unchanged();
             }
             tell_success(log, written, &url);
         }
     }
-    around.history.add(written.source.id, remembered(written));
-    around.end_force(written.source.id);
-    around.statistics.tell(|| Happening::Polled {
+    context.history.add(written.source.id, remembered(written));
+    context.end_force(written.source.id);
+    context.statistics.emit(|| PipelineEvent::Polled {
         source_id: written.source.id,
         url,
         new_posts: written.new_posts,
@@ -151,7 +151,7 @@ fn status_code(kind: FailureKind, report: &FailureReport, trace: &Trace) -> u16 
 }
 
 /// A rest or the end of polling is told apart, once (s413).
-fn tell_step(around: &Surroundings, log: &Logger, written: &Written<'_>, url: &str, step: &FailureStep) {
+fn tell_step(context: &PipelineContext, log: &Logger, written: &Written<'_>, url: &str, step: &FailureStep) {
     let keys = slog::o!(
         "source_id" => written.source.id.0,
         "url" => url.to_owned(),
@@ -167,7 +167,7 @@ fn tell_step(around: &Surroundings, log: &Logger, written: &Written<'_>, url: &s
             true
         }
     };
-    around.statistics.tell(|| Happening::Silenced { url: url.to_owned(), reason: step.to_string(), is_disabled });
+    context.statistics.emit(|| PipelineEvent::Silenced { url: url.to_owned(), reason: step.to_string(), is_disabled });
 }
 
 fn next_poll_at(next: NextPoll) -> Option<String> {

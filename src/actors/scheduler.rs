@@ -1,7 +1,7 @@
 //! Knows what is due, and hands it to the hosts. Never waits for them.
 
 mod pause;
-mod wishes;
+mod queries;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use actix::fut::WrapFuture;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, SpawnHandle};
 use slog::{Logger, error, info, o};
 
+use super::admission::PollingBlockers;
+use super::context::PipelineContext;
 use super::due_index::DueIndex;
-use super::errand::Errands;
 use super::host_table::HostTable;
+use super::in_flight::InFlightPolls;
 use super::loading::{self, Scheduled};
-use super::messages::{CleanUp, Deferral, ErrandReturned, Return};
+use super::messages::{CleanUp, Completion, Deferral, PollCompleted};
 use super::poll::Poll;
-use super::surroundings::Surroundings;
 use super::topology::Scope;
-use super::traffic::Lights;
 use crate::model::{HostKey, SourceId, SourceToPoll, Timestamp};
 use crate::rules::due::{NextPoll, Wait};
 use crate::rules::spread::spread;
@@ -39,10 +39,10 @@ const TRY_AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// Hands out what is due.
 pub(super) struct SchedulerActor {
-    pub(super) around: Arc<Surroundings>,
+    pub(super) context: Arc<PipelineContext>,
     pub(super) scope: Scope,
     table: HostTable,
-    errands: Errands,
+    in_flight_polls: InFlightPolls,
     index: DueIndex,
     /// Called when a run that ends by itself has ended.
     finished: Arc<tokio::sync::Notify>,
@@ -73,18 +73,18 @@ impl SchedulerActor {
     const NAME: &'static str = "scheduler";
 
     pub(super) fn new(
-        around: Arc<Surroundings>,
+        context: Arc<PipelineContext>,
         scope: Scope,
         table: HostTable,
-        errands: Errands,
+        in_flight_polls: InFlightPolls,
         finished: Arc<tokio::sync::Notify>,
     ) -> SchedulerActor {
-        let log = around.log.new(o!("actor" => "scheduler"));
+        let log = context.log.new(o!("actor" => "scheduler"));
         SchedulerActor {
-            around,
+            context,
             scope,
             table,
-            errands,
+            in_flight_polls,
             index: DueIndex::default(),
             finished,
             is_loaded: false,
@@ -105,21 +105,21 @@ impl SchedulerActor {
 
     /// The heartbeat: idle hosts leave, what was lost is found, old posts go, and then what is due is looked at.
     fn tick(&mut self, ctx: &mut Context<SchedulerActor>) {
-        let now = self.around.clock.now();
+        let now = self.context.clock.now();
         self.last_tick_at = Some(now);
         self.table.forget_idle(now - HOST_LINGER);
         let lost: Vec<SourceId> =
-            self.index.out().filter(|id| !self.is_reading && !self.errands.contains(*id)).collect();
+            self.index.out().filter(|id| !self.is_reading && !self.in_flight_polls.contains(*id)).collect();
         for id in lost {
             self.index.reschedule(id, now);
         }
-        let cleaning = self.around.post_sink.send(CleanUp);
+        let cleaning = self.context.post_sink.send(CleanUp);
         self.is_cleaning = true;
         ctx.spawn(cleaning.into_actor(self).map(|_, scheduler, ctx| {
             scheduler.is_cleaning = false;
             scheduler.look(ctx);
         }));
-        let next = self.around.clock.until(now + self.around.settings.scheduler.tick);
+        let next = self.context.clock.until(now + self.context.settings.scheduler.tick);
         ctx.spawn(next.into_actor(self).map(|(), scheduler, ctx| scheduler.tick(ctx)));
     }
 
@@ -128,15 +128,15 @@ impl SchedulerActor {
         if self.last_tick_at.is_none() {
             return;
         }
-        let now = self.around.clock.now();
+        let now = self.context.clock.now();
         self.looked_at = now;
         for _ in 0..self.index.fall_due(now) {
-            self.around.statistics.count_due();
+            self.context.statistics.count_due();
         }
         // In a run that ends by itself sources leave one by one, and what was polled counts.
-        let hosts = self.index.hosts_up_to(self.around.policy().outage.hosts as usize);
-        if self.scope == Scope::Daemon || hosts > self.around.hosts_polled() {
-            self.around.note_hosts_polled(hosts);
+        let hosts = self.index.hosts_up_to(self.context.policy().outage.hosts as usize);
+        if self.scope == Scope::Daemon || hosts > self.context.hosts_polled() {
+            self.context.note_hosts_polled(hosts);
         }
         self.hand_out(ctx);
         self.set_alarm(ctx);
@@ -144,7 +144,7 @@ impl SchedulerActor {
     }
 
     fn set_alarm(&mut self, ctx: &mut Context<SchedulerActor>) {
-        let soonest = self.looked_at + self.around.settings.scheduler.look_gap;
+        let soonest = self.looked_at + self.context.settings.scheduler.look_gap;
         let next = self.index.next_at().map(|at| at.max(soonest));
         if self.alarm.as_ref().map(|(at, _)| *at) == next {
             return;
@@ -153,7 +153,7 @@ impl SchedulerActor {
             ctx.cancel_future(handle);
         }
         if let Some(at) = next {
-            let alarm = self.around.clock.until(at).into_actor(self).map(|(), scheduler, ctx| {
+            let alarm = self.context.clock.until(at).into_actor(self).map(|(), scheduler, ctx| {
                 scheduler.alarm = None;
                 scheduler.look(ctx);
             });
@@ -183,9 +183,9 @@ impl SchedulerActor {
         }
         let taken = self.index.take_ready(HAND_OUT_MAX);
         self.is_reading = true;
-        let (around, table) = (self.around.clone(), self.table.clone());
+        let (context, table) = (self.context.clone(), self.table.clone());
         let reading = async move {
-            let found = read(&around, &table, taken.iter().map(|(id, _)| *id).collect()).await;
+            let found = read(&context, &table, taken.iter().map(|(id, _)| *id).collect()).await;
             (taken, found)
         };
         ctx.spawn(reading.into_actor(self).map(|(taken, found), scheduler, ctx| {
@@ -194,7 +194,7 @@ impl SchedulerActor {
                 Ok(found) => scheduler.send_out(&taken, found),
                 Err(cause) => {
                     error!(scheduler.log, "due sources not read"; "error" => %cause, "count" => taken.len());
-                    let again = scheduler.around.clock.now() + scheduler.around.settings.scheduler.tick;
+                    let again = scheduler.context.clock.now() + scheduler.context.settings.scheduler.tick;
                     for (id, _) in taken {
                         scheduler.index.reschedule(id, again);
                     }
@@ -211,18 +211,18 @@ impl SchedulerActor {
         for (ready, host) in found {
             let id = ready.source.id;
             missing.remove(&id);
-            let next = loading::next_poll(&ready.source, self.scope, &self.around);
+            let next = loading::next_poll(&ready.source, self.scope, &self.context);
             self.index.rehost(id, host.clone());
             // Asked after the sum was made: "now" may be its result.
-            let now = self.around.clock.now();
+            let now = self.context.clock.now();
             if !next.is_due(now) {
                 self.schedule(id, next);
                 continue;
             }
             // One that is still under way for a scheduler that crashed comes back by itself.
-            let Some(errand) = self.errands.begin(id) else { continue };
-            let poll = Poll::new(errand, ready, due_at.get(&id).copied().unwrap_or(now));
-            self.table.send(&host, Box::new(poll), &self.around);
+            let Some(in_flight) = self.in_flight_polls.begin(id) else { continue };
+            let poll = Poll::new(in_flight, ready, due_at.get(&id).copied().unwrap_or(now));
+            self.table.send(&host, Box::new(poll), &self.context);
         }
         for id in missing {
             self.index.remove(id);
@@ -234,7 +234,7 @@ impl SchedulerActor {
     fn behind_the_others(&self, next: NextPoll) -> NextPoll {
         match next {
             NextPoll::At { at, because: because @ (Wait::RetryAfter(_) | Wait::RateLimited | Wait::HostHeld) } => {
-                NextPoll::At { at: at + self.around.policy().spread, because }
+                NextPoll::At { at: at + self.context.policy().spread, because }
             }
             next => next,
         }
@@ -257,7 +257,7 @@ impl SchedulerActor {
                 continue;
             }
             match next.at() {
-                Some(at) if self.scope == Scope::Daemon || at <= self.around.clock.now() => {
+                Some(at) if self.scope == Scope::Daemon || at <= self.context.clock.now() => {
                     self.index.schedule(id, host, at);
                 }
                 _ => self.index.remove(id),
@@ -282,8 +282,8 @@ impl SchedulerActor {
 
     /// Looks at once if something is due and the last look was long enough ago; otherwise the alarm is set.
     fn wake(&mut self, ctx: &mut Context<SchedulerActor>) {
-        let now = self.around.clock.now();
-        let soonest = self.looked_at + self.around.settings.scheduler.look_gap;
+        let now = self.context.clock.now();
+        let soonest = self.looked_at + self.context.settings.scheduler.look_gap;
         if soonest <= now && self.index.next_at().is_some_and(|at| at <= now) {
             self.look(ctx);
         } else if self.last_tick_at.is_some() {
@@ -295,21 +295,21 @@ impl SchedulerActor {
 
     fn finish_if_done(&mut self) {
         let is_once = self.scope != Scope::Daemon;
-        if is_once && self.is_loaded && !self.is_reading && self.index.is_empty() && self.errands.len() == 0 {
+        if is_once && self.is_loaded && !self.is_reading && self.index.is_empty() && self.in_flight_polls.len() == 0 {
             self.finished.notify_one();
         }
     }
 
-    fn take_back(&mut self, id: SourceId, what: Return, ctx: &mut Context<SchedulerActor>) {
-        let now = self.around.clock.now();
+    fn take_back(&mut self, id: SourceId, what: Completion, ctx: &mut Context<SchedulerActor>) {
+        let now = self.context.clock.now();
         let was_lost = self.lost.remove(&id);
         match what {
-            Return::Settled(next) => {
+            Completion::Settled(next) => {
                 let next = if self.index.has_siblings(id) { self.behind_the_others(next) } else { next };
                 self.schedule(id, next);
             }
-            Return::Gone => self.index.remove(id),
-            Return::Deferred(Deferral { until, closed }) => {
+            Completion::Gone => self.index.remove(id),
+            Completion::Deferred(Deferral { until, closed }) => {
                 if self.scope == Scope::Daemon {
                     self.index.reschedule(id, until);
                 } else {
@@ -319,14 +319,14 @@ impl SchedulerActor {
                     self.close_line(&Some(host), until);
                 }
             }
-            Return::Superseded => {
+            Completion::Superseded => {
                 self.index.reschedule(id, now);
             }
-            Return::Lost if was_lost => {
+            Completion::Lost if was_lost => {
                 self.lost.insert(id);
-                self.index.reschedule(id, now + self.around.policy().interval);
+                self.index.reschedule(id, now + self.context.policy().interval);
             }
-            Return::Lost => {
+            Completion::Lost => {
                 self.lost.insert(id);
                 self.index.reschedule(id, now + TRY_AGAIN);
             }
@@ -339,47 +339,47 @@ impl SchedulerActor {
         if self.scope != Scope::Daemon {
             return;
         }
-        let window = self.around.policy().spread;
-        self.index.clear_line(host, |due_at| spread(until, due_at, window, self.around.dice.roll()));
+        let window = self.context.policy().spread;
+        self.index.clear_line(host, |due_at| spread(until, due_at, window, self.context.dice.roll()));
     }
 
     /// After an outage of our own, those who wait come back spread out (p19).
-    fn follow_lights(&mut self, lights: Lights, was_outage: bool, ctx: &mut Context<SchedulerActor>) {
-        if was_outage && !lights.is_outage {
-            let (now, dice) = (self.around.clock.now(), self.around.dice.clone());
-            let window = self.around.traffic.spread_after_outage(self.around.policy().spread);
+    fn follow_blockers(&mut self, blockers: PollingBlockers, was_outage: bool, ctx: &mut Context<SchedulerActor>) {
+        if was_outage && !blockers.is_outage {
+            let (now, dice) = (self.context.clock.now(), self.context.dice.clone());
+            let window = self.context.admission.spread_after_outage(self.context.policy().spread);
             if self.scope == Scope::Daemon {
                 self.index.clear_lines(|due_at| spread(now, due_at, window, dice.roll()));
             }
             self.wake(ctx);
         }
-        let mut watch = self.around.traffic.watch();
+        let mut watch = self.context.admission.watch();
         let changing = async move {
-            match watch.wait_for(|now| now.is_outage != lights.is_outage).await {
+            match watch.wait_for(|now| now.is_outage != blockers.is_outage).await {
                 Ok(now) => *now,
-                // The lights are gone only when everything is.
+                // The sender is gone only when everything is.
                 Err(_) => std::future::pending().await,
             }
         };
         ctx.spawn(changing.into_actor(self).map(move |now, scheduler, ctx| {
-            scheduler.follow_lights(now, lights.is_outage, ctx);
+            scheduler.follow_blockers(now, blockers.is_outage, ctx);
         }));
     }
 }
 
-/// Reads sources and opens the seats of their hosts.
+/// Reads sources and opens the entries of their hosts.
 async fn read(
-    around: &Surroundings,
+    context: &PipelineContext,
     table: &HostTable,
     ids: Vec<SourceId>,
 ) -> Result<Vec<(SourceToPoll, Option<HostKey>)>, StoreError> {
-    let found = around.store_watch.insist(|| around.store.sources_to_poll(ids.clone())).await?;
+    let found = context.store_watch.retry_while_unavailable(|| context.store.sources_to_poll(ids.clone())).await?;
     let with_host = |ready: SourceToPoll| {
-        let host = loading::host_of(&ready.source, around);
+        let host = loading::host_of(&ready.source, context);
         (ready, host)
     };
     let found: Vec<_> = found.into_iter().map(with_host).collect();
-    table.open(found.iter().map(|(_, host)| host.clone()).collect(), around).await?;
+    table.open(found.iter().map(|(_, host)| host.clone()).collect(), context).await?;
     Ok(found)
 }
 
@@ -389,16 +389,16 @@ impl Actor for SchedulerActor {
     fn started(&mut self, ctx: &mut Context<SchedulerActor>) {
         self.learn_of_pause(ctx);
         self.load(ctx);
-        self.follow_lights(Lights::default(), false, ctx);
+        self.follow_blockers(PollingBlockers::default(), false, ctx);
         self.tick(ctx);
     }
 }
 
-impl Handler<ErrandReturned> for SchedulerActor {
+impl Handler<PollCompleted> for SchedulerActor {
     type Result = ();
 
-    fn handle(&mut self, ErrandReturned { source_id, what }: ErrandReturned, ctx: &mut Context<SchedulerActor>) {
-        if self.around.faults.befall(SchedulerActor::NAME, "ErrandReturned", ctx) {
+    fn handle(&mut self, PollCompleted { source_id, what }: PollCompleted, ctx: &mut Context<SchedulerActor>) {
+        if self.context.faults.inject(SchedulerActor::NAME, "PollCompleted", ctx) {
             return;
         }
         self.take_back(source_id, what, ctx);

@@ -33,7 +33,7 @@ pub struct Statistics {
     fetching: Histogram,
     reading: Histogram,
     settling: Histogram,
-    happenings: broadcast::Sender<Happening>,
+    events: broadcast::Sender<PipelineEvent>,
     /// Grows with every poll that found something new.
     arrivals: watch::Sender<u64>,
 }
@@ -91,7 +91,7 @@ pub struct Latencies {
 
 /// Something worth showing as it happens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum PipelineEvent {
     /// A poll is settled.
     Polled {
         /// Which source.
@@ -155,7 +155,7 @@ impl Default for Statistics {
             fetching: Histogram::default(),
             reading: Histogram::default(),
             settling: Histogram::default(),
-            happenings: broadcast::Sender::new(HAPPENINGS_KEPT),
+            events: broadcast::Sender::new(HAPPENINGS_KEPT),
             arrivals: watch::Sender::new(0),
         }
     }
@@ -215,8 +215,8 @@ impl Statistics {
     }
 
     /// Hears what happens from now on. Who does not listen for long misses the oldest.
-    pub fn listen(&self) -> broadcast::Receiver<Happening> {
-        self.happenings.subscribe()
+    pub fn listen(&self) -> broadcast::Receiver<PipelineEvent> {
+        self.events.subscribe()
     }
 
     /// Wakes whoever waits for new posts.
@@ -225,9 +225,9 @@ impl Statistics {
     }
 
     /// Tells those who listen; what it takes to tell is made only if anybody does.
-    pub(super) fn tell(&self, happening: impl FnOnce() -> Happening) {
-        if self.happenings.receiver_count() > 0 {
-            let _ = self.happenings.send(happening());
+    pub(super) fn emit(&self, happening: impl FnOnce() -> PipelineEvent) {
+        if self.events.receiver_count() > 0 {
+            let _ = self.events.send(happening());
         }
     }
 

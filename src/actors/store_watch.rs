@@ -8,7 +8,7 @@ use std::time::Duration;
 use slog::{Logger, debug, error, info};
 use tokio::sync::Notify;
 
-use super::traffic::Traffic;
+use super::admission::AdmissionControl;
 use crate::clock::Clock;
 use crate::model::Timestamp;
 use crate::store::StoreError;
@@ -23,7 +23,7 @@ pub(super) struct StoreWatch {
     away: Mutex<Option<Away>>,
     /// Somebody who was refused is not any more.
     hope: Notify,
-    traffic: Arc<Traffic>,
+    admission: Arc<AdmissionControl>,
     clock: Arc<dyn Clock>,
     log: Logger,
 }
@@ -39,8 +39,8 @@ struct Away {
 struct Refused<'a>(&'a StoreWatch);
 
 impl StoreWatch {
-    pub(super) fn new(traffic: Arc<Traffic>, clock: Arc<dyn Clock>, log: Logger) -> StoreWatch {
-        StoreWatch { away: Mutex::default(), hope: Notify::new(), traffic, clock, log }
+    pub(super) fn new(admission: Arc<AdmissionControl>, clock: Arc<dyn Clock>, log: Logger) -> StoreWatch {
+        StoreWatch { away: Mutex::default(), hope: Notify::new(), admission, clock, log }
     }
 
     /// What the store says to those it refuses, while it does.
@@ -51,7 +51,7 @@ impl StoreWatch {
     /// Carries out a verb of the store, again and again while the store is away. What no patience can help is handed back.
     ///
     /// The store is back when nobody is refused any more: one that is full or locked still lets everybody read.
-    pub(super) async fn insist<T, F>(&self, mut verb: impl FnMut() -> F) -> Result<T, StoreError>
+    pub(super) async fn retry_while_unavailable<T, F>(&self, mut verb: impl FnMut() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
     {
@@ -85,7 +85,7 @@ impl StoreWatch {
             away.refused += 1;
         } else {
             *away = Some(Away { since: self.clock.now(), refused: 1, error: error.to_string() });
-            self.traffic.switch(|lights| lights.is_store_down = true);
+            self.admission.switch(|blockers| blockers.is_store_down = true);
             error!(self.log, "store unavailable"; "error" => %error, "retry_seconds_max" => RETRY_MAX.as_secs());
         }
         Refused(self)
@@ -105,7 +105,7 @@ impl Drop for Refused<'_> {
         if *refused == 0 {
             let away_seconds = self.0.clock.now().since(*since).as_secs();
             *away = None;
-            self.0.traffic.switch(|lights| lights.is_store_down = false);
+            self.0.admission.switch(|blockers| blockers.is_store_down = false);
             info!(self.0.log, "store available again"; "away_seconds" => away_seconds);
         }
     }
@@ -120,19 +120,19 @@ mod tests {
     use super::*;
     use crate::clock::SystemClock;
 
-    fn watch() -> (StoreWatch, Arc<Traffic>) {
-        let traffic = Arc::new(Traffic::new(1));
+    fn watch() -> (StoreWatch, Arc<AdmissionControl>) {
+        let admission = Arc::new(AdmissionControl::new(1));
         let log = Logger::root(slog::Discard, slog::o!());
-        (StoreWatch::new(traffic.clone(), Arc::new(SystemClock), log), traffic)
+        (StoreWatch::new(admission.clone(), Arc::new(SystemClock), log), admission)
     }
 
-    fn is_down(traffic: &Traffic) -> bool {
-        traffic.watch().borrow().is_store_down
+    fn is_down(admission: &AdmissionControl) -> bool {
+        admission.watch().borrow().is_store_down
     }
 
     #[tokio::test]
     async fn a_store_that_lets_others_read_is_still_away_for_whoever_it_refuses() {
-        let (watch, traffic) = watch();
+        let (watch, admission) = watch();
         let is_full = AtomicBool::new(true);
         let write = || async {
             match is_full.load(Ordering::SeqCst) {
@@ -140,24 +140,25 @@ mod tests {
                 false => Ok(()),
             }
         };
-        let mut first = Box::pin(watch.insist(write));
-        let mut second = Box::pin(watch.insist(write));
+        let mut first = Box::pin(watch.retry_while_unavailable(write));
+        let mut second = Box::pin(watch.retry_while_unavailable(write));
         assert!((&mut first).now_or_never().is_none() && (&mut second).now_or_never().is_none());
-        watch.insist(|| async { Ok(()) }).await.unwrap();
-        assert!(is_down(&traffic) && watch.trouble().unwrap().contains("full"), "who reads is not refused");
+        watch.retry_while_unavailable(|| async { Ok(()) }).await.unwrap();
+        assert!(is_down(&admission) && watch.trouble().unwrap().contains("full"), "who reads is not refused");
         is_full.store(false, Ordering::SeqCst);
         first.await.unwrap();
-        assert!(is_down(&traffic), "the second has not been served yet");
+        assert!(is_down(&admission), "the second has not been served yet");
         assert!(matches!((&mut second).now_or_never(), Some(Ok(()))), "and is tried as soon as the first was");
-        assert!(!is_down(&traffic) && watch.trouble().is_none());
+        assert!(!is_down(&admission) && watch.trouble().is_none());
     }
 
     #[tokio::test]
     async fn who_gives_up_is_refused_no_more() {
-        let (watch, traffic) = watch();
-        let mut refused = Box::pin(watch.insist(|| async { Err::<(), _>(StoreError::Unavailable("away".into())) }));
-        assert!((&mut refused).now_or_never().is_none() && is_down(&traffic));
+        let (watch, admission) = watch();
+        let mut refused =
+            Box::pin(watch.retry_while_unavailable(|| async { Err::<(), _>(StoreError::Unavailable("away".into())) }));
+        assert!((&mut refused).now_or_never().is_none() && is_down(&admission));
         drop(refused);
-        assert!(!is_down(&traffic));
+        assert!(!is_down(&admission));
     }
 }

@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::context::{Addresses, Parts, PipelineContext};
 use super::control::PipelineHandle;
 use super::environment::PipelineEnvironment;
-use super::errand::Errands;
 use super::failure_tracker::FailureTrackerActor;
 use super::fetch::FetchActor;
 use super::host_table::HostTable;
+use super::in_flight::InFlightPolls;
 use super::post_sink::PostSinkActor;
 use super::scheduler::SchedulerActor;
 use super::statistics::Statistics;
-use super::surroundings::{Addresses, Parts, Surroundings};
 use super::webhooks::WebhookActor;
 use crate::supervision::{ChildSpec, Group, GroupSettings, Inbox, Root, RootEnd, SupervisorSpec, Thread};
 
@@ -64,19 +64,20 @@ impl Pipeline {
             scheduler: scheduler.address(),
             fetchers: fetchers.iter().map(Inbox::address).collect(),
         };
-        let around = Arc::new(Surroundings::new(parts, statistics.clone(), addresses));
-        let environment = PipelineEnvironment::new(around.clone());
+        let context = Arc::new(PipelineContext::new(parts, statistics.clone(), addresses));
+        let environment = PipelineEnvironment::new(context.clone());
         let table = HostTable::new(hosts.clone());
-        let errands = Errands::new(scheduler.address().recipient(), failure_tracker.address().recipient());
+        let in_flight_polls =
+            InFlightPolls::new(scheduler.address().recipient(), failure_tracker.address().recipient());
         let finished = Arc::new(Notify::new());
         let (scheduler_address, webhooks_address) = (scheduler.address(), webhooks.address());
 
         let fetch_supervisor = {
-            let around = around.clone();
+            let context = context.clone();
             move || {
                 let children = fetchers.iter().zip(&threads).map(|(inbox, thread)| {
-                    let (around, fetcher) = (around.clone(), fetcher.clone());
-                    let make = move || FetchActor::new(around.clone(), fetcher.clone());
+                    let (context, fetcher) = (context.clone(), fetcher.clone());
+                    let make = move || FetchActor::new(context.clone(), fetcher.clone());
                     ChildSpec::actor(thread.name(), inbox, make).on(thread).stop_within(STOP_WITHIN)
                 });
                 children.collect()
@@ -84,12 +85,13 @@ impl Pipeline {
         };
         let mut fetch_supervisor = Some(fetch_supervisor);
         let children = {
-            let (around, table, errands, finished) = (around.clone(), table.clone(), errands.clone(), finished.clone());
+            let (context, table, in_flight_polls, finished) =
+                (context.clone(), table.clone(), in_flight_polls.clone(), finished.clone());
             move || {
-                let (of_sink, of_tracker, of_webhooks) = (around.clone(), around.clone(), around.clone());
+                let (of_sink, of_tracker, of_webhooks) = (context.clone(), context.clone(), context.clone());
                 let courier = courier.clone();
-                let (of_scheduler, table, errands, finished) =
-                    (around.clone(), table.clone(), errands.clone(), finished.clone());
+                let (of_scheduler, table, in_flight_polls, finished) =
+                    (context.clone(), table.clone(), in_flight_polls.clone(), finished.clone());
                 let fetch = fetch_supervisor.take().expect("the children are listed once");
                 vec![
                     ChildSpec::actor("post sink", &post_sink, move || PostSinkActor::new(of_sink.clone())),
@@ -103,15 +105,28 @@ impl Pipeline {
                     ChildSpec::group(&hosts),
                     ChildSpec::actor("scheduler", &scheduler, move || {
                         let finished = finished.clone();
-                        SchedulerActor::new(of_scheduler.clone(), scope, table.clone(), errands.clone(), finished)
+                        SchedulerActor::new(
+                            of_scheduler.clone(),
+                            scope,
+                            table.clone(),
+                            in_flight_polls.clone(),
+                            finished,
+                        )
                     }),
                 ]
             }
         };
         let spec = SupervisorSpec::new("feedwarden", children).intensity(intensity);
         let root = Root::new(spec, Arc::new(environment));
-        let handle =
-            PipelineHandle::new(root.handle(), around, scheduler_address, webhooks_address, table, errands, finished);
+        let handle = PipelineHandle::new(
+            root.handle(),
+            context,
+            scheduler_address,
+            webhooks_address,
+            table,
+            in_flight_polls,
+            finished,
+        );
         Pipeline { root, handle }
     }
 

@@ -15,7 +15,7 @@ use futures_util::stream::FuturesUnordered;
 use slog::{Logger, debug, error, info, o, warn};
 use tokio::sync::Semaphore;
 
-use super::surroundings::Surroundings;
+use super::context::PipelineContext;
 use crate::fetch::{Delivery, Fetcher, delivery_body};
 use crate::model::{
     DeliveryRecord, FailureCause, FailureReport, Post, SourceId, Timestamp, Webhook, WebhookId, WebhookProgress,
@@ -64,9 +64,9 @@ impl WebhookActor {
     /// What the fault injection calls it.
     const NAME: &'static str = "webhooks";
 
-    pub(super) fn new(around: Arc<Surroundings>, fetcher: Fetcher) -> WebhookActor {
-        let log = around.log.new(o!("actor" => "webhooks"));
-        WebhookActor { courier: Courier { around, fetcher, log }, tests: Arc::new(Semaphore::new(AT_ONCE)) }
+    pub(super) fn new(context: Arc<PipelineContext>, fetcher: Fetcher) -> WebhookActor {
+        let log = context.log.new(o!("actor" => "webhooks"));
+        WebhookActor { courier: Courier { context, fetcher, log }, tests: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 }
 
@@ -95,7 +95,7 @@ impl Handler<TestWebhook> for WebhookActor {
 /// What a turn needs.
 #[derive(Clone)]
 struct Courier {
-    around: Arc<Surroundings>,
+    context: Arc<PipelineContext>,
     fetcher: Fetcher,
     log: Logger,
 }
@@ -103,20 +103,20 @@ struct Courier {
 impl Courier {
     /// Gives turns for ever. A webhook has one at a time, and none before something may be new for it.
     async fn run(&self) {
-        let mut arrivals = self.around.statistics.arrivals();
+        let mut arrivals = self.context.statistics.arrivals();
         let mut turns = FuturesUnordered::new();
         let mut under_way = HashMap::<WebhookId, u64>::new();
         let mut idle = HashSet::<WebhookId>::new();
         // Counts the moments at which something may be new, so that a turn that began before one does not end idle.
         let mut news = 0_u64;
-        let mut look_at = self.around.clock.now() + LOOK;
+        let mut look_at = self.context.clock.now() + LOOK;
         loop {
             let mut wake_at = look_at;
             for webhook in self.webhooks().await {
                 let is_free = !under_way.contains_key(&webhook.id) && !idle.contains(&webhook.id);
                 match webhook.progress.retry_at {
                     _ if !is_free || !webhook.enabled => {}
-                    Some(at) if at > self.around.clock.now() => wake_at = wake_at.min(at),
+                    Some(at) if at > self.context.clock.now() => wake_at = wake_at.min(at),
                     _ if turns.len() >= AT_ONCE => {}
                     _ => {
                         under_way.insert(webhook.id, news);
@@ -132,16 +132,16 @@ impl Courier {
                     continue;
                 }
                 Ok(()) = arrivals.changed() => {}
-                () = self.around.clock.until(wake_at) => {}
+                () = self.context.clock.until(wake_at) => {}
             }
             news += 1;
             idle.clear();
-            look_at = self.around.clock.now() + LOOK;
+            look_at = self.context.clock.now() + LOOK;
         }
     }
 
     async fn webhooks(&self) -> Vec<Webhook> {
-        let read = patiently(|| self.around.store.list_webhooks(None, WEBHOOKS_MAX)).await;
+        let read = patiently(|| self.context.store.list_webhooks(None, WEBHOOKS_MAX)).await;
         read.unwrap_or_else(|cause| {
             error!(self.log, "webhooks not read"; "error" => %cause);
             Vec::new()
@@ -157,12 +157,12 @@ impl Courier {
     }
 
     async fn pages(&self, id: WebhookId) -> Result<Turn, StoreError> {
-        let store = &self.around.store;
+        let store = &self.context.store;
         for _ in 0..PAGES_PER_TURN {
             // Read anew for every page: a person may have changed, disabled or removed it.
             let webhook = patiently(|| store.webhook(id)).await?.filter(|webhook| webhook.enabled);
             let Some(webhook) = webhook else { return Ok(Turn::Idle) };
-            let policy = self.around.policy().webhooks.clone();
+            let policy = self.context.policy().webhooks.clone();
             let after = Some(webhook.progress.last_post);
             let posts = patiently(|| store.list_posts(None, after, policy.posts_max)).await?;
             let Some(last) = posts.last().map(|post| post.id) else { return Ok(Turn::Idle) };
@@ -176,20 +176,20 @@ impl Courier {
             // What is behind the last wanted post is not wanted.
             let reached = if count == wanted.len() { last } else { wanted[count - 1].id };
             let name = format!("{id}-{}-{}", wanted[0].id, wanted[count - 1].id);
-            if self.around.faults.befall_work(WebhookActor::NAME, "Deliver").await {
+            if self.context.faults.inject_into_work(WebhookActor::NAME, "Deliver").await {
                 return Ok(Turn::Again);
             }
             let sent = self.send(id, name, body, false).await;
-            if self.around.faults.befall_work(WebhookActor::NAME, "Delivered").await {
+            if self.context.faults.inject_into_work(WebhookActor::NAME, "Delivered").await {
                 return Ok(Turn::Again);
             }
-            self.around.statistics.count_delivery(sent.is_ok().then_some(count));
+            self.context.statistics.count_delivery(sent.is_ok().then_some(count));
             match sent {
                 Ok(()) => {
                     debug!(self.log, "webhook delivered"; "webhook_id" => id.0, "posts" => count);
                     let progress =
                         WebhookProgress { last_post: reached, failures: 0, retry_at: None, last_error: None };
-                    self.record(id, progress, Some(self.around.clock.now()), None).await?;
+                    self.record(id, progress, Some(self.context.clock.now()), None).await?;
                 }
                 Err(report) => {
                     self.failed(webhook, report).await?;
@@ -202,7 +202,7 @@ impl Courier {
 
     async fn wanted<'a>(&self, webhook: &Webhook, posts: &'a [Post]) -> Result<Vec<&'a Post>, StoreError> {
         let Some(label) = &webhook.label else { return Ok(posts.iter().collect()) };
-        let store = &self.around.store;
+        let store = &self.context.store;
         let sources: HashSet<SourceId> = posts.iter().map(|post| post.source_id).collect();
         let labels = patiently(|| store.labels_of(sources.iter().copied().collect())).await?;
         let labelled: HashSet<SourceId> =
@@ -212,14 +212,14 @@ impl Courier {
 
     async fn send(&self, id: WebhookId, name: String, body: String, is_test: bool) -> Result<(), FailureReport> {
         let failed = |cause, error| Err(FailureReport { cause, error, retry_after: None });
-        let Surroundings { store, clock, .. } = &*self.around;
+        let PipelineContext { store, clock, .. } = &*self.context;
         let WebhookTarget { url, secret } = match patiently(|| store.webhook_target(id)).await {
             Ok(Some(target)) => target,
             Ok(None) => return failed(FailureCause::Internal, "it was removed".into()),
             Err(cause) => return failed(FailureCause::Internal, cause.to_string()),
         };
         let delivery = Delivery { url, secret, id: name, body, sent_at: clock.now(), is_test };
-        let timeout = self.around.policy().webhooks.timeout;
+        let timeout = self.context.policy().webhooks.timeout;
         match tokio::time::timeout(timeout, self.fetcher.deliver(delivery)).await {
             Ok(outcome) => outcome,
             Err(_) => failed(FailureCause::Connection, format!("no answer within {} s", timeout.as_secs_f64())),
@@ -227,12 +227,12 @@ impl Courier {
     }
 
     async fn failed(&self, webhook: Webhook, report: FailureReport) -> Result<(), StoreError> {
-        let Surroundings { clock, dice, .. } = &*self.around;
+        let PipelineContext { clock, dice, .. } = &*self.context;
         let mut progress = webhook.progress;
         progress.failures = progress.failures.saturating_add(1);
         progress.last_error = Some(report.error.clone());
         let (id, url) = (webhook.id.0, shown_url(&webhook.url));
-        let policy = &self.around.policy().webhooks;
+        let policy = &self.context.policy().webhooks;
         let reason = match after_failure(progress.failures, &report, policy, clock.now(), dice.roll()) {
             AfterFailure::Retry(at) => {
                 info!(self.log, "webhook failed"; "webhook_id" => id, "url" => url, "error" => report.error,
@@ -258,7 +258,7 @@ impl Courier {
         disabled_reason: Option<String>,
     ) -> Result<(), StoreError> {
         let record = DeliveryRecord { progress, delivered_at, disabled_reason };
-        let store = &self.around.store;
+        let store = &self.context.store;
         patiently(|| store.record_delivery(id, record.clone())).await
     }
 }

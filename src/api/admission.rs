@@ -1,4 +1,4 @@
-//! Whom the TCP door lets in, and how often: what can be changed while it is open.
+//! Whom the TCP listener lets in, and how often: what can be changed while it is open.
 
 use std::sync::{Arc, RwLock};
 

@@ -1,7 +1,7 @@
-//! The doors: one set of handlers for the admin socket and for TCP.
+//! The listeners: one set of handlers for the admin socket and for TCP.
 //!
 //! Reads come from the store and from the pipeline's handle, changes go through the handle. No request waits for an actor
-//! without a bound, and the doors have threads of their own. `docs/api.md` is the operator's view.
+//! without a bound, and the listeners have threads of their own. `docs/api.md` is the operator's view.
 
 mod admission;
 mod connection;
@@ -52,10 +52,10 @@ use views::{ConfigurationRow, Reloaded};
 /// Where everything is.
 pub const BASE: &str = "/api/v1";
 
-/// How long those who are in may take to leave when the doors are closed.
+/// Grace period for open connections at shutdown.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 
-/// Why the doors cannot be opened.
+/// Why the listeners cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     /// There is no socket.
@@ -73,28 +73,28 @@ pub enum ApiError {
     #[error("api.jwt-public-key-file: {0}")]
     Token(#[from] TokenError),
     /// The system refuses threads.
-    #[error("cannot open the doors: {0}")]
+    #[error("cannot open the listeners: {0}")]
     System(#[from] std::io::Error),
 }
 
 /// How the configuration is shown and read anew; only the daemon knows it.
-pub struct ConfigurationDoor {
+pub struct ConfigHandle {
     /// Every key in force, with nothing secret in it.
     pub effective: Box<dyn Fn() -> Vec<ConfigurationRow> + Send + Sync>,
     /// Reads it anew, or says everything that is wrong with it and changes nothing.
     pub reload: Box<dyn Fn() -> Result<Reloaded, Vec<String>> + Send + Sync>,
 }
 
-/// Doors that are ours and not open yet.
-pub struct Doors {
+/// Sockets that are bound and do not serve yet.
+pub struct Listeners {
     socket: AdminSocket,
     tcp: Option<TcpListener>,
     admission: Admission,
     settings: ApiSettings,
 }
 
-/// Doors that are open.
-pub struct OpenDoors {
+/// The running server.
+pub struct ApiServer {
     servers: Vec<ServerHandle>,
     /// The ends of those that let nobody in any more.
     ends: Vec<LocalBoxFuture<'static, ()>>,
@@ -109,7 +109,7 @@ pub struct OpenDoors {
 pub(crate) struct Api {
     handle: PipelineHandle,
     log: LogHandle,
-    configuration: Arc<ConfigurationDoor>,
+    configuration: Arc<ConfigHandle>,
     limits: Limits,
     admission: Admission,
     rate: rate::Rate,
@@ -118,18 +118,18 @@ pub(crate) struct Api {
     started_at: Timestamp,
 }
 
-impl Doors {
+impl Listeners {
     /// Takes the socket and the listener, before anything else is done: a second daemon ends here.
-    pub fn take(settings: &ApiSettings) -> Result<Doors, ApiError> {
+    pub fn take(settings: &ApiSettings) -> Result<Listeners, ApiError> {
         let admission = Admission::new(settings)?;
         let tcp = settings
             .listen
             .map(|address| TcpListener::bind(address).map_err(|source| ApiError::Listen { address, source }));
         let tcp = tcp.transpose()?;
-        Ok(Doors { socket: socket::open(&settings.socket)?, tcp, admission, settings: settings.clone() })
+        Ok(Listeners { socket: socket::open(&settings.socket)?, tcp, admission, settings: settings.clone() })
     }
 
-    /// Whom the TCP door lets in, to be changed while it is open.
+    /// Whom the TCP listener lets in, to be changed while it is open.
     pub fn admission(&self) -> Admission {
         self.admission.clone()
     }
@@ -139,8 +139,8 @@ impl Doors {
         self,
         handle: PipelineHandle,
         log: LogHandle,
-        configuration: ConfigurationDoor,
-    ) -> Result<OpenDoors, ApiError> {
+        configuration: ConfigHandle,
+    ) -> Result<ApiServer, ApiError> {
         let configuration = Arc::new(configuration);
         let api = || {
             web::Data::new(Api {
@@ -160,12 +160,12 @@ impl Doors {
         if let Some(tcp) = self.tcp {
             servers.push(serve(api(), Listener::Tcp(tcp))?);
         }
-        Ok(OpenDoors { servers, ends: Vec::new(), _lock: self.socket.lock, socket: self.settings.socket, listen })
+        Ok(ApiServer { servers, ends: Vec::new(), _lock: self.socket.lock, socket: self.settings.socket, listen })
     }
 }
 
-impl OpenDoors {
-    /// Lets nobody in any more. Whoever is in may stay until the doors are closed.
+impl ApiServer {
+    /// Accepts no more connections. Open ones may stay until the server stops.
     pub fn shut(&mut self) {
         self.ends.extend(self.servers.drain(..).map(|server| server.stop(true).boxed_local()));
     }

@@ -1,4 +1,4 @@
-//! The server of a door: its threads, its limits, and what stands between a connection and the handlers.
+//! The server of a listener: its threads, its limits, and what stands between a connection and the handlers.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -20,7 +20,7 @@ use super::headers::add_headers;
 use super::problem::Problem;
 use super::{Api, routes};
 
-/// Threads of each door.
+/// Threads of each listener.
 const WORKERS: usize = 2;
 /// How long a client may take to send the head of its first request, or to close.
 const CLIENT_WITHIN: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ pub(super) fn serve(api: web::Data<Api>, listener: Listener) -> io::Result<Serve
     let server = Server::build()
         .workers(WORKERS)
         .max_concurrent_connections(api.limits.connections.div_ceil(WORKERS))
-        // No answer takes longer. Who waits for the doors to close waits less.
+        // No answer takes longer. Who waits for the listeners to close waits less.
         .shutdown_timeout(api.limits.answer_within.as_secs().max(1))
         .disable_signals();
     let ending = server.graceful_shutdown_signal();

@@ -1,4 +1,4 @@
-//! The settings of the doors.
+//! The settings of the listeners.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-/// The doors through which the running daemon is asked and told things.
+/// The listeners through which the running daemon is asked and told things.
 #[derive(Clone, Debug)]
 pub struct ApiSettings {
     /// The admin socket.
@@ -50,9 +50,9 @@ pub struct Limits {
     pub import_bytes: usize,
     /// Requests over TCP with one token, or from one address without a good one, in the long run; twice as many at once.
     pub requests_per_second: u32,
-    /// Connections of each door.
+    /// Connections of each listener.
     pub connections: usize,
-    /// Streams of posts of each door; fewer than connections, so that others get through.
+    /// Streams of posts of each listener; fewer than connections, so that others get through.
     pub streams: usize,
     /// How long an answer may take that is no stream or list of everything. A client that takes or sends nothing for a
     /// quarter longer is let go of.

@@ -1,4 +1,4 @@
-//! The tokens that open the TCP door: JWTs with an end, perhaps an audience, and the scopes `read` and `write`.
+//! The tokens that open the TCP listener: JWTs with an end, perhaps an audience, and the scopes `read` and `write`.
 
 use std::time::Duration;
 

@@ -67,7 +67,7 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
-    /// Issue a token for the daemon's TCP door
+    /// Issue a token for the daemon's API over TCP
     Token(Token),
     /// Print what makes a shell complete these words
     Completions(Completions),
@@ -81,40 +81,40 @@ pub(super) enum Command {
 #[derive(Debug, Subcommand)]
 pub(super) enum DaemonCommand {
     /// Say how the running daemon does
-    Status(Asking<Nothing>),
+    Status(RemoteCommand<Nothing>),
     /// Draw the supervision tree
-    Tree(Asking<Tree>),
+    Tree(RemoteCommand<Tree>),
     /// Watch the running daemon
-    Top(Asking<Top>),
+    Top(RemoteCommand<Top>),
     /// Add, list, change, poll and explain sources
-    Source(Noun<SourceCommand>),
+    Source(RemoteCommands<SourceCommand>),
     /// List, hold and release hosts
-    Host(Noun<HostCommand>),
+    Host(RemoteCommands<HostCommand>),
     /// List, show and follow posts
-    Post(Noun<PostCommand>),
+    Post(RemoteCommands<PostCommand>),
     /// Add, list and remove users, and keep the keys they lend
-    User(Noun<UserCommand>),
+    User(RemoteCommands<UserCommand>),
     /// Add, list, change and remove podcasts, whose owners' keys are used
-    Podcast(Noun<PodcastCommand>),
+    Podcast(RemoteCommands<PodcastCommand>),
     /// Add, list, change, test and remove webhooks: programs elsewhere that new posts are sent to
-    Webhook(Noun<WebhookCommand>),
+    Webhook(RemoteCommands<WebhookCommand>),
     /// Add the sources of an OPML list; folders become labels
-    Import(Asking<Import>),
+    Import(RemoteCommand<Import>),
     /// Print all feeds as an OPML list
-    Export(Asking<Export>),
+    Export(RemoteCommand<Export>),
     /// Poll nothing until told otherwise, also after a restart
-    Pause(Asking<Nothing>),
+    Pause(RemoteCommand<Nothing>),
     /// Go on after a pause
-    Resume(Asking<Nothing>),
+    Resume(RemoteCommand<Nothing>),
     /// Make the daemon read its configuration anew
-    Reload(Asking<Nothing>),
+    Reload(RemoteCommand<Nothing>),
     /// Tell or change what the daemon logs
-    LogLevel(Asking<Level>),
+    LogLevel(RemoteCommand<Level>),
 }
 
 /// A command for the daemon.
 #[derive(Args, Debug)]
-pub(super) struct Asking<T: Args> {
+pub(super) struct RemoteCommand<T: Args> {
     #[command(flatten)]
     pub(super) what: T,
     #[command(flatten)]
@@ -123,7 +123,7 @@ pub(super) struct Asking<T: Args> {
 
 /// Commands for the daemon about one kind of thing.
 #[derive(Args, Debug)]
-pub(super) struct Noun<T: Subcommand> {
+pub(super) struct RemoteCommands<T: Subcommand> {
     #[command(subcommand)]
     pub(super) command: T,
     #[command(flatten)]

@@ -69,8 +69,8 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
     match answer {
         Answer::Failed(report) => step = Some(fail(&mut source, report, policy, now)),
         // Whoever asked to be handed redirects has followed them before.
-        Answer::Onward(onward) => {
-            let error = format!("the redirect to {} was not followed", onward.url());
+        Answer::PendingRedirect(pending_redirect) => {
+            let error = format!("the redirect to {} was not followed", pending_redirect.url());
             let report = FailureReport { cause: FailureCause::Internal, error, retry_after: None };
             step = Some(fail(&mut source, report, policy, now));
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::check_robots::Said;
-use super::letters::plain_lines;
+use super::sanitize::plain_lines;
 use crate::fetch::{Document, Reading, Trace};
 use crate::model::{Severity, Source};
 use crate::rules::classify::Classified;

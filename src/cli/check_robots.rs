@@ -31,13 +31,19 @@ pub(super) async fn poll_page(fetcher: &Fetcher, task: &Task) -> (Fetched, Vec<S
     let mut files = HashMap::new();
     let mut said = Vec::new();
     loop {
-        let next = task.onward.as_ref().map_or(task.settings.url.as_str(), |onward| onward.url().as_str());
+        let next = task
+            .pending_redirect
+            .as_ref()
+            .map_or(task.settings.url.as_str(), |pending_redirect| pending_redirect.url().as_str());
         if let Some((page, robots)) = Url::parse(next).ok().zip(robots_url(next)) {
             if !files.contains_key(&robots) {
                 files.insert(robots.clone(), ask(fetcher, &robots, watch).await);
             }
             let (reason, refusal) = judge(&files[&robots], &page);
-            let hops = task.onward.as_ref().map_or_else(Vec::new, |onward| onward.hops().to_vec());
+            let hops = task
+                .pending_redirect
+                .as_ref()
+                .map_or_else(Vec::new, |pending_redirect| pending_redirect.hops().to_vec());
             said.push(Said { page: shown(&page), robots, is_allowed: refusal.is_none(), reason });
             if let Some(report) = refusal {
                 let trace = Trace { status: hops.last().and_then(|hop| hop.status), hops, ..Trace::default() };
@@ -47,7 +53,7 @@ pub(super) async fn poll_page(fetcher: &Fetcher, task: &Task) -> (Fetched, Vec<S
         task.time_used = watch.elapsed();
         let fetched = fetcher.fetch(&task).await;
         match fetched.answer {
-            Answer::Onward(onward) => task.onward = Some(onward),
+            Answer::PendingRedirect(pending_redirect) => task.pending_redirect = Some(pending_redirect),
             _ => return (fetched, said),
         }
     }
@@ -55,11 +61,12 @@ pub(super) async fn poll_page(fetcher: &Fetcher, task: &Task) -> (Fetched, Vec<S
 
 /// The file, wherever it is. The client ends redirects that go on forever; the deadline counts from `watch`'s start.
 async fn ask(fetcher: &Fetcher, robots: &Url, watch: Stopwatch) -> RobotsAnswer {
-    let mut task = RobotsTask { url: robots.clone(), onward: None, keep_alive: true, time_used: watch.elapsed() };
+    let mut task =
+        RobotsTask { url: robots.clone(), pending_redirect: None, keep_alive: true, time_used: watch.elapsed() };
     loop {
         match fetcher.robots(&task).await.answer {
-            RobotsAnswer::Onward(onward) => {
-                task.onward = Some(onward);
+            RobotsAnswer::PendingRedirect(pending_redirect) => {
+                task.pending_redirect = Some(pending_redirect);
                 task.time_used = watch.elapsed();
             }
             answer => return answer,
@@ -74,7 +81,7 @@ fn judge(answer: &RobotsAnswer, page: &Url) -> (String, Option<FailureReport>) {
             let verdict = Robots::parse(text.as_bytes()).allows(PRODUCT, page);
             (verdict.to_string(), robots_refusal(&verdict))
         }
-        RobotsAnswer::Absent | RobotsAnswer::Onward(_) => ("allowed, since there is none".to_owned(), None),
+        RobotsAnswer::Absent | RobotsAnswer::PendingRedirect(_) => ("allowed, since there is none".to_owned(), None),
         RobotsAnswer::Unreachable(report) => {
             (format!("refused, since it cannot be had: {}", report.error), Some(robots_unreachable(report)))
         }

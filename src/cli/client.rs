@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use url::{Host, Url, form_urlencoded};
 
 use super::arguments::Layers;
-use super::connection::{Connection, Door, Outgoing, Sent};
-use super::refusal::Refusal;
+use super::connection::{Connection, Outgoing, Sent, Transport};
+use super::error::CliError;
 use super::{Exit, complain, print, request};
 use crate::api::ProblemView;
 use crate::api::views::{Page, SourceView};
@@ -30,21 +30,21 @@ const SERVICE_SOCKET: &str = "/run/feedwarden/feedwarden.sock";
 
 /// The daemon, as commands see it.
 pub(super) struct Client {
-    door: Door,
+    transport: Transport,
     /// Whether the daemon's JSON is printed.
     pub(super) is_json: bool,
 }
 
 /// What a command ends with.
-pub(super) type Done = Result<Exit, Refusal>;
+pub(super) type Done = Result<Exit, CliError>;
 
 /// Finds the daemon and lets a command talk with it.
 pub(super) fn with_daemon(connection: Connection, layers: Layers, command: impl AsyncFnOnce(&Client) -> Done) -> Exit {
     let is_json = connection.json;
-    let done = door(connection, layers).and_then(|door| {
+    let done = transport(connection, layers).and_then(|transport| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| Refusal::Failed(format!("there is no runtime: {error}")))?;
-        let client = Client { door, is_json };
+        let runtime = runtime.map_err(|error| CliError::Failed(format!("there is no runtime: {error}")))?;
+        let client = Client { transport, is_json };
         runtime.block_on(command(&client))
     });
     match done {
@@ -67,10 +67,10 @@ pub(super) async fn until_interrupted(command: impl Future<Output = Done>) -> Do
     }
 }
 
-fn door(connection: Connection, layers: Layers) -> Result<Door, Refusal> {
+fn transport(connection: Connection, layers: Layers) -> Result<Transport, CliError> {
     match (connection.url, connection.socket) {
         (Some(url), _) if !["http", "https"].contains(&url.scheme()) => {
-            Err(Refusal::Usage(format!("--url {url}: write http://… or https://…, or use --socket")))
+            Err(CliError::Usage(format!("--url {url}: write http://… or https://…, or use --socket")))
         }
         (Some(url), _) => {
             let token = token(connection.token, connection.token_file.as_deref())?;
@@ -79,26 +79,26 @@ fn door(connection: Connection, layers: Layers) -> Result<Door, Refusal> {
                     "warning: the token is sent to {url} unencrypted; put TLS in front of the daemon"
                 ));
             }
-            Ok(Door::Url(url, token))
+            Ok(Transport::Url(url, token))
         }
-        (None, Some(path)) => Ok(Door::Socket(path)),
+        (None, Some(path)) => Ok(Transport::Socket(path)),
         // The same reading as the daemon's, so that both mean the same place.
         (None, None) => match load(&request(layers)) {
             Ok(loaded) => {
                 let configured = loaded.settings.api.socket;
                 let is_service = !configured.exists() && Path::new(SERVICE_SOCKET).exists();
-                Ok(Door::Socket(if is_service { SERVICE_SOCKET.into() } else { configured }))
+                Ok(Transport::Socket(if is_service { SERVICE_SOCKET.into() } else { configured }))
             }
-            Err(problems) => Err(Refusal::Usage(problems.to_string())),
+            Err(problems) => Err(CliError::Usage(problems.to_string())),
         },
     }
 }
 
 /// The token, out of its file if one is named.
-fn token(token: Option<SecretString>, file: Option<&Path>) -> Result<Option<SecretString>, Refusal> {
+fn token(token: Option<SecretString>, file: Option<&Path>) -> Result<Option<SecretString>, CliError> {
     let Some(path) = file else { return Ok(token) };
     let read = std::fs::read_to_string(path).map(SecretString::from);
-    let read = read.map_err(|error| Refusal::Usage(format!("--token-file {}: {error}", path.display())))?;
+    let read = read.map_err(|error| CliError::Usage(format!("--token-file {}: {error}", path.display())))?;
     Ok(Some(read.expose_secret().trim().into()))
 }
 
@@ -114,17 +114,17 @@ fn is_this_machine(url: &Url) -> bool {
 
 impl Client {
     /// Asks for something.
-    pub(super) async fn get(&self, path: &str) -> Result<Value, Refusal> {
+    pub(super) async fn get(&self, path: &str) -> Result<Value, CliError> {
         self.exchange(Method::GET, path, Sent::default()).await
     }
 
     /// Tells something without a body.
-    pub(super) async fn post(&self, path: &str) -> Result<Value, Refusal> {
+    pub(super) async fn post(&self, path: &str) -> Result<Value, CliError> {
         self.exchange(Method::POST, path, Sent::default()).await
     }
 
     /// Tells something.
-    pub(super) async fn send(&self, method: Method, path: &str, body: &Value) -> Result<Value, Refusal> {
+    pub(super) async fn send(&self, method: Method, path: &str, body: &Value) -> Result<Value, CliError> {
         self.exchange(method, path, Sent { body: Some(as_json(body)), headers: Vec::new() }).await
     }
 
@@ -135,34 +135,34 @@ impl Client {
         path: &str,
         body: Option<&Value>,
         version: Option<i64>,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Value, CliError> {
         let headers = version.map(|version| ("If-Match", format!("\"{version}\""))).into_iter().collect();
         self.exchange(method, path, Sent { body: body.map(as_json), headers }).await
     }
 
     /// Sends something large; the answer may take as long as it takes.
-    pub(super) async fn upload(&self, path: &str, media_type: &'static str, body: Outgoing) -> Result<Value, Refusal> {
+    pub(super) async fn upload(&self, path: &str, media_type: &'static str, body: Outgoing) -> Result<Value, CliError> {
         let sent = Sent { body: Some((media_type, body)), headers: Vec::new() };
         let answer = self.opened(Method::POST, path, sent).await?;
         self.value(self.whole(answer).await?)
     }
 
     /// An answer whose body is read a piece at a time.
-    pub(super) async fn opened(&self, method: Method, path: &str, sent: Sent) -> Result<Response<Incoming>, Refusal> {
-        let answer = self.door.ask(method, path, sent).await?;
+    pub(super) async fn opened(&self, method: Method, path: &str, sent: Sent) -> Result<Response<Incoming>, CliError> {
+        let answer = self.transport.ask(method, path, sent).await?;
         let status = answer.status();
         if status.is_success() {
             return Ok(answer);
         }
         let body = self.whole(answer).await?;
         match serde_json::from_slice::<ProblemView>(&body) {
-            Ok(problem) => Err(Refusal::Problem(Box::new(problem))),
+            Ok(problem) => Err(CliError::Problem(Box::new(problem))),
             Err(_) => Err(self.broken(format!("HTTP {status} from something that is no Feedwarden"))),
         }
     }
 
     /// The next piece of a body; nothing at its end.
-    pub(super) async fn piece(&self, body: &mut Incoming) -> Result<Option<Bytes>, Refusal> {
+    pub(super) async fn piece(&self, body: &mut Incoming) -> Result<Option<Bytes>, CliError> {
         let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await;
         match frame {
             None => Ok(None),
@@ -172,17 +172,17 @@ impl Client {
     }
 
     /// The source that a person means by its number or its URL.
-    pub(super) async fn source(&self, name: &str) -> Result<SourceId, Refusal> {
+    pub(super) async fn source(&self, name: &str) -> Result<SourceId, CliError> {
         if let Ok(id) = name.parse::<i64>() {
             return Ok(SourceId(id));
         }
         let found: Page<SourceView> = read(self.get(&format!("/sources?{}", query(&[("url", name)]))).await?)?;
         match found.items.as_slice() {
-            [] => Err(Refusal::NotFound(format!("there is no source at {}", name.escape_debug()))),
+            [] => Err(CliError::NotFound(format!("there is no source at {}", name.escape_debug()))),
             [one] => Ok(one.id),
             several => {
                 let numbers: Vec<String> = several.iter().map(|source| source.id.to_string()).collect();
-                Err(Refusal::Usage(format!("sources {} have this URL; name one by its number", numbers.join(", "))))
+                Err(CliError::Usage(format!("sources {} have this URL; name one by its number", numbers.join(", "))))
             }
         }
     }
@@ -202,7 +202,7 @@ impl Client {
         Ok(print(&if self.is_json { format!("{:#}\n", json!({ "removed": path })) } else { said.to_owned() }))
     }
 
-    async fn exchange(&self, method: Method, path: &str, sent: Sent) -> Result<Value, Refusal> {
+    async fn exchange(&self, method: Method, path: &str, sent: Sent) -> Result<Value, CliError> {
         let exchange = async {
             let answer = self.opened(method, path, sent).await?;
             self.value(self.whole(answer).await?)
@@ -211,7 +211,7 @@ impl Client {
         tokio::time::timeout(ANSWER_WITHIN, exchange).await.unwrap_or_else(late)
     }
 
-    async fn whole(&self, answer: Response<Incoming>) -> Result<Vec<u8>, Refusal> {
+    async fn whole(&self, answer: Response<Incoming>) -> Result<Vec<u8>, CliError> {
         let mut body = answer.into_body();
         let mut bytes = Vec::new();
         while let Some(piece) = self.piece(&mut body).await? {
@@ -223,15 +223,15 @@ impl Client {
         Ok(bytes)
     }
 
-    fn value(&self, bytes: Vec<u8>) -> Result<Value, Refusal> {
+    fn value(&self, bytes: Vec<u8>) -> Result<Value, CliError> {
         if bytes.is_empty() {
             return Ok(Value::Null);
         }
         serde_json::from_slice(&bytes).map_err(|error| self.broken(format!("it is no JSON: {error}")))
     }
 
-    fn broken(&self, cause: String) -> Refusal {
-        Refusal::Broken { place: self.door.place(), cause }
+    fn broken(&self, cause: String) -> CliError {
+        CliError::Broken { place: self.transport.place(), cause }
     }
 }
 
@@ -241,8 +241,9 @@ pub(super) fn query(pairs: &[(&str, &str)]) -> String {
 }
 
 /// A value as what the API says it is.
-pub(super) fn read<T: DeserializeOwned>(value: Value) -> Result<T, Refusal> {
-    serde_json::from_value(value).map_err(|error| Refusal::Failed(format!("the daemon is of another version: {error}")))
+pub(super) fn read<T: DeserializeOwned>(value: Value) -> Result<T, CliError> {
+    serde_json::from_value(value)
+        .map_err(|error| CliError::Failed(format!("the daemon is of another version: {error}")))
 }
 
 fn as_json(body: &Value) -> (&'static str, Outgoing) {

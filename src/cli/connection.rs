@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use url::{Host, Url};
 
-use super::refusal::Refusal;
+use super::error::CliError;
 use crate::api::BASE;
 use crate::http::tls;
 
@@ -57,7 +57,7 @@ pub(super) struct Connection {
 }
 
 /// Where the daemon is.
-pub(super) enum Door {
+pub(super) enum Transport {
     /// The admin socket.
     Socket(PathBuf),
     /// TCP, with a token.
@@ -81,9 +81,9 @@ pub(super) enum Outgoing {
     Pieces(Box<dyn Iterator<Item = std::io::Result<Bytes>> + Send>),
 }
 
-impl Door {
+impl Transport {
     /// Asks, and returns the answer once its head is there.
-    pub(super) async fn ask(&self, method: Method, path: &str, sent: Sent) -> Result<Response<Incoming>, Refusal> {
+    pub(super) async fn ask(&self, method: Method, path: &str, sent: Sent) -> Result<Response<Incoming>, CliError> {
         let (content_type, body) = match sent.body {
             Some((content_type, body)) => (Some(content_type), body),
             None => (None, Outgoing::Whole(None)),
@@ -96,16 +96,17 @@ impl Door {
         for (name, value) in sent.headers {
             request = request.header(name, value);
         }
-        if let Door::Url(_, Some(token)) = self {
+        if let Transport::Url(_, Some(token)) = self {
             let value = HeaderValue::try_from(format!("Bearer {}", token.expose_secret()));
-            let mut value = value.map_err(|_| Refusal::Usage("the token holds characters that no token has".into()))?;
+            let mut value =
+                value.map_err(|_| CliError::Usage("the token holds characters that no token has".into()))?;
             value.set_sensitive(true);
             request = request.header(AUTHORIZATION, value);
         }
-        let request = request.body(body).map_err(|error| Refusal::Usage(error.to_string()))?;
+        let request = request.body(body).map_err(|error| CliError::Usage(error.to_string()))?;
         match self {
-            Door::Socket(path) => self.send(self.within(UnixStream::connect(path)).await?, request).await,
-            Door::Url(url, _) => {
+            Transport::Socket(path) => self.send(self.within(UnixStream::connect(path)).await?, request).await,
+            Transport::Url(url, _) => {
                 let stream = self.within(dial(url)).await?;
                 if url.scheme() == "https" {
                     return self.send(self.within(encrypt(url, stream)).await?, request).await;
@@ -119,16 +120,16 @@ impl Door {
     pub(super) fn place(&self) -> String {
         match self {
             // A relative path says nothing to somebody who is in the wrong directory.
-            Door::Socket(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string(),
-            Door::Url(url, _) => url.origin().ascii_serialization(),
+            Transport::Socket(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string(),
+            Transport::Url(url, _) => url.origin().ascii_serialization(),
         }
     }
 
-    async fn send<S>(&self, stream: S, request: Request<Outgoing>) -> Result<Response<Incoming>, Refusal>
+    async fn send<S>(&self, stream: S, request: Request<Outgoing>) -> Result<Response<Incoming>, CliError>
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let broken = |error: hyper::Error| Refusal::Broken { place: self.place(), cause: cause_of(&error) };
+        let broken = |error: hyper::Error| CliError::Broken { place: self.place(), cause: cause_of(&error) };
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
         // Ends with the answer, or with the program.
@@ -136,16 +137,16 @@ impl Door {
         sender.send_request(request).await.map_err(broken)
     }
 
-    async fn within<T>(&self, connecting: impl Future<Output = std::io::Result<T>>) -> Result<T, Refusal> {
-        let unreachable = |cause: String| Refusal::Unreachable {
+    async fn within<T>(&self, connecting: impl Future<Output = std::io::Result<T>>) -> Result<T, CliError> {
+        let unreachable = |cause: String| CliError::Unreachable {
             place: self.place(),
-            is_socket: matches!(self, Door::Socket(_)),
+            is_socket: matches!(self, Transport::Socket(_)),
             cause,
         };
         match tokio::time::timeout(CONNECT_WITHIN, connecting).await {
             Ok(Ok(connected)) => Ok(connected),
             Ok(Err(error)) => Err(match self {
-                Door::Socket(path) if error.kind() == ErrorKind::PermissionDenied => Refusal::Forbidden {
+                Transport::Socket(path) if error.kind() == ErrorKind::PermissionDenied => CliError::Forbidden {
                     place: self.place(),
                     owner: std::fs::metadata(path).ok().map(|socket| socket.uid()),
                     cause: error.to_string(),
@@ -159,15 +160,15 @@ impl Door {
     /// What stands before the API's paths.
     fn prefix(&self) -> &str {
         match self {
-            Door::Socket(_) => "",
-            Door::Url(url, _) => url.path().trim_end_matches('/'),
+            Transport::Socket(_) => "",
+            Transport::Url(url, _) => url.path().trim_end_matches('/'),
         }
     }
 
     fn host(&self) -> String {
         match self {
-            Door::Socket(_) => "localhost".to_owned(),
-            Door::Url(url, _) => {
+            Transport::Socket(_) => "localhost".to_owned(),
+            Transport::Url(url, _) => {
                 let host = url.host_str().unwrap_or_default();
                 url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
             }

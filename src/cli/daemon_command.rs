@@ -5,7 +5,7 @@ use hyper::Method;
 use serde_json::json;
 
 use super::client::{Client, Done};
-use super::paper::{Ink, Paper, facts, state_ink};
+use super::output_style::{Ink, Paper, facts, state_ink};
 use super::table::{Cell, Column, Table, second, span};
 use crate::api::views::{LogLevel, Reloaded, SchedulerView, StatisticsReport, StatusView, TreeNode, TreeView};
 

@@ -7,7 +7,7 @@ use url::form_urlencoded::byte_serialize;
 
 use super::client::{Client, Done};
 use super::listing::{list_all, portion};
-use super::paper::{Paper, facts, state_ink};
+use super::output_style::{Paper, facts, state_ink};
 use super::source_arguments::Portion;
 use super::table::{Cell, Column, minute, second};
 use crate::api::views::{EnabledSources, HostView};

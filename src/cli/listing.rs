@@ -6,9 +6,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::client::{Client, Done, query, read};
-use super::paper::Paper;
+use super::error::CliError;
+use super::output_style::Paper;
 use super::progress::Progress;
-use super::refusal::Refusal;
 use super::source_arguments::Portion;
 use super::table::{Cell, Column, Table};
 use super::{Exit, complain, print, print_some};
@@ -91,7 +91,7 @@ pub(super) async fn list_all<T: DeserializeOwned>(
 async fn print_first(
     pages: &mut Pages<'_>,
     limit: usize,
-    table: impl Fn(Vec<Value>, bool) -> Result<String, Refusal>,
+    table: impl Fn(Vec<Value>, bool) -> Result<String, CliError>,
 ) -> Done {
     let mut items = Vec::new();
     while items.len() < limit && !pages.is_over {
@@ -113,7 +113,7 @@ async fn print_first(
 }
 
 /// All there are, as they come.
-async fn print_every(pages: &mut Pages<'_>, table: impl Fn(Vec<Value>, bool) -> Result<String, Refusal>) -> Done {
+async fn print_every(pages: &mut Pages<'_>, table: impl Fn(Vec<Value>, bool) -> Result<String, CliError>) -> Done {
     let mut is_first = true;
     while !pages.is_over {
         let items = pages.next(PAGE).await?;
@@ -137,7 +137,7 @@ async fn print_every(pages: &mut Pages<'_>, table: impl Fn(Vec<Value>, bool) -> 
 
 impl Pages<'_> {
     /// The next page, of at most so many.
-    async fn next(&mut self, limit: usize) -> Result<Vec<Value>, Refusal> {
+    async fn next(&mut self, limit: usize) -> Result<Vec<Value>, CliError> {
         if SystemClock.now().since(self.begun_at) >= SILENT_FOR {
             self.progress.say(&format!("looking, {} found …", self.found));
             self.is_heard = true;
@@ -154,11 +154,11 @@ impl Pages<'_> {
         Ok(page.items)
     }
 
-    /// A long list is many requests: one that comes too fast for the daemon's door waits.
-    async fn ask(&self, path: &str) -> Result<Value, Refusal> {
+    /// A long list is many requests: one that comes too fast for the daemon waits.
+    async fn ask(&self, path: &str) -> Result<Value, CliError> {
         for _ in 0..TOO_FAST_MAX {
             match self.client.get(path).await {
-                Err(Refusal::Problem(problem)) if problem.status == 429 => tokio::time::sleep(COME_BACK_AFTER).await,
+                Err(CliError::Problem(problem)) if problem.status == 429 => tokio::time::sleep(COME_BACK_AFTER).await,
                 answer => return answer,
             }
         }

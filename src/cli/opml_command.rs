@@ -10,8 +10,8 @@ use hyper::body::Bytes;
 
 use super::client::{Client, Done};
 use super::connection::{Outgoing, Sent};
+use super::error::CliError;
 use super::progress::Progress;
-use super::refusal::Refusal;
 use super::{Exit, complain};
 use crate::api::views::ImportReport;
 
@@ -43,7 +43,7 @@ struct Upload {
 /// Adds the sources of a list. What cannot be used is told, and the rest is taken.
 pub(super) async fn import(client: &Client, import: &Import) -> Done {
     let unreadable =
-        |error: std::io::Error| Refusal::Usage(format!("{} cannot be read: {error}", import.file.display()));
+        |error: std::io::Error| CliError::Usage(format!("{} cannot be read: {error}", import.file.display()));
     let (file, total): (Box<dyn Read + Send>, u64) = if import.file == Path::new("-") {
         (Box::new(std::io::stdin()), 0)
     } else {
@@ -61,7 +61,7 @@ pub(super) async fn import(client: &Client, import: &Import) -> Done {
     if !client.is_json {
         let report: ImportReport = super::client::read(value.clone())?;
         for problem in &report.problems {
-            complain(&format_args!("{}: {}", import.file.display(), super::letters::plain(problem)));
+            complain(&format_args!("{}: {}", import.file.display(), super::sanitize::plain(problem)));
         }
     }
     client.show(value, |report: ImportReport| {
@@ -74,10 +74,10 @@ pub(super) async fn import(client: &Client, import: &Import) -> Done {
 pub(super) async fn export(client: &Client, export: &Export) -> Done {
     if client.is_json {
         let text = "a list for other readers is no JSON; `feedwarden source list --all --json` prints the sources";
-        return Err(Refusal::Usage(text.into()));
+        return Err(CliError::Usage(text.into()));
     }
     let mut body = client.opened(Method::GET, "/opml", Sent::default()).await?.into_body();
-    let unwritable = |error: &std::io::Error| Refusal::Failed(format!("the list cannot be written: {error}"));
+    let unwritable = |error: &std::io::Error| CliError::Failed(format!("the list cannot be written: {error}"));
     let mut output: Box<dyn Write> = match &export.output {
         Some(path) => Box::new(File::create(path).map_err(|error| unwritable(&error))?),
         None => Box::new(std::io::stdout()),

@@ -5,10 +5,10 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::client::{Client, Done, read};
-use super::letters::plain;
+use super::error::CliError;
 use super::listing::{list_all, portion};
-use super::paper::{Paper, facts};
-use super::refusal::Refusal;
+use super::output_style::{Paper, facts};
+use super::sanitize::plain;
 use super::source_arguments::Portion;
 use super::table::{Cell, Column, minute, second};
 use super::user_command::find as find_user;
@@ -111,31 +111,31 @@ pub(super) async fn podcast(client: &Client, command: PodcastCommand) -> Done {
 }
 
 /// The podcast that is meant where there is only one; none if there is none.
-pub(super) async fn only_podcast(client: &Client) -> Result<Option<PodcastId>, Refusal> {
+pub(super) async fn only_podcast(client: &Client) -> Result<Option<PodcastId>, CliError> {
     let found: Page<PodcastView> = read(two(client, "/podcasts").await?)?;
     match found.items.as_slice() {
         [] => Ok(None),
         [one] => Ok(Some(one.id)),
-        _ => Err(Refusal::Usage(
+        _ => Err(CliError::Usage(
             "there are several podcasts; say with --podcast ID whose owner's X key is used (`feedwarden podcast list`)"
                 .into(),
         )),
     }
 }
 
-async fn only_user(client: &Client) -> Result<UserId, Refusal> {
+async fn only_user(client: &Client) -> Result<UserId, CliError> {
     let found: Page<UserView> = read(two(client, "/users").await?)?;
     match found.items.as_slice() {
-        [] => Err(Refusal::NotFound("there is no user yet; `feedwarden user add NAME` adds one".into())),
+        [] => Err(CliError::NotFound("there is no user yet; `feedwarden user add NAME` adds one".into())),
         [one] => Ok(one.id),
         _ => {
-            Err(Refusal::Usage("there are several users; say whose it is with --user (`feedwarden user list`)".into()))
+            Err(CliError::Usage("there are several users; say whose it is with --user (`feedwarden user list`)".into()))
         }
     }
 }
 
 /// As much of a list as tells one from several.
-async fn two(client: &Client, path: &str) -> Result<Value, Refusal> {
+async fn two(client: &Client, path: &str) -> Result<Value, CliError> {
     client.get(&format!("{path}?limit=2")).await
 }
 

@@ -7,11 +7,11 @@ use hyper::Method;
 
 use super::client::{Client, Done, query, read, until_interrupted};
 use super::connection::Sent;
+use super::error::CliError;
 use super::events::Events;
-use super::letters::plain_lines;
 use super::listing::{list_all, portion};
-use super::paper::{Ink, Paper, facts};
-use super::refusal::Refusal;
+use super::output_style::{Ink, Paper, facts};
+use super::sanitize::plain_lines;
 use super::source_arguments::Portion;
 use super::table::{Cell, Column, Table, minute, second};
 use super::{Exit, print_some};
@@ -102,7 +102,7 @@ async fn list_some(client: &Client, list: &List) -> Done {
     list_all(client, "/posts", &filters, &portion(&list.portion), COLUMNS, row).await
 }
 
-async fn of_source(client: &Client, name: Option<&str>) -> Result<Option<String>, Refusal> {
+async fn of_source(client: &Client, name: Option<&str>) -> Result<Option<String>, CliError> {
     match name {
         Some(name) => Ok(Some(client.source(name).await?.to_string())),
         None => Ok(None),
@@ -120,7 +120,7 @@ async fn follow(client: &Client, tail: &Tail) -> Done {
             Ok(Some(exit)) => return Ok(exit),
             Ok(None) => {}
             // A daemon that was there will be again; one that never was is an error.
-            Err(Refusal::Broken { .. } | Refusal::Unreachable { .. }) if has_begun => {}
+            Err(CliError::Broken { .. } | CliError::Unreachable { .. }) if has_begun => {}
             Err(refusal) => return Err(refusal),
         }
         tokio::time::sleep(COME_BACK_AFTER).await;
@@ -134,7 +134,7 @@ async fn follow_once(
     last: &mut Option<String>,
     left: &mut Option<u64>,
     has_begun: &mut bool,
-) -> Result<Option<Exit>, Refusal> {
+) -> Result<Option<Exit>, CliError> {
     let pairs: Vec<(&str, &str)> = source.map(|source| ("source_id", source)).into_iter().collect();
     let headers = last.iter().map(|last| ("Last-Event-ID", last.clone())).collect();
     let path = format!("/posts/stream?{}", query(&pairs));
@@ -157,8 +157,8 @@ async fn follow_once(
     Ok(None)
 }
 
-fn line(data: &str) -> Result<String, Refusal> {
-    let value = serde_json::from_str(data).map_err(|error| Refusal::Failed(error.to_string()))?;
+fn line(data: &str) -> Result<String, CliError> {
+    let value = serde_json::from_str(data).map_err(|error| CliError::Failed(error.to_string()))?;
     let mut table = Table::new(COLUMNS);
     table.row(row(&read(value)?));
     Ok(table.render(Paper::of_output(), false))

@@ -2,8 +2,8 @@
 
 use std::io::{IsTerminal, Write};
 
-use super::letters::cut;
-use super::paper::columns_of;
+use super::output_style::columns_of;
+use super::sanitize::cut;
 
 /// How wide the bar is where there is room for it.
 const WIDTH: usize = 30;

@@ -3,14 +3,14 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::refusal::Refusal;
+use super::error::CliError;
 
 /// Far more than any key, login or set of headers has.
 const BYTES_MAX: u64 = 64 * 1024;
 
 /// The text of a file; `-` is standard input. What is wrong is said without repeating any of it.
-pub(super) fn read_secret(path: &Path) -> Result<String, Refusal> {
-    let wrong = |what: &dyn std::fmt::Display| Refusal::Usage(format!("{} {what}", path.display()));
+pub(super) fn read_secret(path: &Path) -> Result<String, CliError> {
+    let wrong = |what: &dyn std::fmt::Display| CliError::Usage(format!("{} {what}", path.display()));
     let unreadable = |error: std::io::Error| wrong(&format_args!("cannot be read: {error}"));
     let file: Box<dyn Read> = match path == Path::new("-") {
         true => Box::new(std::io::stdin()),

@@ -6,8 +6,8 @@ use hyper::Method;
 use serde_json::{Map, Value, json};
 
 use super::client::{Client, Done};
-use super::paper::{Paper, facts};
-use super::refusal::Refusal;
+use super::error::CliError;
+use super::output_style::{Paper, facts};
 use super::secret_file::read_secret;
 use super::source_arguments::{Access, AccessFiles};
 use crate::api::views::AccessView;
@@ -35,11 +35,11 @@ pub(super) async fn source_access(client: &Client, access: &Access) -> Done {
 }
 
 /// What the files say, as the API takes it; nothing if none was named.
-pub(super) fn read_access(files: &AccessFiles) -> Result<Option<Value>, Refusal> {
+pub(super) fn read_access(files: &AccessFiles) -> Result<Option<Value>, CliError> {
     let AccessFiles { login_file, header_file } = files;
     let is_input = |path: &Option<std::path::PathBuf>| path.as_deref() == Some(Path::new("-"));
     if is_input(login_file) && is_input(header_file) {
-        return Err(Refusal::Usage("standard input can be the login or the headers, not both".into()));
+        return Err(CliError::Usage("standard input can be the login or the headers, not both".into()));
     }
     let mut body = Map::new();
     if let Some(path) = login_file {
@@ -51,19 +51,19 @@ pub(super) fn read_access(files: &AccessFiles) -> Result<Option<Value>, Refusal>
     Ok((!body.is_empty()).then_some(Value::Object(body)))
 }
 
-fn login(path: &Path) -> Result<Value, Refusal> {
+fn login(path: &Path) -> Result<Value, CliError> {
     let text = read_secret(path)?;
     let line = text.strip_suffix('\n').map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
-    let wrong = || Refusal::Usage(format!("{}: write NAME:PASSWORD on one line", path.display()));
+    let wrong = || CliError::Usage(format!("{}: write NAME:PASSWORD on one line", path.display()));
     let (name, password) = line.split_once(':').ok_or_else(wrong)?;
     Ok(json!({ "name": name, "password": password }))
 }
 
-fn headers(path: &Path) -> Result<Value, Refusal> {
+fn headers(path: &Path) -> Result<Value, CliError> {
     let text = read_secret(path)?;
     let mut headers = Map::new();
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-        let wrong = |what: &str| Refusal::Usage(format!("{}, line {number}: {what}", path.display()));
+        let wrong = |what: &str| CliError::Usage(format!("{}, line {number}: {what}", path.display()));
         let (name, value) = line.split_once(':').ok_or_else(|| wrong("write NAME: VALUE"))?;
         if headers.insert(name.trim().to_owned(), json!(value.trim())).is_some() {
             return Err(wrong("this header is there twice"));

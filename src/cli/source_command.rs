@@ -4,10 +4,10 @@ use hyper::Method;
 use serde_json::{Map, Value, json};
 
 use super::client::{Client, Done, query, read};
+use super::error::CliError;
 use super::listing::{list_all, portion};
 use super::podcast_command::only_podcast;
 use super::progress::Progress;
-use super::refusal::Refusal;
 use super::source_access::{read_access, source_access};
 use super::source_arguments::{Add, Edit, List, Named, PollSource, Settings, SourceCommand, Target};
 use super::source_words::{COLUMNS, added, explanation, history, one, polled, row, standing};
@@ -82,11 +82,11 @@ async fn add_one(client: &Client, add: &Add) -> Done {
             }
             Ok(shown)
         }
-        Err(Refusal::Problem(problem)) if problem.status == 422 => {
+        Err(CliError::Problem(problem)) if problem.status == 422 => {
             let context = problem.context.clone().unwrap_or_default();
             let feeds: Vec<String> =
                 serde_json::from_value(context["poll"]["linked_feeds"].clone()).unwrap_or_default();
-            Err(Refusal::Offer { refusal: Box::new(Refusal::Problem(problem)), feeds })
+            Err(CliError::Offer { refusal: Box::new(CliError::Problem(problem)), feeds })
         }
         Err(refusal) => Err(refusal),
     }
@@ -128,11 +128,11 @@ async fn change(client: &Client, edit: &Edit) -> Done {
             _ => ("title", Value::Null),
         };
         if body.insert(name.into(), nothing).is_some() {
-            return Err(Refusal::Usage(format!("{name}: set it or take it away, not both")));
+            return Err(CliError::Usage(format!("{name}: set it or take it away, not both")));
         }
     }
     if body.is_empty() {
-        return Err(Refusal::Usage("say what to change; `feedwarden source edit --help` lists it".into()));
+        return Err(CliError::Usage("say what to change; `feedwarden source edit --help` lists it".into()));
     }
     let body = Value::Object(body);
     let path = format!("/sources/{}", client.source(&edit.target.source).await?);

@@ -1,7 +1,7 @@
 //! Sources and their polls in words.
 
-use super::letters::plain_lines;
-use super::paper::{Ink, Paper, facts, state_ink};
+use super::output_style::{Ink, Paper, facts, state_ink};
+use super::sanitize::plain_lines;
 use super::table::{Cell, Column, Table, minute, second, span};
 use crate::api::views::{CreatedSource, Explanation, PollAnswer, PollOutcome, PollRecord, SourceView};
 

@@ -1,7 +1,7 @@
 //! Tables for people: cut to the terminal's width, coloured only on a terminal.
 
-use super::letters::{cut, cut_url, plain};
-use super::paper::{Ink, Paper};
+use super::output_style::{Ink, Paper};
+use super::sanitize::{cut, cut_url, plain};
 use crate::model::Timestamp;
 
 /// What stands between two columns.

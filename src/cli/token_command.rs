@@ -1,4 +1,4 @@
-//! `feedwarden token`: issues a token for the TCP door. Needs the configuration and no daemon.
+//! `feedwarden token`: issues a token for the API over TCP. Needs the configuration and no daemon.
 
 use std::path::PathBuf;
 use std::time::Duration;

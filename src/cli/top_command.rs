@@ -7,9 +7,9 @@ use clap::Args;
 
 use super::client::{Client, Done, read, until_interrupted};
 use super::daemon_command::in_words;
-use super::letters::{cut, plain};
-use super::paper::{Paper, state_ink};
-use super::refusal::Refusal;
+use super::error::CliError;
+use super::output_style::{Paper, state_ink};
+use super::sanitize::{cut, plain};
 use super::table::{Cell, Column, Table, minute};
 use super::{Exit, print_some};
 use crate::api::views::{Page, PostView, SourceView, StatusView};
@@ -63,13 +63,13 @@ async fn watch(client: &Client, top: &Top) -> Done {
             let look = look(client).await?;
             // The terminal is taken when there is something to show, so that an error stays readable.
             if screen.is_none() && std::io::stdout().is_terminal() {
-                screen = Some(Screen::enter().map_err(|error| Refusal::Failed(error.to_string()))?);
+                screen = Some(Screen::enter().map_err(|error| CliError::Failed(error.to_string()))?);
             }
             let text = draw(&look, before.as_ref(), Paper::of_output());
             match &screen {
                 Some(screen) => {
                     let lines: Vec<String> = text.lines().take(screen.size().rows).map(str::to_owned).collect();
-                    screen.draw(&lines).map_err(|error| Refusal::Failed(error.to_string()))?;
+                    screen.draw(&lines).map_err(|error| CliError::Failed(error.to_string()))?;
                 }
                 None => {
                     if let Some(exit) = print_some(&format!("{text}\n")) {
@@ -86,7 +86,7 @@ async fn watch(client: &Client, top: &Top) -> Done {
     }
 }
 
-async fn look(client: &Client) -> Result<Look, Refusal> {
+async fn look(client: &Client) -> Result<Look, CliError> {
     let status = read(client.get("/status").await?)?;
     let troubled: Page<SourceView> = read(client.get("/sources?state=backing_off&limit=5").await?)?;
     let posts: Page<PostView> = read(client.get("/posts?order=newest&limit=20").await?)?;

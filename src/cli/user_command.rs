@@ -7,11 +7,11 @@ use hyper::Method;
 use serde_json::json;
 
 use super::client::{Client, Done, query, read};
-use super::letters::plain;
+use super::error::CliError;
 use super::listing::{list_all, portion};
-use super::paper::{Paper, facts};
+use super::output_style::{Paper, facts};
 use super::podcast_command::podcast_added;
-use super::refusal::Refusal;
+use super::sanitize::plain;
 use super::secret_file::read_secret;
 use super::source_arguments::Portion;
 use super::table::{Cell, Column, minute, second};
@@ -104,12 +104,12 @@ pub(super) async fn user(client: &Client, command: UserCommand) -> Done {
 }
 
 /// The user that a person means by a number or a name.
-pub(super) async fn find(client: &Client, name: &str) -> Result<UserId, Refusal> {
+pub(super) async fn find(client: &Client, name: &str) -> Result<UserId, CliError> {
     if let Ok(id) = name.parse::<i64>() {
         return Ok(UserId(id));
     }
     let found: Page<UserView> = read(client.get(&format!("/users?{}", query(&[("name", name)]))).await?)?;
-    let missing = || Refusal::NotFound(format!("there is no user {}", name.escape_debug()));
+    let missing = || CliError::NotFound(format!("there is no user {}", name.escape_debug()));
     found.items.first().map(|user| user.id).ok_or_else(missing)
 }
 
@@ -133,7 +133,7 @@ async fn equip(
     add: &Add,
     user: &UserView,
     key: Option<String>,
-) -> Result<Option<PodcastView>, Refusal> {
+) -> Result<Option<PodcastView>, CliError> {
     if let Some(key) = key {
         put_key(client, user.id, &key).await?;
     }
@@ -158,7 +158,7 @@ async fn change_key(client: &Client, key: &Key) -> Done {
     }
 }
 
-async fn put_key(client: &Client, id: UserId, key: &str) -> Result<serde_json::Value, Refusal> {
+async fn put_key(client: &Client, id: UserId, key: &str) -> Result<serde_json::Value, CliError> {
     client.send(Method::PUT, &format!("/users/{id}/keys/x"), &json!({ "key": key.trim() })).await
 }
 

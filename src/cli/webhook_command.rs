@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::Exit;
 use super::client::{Client, Done, read};
-use super::letters::plain;
-use super::paper::{Paper, facts, state_ink};
-use super::refusal::Refusal;
+use super::error::CliError;
+use super::output_style::{Paper, facts, state_ink};
+use super::sanitize::plain;
 use super::table::{Cell, Column, Table, minute, second};
 use crate::api::views::{Page, WebhookTest, WebhookView};
 
@@ -146,7 +146,7 @@ fn path(named: &Named, what: &str) -> String {
     format!("/webhooks/{}{what}", named.id)
 }
 
-fn changes(edit: &Edit) -> Result<Value, Refusal> {
+fn changes(edit: &Edit) -> Result<Value, CliError> {
     let mut body = Map::new();
     if let Some(place) = &edit.place {
         body.insert("url".into(), json!(place));
@@ -161,10 +161,10 @@ fn changes(edit: &Edit) -> Result<Value, Refusal> {
 }
 
 /// The secret in a file, without the end of its line. Arguments are for everybody on the machine to see.
-fn secret(file: &Path) -> Result<String, Refusal> {
+fn secret(file: &Path) -> Result<String, CliError> {
     match std::fs::read_to_string(file) {
         Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
-        Err(error) => Err(Refusal::Failed(format!("{} cannot be read: {error}", file.display()))),
+        Err(error) => Err(CliError::Failed(format!("{} cannot be read: {error}", file.display()))),
     }
 }
 

@@ -209,8 +209,8 @@ pub(super) static ENTRIES: &[Entry] = &[
     Entry::count("api.body-bytes-max", 1_024, 1 << 28, "bytes of the largest JSON body"),
     Entry::count("api.import-bytes-max", 1_024, 1 << 30, "bytes of the largest OPML list"),
     Entry::count("api.requests-per-second", 1, 1_000_000, "requests a second over TCP with one token"),
-    Entry::count("api.connections-max", 2, 100_000, "connections of each door at once"),
-    Entry::count("api.streams-max", 1, 100_000, "streams of posts of each door at once"),
+    Entry::count("api.connections-max", 2, 100_000, "connections of each listener at once"),
+    Entry::count("api.streams-max", 1, 100_000, "streams of posts of each listener at once"),
 ];
 
 #[cfg(test)]

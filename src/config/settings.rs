@@ -28,7 +28,7 @@ pub struct Settings {
     pub store: StoreSettings,
     /// What is logged.
     pub log: LogSettings,
-    /// The doors.
+    /// The HTTP API.
     pub api: ApiSettings,
 }
 

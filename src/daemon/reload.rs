@@ -6,7 +6,7 @@ use slog::{Logger, info, warn};
 
 use crate::actors::PipelineHandle;
 use crate::api::views::{ConfigurationRow, Reloaded};
-use crate::api::{Admission, ConfigurationDoor, Rules};
+use crate::api::{Admission, ConfigHandle, Rules};
 use crate::config::{Effective, Problems, Request, Settings, load};
 use crate::http::Client;
 use crate::telemetry::LogHandle;
@@ -57,10 +57,10 @@ impl Reloader {
         Reloader(Arc::new(Inner { request, in_force: Mutex::new(in_force), followers }))
     }
 
-    /// What the doors may do with it.
-    pub(super) fn door(&self) -> ConfigurationDoor {
+    /// What the listeners may do with it.
+    pub(super) fn listener(&self) -> ConfigHandle {
         let (shown, again) = (self.clone(), self.clone());
-        ConfigurationDoor { effective: Box::new(move || shown.rows()), reload: Box::new(move || again.reload()) }
+        ConfigHandle { effective: Box::new(move || shown.rows()), reload: Box::new(move || again.reload()) }
     }
 
     /// Reads all layers anew. With any mistake in them, nothing changes.

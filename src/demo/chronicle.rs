@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use crate::actors::Happening;
+use crate::actors::PipelineEvent;
 use crate::model::Timestamp;
 
 /// How many events are remembered: more than any screen shows.
@@ -78,29 +78,29 @@ impl Chronicle {
     }
 
     /// Writes down what happened in the pipeline, if it is worth telling.
-    pub(super) fn hear(&mut self, at: Timestamp, happening: Happening) {
+    pub(super) fn hear(&mut self, at: Timestamp, happening: PipelineEvent) {
         match happening {
-            Happening::Polled { url, failure: None, .. } if self.resting.remove(&url) => {
+            PipelineEvent::Polled { url, failure: None, .. } if self.resting.remove(&url) => {
                 self.push(at, EventKind::Returns, place(&url), "answers again after its rest".to_owned());
             }
-            Happening::Polled { .. } => {}
-            Happening::Silenced { url, reason, is_disabled: true } => {
+            PipelineEvent::Polled { .. } => {}
+            PipelineEvent::Silenced { url, reason, is_disabled: true } => {
                 self.resting.remove(&url);
                 self.disables += 1;
                 self.push(at, EventKind::Disabled, place(&url), reason);
             }
-            Happening::Silenced { url, reason, is_disabled: false } => {
+            PipelineEvent::Silenced { url, reason, is_disabled: false } => {
                 let words = reason.strip_prefix("rests ").unwrap_or(&reason).to_owned();
                 self.push(at, EventKind::Rests, place(&url), words);
                 self.resting.insert(url);
                 self.rests += 1;
             }
-            Happening::Host { host, what } => {
+            PipelineEvent::Host { host, what } => {
                 self.holds += u64::from(what.starts_with("held"));
                 self.push(at, EventKind::Host, host, short_times(&what));
             }
-            Happening::Crashed { name, message } => self.push(at, EventKind::Crashed, name, message),
-            Happening::Restarted { name } => {
+            PipelineEvent::Crashed { name, message } => self.push(at, EventKind::Crashed, name, message),
+            PipelineEvent::Restarted { name } => {
                 let is_that = |event: &&mut Event| event.kind == EventKind::Crashed && event.whom == name;
                 if let Some(event) = self.events.iter_mut().rev().find(is_that) {
                     event.kind = EventKind::Healed;
@@ -148,19 +148,19 @@ pub(super) fn clock_time(moment: Timestamp) -> String {
 mod tests {
     use super::*;
 
-    fn told(happenings: impl IntoIterator<Item = Happening>) -> Vec<(EventKind, String, String)> {
+    fn told(events: impl IntoIterator<Item = PipelineEvent>) -> Vec<(EventKind, String, String)> {
         let mut chronicle = Chronicle::default();
-        happenings.into_iter().for_each(|happening| chronicle.hear(Timestamp::EPOCH, happening));
+        events.into_iter().for_each(|happening| chronicle.hear(Timestamp::EPOCH, happening));
         chronicle.last(10).into_iter().map(|event| (event.kind, event.whom, event.words)).collect()
     }
 
-    fn silenced(reason: &str, is_disabled: bool) -> Happening {
-        Happening::Silenced { url: "http://127.1.0.4:80/7/feed".into(), reason: reason.into(), is_disabled }
+    fn silenced(reason: &str, is_disabled: bool) -> PipelineEvent {
+        PipelineEvent::Silenced { url: "http://127.1.0.4:80/7/feed".into(), reason: reason.into(), is_disabled }
     }
 
-    fn polled(failure: Option<crate::model::FailureKind>) -> Happening {
+    fn polled(failure: Option<crate::model::FailureKind>) -> PipelineEvent {
         let url = "http://127.1.0.4:80/7/feed".into();
-        Happening::Polled { source_id: crate::model::SourceId(1), url, new_posts: 0, failure }
+        PipelineEvent::Polled { source_id: crate::model::SourceId(1), url, new_posts: 0, failure }
     }
 
     #[test]
@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn a_crash_that_was_healed_is_one_event() {
-        let crash = |name: &str| Happening::Crashed { name: name.into(), message: "boom".into() };
-        let found = told([crash("a"), crash("b"), Happening::Restarted { name: "a".into() }]);
+        let crash = |name: &str| PipelineEvent::Crashed { name: name.into(), message: "boom".into() };
+        let found = told([crash("a"), crash("b"), PipelineEvent::Restarted { name: "a".into() }]);
         let expected = [(EventKind::Healed, "a", "boom; started again"), (EventKind::Crashed, "b", "boom")];
         assert_eq!(found, expected.map(|(kind, whom, words)| (kind, whom.to_owned(), words.to_owned())));
     }

@@ -24,7 +24,7 @@ const CRASH_PLACES: [(&str, &str); 6] = [
     ("fetch", "FetchSource"),
     ("post-sink", "PollSucceeded"),
     ("failure-tracker", "PollFailed"),
-    ("scheduler", "ErrandReturned"),
+    ("scheduler", "PollCompleted"),
 ];
 
 /// How large the show is and how fast.

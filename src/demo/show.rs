@@ -18,7 +18,7 @@ use super::screen::Screen;
 use super::settings::{DELAY, DemoSettings};
 use super::summary::Summary;
 use super::world::{DemoError, World, outcome};
-use crate::actors::Happening;
+use crate::actors::PipelineEvent;
 use crate::clock::{Clock, Stopwatch};
 use crate::model::{SourceId, Timestamp};
 use crate::rules::change::{Change, apply};
@@ -89,7 +89,7 @@ struct Show {
     speed: f64,
     watch: Stopwatch,
     started_at: Timestamp,
-    happenings: Receiver<Happening>,
+    events: Receiver<PipelineEvent>,
     chronicle: Chronicle,
     director: Director,
     phase: Phase,
@@ -112,7 +112,7 @@ impl Show {
             speed: settings.speed,
             watch: Stopwatch::start(),
             started_at: world.clock.now(),
-            happenings: world.pipeline.statistics().listen(),
+            events: world.pipeline.statistics().listen(),
             chronicle: Chronicle::default(),
             director: Director::new(settings.seed, hosts),
             phase: Phase::Running,
@@ -223,7 +223,7 @@ impl Show {
     fn hear(&mut self) {
         let now = self.world.clock.now();
         loop {
-            match self.happenings.try_recv() {
+            match self.events.try_recv() {
                 Ok(happening) => self.chronicle.hear(now, happening),
                 Err(TryRecvError::Lagged(_)) => {}
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return,

@@ -25,7 +25,9 @@ pub(super) async fn read(reply: Reply, source_type: SourceType) -> Fetched {
         http::Content::NotModified => {
             return Fetched::new(Answer::NotModified { validators: reply.validators, fresh_until }, trace);
         }
-        http::Content::Redirect(onward) => return Fetched::new(Answer::Onward(onward), trace),
+        http::Content::Redirect(pending_redirect) => {
+            return Fetched::new(Answer::PendingRedirect(pending_redirect), trace);
+        }
         http::Content::Body { bytes, content_type, wire_bytes, .. } => (bytes, content_type, wire_bytes),
     };
     let trace = Trace { wire_bytes, body_bytes: bytes.len(), ..trace };

@@ -14,7 +14,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 use url::Url;
 
-use crate::http::{Client, Credentials, Hop, Onward, Reply, Request};
+use crate::http::{Client, Credentials, Hop, PendingRedirect, Reply, Request};
 use crate::model::{
     FailureReport, Hints, LastSeen, NewPost, SourceAccess, SourceSettings, SourceType, Timestamp, Validators,
 };
@@ -42,11 +42,11 @@ pub struct Task {
     pub last_seen: Option<LastSeen>,
     /// Whether more is wanted from the same host soon.
     pub keep_alive: bool,
-    /// Whether redirects are followed at once; otherwise each of them is handed back as [`Answer::Onward`], so that
+    /// Whether redirects are followed at once; otherwise each of them is handed back as [`Answer::PendingRedirect`], so that
     /// the next host is asked when it is its turn (p25). X accounts know no redirects.
     pub follows: bool,
     /// The redirect that an earlier fetch of this task was handed back, to be followed now.
-    pub onward: Option<Onward>,
+    pub pending_redirect: Option<PendingRedirect>,
     /// How much of the deadline earlier requests of this poll took: redirects, robots.txt (p35).
     pub time_used: Duration,
     /// The number of its X account, once it was looked up.
@@ -66,7 +66,7 @@ impl Task {
             last_seen: None,
             keep_alive: false,
             follows: true,
-            onward: None,
+            pending_redirect: None,
             time_used: Duration::ZERO,
             account_id: None,
             key: None,
@@ -108,7 +108,7 @@ pub enum Answer {
         fresh_until: Option<Timestamp>,
     },
     /// A redirect, to a task that follows none by itself: the same task goes on from here.
-    Onward(Onward),
+    PendingRedirect(PendingRedirect),
     /// Nothing that can be used.
     Failed(FailureReport),
 }
@@ -210,7 +210,7 @@ impl Fetcher {
         request.validators = task.validators.clone();
         request.keep_alive = task.keep_alive;
         request.follows = task.follows;
-        request.onward = task.onward.clone();
+        request.pending_redirect = task.pending_redirect.clone();
         request.time_used = task.time_used;
         request.headers = task.access.headers.clone();
         let login = task.access.login.clone();

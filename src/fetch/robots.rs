@@ -5,7 +5,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::{Fetcher, Trace};
-use crate::http::{Content, Failure, Onward, Reply, Request};
+use crate::http::{Content, Failure, PendingRedirect, Reply, Request};
 use crate::model::{FailureCause, FailureReport};
 use crate::parse::charset;
 use crate::parse::robots::{FILE_BYTES_MAX, Verdict, whole_lines};
@@ -19,7 +19,7 @@ pub struct RobotsTask {
     /// Where it is, as [`robots_url`] says.
     pub url: Url,
     /// The redirect that an earlier answer to this task was, to be followed now.
-    pub onward: Option<Onward>,
+    pub pending_redirect: Option<PendingRedirect>,
     /// Whether more is wanted from the same host soon.
     pub keep_alive: bool,
     /// How much of the deadline earlier requests of the same poll took (p35).
@@ -46,7 +46,7 @@ pub enum RobotsAnswer {
     Unreachable(FailureReport),
     /// It is elsewhere: the same task goes on from here. Wherever it ends, the file speaks for the site it was first
     /// asked for at.
-    Onward(Onward),
+    PendingRedirect(PendingRedirect),
 }
 
 /// Where the robots.txt is that speaks for a page; nowhere if that is no page on the web.
@@ -79,7 +79,7 @@ impl Fetcher {
             cut_at_bytes: Some(FILE_BYTES_MAX),
             keep_alive: task.keep_alive,
             follows: false,
-            onward: task.onward.clone(),
+            pending_redirect: task.pending_redirect.clone(),
             time_used: task.time_used,
             ..Request::new(task.url.as_str())
         };
@@ -100,7 +100,7 @@ impl Fetcher {
 
 fn read(reply: Reply, trace: &mut Trace, domain: Option<&str>) -> RobotsAnswer {
     match reply.content {
-        Content::Redirect(onward) => RobotsAnswer::Onward(onward),
+        Content::Redirect(pending_redirect) => RobotsAnswer::PendingRedirect(pending_redirect),
         Content::NotModified => {
             let error = "the site says that nothing changed, which nobody asked".to_owned();
             RobotsAnswer::Unreachable(FailureReport { cause: FailureCause::Unreadable, error, retry_after: None })

@@ -189,8 +189,8 @@ impl Poll<'_> {
             Content::NotModified => {
                 Err(failed(FailureCause::Unreadable, "X says that nothing changed, which nobody asked".into()))
             }
-            Content::Redirect(onward) => {
-                Err(failed(FailureCause::Other, format!("X sends its callers on to {}", onward.url())))
+            Content::Redirect(pending_redirect) => {
+                Err(failed(FailureCause::Other, format!("X sends its callers on to {}", pending_redirect.url())))
             }
         }
     }

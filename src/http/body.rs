@@ -5,7 +5,7 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 
 use super::decode::{DecodeError, Decoder, encodings};
 use super::failure::{from_decode, from_hyper, too_large};
-use super::journey::{Journey, Stage};
+use super::progress::{RequestProgress, Stage};
 use super::reply::Content;
 use super::wire::Link;
 use crate::model::FailureReport;
@@ -33,22 +33,22 @@ pub(super) async fn read(
     link: &mut Link,
     body: &mut Incoming,
     limits: Limits,
-    journey: &mut Journey,
+    progress: &mut RequestProgress,
 ) -> Result<Content, FailureReport> {
     let Limits { bytes_max, wire_bytes_max, cuts } = limits;
     let undecodable = |error| from_decode(error, bytes_max);
-    let encoded = journey.headers.0.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
+    let encoded = progress.headers.0.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
     let mut decoder = Decoder::new(&encodings(encoded).map_err(undecodable)?, bytes_max).map_err(undecodable)?;
     // What says that it is too large need not be read to believe it.
     if !cuts && body.size_hint().lower() > wire_bytes_max as u64 {
         return Err(too_large(wire_bytes_max));
     }
     let mut wire_bytes = 0;
-    journey.stage = Stage::Reading { bytes: 0 };
+    progress.stage = Stage::Reading { bytes: 0 };
     while let Some(piece) = link.piece(body).await {
-        let piece = piece.map_err(|error| from_hyper(&error, journey.stage, false))?;
+        let piece = piece.map_err(|error| from_hyper(&error, progress.stage, false))?;
         wire_bytes += piece.len();
-        journey.stage = Stage::Reading { bytes: wire_bytes };
+        progress.stage = Stage::Reading { bytes: wire_bytes };
         match decoder.push(&piece) {
             Err(DecodeError::TooLarge) if cuts => break,
             pushed => pushed.map_err(undecodable)?,
@@ -63,6 +63,6 @@ pub(super) async fn read(
         Err(DecodeError::TooLarge) if cuts => true,
         end => end.map_err(undecodable).map(|()| false)?,
     };
-    let content_type = journey.headers.get(CONTENT_TYPE.as_str());
+    let content_type = progress.headers.get(CONTENT_TYPE.as_str());
     Ok(Content::Body { bytes: decoded.bytes, content_type, wire_bytes, is_cut })
 }

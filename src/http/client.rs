@@ -13,10 +13,10 @@ use super::body::{self, Limits};
 use super::dial::Dialer;
 use super::failure::{from_hyper, from_redirect, from_status, other};
 use super::headers::{self, Caching};
-use super::journey::{Journey, Stage};
-use super::onward::Onward;
 use super::outgoing::{Manners, build};
+use super::pending_redirect::PendingRedirect;
 use super::pool::Pool;
+use super::progress::{RequestProgress, Stage};
 use super::proxy::{Proxy, ProxyKind};
 use super::redirect::{self, RedirectError};
 use super::reply::{Content, Failure, Headers, Redirect, Reply};
@@ -86,16 +86,19 @@ impl Client {
     /// Asks for a URL and follows where it leads, if the request says so. Ends within what is left of the deadline,
     /// whatever the other side does.
     pub async fn get(&self, request: &Request) -> Result<Reply, Failure> {
-        let hops = request.onward.as_ref().map_or_else(Vec::new, |onward| onward.hops().to_vec());
-        let mut journey = Journey { hops, ..Journey::default() };
+        let hops = request
+            .pending_redirect
+            .as_ref()
+            .map_or_else(Vec::new, |pending_redirect| pending_redirect.hops().to_vec());
+        let mut progress = RequestProgress { hops, ..RequestProgress::default() };
         let inner = self.inner();
         let deadline = inner.settings.deadline;
         let time_left = deadline.saturating_sub(request.time_used);
-        let outcome = match tokio::time::timeout(time_left, inner.travel(request, &mut journey)).await {
+        let outcome = match tokio::time::timeout(time_left, inner.travel(request, &mut progress)).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(journey.refusal.take().unwrap_or_else(|| journey.too_late(deadline))),
+            Err(_) => Err(progress.refusal.take().unwrap_or_else(|| progress.too_late(deadline))),
         };
-        let Journey { hops, headers, body, .. } = journey;
+        let RequestProgress { hops, headers, body, .. } = progress;
         outcome.map_err(|report| Failure { report, hops, headers, body })
     }
 
@@ -131,28 +134,28 @@ impl Inner {
         Ok(Inner { settings, user_agent, dialer, pool, now: now.clone() })
     }
 
-    async fn travel(&self, request: &Request, journey: &mut Journey) -> Result<Reply, FailureReport> {
-        let (mut url, mut trusted) = match &request.onward {
-            Some(onward) => (onward.target().clone(), onward.trusted()),
+    async fn travel(&self, request: &Request, progress: &mut RequestProgress) -> Result<Reply, FailureReport> {
+        let (mut url, mut trusted) = match &request.pending_redirect {
+            Some(pending_redirect) => (pending_redirect.target().clone(), pending_redirect.trusted()),
             None => (read_url(&request.url)?, true),
         };
         loop {
-            let (link, body, status) = self.ask(request, &url, trusted, journey).await?;
+            let (link, body, status) = self.ask(request, &url, trusted, progress).await?;
             if Redirect::of(status.as_u16()).is_none() {
-                return self.read(request, &url, (link, body, status), journey).await;
+                return self.read(request, &url, (link, body, status), progress).await;
             }
             if request.is_post() {
                 return Err(from_redirect(RedirectError::Form, status.as_u16()));
             }
-            let location = journey.headers.0.get(LOCATION).map(HeaderValue::as_bytes);
-            let target = redirect::target(&url, location, &journey.hops, self.settings.redirects_max)
+            let location = progress.headers.0.get(LOCATION).map(HeaderValue::as_bytes);
+            let target = redirect::target(&url, location, &progress.hops, self.settings.redirects_max)
                 .map_err(|error| from_redirect(error, status.as_u16()))?;
             // Once among strangers, secrets stay at home, even if the way leads back.
             trusted = trusted && redirect::same_origin(&url, &target);
             let target = if trusted { with_credentials_of(&url, target) } else { target };
             if !request.follows {
-                let onward = Onward::new(target, journey.hops.clone(), trusted);
-                return Ok(Self::reply(Content::Redirect(onward), &url, (self.now)(), journey));
+                let pending_redirect = PendingRedirect::new(target, progress.hops.clone(), trusted);
+                return Ok(Self::reply(Content::Redirect(pending_redirect), &url, (self.now)(), progress));
             }
             url = target;
         }
@@ -164,18 +167,18 @@ impl Inner {
         request: &Request,
         url: &Url,
         trusted: bool,
-        journey: &mut Journey,
+        progress: &mut RequestProgress,
     ) -> Result<(Link, Incoming, StatusCode), FailureReport> {
-        journey.depart(url);
+        progress.depart(url);
         let proxy = self.dialer.proxy.as_ref().filter(|proxy| proxy.kind == ProxyKind::Http && url.scheme() == "http");
         let outgoing = build(request, url, &Manners { user_agent: &self.user_agent, trusted, proxy })?;
-        let (link, answer) = match self.ask_kept(url, &outgoing, journey).await {
+        let (link, answer) = match self.ask_kept(url, &outgoing, progress).await {
             Some(answered) => answered,
-            None => self.ask_afresh(url, outgoing, journey).await?,
+            None => self.ask_afresh(url, outgoing, progress).await?,
         };
         let (head, body) = answer.into_parts();
-        journey.headers = Headers(head.headers);
-        journey.note(|hop| hop.status = Some(head.status.as_u16()));
+        progress.headers = Headers(head.headers);
+        progress.note(|hop| hop.status = Some(head.status.as_u16()));
         Ok((link, body, head.status))
     }
 
@@ -184,12 +187,12 @@ impl Inner {
         &self,
         url: &Url,
         outgoing: &hyper::Request<String>,
-        journey: &mut Journey,
+        progress: &mut RequestProgress,
     ) -> Option<(Link, hyper::Response<Incoming>)> {
         // A form is sent once, so it cannot be tried on a connection that may be dead.
         let mut link = if outgoing.method() == Method::GET { self.pool.take(url)? } else { return None };
-        journey.stage = Stage::Waiting;
-        journey.note(|hop| hop.address = link.address);
+        progress.stage = Stage::Waiting;
+        progress.note(|hop| hop.address = link.address);
         let answer = link.ask(outgoing.clone()).await.ok()?;
         Some((link, answer))
     }
@@ -198,13 +201,13 @@ impl Inner {
         &self,
         url: &Url,
         outgoing: hyper::Request<String>,
-        journey: &mut Journey,
+        progress: &mut RequestProgress,
     ) -> Result<(Link, hyper::Response<Incoming>), FailureReport> {
-        let stream = self.dialer.dial(url, journey).await?;
-        journey.stage = Stage::Waiting;
+        let stream = self.dialer.dial(url, progress).await?;
+        progress.stage = Stage::Waiting;
         let first_byte = stream.first_byte();
         let failed = |error: hyper::Error| from_hyper(&error, Stage::Waiting, first_byte.is_tls());
-        let address = journey.hops.last().and_then(|hop| hop.address);
+        let address = progress.hops.last().and_then(|hop| hop.address);
         let mut link = Link::open(stream, address).await.map_err(failed)?;
         let answer = link.ask(outgoing).await.map_err(failed)?;
         Ok((link, answer))
@@ -216,20 +219,20 @@ impl Inner {
         request: &Request,
         url: &Url,
         (mut link, mut body, status): (Link, Incoming, StatusCode),
-        journey: &mut Journey,
+        progress: &mut RequestProgress,
     ) -> Result<Reply, FailureReport> {
         let answered_at = (self.now)();
         // A challenge page is nothing of the publisher's, whatever its status says (p30).
-        let challenged = journey.headers.get("cf-mitigated").is_some_and(|value| value == "challenge");
+        let challenged = progress.headers.get("cf-mitigated").is_some_and(|value| value == "challenge");
         let content = match status {
             StatusCode::NOT_MODIFIED => Content::NotModified,
-            StatusCode::OK if !challenged => body::read(&mut link, &mut body, self.limits(request), journey).await?,
+            StatusCode::OK if !challenged => body::read(&mut link, &mut body, self.limits(request), progress).await?,
             status => {
-                let retry_after = headers::retry_after(&journey.headers.0, answered_at);
+                let retry_after = headers::retry_after(&progress.headers.0, answered_at);
                 let report = FailureReport { retry_after, ..from_status(status, challenged) };
                 if request.wants_refusal {
-                    journey.refusal = Some(report.clone());
-                    journey.body = self.read_refusal(&mut link, &mut body, journey).await;
+                    progress.refusal = Some(report.clone());
+                    progress.body = self.read_refusal(&mut link, &mut body, progress).await;
                 }
                 return Err(report);
             }
@@ -238,15 +241,15 @@ impl Inner {
             drop(body);
             self.pool.keep(url, link);
         }
-        Ok(Self::reply(content, url, answered_at, journey))
+        Ok(Self::reply(content, url, answered_at, progress))
     }
 
-    fn reply(content: Content, url: &Url, answered_at: Timestamp, journey: &mut Journey) -> Reply {
-        let headers = std::mem::take(&mut journey.headers);
+    fn reply(content: Content, url: &Url, answered_at: Timestamp, progress: &mut RequestProgress) -> Reply {
+        let headers = std::mem::take(&mut progress.headers);
         Reply {
             content,
             url: without_credentials(url),
-            hops: std::mem::take(&mut journey.hops),
+            hops: std::mem::take(&mut progress.hops),
             answered_at,
             validators: headers::validators(&headers.0),
             caching: Caching::of(&headers.0),
@@ -263,9 +266,9 @@ impl Inner {
     }
 
     /// The body of a refusal, if it is small, whole and not dawdled over: a refusal stays one without its reasons.
-    async fn read_refusal(&self, link: &mut Link, body: &mut Incoming, journey: &mut Journey) -> Vec<u8> {
+    async fn read_refusal(&self, link: &mut Link, body: &mut Incoming, progress: &mut RequestProgress) -> Vec<u8> {
         let limit = REFUSAL_BYTES_MAX.min(self.settings.body_bytes_max);
-        let reading = body::read(link, body, Limits::refuse_over(limit), journey);
+        let reading = body::read(link, body, Limits::refuse_over(limit), progress);
         match tokio::time::timeout(self.settings.deadline / 4, reading).await {
             Ok(Ok(Content::Body { bytes, .. })) => bytes,
             _ => Vec::new(),

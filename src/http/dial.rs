@@ -13,7 +13,7 @@ use url::{Host, Url};
 
 use super::address::AddressPolicy;
 use super::failure::{connection, from_io, from_resolve, other, refused_address, report, unreachable};
-use super::journey::{Journey, Stage};
+use super::progress::{RequestProgress, Stage};
 use super::proxy::{Proxy, ProxyKind, Target, tunnel};
 use super::resolve::Resolve;
 use super::stream::Stream;
@@ -33,7 +33,7 @@ pub(super) struct Dialer {
 
 impl Dialer {
     /// Connects to the host of the URL, trying its addresses one after the other.
-    pub(super) async fn dial(&self, url: &Url, journey: &mut Journey) -> Result<Stream, FailureReport> {
+    pub(super) async fn dial(&self, url: &Url, progress: &mut RequestProgress) -> Result<Stream, FailureReport> {
         let host = url.host().ok_or_else(|| other("the URL has no host"))?;
         let port = url.port_or_known_default().ok_or_else(|| other("the URL has no port"))?;
         let server = if url.scheme() == "https" { Some(server_name(&host)?) } else { None };
@@ -41,11 +41,11 @@ impl Dialer {
         let tried = routes.len();
         let mut failure: Option<FailureReport> = None;
         for route in routes {
-            let attempt = self.attempt(route, server.clone(), journey);
+            let attempt = self.attempt(route, server.clone(), progress);
             let error = match tokio::time::timeout(self.connect_timeout, attempt).await {
                 Ok(Ok(stream)) => return Ok(stream),
                 Ok(Err(error)) => error,
-                Err(_) => journey.too_late(self.connect_timeout),
+                Err(_) => progress.too_late(self.connect_timeout),
             };
             // An address that answered tells more than one that is silent: a machine without IPv6 has no route to half
             // of the addresses of every host.
@@ -112,12 +112,12 @@ impl Dialer {
         &self,
         route: Route,
         server: Option<ServerName<'static>>,
-        journey: &mut Journey,
+        progress: &mut RequestProgress,
     ) -> Result<Stream, FailureReport> {
-        journey.stage = Stage::Connecting(route.first_hop);
-        journey.note(|hop| hop.address = Some(route.first_hop));
+        progress.stage = Stage::Connecting(route.first_hop);
+        progress.note(|hop| hop.address = Some(route.first_hop));
         let mut stream = TcpStream::connect(route.first_hop).await.map_err(|error| {
-            let failure = from_io(&error, journey.stage);
+            let failure = from_io(&error, progress.stage);
             // A proxy that refuses is on our side of the network, and says nothing of the publisher behind it (p31).
             if self.proxy.is_some() { unreachable(format!("the proxy: {}", failure.error)) } else { failure }
         })?;
@@ -130,13 +130,13 @@ impl Dialer {
         let Some(server) = server else {
             return Ok(Stream::plain(stream));
         };
-        journey.stage = Stage::Securing;
+        progress.stage = Stage::Securing;
         // The end of the handshake and the request are two small writes, which must not wait for each other.
-        stream.set_nodelay(true).map_err(|error| from_io(&error, journey.stage))?;
+        stream.set_nodelay(true).map_err(|error| from_io(&error, progress.stage))?;
         let stream = TlsConnector::from(Arc::clone(&self.tls))
             .connect(server, stream)
             .await
-            .map_err(|error| from_io(&error, journey.stage))?;
+            .map_err(|error| from_io(&error, progress.stage))?;
         Ok(Stream::Tls(Box::new(stream)))
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 
 use super::decode::DecodeError;
-use super::journey::Stage;
+use super::progress::Stage;
 use super::redirect::RedirectError;
 use super::resolve::ResolveError;
 use super::tls;

@@ -2,8 +2,8 @@
 //!
 //! [`Client::get`] resolves a name (`resolve`), refuses addresses that are not public (`address`), dials the address it
 //! checked (`dial`, `proxy`, `tls`), speaks HTTP/1.1 (`outgoing`, `wire`), follows redirects (`redirect`) or hands
-//! them over (`onward`), undoes the
-//! encoding within bounds (`body`, `decode`), and says what the headers mean (`headers`) or what went wrong (`failure`).
+//! them over (`pending_redirect`), undoes the encoding within bounds (`body`, `decode`), and says what the headers mean
+//! (`headers`) or what went wrong (`failure`).
 
 mod address;
 mod body;
@@ -12,10 +12,10 @@ mod decode;
 mod dial;
 mod failure;
 mod headers;
-mod journey;
-mod onward;
 mod outgoing;
+mod pending_redirect;
 mod pool;
+mod progress;
 mod proxy;
 mod redirect;
 mod reply;
@@ -28,8 +28,8 @@ mod wire;
 
 pub use client::Client;
 pub use headers::Caching;
-pub use onward::Onward;
 pub use outgoing::header_problem;
+pub use pending_redirect::PendingRedirect;
 pub use reply::{Content, Failure, Headers, Hop, Redirect, Reply};
 pub use request::{Credentials, Request};
 pub use resolve::{Resolve, ResolveError, SystemResolver};

@@ -7,7 +7,7 @@ use hyper::HeaderMap;
 use url::Url;
 
 use super::headers::Caching;
-use super::onward::Onward;
+use super::pending_redirect::PendingRedirect;
 use crate::model::{FailureReport, Timestamp, Validators};
 
 /// A 200 or a 304; or a redirect, if the request follows none.
@@ -54,7 +54,7 @@ pub enum Content {
         is_cut: bool,
     },
     /// A redirect that may be followed, to a request that follows none by itself.
-    Redirect(Onward),
+    Redirect(PendingRedirect),
 }
 
 /// One request on the way to the answer.

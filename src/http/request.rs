@@ -6,7 +6,7 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-use super::onward::Onward;
+use super::pending_redirect::PendingRedirect;
 use crate::model::Validators;
 
 /// One GET; or, for an endpoint that hands out tokens or takes deliveries, one POST.
@@ -34,9 +34,9 @@ pub struct Request {
     /// Whether redirects are followed at once. Otherwise the first one that may be followed ends the request, so that
     /// the next hop can wait for its turn at its own host (p25).
     pub follows: bool,
-    /// Takes up a journey at the redirect where an earlier request ended; `url` is then not asked again. Everything
+    /// Goes on at the redirect where an earlier request ended; `url` is then not asked again. Everything
     /// else has to be as it was in that request.
-    pub onward: Option<Onward>,
+    pub pending_redirect: Option<PendingRedirect>,
     /// How much of the deadline earlier requests of the same poll took (p35).
     pub time_used: Duration,
 }
@@ -55,7 +55,7 @@ impl Request {
             cut_at_bytes: None,
             keep_alive: false,
             follows: true,
-            onward: None,
+            pending_redirect: None,
             time_used: Duration::ZERO,
         }
     }
@@ -83,7 +83,7 @@ impl fmt::Debug for Request {
             .field("cut_at_bytes", &self.cut_at_bytes)
             .field("keep_alive", &self.keep_alive)
             .field("follows", &self.follows)
-            .field("onward", &self.onward)
+            .field("pending_redirect", &self.pending_redirect)
             .field("time_used", &self.time_used)
             .finish()
     }

@@ -1,4 +1,4 @@
-//! What a person's word does to a source. Every door (API, command line, import) goes through here. And what a
+//! What a person's word does to a source. API, command line and import go through here. And what a
 //! publisher's does who moved it.
 
 use std::fmt;

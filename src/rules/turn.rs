@@ -60,7 +60,7 @@ pub fn turn(host: &HostState, delay: Duration, started_at: Timestamp, policy: &P
 /// ended later than now, no hold lasts longer than the ceiling, no breaker stays open longer than its longest pause. It
 /// moves such a moment once. To judge it anew each time would move it along with now, and silence the host until the
 /// true time has caught up with the wrong one.
-pub fn believe(host: &mut HostState, policy: &Policy, now: Timestamp) -> bool {
+pub fn clamp_future_times(host: &mut HostState, policy: &Policy, now: Timestamp) -> bool {
     let before = (host.last_asked_at, host.held_until, host.breaker.open_until);
     let at_most = |moment: Option<Timestamp>, ceiling: Timestamp| moment.map(|moment| moment.min(ceiling));
     host.last_asked_at = at_most(host.last_asked_at, now);

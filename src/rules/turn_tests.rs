@@ -94,9 +94,9 @@ fn a_clock_that_was_ahead_costs_one_pause_and_no_more() {
     let mut ahead = asked(NOW + hours(9_999));
     check(&ahead, 5, NOW + hours(9_999), &Turn::At(NOW + seconds(5)));
     let policy = Policy::default();
-    assert!(believe(&mut ahead, &policy, NOW));
+    assert!(clamp_future_times(&mut ahead, &policy, NOW));
     let later = NOW + seconds(5);
-    assert!(!believe(&mut ahead, &policy, later), "once is enough");
+    assert!(!clamp_future_times(&mut ahead, &policy, later), "once is enough");
     assert_eq!(turn(&ahead, seconds(5), NOW + hours(9_999), &policy, later), Turn::Now);
 }
 
@@ -104,7 +104,7 @@ fn a_clock_that_was_ahead_costs_one_pause_and_no_more() {
 fn a_hold_and_a_breaker_from_a_clock_that_was_ahead_end_within_their_ceilings() {
     let policy = Policy::default();
     let mut ahead = HostState { breaker: open(NOW + hours(99_999)).breaker, ..held(NOW + hours(99_999)) };
-    assert!(believe(&mut ahead, &policy, NOW));
+    assert!(clamp_future_times(&mut ahead, &policy, NOW));
     assert_eq!(ahead.held_until, Some(NOW + policy.retry_after_max));
     assert_eq!(ahead.breaker.open_until, Some(NOW + policy.breaker.pause_max));
     let later = NOW + policy.retry_after_max;
@@ -147,7 +147,7 @@ proptest! {
         let policy = Policy::default();
         let mut now = NOW;
         for _ in 0..3 {
-            believe(&mut host, &policy, now);
+            clamp_future_times(&mut host, &policy, now);
             match turn(&host, seconds(delay_seconds), started_at, &policy, now) {
                 Turn::Now => return Ok(()),
                 Turn::At(at) | Turn::NotBefore { until: at, .. } => {
@@ -156,7 +156,7 @@ proptest! {
                 }
             }
         }
-        believe(&mut host, &policy, now);
+        clamp_future_times(&mut host, &policy, now);
         prop_assert_eq!(turn(&host, seconds(delay_seconds), started_at, &policy, now), Turn::Now);
     }
 
@@ -165,7 +165,7 @@ proptest! {
         mut host in any_host(), started_at in any_moment(), delay_seconds in 0u64..10_000,
     ) {
         let policy = Policy::default();
-        believe(&mut host, &policy, NOW);
+        clamp_future_times(&mut host, &policy, NOW);
         if turn(&host, seconds(delay_seconds), started_at, &policy, NOW) == Turn::Now {
             prop_assert!(host.last_asked_at.is_none_or(|at| at + seconds(delay_seconds) <= NOW));
             prop_assert!(started_at > NOW || started_at + seconds(delay_seconds) <= NOW);

@@ -1,7 +1,7 @@
-//! One supervised actor: its seat, which lasts, and the actors that sit on it one after the other.
+//! One supervised actor: its cell, which lasts, and the actors that run in it one after the other.
 //!
-//! The seat owns the mailbox and the factory. The actor lives in an ordinary actix context whose messages are pumped in
-//! from the seat's mailbox, and every call into it is guarded. So a crash costs the actor, its futures and the message in
+//! The cell owns the mailbox and the factory. The actor lives in an ordinary actix context whose messages are pumped in
+//! from the cell's mailbox, and every call into it is guarded. So a crash costs the actor, its futures and the message in
 //! hand, and nothing else: the next actor gets the same mailbox, on the same thread or, if that is gone, on a new one.
 
 use std::future::Future;
@@ -14,15 +14,15 @@ use actix::Actor;
 use actix::dev::channel::AddressReceiver;
 use futures_util::task::AtomicWaker;
 
+use super::actor_run::ActorRun;
 use super::crash::{Fault, guard};
-use super::house::lock;
 use super::inbox::Intake;
-use super::life::Life;
 use super::member::{Facts, Member, Order, Report, Uplink};
+use super::tree_context::lock;
 use super::{Kind, MailboxView, Thread};
 
 /// What stays when an actor crashes.
-pub(super) struct Seat<A: Actor> {
+pub(super) struct ActorCell<A: Actor> {
     facts: Facts,
     uplink: Uplink,
     thread: Option<Thread>,
@@ -32,23 +32,23 @@ pub(super) struct Seat<A: Actor> {
     pub(super) is_unpumped: AtomicBool,
     pub(super) factory: Mutex<Box<dyn FnMut() -> A + Send>>,
     pub(super) intake: Mutex<Intake<A>>,
-    desk: Mutex<Desk>,
-    /// Whether there is an order on the desk, to be seen without locking it.
+    command_slot: Mutex<CommandSlot>,
+    /// Whether there is an order in the command slot, to be seen without locking it.
     has_order: AtomicBool,
     waker: AtomicWaker,
 }
 
 /// Where orders lie until the task that runs the actor picks them up.
-struct Desk {
+struct CommandSlot {
     order: Option<Order>,
     /// Whether there is such a task.
-    attended: bool,
-    /// Whether the seat was closed: no order that comes late may open it again.
+    is_running: bool,
+    /// Whether the cell was closed: no order that comes late may open it again.
     closed: bool,
 }
 
-/// What a seat is made of.
-pub(super) struct SeatParts<A: Actor> {
+/// What a cell is made of.
+pub(super) struct ActorCellParts<A: Actor> {
     pub(super) name: Box<str>,
     pub(super) uplink: Uplink,
     pub(super) thread: Option<Thread>,
@@ -57,9 +57,9 @@ pub(super) struct SeatParts<A: Actor> {
     pub(super) receiver: AddressReceiver<A>,
 }
 
-impl<A: Actor<Context = actix::Context<A>>> Seat<A> {
-    pub(super) fn new(parts: SeatParts<A>) -> Arc<Seat<A>> {
-        Arc::new(Seat {
+impl<A: Actor<Context = actix::Context<A>>> ActorCell<A> {
+    pub(super) fn new(parts: ActorCellParts<A>) -> Arc<ActorCell<A>> {
+        Arc::new(ActorCell {
             facts: Facts::new(&parts.name),
             uplink: parts.uplink,
             thread: parts.thread,
@@ -67,7 +67,7 @@ impl<A: Actor<Context = actix::Context<A>>> Seat<A> {
             is_unpumped: AtomicBool::new(false),
             factory: Mutex::new(parts.factory),
             intake: Mutex::new(Intake::new(parts.receiver)),
-            desk: Mutex::new(Desk { order: None, attended: false, closed: false }),
+            command_slot: Mutex::new(CommandSlot { order: None, is_running: false, closed: false }),
             has_order: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         })
@@ -77,19 +77,19 @@ impl<A: Actor<Context = actix::Context<A>>> Seat<A> {
         if !self.has_order.load(Ordering::Acquire) {
             return None;
         }
-        let mut desk = lock(&self.desk);
+        let mut command_slot = lock(&self.command_slot);
         self.has_order.store(false, Ordering::Release);
-        desk.order.take()
+        command_slot.order.take()
     }
 
-    /// Starts the task that runs the actor, on the seat's thread.
+    /// Starts the task that runs the actor, on the cell's thread.
     fn attend(self: Arc<Self>) {
         let thread = self.thread.clone();
-        let attendant = Attendant { seat: self, is_stopping: false, is_occupied: false };
+        let run_guard = RunGuard { cell: self, is_stopping: false, is_occupied: false };
         match thread {
-            None => drop(actix_rt::spawn(Running::new(attendant))),
-            // Should the thread end before it gets to this, the attendant is dropped and reports it.
-            Some(thread) => thread.run(move || drop(actix_rt::spawn(Running::new(attendant)))),
+            None => drop(actix_rt::spawn(Running::new(run_guard))),
+            // Should the thread end before it gets to this, the guard is dropped and reports it.
+            Some(thread) => thread.run(move || drop(actix_rt::spawn(Running::new(run_guard)))),
         }
     }
 
@@ -99,31 +99,31 @@ impl<A: Actor<Context = actix::Context<A>>> Seat<A> {
     }
 }
 
-impl<A: Actor<Context = actix::Context<A>>> Member for Seat<A> {
+impl<A: Actor<Context = actix::Context<A>>> Member for ActorCell<A> {
     fn order(self: Arc<Self>, order: Order) {
-        let mut desk = lock(&self.desk);
-        if desk.closed {
+        let mut command_slot = lock(&self.command_slot);
+        if command_slot.closed {
             return;
         }
-        desk.closed = order == Order::Close;
-        if desk.attended {
-            desk.order = Some(order);
+        command_slot.closed = order == Order::Close;
+        if command_slot.is_running {
+            command_slot.order = Some(order);
             self.has_order.store(true, Ordering::Release);
-            drop(desk);
+            drop(command_slot);
             self.waker.wake();
             return;
         }
         match order {
             Order::Start => {
-                desk.attended = true;
-                desk.order = Some(order);
+                command_slot.is_running = true;
+                command_slot.order = Some(order);
                 self.has_order.store(true, Ordering::Release);
-                drop(desk);
+                drop(command_slot);
                 self.attend();
             }
             Order::Stop | Order::Kill => self.uplink.report(Report::Stopped(None)),
             Order::Close => {
-                drop(desk);
+                drop(command_slot);
                 self.close();
             }
         }
@@ -146,86 +146,86 @@ impl<A: Actor<Context = actix::Context<A>>> Member for Seat<A> {
     }
 }
 
-/// Notices when the task of a seat is dropped without having been told to end: its thread is gone.
-struct Attendant<A: Actor<Context = actix::Context<A>>> {
-    seat: Arc<Seat<A>>,
+/// Notices when the task of a cell is dropped without having been told to end: its thread is gone.
+struct RunGuard<A: Actor<Context = actix::Context<A>>> {
+    cell: Arc<ActorCell<A>>,
     /// Whether the supervisor waits for the actor to stop.
     is_stopping: bool,
     /// Whether there is an actor that the end of the thread would cost.
     is_occupied: bool,
 }
 
-impl<A: Actor<Context = actix::Context<A>>> Drop for Attendant<A> {
+impl<A: Actor<Context = actix::Context<A>>> Drop for RunGuard<A> {
     fn drop(&mut self) {
-        let seat = &self.seat;
-        let mut desk = lock(&seat.desk);
-        if !desk.attended {
+        let cell = &self.cell;
+        let mut command_slot = lock(&cell.command_slot);
+        if !command_slot.is_running {
             return;
         }
-        desk.attended = false;
-        seat.has_order.store(false, Ordering::Release);
+        command_slot.is_running = false;
+        cell.has_order.store(false, Ordering::Release);
         let fault = Fault::because("the thread it ran on is gone");
-        match desk.order.take() {
-            None if self.is_stopping => seat.uplink.report(Report::Stopped(Some(fault))),
-            Some(Order::Stop | Order::Kill) => seat.uplink.report(Report::Stopped(Some(fault))),
+        match command_slot.order.take() {
+            None if self.is_stopping => cell.uplink.report(Report::Stopped(Some(fault))),
+            Some(Order::Stop | Order::Kill) => cell.uplink.report(Report::Stopped(Some(fault))),
             Some(Order::Close) => {
-                drop(desk);
-                seat.close();
+                drop(command_slot);
+                cell.close();
             }
-            // A seat without an actor loses nothing with its thread: the next start finds another one.
+            // A cell without an actor loses nothing with its thread: the next start finds another one.
             None if !self.is_occupied => {}
-            Some(Order::Start) | None => seat.uplink.report(Report::Crashed(fault)),
+            Some(Order::Start) | None => cell.uplink.report(Report::Crashed(fault)),
         }
     }
 }
 
-/// The task that runs the actors of a seat.
+/// The task that runs the actors of a cell.
 struct Running<A: Actor<Context = actix::Context<A>>> {
-    // Before the attendant, so that a thread that ends drops the actor first and reports afterwards.
-    actor: Option<Life<A>>,
-    attendant: Attendant<A>,
+    // Before the guard, so that a thread that ends drops the actor first and reports afterwards.
+    actor: Option<ActorRun<A>>,
+    run_guard: RunGuard<A>,
 }
 
 impl<A: Actor<Context = actix::Context<A>>> Running<A> {
-    fn new(attendant: Attendant<A>) -> Running<A> {
-        Running { actor: None, attendant }
+    fn new(run_guard: RunGuard<A>) -> Running<A> {
+        Running { actor: None, run_guard }
     }
 
-    fn seat(&self) -> &Arc<Seat<A>> {
-        &self.attendant.seat
+    fn cell(&self) -> &Arc<ActorCell<A>> {
+        &self.run_guard.cell
     }
 
     fn report(&self, report: Report) {
-        self.seat().uplink.report(report);
+        self.cell().uplink.report(report);
     }
 
     /// Follows an order; false ends the task.
     fn follow(&mut self, order: Order) -> bool {
         match order {
-            Order::Start => match Life::begin(self.seat()) {
-                Ok(life) => {
-                    self.actor = Some(life);
-                    self.attendant.is_occupied = true;
+            Order::Start => match ActorRun::begin(self.cell()) {
+                Ok(run) => {
+                    self.actor = Some(run);
+                    self.run_guard.is_occupied = true;
                 }
                 Err(fault) => self.report(Report::Crashed(fault)),
             },
             Order::Stop => match &mut self.actor {
-                Some(life) => {
-                    life.ask_to_stop();
-                    self.attendant.is_stopping = true;
+                Some(run) => {
+                    run.ask_to_stop();
+                    self.run_guard.is_stopping = true;
                 }
                 None => self.report(Report::Stopped(None)),
             },
             Order::Kill => {
-                let fault = self.actor.take().and_then(Life::end);
-                self.attendant.is_stopping = false;
-                self.attendant.is_occupied = false;
+                let fault = self.actor.take().and_then(ActorRun::end);
+                self.run_guard.is_stopping = false;
+                self.run_guard.is_occupied = false;
                 self.report(Report::Stopped(fault));
             }
             Order::Close => {
                 drop(self.actor.take());
-                lock(&self.seat().desk).attended = false;
-                self.seat().close();
+                lock(&self.cell().command_slot).is_running = false;
+                self.cell().close();
                 return false;
             }
         }
@@ -234,11 +234,11 @@ impl<A: Actor<Context = actix::Context<A>>> Running<A> {
 
     /// Says goodbye to an actor that finished or panicked.
     fn finish(&mut self, outcome: Result<(), Fault>) {
-        let Some(life) = self.actor.take() else { return };
-        let has_started = life.has_started;
-        self.attendant.is_occupied = false;
-        let is_stopping = std::mem::take(&mut self.attendant.is_stopping);
-        let in_drop = life.end();
+        let Some(run) = self.actor.take() else { return };
+        let has_started = run.has_started;
+        self.run_guard.is_occupied = false;
+        let is_stopping = std::mem::take(&mut self.run_guard.is_stopping);
+        let in_drop = run.end();
         let fault = outcome.err().or(in_drop);
         match fault {
             _ if is_stopping => self.report(Report::Stopped(fault)),
@@ -259,18 +259,18 @@ impl<A: Actor<Context = actix::Context<A>>> Future for Running<A> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        this.seat().waker.register(cx.waker());
+        this.cell().waker.register(cx.waker());
         loop {
-            if let Some(order) = this.seat().take_order()
+            if let Some(order) = this.cell().take_order()
                 && !this.follow(order)
             {
                 return Poll::Ready(());
             }
             // A child that waits out its delay has no actor, so its messages wait, too.
-            let Some(life) = &mut this.actor else { return Poll::Pending };
-            match life.poll(&this.attendant.seat, cx) {
+            let Some(run) = &mut this.actor else { return Poll::Pending };
+            match run.poll(&this.run_guard.cell, cx) {
                 Ok(Poll::Pending) => {
-                    if !std::mem::replace(&mut life.has_started, true) {
+                    if !std::mem::replace(&mut run.has_started, true) {
                         this.report(Report::Started);
                     }
                     return Poll::Pending;
@@ -302,7 +302,7 @@ mod tests {
             let (notes, mut reports) = unbounded_channel();
             let (sender, receiver) = actix::dev::channel::channel(1);
             let address = Addr::new(sender);
-            let seat = Seat::new(SeatParts {
+            let cell = ActorCell::new(ActorCellParts {
                 name: "idle".into(),
                 uplink: Uplink { notes, id: 0 },
                 thread: None,
@@ -310,13 +310,13 @@ mod tests {
                 factory: Box::new(|| Idle),
                 receiver,
             });
-            seat.clone().order(Order::Stop);
+            cell.clone().order(Order::Stop);
             assert!(matches!(reports.recv().await, Some(Note::Report(0, Report::Stopped(None)))));
-            seat.clone().order(Order::Close);
+            cell.clone().order(Order::Close);
             assert!(!address.connected());
-            seat.clone().order(Order::Start);
-            assert!(!lock(&seat.desk).attended);
-            drop(seat);
+            cell.clone().order(Order::Start);
+            assert!(!lock(&cell.command_slot).is_running);
+            drop(cell);
             assert!(reports.recv().await.is_none(), "it reports nothing, and nothing of it is left");
         });
     }

@@ -11,10 +11,10 @@ use actix::dev::channel::channel;
 use actix::{Actor, Addr, Context};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::child::{Seat, SeatParts};
+use super::child::{ActorCell, ActorCellParts};
 use super::group_task::GroupTask;
-use super::house::{House, lock};
 use super::member::{Facts, Member, Note, Order, Uplink};
+use super::tree_context::{TreeContext, lock};
 use super::{Intensity, Kind, MailboxView, Restart, Thread};
 
 /// How many children that were given up the tree still shows.
@@ -70,16 +70,16 @@ pub enum JoinError {
 
 /// A group of children that come and go. Clones are the same group; they can be used from any thread.
 #[derive(Clone)]
-pub struct Group(Arc<GroupSeat>);
+pub struct Group(Arc<GroupCell>);
 
 /// A group as its children, its supervisor and the tree see it.
-pub(super) struct GroupSeat {
+pub(super) struct GroupCell {
     pub(super) facts: Facts,
     pub(super) settings: GroupSettings,
     notes: UnboundedSender<Note>,
     /// Until the group is made.
     unheard: Mutex<Option<UnboundedReceiver<Note>>>,
-    house: OnceLock<Arc<House>>,
+    tree_context: OnceLock<Arc<TreeContext>>,
     pub(super) is_open: AtomicBool,
     id_next: AtomicU64,
     pub(super) count: AtomicUsize,
@@ -92,12 +92,12 @@ impl Group {
     /// A group. It takes children as soon as its supervisor has started it.
     pub fn new(name: &str, settings: GroupSettings) -> Group {
         let (notes, receiver) = unbounded_channel();
-        Group(Arc::new(GroupSeat {
+        Group(Arc::new(GroupCell {
             facts: Facts::new(name),
             settings,
             notes,
             unheard: Mutex::new(Some(receiver)),
-            house: OnceLock::new(),
+            tree_context: OnceLock::new(),
             is_open: AtomicBool::new(false),
             id_next: AtomicU64::new(0),
             count: AtomicUsize::new(0),
@@ -167,14 +167,20 @@ impl Group {
             group.count.fetch_sub(1, Ordering::AcqRel);
             return Err(JoinError::Full);
         }
-        if let (Some(thread), Some(house)) = (&thread, group.house.get()) {
-            house.look_after(thread);
+        if let (Some(thread), Some(tree_context)) = (&thread, group.tree_context.get()) {
+            tree_context.look_after(thread);
         }
         let (sender, receiver) = channel(mailbox_capacity.max(1));
         let id = group.id_next.fetch_add(1, Ordering::Relaxed);
         let uplink = Uplink { notes: group.notes.clone(), id };
-        let member =
-            Seat::new(SeatParts { name: name.into(), uplink, thread, ends_unaddressed: true, factory, receiver });
+        let member = ActorCell::new(ActorCellParts {
+            name: name.into(),
+            uplink,
+            thread,
+            ends_unaddressed: true,
+            factory,
+            receiver,
+        });
         if group.notes.send(Note::Joined(id, member.clone())).is_err() {
             return Err(JoinError::Closed);
         }
@@ -184,15 +190,15 @@ impl Group {
 
     /// # Panics
     /// If the group already belongs to a supervisor.
-    pub(super) fn spawn(self, uplink: Uplink, house: &Arc<House>) -> Arc<dyn Member> {
+    pub(super) fn spawn(self, uplink: Uplink, tree_context: &Arc<TreeContext>) -> Arc<dyn Member> {
         let notes = lock(&self.0.unheard).take().expect("a group belongs to one supervisor only");
-        let _ = self.0.house.set(house.clone());
-        GroupTask::spawn(self.0.clone(), notes, uplink, house);
+        let _ = self.0.tree_context.set(tree_context.clone());
+        GroupTask::spawn(self.0.clone(), notes, uplink, tree_context);
         self.0
     }
 }
 
-impl GroupSeat {
+impl GroupCell {
     /// Lets the tree show a child that was given up, until others take its place.
     pub(super) fn remember(&self, member: Arc<dyn Member>) {
         let mut given_up = lock(&self.given_up);
@@ -201,7 +207,7 @@ impl GroupSeat {
     }
 }
 
-impl Member for GroupSeat {
+impl Member for GroupCell {
     fn order(self: Arc<Self>, order: Order) {
         let _ = self.notes.send(Note::Order(order));
     }

@@ -8,14 +8,14 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::crash::{Fault, guard};
-use super::group::GroupSeat;
-use super::house::{House, lock};
+use super::group::GroupCell;
 use super::intensity::History;
 use super::member::{Member, Note, Order, Report, Uplink};
 use super::mode::Mode;
 use super::strategy::Phase;
 use super::supervisor::KILL_GRACE;
 use super::timers::{Alarm, Timers};
+use super::tree_context::{TreeContext, lock};
 use super::{Event, GroupSettings, Restart, State, WhenGivenUp};
 
 /// The alarm of the whole group; children have smaller ids.
@@ -23,8 +23,8 @@ const GROUP_ALARM: u64 = u64::MAX;
 
 /// The task that looks after the children of a group, on the root's thread.
 pub(super) struct GroupTask {
-    seat: Arc<GroupSeat>,
-    house: Arc<House>,
+    cell: Arc<GroupCell>,
+    tree_context: Arc<TreeContext>,
     uplink: Uplink,
     notes: UnboundedReceiver<Note>,
     timers: Timers,
@@ -42,10 +42,15 @@ struct Slot {
 }
 
 impl GroupTask {
-    pub(super) fn spawn(seat: Arc<GroupSeat>, notes: UnboundedReceiver<Note>, uplink: Uplink, house: &Arc<House>) {
+    pub(super) fn spawn(
+        cell: Arc<GroupCell>,
+        notes: UnboundedReceiver<Note>,
+        uplink: Uplink,
+        tree_context: &Arc<TreeContext>,
+    ) {
         let task = GroupTask {
-            seat,
-            house: house.clone(),
+            cell,
+            tree_context: tree_context.clone(),
             uplink,
             notes,
             timers: Timers::default(),
@@ -72,7 +77,7 @@ impl GroupTask {
                 self.uplink.report(report);
             }
         }
-        // Who came through the door at the last moment must not run without anybody to look after it.
+        // A child that was started at the last moment must not run unsupervised.
         self.notes.close();
         while let Ok(note) = self.notes.try_recv() {
             if let Note::Joined(_, member) = note {
@@ -93,7 +98,7 @@ impl GroupTask {
         match order {
             Order::Start => {
                 self.mode = Mode::Running;
-                self.seat.is_open.store(true, Ordering::Release);
+                self.cell.is_open.store(true, Ordering::Release);
                 self.uplink.report(Report::Started);
             }
             Order::Stop => {
@@ -114,13 +119,13 @@ impl GroupTask {
 
     fn welcome(&mut self, id: u64, member: Arc<dyn Member>) {
         if !self.mode.is_running() {
-            // It came through the door while that was being closed.
-            self.seat.count.fetch_sub(1, Ordering::AcqRel);
+            // It was started while the group was being closed.
+            self.cell.count.fetch_sub(1, Ordering::AcqRel);
             member.order(Order::Close);
             return;
         }
-        member.facts().enter(State::Starting, self.house.now());
-        lock(&self.seat.roster).insert(id, member.clone());
+        member.facts().enter(State::Starting, self.tree_context.now());
+        lock(&self.cell.roster).insert(id, member.clone());
         self.slots.insert(id, Slot { member, phase: Phase::Starting, history: History::default(), ticket: 0 });
     }
 
@@ -130,8 +135,8 @@ impl GroupTask {
         match report {
             Report::Started if slot.phase == Phase::Starting => {
                 slot.phase = Phase::Up;
-                slot.member.facts().enter(State::Up, self.house.now());
-                self.house.observe(&Event::Started { name: &slot.member.facts().name });
+                slot.member.facts().enter(State::Up, self.tree_context.now());
+                self.tree_context.observe(&Event::Started { name: &slot.member.facts().name });
             }
             Report::Started => {}
             Report::Crashed(fault) => {
@@ -140,13 +145,13 @@ impl GroupTask {
                     self.answer_crash(id, fault);
                 }
             }
-            Report::Ended if is_running && self.seat.settings.restart == Restart::Permanent => {
+            Report::Ended if is_running && self.cell.settings.restart == Restart::Permanent => {
                 let fault = self.note_crash(id, Fault::because("it ended, though it is permanent"));
                 self.answer_crash(id, fault);
             }
             Report::Ended if is_running => {
                 if let Some(member) = self.remove(id) {
-                    self.house.observe(&Event::Ended { name: &member.facts().name });
+                    self.tree_context.observe(&Event::Ended { name: &member.facts().name });
                 }
             }
             Report::Ended => {}
@@ -160,53 +165,53 @@ impl GroupTask {
     }
 
     fn note_crash(&self, id: u64, fault: Fault) -> Fault {
-        let crash = self.house.record(fault);
+        let crash = self.tree_context.record(fault);
         if let Some(slot) = self.slots.get(&id) {
             let facts = slot.member.facts();
             facts.note_crash(&crash);
-            self.house.observe(&Event::Crashed { name: &facts.name, crash: &crash });
+            self.tree_context.observe(&Event::Crashed { name: &facts.name, crash: &crash });
         }
         crash.to_fault()
     }
 
     fn answer_crash(&mut self, id: u64, fault: Fault) {
-        let GroupSettings { restart, intensity, .. } = self.seat.settings;
+        let GroupSettings { restart, intensity, .. } = self.cell.settings;
         let Some(slot) = self.slots.get_mut(&id) else { return };
-        let now = self.house.now();
+        let now = self.tree_context.now();
         let nth = slot.history.add(now, &intensity);
         if restart == Restart::Temporary || nth > intensity.restarts_max {
             return self.give_up(id, fault);
         }
-        let after = intensity.delay(nth, self.house.environment().roll());
+        let after = intensity.delay(nth, self.tree_context.environment().roll());
         let facts = slot.member.facts();
-        self.house.observe(&Event::Restarting { name: &facts.name, after, nth });
+        self.tree_context.observe(&Event::Restarting { name: &facts.name, after, nth });
         if after.is_zero() {
             slot.restart(now);
         } else {
             facts.enter(State::Delayed, now);
             slot.phase = Phase::Delayed;
             slot.ticket += 1;
-            self.timers.set(self.house.environment(), after, Alarm { id, ticket: slot.ticket });
+            self.timers.set(self.tree_context.environment(), after, Alarm { id, ticket: slot.ticket });
         }
     }
 
     /// Takes a child off the list and closes its mailbox.
     fn remove(&mut self, id: u64) -> Option<Arc<dyn Member>> {
         let slot = self.slots.remove(&id)?;
-        lock(&self.seat.roster).remove(&id);
-        self.seat.count.fetch_sub(1, Ordering::AcqRel);
+        lock(&self.cell.roster).remove(&id);
+        self.cell.count.fetch_sub(1, Ordering::AcqRel);
         slot.member.clone().order(Order::Close);
         Some(slot.member)
     }
 
     fn give_up(&mut self, id: u64, fault: Fault) {
         let Some(member) = self.remove(id) else { return };
-        let crash = self.house.record(fault);
-        member.facts().enter(State::GivenUp, self.house.now());
-        self.house.observe(&Event::GaveUp { name: &member.facts().name, crash: &crash });
+        let crash = self.tree_context.record(fault);
+        member.facts().enter(State::GivenUp, self.tree_context.now());
+        self.tree_context.observe(&Event::GaveUp { name: &member.facts().name, crash: &crash });
         let reason = format!("{} crashed too often", member.facts().name);
-        self.seat.remember(member);
-        if self.seat.settings.when_given_up == WhenGivenUp::Escalate {
+        self.cell.remember(member);
+        if self.cell.settings.when_given_up == WhenGivenUp::Escalate {
             self.fail(crash.to_fault().within(&reason));
         }
     }
@@ -215,7 +220,7 @@ impl GroupTask {
         if alarm.id != GROUP_ALARM {
             let slot = self.slots.get_mut(&alarm.id);
             if let Some(slot) = slot.filter(|slot| slot.ticket == alarm.ticket && slot.phase == Phase::Delayed) {
-                slot.restart(self.house.now());
+                slot.restart(self.tree_context.now());
             }
             return;
         }
@@ -226,32 +231,32 @@ impl GroupTask {
         if self.slots.values().all(|slot| slot.phase != Phase::Stopping) {
             return self.close_all();
         }
-        let limit = self.seat.settings.stop_within;
+        let limit = self.cell.settings.stop_within;
         for slot in self.slots.values_mut() {
             slot.phase = Phase::Gone;
             slot.member.clone().order(Order::Kill);
-            self.house.observe(&Event::Overran { name: &slot.member.facts().name, limit });
+            self.tree_context.observe(&Event::Overran { name: &slot.member.facts().name, limit });
         }
-        self.timers.set(self.house.environment(), KILL_GRACE, alarm);
+        self.timers.set(self.tree_context.environment(), KILL_GRACE, alarm);
     }
 
     fn fail(&mut self, fault: Fault) {
         if !self.mode.is_running() {
             return;
         }
-        let crash = self.house.record(fault);
-        self.house.observe(&Event::GaveUp { name: &self.seat.facts.name, crash: &crash });
+        let crash = self.tree_context.record(fault);
+        self.tree_context.observe(&Event::GaveUp { name: &self.cell.facts.name, crash: &crash });
         self.mode = Mode::Failing(crash.to_fault());
         self.stop_all();
     }
 
     /// All at once: they are independent of each other.
     fn stop_all(&mut self) {
-        self.seat.is_open.store(false, Ordering::Release);
+        self.cell.is_open.store(false, Ordering::Release);
         self.ticket += 1;
         let alarm = Alarm { id: GROUP_ALARM, ticket: self.ticket };
-        self.timers.set(self.house.environment(), self.seat.settings.stop_within, alarm);
-        let now = self.house.now();
+        self.timers.set(self.tree_context.environment(), self.cell.settings.stop_within, alarm);
+        let now = self.tree_context.now();
         for slot in self.slots.values_mut() {
             slot.phase = Phase::Stopping;
             slot.member.facts().enter(State::Stopping, now);
@@ -260,9 +265,9 @@ impl GroupTask {
     }
 
     fn close_all(&mut self) {
-        self.seat.is_open.store(false, Ordering::Release);
-        lock(&self.seat.roster).clear();
-        self.seat.count.fetch_sub(self.slots.len(), Ordering::AcqRel);
+        self.cell.is_open.store(false, Ordering::Release);
+        lock(&self.cell.roster).clear();
+        self.cell.count.fetch_sub(self.slots.len(), Ordering::AcqRel);
         for (_, slot) in self.slots.drain() {
             slot.member.order(Order::Close);
         }

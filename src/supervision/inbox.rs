@@ -11,7 +11,7 @@ use actix::{Actor, Addr};
 use futures_util::Stream;
 
 use super::MailboxView;
-use super::house::lock;
+use super::tree_context::lock;
 
 /// The mailbox of an actor that may not exist yet. Addresses can be taken from it at once, also by actors that need each
 /// other's; messages wait until the actor runs.

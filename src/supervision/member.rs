@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::crash::{Crash, CrashRecord, Fault};
-use super::house::lock;
+use super::tree_context::lock;
 use super::{Kind, MailboxView, State};
 
 /// What a supervisor tells a child.

@@ -7,15 +7,14 @@
 //! This room knows nothing of feeds and uses nothing of ours: clock, dice, timers and log are handed in as an
 //! [`Environment`].
 
+mod actor_run;
 mod child;
 mod crash;
 mod environment;
 mod group;
 mod group_task;
-mod house;
 mod inbox;
 mod intensity;
-mod life;
 mod member;
 mod mode;
 mod root;
@@ -26,6 +25,7 @@ mod supervisor;
 mod thread;
 mod timers;
 mod tree;
+mod tree_context;
 mod watchdog;
 
 pub use crash::Crash;

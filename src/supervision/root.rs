@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::crash::{Fault, install_hook};
-use super::house::House;
 use super::member::{Member, Note, Order, Report, Uplink};
+use super::tree_context::TreeContext;
 use super::watchdog::Watchdog;
 use super::{ChildSpec, Crash, Environment, Node, State, SupervisorSpec, Thread, Tree, WatchdogSettings};
 
@@ -43,7 +43,7 @@ pub struct Root {
 /// Reads and stops a tree, from any thread.
 #[derive(Clone)]
 pub struct RootHandle {
-    house: Arc<House>,
+    tree_context: Arc<TreeContext>,
     member: Arc<OnceLock<Arc<dyn Member>>>,
     notes: UnboundedSender<Note>,
     watchdog: WatchdogSettings,
@@ -58,7 +58,8 @@ impl Root {
     /// The same with a watchdog of another pace.
     pub fn watched(spec: SupervisorSpec, environment: Arc<dyn Environment>, watchdog: WatchdogSettings) -> Root {
         let (sender, notes) = unbounded_channel();
-        let handle = RootHandle { house: House::new(environment), member: Arc::default(), notes: sender, watchdog };
+        let handle =
+            RootHandle { tree_context: TreeContext::new(environment), member: Arc::default(), notes: sender, watchdog };
         Root { spec, watchdog, handle, notes }
     }
 
@@ -74,13 +75,13 @@ impl Root {
     pub async fn run(self) -> RootEnd {
         install_hook();
         let Root { spec, watchdog, handle, mut notes } = self;
-        let house = handle.house.clone();
-        house.look_after(&Thread::of_root());
-        let _watchdog = Watchdog::start(house.clone(), watchdog);
+        let tree_context = handle.tree_context.clone();
+        tree_context.look_after(&Thread::of_root());
+        let _watchdog = Watchdog::start(tree_context.clone(), watchdog);
         let uplink = Uplink { notes: handle.notes.clone(), id: 0 };
-        let member = ChildSpec::supervisor(spec).make(uplink, &house);
+        let member = ChildSpec::supervisor(spec).make(uplink, &tree_context);
         let _ = handle.member.set(member.clone());
-        let closing = Closing { member, house };
+        let closing = Closing { member, tree_context };
         closing.enter(State::Starting);
         closing.order(Order::Start);
         loop {
@@ -107,9 +108,9 @@ impl Root {
 impl RootHandle {
     /// The tree as it is now, with at most so many children of each group; nothing before it runs.
     pub fn tree(&self, children_max: usize) -> Option<Tree> {
-        let root = Node::read(self.member.get()?, self.house.now(), children_max);
+        let root = Node::read(self.member.get()?, self.tree_context.now(), children_max);
         let view = |thread: &Thread| thread.view(self.watchdog.interval, self.watchdog.missed_max);
-        Some(Tree { root, threads: self.house.threads().iter().map(view).collect() })
+        Some(Tree { root, threads: self.tree_context.threads().iter().map(view).collect() })
     }
 
     /// Stops all children in the reverse order of their start, each within its limit.
@@ -126,7 +127,7 @@ impl RootHandle {
 /// Whatever ends the run, the mailboxes are closed and the threads end.
 struct Closing {
     member: Arc<dyn Member>,
-    house: Arc<House>,
+    tree_context: Arc<TreeContext>,
 }
 
 impl Closing {
@@ -135,11 +136,11 @@ impl Closing {
     }
 
     fn enter(&self, state: State) {
-        self.member.facts().enter(state, self.house.now());
+        self.member.facts().enter(state, self.tree_context.now());
     }
 
     fn escalate(&self, fault: Fault) -> RootEnd {
-        let crash = self.house.record(fault);
+        let crash = self.tree_context.record(fault);
         self.member.facts().note_crash(&crash);
         self.enter(State::GivenUp);
         RootEnd::Escalated(crash)
@@ -150,7 +151,7 @@ impl Drop for Closing {
     fn drop(&mut self) {
         self.order(Order::Close);
         // The first thread is the root's own.
-        for thread in self.house.threads().iter().skip(1) {
+        for thread in self.tree_context.threads().iter().skip(1) {
             thread.end();
         }
     }

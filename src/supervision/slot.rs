@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::house::House;
 use super::intensity::History;
 use super::member::{Member, Order, Uplink};
 use super::strategy::{Phase, Standing};
+use super::tree_context::TreeContext;
 use super::{ChildSpec, Restart, State};
 
 /// A child and what its supervisor has to remember about it.
@@ -28,11 +28,11 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub(super) fn new(spec: ChildSpec, uplink: Uplink, house: &Arc<House>) -> Slot {
+    pub(super) fn new(spec: ChildSpec, uplink: Uplink, tree_context: &Arc<TreeContext>) -> Slot {
         Slot {
             restart: spec.restart,
             stop_within: spec.stop_within,
-            member: spec.make(uplink, house),
+            member: spec.make(uplink, tree_context),
             phase: Phase::Ready,
             has_run: false,
             history: History::default(),

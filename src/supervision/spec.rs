@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use actix::{Actor, Context};
 
-use super::child::{Seat, SeatParts};
-use super::house::House;
+use super::child::{ActorCell, ActorCellParts};
 use super::member::{Member, Uplink};
 use super::supervisor::Supervisor;
+use super::tree_context::TreeContext;
 use super::{Group, Inbox, Intensity, Strategy, Thread};
 
 /// How long an actor may take to stop, unless its spec says otherwise. OTP's default, too.
@@ -41,7 +41,7 @@ type Make = Box<dyn FnOnce(Making<'_>) -> Arc<dyn Member>>;
 struct Making<'a> {
     name: Box<str>,
     uplink: Uplink,
-    house: &'a Arc<House>,
+    tree_context: &'a Arc<TreeContext>,
     thread: Option<Thread>,
 }
 
@@ -54,9 +54,9 @@ impl ChildSpec {
         let inbox = inbox.clone();
         let make = move |making: Making<'_>| -> Arc<dyn Member> {
             if let Some(thread) = &making.thread {
-                making.house.look_after(thread);
+                making.tree_context.look_after(thread);
             }
-            Seat::new(SeatParts {
+            ActorCell::new(ActorCellParts {
                 name: making.name,
                 uplink: making.uplink,
                 thread: making.thread,
@@ -71,14 +71,14 @@ impl ChildSpec {
     /// A supervisor. It has no limit for its stop: its children have theirs.
     pub fn supervisor(spec: SupervisorSpec) -> ChildSpec {
         let name = spec.name.clone();
-        ChildSpec::new(&name, None, move |making| Supervisor::spawn(spec, making.uplink, making.house))
+        ChildSpec::new(&name, None, move |making| Supervisor::spawn(spec, making.uplink, making.tree_context))
     }
 
     /// A group of children that come and go.
     pub fn group(group: &Group) -> ChildSpec {
         let group = group.clone();
         let name = group.name().to_owned();
-        ChildSpec::new(&name, None, move |making| group.spawn(making.uplink, making.house))
+        ChildSpec::new(&name, None, move |making| group.spawn(making.uplink, making.tree_context))
     }
 
     fn new(
@@ -104,8 +104,8 @@ impl ChildSpec {
         ChildSpec { thread: Some(thread.clone()), ..self }
     }
 
-    pub(super) fn make(self, uplink: Uplink, house: &Arc<House>) -> Arc<dyn Member> {
-        (self.make)(Making { name: self.name, uplink, house, thread: self.thread })
+    pub(super) fn make(self, uplink: Uplink, tree_context: &Arc<TreeContext>) -> Arc<dyn Member> {
+        (self.make)(Making { name: self.name, uplink, tree_context, thread: self.thread })
     }
 }
 

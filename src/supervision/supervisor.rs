@@ -9,20 +9,20 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::crash::{Fault, guard};
-use super::house::{House, lock};
 use super::intensity::History;
 use super::member::{Facts, Member, Note, Order, Report, Uplink};
 use super::mode::Mode;
 use super::slot::Slot;
 use super::strategy::{Phase, Standing, Step, Stopping, step_to_stop, steps_to_run};
 use super::timers::{Alarm, Timers};
+use super::tree_context::{TreeContext, lock};
 use super::{ChildSpec, Event, Kind, MailboxView, Restart, State, SupervisorSpec};
 
 /// How long a child that is dropped by force may take to answer. If it does not, its thread is blocked.
 pub(super) const KILL_GRACE: Duration = Duration::from_secs(1);
 
 /// A supervisor as its parent and the tree see it.
-struct SupervisorSeat {
+struct SupervisorCell {
     facts: Facts,
     notes: UnboundedSender<Note>,
     roster: Mutex<Vec<Arc<dyn Member>>>,
@@ -30,9 +30,9 @@ struct SupervisorSeat {
 
 /// The task.
 pub(super) struct Supervisor {
-    seat: Arc<SupervisorSeat>,
+    cell: Arc<SupervisorCell>,
     spec: SupervisorSpec,
-    house: Arc<House>,
+    tree_context: Arc<TreeContext>,
     uplink: Uplink,
     notes: UnboundedReceiver<Note>,
     timers: Timers,
@@ -43,7 +43,7 @@ pub(super) struct Supervisor {
     history: History,
 }
 
-impl Member for SupervisorSeat {
+impl Member for SupervisorCell {
     fn order(self: Arc<Self>, order: Order) {
         let _ = self.notes.send(Note::Order(order));
     }
@@ -69,14 +69,14 @@ impl Member for SupervisorSeat {
 }
 
 impl Supervisor {
-    pub(super) fn spawn(spec: SupervisorSpec, uplink: Uplink, house: &Arc<House>) -> Arc<dyn Member> {
+    pub(super) fn spawn(spec: SupervisorSpec, uplink: Uplink, tree_context: &Arc<TreeContext>) -> Arc<dyn Member> {
         let (sender, notes) = unbounded_channel();
-        let seat =
-            Arc::new(SupervisorSeat { facts: Facts::new(&spec.name), notes: sender, roster: Mutex::new(Vec::new()) });
+        let cell =
+            Arc::new(SupervisorCell { facts: Facts::new(&spec.name), notes: sender, roster: Mutex::new(Vec::new()) });
         let supervisor = Supervisor {
-            seat: seat.clone(),
+            cell: cell.clone(),
             spec,
-            house: house.clone(),
+            tree_context: tree_context.clone(),
             uplink,
             notes,
             timers: Timers::default(),
@@ -86,7 +86,7 @@ impl Supervisor {
             history: History::default(),
         };
         actix_rt::spawn(supervisor.run());
-        seat
+        cell
     }
 
     async fn run(mut self) {
@@ -146,11 +146,11 @@ impl Supervisor {
     fn make_children(&mut self) {
         let specs = (self.spec.list)();
         let slot = |(id, spec): (u64, ChildSpec)| {
-            let uplink = Uplink { notes: self.seat.notes.clone(), id };
-            Slot::new(spec, uplink, &self.house)
+            let uplink = Uplink { notes: self.cell.notes.clone(), id };
+            Slot::new(spec, uplink, &self.tree_context)
         };
         self.slots = (0..).zip(specs).map(slot).collect();
-        *lock(&self.seat.roster) = self.slots.iter().map(|slot| slot.member.clone()).collect();
+        *lock(&self.cell.roster) = self.slots.iter().map(|slot| slot.member.clone()).collect();
     }
 
     fn hear_report(&mut self, index: usize, report: Report) {
@@ -160,8 +160,8 @@ impl Supervisor {
             Report::Started if slot.phase == Phase::Starting => {
                 slot.phase = Phase::Up;
                 slot.has_run = true;
-                slot.member.facts().enter(State::Up, self.house.now());
-                self.house.observe(&Event::Started { name: &slot.member.facts().name });
+                slot.member.facts().enter(State::Up, self.tree_context.now());
+                self.tree_context.observe(&Event::Started { name: &slot.member.facts().name });
             }
             Report::Started => {}
             Report::Crashed(fault) => {
@@ -181,8 +181,8 @@ impl Supervisor {
                     self.note_crash(index, fault);
                 }
                 let slot = &mut self.slots[index];
-                if slot.note_stopped(self.house.now()) {
-                    self.house.observe(&Event::Stopped { name: &slot.member.facts().name });
+                if slot.note_stopped(self.tree_context.now()) {
+                    self.tree_context.observe(&Event::Stopped { name: &slot.member.facts().name });
                 }
             }
         }
@@ -190,15 +190,15 @@ impl Supervisor {
 
     fn note_crash(&self, index: usize, fault: Fault) -> Fault {
         let facts = self.slots[index].member.facts();
-        let crash = self.house.record(fault);
+        let crash = self.tree_context.record(fault);
         facts.note_crash(&crash);
-        self.house.observe(&Event::Crashed { name: &facts.name, crash: &crash });
+        self.tree_context.observe(&Event::Crashed { name: &facts.name, crash: &crash });
         crash.to_fault()
     }
 
     /// A child is down that was up.
     fn answer_crash(&mut self, index: usize, fault: Fault) {
-        let now = self.house.now();
+        let now = self.tree_context.now();
         let slot = &mut self.slots[index];
         if slot.restart == Restart::Temporary {
             return self.let_go(index, State::GivenUp);
@@ -217,15 +217,15 @@ impl Supervisor {
             let reason = format!("more than {most} restarts within {within:?}, the last of {name}");
             return self.fail(fault.within(&reason));
         }
-        let after = intensity.delay(nth, self.house.environment().roll());
+        let after = intensity.delay(nth, self.tree_context.environment().roll());
         slot.member.facts().enter(State::Delayed, now);
         if !after.is_zero() {
             slot.phase = Phase::Delayed;
             slot.ticket += 1;
             let alarm = Alarm { id: index as u64, ticket: slot.ticket };
-            self.timers.set(self.house.environment(), after, alarm);
+            self.timers.set(self.tree_context.environment(), after, alarm);
         }
-        self.house.observe(&Event::Restarting { name: &slot.member.facts().name, after, nth });
+        self.tree_context.observe(&Event::Restarting { name: &slot.member.facts().name, after, nth });
     }
 
     /// A child is done for good.
@@ -233,8 +233,8 @@ impl Supervisor {
         let slot = &mut self.slots[index];
         slot.phase = Phase::Gone;
         slot.member.clone().order(Order::Close);
-        slot.member.facts().enter(state, self.house.now());
-        self.house.observe(&Event::Ended { name: &slot.member.facts().name });
+        slot.member.facts().enter(state, self.tree_context.now());
+        self.tree_context.observe(&Event::Ended { name: &slot.member.facts().name });
     }
 
     fn ring(&mut self, alarm: Alarm) {
@@ -245,10 +245,10 @@ impl Supervisor {
             Phase::Stopping if slot.is_killed => self.abandon(index),
             Phase::Stopping => {
                 let limit = slot.stop_within.unwrap_or_default();
-                self.house.observe(&Event::Overran { name: &slot.member.facts().name, limit });
+                self.tree_context.observe(&Event::Overran { name: &slot.member.facts().name, limit });
                 slot.is_killed = true;
                 slot.member.clone().order(Order::Kill);
-                self.timers.set(self.house.environment(), KILL_GRACE, alarm);
+                self.timers.set(self.tree_context.environment(), KILL_GRACE, alarm);
             }
             Phase::Ready | Phase::Starting | Phase::Up | Phase::Gone => {}
         }
@@ -260,7 +260,7 @@ impl Supervisor {
         slot.phase = Phase::Gone;
         slot.is_abandoned = true;
         let facts = slot.member.facts();
-        facts.enter(State::Abandoned, self.house.now());
+        facts.enter(State::Abandoned, self.tree_context.now());
         let message = format!("{} cannot be stopped: its thread is blocked", facts.name);
         self.fail(Fault::because(message));
     }
@@ -270,8 +270,8 @@ impl Supervisor {
         if !self.mode.is_running() {
             return;
         }
-        let crash = self.house.record(fault);
-        self.house.observe(&Event::GaveUp { name: &self.spec.name, crash: &crash });
+        let crash = self.tree_context.record(fault);
+        self.tree_context.observe(&Event::GaveUp { name: &self.spec.name, crash: &crash });
         self.mode = Mode::Failing(crash.to_fault());
     }
 
@@ -283,7 +283,7 @@ impl Supervisor {
             Mode::Running => {
                 for step in steps_to_run(self.spec.strategy, &standings) {
                     match step {
-                        Step::Start(index) => self.slots[index].start(self.house.now()),
+                        Step::Start(index) => self.slots[index].start(self.tree_context.now()),
                         Step::Stop(index) => self.stop(index),
                     }
                 }
@@ -303,10 +303,10 @@ impl Supervisor {
 
     fn stop(&mut self, index: usize) {
         let slot = &mut self.slots[index];
-        slot.stop(self.house.now());
+        slot.stop(self.tree_context.now());
         if let Some(limit) = slot.stop_within {
             let alarm = Alarm { id: index as u64, ticket: slot.ticket };
-            self.timers.set(self.house.environment(), limit, alarm);
+            self.timers.set(self.tree_context.environment(), limit, alarm);
         }
     }
 
@@ -315,7 +315,7 @@ impl Supervisor {
         for slot in self.slots.iter_mut().filter(|slot| slot.phase == Phase::Delayed) {
             // Nobody waits any more for a child that waited out its delay.
             slot.phase = Phase::Ready;
-            slot.member.facts().enter(State::Stopped, self.house.now());
+            slot.member.facts().enter(State::Stopped, self.tree_context.now());
         }
         if let Some(report) = self.mode.end() {
             self.uplink.report(report);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use actix_rt::{Arbiter, ArbiterHandle};
 
-use super::house::lock;
+use super::tree_context::lock;
 use super::{ThreadState, ThreadView};
 
 /// A thread on which children can run. It is started with its first child, and replaced by a new one if it should end

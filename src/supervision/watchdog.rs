@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use super::house::House;
+use super::tree_context::TreeContext;
 use super::{Event, ThreadState};
 
 /// How closely threads are watched.
@@ -32,12 +32,12 @@ pub(super) struct Watchdog {
 
 impl Watchdog {
     /// Without a thread to spare there is no watchdog; the tree works without.
-    pub(super) fn start(house: Arc<House>, settings: WatchdogSettings) -> Option<Watchdog> {
+    pub(super) fn start(tree_context: Arc<TreeContext>, settings: WatchdogSettings) -> Option<Watchdog> {
         let (sender, receiver) = channel::<()>();
         let watch = move || {
             let mut troubled = HashMap::new();
             while receiver.recv_timeout(settings.interval) == Err(RecvTimeoutError::Timeout) {
-                round(&house, settings, &mut troubled);
+                round(&tree_context, settings, &mut troubled);
             }
         };
         std::thread::Builder::new().name("watchdog".to_owned()).spawn(watch).ok()?;
@@ -47,24 +47,24 @@ impl Watchdog {
 
 /// Asks every thread, and tells what has changed since the last round. `troubled` holds the position of each thread that
 /// was reported, and whether as gone.
-fn round(house: &House, settings: WatchdogSettings, troubled: &mut HashMap<usize, bool>) {
-    for (index, thread) in house.threads().iter().enumerate() {
+fn round(tree_context: &TreeContext, settings: WatchdogSettings, troubled: &mut HashMap<usize, bool>) {
+    for (index, thread) in tree_context.threads().iter().enumerate() {
         thread.beat();
         let name = thread.name();
         match thread.view(settings.interval, settings.missed_max).state {
             ThreadState::Blocked { silent } => {
                 if troubled.insert(index, false).is_none() {
-                    house.observe(&Event::ThreadBlocked { name, silent });
+                    tree_context.observe(&Event::ThreadBlocked { name, silent });
                 }
             }
             ThreadState::Gone => {
                 if troubled.insert(index, true) != Some(true) {
-                    house.observe(&Event::ThreadGone { name });
+                    tree_context.observe(&Event::ThreadGone { name });
                 }
             }
             ThreadState::Responsive | ThreadState::NotStarted => {
                 if troubled.remove(&index).is_some() {
-                    house.observe(&Event::ThreadRecovered { name });
+                    tree_context.observe(&Event::ThreadRecovered { name });
                 }
             }
         }

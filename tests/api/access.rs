@@ -1,4 +1,4 @@
-//! Logins and headers of sources through the doors.
+//! Logins and headers of sources through the listeners.
 
 use std::time::Duration;
 

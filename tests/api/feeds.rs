@@ -1,4 +1,4 @@
-//! Feeds of new posts through the doors.
+//! Feeds of new posts through the listeners.
 
 use feedwarden::api::feeds::{atom, json_feed};
 use feedwarden::demo::web::Character;

@@ -1,4 +1,4 @@
-//! Hosts through the doors.
+//! Hosts through the listeners.
 
 use feedwarden::demo::web::Character;
 use rstest::rstest;

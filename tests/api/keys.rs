@@ -13,7 +13,7 @@ const RSA: &str = include_str!("../fixtures/keys/rsa.pem");
 const RSA_PUBLIC: &str = include_str!("../fixtures/keys/rsa-public.pem");
 const RSA_OTHER: &str = include_str!("../fixtures/keys/rsa-other.pem");
 
-/// The right key opens the door, and no other one does.
+/// The right key opens the listener, and no other one does.
 fn check(key: TokenKey, right: Signer, wrong: Vec<(&str, Signer)>) {
     run(async || {
         let api = ApiWorld::around(World::of(Sqlite, &[Character::Healthy]).await, key, Limits::default());

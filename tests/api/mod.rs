@@ -1,13 +1,13 @@
-//! The doors: a real pipeline against the little web, asked over a real socket and over TCP.
+//! The listeners: a real pipeline against the little web, asked over a real socket and over TCP.
 
 mod abuse;
 mod access;
 mod client;
-mod doors;
 mod explain;
 mod feeds;
 mod hosts;
 mod keys;
+mod listeners;
 mod metrics;
 mod openapi;
 mod people;

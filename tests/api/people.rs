@@ -1,4 +1,4 @@
-//! Users, podcasts and keys through the doors.
+//! Users, podcasts and keys through the listeners.
 
 use feedwarden::api::tokens::Scope;
 use feedwarden::demo::web::Character;

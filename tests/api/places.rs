@@ -1,4 +1,4 @@
-//! One place is one source, however it is spelled, and whichever door it comes through.
+//! One place is one source, however it is spelled, and whichever listener it comes through.
 
 use feedwarden::api::tokens::Scope as Allowed;
 use feedwarden::demo::web::Character;

@@ -1,4 +1,4 @@
-//! Posts, articles and lists through the doors.
+//! Posts, articles and lists through the listeners.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The doors of a real process: who gets the socket, who has to go, and what is read anew.
+//! The listeners of a real process: who gets the socket, who has to go, and what is read anew.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -27,7 +27,7 @@ fn command(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Starts a daemon and waits until its doors are open.
+/// Starts a daemon and waits until its listeners are open.
 pub(super) fn start(directory: &Path, arguments: &[&str]) -> (Daemon, Value) {
     let mut child = command(directory, &[&["run"], arguments].concat()).spawn().unwrap();
     let mut records = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -37,7 +37,7 @@ pub(super) fn start(directory: &Path, arguments: &[&str]) -> (Daemon, Value) {
     });
     // Whoever writes to a pipe that nobody reads would be stopped by it.
     std::thread::spawn(move || records.for_each(drop));
-    (Daemon(child), ready.expect("the doors open"))
+    (Daemon(child), ready.expect("the listeners open"))
 }
 
 fn ask(socket: &Path, method: &str, path: &str) -> Value {

@@ -1,4 +1,4 @@
-//! Sources through the doors.
+//! Sources through the listeners.
 
 use std::sync::Arc;
 use std::time::Duration;

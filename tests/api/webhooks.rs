@@ -1,4 +1,4 @@
-//! Webhooks through the doors.
+//! Webhooks through the listeners.
 
 use feedwarden::demo::web::Character;
 use rstest::rstest;

@@ -1,4 +1,4 @@
-//! A pipeline with open doors.
+//! A pipeline with open listeners.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use feedwarden::actors::Scope;
 use feedwarden::api::settings::{ApiSettings, Limits, TokenKey, TokenSettings};
 use feedwarden::api::tokens::{Scope as Allowed, Signer, TokenWish, issue};
 use feedwarden::api::views::Reloaded;
-use feedwarden::api::{ConfigurationDoor, Doors, OpenDoors};
+use feedwarden::api::{ApiServer, ConfigHandle, Listeners};
 use feedwarden::clock::SystemClock;
 use feedwarden::demo::web::Character;
 use feedwarden::telemetry::{self, LogSettings, Telemetry};
@@ -23,10 +23,10 @@ use crate::store::Engine;
 
 pub(super) const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
-/// A world whose doors are open. Nothing is polled before it is added.
+/// A world whose listeners are open. Nothing is polled before it is added.
 pub(super) struct ApiWorld {
     pub(super) world: World,
-    doors: OpenDoors,
+    listeners: ApiServer,
     directory: TempDir,
     _telemetry: Telemetry,
 }
@@ -57,28 +57,28 @@ impl ApiWorld {
             limits,
         };
         let configuration =
-            ConfigurationDoor { effective: Box::new(Vec::new), reload: Box::new(|| Ok(Reloaded::default())) };
-        let doors = Doors::take(&settings).unwrap();
-        let doors = doors.open(world.handle().clone(), telemetry.handle.clone(), configuration).unwrap();
-        ApiWorld { world, doors, directory, _telemetry: telemetry }
+            ConfigHandle { effective: Box::new(Vec::new), reload: Box::new(|| Ok(Reloaded::default())) };
+        let listeners = Listeners::take(&settings).unwrap();
+        let listeners = listeners.open(world.handle().clone(), telemetry.handle.clone(), configuration).unwrap();
+        ApiWorld { world, listeners, directory, _telemetry: telemetry }
     }
 
     pub(super) async fn stop(mut self) {
-        self.doors.close().await;
+        self.listeners.close().await;
         self.world.stop().await;
         drop(self.directory);
     }
 
     pub(super) fn socket_path(&self) -> PathBuf {
-        self.doors.socket.clone()
+        self.listeners.socket.clone()
     }
 
     pub(super) async fn socket(&self) -> UnixStream {
-        UnixStream::connect(&self.doors.socket).await.unwrap()
+        UnixStream::connect(&self.listeners.socket).await.unwrap()
     }
 
     pub(super) async fn tcp(&self) -> TcpStream {
-        TcpStream::connect(self.doors.listen.unwrap()).await.unwrap()
+        TcpStream::connect(self.listeners.listen.unwrap()).await.unwrap()
     }
 
     /// Asks through the socket.

@@ -4,14 +4,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use feedwarden::demo::web::Character;
 
-use super::people::{desk, transcript};
-use super::{Desk, fed, seen, snapshot};
+use super::people::{console, transcript};
+use super::{Console, fed, seen, snapshot};
 use crate::http::server::{Server, answers};
 use crate::x::server::{XServer, answer as x_answer};
 
 const FEED: &str = "<rss version=\"2.0\"><channel><title>Private</title></channel></rss>";
 
-fn files(desk: &Desk) {
+fn files(console: &Console) {
     for (name, text) in [
         ("login", "ann:canary-word\n"),
         ("headers", "X-Token: canary-token\n\nCookie: session=canary-session\n"),
@@ -19,17 +19,17 @@ fn files(desk: &Desk) {
         ("no-headers", "X-Fine: 1\ncanary\n"),
         ("reserved", "Host: canary\n"),
     ] {
-        std::fs::write(desk.directory.path().join(name), text).unwrap();
+        std::fs::write(console.directory.path().join(name), text).unwrap();
     }
 }
 
 #[test]
 fn a_login_is_kept_told_and_forgotten_in_words() {
-    let desk = desk(&[]);
-    files(&desk);
-    desk.works(&["pause"]);
+    let console = console(&[]);
+    files(&console);
+    console.works(&["pause"]);
     let told = transcript(
-        &desk,
+        &console,
         &[
             &["source", "add", "http://a.example/", "--unseen", "--login-file", "login"],
             &["source", "access", "1"],
@@ -48,16 +48,19 @@ fn a_login_is_kept_told_and_forgotten_in_words() {
         ],
     );
     snapshot("source_access", &told);
-    let output = fed(desk.feedwarden(&["source", "access", "1", "--login-file", "-"]), "ann:a:b");
+    let output = fed(console.feedwarden(&["source", "access", "1", "--login-file", "-"]), "ann:a:b");
     assert_eq!(output.status.code(), Some(0), "{}", seen(&output));
 }
 
 #[test]
 fn without_an_encryption_key_no_login_is_kept_and_no_source_added() {
-    let desk = Desk::new(&[Character::Healthy]);
-    files(&desk);
-    desk.check("login_without_encryption", &["source", "add", &desk.url(Character::Healthy), "--login-file", "login"]);
-    assert_eq!(desk.json(&["source", "list"])["items"], serde_json::json!([]));
+    let console = Console::new(&[Character::Healthy]);
+    files(&console);
+    console.check(
+        "login_without_encryption",
+        &["source", "add", &console.url(Character::Healthy), "--login-file", "login"],
+    );
+    assert_eq!(console.json(&["source", "list"])["items"], serde_json::json!([]));
 }
 
 /// Whatever becomes of the polls, and whoever asks: no secret is in a log, an answer, an export or the database.
@@ -66,8 +69,9 @@ async fn p37_no_secret_is_ever_seen_by_anybody_but_its_publisher() {
     let feed = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{FEED}", FEED.len());
     let closed = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n".to_owned();
     let elsewhere = Server::play(answers(std::slice::from_ref(&feed))).await;
-    let onward = format!("HTTP/1.1 302 Found\r\nLocation: {}\r\nContent-Length: 0\r\n\r\n", elsewhere.url("/"));
-    let server = Server::play(answers(&[feed, closed, onward, "HTTP/1.1 canary\r\n\r\n".into()])).await;
+    let pending_redirect =
+        format!("HTTP/1.1 302 Found\r\nLocation: {}\r\nContent-Length: 0\r\n\r\n", elsewhere.url("/"));
+    let server = Server::play(answers(&[feed, closed, pending_redirect, "HTTP/1.1 canary\r\n\r\n".into()])).await;
     let x = XServer::play([x_answer("401 Unauthorized", &[], r#"{"title":"Unauthorized","status":401}"#)]).await;
     let (url, x_url) = (server.url("/"), x.url().to_string());
     let everything = tokio::task::spawn_blocking(move || overheard(&url, &x_url)).await.unwrap();
@@ -88,15 +92,15 @@ async fn p37_no_secret_is_ever_seen_by_anybody_but_its_publisher() {
 
 /// Polls a source with every secret in every way, and returns everything that can be read afterwards.
 fn overheard(url: &str, x: &str) -> Vec<(&'static str, String)> {
-    let desk = desk(&["--set", "logging.level=trace", "--set", &format!("x.base-url={x}")]);
-    assert_eq!(desk.json(&["log-level"])["level"], "trace");
-    files(&desk);
-    let mut told = desk.works(&["user", "add", "ada", "--key-file", "x.key", "--podcast", "News"]);
-    told += &desk.works(&["source", "add", url, "--login-file", "login", "--header-file", "headers"]);
+    let console = console(&["--set", "logging.level=trace", "--set", &format!("x.base-url={x}")]);
+    assert_eq!(console.json(&["log-level"])["level"], "trace");
+    files(&console);
+    let mut told = console.works(&["user", "add", "ada", "--key-file", "x.key", "--podcast", "News"]);
+    told += &console.works(&["source", "add", url, "--login-file", "login", "--header-file", "headers"]);
     for _ in 0..3 {
-        told += &seen(&desk.run(&["source", "poll", "1", "--force"]));
+        told += &seen(&console.run(&["source", "poll", "1", "--force"]));
     }
-    told += &seen(&desk.run(&["source", "add", "https://x.com/nobody", "--anyway"]));
+    told += &seen(&console.run(&["source", "add", "https://x.com/nobody", "--anyway"]));
     for words in [
         &["source", "show", "1"][..],
         &["source", "list"],
@@ -111,15 +115,15 @@ fn overheard(url: &str, x: &str) -> Vec<(&'static str, String)> {
         &["tree"],
         &["host", "list"],
     ] {
-        told += &desk.works(words);
-        told += &desk.json(words).to_string();
+        told += &console.works(words);
+        told += &console.json(words).to_string();
     }
-    let export = desk.works(&["export"]);
-    let metrics = get(&desk, "/metrics");
+    let export = console.works(&["export"]);
+    let metrics = get(&console, "/metrics");
     assert!(metrics.contains("feedwarden_"), "{metrics}");
-    let statistics = get(&desk, "/api/v1/statistics") + &get(&desk, "/api/v1/configuration");
+    let statistics = get(&console, "/api/v1/statistics") + &get(&console, "/api/v1/configuration");
     let read = |name: &str| {
-        std::fs::read(desk.directory.path().join(name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        std::fs::read(console.directory.path().join(name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     };
     let failures = || read("daemon.log").unwrap().matches("feed poll failed").count();
     // The log comes through a pipe, and may be a moment behind.
@@ -144,9 +148,9 @@ fn overheard(url: &str, x: &str) -> Vec<(&'static str, String)> {
 }
 
 /// Asks the admin socket as a program would.
-fn get(desk: &Desk, path: &str) -> String {
+fn get(console: &Console, path: &str) -> String {
     use std::io::{Read, Write};
-    let mut stream = std::os::unix::net::UnixStream::connect(desk.directory.path().join("feedwarden.sock")).unwrap();
+    let mut stream = std::os::unix::net::UnixStream::connect(console.directory.path().join("feedwarden.sock")).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use feedwarden::demo::web::Character;
 
-use super::{Desk, feedwarden, seen, snapshot};
+use super::{Console, feedwarden, seen, snapshot};
 
 #[test]
 fn without_a_daemon_it_is_said_how_to_start_one() {
@@ -25,18 +25,18 @@ fn without_a_daemon_it_is_said_how_to_start_one() {
 
 #[test]
 fn a_socket_of_a_dead_daemon_is_no_daemon() {
-    let mut desk = Desk::new(&[Character::Healthy]);
-    desk.works(&["status"]);
-    desk.daemon.kill().unwrap();
-    desk.daemon.wait().unwrap();
-    desk.check("dead_daemon", &["status"]);
+    let mut console = Console::new(&[Character::Healthy]);
+    console.works(&["status"]);
+    console.daemon.kill().unwrap();
+    console.daemon.wait().unwrap();
+    console.check("dead_daemon", &["status"]);
 }
 
 #[test]
 fn every_refusal_has_its_words_and_its_exit_code() {
-    let desk = Desk::new(&[Character::Healthy]);
-    let url = desk.url(Character::Healthy);
-    desk.works(&["source", "add", &url]);
+    let console = Console::new(&[Character::Healthy]);
+    let url = console.url(Character::Healthy);
+    console.works(&["source", "add", &url]);
     let mut told = String::new();
     for words in [
         &["source", "show", "99"][..],
@@ -69,8 +69,8 @@ fn every_refusal_has_its_words_and_its_exit_code() {
         &["status", "--url", "ftp://127.0.0.1:1"],
         &["token"],
     ] {
-        let line = desk.same_every_time(&words.join(" "));
-        told += &format!("$ feedwarden {line}\n{}\n", desk.session(words));
+        let line = console.same_every_time(&words.join(" "));
+        told += &format!("$ feedwarden {line}\n{}\n", console.session(words));
     }
     snapshot("refusals", &told);
 }
@@ -103,18 +103,18 @@ fn whoever_may_not_use_the_socket_is_told_so() {
 
 #[test]
 fn what_is_removed_and_what_is_right_is_told_to_programs() {
-    let desk = Desk::new(&[Character::Healthy]);
-    desk.works(&["source", "add", &desk.url(Character::Healthy)]);
-    assert_eq!(desk.json(&["source", "remove", "1"])["removed"], "/sources/1");
-    assert_eq!(desk.json(&["config", "check"])["ok"], true);
+    let console = Console::new(&[Character::Healthy]);
+    console.works(&["source", "add", &console.url(Character::Healthy)]);
+    assert_eq!(console.json(&["source", "remove", "1"])["removed"], "/sources/1");
+    assert_eq!(console.json(&["config", "check"])["ok"], true);
     let secret = "api.jwt-secret=0123456789abcdef0123456789abcdef";
-    assert!(desk.json(&["token", "--set", secret])["token"].is_string());
+    assert!(console.json(&["token", "--set", secret])["token"].is_string());
 }
 
 #[test]
 fn programs_get_the_problem_as_json_too() {
-    let desk = Desk::new(&[Character::NotFound]);
-    let output = desk.run(&["source", "add", &desk.url(Character::NotFound), "--json"]);
+    let console = Console::new(&[Character::NotFound]);
+    let output = console.run(&["source", "add", &console.url(Character::NotFound), "--json"]);
     let problem: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((output.status.code(), &problem["status"]), (Some(6), &serde_json::json!(422)));
     assert_eq!(problem["context"]["poll"]["status_code"], 404);

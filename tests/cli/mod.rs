@@ -23,28 +23,28 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// A daemon at work on a web of its own, and somebody who types.
-struct Desk {
+struct Console {
     web: Web,
     directory: TempDir,
     daemon: Child,
 }
 
-impl Desk {
+impl Console {
     /// A web of these characters, each on a host of its own.
-    fn new(characters: &[Character]) -> Desk {
-        Desk::with(characters, &[])
+    fn new(characters: &[Character]) -> Console {
+        Console::with(characters, &[])
     }
 
-    fn with(characters: &[Character], arguments: &[&str]) -> Desk {
+    fn with(characters: &[Character], arguments: &[&str]) -> Console {
         let count = characters.len();
         let mix = Mix::InTurn(characters.to_vec());
         let settings = WebSettings { hosts: count, sites: count, mix, ..WebSettings::default() };
         let web = Web::start(settings, Arc::new(SystemClock)).unwrap();
         let directory = tempfile::tempdir().unwrap();
         let daemon = start(directory.path(), arguments);
-        let desk = Desk { web, directory, daemon };
-        desk.until(&["status"], |status| status["scheduler"]["is_loaded"] == true);
-        desk
+        let console = Console { web, directory, daemon };
+        console.until(&["status"], |status| status["scheduler"]["is_loaded"] == true);
+        console
     }
 
     /// Waits until the scheduler has a time for this many sources and none of them is under way.
@@ -116,7 +116,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for Console {
     fn drop(&mut self) {
         let _ = self.daemon.kill();
         let _ = self.daemon.wait();

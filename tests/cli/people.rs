@@ -3,23 +3,24 @@
 use feedwarden::demo::web::Character;
 use serde_json::json;
 
-use super::{Desk, fed, seen, snapshot};
+use super::{Console, fed, seen, snapshot};
 use crate::x::server::{XServer, ok};
 
 const ENCRYPTION_KEY: &str = "database.encryption-key=MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 const NO_X: &str = "x.base-url=http://127.0.0.1:1";
 const KEY: &str = "AAAA-canary-key";
 
-/// A desk whose daemon can keep secrets, and finds X nowhere unless it is told where.
-pub(super) fn desk(arguments: &[&str]) -> Desk {
-    let desk = Desk::with(&[Character::Healthy], &[&["--set", ENCRYPTION_KEY, "--set", NO_X], arguments].concat());
-    std::fs::write(desk.directory.path().join("x.key"), format!("{KEY}\n")).unwrap();
-    desk
+/// A console whose daemon can keep secrets, and finds X nowhere unless it is told where.
+pub(super) fn console(arguments: &[&str]) -> Console {
+    let console =
+        Console::with(&[Character::Healthy], &[&["--set", ENCRYPTION_KEY, "--set", NO_X], arguments].concat());
+    std::fs::write(console.directory.path().join("x.key"), format!("{KEY}\n")).unwrap();
+    console
 }
 
 /// Types these commands one after the other.
-pub(super) fn transcript(desk: &Desk, commands: &[&[&str]]) -> String {
-    let told = |words: &&[&str]| format!("$ feedwarden {}\n{}\n", words.join(" "), desk.session(words));
+pub(super) fn transcript(console: &Console, commands: &[&[&str]]) -> String {
+    let told = |words: &&[&str]| format!("$ feedwarden {}\n{}\n", words.join(" "), console.session(words));
     commands.iter().map(told).collect()
 }
 
@@ -30,16 +31,16 @@ async fn s510_two_commands_lead_from_nothing_to_a_followed_x_account() {
     let server = XServer::play([account, posts]).await;
     let base = format!("x.base-url={}", server.url());
     let (told, titles) = tokio::task::spawn_blocking(move || {
-        let desk = desk(&["--set", &base]);
+        let console = console(&["--set", &base]);
         let told = transcript(
-            &desk,
+            &console,
             &[
                 &["source", "add", "https://x.com/nasa"],
                 &["user", "add", "ada", "--key-file", "x.key", "--podcast", "Space news"],
                 &["source", "add", "https://x.com/nasa"],
             ],
         );
-        (told, desk.json(&["post", "list"])["items"][0]["title"].clone())
+        (told, console.json(&["post", "list"])["items"][0]["title"].clone())
     })
     .await
     .unwrap();
@@ -51,10 +52,10 @@ async fn s510_two_commands_lead_from_nothing_to_a_followed_x_account() {
 
 #[test]
 fn users_podcasts_and_keys_in_words() {
-    let desk = desk(&[]);
-    desk.works(&["pause"]);
+    let console = console(&[]);
+    console.works(&["pause"]);
     let told = transcript(
-        &desk,
+        &console,
         &[
             &["podcast", "add", "Nobody's"],
             &["user", "add", "ada"],
@@ -86,11 +87,11 @@ fn users_podcasts_and_keys_in_words() {
 
 #[test]
 fn what_is_refused_about_people_has_its_words_and_its_exit_code() {
-    let desk = desk(&[]);
-    std::fs::write(desk.directory.path().join("wrong.key"), "two canaries\n").unwrap();
-    desk.works(&["user", "add", "ada"]);
+    let console = console(&[]);
+    std::fs::write(console.directory.path().join("wrong.key"), "two canaries\n").unwrap();
+    console.works(&["user", "add", "ada"]);
     let told = transcript(
-        &desk,
+        &console,
         &[
             &["user", "add", "ada"],
             &["user", "add", "12"],
@@ -108,22 +109,26 @@ fn what_is_refused_about_people_has_its_words_and_its_exit_code() {
         ],
     );
     snapshot("people_refused", &told);
-    assert_eq!(desk.json(&["user", "list"])["items"].as_array().unwrap().len(), 1, "who cannot be equipped goes again");
+    assert_eq!(
+        console.json(&["user", "list"])["items"].as_array().unwrap().len(),
+        1,
+        "who cannot be equipped goes again"
+    );
 }
 
 #[test]
 fn a_key_comes_from_standard_input_too() {
-    let desk = desk(&[]);
-    desk.works(&["user", "add", "ada"]);
-    let output = fed(desk.feedwarden(&["user", "key", "ada", "--key-file", "-"]), KEY);
+    let console = console(&[]);
+    console.works(&["user", "add", "ada"]);
+    let output = fed(console.feedwarden(&["user", "key", "ada", "--key-file", "-"]), KEY);
     assert_eq!(output.status.code(), Some(0), "{}", seen(&output));
-    assert_ne!(desk.json(&["user", "show", "ada"])["x_key_at"], json!(null));
+    assert_ne!(console.json(&["user", "show", "ada"])["x_key_at"], json!(null));
 }
 
 #[test]
 fn without_an_encryption_key_it_is_said_which_setting_is_missing() {
-    let desk = Desk::new(&[Character::Healthy]);
-    std::fs::write(desk.directory.path().join("x.key"), KEY).unwrap();
-    desk.check("key_without_encryption", &["user", "add", "ada", "--key-file", "x.key"]);
-    assert_eq!(desk.json(&["user", "list"])["items"], json!([]));
+    let console = Console::new(&[Character::Healthy]);
+    std::fs::write(console.directory.path().join("x.key"), KEY).unwrap();
+    console.check("key_without_encryption", &["user", "add", "ada", "--key-file", "x.key"]);
+    assert_eq!(console.json(&["user", "list"])["items"], json!([]));
 }

@@ -3,7 +3,7 @@
 use feedwarden::demo::web::Character;
 use serde_json::json;
 
-use super::{Desk, seen, snapshot};
+use super::{Console, seen, snapshot};
 use crate::http::server::{Act, Server, ok};
 
 const PAGE: &str = r#"<html><head><title>Page</title>
@@ -12,43 +12,43 @@ const PAGE: &str = r#"<html><head><title>Page</title>
 
 #[test]
 fn p08_adding_a_source_costs_exactly_one_request_and_keeps_what_it_found() {
-    let desk = Desk::new(&[Character::Healthy]);
-    let url = desk.url(Character::Healthy);
-    desk.check("source_add", &["source", "add", &url, "--title", "A site", "--label", "news"]);
-    let served = desk.web.served_entries_of(0).len();
+    let console = Console::new(&[Character::Healthy]);
+    let url = console.url(Character::Healthy);
+    console.check("source_add", &["source", "add", &url, "--title", "A site", "--label", "news"]);
+    let served = console.web.served_entries_of(0).len();
     assert_eq!(served, 1);
-    assert_eq!(desk.json(&["post", "list"])["items"].as_array().unwrap().len(), served);
+    assert_eq!(console.json(&["post", "list"])["items"].as_array().unwrap().len(), served);
     // A second request would have been made by then.
-    desk.until_scheduled(1);
-    assert_eq!(desk.json(&["source", "explain", &url])["is_due"], false);
-    assert_eq!(desk.web.journal().len(), 1, "{:?}", desk.web.journal());
+    console.until_scheduled(1);
+    assert_eq!(console.json(&["source", "explain", &url])["is_due"], false);
+    assert_eq!(console.web.journal().len(), 1, "{:?}", console.web.journal());
 }
 
 #[test]
 fn p08_adding_many_sources_costs_exactly_one_request_each() {
-    let desk = Desk::new(&[Character::Healthy; 20]);
-    for site in desk.web.sites() {
-        desk.works(&["source", "add", &site.url]);
+    let console = Console::new(&[Character::Healthy; 20]);
+    for site in console.web.sites() {
+        console.works(&["source", "add", &site.url]);
     }
-    desk.until_scheduled(20);
-    let mut asked: Vec<_> = desk.web.journal().iter().map(|exchange| exchange.site.unwrap()).collect();
+    console.until_scheduled(20);
+    let mut asked: Vec<_> = console.web.journal().iter().map(|exchange| exchange.site.unwrap()).collect();
     asked.sort_unstable();
     assert_eq!(asked, (0..20).collect::<Vec<_>>());
 }
 
 #[test]
 fn a_source_that_does_not_work_is_refused_with_the_reason_unless_it_is_wanted_anyway() {
-    let desk = Desk::new(&[Character::NotFound, Character::Dead, Character::BrokenXml]);
+    let console = Console::new(&[Character::NotFound, Character::Dead, Character::BrokenXml]);
     for (character, name) in [
         (Character::NotFound, "source_add_not_found"),
         (Character::Dead, "source_add_dead"),
         (Character::BrokenXml, "source_add_broken"),
     ] {
-        desk.check(name, &["source", "add", &desk.url(character)]);
+        console.check(name, &["source", "add", &console.url(character)]);
     }
-    assert_eq!(desk.json(&["source", "list"])["items"], json!([]));
-    desk.check("source_add_anyway", &["source", "add", &desk.url(Character::NotFound), "--anyway"]);
-    let added = &desk.json(&["source", "list"])["items"][0];
+    assert_eq!(console.json(&["source", "list"])["items"], json!([]));
+    console.check("source_add_anyway", &["source", "add", &console.url(Character::NotFound), "--anyway"]);
+    let added = &console.json(&["source", "list"])["items"][0];
     assert_eq!((&added["state"], &added["last_error_type"]), (&json!("backing_off"), &json!("not_found")));
 }
 
@@ -58,9 +58,9 @@ async fn a_page_without_a_feed_offers_the_feeds_it_links_to() {
     let url = server.url("/");
     let place = server.url("");
     let (text, items) = tokio::task::spawn_blocking(move || {
-        let desk = Desk::new(&[Character::Healthy]);
-        let text = desk.session(&["source", "add", &url]);
-        (text, desk.json(&["source", "list"])["items"].clone())
+        let console = Console::new(&[Character::Healthy]);
+        let text = console.session(&["source", "add", &url]);
+        (text, console.json(&["source", "list"])["items"].clone())
     })
     .await
     .unwrap();
@@ -71,46 +71,47 @@ async fn a_page_without_a_feed_offers_the_feeds_it_links_to() {
 
 #[test]
 fn a_source_whose_host_is_held_is_added_and_it_is_said_when_it_is_polled() {
-    let desk = Desk::new(&[Character::Healthy]);
-    desk.works(&["host", "hold", &desk.web.sites()[0].host, "--seconds", "3600", "--reason", "be kind"]);
-    desk.check("source_add_held", &["source", "add", &desk.url(Character::Healthy)]);
-    assert_eq!(desk.web.journal().len(), 0);
+    let console = Console::new(&[Character::Healthy]);
+    console.works(&["host", "hold", &console.web.sites()[0].host, "--seconds", "3600", "--reason", "be kind"]);
+    console.check("source_add_held", &["source", "add", &console.url(Character::Healthy)]);
+    assert_eq!(console.web.journal().len(), 0);
 }
 
 #[test]
 fn who_wants_a_poll_while_polling_is_paused_is_told_so() {
-    let desk = Desk::new(&[Character::Healthy]);
-    desk.works(&["pause"]);
-    let mut told = desk.session(&["source", "add", &desk.url(Character::Healthy)]);
-    told += &desk.session(&["source", "poll", "1"]);
-    told += &desk.session(&["source", "poll", "1", "--force"]);
-    desk.until(&["status"], |status| status["scheduler"]["waiting"] == 1);
-    told += &desk.session(&["status"]).lines().filter(|line| line.starts_with("scheduler")).collect::<String>();
+    let console = Console::new(&[Character::Healthy]);
+    console.works(&["pause"]);
+    let mut told = console.session(&["source", "add", &console.url(Character::Healthy)]);
+    told += &console.session(&["source", "poll", "1"]);
+    told += &console.session(&["source", "poll", "1", "--force"]);
+    console.until(&["status"], |status| status["scheduler"]["waiting"] == 1);
+    told += &console.session(&["status"]).lines().filter(|line| line.starts_with("scheduler")).collect::<String>();
     snapshot("source_add_paused", &told);
-    assert_eq!(desk.web.journal().len(), 0);
+    assert_eq!(console.web.journal().len(), 0);
 }
 
 #[test]
 fn a_source_can_be_added_unseen() {
-    let desk = Desk::new(&[Character::Healthy]);
-    desk.works(&["pause"]);
-    desk.check("source_add_unseen", &["source", "add", &desk.url(Character::Healthy), "--unseen", "--type", "rss"]);
-    assert_eq!(desk.web.journal().len(), 0);
+    let console = Console::new(&[Character::Healthy]);
+    console.works(&["pause"]);
+    console
+        .check("source_add_unseen", &["source", "add", &console.url(Character::Healthy), "--unseen", "--type", "rss"]);
+    assert_eq!(console.web.journal().len(), 0);
 }
 
 #[test]
 fn a_source_is_named_by_its_number_or_its_url_and_shown_in_words() {
-    let desk = Desk::new(&[Character::Healthy, Character::NotFound]);
-    let url = desk.url(Character::Healthy);
-    desk.works(&["source", "add", &url]);
-    desk.works(&["source", "add", &desk.url(Character::NotFound), "--anyway", "--title", "Not there"]);
-    desk.check("source_list", &["source", "list"]);
-    desk.check("source_list_some", &["source", "list", "--limit", "1"]);
-    desk.check("source_show", &["source", "show", "1"]);
-    assert_eq!(desk.session(&["source", "show", &url]), desk.session(&["source", "show", "1"]));
-    desk.until_scheduled(2);
-    desk.check_beginning("source_explain", &["source", "explain", "2"]);
-    let history = desk.works(&["source", "history", "2"]);
+    let console = Console::new(&[Character::Healthy, Character::NotFound]);
+    let url = console.url(Character::Healthy);
+    console.works(&["source", "add", &url]);
+    console.works(&["source", "add", &console.url(Character::NotFound), "--anyway", "--title", "Not there"]);
+    console.check("source_list", &["source", "list"]);
+    console.check("source_list_some", &["source", "list", "--limit", "1"]);
+    console.check("source_show", &["source", "show", "1"]);
+    assert_eq!(console.session(&["source", "show", &url]), console.session(&["source", "show", "1"]));
+    console.until_scheduled(2);
+    console.check_beginning("source_explain", &["source", "explain", "2"]);
+    let history = console.works(&["source", "history", "2"]);
     let words: Vec<&str> = history.lines().nth(1).unwrap().split_whitespace().collect();
     assert_eq!(words[3..6], ["failed", "404", "0"], "{history}");
     assert!(history.ends_with("HTTP 404 Not Found\n"), "{history}");
@@ -118,16 +119,16 @@ fn a_source_is_named_by_its_number_or_its_url_and_shown_in_words() {
 
 #[test]
 fn a_source_is_changed_rests_wakes_and_goes() {
-    let desk = Desk::new(&[Character::Healthy]);
-    desk.works(&["source", "add", &desk.url(Character::Healthy), "--label", "old"]);
+    let console = Console::new(&[Character::Healthy]);
+    console.works(&["source", "add", &console.url(Character::Healthy), "--label", "old"]);
     let edit = ["source", "edit", "1", "--title", "New", "--interval-minutes", "30", "--label", "a", "--label", "b"];
-    let edited = desk.json(&edit);
+    let edited = console.json(&edit);
     assert_eq!(
         (&edited["title"], &edited["poll_interval_minutes"], &edited["labels"]),
         (&json!("New"), &json!(30), &json!(["a", "b"]))
     );
     let unset =
-        desk.json(&["source", "edit", "1", "--unset", "title", "--unset", "interval-minutes", "--unset", "labels"]);
+        console.json(&["source", "edit", "1", "--unset", "title", "--unset", "interval-minutes", "--unset", "labels"]);
     assert_eq!(
         (&unset["title"], &unset["poll_interval_minutes"], &unset["labels"]),
         (&json!(null), &json!(null), &json!([]))
@@ -144,38 +145,38 @@ fn a_source_is_changed_rests_wakes_and_goes() {
         &["source", "remove", "1"],
         &["source", "show", "1"],
     ] {
-        told += &format!("$ feedwarden {}\n{}", words.join(" "), desk.session(words));
+        told += &format!("$ feedwarden {}\n{}", words.join(" "), console.session(words));
     }
     snapshot("source_life", &without_versions(&told));
 }
 
 #[test]
 fn s406_a_source_is_disabled_and_enabled_by_an_edit() {
-    let desk = Desk::new(&[Character::NotFound]);
-    desk.works(&["source", "add", &desk.url(Character::NotFound), "--anyway"]);
-    desk.until_scheduled(1);
-    let disabled = desk.json(&["source", "edit", "1", "--enabled", "false", "--title", "Off"]);
+    let console = Console::new(&[Character::NotFound]);
+    console.works(&["source", "add", &console.url(Character::NotFound), "--anyway"]);
+    console.until_scheduled(1);
+    let disabled = console.json(&["source", "edit", "1", "--enabled", "false", "--title", "Off"]);
     assert_eq!((&disabled["enabled"], &disabled["state"]), (&json!(false), &json!("disabled")));
     assert_eq!((&disabled["title"], &disabled["consecutive_failures"]), (&json!("Off"), &json!(1)));
     let version = disabled["version"].to_string();
-    let enabled = desk.json(&["source", "edit", "1", "--enabled", "true", "--if-version", &version]);
+    let enabled = console.json(&["source", "edit", "1", "--enabled", "true", "--if-version", &version]);
     assert_eq!((&enabled["enabled"], &enabled["consecutive_failures"]), (&json!(true), &json!(0)));
     assert_eq!(enabled["version"], json!(disabled["version"].as_i64().unwrap() + 1));
     // Due at once: it fails for the first time again.
-    desk.until(&["source", "show", "1"], |source| source["consecutive_failures"] == 1);
-    assert_eq!(desk.web.journal().len(), 2);
-    let stale = desk.run(&["source", "edit", "1", "--enabled", "false", "--if-version", &version]);
+    console.until(&["source", "show", "1"], |source| source["consecutive_failures"] == 1);
+    assert_eq!(console.web.journal().len(), 2);
+    let stale = console.run(&["source", "edit", "1", "--enabled", "false", "--if-version", &version]);
     assert_eq!(stale.status.code(), Some(5), "{}", seen(&stale));
-    let wrong = desk.run(&["source", "edit", "1", "--enabled", "maybe"]);
+    let wrong = console.run(&["source", "edit", "1", "--enabled", "maybe"]);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(seen(&wrong).contains("[possible values: true, false]"), "{}", seen(&wrong));
 }
 
 #[test]
 fn s417_a_rest_for_a_kind_of_failure_says_until_when() {
-    let desk = Desk::new(&[Character::Healthy]);
-    desk.works(&["source", "add", &desk.url(Character::Healthy)]);
-    desk.until_scheduled(1);
+    let console = Console::new(&[Character::Healthy]);
+    console.works(&["source", "add", &console.url(Character::Healthy)]);
+    console.until_scheduled(1);
     let mut told = String::new();
     for words in [
         &["source", "rest", "1", "--reason", "not_found"][..],
@@ -185,11 +186,11 @@ fn s417_a_rest_for_a_kind_of_failure_says_until_when() {
         &["source", "show", "1"],
         &["source", "wake", "1"],
     ] {
-        told += &format!("$ feedwarden {}\n{}", words.join(" "), desk.session(words));
+        told += &format!("$ feedwarden {}\n{}", words.join(" "), console.session(words));
     }
     snapshot("source_rest_kinds", &without_versions(&told));
-    desk.works(&["source", "rest", "1", "--reason", "gone"]);
-    let explained = desk.works(&["source", "explain", "1"]);
+    console.works(&["source", "rest", "1", "--reason", "gone"]);
+    let explained = console.works(&["source", "explain", "1"]);
     assert!(explained.starts_with("source 1 is resting: next poll at 20"), "{explained}");
     assert!(explained.contains("it rests because gone was reported (feed-disable)"), "{explained}");
 }
@@ -203,22 +204,22 @@ fn without_versions(text: &str) -> String {
 
 #[test]
 fn a_poll_is_waited_for_and_told() {
-    let desk = Desk::new(&[Character::Healthy, Character::NotFound]);
-    desk.works(&["source", "add", &desk.url(Character::Healthy)]);
-    desk.works(&["source", "add", &desk.url(Character::NotFound), "--anyway"]);
-    desk.check("source_poll", &["source", "poll", "1"]);
-    desk.check("source_poll_failed", &["source", "poll", "2", "--force"]);
-    let output = desk.run(&["source", "poll", "1", "--wait", "0", "--json"]);
+    let console = Console::new(&[Character::Healthy, Character::NotFound]);
+    console.works(&["source", "add", &console.url(Character::Healthy)]);
+    console.works(&["source", "add", &console.url(Character::NotFound), "--anyway"]);
+    console.check("source_poll", &["source", "poll", "1"]);
+    console.check("source_poll_failed", &["source", "poll", "2", "--force"]);
+    let output = console.run(&["source", "poll", "1", "--wait", "0", "--json"]);
     assert!(seen(&output).contains("\"answer\": \"requested\""), "{}", seen(&output));
 }
 
 #[test]
 fn two_people_who_change_a_source_do_not_lose_an_update() {
-    let desk = Desk::new(&[Character::Healthy]);
-    desk.works(&["source", "add", &desk.url(Character::Healthy)]);
-    let version = desk.json(&["source", "show", "1"])["version"].to_string();
-    desk.works(&["source", "edit", "1", "--title", "Mine", "--if-version", &version]);
-    let output = desk.run(&["source", "edit", "1", "--title", "Yours", "--if-version", &version]);
+    let console = Console::new(&[Character::Healthy]);
+    console.works(&["source", "add", &console.url(Character::Healthy)]);
+    let version = console.json(&["source", "show", "1"])["version"].to_string();
+    console.works(&["source", "edit", "1", "--title", "Mine", "--if-version", &version]);
+    let output = console.run(&["source", "edit", "1", "--title", "Yours", "--if-version", &version]);
     assert_eq!(output.status.code(), Some(5), "{}", seen(&output));
-    assert_eq!(desk.json(&["source", "show", "1"])["title"], "Mine");
+    assert_eq!(console.json(&["source", "show", "1"])["title"], "Mine");
 }

@@ -6,33 +6,33 @@ use feedwarden::demo::web::Character;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 
-use super::{Desk, feedwarden, seen};
+use super::{Console, feedwarden, seen};
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 /// A daemon that listens on TCP, and where.
-fn listening() -> (Desk, String) {
+fn listening() -> (Console, String) {
     listening_with(&[])
 }
 
-fn listening_with(more: &[&str]) -> (Desk, String) {
+fn listening_with(more: &[&str]) -> (Console, String) {
     let address = crate::http::server::unused_address();
     let listen = format!("api.listen={address}");
     let secret = format!("api.jwt-secret={SECRET}");
     let arguments = [&["--set", &listen, "--set", &secret], more].concat();
-    (Desk::with(&[Character::Healthy], &arguments), format!("http://{address}"))
+    (Console::with(&[Character::Healthy], &arguments), format!("http://{address}"))
 }
 
-fn token(desk: &Desk, scope: &str) -> String {
+fn token(console: &Console, scope: &str) -> String {
     let secret = format!("api.jwt-secret={SECRET}");
-    desk.works(&["token", "--scope", scope, "--hours", "1", "--set", &secret]).trim().to_owned()
+    console.works(&["token", "--scope", scope, "--hours", "1", "--set", &secret]).trim().to_owned()
 }
 
 #[test]
 fn a_token_opens_the_door_as_far_as_it_says() {
-    let (desk, url) = listening();
+    let (console, url) = listening();
     let run = |token: Option<&str>, words: &[&str]| {
-        let mut command = desk.feedwarden(&[words, &["--url", &url]].concat());
+        let mut command = console.feedwarden(&[words, &["--url", &url]].concat());
         let output = command.envs(token.map(|token| ("FEEDWARDEN_TOKEN", token))).output().unwrap();
         let said = seen(&output);
         assert!(token.is_none_or(|token| !said.contains(token)), "the token is echoed: {said}");
@@ -42,13 +42,13 @@ fn a_token_opens_the_door_as_far_as_it_says() {
     assert!(code == Some(6) && said.contains("feedwarden token"), "{said}");
     let (code, said) = run(Some("nonsense"), &["status"]);
     assert!(code == Some(6), "{said}");
-    let read = token(&desk, "read");
+    let read = token(&console, "read");
     assert_eq!(run(Some(&read), &["status"]).0, Some(0));
     assert_eq!(run(Some(&read), &["pause"]).0, Some(6));
-    assert_eq!(run(Some(&token(&desk, "write")), &["pause"]).0, Some(0));
-    assert_eq!(desk.json(&["status", "--url", &url, "--token", &read])["scheduler"]["is_paused"], true);
+    assert_eq!(run(Some(&token(&console, "write")), &["pause"]).0, Some(0));
+    assert_eq!(console.json(&["status", "--url", &url, "--token", &read])["scheduler"]["is_paused"], true);
     assert_eq!(run(Some("two words\u{7f}"), &["status"]).0, Some(2));
-    let file = desk.directory.path().join("token");
+    let file = console.directory.path().join("token");
     std::fs::write(&file, format!("{read}\n")).unwrap();
     assert_eq!(run(None, &["status", "--token-file", file.to_str().unwrap()]).0, Some(0));
     let (code, said) = run(None, &["status", "--token-file", "nowhere"]);
@@ -56,14 +56,15 @@ fn a_token_opens_the_door_as_far_as_it_says() {
 }
 
 #[test]
-fn a_long_list_waits_where_it_is_too_fast_for_the_door() {
-    let (desk, url) = listening_with(&["--set", "api.requests-per-second=2"]);
-    desk.works(&["pause"]);
+fn a_long_list_waits_where_it_is_too_fast_for_the_daemon() {
+    let (console, url) = listening_with(&["--set", "api.requests-per-second=2"]);
+    console.works(&["pause"]);
     let outlines: String = (0..2000).map(|number| format!("<outline xmlUrl=\"http://h{number}.invalid/\"/>")).collect();
-    std::fs::write(desk.directory.path().join("list.opml"), format!("<opml><body>{outlines}</body></opml>")).unwrap();
-    desk.works(&["import", "list.opml"]);
-    let words = ["source", "list", "--text", "h1999.", "--url", &url, "--token", &token(&desk, "read")];
-    assert!(desk.works(&words).contains("http://h1999.invalid/"));
+    std::fs::write(console.directory.path().join("list.opml"), format!("<opml><body>{outlines}</body></opml>"))
+        .unwrap();
+    console.works(&["import", "list.opml"]);
+    let words = ["source", "list", "--text", "h1999.", "--url", &url, "--token", &token(&console, "read")];
+    assert!(console.works(&words).contains("http://h1999.invalid/"));
 }
 
 #[test]
@@ -112,15 +113,15 @@ async fn proxy(directory: &std::path::Path, inner: String) -> u16 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn an_encrypted_door_is_used_if_its_certificate_is_right() {
-    let (desk, url) = tokio::task::spawn_blocking(listening).await.unwrap();
-    let port = proxy(desk.directory.path(), url.trim_start_matches("http://").to_owned()).await;
+    let (console, url) = tokio::task::spawn_blocking(listening).await.unwrap();
+    let port = proxy(console.directory.path(), url.trim_start_matches("http://").to_owned()).await;
     let asked = tokio::task::spawn_blocking(move || {
-        let read = token(&desk, "read");
+        let read = token(&console, "read");
         let ask = |host: &str, is_trusted: bool| {
-            let mut command = desk.feedwarden(&["status", "--url", &format!("https://{host}:{port}")]);
+            let mut command = console.feedwarden(&["status", "--url", &format!("https://{host}:{port}")]);
             command.env("FEEDWARDEN_TOKEN", &read);
             if is_trusted {
-                command.env("SSL_CERT_FILE", desk.directory.path().join("authority.pem"));
+                command.env("SSL_CERT_FILE", console.directory.path().join("authority.pem"));
             }
             let output = command.output().unwrap();
             (output.status.code(), seen(&output))

@@ -11,7 +11,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::json;
 
-use super::{Desk, feedwarden};
+use super::{Console, feedwarden};
 
 /// Everything that a command writes to a terminal of this many columns, and its exit code.
 fn on_terminal(mut command: Command, columns: u16) -> (String, Option<i32>) {
@@ -43,30 +43,30 @@ fn bare(text: &str) -> String {
 
 #[test]
 fn a_list_fits_the_terminal_and_is_coloured_unless_that_is_unwanted() {
-    let desk = Desk::new(&[Character::Healthy]);
+    let console = Console::new(&[Character::Healthy]);
     let title = "A title that is much longer than a narrow terminal is wide, and then some more of it";
-    desk.works(&["source", "add", &desk.url(Character::Healthy), "--title", title]);
+    console.works(&["source", "add", &console.url(Character::Healthy), "--title", title]);
     for columns in [60, 80, 120] {
-        let (text, code) = on_terminal(desk.feedwarden(&["source", "list"]), columns);
+        let (text, code) = on_terminal(console.feedwarden(&["source", "list"]), columns);
         assert_eq!(code, Some(0), "{text}");
         assert!(text.contains("\x1b[32mactive\x1b[0m") && text.contains('…'), "{text}");
         let widths: Vec<usize> = bare(&text).lines().map(|line| line.chars().count()).collect();
         assert_eq!(widths.iter().max(), Some(&usize::from(columns)), "{}", bare(&text));
     }
-    let mut command = desk.feedwarden(&["source", "list"]);
+    let mut command = console.feedwarden(&["source", "list"]);
     command.env("NO_COLOR", "1");
     let (text, _) = on_terminal(command, 80);
     assert!(!text.contains('\x1b') && text.contains('…'), "{text}");
-    assert!(desk.works(&["source", "list"]).contains(title), "nothing is cut where there is no terminal");
+    assert!(console.works(&["source", "list"]).contains(title), "nothing is cut where there is no terminal");
 }
 
 #[test]
 fn everything_fits_narrow_terminals_and_rows_can_be_told_apart() {
-    let desk = Desk::new(&[Character::Healthy, Character::NotFound]);
-    desk.works(&["source", "add", &desk.url(Character::Healthy)]);
-    desk.works(&["source", "add", &desk.url(Character::NotFound), "--anyway"]);
-    desk.works(&["user", "add", "somebody with a long name", "--podcast", "A podcast with a title of some length"]);
-    desk.until_scheduled(2);
+    let console = Console::new(&[Character::Healthy, Character::NotFound]);
+    console.works(&["source", "add", &console.url(Character::Healthy)]);
+    console.works(&["source", "add", &console.url(Character::NotFound), "--anyway"]);
+    console.works(&["user", "add", "somebody with a long name", "--podcast", "A podcast with a title of some length"]);
+    console.until_scheduled(2);
     for words in [
         &["source", "list"][..],
         &["source", "history", "2"],
@@ -82,7 +82,7 @@ fn everything_fits_narrow_terminals_and_rows_can_be_told_apart() {
         &["top", "--count", "1"],
     ] {
         for columns in [30, 40, 60, 80] {
-            let (text, code) = on_terminal(desk.feedwarden(words), columns);
+            let (text, code) = on_terminal(console.feedwarden(words), columns);
             assert_eq!(code, Some(0), "{text}");
             let text = bare(&text);
             // One long word stays whole, so that it can be copied.
@@ -91,7 +91,7 @@ fn everything_fits_narrow_terminals_and_rows_can_be_told_apart() {
             assert!(widest <= Some(usize::from(columns)), "{words:?} in {columns} columns: {text}");
         }
     }
-    let (text, _) = on_terminal(desk.feedwarden(&["source", "list"]), 30);
+    let (text, _) = on_terminal(console.feedwarden(&["source", "list"]), 30);
     let text = bare(&text);
     let rows: Vec<&str> = text.lines().skip(1).map(|line| line.trim_start_matches([' ', '1', '2'])).collect();
     assert!(rows.len() == 2 && rows[0] != rows[1] && !text.contains("http://…"), "{text}");
@@ -99,30 +99,31 @@ fn everything_fits_narrow_terminals_and_rows_can_be_told_apart() {
 
 #[test]
 fn a_terminal_obeys_nothing_that_others_wrote() {
-    let desk = Desk::new(&[Character::Healthy]);
+    let console = Console::new(&[Character::Healthy]);
     let title = "gpj\u{202e}.exe\u{2066}\u{2069}";
-    desk.works(&["source", "add", &desk.url(Character::Healthy), "--title", title]);
-    desk.works(&["user", "add", title, "--podcast", title]);
+    console.works(&["source", "add", &console.url(Character::Healthy), "--title", title]);
+    console.works(&["user", "add", title, "--podcast", title]);
     for words in [&["source", "list"][..], &["source", "show", "1"], &["user", "list"], &["podcast", "show", "1"]] {
-        let text = desk.works(words);
+        let text = console.works(words);
         assert!(text.contains("gpj .exe") && !text.contains('\u{202e}') && !text.contains('\u{2066}'), "{text:?}");
     }
-    let added = desk.works(&["podcast", "add", title]);
+    let added = console.works(&["podcast", "add", title]);
     assert!(added.contains("gpj .exe") && !added.contains('\u{202e}'), "{added:?}");
-    assert_eq!(desk.json(&["source", "show", "1"])["title"], title, "programs get what was written");
+    assert_eq!(console.json(&["source", "show", "1"])["title"], title, "programs get what was written");
 }
 
 #[test]
 fn an_import_shows_its_progress_and_takes_it_away() {
-    let desk = Desk::new(&[Character::Healthy]);
-    desk.works(&["pause"]);
+    let console = Console::new(&[Character::Healthy]);
+    console.works(&["pause"]);
     let outlines: String = (0..3000).map(|number| format!("<outline xmlUrl=\"http://h{number}.invalid/\"/>")).collect();
-    std::fs::write(desk.directory.path().join("list.opml"), format!("<opml><body>{outlines}</body></opml>")).unwrap();
-    let (text, _) = on_terminal(desk.feedwarden(&["import", "list.opml"]), 30);
+    std::fs::write(console.directory.path().join("list.opml"), format!("<opml><body>{outlines}</body></opml>"))
+        .unwrap();
+    let (text, _) = on_terminal(console.feedwarden(&["import", "list.opml"]), 30);
     let bars: Vec<usize> =
         text.split("\x1b[K").filter(|part| part.starts_with('[')).map(|bar| bar.trim_end().len()).collect();
     assert!(!bars.is_empty() && bars.iter().all(|length| *length <= 30), "{text:?}");
-    let (text, code) = on_terminal(desk.feedwarden(&["import", "list.opml"]), 80);
+    let (text, code) = on_terminal(console.feedwarden(&["import", "list.opml"]), 80);
     assert!(code == Some(0) && text.contains("[##############################]"), "{text}");
     assert!(
         text.ends_with("\x1b[K0 sources added, 3000 were there already or twice, 0 cannot be used\r\n"),
@@ -168,10 +169,10 @@ fn whoever_waits_for_a_list_is_told_what_for() {
 
 #[test]
 fn top_gives_the_terminal_back() {
-    let desk = Desk::new(&[Character::Healthy]);
-    let (text, code) = on_terminal(desk.feedwarden(&["top", "--count", "2"]), 80);
+    let console = Console::new(&[Character::Healthy]);
+    let (text, code) = on_terminal(console.feedwarden(&["top", "--count", "2"]), 80);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.starts_with("\x1b[?1049h") && text.ends_with("\x1b[?1049l"), "{text:?}");
-    let (text, code) = on_terminal(desk.feedwarden(&["top", "--socket", "missing.sock"]), 80);
+    let (text, code) = on_terminal(console.feedwarden(&["top", "--socket", "missing.sock"]), 80);
     assert!(code == Some(3) && text.starts_with("feedwarden: no daemon answers"), "{text:?}");
 }

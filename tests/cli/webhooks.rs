@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 
 use feedwarden::demo::web::Character;
 
-use super::Desk;
+use super::Console;
 
 /// 32 bytes of nothing in particular.
 const KEY: &str = "database.encryption-key=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
@@ -36,11 +36,11 @@ fn receiver() -> SocketAddr {
 
 #[test]
 fn a_webhook_is_added_shown_changed_tested_and_removed() {
-    let desk = Desk::with(&[Character::Healthy], &["--set", KEY]);
-    std::fs::write(desk.directory.path().join("secret"), "a secret to sign with\n").unwrap();
-    std::fs::write(desk.directory.path().join("short"), "short\n").unwrap();
+    let console = Console::with(&[Character::Healthy], &["--set", KEY]);
+    std::fs::write(console.directory.path().join("secret"), "a secret to sign with\n").unwrap();
+    std::fs::write(console.directory.path().join("short"), "short\n").unwrap();
     let mut told = String::new();
-    let mut tell = |words: &[&str]| told += &format!("$ feedwarden {}\n{}\n", words.join(" "), desk.session(words));
+    let mut tell = |words: &[&str]| told += &format!("$ feedwarden {}\n{}\n", words.join(" "), console.session(words));
     let url = "http://ann:word@127.0.0.1:9/hook";
     tell(&["webhook", "add", url, "--label", "news", "--secret-file", "secret"]);
     tell(&["webhook", "list"]);
@@ -64,25 +64,25 @@ fn a_webhook_is_added_shown_changed_tested_and_removed() {
 
 #[test]
 fn a_secret_that_is_made_is_shown_once_and_a_test_is_taken() {
-    let desk = Desk::with(&[Character::Healthy], &["--set", KEY]);
+    let console = Console::with(&[Character::Healthy], &["--set", KEY]);
     let url = format!("http://{}/hook", receiver());
-    let added = desk.works(&["webhook", "add", &url]);
+    let added = console.works(&["webhook", "add", &url]);
     let secret = |shown: &str| {
         let line = shown.lines().find_map(|line| line.strip_prefix("secret")).unwrap_or_default();
         line.split_whitespace().next().unwrap_or_default().to_owned()
     };
     let first = secret(&added);
     assert_eq!(first.len(), 64, "{added}");
-    assert!(!desk.works(&["webhook", "show", "1"]).contains(&first));
-    let second = secret(&desk.works(&["webhook", "edit", "1", "--new-secret"]));
+    assert!(!console.works(&["webhook", "show", "1"]).contains(&first));
+    let second = secret(&console.works(&["webhook", "edit", "1", "--new-secret"]));
     assert!(second.len() == 64 && second != first);
-    assert_eq!(desk.works(&["webhook", "test", "1"]), "webhook 1 took a delivery without posts\n");
-    assert_eq!(desk.json(&["webhook", "test", "1"])["is_taken"], true);
-    assert_eq!(desk.json(&["webhook", "list"])["items"][0]["url"], url);
+    assert_eq!(console.works(&["webhook", "test", "1"]), "webhook 1 took a delivery without posts\n");
+    assert_eq!(console.json(&["webhook", "test", "1"])["is_taken"], true);
+    assert_eq!(console.json(&["webhook", "list"])["items"][0]["url"], url);
 }
 
 #[test]
 fn without_a_key_for_secrets_it_is_said_what_to_set() {
-    let desk = Desk::new(&[Character::Healthy]);
-    desk.check("webhook_add_without_key", &["webhook", "add", "http://127.0.0.1:9/"]);
+    let console = Console::new(&[Character::Healthy]);
+    console.check("webhook_add_without_key", &["webhook", "add", "http://127.0.0.1:9/"]);
 }

@@ -3,13 +3,13 @@
 use super::redirects::{END, redirect};
 use super::server::{Server, answers, unused_address};
 use super::{client, outcome, settings};
-use feedwarden::http::{Client, Content, Credentials, Failure, Onward, Reply, Request};
+use feedwarden::http::{Client, Content, Credentials, Failure, PendingRedirect, Reply, Request};
 use rstest::rstest;
 
 /// The redirect that the request is handed; it may not have followed it.
-fn onward(reply: Reply) -> Onward {
+fn pending_redirect(reply: Reply) -> PendingRedirect {
     match reply.content {
-        Content::Redirect(onward) => onward,
+        Content::Redirect(pending_redirect) => pending_redirect,
         other => panic!("no redirect: {other:?}"),
     }
 }
@@ -24,9 +24,9 @@ async fn by_hand(client: &Client, request: &Request) -> Result<Reply, Failure> {
             return Ok(reply);
         }
         let (asked, told) = (reply.url.clone(), reply.hops.clone());
-        let onward = onward(reply);
-        assert_eq!((told.last().map(|hop| &hop.url), onward.hops()), (Some(&asked), told.as_slice()));
-        request.onward = Some(onward);
+        let pending_redirect = pending_redirect(reply);
+        assert_eq!((told.last().map(|hop| &hop.url), pending_redirect.hops()), (Some(&asked), told.as_slice()));
+        request.pending_redirect = Some(pending_redirect);
     }
     unreachable!("a journey ends")
 }
@@ -124,10 +124,10 @@ async fn p25_the_next_host_is_not_asked_before_somebody_goes_on() {
     let home = Server::play(answers(&[redirect(301, &other.url("/new"))])).await;
     let client = client(settings());
     let request = Request { follows: false, ..Request::new(home.url("/old")) };
-    let onward = onward(client.get(&request).await.unwrap());
-    assert_eq!(onward.url().as_str(), other.url("/new"));
+    let pending_redirect = pending_redirect(client.get(&request).await.unwrap());
+    assert_eq!(pending_redirect.url().as_str(), other.url("/new"));
     assert_eq!(other.requests(), [""; 0], "nobody went on yet");
-    let request = Request { onward: Some(onward), ..request };
+    let request = Request { pending_redirect: Some(pending_redirect), ..request };
     let reply = client.get(&request).await.unwrap();
     assert_eq!((other.requests().len(), home.requests().len()), (1, 1));
     assert_eq!(reply.moved_to().map(|url| url.as_str()), Some(other.url("/new").as_str()));
@@ -140,6 +140,6 @@ async fn p37_a_redirect_in_hand_does_not_show_the_credentials_it_carries() {
     let reply = client(settings()).get(&Request { follows: false, ..Request::new(url) }).await.unwrap();
     let printed = format!("{reply:?}");
     assert!(printed.contains("/1") && !printed.contains("hidden"), "{printed}");
-    let request = Request { onward: Some(onward(reply)), ..Request::new("http://feeds.example/") };
+    let request = Request { pending_redirect: Some(pending_redirect(reply)), ..Request::new("http://feeds.example/") };
     assert!(!format!("{request:?}").contains("hidden"), "{request:?}");
 }

@@ -63,7 +63,9 @@ fn outcome(result: Result<Reply, Failure>) -> String {
             format!("200: {} bytes", bytes.len())
         }
         Ok(Reply { content: Content::Body { bytes, .. }, .. }) => format!("200: {}", String::from_utf8_lossy(&bytes)),
-        Ok(Reply { content: Content::Redirect(onward), .. }) => format!("on to {}", onward.url().path()),
+        Ok(Reply { content: Content::Redirect(pending_redirect), .. }) => {
+            format!("on to {}", pending_redirect.url().path())
+        }
         Err(failure) => without_port(&failure.report, &failure.hops),
     }
 }

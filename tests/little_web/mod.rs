@@ -62,7 +62,7 @@ impl Visitor {
             }
             Answer::NotModified { validators, .. } => (validators, None),
             Answer::Failed(report) => panic!("{report:?}"),
-            Answer::Onward(onward) => panic!("not followed: {onward:?}"),
+            Answer::PendingRedirect(pending_redirect) => panic!("not followed: {pending_redirect:?}"),
         }
     }
 
@@ -95,6 +95,6 @@ fn outcome(fetched: &Fetched) -> String {
         Answer::Read(reading) => format!("read {}", reading.entries.len()),
         Answer::NotModified { .. } => "304".into(),
         Answer::Failed(report) => format!("{:?}", report.cause),
-        Answer::Onward(onward) => panic!("not followed: {onward:?}"),
+        Answer::PendingRedirect(pending_redirect) => panic!("not followed: {pending_redirect:?}"),
     }
 }

@@ -1,4 +1,4 @@
-//! What the lists of the doors are made of: selections of sources, labels, posts from either end and by time.
+//! What the lists of the API are made of: selections of sources, labels, posts from either end and by time.
 
 use super::*;
 use feedwarden::model::{HostKey, Rest, RestCause};

@@ -79,13 +79,13 @@ impl PipelineHandle {
             return added.ok_or_else(|| StoreError::Internal("nothing was added".into()).into());
         };
         check_access(&access)?;
-        let settings = spelled(self.around.store.as_ref(), settings).await?;
+        let settings = spelled(self.context.store.as_ref(), settings).await?;
         let access = SourceAccess { origin: SourceAccess::origin_of(&settings.url), ..access };
-        let store = &self.around.store;
-        let new = NewSource { settings, created_at: self.around.clock.now() };
+        let store = &self.context.store;
+        let new = NewSource { settings, created_at: self.context.clock.now() };
         let added = store.add_source_with_access(new, &access).await?;
         if let Added::New(id) = added {
-            store.add_labels(vec![(id, labels)], self.around.clock.now()).await?;
+            store.add_labels(vec![(id, labels)], self.context.clock.now()).await?;
             self.sources_changed(vec![id]);
         }
         Ok(added)
@@ -100,7 +100,7 @@ impl PipelineHandle {
         expected_version: Option<i64>,
     ) -> Result<i64, ControlError> {
         access.as_ref().map(check_access).transpose()?;
-        let store = &self.around.store;
+        let store = &self.context.store;
         let mut source = store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
         for _ in 0..=ROUNDS_MAX {
             if expected_version.is_some_and(|expected| expected != source.version) {
@@ -109,7 +109,7 @@ impl PipelineHandle {
             let origin = SourceAccess::origin_of(&source.settings.url);
             let access = access.clone().map(|access| SourceAccess { origin, ..access });
             // On the version whose URL was looked at, so that nothing is kept for an origin that nobody meant.
-            let now = self.around.clock.now();
+            let now = self.context.clock.now();
             match store.save_source_access(id, access.as_ref(), Some(source.version), now).await? {
                 Saved::Written(version) => {
                     self.sources_changed(vec![id]);

@@ -42,21 +42,21 @@ impl PipelineHandle {
         labels: Option<&[String]>,
         decide: impl Fn(&Source) -> Change,
     ) -> Result<(Source, Changed), ControlError> {
-        let around = &self.around;
-        let mut source = around.store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
+        let context = &self.context;
+        let mut source = context.store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
         let mut rounds = 0;
         loop {
             if expected_version.is_some_and(|expected| expected != source.version) || rounds > ROUNDS_MAX {
                 return Err(ControlError::Conflict { version: source.version });
             }
-            let now = around.clock.now();
+            let now = context.clock.now();
             let change = decide(&source);
             let changed = apply(&mut source, change, now);
             let new_labels = self.new_labels(id, labels).await?;
             let saved = match new_labels {
                 None if changed == Changed::Nothing => return Ok((source, changed)),
-                None => around.store.save_source(source.clone(), now).await?,
-                Some(labels) => around.store.save_source_with_labels(source.clone(), labels, now).await?,
+                None => context.store.save_source(source.clone(), now).await?,
+                Some(labels) => context.store.save_source_with_labels(source.clone(), labels, now).await?,
             };
             match saved {
                 Saved::Written(version) => {
@@ -75,15 +75,15 @@ impl PipelineHandle {
     /// These labels, if the source has others.
     async fn new_labels(&self, id: SourceId, labels: Option<&[String]>) -> Result<Option<Vec<String>>, ControlError> {
         let Some(labels) = labels else { return Ok(None) };
-        let there = self.around.store.labels_of(vec![id]).await?;
+        let there = self.context.store.labels_of(vec![id]).await?;
         let is_new = !there.iter().map(|(_, label)| label).eq(labels);
         Ok(is_new.then(|| labels.to_vec()))
     }
 
     /// Adds sources, with their labels; each is new, or is there already.
     pub async fn add_sources(&self, new: Vec<(SourceSettings, Vec<String>)>) -> Result<Vec<Added>, ControlError> {
-        let store = &self.around.store;
-        let created_at = self.around.clock.now();
+        let store = &self.context.store;
+        let created_at = self.context.clock.now();
         let (mut sources, mut labels) = (Vec::new(), Vec::new());
         for (settings, of_source) in new {
             let settings = spelled(store.as_ref(), settings).await?;
@@ -106,7 +106,7 @@ impl PipelineHandle {
 
     /// Removes a source with its posts; if a version is named, only if the source still has it.
     pub async fn remove_source(&self, id: SourceId, expected_version: Option<i64>) -> Result<(), ControlError> {
-        let store = &self.around.store;
+        let store = &self.context.store;
         if let Some(expected) = expected_version {
             let source = store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
             if source.version != expected {

@@ -9,7 +9,7 @@ use crate::actors::poll::source_host;
 use crate::model::{HostKey, HostState, Source, SourceId, Timestamp};
 use crate::rules::delay;
 use crate::rules::due::{self, NextPoll, Term};
-use crate::rules::life::life;
+use crate::rules::status::status;
 use crate::rules::turn;
 
 /// Why a source is or is not polled.
@@ -102,12 +102,12 @@ pub struct ScheduledView {
 impl PipelineHandle {
     /// Explains when a source is polled next, and why.
     pub async fn explain(&self, id: SourceId) -> Result<Explanation, ControlError> {
-        let source = self.around.store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
+        let source = self.context.store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
         let host = match self.host_of(&source) {
             Some(key) => Some(self.host_state(&key).await?.unwrap_or_else(|| HostState::new(key))),
             None => None,
         };
-        let (now, policy) = (self.around.clock.now(), self.around.policy());
+        let (now, policy) = (self.context.clock.now(), self.context.policy());
         let next = due::next_poll(&source, host.as_ref(), &policy, now);
         let pause = delay::delay(&source.settings, host.as_ref().map(|host| &host.host), &policy.delays);
         let scheduled = self.scheduler.send(AskSource(id)).timeout(ANSWER_WITHIN).await.ok().flatten();
@@ -116,7 +116,7 @@ impl PipelineHandle {
         Ok(Explanation {
             source_id: id,
             version: source.version,
-            state: life(&source, &policy, now).to_string(),
+            state: status(&source, &policy, now).to_string(),
             summary: summary(next, host.as_ref(), scheduled.as_ref(), &held_up_by, now),
             next_poll_at: next.at(),
             is_due: next.is_due(now),
@@ -126,7 +126,7 @@ impl PipelineHandle {
             host,
             scheduled,
             held_up_by,
-            has_access: !self.around.store.sources_with_access(vec![id]).await?.is_empty(),
+            has_access: !self.context.store.sources_with_access(vec![id]).await?.is_empty(),
             lacks: self.lacks(&source.settings).await?,
             consecutive_failures: source.state.failures.consecutive,
             last_polls: self.history(id),
@@ -135,19 +135,19 @@ impl PipelineHandle {
 
     /// The last polls of a source, the newest first, as far as this process remembers.
     pub fn history(&self, id: SourceId) -> Vec<PollRecord> {
-        self.around.history.of(id)
+        self.context.history.of(id)
     }
 
     /// The host that a source is at.
     pub fn host_of(&self, source: &Source) -> Option<HostKey> {
         let settings = &source.settings;
-        source_host(settings.source_type, &settings.url, self.around.x_host.as_ref())
+        source_host(settings.source_type, &settings.url, self.context.x_host.as_ref())
     }
 
     pub(super) fn host_view(&self, mut host: HostState, pause: std::time::Duration) -> HostView {
-        let (now, policy) = (self.around.clock.now(), self.around.policy());
-        turn::believe(&mut host, &policy, now);
-        let turn = turn::turn(&host, pause, self.around.started_at, &policy, now);
+        let (now, policy) = (self.context.clock.now(), self.context.policy());
+        turn::clamp_future_times(&mut host, &policy, now);
+        let turn = turn::turn(&host, pause, self.context.started_at, &policy, now);
         let held_until = host.held_until.filter(|until| *until > now);
         let open_until = host.breaker.open_until.filter(|until| *until > now);
         let state = match (held_until, open_until) {
@@ -169,7 +169,7 @@ impl PipelineHandle {
 
     /// Why nobody at all is polled, for as long as a person wants it so.
     pub(super) async fn standstill(&self) -> Option<&'static str> {
-        if self.around.traffic.watch().borrow().is_draining {
+        if self.context.admission.watch().borrow().is_draining {
             return Some("the daemon is ending");
         }
         let is_paused = self.scheduler_status().await.is_some_and(|status| status.paused_since.is_some());
@@ -177,10 +177,10 @@ impl PipelineHandle {
     }
 
     async fn held_up_by(&self) -> Vec<String> {
-        let lights = *self.around.traffic.watch().borrow();
+        let blockers = *self.context.admission.watch().borrow();
         let troubles = [
-            (lights.is_outage, "our own network seems to be down"),
-            (lights.is_store_down, "the store is not available"),
+            (blockers.is_outage, "our own network seems to be down"),
+            (blockers.is_store_down, "the store is not available"),
         ];
         let troubles = troubles.into_iter().filter(|(holds, _)| *holds).map(|(_, reason)| reason);
         self.standstill().await.into_iter().chain(troubles).map(str::to_owned).collect()

@@ -21,7 +21,7 @@ impl PipelineHandle {
 
     /// The hosts that follow this one in the order of their spellings.
     pub async fn hosts_after(&self, after: Option<&HostKey>, limit: u32) -> Result<Vec<HostView>, ControlError> {
-        let known = self.around.store.list_hosts(after, limit).await?;
+        let known = self.context.store.list_hosts(after, limit).await?;
         let fresh = known.into_iter().map(|stored| self.table.state(&stored.host).unwrap_or(stored));
         Ok(fresh.map(|state| self.view_of_host(state)).collect())
     }
@@ -33,19 +33,19 @@ impl PipelineHandle {
 
     /// Whether anybody ever had to do with a host: it was asked or held, or a source is there.
     pub async fn is_host_known(&self, key: &HostKey) -> Result<bool, ControlError> {
-        let sources = self.around.store.select_sources(self.at_host(key), None, 1);
+        let sources = self.context.store.select_sources(self.at_host(key), None, 1);
         Ok(self.host_state(key).await?.is_some() || !sources.await?.is_empty())
     }
 
     /// The longest time that a person may hold a host for: no longer than its own `Retry-After` could.
     pub fn hold_max(&self) -> Duration {
-        self.around.policy().retry_after_max
+        self.context.policy().retry_after_max
     }
 
     /// Leaves a host alone until this moment, whether or not anybody had to do with it before.
     pub async fn hold_host(&self, key: &HostKey, until: Timestamp, reason: &str) -> Result<HostView, ControlError> {
         let reason = format!("by a person: {reason}");
-        info!(self.around.log, "host held"; "host" => %key, "until" => %until, "reason" => &reason);
+        info!(self.context.log, "host held"; "host" => %key, "until" => %until, "reason" => &reason);
         self.change_host(key, move |state| {
             (state.held_until, state.held_reason) = (Some(until), Some(reason));
         })
@@ -54,7 +54,7 @@ impl PipelineHandle {
 
     /// Ends the hold of a host; its sources that are due are polled as its pause allows.
     pub async fn release_host(&self, key: &HostKey) -> Result<HostView, ControlError> {
-        info!(self.around.log, "host released"; "host" => %key);
+        info!(self.context.log, "host released"; "host" => %key);
         let view = self.change_host(key, |state| (state.held_until, state.held_reason) = (None, None)).await?;
         self.reconsider(key).await?;
         Ok(view)
@@ -62,7 +62,7 @@ impl PipelineHandle {
 
     /// Forgets that a host did not answer.
     pub async fn reset_breaker(&self, key: &HostKey) -> Result<HostView, ControlError> {
-        info!(self.around.log, "host breaker closed"; "host" => %key);
+        info!(self.context.log, "host breaker closed"; "host" => %key);
         let view = self.change_host(key, |state| state.breaker = Breaker::default()).await?;
         self.reconsider(key).await?;
         Ok(view)
@@ -72,7 +72,7 @@ impl PipelineHandle {
     pub async fn enable_host(&self, key: &HostKey) -> Result<usize, ControlError> {
         let (mut count, mut after) = (0, None);
         loop {
-            let page = self.around.store.select_sources(self.at_host(key), after, PAGE).await?;
+            let page = self.context.store.select_sources(self.at_host(key), after, PAGE).await?;
             let Some(last) = page.last() else { return Ok(count) };
             after = Some(last.id);
             for source in page.iter().filter(|source| !source.state.enabled) {
@@ -88,31 +88,31 @@ impl PipelineHandle {
     pub(super) async fn host_state(&self, key: &HostKey) -> Result<Option<HostState>, StoreError> {
         match self.table.state(key) {
             Some(state) => Ok(Some(state)),
-            None => self.around.store.host(key).await,
+            None => self.context.store.host(key).await,
         }
     }
 
     pub(super) fn at_host(&self, key: &HostKey) -> SourceSelection {
-        match &self.around.x_host {
+        match &self.context.x_host {
             Some(x_host) if x_host == key => SourceSelection::OfX,
             _ => SourceSelection::OfHost(key.clone()),
         }
     }
 
     fn view_of_host(&self, state: HostState) -> HostView {
-        let pause = self.around.policy().delays.by_host.get(state.host.as_str()).copied().unwrap_or_default();
+        let pause = self.context.policy().delays.by_host.get(state.host.as_str()).copied().unwrap_or_default();
         self.host_view(state, pause)
     }
 
     async fn change_host(&self, key: &HostKey, change: impl FnOnce(&mut HostState)) -> Result<HostView, ControlError> {
         let state = match self.table.state(key) {
             Some(_) => None,
-            None => self.around.store.host(key).await?,
+            None => self.context.store.host(key).await?,
         };
-        self.table.open_with(key, state, self.around.clock.now());
+        self.table.open_with(key, state, self.context.clock.now());
         let changed = self.table.change(key, change);
         let state = changed.unwrap_or_else(|| HostState::new(key.clone()));
-        self.around.store.record_hosts(vec![state.clone()]).await?;
+        self.context.store.record_hosts(vec![state.clone()]).await?;
         Ok(self.view_of_host(state))
     }
 
@@ -120,7 +120,7 @@ impl PipelineHandle {
     async fn reconsider(&self, key: &HostKey) -> Result<(), ControlError> {
         let mut after: Option<SourceId> = None;
         loop {
-            let page = self.around.store.select_sources(self.at_host(key), after, PAGE).await?;
+            let page = self.context.store.select_sources(self.at_host(key), after, PAGE).await?;
             let Some(last) = page.last() else { return Ok(()) };
             after = Some(last.id);
             self.sources_changed(page.iter().map(|source| source.id).collect());

@@ -1,9 +1,9 @@
 //! Lists of sources by what people ask for. Each call looks at a bounded number of sources, however rare a match is.
 
-use super::{ControlError, Life, PipelineHandle};
+use super::{ControlError, PipelineHandle, SourceStatus};
 use crate::model::{HostKey, Source, SourceId, SourceType, Timestamp};
 use crate::rules::due;
-use crate::rules::life::life;
+use crate::rules::status::status;
 use crate::store::SourceSelection;
 
 /// How many sources one call looks at, or as many as it may return: whoever wants more goes on from where it stopped. A
@@ -14,7 +14,7 @@ const LOOKED_MAX: usize = 200;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceFilter {
     /// Where they stand.
-    pub state: Option<Life>,
+    pub state: Option<SourceStatus>,
     /// At this host.
     pub host: Option<HostKey>,
     /// Of this type.
@@ -31,7 +31,7 @@ pub struct SourceFilter {
 #[derive(Clone, Debug)]
 pub struct FoundSources {
     /// The sources, each with where it stands, in the order of their numbers.
-    pub sources: Vec<(Source, Life)>,
+    pub sources: Vec<(Source, SourceStatus)>,
     /// Go on after this one; nothing if there are no more. A page can be short, or empty, and still have a next one.
     pub next: Option<SourceId>,
 }
@@ -46,21 +46,21 @@ impl PipelineHandle {
     ) -> Result<FoundSources, ControlError> {
         let selection = self.selection(filter);
         let text = filter.text.as_ref().map(|text| text.to_lowercase());
-        let (now, policy) = (self.around.clock.now(), self.around.policy());
+        let (now, policy) = (self.context.clock.now(), self.context.policy());
         let (mut sources, mut next, mut looked) = (Vec::new(), after, 0);
         let looked_max = LOOKED_MAX.max(limit);
         while looked < looked_max {
             // Often all of the first ones are wanted.
             let chunk = if looked == 0 { limit } else { looked_max - looked };
             let chunk = u32::try_from(chunk).unwrap_or(u32::MAX);
-            let page = self.around.store.select_sources(selection.clone(), next, chunk).await?;
+            let page = self.context.store.select_sources(selection.clone(), next, chunk).await?;
             if page.is_empty() {
                 return Ok(FoundSources { sources, next: None });
             }
             for source in page {
                 looked += 1;
                 next = Some(source.id);
-                let standing = life(&source, &policy, now);
+                let standing = status(&source, &policy, now);
                 if self.is_wanted(filter, text.as_deref(), &source, standing) {
                     sources.push((source, standing));
                     if sources.len() == limit {
@@ -73,13 +73,13 @@ impl PipelineHandle {
     }
 
     /// Where the source stands now.
-    pub fn life(&self, source: &Source) -> Life {
-        life(source, &self.around.policy(), self.around.clock.now())
+    pub fn status(&self, source: &Source) -> SourceStatus {
+        status(source, &self.context.policy(), self.context.clock.now())
     }
 
     /// When the source's cooldown ends; none if it has no rest or only a person ends it.
     pub fn rest_until(&self, source: &Source) -> Option<Timestamp> {
-        due::rest_until(source.state.rest.as_ref()?, &self.around.policy(), self.around.clock.now())
+        due::rest_until(source.state.rest.as_ref()?, &self.context.policy(), self.context.clock.now())
     }
 
     /// The narrowest list that holds all that are wanted.
@@ -87,9 +87,9 @@ impl PipelineHandle {
         match filter {
             SourceFilter { label: Some(label), .. } => SourceSelection::WithLabel(label.clone()),
             SourceFilter { host: Some(host), .. } => self.at_host(host),
-            SourceFilter { state: Some(Life::Disabled), .. } => SourceSelection::Disabled,
-            SourceFilter { state: Some(Life::Resting), .. } => SourceSelection::Resting,
-            SourceFilter { state: Some(Life::BackingOff), .. } => SourceSelection::Failing,
+            SourceFilter { state: Some(SourceStatus::Disabled), .. } => SourceSelection::Disabled,
+            SourceFilter { state: Some(SourceStatus::Resting), .. } => SourceSelection::Resting,
+            SourceFilter { state: Some(SourceStatus::BackingOff), .. } => SourceSelection::Failing,
             SourceFilter { feed_active: Some(false), .. } => SourceSelection::Inactive,
             SourceFilter { source_type: Some(SourceType::Twitter), .. } => SourceSelection::OfX,
             SourceFilter { source_type: Some(SourceType::Website), .. } => SourceSelection::OfPages,
@@ -97,7 +97,7 @@ impl PipelineHandle {
         }
     }
 
-    fn is_wanted(&self, filter: &SourceFilter, text: Option<&str>, source: &Source, standing: Life) -> bool {
+    fn is_wanted(&self, filter: &SourceFilter, text: Option<&str>, source: &Source, standing: SourceStatus) -> bool {
         let SourceFilter { state, host, source_type, feed_active, .. } = filter;
         let settings = &source.settings;
         // The part of a URL that may be a password is not looked at: a match would give it away.

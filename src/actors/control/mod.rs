@@ -1,4 +1,4 @@
-//! What the doors can ask of the pipeline and tell it, as plain values: the handle by which it is steered.
+//! What the API can ask of the pipeline and tell it, as plain values: the handle by which it is steered.
 //!
 //! Whoever holds a handle sees no actor, no rule and no lock. Nothing here waits for an actor without a bound.
 
@@ -19,13 +19,13 @@ use std::time::Duration;
 use actix::Addr;
 use tokio::sync::Notify;
 
-use super::errand::Errands;
+use super::context::PipelineContext;
 use super::faults::FaultSettings;
 use super::host_table::HostTable;
+use super::in_flight::InFlightPolls;
 use super::messages::{AskScheduler, ReadSourcesAgain, SchedulerStatus, SourcesChanged};
 use super::scheduler::SchedulerActor;
 use super::statistics::Statistics;
-use super::surroundings::Surroundings;
 use super::webhooks::{TestWebhook, WebhookActor};
 use crate::clock::Clock;
 use crate::fetch::KeyError;
@@ -38,12 +38,12 @@ pub use super::faults::Fault;
 pub use super::histogram::{BUCKET_SECONDS, HistogramView};
 pub use super::history::{PollOutcome, PollRecord};
 pub use super::host_table::HostCounts;
-pub use super::statistics::{ACTORS, Happening, Latencies, StatisticsView};
+pub use super::statistics::{ACTORS, Latencies, PipelineEvent, StatisticsView};
 pub use super::webhooks::WEBHOOKS_MAX;
 pub use crate::dice::new_secret;
 pub use crate::rules::change::{Change, Changed};
-pub use crate::rules::life::Life;
 pub use crate::rules::shown_url::shown_url;
+pub use crate::rules::status::SourceStatus;
 pub use access::{AccessError, check_access};
 pub use explanation::{DelayView, Explanation, HostView, ScheduledView, TermView};
 pub use listing::{FoundSources, SourceFilter};
@@ -51,13 +51,13 @@ pub use polling::{PollAnswer, PollWish};
 pub use spelling::spelled;
 pub use tree::{CrashView, ThreadLine, TreeNode, TreeView};
 
-/// How long an actor may take to answer a question before the door answers without it.
+/// How long an actor may take to answer a question before the API answers without it.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// How often it is looked whether everything is settled.
 const DRAIN_LOOK: Duration = Duration::from_millis(5);
 
-/// Why something that a door asked for was not done.
+/// Why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     /// There is no such source.
@@ -87,35 +87,35 @@ pub enum ControlError {
 #[derive(Clone)]
 pub struct PipelineHandle {
     root: RootHandle,
-    around: Arc<Surroundings>,
+    context: Arc<PipelineContext>,
     scheduler: Addr<SchedulerActor>,
     webhooks: Addr<WebhookActor>,
     table: HostTable,
-    errands: Errands,
+    in_flight_polls: InFlightPolls,
     finished: Arc<Notify>,
 }
 
 impl PipelineHandle {
     pub(super) fn new(
         root: RootHandle,
-        around: Arc<Surroundings>,
+        context: Arc<PipelineContext>,
         scheduler: Addr<SchedulerActor>,
         webhooks: Addr<WebhookActor>,
         table: HostTable,
-        errands: Errands,
+        in_flight_polls: InFlightPolls,
         finished: Arc<Notify>,
     ) -> PipelineHandle {
-        PipelineHandle { root, around, scheduler, webhooks, table, errands, finished }
+        PipelineHandle { root, context, scheduler, webhooks, table, in_flight_polls, finished }
     }
 
     /// Where things are kept.
     pub fn store(&self) -> &Arc<dyn Store> {
-        &self.around.store
+        &self.context.store
     }
 
     /// What time it is.
     pub fn clock(&self) -> &Arc<dyn Clock> {
-        &self.around.clock
+        &self.context.clock
     }
 
     /// Says that something about these sources changed, or that they are new.
@@ -130,7 +130,7 @@ impl PipelineHandle {
 
     /// Sends a webhook a delivery without posts; if it is not taken, says why.
     pub async fn test_webhook(&self, id: WebhookId) -> Result<(), String> {
-        let within = self.around.policy().webhooks.timeout + ANSWER_WITHIN;
+        let within = self.context.policy().webhooks.timeout + ANSWER_WITHIN;
         match self.webhooks.send(TestWebhook(id)).timeout(within).await {
             Ok(sent) => sent.map_err(|report| report.error),
             Err(_) => Err("there was no time for it; try again a little later".to_owned()),
@@ -139,7 +139,7 @@ impl PipelineHandle {
 
     /// What was done so far.
     pub fn statistics(&self) -> Arc<Statistics> {
-        self.around.statistics.clone()
+        self.context.statistics.clone()
     }
 
     /// The tree as it is now, with at most so many hosts.
@@ -149,12 +149,12 @@ impl PipelineHandle {
 
     /// How many polls are with their hosts now; those that wait for their next hop are not.
     pub fn under_way(&self) -> usize {
-        self.around.traffic.under_way()
+        self.context.admission.under_way()
     }
 
     /// How many polls have begun and are not settled.
     pub fn unsettled(&self) -> usize {
-        self.errands.asked()
+        self.in_flight_polls.asked()
     }
 
     /// How many hosts are there.
@@ -164,17 +164,17 @@ impl PipelineHandle {
 
     /// How many hosts are there, by state.
     pub fn host_counts(&self) -> HostCounts {
-        self.table.counts(self.around.clock.now())
+        self.table.counts(self.context.clock.now())
     }
 
     /// What the store says to those whom it refuses, while it does; polling pauses meanwhile.
     pub fn store_trouble(&self) -> Option<String> {
-        self.around.store_watch.trouble()
+        self.context.store_watch.trouble()
     }
 
     /// The time between two ticks of the scheduler.
     pub fn tick(&self) -> Duration {
-        self.around.settings.scheduler.tick
+        self.context.settings.scheduler.tick
     }
 
     /// What is known of a host that is there.
@@ -184,32 +184,32 @@ impl PipelineHandle {
 
     /// What goes wrong on purpose; nothing if the configuration does not allow for any.
     pub fn fault_rules(&self) -> Option<(bool, Vec<Fault>)> {
-        let FaultSettings { is_enabled, faults, .. } = self.around.faults.settings();
-        self.around.settings.faults.is_enabled.then_some((is_enabled, faults))
+        let FaultSettings { is_enabled, faults, .. } = self.context.faults.settings();
+        self.context.settings.faults.is_enabled.then_some((is_enabled, faults))
     }
 
     /// Makes these things go wrong, or nothing; false if the configuration does not allow for any.
     pub fn set_faults(&self, is_enabled: bool, rules: Option<Vec<Fault>>) -> bool {
-        let is_allowed = self.around.settings.faults.is_enabled;
+        let is_allowed = self.context.settings.faults.is_enabled;
         if is_allowed {
-            self.around.faults.change(is_enabled, rules);
+            self.context.faults.change(is_enabled, rules);
         }
         is_allowed
     }
 
     /// How many faults were injected.
     pub fn faults(&self) -> u64 {
-        self.around.faults.struck()
+        self.context.faults.struck()
     }
 
     /// Injects no more faults.
     pub fn cease_faults(&self) {
-        self.around.faults.cease();
+        self.context.faults.cease();
     }
 
     /// Follows another policy from now on; what is due when is reckoned anew.
     pub fn set_policy(&self, policy: Policy) {
-        self.around.set_policy(policy);
+        self.context.set_policy(policy);
         self.scheduler.do_send(ReadSourcesAgain);
     }
 
@@ -220,15 +220,15 @@ impl PipelineHandle {
 
     /// Asks nobody anything from now on, and waits until what is under way is settled.
     pub async fn drain(&self) {
-        self.around.traffic.switch(|lights| lights.is_draining = true);
+        self.context.admission.switch(|blockers| blockers.is_draining = true);
         self.drained().await;
     }
 
     /// Waits until nobody is asked any more and everything is settled.
     async fn drained(&self) {
-        // The lights are gone only when everything is.
-        let _ = self.around.traffic.watch().wait_for(|lights| lights.is_draining).await;
-        while self.errands.asked() > 0 {
+        // The sender is gone only when everything is.
+        let _ = self.context.admission.watch().wait_for(|blockers| blockers.is_draining).await;
+        while self.in_flight_polls.asked() > 0 {
             tokio::time::sleep(DRAIN_LOOK).await;
         }
     }

@@ -9,7 +9,7 @@ impl PipelineHandle {
     pub async fn pause(&self) -> Result<(), ControlError> {
         let handle = self.clone();
         self.in_turn(async move {
-            let since = handle.around.store.pause_polling(handle.around.clock.now()).await?;
+            let since = handle.context.store.pause_polling(handle.context.clock.now()).await?;
             handle.scheduler.do_send(PausePolling { since });
             Ok(())
         })
@@ -20,7 +20,7 @@ impl PipelineHandle {
     pub async fn resume(&self) -> Result<(), ControlError> {
         let handle = self.clone();
         self.in_turn(async move {
-            handle.around.store.resume_polling().await?;
+            handle.context.store.resume_polling().await?;
             handle.scheduler.do_send(ResumePolling);
             Ok(())
         })
@@ -32,9 +32,9 @@ impl PipelineHandle {
         &self,
         switching: impl Future<Output = Result<(), StoreError>> + Send + 'static,
     ) -> Result<(), ControlError> {
-        let around = self.around.clone();
+        let context = self.context.clone();
         let switching = tokio::spawn(async move {
-            let _turn = around.pausing.lock().await;
+            let _turn = context.pausing.lock().await;
             switching.await
         });
         switching.await.unwrap_or_else(|cause| Err(StoreError::Internal(cause.to_string()))).map_err(Into::into)

@@ -11,13 +11,13 @@ impl PipelineHandle {
     /// (s113).
     pub async fn put_x_key(&self, user: UserId, key: &SecretString) -> Result<(), ControlError> {
         check_x_key(key)?;
-        self.around.store.put_api_key(user, KeyProvider::X, key, self.around.clock.now()).await?;
+        self.context.store.put_api_key(user, KeyProvider::X, key, self.context.clock.now()).await?;
         self.poll_accounts_of(user).await
     }
 
     /// Makes the X accounts due that have waited for this user's key, now that there may be one.
     pub async fn poll_accounts_of(&self, user: UserId) -> Result<(), ControlError> {
-        let due = self.around.store.request_x_polls(user, self.around.clock.now()).await?;
+        let due = self.context.store.request_x_polls(user, self.context.clock.now()).await?;
         self.sources_changed(due);
         Ok(())
     }
@@ -27,7 +27,7 @@ impl PipelineHandle {
         if settings.source_type != SourceType::Twitter {
             return Ok(None);
         }
-        let store = &self.around.store;
+        let store = &self.context.store;
         let Some(podcast_id) = settings.podcast_id else { return Ok(Some(x_key_missing(None))) };
         let podcast = store.podcast(podcast_id).await?;
         let owner = match podcast {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{ControlError, Happening, PipelineHandle, PollRecord};
+use super::{ControlError, PipelineEvent, PipelineHandle, PollRecord};
 use crate::actors::poll::source_host;
 use crate::model::{HostState, SourceAccess, SourceId, SourceSettings, Timestamp};
 use crate::rules::change::{Change, apply};
@@ -66,8 +66,8 @@ impl PipelineHandle {
     /// Polls a source as soon as its publisher and its host allow, or at once if that is forced. Who waits is answered at
     /// once where the poll cannot come in time.
     pub async fn poll_now(&self, id: SourceId, wish: PollWish) -> Result<PollAnswer, ControlError> {
-        let mut source = self.around.store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
-        let (now, policy) = (self.around.clock.now(), self.around.policy());
+        let mut source = self.context.store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
+        let (now, policy) = (self.context.clock.now(), self.context.policy());
         if let never @ NextPoll::Never(_) = due::next_poll(&source, None, &policy, now) {
             return Ok(PollAnswer::Refused { reason: never.to_string() });
         }
@@ -76,16 +76,16 @@ impl PipelineHandle {
         apply(&mut source, change.clone(), now);
         let next = due::next_poll(&source, None, &policy, now);
         let outlook = self.outlook(&source.settings, next, wish.force).await?;
-        let happenings = self.around.statistics.listen();
+        let events = self.context.statistics.listen();
         let before = self.history(id).first().map(|poll| poll.at);
         if wish.force {
-            self.around.force(id);
+            self.context.force(id);
         }
         self.change(id, None, |_| change.clone()).await?;
         if !self.comes_within(&outlook, wish.wait) {
             return Ok(outlook.into());
         }
-        match self.ended(id, happenings, before, wish.wait).await {
+        match self.ended(id, events, before, wish.wait).await {
             Some(poll) => Ok(PollAnswer::Done { poll }),
             None => self.not_yet(id, wish.force).await,
         }
@@ -100,9 +100,9 @@ impl PipelineHandle {
         access: Option<SourceAccess>,
         wait: Duration,
     ) -> Result<(Added, Option<PollAnswer>), ControlError> {
-        let next = NextPoll::At { at: self.around.clock.now(), because: Wait::NeverPolled };
+        let next = NextPoll::At { at: self.context.clock.now(), because: Wait::NeverPolled };
         let outlook = self.outlook(&settings, next, false).await?;
-        let happenings = self.around.statistics.listen();
+        let events = self.context.statistics.listen();
         let id = match self.add_source(settings, labels, access).await? {
             Added::New(id) => id,
             duplicate => return Ok((duplicate, None)),
@@ -110,7 +110,7 @@ impl PipelineHandle {
         if !self.comes_within(&outlook, wait) {
             return Ok((Added::New(id), Some(outlook.into())));
         }
-        let answer = match self.ended(id, happenings, None, wait).await {
+        let answer = match self.ended(id, events, None, wait).await {
             Some(poll) => PollAnswer::Done { poll },
             None => self.not_yet(id, false).await?,
         };
@@ -121,14 +121,14 @@ impl PipelineHandle {
     async fn ended(
         &self,
         id: SourceId,
-        mut happenings: Receiver<Happening>,
+        mut events: Receiver<PipelineEvent>,
         before: Option<Timestamp>,
         wait: Duration,
     ) -> Option<PollRecord> {
         let mut ended = pin!(async {
             loop {
-                match happenings.recv().await {
-                    Ok(Happening::Polled { source_id, .. }) if source_id == id => break,
+                match events.recv().await {
+                    Ok(PipelineEvent::Polled { source_id, .. }) if source_id == id => break,
                     // Who missed something looks whether it was this.
                     Err(RecvError::Lagged(_)) if self.history(id).first().map(|poll| poll.at) != before => break,
                     Ok(_) | Err(RecvError::Lagged(_)) => {}
@@ -148,14 +148,14 @@ impl PipelineHandle {
 
     /// What to say to whom waited in vain.
     async fn not_yet(&self, id: SourceId, is_forced: bool) -> Result<PollAnswer, ControlError> {
-        let source = self.around.store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
-        let next = due::next_poll(&source, None, &self.around.policy(), self.around.clock.now());
+        let source = self.context.store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
+        let next = due::next_poll(&source, None, &self.context.policy(), self.context.clock.now());
         Ok(self.outlook(&source.settings, next, is_forced).await?.into())
     }
 
     /// Whether a poll can come while somebody waits for it.
     fn comes_within(&self, outlook: &Outlook, wait: Duration) -> bool {
-        let latest = self.around.clock.now() + wait;
+        let latest = self.context.clock.now() + wait;
         !wait.is_zero() && outlook.not_before.is_some_and(|at| at <= latest)
     }
 
@@ -169,17 +169,17 @@ impl PipelineHandle {
         if let Some(reason) = self.standstill().await {
             return Ok(Outlook { not_before: None, reason: reason.to_owned() });
         }
-        let (now, policy) = (self.around.clock.now(), self.around.policy());
+        let (now, policy) = (self.context.clock.now(), self.context.policy());
         if is_forced {
             return Ok(Outlook { not_before: Some(now), reason: "forced".to_owned() });
         }
         let own = Outlook { not_before: Some(next.at().unwrap_or(now).max(now)), reason: next.to_string() };
-        let host = source_host(settings.source_type, &settings.url, self.around.x_host.as_ref());
+        let host = source_host(settings.source_type, &settings.url, self.context.x_host.as_ref());
         let Some(key) = host else { return Ok(own) };
         let mut host = self.host_state(&key).await?.unwrap_or_else(|| HostState::new(key.clone()));
-        turn::believe(&mut host, &policy, now);
+        turn::clamp_future_times(&mut host, &policy, now);
         let pause = delay::delay(settings, Some(&key), &policy.delays).pause;
-        let turn = turn::turn(&host, pause, self.around.started_at, &policy, now);
+        let turn = turn::turn(&host, pause, self.context.started_at, &policy, now);
         let turn_at = match &turn {
             turn::Turn::Now => now,
             turn::Turn::At(at) => *at,

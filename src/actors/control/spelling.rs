@@ -29,7 +29,7 @@ impl PipelineHandle {
         spellings.dedup();
         let mut found = Vec::new();
         for spelling in spellings {
-            found.extend(self.around.store.sources_with_url(&spelling).await?);
+            found.extend(self.context.store.sources_with_url(&spelling).await?);
         }
         found.sort_by_key(|source| source.id);
         Ok(found)

@@ -1,4 +1,4 @@
-//! The supervision tree as the doors show it.
+//! The supervision tree as the API shows it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use slog::{Logger, error, info};
 
-use super::super::host_table::Seat;
+use super::super::context::PipelineContext;
+use super::super::host_table::HostEntry;
 use super::super::messages::SourcesChanged;
 use super::super::poll::Poll;
-use super::super::surroundings::Surroundings;
 use crate::model::{Breaker, FailureKind, FailureReport, HostState, SourceId, SourceState, Timestamp};
 use crate::rules::classify::classify;
 use crate::rules::failure::after_failure;
@@ -36,21 +36,21 @@ pub(super) struct CountedFailure {
     before: SourceState,
     report: FailureReport,
     polled_at: Timestamp,
-    host: Option<(Arc<Seat>, Breaker)>,
+    host: Option<(Arc<HostEntry>, Breaker)>,
 }
 
 impl CountedFailure {
     /// What there is to remember of a poll that failed like this; nothing if no outage could explain it.
     pub(super) fn of(poll: &Poll, report: &FailureReport) -> Option<CountedFailure> {
         let is_network = classify(report.cause).kind == FailureKind::Network;
-        let seat = poll.turn.as_ref().map(|turn| turn.seat.clone());
+        let host_entry = poll.turn.as_ref().map(|turn| turn.host_entry.clone());
         (is_network && evidence(Some(report)) != Evidence::Answer).then(|| CountedFailure {
             source_id: poll.source.id,
             url: shown_url(&poll.source.settings.url),
             before: poll.source.state.clone(),
             report: report.clone(),
             polled_at: poll.ended_at,
-            host: seat.zip(poll.breaker_before),
+            host: host_entry.zip(poll.breaker_before),
         })
     }
 }
@@ -77,16 +77,16 @@ impl Amnesty {
     }
 
     /// Takes back what was declared. To be called when the failures themselves have been written.
-    pub(super) fn carry_out(&mut self, around: &Arc<Surroundings>, log: &Logger) {
+    pub(super) fn carry_out(&mut self, context: &Arc<PipelineContext>, log: &Logger) {
         if self.declared.is_empty() {
             return;
         }
-        let (declared, around, log) = (std::mem::take(&mut self.declared), around.clone(), log.clone());
+        let (declared, context, log) = (std::mem::take(&mut self.declared), context.clone(), log.clone());
         // A task of its own: should the actor crash meanwhile, it is done all the same.
         actix_rt::spawn(async move {
             let mut changed = Vec::new();
             for failure in &declared {
-                match take_back_one(&around, &log, failure).await {
+                match take_back_one(&context, &log, failure).await {
                     Ok(true) => changed.push(failure.source_id),
                     Ok(false) => {}
                     Err(cause) => error!(log, "failure not taken back"; "source_id" => failure.source_id.0,
@@ -94,27 +94,29 @@ impl Amnesty {
                 }
             }
             let hosts = close_breakers(&declared);
-            if let Err(cause) = around.store_watch.insist(|| around.store.record_hosts(hosts.clone())).await {
+            if let Err(cause) =
+                context.store_watch.retry_while_unavailable(|| context.store.record_hosts(hosts.clone())).await
+            {
                 error!(log, "hosts not stored"; "error" => %cause);
             }
-            around.scheduler.do_send(SourcesChanged(changed));
+            context.scheduler.do_send(SourcesChanged(changed));
         });
     }
 }
 
 /// Takes one failure back, if nothing has happened to its source since.
-async fn take_back_one(around: &Surroundings, log: &Logger, failure: &CountedFailure) -> Result<bool, StoreError> {
+async fn take_back_one(context: &PipelineContext, log: &Logger, failure: &CountedFailure) -> Result<bool, StoreError> {
     for _ in 0..ROUNDS_MAX {
-        let reading = around.store_watch.insist(|| around.store.source(failure.source_id)).await?;
+        let reading = context.store_watch.retry_while_unavailable(|| context.store.source(failure.source_id)).await?;
         let Some(mut source) = reading else { return Ok(false) };
         let mut failed = source.clone();
         failed.state = failure.before.clone();
-        let after = after_failure(&failed, &failure.report, &around.policy(), failure.polled_at).state;
-        let now = around.clock.now();
+        let after = after_failure(&failed, &failure.report, &context.policy(), failure.polled_at).state;
+        let now = context.clock.now();
         if !take_back(&mut source.state, &failure.before, &after, &failure.report, now) {
             return Ok(false);
         }
-        match around.store_watch.insist(|| around.store.save_source(source.clone(), now)).await? {
+        match context.store_watch.retry_while_unavailable(|| context.store.save_source(source.clone(), now)).await? {
             Saved::Written(_) => {
                 info!(log, "failure taken back"; "source_id" => failure.source_id.0, "url" => &failure.url,
                     "error" => &failure.report.error);
@@ -130,8 +132,8 @@ async fn take_back_one(around: &Surroundings, log: &Logger, failure: &CountedFai
 /// The hosts get back the breakers that they had before; the latest failure comes off first.
 fn close_breakers(failures: &[CountedFailure]) -> Vec<HostState> {
     let mut hosts: Vec<HostState> = Vec::new();
-    for (seat, before) in failures.iter().rev().filter_map(|failure| failure.host.as_ref()) {
-        let Some(state) = seat.change(|state| state.breaker = *before) else { continue };
+    for (host_entry, before) in failures.iter().rev().filter_map(|failure| failure.host.as_ref()) {
+        let Some(state) = host_entry.change(|state| state.breaker = *before) else { continue };
         hosts.retain(|known| known.host != state.host);
         hosts.push(state);
     }

@@ -6,8 +6,8 @@ use actix::fut::WrapFuture;
 use actix::{ActorFutureExt, AsyncContext, Context};
 use slog::Logger;
 
+use super::super::context::PipelineContext;
 use super::super::poll::{NextRequest, Poll};
-use super::super::surroundings::Surroundings;
 use super::HostActor;
 use crate::fetch::{PRODUCT, RobotsAnswer, RobotsFetched, robots_refusal, robots_unreachable};
 use crate::model::{FailureCause, FailureReport, KeyProvider, RobotsRecord, SourceType};
@@ -27,14 +27,14 @@ pub(super) enum Prepared {
 }
 
 /// Finds what the poll needs.
-pub(super) async fn prepare(mut poll: Box<Poll>, around: Arc<Surroundings>) -> Prepared {
+pub(super) async fn prepare(mut poll: Box<Poll>, context: Arc<PipelineContext>) -> Prepared {
     if let Some(error) = poll.access_error.clone() {
         let report = FailureReport { cause: FailureCause::Credentials, error, retry_after: None };
         return Prepared::Refused(poll, report);
     }
     let found = match (&poll.request, poll.source.settings.source_type) {
-        (NextRequest::Undecided, _) => ask_robots(&mut poll, &around).await,
-        (NextRequest::Document, SourceType::Twitter) => find_key(&mut poll, &around).await.map(|()| None),
+        (NextRequest::Undecided, _) => ask_robots(&mut poll, &context).await,
+        (NextRequest::Document, SourceType::Twitter) => find_key(&mut poll, &context).await.map(|()| None),
         _ => Ok(None),
     };
     match found {
@@ -45,14 +45,14 @@ pub(super) async fn prepare(mut poll: Box<Poll>, around: Arc<Surroundings>) -> P
 }
 
 /// Obeys the robots.txt that is known, or makes asking for it the next request.
-async fn ask_robots(poll: &mut Poll, around: &Surroundings) -> Result<Option<FailureReport>, StoreError> {
+async fn ask_robots(poll: &mut Poll, context: &PipelineContext) -> Result<Option<FailureReport>, StoreError> {
     let Some(origin) = origin(poll.url()) else {
         // What is no web address fails by itself, in better words.
         poll.request = NextRequest::Document;
         return Ok(None);
     };
-    let known = around.store_watch.insist(|| around.store.robots(&origin)).await?;
-    let now = around.clock.now();
+    let known = context.store_watch.retry_while_unavailable(|| context.store.robots(&origin)).await?;
+    let now = context.clock.now();
     Ok(match known.filter(|record| !is_stale(record, now, AGE_MAX)) {
         None => {
             poll.request = NextRequest::Robots(None);
@@ -71,11 +71,13 @@ fn obey(poll: &mut Poll, rules: Option<&str>) -> Option<FailureReport> {
 
 /// The owner of the source's podcast is resolved, and that user's key given to the fetch (s510). Without one the fetch
 /// says what is missing.
-async fn find_key(poll: &mut Poll, around: &Surroundings) -> Result<(), StoreError> {
+async fn find_key(poll: &mut Poll, context: &PipelineContext) -> Result<(), StoreError> {
     let Some(podcast_id) = poll.source.settings.podcast_id else { return Ok(()) };
-    let store = &around.store;
-    let Some(podcast) = around.store_watch.insist(|| store.podcast(podcast_id)).await? else { return Ok(()) };
-    let key = around.store_watch.insist(|| store.api_key(podcast.user_id, KeyProvider::X)).await?;
+    let store = &context.store;
+    let Some(podcast) = context.store_watch.retry_while_unavailable(|| store.podcast(podcast_id)).await? else {
+        return Ok(());
+    };
+    let key = context.store_watch.retry_while_unavailable(|| store.api_key(podcast.user_id, KeyProvider::X)).await?;
     poll.key = key.map(|key| (podcast.user_id, key));
     Ok(())
 }
@@ -89,21 +91,21 @@ impl HostActor {
         ctx: &mut Context<HostActor>,
     ) {
         let rules = match fetched.answer {
-            RobotsAnswer::Onward(onward) => {
-                self.hear(None, &mut poll);
-                poll.request = NextRequest::Robots(Some(Box::new(onward)));
+            RobotsAnswer::PendingRedirect(pending_redirect) => {
+                self.record_response(None, &mut poll);
+                poll.request = NextRequest::Robots(Some(Box::new(pending_redirect)));
                 return self.go_on(poll, ctx);
             }
             RobotsAnswer::Unreachable(report) => {
-                self.hear(Some(&report), &mut poll);
+                self.record_response(Some(&report), &mut poll);
                 return self.fail(poll, robots_unreachable(&report), fetched.trace);
             }
             RobotsAnswer::Found(text) => Some(text),
             RobotsAnswer::Absent => None,
         };
-        self.hear(None, &mut poll);
+        self.record_response(None, &mut poll);
         // Stored while the poll still has its turn, so that the next one for a page of this site finds it.
-        let remembering = remember(self.around.clone(), self.log.clone(), poll, rules);
+        let remembering = remember(self.context.clone(), self.log.clone(), poll, rules);
         ctx.spawn(remembering.into_actor(self).map(|(mut poll, rules), host, ctx| {
             match obey(&mut poll, rules.as_deref()) {
                 Some(report) => host.fail(poll, report, fetched.trace),
@@ -115,14 +117,16 @@ impl HostActor {
 
 /// Keeps what the robots.txt said that governs the poll's page, and hands both back.
 async fn remember(
-    around: Arc<Surroundings>,
+    context: Arc<PipelineContext>,
     log: Logger,
     poll: Box<Poll>,
     rules: Option<String>,
 ) -> (Box<Poll>, Option<String>) {
     if let Some(origin) = origin(poll.url()) {
         let record = RobotsRecord { origin, fetched_at: poll.ended_at, rules: rules.clone() };
-        if let Err(error) = around.store_watch.insist(|| around.store.put_robots(record.clone())).await {
+        if let Err(error) =
+            context.store_watch.retry_while_unavailable(|| context.store.put_robots(record.clone())).await
+        {
             slog::error!(log, "robots.txt not stored"; "source_id" => poll.source.id.0,
                 "url" => shown_url(&poll.source.settings.url), "error" => %error);
         }

@@ -1,12 +1,13 @@
-//! Whose turn it is to be asked: the gate, the pause since the last request, the lights and a free slot, in this order.
+//! Waiting for a request to a host: the host's permit, the pause since the last request, admission and a free slot, in
+//! this order.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::host_table::Seat;
+use super::super::admission::Admission;
+use super::super::context::PipelineContext;
+use super::super::host_table::HostEntry;
 use super::super::poll::Turn;
-use super::super::surroundings::Surroundings;
-use super::super::traffic::Passed;
 use crate::model::Timestamp;
 use crate::rules::turn;
 
@@ -32,43 +33,50 @@ pub(super) struct Waiting {
 }
 
 /// Waits until the host may be asked.
-pub(super) async fn wait_for_turn(seat: Arc<Seat>, around: Arc<Surroundings>, waiting: Waiting) -> Granted {
+pub(super) async fn wait_for_turn(
+    host_entry: Arc<HostEntry>,
+    context: Arc<PipelineContext>,
+    waiting: Waiting,
+) -> Granted {
     let Waiting { pause, has_begun, is_forced } = waiting;
-    // First the gate: what is asked meanwhile moves the end of the pause.
-    let gate = seat.gate.clone().acquire_owned().await.expect("the gate is never closed");
+    // First the permit: what is asked meanwhile moves the end of the pause.
+    let request_permit =
+        host_entry.request_permit.clone().acquire_owned().await.expect("the semaphore is never closed");
     loop {
-        match decide(&seat, pause, &around) {
+        match decide(&host_entry, pause, &context) {
             _ if is_forced => break,
             turn::Turn::NotBefore { until, because } => return Granted::Closed { until, because: because.to_string() },
-            turn::Turn::At(moment) => around.clock.until(moment).await,
+            turn::Turn::At(moment) => context.clock.until(moment).await,
             turn::Turn::Now => break,
         }
     }
-    let mut passed = around.traffic.pass(seat.key.as_ref(), has_begun).await;
-    let slot = around.traffic.slot().await;
-    if passed == Passed::Green {
-        // The lights may have turned red while a slot was waited for.
-        passed = around.traffic.pass(seat.key.as_ref(), has_begun).await;
+    let mut admission = context.admission.admit(host_entry.key.as_ref(), has_begun).await;
+    let slot = context.admission.slot().await;
+    if admission == Admission::Open {
+        // Requests may have been suspended while a slot was waited for.
+        admission = context.admission.admit(host_entry.key.as_ref(), has_begun).await;
     }
-    match passed {
-        Passed::AfterOutage => Granted::AfterOutage,
-        Passed::Green | Passed::AsProbe => Granted::Turn(Turn { seat, _gate: gate, _slot: slot }),
+    match admission {
+        Admission::AfterOutage => Granted::AfterOutage,
+        Admission::Open | Admission::AsProbe => {
+            Granted::Turn(Turn { host_entry, _permit: request_permit, _slot: slot })
+        }
     }
 }
 
 /// Whether the host has had this pause.
-pub(super) fn is_spaced(seat: &Seat, pause: Duration, around: &Surroundings) -> bool {
-    matches!(decide(seat, pause, around), turn::Turn::Now)
+pub(super) fn is_spaced(host_entry: &HostEntry, pause: Duration, context: &PipelineContext) -> bool {
+    matches!(decide(host_entry, pause, context), turn::Turn::Now)
 }
 
-fn decide(seat: &Seat, pause: Duration, around: &Surroundings) -> turn::Turn {
-    let (now, policy) = (around.clock.now(), around.policy());
-    let state = seat.change(|state| {
-        turn::believe(state, &policy, now);
+fn decide(host_entry: &HostEntry, pause: Duration, context: &PipelineContext) -> turn::Turn {
+    let (now, policy) = (context.clock.now(), context.policy());
+    let state = host_entry.change(|state| {
+        turn::clamp_future_times(state, &policy, now);
     });
     match state {
         // Sources without a host share no server with anybody (s506).
         None => turn::Turn::Now,
-        Some(state) => turn::turn(&state, pause, around.started_at, &policy, now),
+        Some(state) => turn::turn(&state, pause, context.started_at, &policy, now),
     }
 }

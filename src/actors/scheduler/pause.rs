@@ -38,8 +38,8 @@ impl SchedulerActor {
             self.polling = Polling::Running;
             return;
         }
-        let around = self.around.clone();
-        let reading = async move { around.store_watch.insist(|| around.store.paused_since()).await };
+        let context = self.context.clone();
+        let reading = async move { context.store_watch.retry_while_unavailable(|| context.store.paused_since()).await };
         ctx.spawn(reading.into_actor(self).map(|paused_since, scheduler, ctx| {
             // What a person has said meanwhile is newer.
             if scheduler.polling != Polling::Unknown {
@@ -53,8 +53,8 @@ impl SchedulerActor {
                 }
                 Err(cause) => {
                     error!(scheduler.log, "pause not read"; "error" => %cause);
-                    let again = scheduler.around.clock.now() + scheduler.around.settings.scheduler.tick;
-                    let waiting = scheduler.around.clock.until(again).into_actor(scheduler);
+                    let again = scheduler.context.clock.now() + scheduler.context.settings.scheduler.tick;
+                    let waiting = scheduler.context.clock.until(again).into_actor(scheduler);
                     ctx.spawn(waiting.map(|(), scheduler, ctx| scheduler.learn_of_pause(ctx)));
                 }
             }

@@ -20,7 +20,7 @@ use super::access::checked;
 use super::podcasts::check_podcast;
 use super::source_fields;
 use super::source_settings::{changed, check_changes, checked_labels, settings};
-use crate::actors::control::{Change, Life, PollAnswer, PollOutcome, SourceFilter, shown_url};
+use crate::actors::control::{Change, PollAnswer, PollOutcome, SourceFilter, SourceStatus, shown_url};
 use crate::model::{RestCause, Source, SourceId, SourceSettings};
 use crate::store::Added;
 
@@ -38,8 +38,8 @@ pub(super) async fn list(api: web::Data<Api>, caller: Caller, query: Parameters<
         let mut found = api.handle.sources_at(url).await?;
         // A match would tell who may not see a password that they guessed it.
         found.retain(|source| caller.sees_secrets || shown_url(&source.settings.url) == source.settings.url);
-        let found = found.into_iter().map(|source| (api.handle.life(&source), source));
-        let items = views(&api, caller, found.map(|(life, source)| (source, life)).collect()).await?;
+        let found = found.into_iter().map(|source| (api.handle.status(&source), source));
+        let items = views(&api, caller, found.map(|(status, source)| (source, status)).collect()).await?;
         return Ok(HttpResponse::Ok().json(Page { items, next_cursor: None }));
     }
     let found = api.handle.find_sources(&filter, after, limit).await?;
@@ -49,7 +49,7 @@ pub(super) async fn list(api: web::Data<Api>, caller: Caller, query: Parameters<
 }
 
 fn filter(api: &Api, query: &SourceQuery) -> Result<SourceFilter, Problem> {
-    let state = query.state.as_deref().map(str::parse::<Life>).transpose();
+    let state = query.state.as_deref().map(str::parse::<SourceStatus>).transpose();
     let host = query
         .host
         .as_deref()
@@ -191,12 +191,12 @@ pub(super) async fn answer(api: &Api, caller: Caller, id: SourceId) -> Answer {
 }
 
 async fn view(api: &Api, caller: Caller, source: Source) -> Result<SourceView, Problem> {
-    let life = api.handle.life(&source);
-    let views = views(api, caller, vec![(source, life)]).await?;
+    let status = api.handle.status(&source);
+    let views = views(api, caller, vec![(source, status)]).await?;
     views.into_iter().next().ok_or_else(|| Problem::internal("a source got lost"))
 }
 
-async fn views(api: &Api, caller: Caller, sources: Vec<(Source, Life)>) -> Result<Vec<SourceView>, Problem> {
+async fn views(api: &Api, caller: Caller, sources: Vec<(Source, SourceStatus)>) -> Result<Vec<SourceView>, Problem> {
     let ids: Vec<SourceId> = sources.iter().map(|(source, _)| source.id).collect();
     let store = api.handle.store();
     let mut labels: HashMap<SourceId, Vec<String>> = HashMap::new();
@@ -204,18 +204,18 @@ async fn views(api: &Api, caller: Caller, sources: Vec<(Source, Life)>) -> Resul
         labels.entry(id).or_default().push(label);
     }
     let with_access: HashSet<SourceId> = store.sources_with_access(ids).await?.into_iter().collect();
-    let shown = |(source, life): (Source, Life)| {
+    let shown = |(source, status): (Source, SourceStatus)| {
         let labels = labels.remove(&source.id).unwrap_or_default();
         let host = api.handle.host_of(&source).map(|host| host.to_string());
         let has_access = with_access.contains(&source.id);
         let feed_disabled_until = api.handle.rest_until(&source);
-        SourceView { labels, host, has_access, feed_disabled_until, ..show(source, life, caller) }
+        SourceView { labels, host, has_access, feed_disabled_until, ..show(source, status, caller) }
     };
     Ok(sources.into_iter().map(shown).collect())
 }
 
 /// A source, but for what does not stand in its row.
-fn show(source: Source, life: Life, caller: Caller) -> SourceView {
+fn show(source: Source, status: SourceStatus, caller: Caller) -> SourceView {
     let Source { settings, state, .. } = source;
     let url = if caller.sees_secrets { settings.url } else { shown_url(&settings.url) };
     let (reason, by) = match state.rest.as_ref().map(|rest| &rest.cause) {
@@ -240,8 +240,8 @@ fn show(source: Source, life: Life, caller: Caller) -> SourceView {
         labels: Vec::new(),
         has_access: false,
         host: None,
-        state: life.to_string(),
-        feed_active: life.is_feed_active(),
+        state: status.to_string(),
+        feed_active: status.is_feed_active(),
         enabled: state.enabled,
         disabled_reason: state.disabled_reason,
         feed_disabled_at: state.rest.as_ref().map(|rest| rest.since),

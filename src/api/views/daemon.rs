@@ -12,7 +12,7 @@ use crate::model::Timestamp;
 pub struct StatusView {
     /// The program's version.
     pub version: String,
-    /// When its doors opened.
+    /// When its listeners opened.
     pub started_at: Timestamp,
     /// What time it is for the daemon.
     pub now: Timestamp,

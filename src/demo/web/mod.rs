@@ -3,15 +3,15 @@
 //!
 //! It is spoken to over real sockets, and no part of Feedwarden serves it (`wire`, `conversation`), so that neither can
 //! hide the other's mistakes. One thread serves all hosts: what is written down about two requests is in the order in
-//! which it happened. [`Character`] says how a site behaves, `content` what it has published, `door` how hosts go down
+//! which it happened. [`Character`] says how a site behaves, `content` what it has published, `listener` how hosts go down
 //! and come back, `journal` what was seen.
 
 mod answer;
 mod character;
 mod content;
 mod conversation;
-mod door;
 mod journal;
+mod listener;
 mod prose;
 mod render;
 mod server;
@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::model::SourceType;
-use door::Order;
+use listener::Order;
 use server::Server;
 use town::{Plan, Town, locked};
 
@@ -58,7 +58,7 @@ impl Web {
     /// Builds a web and serves it. `clock` dates what is published.
     pub fn start(settings: WebSettings, clock: Arc<dyn Clock>) -> io::Result<Web> {
         let plan = Plan::of(&settings)?;
-        let (port, sockets) = door::bind_all(&plan.addresses, settings.port)?;
+        let (port, sockets) = listener::bind_all(&plan.addresses, settings.port)?;
         let (town, orders) = Town::build(settings, plan, port, clock);
         let town = Arc::new(town);
         let sites = (0..town.sites.len()).map(|site| site_of(&town, site)).collect();
@@ -129,7 +129,7 @@ impl Web {
     pub fn set_character(&self, site: usize, character: Character) -> io::Result<()> {
         locked(&self.town.sites[site]).become_character(character, self.town.clock.now());
         // The first or last living site of a host brings it up or takes it down.
-        self.turn_door(self.town.host_of[site])
+        self.turn_listener(self.town.host_of[site])
     }
 
     /// What the robots.txt of a host says.
@@ -147,21 +147,21 @@ impl Web {
     pub fn set_down(&self, host: &str, is_down: bool) -> io::Result<()> {
         let host = self.host_named(host)?;
         self.town.hosts[host].is_down.send_replace(is_down);
-        self.turn_door(host)
+        self.turn_listener(host)
     }
 
     /// Makes a host silent, or lets it speak: while it is silent, nothing comes back to those who connect to it.
     pub fn set_silent(&self, host: &str, is_silent: bool) -> io::Result<()> {
         let host = self.host_named(host)?;
         self.town.hosts[host].is_silent.store(is_silent, Ordering::Release);
-        self.turn_door(host)
+        self.turn_listener(host)
     }
 
     /// Takes the network away, or brings it back: while it is away, nothing comes back from any host, neither an answer nor
     /// a refusal.
     pub fn set_network_down(&self, is_down: bool) -> io::Result<()> {
         self.town.network_down.send_replace(is_down);
-        (0..self.town.hosts.len()).try_for_each(|host| self.turn_door(host))
+        (0..self.town.hosts.len()).try_for_each(|host| self.turn_listener(host))
     }
 
     fn served_texts(&self, site: usize) -> Vec<String> {
@@ -173,14 +173,14 @@ impl Web {
         found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("the little web has no host {name}")))
     }
 
-    /// Turns a host's door as its state wants it, and waits until that is done.
-    fn turn_door(&self, host: usize) -> io::Result<()> {
-        let door = locked(&self.town.hosts[host].door);
+    /// Turns a host's listener as its state wants it, and waits until that is done.
+    fn turn_listener(&self, host: usize) -> io::Result<()> {
+        let listener = locked(&self.town.hosts[host].listener);
         let (done, outcome) = answers::sync_channel(1);
-        let order = Order { way: self.town.way(host), done };
+        let order = Order { reaction: self.town.reaction(host), done };
         // One order at a time fits; if none does, or nobody answers, the server has ended.
         let is_over = || io::Error::new(io::ErrorKind::BrokenPipe, "the little web has ended");
-        door.try_send(order).map_err(|_| is_over())?;
+        listener.try_send(order).map_err(|_| is_over())?;
         outcome.recv().map_err(|_| is_over())?
     }
 }

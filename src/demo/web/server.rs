@@ -8,7 +8,7 @@ use tokio::net::TcpSocket;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use super::door::{self, Door, Order};
+use super::listener::{self, Listener, Order};
 use super::town::Town;
 
 /// A running server; it ends when this is dropped.
@@ -32,8 +32,8 @@ impl Server {
             // Built and dropped here: within the runtime of a caller it could not be dropped.
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let serving = runtime.and_then(|runtime| {
-                let doors = runtime.block_on(serve(&town, sockets, orders));
-                doors.map(|()| runtime)
+                let listeners = runtime.block_on(serve(&town, sockets, orders));
+                listeners.map(|()| runtime)
             });
             let (outcome, runtime) = match serving {
                 Ok(runtime) => (Ok(runtime.handle().clone()), Some(runtime)),
@@ -70,12 +70,12 @@ impl Drop for Server {
 
 async fn serve(town: &Arc<Town>, sockets: Vec<TcpSocket>, orders: Vec<mpsc::Receiver<Order>>) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(town.settings.connections_max.min(Semaphore::MAX_PERMITS)));
-    let mut doors = Vec::with_capacity(sockets.len());
+    let mut listeners = Vec::with_capacity(sockets.len());
     for (host, socket) in sockets.into_iter().enumerate() {
-        doors.push(Door::Shut(socket).turned(town.hosts[host].address, town.way(host)).await?);
+        listeners.push(Listener::Shut(socket).turned(town.hosts[host].address, town.reaction(host)).await?);
     }
-    for (host, (door, orders)) in doors.into_iter().zip(orders).enumerate() {
-        tokio::spawn(door::keep(Arc::clone(town), host, door, orders, Arc::clone(&places)));
+    for (host, (listener, orders)) in listeners.into_iter().zip(orders).enumerate() {
+        tokio::spawn(listener::keep(Arc::clone(town), host, listener, orders, Arc::clone(&places)));
     }
     Ok(())
 }

@@ -10,8 +10,8 @@ use tokio::sync::{mpsc, watch};
 
 use super::character::{Character, Robots};
 use super::content::{Content, Form};
-use super::door::{Order, Way};
 use super::journal::{Journal, Ledger};
+use super::listener::{Order, Reaction};
 use super::prose::Prose;
 use super::render::Format;
 use super::settings::WebSettings;
@@ -45,8 +45,8 @@ pub(super) struct Host {
     pub(super) is_down: watch::Sender<bool>,
     /// Whether nothing comes back from it, not even a refusal.
     pub(super) is_silent: AtomicBool,
-    /// Held while its door is being opened or shut, so that orders come one at a time.
-    pub(super) door: Mutex<mpsc::Sender<Order>>,
+    /// Held while its listener is being opened or shut, so that orders come one at a time.
+    pub(super) listener: Mutex<mpsc::Sender<Order>>,
 }
 
 /// What a path leads to.
@@ -106,7 +106,7 @@ impl Plan {
 }
 
 impl Town {
-    /// A town and, for each host, what its door is told.
+    /// A town and, for each host, what its listener is told.
     pub(super) fn build(
         settings: WebSettings,
         plan: Plan,
@@ -127,7 +127,7 @@ impl Town {
                 ledger: Mutex::new(Ledger::default()),
                 is_down: watch::Sender::new(false),
                 is_silent: AtomicBool::new(false),
-                door: Mutex::new(sender),
+                listener: Mutex::new(sender),
             });
         }
         let now = clock.now();
@@ -180,15 +180,15 @@ impl Town {
     }
 
     /// What becomes of those who connect to a host.
-    pub(super) fn way(&self, host: usize) -> Way {
+    pub(super) fn reaction(&self, host: usize) -> Reaction {
         let host = &self.hosts[host];
         let is_alive = |site: &usize| locked(&self.sites[*site]).character != Character::Dead;
         if *self.network_down.borrow() || host.is_silent.load(Ordering::Acquire) {
-            Way::Mute
+            Reaction::Mute
         } else if !*host.is_down.borrow() && (host.sites.is_empty() || host.sites.iter().any(is_alive)) {
-            Way::Open
+            Reaction::Open
         } else {
-            Way::Shut
+            Reaction::Shut
         }
     }
 }

@@ -6,15 +6,15 @@ use feedwarden::api::tokens::Scope as Allowed;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::task::JoinHandle;
 
-use super::Doors;
+use super::Listeners;
 
 /// A connection, whatever it is made of.
 trait Stream: AsyncRead + AsyncWrite + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
 
-/// Readers of streams at each door: half of them never read, half a byte at a time.
+/// Readers of streams at each listener: half of them never read, half a byte at a time.
 const READERS: usize = 100;
-/// Requests of each sort that never become whole, at each door.
+/// Requests of each sort that never become whole, at each listener.
 const HALVES: usize = 20;
 
 /// Those who hold a place until this is dropped.
@@ -30,13 +30,13 @@ impl Drop for Crowd {
 }
 
 /// Lets them all in, and waits until each reader has a stream.
-pub(super) async fn gather(doors: &Doors) -> Crowd {
+pub(super) async fn gather(listeners: &Listeners) -> Crowd {
     let (mut silent, mut slow): (Vec<Box<dyn Stream>>, _) = (Vec::new(), Vec::new());
     for number in 0..2 * READERS {
         // Programs behind one address have a rate for each of their tokens.
-        let token = doors.token(&format!("reader {}", number / 20), Allowed::Read, 0);
+        let token = listeners.token(&format!("reader {}", number / 20), Allowed::Read, 0);
         let mut stream: Box<dyn Stream> =
-            if number % 2 == 0 { Box::new(doors.socket().await) } else { Box::new(doors.tcp().await) };
+            if number % 2 == 0 { Box::new(listeners.socket().await) } else { Box::new(listeners.tcp().await) };
         let request = format!("GET /api/v1/posts/stream?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut head = [0; 12];
@@ -51,7 +51,7 @@ pub(super) async fn gather(doors: &Doors) -> Crowd {
             })),
         }
     }
-    let token = doors.token("half", Allowed::Write, 0);
+    let token = listeners.token("half", Allowed::Write, 0);
     let halves = [
         String::new(),
         "GET /api/v1/sta".to_owned(),
@@ -66,7 +66,7 @@ pub(super) async fn gather(doors: &Doors) -> Crowd {
         ),
     ];
     for half in halves.iter().cycle().take(halves.len() * HALVES) {
-        for mut stream in [Box::new(doors.socket().await) as Box<dyn Stream>, Box::new(doors.tcp().await)] {
+        for mut stream in [Box::new(listeners.socket().await) as Box<dyn Stream>, Box::new(listeners.tcp().await)] {
             stream.write_all(half.as_bytes()).await.unwrap();
             silent.push(stream);
         }

@@ -1,4 +1,4 @@
-//! Clients that mean harm, or that are broken in ways that look like it, at both doors of a real process that polls.
+//! Clients that mean harm, or that are broken in ways that look like it, at both listeners of a real process that polls.
 
 mod crowd;
 mod requests;
@@ -24,7 +24,7 @@ const HOSTS: usize = 60;
 const SITES: usize = 3_000;
 /// How long polls are counted, without abuse and with it.
 const WINDOW: Duration = Duration::from_secs(3);
-/// What the doors may take for some 500 connections with their buffers and bodies. 10 MB bodies alone, if they were
+/// What the listeners may take for some 500 connections with their buffers and bodies. 10 MB bodies alone, if they were
 /// kept, would be four times that.
 const GROWTH_KB_MAX: u64 = 96 * 1024;
 
@@ -35,30 +35,30 @@ fn abuse_at_both_doors_disturbs_neither_polling_nor_others() {
         let web =
             WebSettings { hosts: HOSTS, sites: SITES, mix: Mix::only(Character::Healthy), ..WebSettings::default() };
         let web = Web::start(web, Arc::new(SystemClock)).unwrap();
-        let doors = Doors::open(directory.path());
-        doors.add_all(&web).await;
+        let listeners = Listeners::open(directory.path());
+        listeners.add_all(&web).await;
         // What follows is the pace of the hosts' pauses, and nothing of the start.
         while asked(&web) < 2 * HOSTS as u64 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         // Whose token was good before is not kept out by those who guess tokens from the same address.
-        let token = doors.token("ada", Allowed::Read, 0);
-        assert!(doors.ask_both(&token).await.iter().all(|answer| answer.status == 200));
+        let token = listeners.token("ada", Allowed::Read, 0);
+        assert!(listeners.ask_both(&token).await.iter().all(|answer| answer.status == 200));
         let undisturbed = pace(&web, tokio::time::sleep(WINDOW)).await;
-        let memory_before = doors.peak_kb();
+        let memory_before = listeners.peak_kb();
 
-        let crowd = crowd::gather(&doors).await;
+        let crowd = crowd::gather(&listeners).await;
         let abused = pace(&web, async {
             let watch = Stopwatch::start();
             for round in 0.. {
-                requests::refused_by_both(&doors, round).await;
+                requests::refused_by_both(&listeners, round).await;
                 if watch.elapsed() >= WINDOW {
                     break;
                 }
             }
         })
         .await;
-        let grown = doors.peak_kb().saturating_sub(memory_before);
+        let grown = listeners.peak_kb().saturating_sub(memory_before);
         println!("polls a second: {undisturbed:.1} undisturbed, {abused:.1} under abuse; {grown} KB more memory");
         // Pauses and not the processor set the pace, so nothing should be lost; but those who do the abuse share the
         // machine with the daemon, the publishers and other tests.
@@ -66,7 +66,7 @@ fn abuse_at_both_doors_disturbs_neither_polling_nor_others() {
         assert!(grown < GROWTH_KB_MAX, "{grown} KB more");
 
         // The crowd is still there, and others get in all the same.
-        for answer in doors.ask_both(&token).await {
+        for answer in listeners.ask_both(&token).await {
             assert_eq!(answer.status, 200, "{answer:?}");
             assert_eq!(answer.json()["store_trouble"], serde_json::Value::Null);
             assert_eq!(answer.json()["statistics"]["crashes"], 0);
@@ -76,15 +76,15 @@ fn abuse_at_both_doors_disturbs_neither_polling_nor_others() {
     });
 }
 
-/// The doors of a process that polls on loopback, each host once a second.
-struct Doors {
+/// The listeners of a process that polls on loopback, each host once a second.
+struct Listeners {
     daemon: Daemon,
     socket: PathBuf,
     listen: String,
 }
 
-impl Doors {
-    fn open(directory: &Path) -> Doors {
+impl Listeners {
+    fn open(directory: &Path) -> Listeners {
         let configuration = json!({
             "http": { "allowed-networks": ["127.0.0.0/8"] },
             "source": { "poll-delay-seconds": { "rss": 1 } },
@@ -93,7 +93,7 @@ impl Doors {
         std::fs::write(directory.join("own.yaml"), configuration.to_string()).unwrap();
         let (daemon, ready) = start(directory, &["--config", "own.yaml"]);
         let socket = directory.join(ready["socket"].as_str().unwrap());
-        Doors { daemon, socket, listen: ready["listen"].as_str().unwrap().to_owned() }
+        Listeners { daemon, socket, listen: ready["listen"].as_str().unwrap().to_owned() }
     }
 
     async fn add_all(&self, web: &Web) {

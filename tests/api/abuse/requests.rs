@@ -7,27 +7,27 @@ use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::super::client::ask;
-use super::{Doors, is_refused};
+use super::{Listeners, is_refused};
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
-/// Each of them once at each door.
-pub(super) async fn refused_by_both(doors: &Doors, round: usize) {
-    let token = doors.token(&format!("mallory {round}"), Allowed::Write, 0);
+/// Each of them once at each listener.
+pub(super) async fn refused_by_both(listeners: &Listeners, round: usize) {
+    let token = listeners.token(&format!("mallory {round}"), Allowed::Write, 0);
     for (what, method, path, body) in nonsense() {
         let headers = [JSON, ("Authorization", token.as_str())];
-        is_refused(&what, &ask(doors.socket().await, method, &path, &headers, &body).await);
-        is_refused(&what, &ask(doors.tcp().await, method, &path, &headers, &body).await);
+        is_refused(&what, &ask(listeners.socket().await, method, &path, &headers, &body).await);
+        is_refused(&what, &ask(listeners.tcp().await, method, &path, &headers, &body).await);
     }
-    for token in bad_tokens(doors) {
+    for token in bad_tokens(listeners) {
         let headers = [JSON, ("Authorization", token.as_str())];
-        is_refused(&token, &ask(doors.tcp().await, "GET", "/api/v1/sources", &headers, b"").await);
+        is_refused(&token, &ask(listeners.tcp().await, "GET", "/api/v1/sources", &headers, b"").await);
     }
-    endless_chunks(doors.socket().await, &token).await;
-    endless_chunks(doors.tcp().await, &token).await;
-    no_http(doors.socket().await).await;
-    no_http(doors.tcp().await).await;
-    flood(doors, &doors.token("flood", Allowed::Read, 0)).await;
+    endless_chunks(listeners.socket().await, &token).await;
+    endless_chunks(listeners.tcp().await, &token).await;
+    no_http(listeners.socket().await).await;
+    no_http(listeners.tcp().await).await;
+    flood(listeners, &listeners.token("flood", Allowed::Read, 0)).await;
 }
 
 fn nonsense() -> Vec<(String, &'static str, String, Vec<u8>)> {
@@ -61,15 +61,15 @@ fn nonsense() -> Vec<(String, &'static str, String, Vec<u8>)> {
     bodies.into_iter().chain(paths.map(|path| (path.clone(), "GET", path, Vec::new()))).collect()
 }
 
-fn bad_tokens(doors: &Doors) -> Vec<String> {
+fn bad_tokens(listeners: &Listeners) -> Vec<String> {
     let part = |value: serde_json::Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let claims = part(json!({ "exp": 9_999_999_999_i64, "scope": "read write" }));
-    let good = doors.token("eve", Allowed::Read, 0);
+    let good = listeners.token("eve", Allowed::Read, 0);
     vec![
         String::new(),
         "Basic YTpi".into(),
         "Bearer".into(),
-        doors.token("eve", Allowed::Write, 4000),
+        listeners.token("eve", Allowed::Write, 4000),
         format!("Bearer {}.{claims}.", part(json!({ "alg": "none" }))),
         format!("Bearer {}.{claims}.AAAA", part(json!({ "alg": "HS256" }))),
         good[..good.len() - 2].to_owned(),
@@ -106,11 +106,11 @@ async fn no_http(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
 
 /// Many requests at once on one connection: each that is answered is let in or is too fast. The server may close in
 /// between, once it has been busy with them for longer than it keeps a connection.
-async fn flood(doors: &Doors, token: &str) {
+async fn flood(listeners: &Listeners, token: &str) {
     let request = format!("GET /api/v1/scheduler HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\n");
     let last = format!("{request}Connection: close\r\n\r\n");
     let flood = format!("{request}\r\n").repeat(299) + &last;
-    let (mut reader, mut writer) = doors.tcp().await.into_split();
+    let (mut reader, mut writer) = listeners.tcp().await.into_split();
     let mut answers = String::new();
     let (_, _) = futures_util::join!(writer.write_all(flood.as_bytes()), reader.read_to_string(&mut answers));
     let statuses: Vec<&str> = answers.split("HTTP/1.1 ").skip(1).map(|answer| &answer[..3]).collect();

@@ -38,7 +38,7 @@ impl fmt::Display for Stage {
 
 /// A request on its way.
 #[derive(Debug, Default)]
-pub(super) struct Journey {
+pub(super) struct RequestProgress {
     pub(super) stage: Stage,
     pub(super) hops: Vec<Hop>,
     /// The headers of the last answer.
@@ -49,7 +49,7 @@ pub(super) struct Journey {
     pub(super) body: Vec<u8>,
 }
 
-impl Journey {
+impl RequestProgress {
     /// Begins the next hop.
     pub(super) fn depart(&mut self, url: &Url) {
         self.stage = Stage::Resolving;

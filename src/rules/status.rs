@@ -1,4 +1,4 @@
-//! Where a source stands in its life, in one word.
+//! The status of a source, in one word.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use super::due::is_resting;
 
 /// Where a source stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
+pub enum SourceStatus {
     /// Polled, and its last poll went well or it had none.
     Active,
     /// Polled, less and less often while it fails.
@@ -21,47 +21,48 @@ pub enum Life {
     Disabled,
 }
 
-impl Life {
+impl SourceStatus {
     /// Every one, in the order of their declaration.
-    pub const ALL: [Life; 4] = [Life::Active, Life::BackingOff, Life::Resting, Life::Disabled];
+    pub const ALL: [SourceStatus; 4] =
+        [SourceStatus::Active, SourceStatus::BackingOff, SourceStatus::Resting, SourceStatus::Disabled];
 
     /// The name used in the API.
     pub const fn name(self) -> &'static str {
         match self {
-            Life::Active => "active",
-            Life::BackingOff => "backing_off",
-            Life::Resting => "resting",
-            Life::Disabled => "disabled",
+            SourceStatus::Active => "active",
+            SourceStatus::BackingOff => "backing_off",
+            SourceStatus::Resting => "resting",
+            SourceStatus::Disabled => "disabled",
         }
     }
 
     /// Whether it is polled at all for now (s1003).
     pub const fn is_feed_active(self) -> bool {
-        matches!(self, Life::Active | Life::BackingOff)
+        matches!(self, SourceStatus::Active | SourceStatus::BackingOff)
     }
 }
 
 /// Where this source stands now.
-pub fn life(source: &Source, policy: &Policy, now: Timestamp) -> Life {
+pub fn status(source: &Source, policy: &Policy, now: Timestamp) -> SourceStatus {
     match () {
-        () if !source.state.enabled => Life::Disabled,
-        () if is_resting(source, policy, now) => Life::Resting,
-        () if source.state.failures.consecutive > 0 => Life::BackingOff,
-        () => Life::Active,
+        () if !source.state.enabled => SourceStatus::Disabled,
+        () if is_resting(source, policy, now) => SourceStatus::Resting,
+        () if source.state.failures.consecutive > 0 => SourceStatus::BackingOff,
+        () => SourceStatus::Active,
     }
 }
 
-impl fmt::Display for Life {
+impl fmt::Display for SourceStatus {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name())
     }
 }
 
-impl FromStr for Life {
+impl FromStr for SourceStatus {
     type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Life, UnknownName> {
-        UnknownName::find("state of a source", name, &Life::ALL, Life::name)
+    fn from_str(name: &str) -> Result<SourceStatus, UnknownName> {
+        UnknownName::find("state of a source", name, &SourceStatus::ALL, SourceStatus::name)
     }
 }
 
@@ -73,31 +74,31 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
-    fn check(enabled: bool, failures: u32, rest: Option<RestCause>, hours_ago: u32, expected: Life) {
+    fn check(enabled: bool, failures: u32, rest: Option<RestCause>, hours_ago: u32, expected: SourceStatus) {
         let settings = SourceSettings::new(SourceType::Rss, "http://a.example/");
         let mut source = Source::fresh(SourceId(1), NewSource { settings, created_at: NOW });
         source.state.enabled = enabled;
         source.state.failures.consecutive = failures;
         source.state.rest = rest.map(|cause| Rest { since: NOW - hours(hours_ago), cause });
-        assert_eq!(life(&source, &Policy::default(), NOW), expected);
+        assert_eq!(status(&source, &Policy::default(), NOW), expected);
     }
 
     #[test]
     fn s1003_a_rest_whose_cooldown_is_over_is_no_rest() {
         let gone = || Some(RestCause::Failures(FailureKind::Gone));
-        check(true, 1, gone(), 71, Life::Resting);
-        check(true, 1, gone(), 72, Life::BackingOff);
+        check(true, 1, gone(), 71, SourceStatus::Resting);
+        check(true, 1, gone(), 72, SourceStatus::BackingOff);
         let reported = || Some(RestCause::Reported(FailureKind::Gone));
-        check(true, 0, reported(), 71, Life::Resting);
-        check(true, 0, reported(), 72, Life::Active);
-        check(true, 0, Some(RestCause::Person("tired".into())), 9999, Life::Resting);
+        check(true, 0, reported(), 71, SourceStatus::Resting);
+        check(true, 0, reported(), 72, SourceStatus::Active);
+        check(true, 0, Some(RestCause::Person("tired".into())), 9999, SourceStatus::Resting);
     }
 
     #[test]
     fn the_gravest_word_counts() {
-        check(true, 0, None, 0, Life::Active);
-        check(true, 3, None, 0, Life::BackingOff);
-        check(false, 3, Some(RestCause::Person("tired".into())), 0, Life::Disabled);
-        assert_eq!("backing_off".parse::<Life>().unwrap(), Life::BackingOff);
+        check(true, 0, None, 0, SourceStatus::Active);
+        check(true, 3, None, 0, SourceStatus::BackingOff);
+        check(false, 3, Some(RestCause::Person("tired".into())), 0, SourceStatus::Disabled);
+        assert_eq!("backing_off".parse::<SourceStatus>().unwrap(), SourceStatus::BackingOff);
     }
 }

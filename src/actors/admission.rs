@@ -1,4 +1,4 @@
-//! The lights that every host looks at before it is asked, and the bounded number of polls under way.
+//! Admission control: the conditions that suspend requests, and the bounded number of polls in flight.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -8,9 +8,9 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::model::HostKey;
 
-/// When nobody is asked anything.
+/// Conditions that suspend all requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Lights {
+pub(super) struct PollingBlockers {
     /// The daemon is ending.
     pub(super) is_draining: bool,
     /// What is found could not be kept.
@@ -19,20 +19,20 @@ pub(super) struct Lights {
     pub(super) is_outage: bool,
 }
 
-/// How somebody got past the lights.
+/// How a request was admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Passed {
-    /// They were green, or turned green.
-    Green,
-    /// They were red because of an outage, which is over: whoever waited for that comes back spread out (p19).
+pub(super) enum Admission {
+    /// Nothing suspends requests, or nothing does any more.
+    Open,
+    /// An outage suspended it, which is over: what waited for that comes back spread out (p19).
     AfterOutage,
-    /// They are red because of an outage, and this is the one probe.
+    /// An outage suspends requests, and this is a probe.
     AsProbe,
 }
 
-/// The lights, and the slots for polls under way.
-pub(super) struct Traffic {
-    lights: watch::Sender<Lights>,
+/// Suspends and admits requests, and bounds the polls in flight.
+pub(super) struct AdmissionControl {
+    blockers: watch::Sender<PollingBlockers>,
     probes: Mutex<Probes>,
     probe_admitted: Notify,
     slots: Arc<Semaphore>,
@@ -53,12 +53,12 @@ struct Probes {
     lasted: Duration,
 }
 
-impl Traffic {
-    /// Green lights, and this many slots.
-    pub(super) fn new(slots: usize) -> Traffic {
+impl AdmissionControl {
+    /// Nothing is suspended, and this many polls may be in flight.
+    pub(super) fn new(slots: usize) -> AdmissionControl {
         let slots = slots.max(1);
-        Traffic {
-            lights: watch::Sender::default(),
+        AdmissionControl {
+            blockers: watch::Sender::default(),
             probes: Mutex::default(),
             probe_admitted: Notify::new(),
             slots: Arc::new(Semaphore::new(slots)),
@@ -66,25 +66,25 @@ impl Traffic {
         }
     }
 
-    /// Changes the lights.
-    pub(super) fn switch(&self, change: impl FnOnce(&mut Lights)) {
-        self.lights.send_if_modified(|lights| {
-            let before = *lights;
-            change(lights);
-            *lights != before
+    /// Changes what suspends requests.
+    pub(super) fn switch(&self, change: impl FnOnce(&mut PollingBlockers)) {
+        self.blockers.send_if_modified(|blockers| {
+            let before = *blockers;
+            change(blockers);
+            *blockers != before
         });
     }
 
-    /// The lights as they are, and as they will be.
-    pub(super) fn watch(&self) -> watch::Receiver<Lights> {
-        self.lights.subscribe()
+    /// What suspends requests, now and from now on.
+    pub(super) fn watch(&self) -> watch::Receiver<PollingBlockers> {
+        self.blockers.subscribe()
     }
 
-    /// Turns the lights red for an outage. So many hosts may be tried at once that are not among these.
+    /// Suspends requests for an outage. So many hosts may be tried at once that are not among these.
     pub(super) fn begin_outage(&self, silent: &[HostKey], fresh: usize) {
         let silent = silent.iter().cloned().collect();
         *self.probes() = Probes { is_admitted: false, fresh, silent, lasted: Duration::ZERO };
-        self.switch(|lights| lights.is_outage = true);
+        self.switch(|blockers| blockers.is_outage = true);
     }
 
     /// Lets one of those who wait for the end of an outage through, to see whether it is over. One at a time.
@@ -93,10 +93,10 @@ impl Traffic {
         self.probe_admitted.notify_one();
     }
 
-    /// Turns the lights green again after an outage that lasted so long. A probe that was not made is not needed any more.
+    /// Resumes requests after an outage that lasted so long. A probe that was not made is not needed any more.
     pub(super) fn end_outage(&self, lasted: Duration) {
         *self.probes() = Probes { lasted, ..Probes::default() };
-        self.switch(|lights| lights.is_outage = false);
+        self.switch(|blockers| blockers.is_outage = false);
     }
 
     /// What waited for the end of an outage comes back over this long: never longer than the outage was (p19, p31).
@@ -105,29 +105,29 @@ impl Traffic {
     }
 
     /// Waits until this host may be asked. Draining does not hold those who have begun: what was begun is to end.
-    pub(super) async fn pass(&self, host: Option<&HostKey>, has_begun: bool) -> Passed {
-        let mut lights = self.lights.subscribe();
+    pub(super) async fn admit(&self, host: Option<&HostKey>, has_begun: bool) -> Admission {
+        let mut blockers = self.blockers.subscribe();
         let mut saw_outage = false;
         loop {
-            let mut now = *lights.borrow_and_update();
+            let mut now = *blockers.borrow_and_update();
             now.is_draining &= !has_begun;
             match now {
-                Lights { is_draining: false, is_store_down: false, is_outage: false } => {
-                    return if saw_outage { Passed::AfterOutage } else { Passed::Green };
+                PollingBlockers { is_draining: false, is_store_down: false, is_outage: false } => {
+                    return if saw_outage { Admission::AfterOutage } else { Admission::Open };
                 }
-                Lights { is_draining: false, is_store_down: false, is_outage: true } => {
+                PollingBlockers { is_draining: false, is_store_down: false, is_outage: true } => {
                     saw_outage = true;
                     if self.probes().take(host) {
-                        return Passed::AsProbe;
+                        return Admission::AsProbe;
                     }
                     tokio::select! {
                         // Admitted before this wait began, it is over at once.
                         () = self.probe_admitted.notified() => {}
-                        _ = lights.changed() => {}
+                        _ = blockers.changed() => {}
                     }
                 }
                 // The sender lives as long as `self`, so this ends with a change.
-                _ => drop(lights.changed().await),
+                _ => drop(blockers.changed().await),
             }
         }
     }
@@ -168,13 +168,13 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn red_lights_hold_everybody_until_they_are_green() {
-        let traffic = Traffic::new(1);
-        traffic.switch(|lights| lights.is_store_down = true);
-        let mut waiting = Box::pin(traffic.pass(None, false));
+    async fn a_store_that_is_down_suspends_requests_until_it_is_back() {
+        let admission = AdmissionControl::new(1);
+        admission.switch(|blockers| blockers.is_store_down = true);
+        let mut waiting = Box::pin(admission.admit(None, false));
         assert!((&mut waiting).now_or_never().is_none());
-        traffic.switch(|lights| lights.is_store_down = false);
-        assert_eq!(waiting.await, Passed::Green);
+        admission.switch(|blockers| blockers.is_store_down = false);
+        assert_eq!(waiting.await, Admission::Open);
     }
 
     fn host(number: u64) -> HostKey {
@@ -183,39 +183,39 @@ mod tests {
 
     #[tokio::test]
     async fn p31_an_outage_lets_one_probe_through_and_tells_the_others_when_it_is_over() {
-        let traffic = Traffic::new(1);
-        traffic.begin_outage(&[host(1)], 0);
+        let admission = AdmissionControl::new(1);
+        admission.begin_outage(&[host(1)], 0);
         let (one, other) = (host(1), host(2));
-        let mut first = Box::pin(traffic.pass(Some(&one), false));
-        let mut second = Box::pin(traffic.pass(Some(&other), false));
+        let mut first = Box::pin(admission.admit(Some(&one), false));
+        let mut second = Box::pin(admission.admit(Some(&other), false));
         assert!((&mut first).now_or_never().is_none() && (&mut second).now_or_never().is_none());
-        traffic.admit_probe();
-        traffic.admit_probe();
-        assert_eq!((&mut first).now_or_never(), Some(Passed::AsProbe));
+        admission.admit_probe();
+        admission.admit_probe();
+        assert_eq!((&mut first).now_or_never(), Some(Admission::AsProbe));
         assert_eq!((&mut second).now_or_never(), None, "one at a time");
-        traffic.end_outage(Duration::from_secs(7));
-        assert_eq!(second.await, Passed::AfterOutage);
-        assert_eq!(traffic.spread_after_outage(Duration::from_secs(600)), Duration::from_secs(7));
-        assert_eq!(traffic.spread_after_outage(Duration::from_secs(6)), Duration::from_secs(6));
+        admission.end_outage(Duration::from_secs(7));
+        assert_eq!(second.await, Admission::AfterOutage);
+        assert_eq!(admission.spread_after_outage(Duration::from_secs(600)), Duration::from_secs(7));
+        assert_eq!(admission.spread_after_outage(Duration::from_secs(6)), Duration::from_secs(6));
     }
 
     #[tokio::test]
     async fn p31_a_host_that_was_not_silent_need_not_wait_for_the_next_probe() {
-        let traffic = Traffic::new(1);
-        traffic.begin_outage(&[host(1)], 2);
-        let pass = async |number| traffic.pass(Some(&host(number)), false).now_or_never();
+        let admission = AdmissionControl::new(1);
+        admission.begin_outage(&[host(1)], 2);
+        let pass = async |number| admission.admit(Some(&host(number)), false).now_or_never();
         assert_eq!(pass(1).await, None, "it is known to be silent");
-        assert_eq!(pass(2).await, Some(Passed::AsProbe));
+        assert_eq!(pass(2).await, Some(Admission::AsProbe));
         assert_eq!(pass(2).await, None, "once");
-        assert_eq!(pass(3).await, Some(Passed::AsProbe));
+        assert_eq!(pass(3).await, Some(Admission::AsProbe));
         assert_eq!(pass(4).await, None, "as many as may");
     }
 
     #[tokio::test]
     async fn draining_holds_those_who_have_not_begun_and_nobody_else() {
-        let traffic = Traffic::new(1);
-        traffic.switch(|lights| lights.is_draining = true);
-        assert_eq!(traffic.pass(None, true).now_or_never(), Some(Passed::Green));
-        assert_eq!(traffic.pass(None, false).now_or_never(), None);
+        let admission = AdmissionControl::new(1);
+        admission.switch(|blockers| blockers.is_draining = true);
+        assert_eq!(admission.admit(None, true).now_or_never(), Some(Admission::Open));
+        assert_eq!(admission.admit(None, false).now_or_never(), None);
     }
 }

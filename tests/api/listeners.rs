@@ -186,7 +186,7 @@ fn nobody_can_ask_without_end_and_each_token_has_a_rate_of_its_own() {
         assert_eq!(statuses.last(), Some(&429), "no matter with what");
         assert_eq!(ask(&eve).await.status, 429, "nobody looks whether this one is good");
         assert_eq!(ask(&bob).await.status, 200, "whose token was good before is let in");
-        assert_eq!(api.get("/scheduler").await.status, 200, "the socket is another door");
+        assert_eq!(api.get("/scheduler").await.status, 200, "the socket is another listener");
         api.world.advance(Duration::from_secs(1));
         for token in [ada, eve] {
             assert_eq!(ask(&token).await.status, 200);

@@ -9,36 +9,36 @@ use std::task::{Context, Poll};
 use actix::dev::{AsyncContextParts, ContextFut, EnvelopeProxy};
 use actix::{Actor, ActorContext, ActorFuture, AsyncContext};
 
-use super::child::Seat;
+use super::child::ActorCell;
 use super::crash::{Fault, guard};
-use super::house::lock;
+use super::tree_context::lock;
 
 /// After so many messages an actor lets others on its thread run. actix alone would go on until the mailbox is empty.
 const MESSAGES_PER_TURN: usize = 256;
 
 /// One actor from its start to its end. Can be dropped whatever its destructor does.
-pub(super) struct Life<A: Actor<Context = actix::Context<A>>> {
+pub(super) struct ActorRun<A: Actor<Context = actix::Context<A>>> {
     context: Option<ContextFut<A, actix::Context<A>>>,
     /// Whether its supervisor knows that it is up.
     pub(super) has_started: bool,
 }
 
-impl<A: Actor<Context = actix::Context<A>>> Life<A> {
-    pub(super) fn begin(seat: &Arc<Seat<A>>) -> Result<Life<A>, Fault> {
-        let actor = guard(|| lock(&seat.factory)())?;
-        let parts = lock(&seat.intake).context_parts().ok_or_else(|| Fault::because("its mailbox is closed"))?;
+impl<A: Actor<Context = actix::Context<A>>> ActorRun<A> {
+    pub(super) fn begin(cell: &Arc<ActorCell<A>>) -> Result<ActorRun<A>, Fault> {
+        let actor = guard(|| lock(&cell.factory)())?;
+        let parts = lock(&cell.intake).context_parts().ok_or_else(|| Fault::because("its mailbox is closed"))?;
         let mut context = actix::Context::new();
-        // The context has a mailbox of its own, which nobody can address; its address becomes that of the seat's.
+        // The context has a mailbox of its own, which nobody can address; its address becomes that of the cell's.
         *context.parts() = parts;
-        pump_into(&mut context, seat);
-        Ok(Life { context: Some(context.into_future(actor)), has_started: false })
+        pump_into(&mut context, cell);
+        Ok(ActorRun { context: Some(context.into_future(actor)), has_started: false })
     }
 
-    pub(super) fn poll(&mut self, seat: &Arc<Seat<A>>, cx: &mut Context<'_>) -> Result<Poll<()>, Fault> {
+    pub(super) fn poll(&mut self, cell: &Arc<ActorCell<A>>, cx: &mut Context<'_>) -> Result<Poll<()>, Fault> {
         let Some(context) = &mut self.context else { return Ok(Poll::Ready(())) };
-        if seat.is_unpumped.load(Ordering::Relaxed) && lock(&seat.intake).is_addressed() {
+        if cell.is_unpumped.load(Ordering::Relaxed) && lock(&cell.intake).is_addressed() {
             // Its address was given up by everybody, but the actor had more to do and has handed out a new one.
-            pump_into(context.ctx(), seat);
+            pump_into(context.ctx(), cell);
         }
         guard(|| Pin::new(context).poll(cx))
     }
@@ -62,19 +62,19 @@ impl<A: Actor<Context = actix::Context<A>>> Life<A> {
     }
 }
 
-impl<A: Actor<Context = actix::Context<A>>> Drop for Life<A> {
+impl<A: Actor<Context = actix::Context<A>>> Drop for ActorRun<A> {
     fn drop(&mut self) {
         let _ = self.drop_context();
     }
 }
 
-fn pump_into<A: Actor<Context = actix::Context<A>>>(context: &mut actix::Context<A>, seat: &Arc<Seat<A>>) {
-    seat.is_unpumped.store(false, Ordering::Relaxed);
-    context.spawn(Pump(seat.clone()));
+fn pump_into<A: Actor<Context = actix::Context<A>>>(context: &mut actix::Context<A>, cell: &Arc<ActorCell<A>>) {
+    cell.is_unpumped.store(false, Ordering::Relaxed);
+    context.spawn(Pump(cell.clone()));
 }
 
-/// Hands the messages of a seat to its actor. A future of the actor's context, like those it spawns itself.
-struct Pump<A: Actor>(Arc<Seat<A>>);
+/// Hands the messages of a cell to its actor. A future of the actor's context, like those it spawns itself.
+struct Pump<A: Actor>(Arc<ActorCell<A>>);
 
 impl<A: Actor<Context = actix::Context<A>>> ActorFuture<A> for Pump<A> {
     type Output = ();

@@ -12,16 +12,16 @@ use super::{Environment, Event, Thread};
 const BACKTRACES_MAX: usize = 64;
 
 /// Shared by everything in one tree.
-pub(super) struct House {
+pub(super) struct TreeContext {
     environment: Arc<dyn Environment>,
     backtraces: Mutex<VecDeque<Arc<Backtrace>>>,
     threads: Mutex<Vec<Thread>>,
     last_now: Mutex<Duration>,
 }
 
-impl House {
-    pub(super) fn new(environment: Arc<dyn Environment>) -> Arc<House> {
-        Arc::new(House {
+impl TreeContext {
+    pub(super) fn new(environment: Arc<dyn Environment>) -> Arc<TreeContext> {
+        Arc::new(TreeContext {
             environment,
             backtraces: Mutex::default(),
             threads: Mutex::default(),

@@ -1,4 +1,4 @@
-//! A journey that paused at a redirect, so that the next hop can wait for its turn at its own host.
+//! A request that paused at a redirect, so that the next hop can wait for its turn at its own host.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::request::without_credentials;
 /// Where a redirect leads, and what was done to get there: all that the next request needs to go on as if there had
 /// been no pause.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Onward {
+pub struct PendingRedirect {
     /// May hold credentials.
     target: Url,
     shown: Url,
@@ -18,9 +18,9 @@ pub struct Onward {
     trusted: bool,
 }
 
-impl Onward {
-    pub(super) fn new(target: Url, hops: Vec<Hop>, trusted: bool) -> Onward {
-        Onward { shown: without_credentials(&target), target, hops, trusted }
+impl PendingRedirect {
+    pub(super) fn new(target: Url, hops: Vec<Hop>, trusted: bool) -> PendingRedirect {
+        PendingRedirect { shown: without_credentials(&target), target, hops, trusted }
     }
 
     /// What is to be asked for next, without credentials.
@@ -44,13 +44,13 @@ impl Onward {
     }
 }
 
-impl fmt::Debug for Onward {
+impl fmt::Debug for PendingRedirect {
     /// Leaves out the credentials.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Taken apart, so that a new field cannot be forgotten here.
-        let Onward { target: _, shown, hops, trusted } = self;
+        let PendingRedirect { target: _, shown, hops, trusted } = self;
         formatter
-            .debug_struct("Onward")
+            .debug_struct("PendingRedirect")
             .field("url", &shown.as_str())
             .field("hops", hops)
             .field("trusted", trusted)
@@ -65,9 +65,9 @@ mod tests {
     #[test]
     fn p37_the_credentials_of_a_redirects_target_do_not_show() {
         let target = Url::parse("https://ann:hidden@feeds.example/new#part").unwrap();
-        let onward = Onward::new(target, Vec::new(), true);
-        assert_eq!(onward.url().as_str(), "https://feeds.example/new");
-        let printed = format!("{onward:?}");
+        let pending_redirect = PendingRedirect::new(target, Vec::new(), true);
+        assert_eq!(pending_redirect.url().as_str(), "https://feeds.example/new");
+        let printed = format!("{pending_redirect:?}");
         assert!(printed.contains("https://feeds.example/new"), "{printed}");
         assert!(!printed.contains("hidden") && !printed.contains("ann"), "{printed}");
     }

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use super::Exit;
-use super::letters::plain;
+use super::sanitize::plain;
 use crate::api::{ProblemView, TYPE_PREFIX};
 
 /// Why it was not done.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum CliError {
     /// Nobody is there.
     Unreachable {
         /// Where nobody is.
@@ -39,7 +39,7 @@ pub(super) enum Refusal {
     /// A new source does not work, and there is something else to do.
     Offer {
         /// What the daemon said.
-        refusal: Box<Refusal>,
+        refusal: Box<CliError>,
         /// The feeds that it links to, if it is a page with some.
         feeds: Vec<String>,
     },
@@ -51,18 +51,18 @@ pub(super) enum Refusal {
     Failed(String),
 }
 
-impl Refusal {
+impl CliError {
     /// What the daemon said, or in its manner what it never heard of.
     pub(super) fn problem(&self) -> ProblemView {
         let (status, name, title) = match self {
-            Refusal::Problem(problem) => return (**problem).clone(),
-            Refusal::Offer { refusal, .. } => return refusal.problem(),
-            Refusal::Unreachable { .. } => (503, "unreachable", "No daemon answers"),
-            Refusal::Forbidden { .. } => (403, "forbidden", "Not allowed"),
-            Refusal::Broken { .. } => (502, "broken-answer", "The answer broke off"),
-            Refusal::NotFound(_) => (404, "not-found", "There is no such thing"),
-            Refusal::Usage(_) => (400, "invalid", "The request makes no sense"),
-            Refusal::Failed(_) => (500, "failed", "It failed here"),
+            CliError::Problem(problem) => return (**problem).clone(),
+            CliError::Offer { refusal, .. } => return refusal.problem(),
+            CliError::Unreachable { .. } => (503, "unreachable", "No daemon answers"),
+            CliError::Forbidden { .. } => (403, "forbidden", "Not allowed"),
+            CliError::Broken { .. } => (502, "broken-answer", "The answer broke off"),
+            CliError::NotFound(_) => (404, "not-found", "There is no such thing"),
+            CliError::Usage(_) => (400, "invalid", "The request makes no sense"),
+            CliError::Failed(_) => (500, "failed", "It failed here"),
         };
         let (kind, title) = (format!("{TYPE_PREFIX}{name}"), title.to_owned());
         ProblemView { kind, title, status, detail: self.to_string(), field: None, context: None }
@@ -71,13 +71,13 @@ impl Refusal {
     /// How the program ends.
     pub(super) fn exit(&self) -> Exit {
         match self {
-            Refusal::Unreachable { .. } => Exit::Unreachable,
-            Refusal::Broken { .. } | Refusal::Failed(_) => Exit::Failure,
-            Refusal::Offer { refusal, .. } => refusal.exit(),
-            Refusal::Forbidden { .. } => Exit::Refused,
-            Refusal::NotFound(_) => Exit::NotFound,
-            Refusal::Usage(_) => Exit::Usage,
-            Refusal::Problem(problem) => match (problem.status, name(problem)) {
+            CliError::Unreachable { .. } => Exit::Unreachable,
+            CliError::Broken { .. } | CliError::Failed(_) => Exit::Failure,
+            CliError::Offer { refusal, .. } => refusal.exit(),
+            CliError::Forbidden { .. } => Exit::Refused,
+            CliError::NotFound(_) => Exit::NotFound,
+            CliError::Usage(_) => Exit::Usage,
+            CliError::Problem(problem) => match (problem.status, name(problem)) {
                 (400, _) => Exit::Usage,
                 (404, _) => Exit::NotFound,
                 (409, "refused") => Exit::Refused,
@@ -94,20 +94,20 @@ fn name(problem: &ProblemView) -> &str {
     problem.kind.strip_prefix(TYPE_PREFIX).unwrap_or(&problem.kind)
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for CliError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Unreachable { place, is_socket: true, cause } => write!(
+            CliError::Unreachable { place, is_socket: true, cause } => write!(
                 formatter,
                 "no daemon answers at {place}: {cause}\n\
                  Start one with `feedwarden run`, or say where it is with --socket PATH or --url URL."
             ),
-            Refusal::Unreachable { place, is_socket: false, cause } => write!(
+            CliError::Unreachable { place, is_socket: false, cause } => write!(
                 formatter,
                 "no daemon answers at {place}: {cause}\n\
                  It listens there only if its configuration has api.listen and a key for tokens, such as api.jwt-secret-file."
             ),
-            Refusal::Forbidden { place, owner, cause } => {
+            CliError::Forbidden { place, owner, cause } => {
                 let user = owner.map_or_else(|| "-u USER".to_owned(), |owner| format!("-u '#{owner}'"));
                 write!(
                     formatter,
@@ -115,9 +115,9 @@ impl fmt::Display for Refusal {
                      Only the daemon's own user and root may: `sudo {user} feedwarden …`. Others use --url and a token."
                 )
             }
-            Refusal::Broken { place, cause } => write!(formatter, "the answer from {place} broke off: {cause}"),
-            Refusal::Problem(problem) => write_problem(formatter, problem),
-            Refusal::Offer { refusal, feeds } => {
+            CliError::Broken { place, cause } => write!(formatter, "the answer from {place} broke off: {cause}"),
+            CliError::Problem(problem) => write_problem(formatter, problem),
+            CliError::Offer { refusal, feeds } => {
                 write!(formatter, "{refusal}")?;
                 if !feeds.is_empty() {
                     formatter.write_str("\nAdd what it links to instead:")?;
@@ -125,7 +125,7 @@ impl fmt::Display for Refusal {
                 feeds.iter().try_for_each(|feed| write!(formatter, "\n  feedwarden source add {}", quoted(feed)))?;
                 formatter.write_str("\nWith --anyway it is added all the same.")
             }
-            Refusal::NotFound(text) | Refusal::Usage(text) | Refusal::Failed(text) => formatter.write_str(text),
+            CliError::NotFound(text) | CliError::Usage(text) | CliError::Failed(text) => formatter.write_str(text),
         }
     }
 }
@@ -152,8 +152,8 @@ fn quoted(url: &str) -> String {
 mod tests {
     use super::*;
 
-    fn problem(status: u16, name: &str, field: Option<&str>) -> Refusal {
-        Refusal::Problem(Box::new(ProblemView {
+    fn problem(status: u16, name: &str, field: Option<&str>) -> CliError {
+        CliError::Problem(Box::new(ProblemView {
             kind: format!("{TYPE_PREFIX}{name}"),
             title: "Title".into(),
             status,
@@ -190,10 +190,10 @@ mod tests {
 
     #[test]
     fn programs_get_our_own_refusals_as_problems_too() {
-        let missing = Refusal::NotFound("there is no user zed".into());
+        let missing = CliError::NotFound("there is no user zed".into());
         let problem = missing.problem();
         assert_eq!((problem.status, problem.detail.as_str()), (404, "there is no user zed"));
-        assert_eq!(Refusal::Problem(Box::new(problem)).exit(), missing.exit());
+        assert_eq!(CliError::Problem(Box::new(problem)).exit(), missing.exit());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
 
-use super::letters::{plain, wrapped};
+use super::sanitize::{plain, wrapped};
 
 /// What a piece of text looks like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

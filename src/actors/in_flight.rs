@@ -1,6 +1,6 @@
 //! A source that was handed out, on its way through the pipeline and back.
 //!
-//! An errand comes back to the scheduler exactly once, when it is dropped: with what became of it, or as lost if whoever
+//! A poll in flight comes back to the scheduler exactly once, when it is dropped: with what became of it, or as lost if whoever
 //! held it crashed before the publisher was asked. If that happens afterwards it goes to the failure tracker first, so that
 //! every poll ends in a record. So no crash can make anybody forget a source, and no source is under way twice.
 
@@ -10,41 +10,41 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use actix::Recipient;
 
-use super::messages::{ErrandReturned, PollLost, Return};
+use super::messages::{Completion, PollCompleted, PollLost};
 use crate::model::{SourceId, Timestamp};
 
 /// Everything that is under way. Clones are the same.
 #[derive(Clone)]
-pub(super) struct Errands(Arc<Inner>);
+pub(super) struct InFlightPolls(Arc<Inner>);
 
 struct Inner {
     /// Outlives the scheduler, so that one that was started again does not hand out what is still under way.
     under_way: Mutex<HashSet<SourceId>>,
     /// How many of them have been asked for.
     asked: AtomicUsize,
-    scheduler: Recipient<ErrandReturned>,
+    scheduler: Recipient<PollCompleted>,
     failure_tracker: Recipient<PollLost>,
 }
 
 /// One source under way.
-pub(super) struct Errand {
+pub(super) struct InFlightPoll {
     source_id: SourceId,
     began_at: Option<Timestamp>,
-    end: Option<Return>,
-    errands: Errands,
+    end: Option<Completion>,
+    in_flight_polls: InFlightPolls,
 }
 
-impl Errands {
-    /// Errands that come back to this scheduler.
-    pub(super) fn new(scheduler: Recipient<ErrandReturned>, failure_tracker: Recipient<PollLost>) -> Errands {
+impl InFlightPolls {
+    /// InFlightPolls that come back to this scheduler.
+    pub(super) fn new(scheduler: Recipient<PollCompleted>, failure_tracker: Recipient<PollLost>) -> InFlightPolls {
         let (under_way, asked) = (Mutex::default(), AtomicUsize::new(0));
-        Errands(Arc::new(Inner { under_way, asked, scheduler, failure_tracker }))
+        InFlightPolls(Arc::new(Inner { under_way, asked, scheduler, failure_tracker }))
     }
 
     /// Sends a source on its way, unless it is already.
-    pub(super) fn begin(&self, source_id: SourceId) -> Option<Errand> {
+    pub(super) fn begin(&self, source_id: SourceId) -> Option<InFlightPoll> {
         let is_free = self.lock().insert(source_id);
-        is_free.then(|| Errand { source_id, began_at: None, end: None, errands: self.clone() })
+        is_free.then(|| InFlightPoll { source_id, began_at: None, end: None, in_flight_polls: self.clone() })
     }
 
     /// Whether a source is under way.
@@ -68,7 +68,7 @@ impl Errands {
     }
 }
 
-impl Errand {
+impl InFlightPoll {
     /// Which source it is.
     pub(super) fn source_id(&self) -> SourceId {
         self.source_id
@@ -78,7 +78,7 @@ impl Errand {
     pub(super) fn begin_asking(&mut self, now: Timestamp) {
         if self.began_at.is_none() {
             self.began_at = Some(now);
-            self.errands.0.asked.fetch_add(1, Ordering::AcqRel);
+            self.in_flight_polls.0.asked.fetch_add(1, Ordering::AcqRel);
         }
     }
 
@@ -88,25 +88,26 @@ impl Errand {
     }
 
     /// Goes back to the scheduler with what became of it.
-    pub(super) fn end(mut self, end: Return) {
+    pub(super) fn end(mut self, end: Completion) {
         self.end = Some(end);
     }
 }
 
-impl Drop for Errand {
+impl Drop for InFlightPoll {
     fn drop(&mut self) {
         let (source_id, began_at) = (self.source_id, self.began_at);
-        let Inner { asked, scheduler, failure_tracker, .. } = &*self.errands.0;
-        // A tracker that is gone would drop the errand again, and so on without end.
+        let Inner { asked, scheduler, failure_tracker, .. } = &*self.in_flight_polls.0;
+        // A tracker that is gone would drop the poll again, and so on without end.
         if self.end.is_none() && began_at.is_some() && failure_tracker.connected() {
-            let errand = Errand { source_id, began_at, end: None, errands: self.errands.clone() };
-            return failure_tracker.do_send(PollLost { errand });
+            let in_flight =
+                InFlightPoll { source_id, began_at, end: None, in_flight_polls: self.in_flight_polls.clone() };
+            return failure_tracker.do_send(PollLost { in_flight });
         }
-        self.errands.lock().remove(&source_id);
+        self.in_flight_polls.lock().remove(&source_id);
         if began_at.is_some() {
             asked.fetch_sub(1, Ordering::AcqRel);
         }
-        // Not bounded by the mailbox, but by the number of errands.
-        scheduler.do_send(ErrandReturned { source_id, what: self.end.take().unwrap_or(Return::Lost) });
+        // Not bounded by the mailbox, but by the number of polls in flight.
+        scheduler.do_send(PollCompleted { source_id, what: self.end.take().unwrap_or(Completion::Lost) });
     }
 }

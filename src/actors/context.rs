@@ -1,4 +1,4 @@
-//! What every actor of the pipeline has around it.
+//! What all actors of the pipeline share: store, clock, settings, and the addresses of the other actors.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,6 +8,7 @@ use actix::Addr;
 use slog::Logger;
 
 use super::PipelineSettings;
+use super::admission::AdmissionControl;
 use super::failure_tracker::FailureTrackerActor;
 use super::faults::Faults;
 use super::fetch::FetchActor;
@@ -16,7 +17,6 @@ use super::post_sink::PostSinkActor;
 use super::scheduler::SchedulerActor;
 use super::statistics::Statistics;
 use super::store_watch::StoreWatch;
-use super::traffic::Traffic;
 use crate::clock::Clock;
 use crate::dice::Dice;
 use crate::fetch::Fetcher;
@@ -24,7 +24,7 @@ use crate::model::{HostKey, SourceId, Timestamp};
 use crate::rules::Policy;
 use crate::store::Store;
 
-/// More wishes of this sort than this are not remembered.
+/// Forced polls that are remembered at the most.
 const FORCED_MAX: usize = 1024;
 
 /// What a pipeline is made of.
@@ -49,7 +49,7 @@ pub struct Parts {
 }
 
 /// The parts, and the actors that others speak to.
-pub(super) struct Surroundings {
+pub(super) struct PipelineContext {
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) dice: Arc<dyn Dice>,
@@ -60,7 +60,7 @@ pub(super) struct Surroundings {
     /// When the process began to ask: what an earlier one asked last it may not have been able to store.
     pub(super) started_at: Timestamp,
     pub(super) statistics: Arc<Statistics>,
-    pub(super) traffic: Arc<Traffic>,
+    pub(super) admission: Arc<AdmissionControl>,
     pub(super) store_watch: StoreWatch,
     pub(super) faults: Faults,
     pub(super) history: History,
@@ -85,12 +85,12 @@ pub(super) struct Addresses {
     pub(super) fetchers: Vec<Addr<FetchActor>>,
 }
 
-impl Surroundings {
-    pub(super) fn new(parts: Parts, statistics: Arc<Statistics>, addresses: Addresses) -> Surroundings {
-        let traffic = Arc::new(Traffic::new(parts.settings.fetch.concurrency));
-        Surroundings {
+impl PipelineContext {
+    pub(super) fn new(parts: Parts, statistics: Arc<Statistics>, addresses: Addresses) -> PipelineContext {
+        let admission = Arc::new(AdmissionControl::new(parts.settings.fetch.concurrency));
+        PipelineContext {
             started_at: parts.clock.now(),
-            store_watch: StoreWatch::new(traffic.clone(), parts.clock.clone(), parts.log.clone()),
+            store_watch: StoreWatch::new(admission.clone(), parts.clock.clone(), parts.log.clone()),
             faults: Faults::new(parts.settings.faults.clone()),
             history: History::default(),
             pausing: tokio::sync::Mutex::default(),
@@ -103,7 +103,7 @@ impl Surroundings {
             settings: parts.settings,
             log: parts.log,
             statistics,
-            traffic,
+            admission,
             post_sink: addresses.post_sink,
             failure_tracker: addresses.failure_tracker,
             scheduler: addresses.scheduler,
@@ -123,17 +123,17 @@ impl Surroundings {
         *self.policy.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Arc::new(policy);
     }
 
-    /// The next poll of this source obeys nobody.
+    /// Forces the next poll of this source past holds and `Retry-After`.
     pub(super) fn force(&self, source: SourceId) {
         let mut forced = self.forced();
-        // Wishes that were never met, such as for sources that are gone, must not pile up.
+        // Requests that were never met, such as for sources that are gone, must not pile up.
         if forced.len() >= FORCED_MAX {
             forced.clear();
         }
         forced.insert(source);
     }
 
-    /// Whether the next poll of this source obeys nobody.
+    /// Whether the next poll of this source is forced.
     pub(super) fn is_forced(&self, source: SourceId) -> bool {
         self.forced().contains(&source)
     }

@@ -1,6 +1,6 @@
 //! The addresses of a little web: binding them all to one port, opening them and shutting them.
 //!
-//! A shut door is a bound socket that does not listen: connections are refused, and nobody else can take the place. A mute
+//! A shut listener is a bound socket that does not listen: connections are refused, and nobody else can take the place. A mute
 //! one is so full of connections that it no longer reacts: whoever connects hears nothing, as from a network that is away.
 
 use std::io;
@@ -21,25 +21,25 @@ const PORTS_TRIED_MAX: usize = 32;
 /// After an accept that failed, most likely because this process has too many open files.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(20);
 
-/// After so long without a reaction a mute door is full.
+/// After so long without a reaction a mute listener is full.
 const FULL_AFTER: Duration = Duration::from_millis(50);
 
-/// How a door is to be.
+/// How a listener is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Reaction {
     Open,
     Shut,
     Mute,
 }
 
-/// What a door is told.
+/// What a listener is told.
 pub(super) struct Order {
-    pub(super) way: Way,
+    pub(super) reaction: Reaction,
     /// Where to say how it went.
     pub(super) done: answers::SyncSender<io::Result<()>>,
 }
 
-pub(super) enum Door {
+pub(super) enum Listener {
     Open(TcpListener),
     Shut(TcpSocket),
     /// With what fills it.
@@ -81,36 +81,38 @@ fn bind(address: SocketAddrV4, reuse: bool) -> io::Result<TcpSocket> {
     Ok(socket)
 }
 
-impl Door {
-    /// The same door the other way. Where that fails, the door is lost.
-    pub(super) async fn turned(self, address: SocketAddrV4, way: Way) -> io::Result<Door> {
-        let socket = match (self, way) {
-            (door @ Door::Open(_), Way::Open) | (door @ Door::Shut(_), Way::Shut) => return Ok(door),
-            (door @ Door::Mute { .. }, Way::Mute) => return Ok(door),
-            (Door::Shut(socket), _) => socket,
-            (door, _) => {
-                drop(door);
+impl Listener {
+    /// The same listener the other way. Where that fails, the listener is lost.
+    pub(super) async fn turned(self, address: SocketAddrV4, reaction: Reaction) -> io::Result<Listener> {
+        let socket = match (self, reaction) {
+            (listener @ Listener::Open(_), Reaction::Open) | (listener @ Listener::Shut(_), Reaction::Shut) => {
+                return Ok(listener);
+            }
+            (listener @ Listener::Mute { .. }, Reaction::Mute) => return Ok(listener),
+            (Listener::Shut(socket), _) => socket,
+            (listener, _) => {
+                drop(listener);
                 bind(address, true)?
             }
         };
-        match way {
-            Way::Open => socket.listen(BACKLOG).map(Door::Open),
-            Way::Shut => Ok(Door::Shut(socket)),
-            Way::Mute => {
+        match reaction {
+            Reaction::Open => socket.listen(BACKLOG).map(Listener::Open),
+            Reaction::Shut => Ok(Listener::Shut(socket)),
+            Reaction::Mute => {
                 let listener = socket.listen(1)?;
                 let mut filling = Vec::new();
                 while let Ok(stream) = tokio::time::timeout(FULL_AFTER, TcpStream::connect(address)).await {
                     filling.push(stream?);
                 }
-                Ok(Door::Mute { _listener: listener, _filling: filling })
+                Ok(Listener::Mute { _listener: listener, _filling: filling })
             }
         }
     }
 
     async fn accept(&self) -> io::Result<TcpStream> {
         match self {
-            Door::Open(listener) => listener.accept().await.map(|(stream, _)| stream),
-            Door::Shut(_) | Door::Mute { .. } => std::future::pending().await,
+            Listener::Open(listener) => listener.accept().await.map(|(stream, _)| stream),
+            Listener::Shut(_) | Listener::Mute { .. } => std::future::pending().await,
         }
     }
 }
@@ -119,7 +121,7 @@ impl Door {
 pub(super) async fn keep(
     town: Arc<Town>,
     host: usize,
-    mut door: Door,
+    mut listener: Listener,
     mut orders: mpsc::Receiver<Order>,
     places: Arc<Semaphore>,
 ) {
@@ -128,16 +130,16 @@ pub(super) async fn keep(
             biased;
             order = orders.recv() => {
                 let Some(order) = order else { return };
-                let (turned, outcome) = match door.turned(town.hosts[host].address, order.way).await {
-                    Ok(door) => (Some(door), Ok(())),
+                let (turned, outcome) = match listener.turned(town.hosts[host].address, order.reaction).await {
+                    Ok(listener) => (Some(listener), Ok(())),
                     Err(error) => (None, Err(error)),
                 };
                 // Nobody waits any more if the handle is gone.
                 let _ = order.done.send(outcome);
                 let Some(turned) = turned else { return };
-                door = turned;
+                listener = turned;
             }
-            accepted = door.accept() => match accepted {
+            accepted = listener.accept() => match accepted {
                 Ok(stream) => {
                     tokio::spawn(conversation::hold(Arc::clone(&town), host, stream, Arc::clone(&places)));
                 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use slog::{Logger, debug, error, info, warn};
 
-use super::messages::{Deferral, Return};
+use super::context::PipelineContext;
+use super::messages::{Completion, Deferral};
 use super::outcome::{Decision, Verdict, decide};
 use super::poll::Poll;
 use super::record::{self, Written};
-use super::surroundings::Surroundings;
 use crate::clock::Stopwatch;
 use crate::model::{FailureCause, FailureKind, FailureReport, HostState, Settled, Settlement, Source};
 use crate::rules::change::relocate;
@@ -28,7 +28,7 @@ const ROUNDS_MAX: usize = 5;
 
 /// Polls that wait to be written.
 #[derive(Default)]
-pub(super) struct Ledger {
+pub(super) struct SettleBatcher {
     waiting: VecDeque<Entry>,
     is_writing: bool,
 }
@@ -39,7 +39,7 @@ pub(super) struct Entry {
     pub(super) verdict: Verdict,
 }
 
-impl Ledger {
+impl SettleBatcher {
     /// Takes a poll. How many there can be is bounded by the polls under way.
     pub(super) fn push(&mut self, entry: Entry) {
         self.waiting.push_back(entry);
@@ -76,44 +76,44 @@ impl Ledger {
     }
 }
 
-/// Writes a batch, however long that takes, and sends every errand in it home.
-pub(super) async fn write(around: Arc<Surroundings>, log: Logger, entries: Vec<Entry>) {
+/// Writes a batch, however long that takes, and completes every poll in it.
+pub(super) async fn write(context: Arc<PipelineContext>, log: Logger, entries: Vec<Entry>) {
     let mut batches = VecDeque::from([(entries, ROUNDS_MAX)]);
     while let Some((batch, rounds)) = batches.pop_front() {
-        match try_write(&around, &batch).await {
+        match try_write(&context, &batch).await {
             Ok((answers, decisions)) => {
                 let mut again = Vec::new();
                 for ((entry, settled), decision) in batch.into_iter().zip(answers).zip(decisions) {
-                    again.extend(conclude(&around, &log, entry, settled, decision).await);
+                    again.extend(conclude(&context, &log, entry, settled, decision).await);
                 }
                 match rounds.checked_sub(1) {
                     _ if again.is_empty() => {}
                     Some(rounds) => batches.push_back((again, rounds)),
-                    None => again.into_iter().for_each(|entry| entry.poll.errand.end(Return::Superseded)),
+                    None => again.into_iter().for_each(|entry| entry.poll.in_flight.end(Completion::Superseded)),
                 }
             }
             // One that the store will not have must not take the others with it.
             Err(_) if batch.len() > 1 => batches.extend(batch.into_iter().map(|entry| (vec![entry], rounds))),
-            Err(cause) => batches.extend(batch.into_iter().filter_map(|entry| refused(&around, &log, entry, &cause))),
+            Err(cause) => batches.extend(batch.into_iter().filter_map(|entry| refused(&context, &log, entry, &cause))),
         }
     }
 }
 
-async fn try_write(around: &Surroundings, batch: &[Entry]) -> Result<(Vec<Settled>, Vec<Decision>), StoreError> {
+async fn try_write(context: &PipelineContext, batch: &[Entry]) -> Result<(Vec<Settled>, Vec<Decision>), StoreError> {
     let mut decisions = Vec::new();
-    let answers = around
+    let answers = context
         .store_watch
-        .insist(|| {
-            let policy = around.policy();
+        .retry_while_unavailable(|| {
+            let policy = context.policy();
             let settle =
                 |Entry { poll, verdict }: &Entry| decide(&poll.source, verdict, host_now(poll), &policy, poll.ended_at);
             let settlements: Vec<Settlement>;
             (settlements, decisions) = batch.iter().map(settle).unzip();
-            let settling = around.store.settle(settlements);
+            let settling = context.store.settle(settlements);
             async {
                 let watch = Stopwatch::start();
                 let answers = settling.await;
-                around.statistics.note_settle(watch.elapsed());
+                context.statistics.note_settle(watch.elapsed());
                 answers
             }
         })
@@ -124,13 +124,17 @@ async fn try_write(around: &Surroundings, batch: &[Entry]) -> Result<(Vec<Settle
 /// The host as it is known by now: a person may have held it since it answered.
 fn host_now(poll: &Poll) -> Option<HostState> {
     let asked = poll.host.as_ref()?;
-    let seat = poll.turn.as_ref().map(|turn| &turn.seat).filter(|seat| seat.key.as_ref() == Some(&asked.host));
-    seat.and_then(|seat| seat.state()).or_else(|| poll.host.clone())
+    let host_entry = poll
+        .turn
+        .as_ref()
+        .map(|turn| &turn.host_entry)
+        .filter(|host_entry| host_entry.key.as_ref() == Some(&asked.host));
+    host_entry.and_then(|host_entry| host_entry.state()).or_else(|| poll.host.clone())
 }
 
 /// Ends one poll, or hands it back to be computed anew on what its source has become.
 async fn conclude(
-    around: &Surroundings,
+    context: &PipelineContext,
     log: &Logger,
     mut entry: Entry,
     settled: Settled,
@@ -141,7 +145,7 @@ async fn conclude(
             let Entry { poll, verdict } = entry;
             let state = decision.state.clone();
             let source = Source { version, updated_at: poll.ended_at, state, ..poll.source };
-            let next = next_poll(&source, poll.host.as_ref(), &around.policy(), around.clock.now());
+            let next = next_poll(&source, poll.host.as_ref(), &context.policy(), context.clock.now());
             let written = Written {
                 source: &source,
                 verdict: &verdict,
@@ -150,31 +154,31 @@ async fn conclude(
                 asking: poll.asking,
                 next,
             };
-            record::tell(around, log, &written);
+            record::tell(context, log, &written);
             if let Some(url) = decision.believed_url {
-                move_source(around, log, source, url).await;
-                poll.errand.end(Return::Superseded);
+                move_source(context, log, source, url).await;
+                poll.in_flight.end(Completion::Superseded);
             } else {
-                poll.errand.end(Return::Settled(next));
+                poll.in_flight.end(Completion::Settled(next));
             }
             None
         }
         Settled::Gone => {
-            around.statistics.count_superseded();
-            entry.poll.errand.end(Return::Gone);
+            context.statistics.count_superseded();
+            entry.poll.in_flight.end(Completion::Gone);
             None
         }
         Settled::Stale(fresh) => {
-            let began_at = entry.poll.errand.began_at();
+            let began_at = entry.poll.in_flight.began_at();
             let is_settled = began_at.is_some() && fresh.state.last_polled >= began_at;
             let is_elsewhere = fresh.settings.url != entry.poll.source.settings.url
                 || fresh.settings.source_type != entry.poll.source.settings.source_type;
             if is_settled || is_elsewhere {
                 // It was settled although its end was lost on the way, or what was found belongs to another URL.
-                around.statistics.count_superseded();
+                context.statistics.count_superseded();
                 debug!(log, "poll superseded"; "source_id" => fresh.id.0, "url" => shown_url(&fresh.settings.url),
                     "is_settled" => is_settled);
-                entry.poll.errand.end(Return::Superseded);
+                entry.poll.in_flight.end(Completion::Superseded);
                 return None;
             }
             entry.poll.source = *fresh;
@@ -184,14 +188,19 @@ async fn conclude(
 }
 
 /// The store will not have this poll as it is. What it found cannot be kept, but that it was made can.
-fn refused(around: &Surroundings, log: &Logger, mut entry: Entry, cause: &StoreError) -> Option<(Vec<Entry>, usize)> {
+fn refused(
+    context: &PipelineContext,
+    log: &Logger,
+    mut entry: Entry,
+    cause: &StoreError,
+) -> Option<(Vec<Entry>, usize)> {
     error!(log, "poll not stored"; "source_id" => entry.poll.source.id.0,
         "url" => shown_url(&entry.poll.source.settings.url), "error" => %cause);
     if let Verdict::Failed { report, .. } = &entry.verdict
         && classify(report.cause).kind == FailureKind::Internal
     {
-        let until = around.clock.now() + around.policy().interval;
-        entry.poll.errand.end(Return::Deferred(Deferral { until, closed: None }));
+        let until = context.clock.now() + context.policy().interval;
+        entry.poll.in_flight.end(Completion::Deferred(Deferral { until, closed: None }));
         return None;
     }
     let trace = Box::new(entry.verdict.trace().clone());
@@ -202,12 +211,12 @@ fn refused(around: &Surroundings, log: &Logger, mut entry: Entry, cause: &StoreE
 }
 
 /// Gives a source the URL that its publisher has led us to often enough (p22).
-async fn move_source(around: &Surroundings, log: &Logger, mut source: Source, url: String) {
+async fn move_source(context: &PipelineContext, log: &Logger, mut source: Source, url: String) {
     let from = shown_url(&source.settings.url);
-    let now = around.clock.now();
+    let now = context.clock.now();
     relocate(&mut source, url.clone());
     let id = source.id;
-    match around.store_watch.insist(|| around.store.save_source(source.clone(), now)).await {
+    match context.store_watch.retry_while_unavailable(|| context.store.save_source(source.clone(), now)).await {
         Ok(Saved::Written(_)) => {
             info!(log, "source moved"; "source_id" => id.0, "url" => shown_url(&url), "from" => from);
         }

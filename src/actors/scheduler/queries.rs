@@ -1,4 +1,4 @@
-//! What the doors ask of the scheduler and tell it.
+//! What the API asks of the scheduler and tells it.
 
 use actix::{Context, Handler};
 
@@ -10,7 +10,7 @@ impl Handler<SourcesChanged> for SchedulerActor {
     type Result = ();
 
     fn handle(&mut self, SourcesChanged(ids): SourcesChanged, ctx: &mut Context<SchedulerActor>) {
-        if self.around.faults.befall(SchedulerActor::NAME, "SourcesChanged", ctx) {
+        if self.context.faults.inject(SchedulerActor::NAME, "SourcesChanged", ctx) {
             return;
         }
         self.changed.extend(ids);
