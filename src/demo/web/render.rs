@@ -131,7 +131,8 @@ impl Feed<'_> {
         text
     }
 
-    /// One article, dated long before it appears, with a byline, and with comments that look like it, inside or behind it.
+    /// One article, dated long before it appears, with a byline, and with comments that look like it, inside of it or
+    /// behind it.
     fn page(&self) -> String {
         let site = self.form.site;
         let mut text = String::from("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\">\n");
