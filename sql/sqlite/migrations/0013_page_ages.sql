@@ -5,6 +5,5 @@ ALTER TABLE posts ADD COLUMN is_page INTEGER NOT NULL DEFAULT 0 CHECK (is_page I
 UPDATE posts SET is_page = 1 WHERE source_id IN (SELECT id FROM sources WHERE type = 'website');
 
 DROP INDEX posts_to_clean;
-CREATE INDEX posts_to_clean
-ON posts (CASE WHEN is_page = 1 THEN created_at ELSE coalesce(published_at, created_at) END, id)
+CREATE INDEX posts_to_clean ON posts (CASE WHEN is_page = 1 THEN created_at ELSE coalesce(published_at, created_at) END, id)
 WHERE is_linked = 0;
