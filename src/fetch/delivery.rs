@@ -140,6 +140,16 @@ mod tests {
     }
 
     #[test]
+    fn s703_a_byline_is_sent_beside_the_author() {
+        let mut page = post(1, "a");
+        page.text.byline = Some("Ada Moss".into());
+        let (body, _) = delivery_body(&[&page, &post(2, "b")], 10_000);
+        let sent: serde_json::Value = serde_json::from_str(&body).unwrap();
+        assert_eq!((&sent[0]["author"], &sent[0]["byline"]), (&serde_json::Value::Null, &"Ada Moss".into()));
+        assert_eq!(sent[1]["byline"], serde_json::Value::Null);
+    }
+
+    #[test]
     fn a_body_holds_what_fits_and_one_post_at_least() {
         let posts = [post(1, &"a".repeat(500)), post(2, &"b".repeat(500)), post(3, &"c".repeat(5_000))];
         let posts: Vec<&Post> = posts.iter().collect();

@@ -45,8 +45,8 @@ pub struct Cutoffs {
     pub now: Timestamp,
     /// Unprocessed articles published before this go; those made of pages if they were added before it, too.
     pub articles_before: Timestamp,
-    /// Posts without an article, published (or else stored) before this go, those of pages if they were stored before it
-    /// (s704); their hashes stay.
+    /// Posts without an article, published (or else stored) before this go, those of pages if they were stored before
+    /// it (s704); their hashes stay.
     pub posts_before: Timestamp,
     /// Hashes of cleaned posts last met in their feed before this go, once the feed was read without them.
     pub hashes_before: Timestamp,

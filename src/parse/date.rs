@@ -20,8 +20,8 @@ const LENGTH_MAX: usize = 100;
 const NO_DATE: Timestamp = Timestamp::EPOCH;
 const SECOND_YEAR: Timestamp = Timestamp::from_seconds(-62_104_060_800);
 
-/// The moment that a text names, if it names one. Without a zone it is taken as universal time. What stands for a missing
-/// date is none (s613).
+/// The moment that a text names, if it names one. Without a zone it is taken as universal time. What stands for a
+/// missing date is none (s613).
 pub fn parse(text: &str) -> Option<Timestamp> {
     read(text.trim()).filter(|moment| *moment != NO_DATE && *moment >= SECOND_YEAR)
 }

@@ -17,6 +17,9 @@ pub(super) enum Format {
     JsonFeed,
 }
 
+/// How long before they appear pages say that they were published.
+const PAGE_AGE: Duration = Duration::from_secs(30 * 86_400);
+
 /// What is rendered, with what its parts have in common.
 struct Feed<'a> {
     form: &'a Form,
@@ -128,17 +131,24 @@ impl Feed<'_> {
         text
     }
 
+    /// One article, dated long before it appears, with a byline, and with comments that look like it, inside of it or
+    /// behind it.
     fn page(&self) -> String {
         let site = self.form.site;
         let mut text = String::from("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\">\n");
         for entry in self.entries {
+            let comments = "<article class=\"comment\"><p>I was there, and it was quite different.</p></article>\n"
+                .repeat(usize::try_from(entry.number % 4).unwrap_or_default());
+            let (inside, behind) =
+                if site.is_multiple_of(2) { (comments.as_str(), "") } else { ("", comments.as_str()) };
             self.write(
                 &mut text,
                 format_args!(
-                    "<title>{title}</title>\n<meta property=\"article:published_time\" content=\"{}\">\n</head><body>\n\
+                    "<title>{title}</title>\n<meta property=\"article:published_time\" content=\"{}\">\n\
+                 <meta name=\"author\" content=\"Site {site}\">\n</head><body>\n\
                  <nav><a href=\"/\">Home</a> <a href=\"/about\">About</a></nav>\n\
-                 <article><h1>{title}</h1>\n<p>{}</p>\n<p>{}</p></article>\n",
-                    entry.published,
+                 <article><h1>{title}</h1>\n<p class=\"byline\">By Ada Moss</p>\n<p>{}</p>\n<p>{}</p>{inside}</article>\n{behind}",
+                    entry.published - PAGE_AGE,
                     self.opening(entry),
                     self.rest(entry),
                     title = self.title(entry),
