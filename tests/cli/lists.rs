@@ -48,13 +48,13 @@ fn posts_are_listed_from_the_newest_and_shown() {
 
 #[test]
 fn s703_a_post_shows_its_author_and_its_byline() {
-    let desk = Desk::new(&[Character::Website]);
-    desk.works(&["source", "add", &desk.url(Character::Website), "--type", "website"]);
-    desk.works(&["source", "poll", "1", "--force"]);
-    let listed = desk.json(&["post", "list"]);
+    let console = Console::new(&[Character::Website]);
+    console.works(&["source", "add", &console.url(Character::Website), "--type", "website"]);
+    console.works(&["source", "poll", "1", "--force"]);
+    let listed = console.json(&["post", "list"]);
     let post = &listed["items"][0];
     assert_eq!((&post["author"], &post["byline"]), (&"Site 0".into(), &"Ada Moss".into()), "{listed:#}");
-    let shown = desk.works(&["post", "show", &post["id"].to_string()]);
+    let shown = console.works(&["post", "show", &post["id"].to_string()]);
     assert!(shown.contains("\nauthor     Site 0\nbyline     Ada Moss\n"), "{shown}");
 }
 

@@ -31,6 +31,7 @@ struct Expected {
 
 #[test]
 fn every_page_gives_its_article_and_what_it_says_about_it() {
+    names().iter().for_each(|name| print_share(name));
     let complaints: Vec<String> = names().iter().flat_map(|name| complaints(name)).collect();
     assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
 }
@@ -45,15 +46,11 @@ fn there_are_at_least_forty_layouts_and_a_bar_below_one_has_a_reason() {
     }
 }
 
-/// Prints the share of right words for each layout.
-#[test]
-#[ignore = "prints a table, proves nothing"]
-fn table_of_layouts() {
-    for name in names() {
-        let url = expected(&name).url.map(|url| url.parse().expect("the page's URL is one"));
-        let found = website::extract(&read(&name, "html"), url.as_ref()).map(|page| page.text).unwrap_or_default();
-        println!("| {name} | {:.3} |", f1(&found, &text::fold(&read(&name, "txt"))));
-    }
+/// Prints the share of right words, to be seen with `--nocapture`.
+fn print_share(name: &str) {
+    let url = expected(name).url.map(|url| url.parse().expect("the page's URL is one"));
+    let found = website::extract(&read(name, "html"), url.as_ref()).map(|page| page.text).unwrap_or_default();
+    println!("| {name} | {:.3} |", f1(&found, &text::fold(&read(name, "txt"))));
 }
 
 proptest! {
