@@ -13,18 +13,18 @@ const PER_SOURCE_MAX: usize = 20;
 /// How many sources are remembered; the one that came first is forgotten first.
 const SOURCES_MAX: usize = 10_000;
 
-/// One settled poll.
+/// Settled poll.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PollRecord {
-    /// When it ended.
+    /// When the poll ended.
     pub at: Timestamp,
-    /// What became of it.
+    /// Outcome of the poll.
     pub outcome: PollOutcome,
     /// The status of the last answer, if there was one.
     pub status_code: Option<u16>,
     /// What kind of failure it was.
     pub error_type: Option<FailureKind>,
-    /// The failure in words.
+    /// Error of a failed poll.
     pub error: Option<String>,
     /// Posts that were not known before.
     pub new_posts: usize,
@@ -42,11 +42,11 @@ pub struct PollRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PollOutcome {
-    /// Answered with entries.
+    /// New document read.
     Read,
-    /// Answered with "nothing new".
+    /// Not modified.
     Unchanged,
-    /// Failed.
+    /// Poll failed.
     Failed,
 }
 

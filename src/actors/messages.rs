@@ -42,7 +42,7 @@ pub struct AskSource(pub SourceId);
 #[rtype(result = "SchedulerStatus")]
 pub struct AskScheduler;
 
-/// How the scheduler does.
+/// Status of the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, actix::MessageResponse)]
 pub struct SchedulerStatus {
     /// Whether all sources have been read since its start.
@@ -57,7 +57,7 @@ pub struct SchedulerStatus {
     pub under_way: usize,
     /// When the one that waits longest was due.
     pub oldest_due_at: Option<Timestamp>,
-    /// The last tick.
+    /// Time of the last tick.
     pub last_tick_at: Option<Timestamp>,
 }
 

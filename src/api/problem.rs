@@ -20,9 +20,9 @@ pub struct ProblemView {
     /// What kind of problem it is, for programs; `urn:feedwarden:problem:` and a name that never changes.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The kind in words.
+    /// Short name of the problem type.
     pub title: String,
-    /// The HTTP status.
+    /// HTTP status code.
     pub status: u16,
     /// What is wrong with this request.
     pub detail: String,

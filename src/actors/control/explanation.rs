@@ -15,9 +15,9 @@ use crate::rules::turn;
 /// Why a source is or is not polled.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
-    /// Which source.
+    /// Id of the source.
     pub source_id: SourceId,
-    /// Its version, for `If-Match`.
+    /// Version of the source, for `If-Match`.
     pub version: i64,
     /// Where it stands: active, backing_off, resting or disabled.
     pub state: String,
@@ -52,9 +52,9 @@ pub struct Explanation {
 /// One thing that asks for a wait.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TermView {
-    /// Until when.
+    /// End of the wait.
     pub until: Timestamp,
-    /// What asks for it.
+    /// Cause of the wait.
     pub reason: String,
     /// Whether it is the one that counts.
     pub decides: bool,
@@ -63,16 +63,16 @@ pub struct TermView {
 /// The pause between two requests to a host.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DelayView {
-    /// How long.
+    /// Length of the pause in seconds.
     pub seconds: u64,
-    /// Which setting says so.
+    /// Setting that decides it.
     pub layer: String,
 }
 
 /// What is known of a host.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HostView {
-    /// Which one.
+    /// Name of the host.
     pub host: String,
     /// Where it stands: free, held or silent.
     pub state: String,
@@ -80,7 +80,7 @@ pub struct HostView {
     pub last_asked_at: Option<Timestamp>,
     /// No request to it before this moment.
     pub held_until: Option<Timestamp>,
-    /// Why it is held.
+    /// Reason for the hold.
     pub held_reason: Option<String>,
     /// Requests without an answer, with no answer in between.
     pub silent_requests: u32,

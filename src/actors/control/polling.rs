@@ -30,21 +30,21 @@ pub struct PollWish {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum PollAnswer {
-    /// It was polled.
+    /// Poll finished.
     Done {
-        /// How it went.
+        /// Result of the poll.
         poll: PollRecord,
     },
-    /// It will be.
+    /// Poll scheduled for later.
     Requested {
         /// Not before this moment; none while nobody is polled, since nobody knows until when.
         not_before: Option<Timestamp>,
-        /// Why not at once.
+        /// Reason for the wait.
         reason: String,
     },
-    /// It will not be.
+    /// Poll refused.
     Refused {
-        /// Why.
+        /// Reason for the refusal.
         reason: String,
     },
 }

@@ -10,20 +10,20 @@ use crate::supervision::{Kind, Node};
 /// The tree at one moment.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TreeView {
-    /// The root supervisor.
+    /// Root supervisor.
     pub root: TreeNode,
     /// The threads, the root's first.
     pub threads: Vec<ThreadLine>,
 }
 
-/// One child.
+/// Supervisor or actor with its state.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TreeNode {
-    /// Its name.
+    /// Name of the child.
     pub name: String,
     /// What it is: actor, supervisor or group.
     pub kind: String,
-    /// Where it stands.
+    /// State of the child.
     pub state: String,
     /// How often it was started again.
     pub restarts: u32,
@@ -37,27 +37,27 @@ pub struct TreeNode {
     pub uptime_seconds: Option<u64>,
     /// How many children there are; a group shows some of them.
     pub children_total: usize,
-    /// Its children.
+    /// Children of a supervisor.
     pub children: Vec<TreeNode>,
 }
 
-/// A crash.
+/// Crash of an actor.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CrashView {
-    /// What it said.
+    /// Panic message.
     pub message: String,
-    /// Where in the program.
+    /// File and line of the panic.
     pub place: Option<String>,
-    /// When.
+    /// Time of the crash.
     pub at: Timestamp,
 }
 
-/// One thread.
+/// Thread with its state.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadLine {
-    /// Its name.
+    /// Name of the thread.
     pub name: String,
-    /// How it is.
+    /// Whether the thread responds.
     pub state: String,
     /// How often it had to be replaced.
     pub replaced: u32,

@@ -49,21 +49,21 @@ fn of_sources() -> Vec<Endpoint> {
     vec![
         Endpoint::new(Method::GET, "/sources", "List sources", sources::list)
             .query::<SourceQuery>()
-            .answers::<Page<SourceView>>(200, "Some of them."),
+            .answers::<Page<SourceView>>(200, "Page of sources"),
         Endpoint::new(Method::POST, "/sources", "Add a source, and perhaps poll it at once", sources::create)
             .body::<NewSourceBody>()
-            .answers::<CreatedSource>(201, "It is there.")
-            .refuses(409, "It is there already; context.source_id says which one.")
+            .answers::<CreatedSource>(201, "Source added")
+            .refuses(409, "Source exists already; context.source_id names it")
             .refuses(
                 422,
-                "Its first poll failed, so it was not added; context says how, and which feeds a page links to.",
+                "First poll failed, source not added; context has the poll and the feeds that a page links to",
             ),
         Endpoint::new(Method::POST, "/sources/bulk", "Add many sources", sources::bulk)
             .body::<BulkBody>()
-            .answers::<BulkReport>(200, "What became of each."),
-        Endpoint::new(Method::GET, "/sources/{id}", "One source", sources::one)
-            .answers::<SourceView>(200, "It.")
-            .refuses(404, "There is none."),
+            .answers::<BulkReport>(200, "Outcome for each source"),
+        Endpoint::new(Method::GET, "/sources/{id}", "Get a source", sources::one)
+            .answers::<SourceView>(200, "Source with its current state")
+            .refuses(404, "No such source"),
         Endpoint::new(
             Method::PATCH,
             "/sources/{id}",
@@ -73,44 +73,49 @@ fn of_sources() -> Vec<Endpoint> {
         .body::<SourceChanges>()
         .answers::<SourceView>(200, "Source with its current state")
         .refuses(400, "Invalid field; for one that another endpoint changes, context names its method and path.")
-        .refuses(404, "No such source.")
+        .refuses(404, "No such source")
         .versioned(),
         Endpoint::new(Method::DELETE, "/sources/{id}", "Remove a source with its posts", sources::remove)
-            .answers_nothing("It is gone.")
-            .refuses(404, "There is none.")
+            .answers_nothing("Source removed")
+            .refuses(404, "No such source")
             .versioned(),
         Endpoint::new(
             Method::GET,
             "/sources/{id}/access",
-            "What is sent to let a source in: names, no values",
+            "List the names of the login and headers sent for a source",
             access::one,
         )
-        .answers::<AccessView>(200, "These.")
-        .refuses(404, "There is no such source, or nothing is kept for it.")
-        .refuses(409, "What is kept cannot be opened."),
+        .answers::<AccessView>(200, "Names of what is sent, without values")
+        .refuses(404, "No such source, or nothing stored for it")
+        .refuses(409, "Stored login or headers cannot be decrypted"),
         Endpoint::new(
             Method::PUT,
             "/sources/{id}/access",
-            "Keep a source's login and headers instead of earlier ones",
+            "Replace the login and headers sent for a source",
             access::put,
         )
         .body::<AccessBody>()
-        .answers::<AccessView>(200, "They are kept, and used from the next poll on.")
-        .refuses(404, "There is no such source.")
-        .refuses(409, "There is no database.encryption-key to keep them with.")
+        .answers::<AccessView>(200, "Stored; used from the next poll on")
+        .refuses(404, "No such source")
+        .refuses(409, "database.encryption-key is not set")
         .versioned(),
-        Endpoint::new(Method::DELETE, "/sources/{id}/access", "Forget a source's login and headers", access::remove)
-            .answers_nothing("They are forgotten.")
-            .refuses(404, "There is no such source, or nothing is kept for it.")
-            .versioned(),
+        Endpoint::new(
+            Method::DELETE,
+            "/sources/{id}/access",
+            "Remove the login and headers of a source",
+            access::remove,
+        )
+        .answers_nothing("Login and headers removed")
+        .refuses(404, "No such source, or nothing stored for it")
+        .versioned(),
         Endpoint::new(Method::GET, "/labels", "List labels", sources::labels)
             .query::<PageQuery>()
-            .answers::<Page<LabelView>>(200, "Some of them."),
-        Endpoint::new(Method::GET, "/opml", "All sources as OPML", opml::export)
-            .answers_text("text/x-opml", "The list."),
-        Endpoint::new(Method::POST, "/opml", "Add the sources of an OPML list; folders become labels", opml::import)
+            .answers::<Page<LabelView>>(200, "Page of labels"),
+        Endpoint::new(Method::GET, "/opml", "Export all sources as OPML", opml::export)
+            .answers_text("text/x-opml", "OPML document"),
+        Endpoint::new(Method::POST, "/opml", "Import sources from OPML; folders become labels", opml::import)
             .text_body("text/x-opml")
-            .answers::<ImportReport>(200, "What became of them."),
+            .answers::<ImportReport>(200, "Outcome of the import"),
     ]
 }
 
@@ -119,29 +124,29 @@ fn of_actions() -> Vec<Endpoint> {
         Endpoint::new(
             Method::PATCH,
             "/sources/{id}/feed-disable",
-            "Let a source rest for the cooldown of a kind of failure, or until feed-enable",
+            "Rest a source for the cooldown of a kind of failure, or until feed-enable",
             actions::rest,
         )
         .body::<RestBody>()
-        .answers::<SourceView>(200, "The source rests; feed_disabled_until says until when.")
+        .answers::<SourceView>(200, "Source at rest; feed_disabled_until is the end")
         .versioned(),
         Endpoint::new(Method::PATCH, "/sources/{id}/feed-enable", "End the rest of a source", actions::wake)
-            .answers::<SourceView>(200, "It is awake, with a clean slate.")
-            .versioned(),
-        Endpoint::new(Method::POST, "/sources/{id}/enable", "Enable a source, with a clean slate", actions::enable)
-            .answers::<SourceView>(200, "It is enabled.")
+            .answers::<SourceView>(200, "Source with rest and failure counters cleared")
             .versioned(),
         Endpoint::new(
             Method::POST,
-            "/sources/{id}/disable",
-            "Never poll a source until it is enabled",
-            actions::disable,
+            "/sources/{id}/enable",
+            "Enable a source and clear its failure counters",
+            actions::enable,
         )
-        .body::<DisableBody>()
-        .answers::<SourceView>(200, "It is disabled.")
+        .answers::<SourceView>(200, "Source enabled")
         .versioned(),
-        Endpoint::new(Method::POST, "/sources/{id}/reset", "Forget the failures of a source", actions::reset)
-            .answers::<SourceView>(200, "They are forgotten.")
+        Endpoint::new(Method::POST, "/sources/{id}/disable", "Disable a source", actions::disable)
+            .body::<DisableBody>()
+            .answers::<SourceView>(200, "Source disabled")
+            .versioned(),
+        Endpoint::new(Method::POST, "/sources/{id}/reset", "Reset the failure counters of a source", actions::reset)
+            .answers::<SourceView>(200, "Source with its failure counters reset")
             .versioned(),
         Endpoint::new(
             Method::POST,
@@ -150,18 +155,18 @@ fn of_actions() -> Vec<Endpoint> {
             actions::poll,
         )
         .query::<PollQuery>()
-        .answers::<PollAnswer>(200, "It was polled.")
-        .answers::<PollAnswer>(202, "It will be, and not before the moment given; without one, nobody knows when.")
-        .refuses(409, "It is disabled or rests."),
-        Endpoint::new(Method::GET, "/sources/{id}/explain", "Why a source is or is not polled", actions::explain)
-            .answers::<Explanation>(200, "Why."),
+        .answers::<PollAnswer>(200, "Poll finished")
+        .answers::<PollAnswer>(202, "Poll scheduled; not_before is null while polling is suspended")
+        .refuses(409, "Source is disabled or at rest"),
         Endpoint::new(
             Method::GET,
-            "/sources/{id}/history",
-            "The last polls of a source, as far as is remembered",
-            actions::history,
+            "/sources/{id}/explain",
+            "Explain when a source is polled next, and why",
+            actions::explain,
         )
-        .answers::<Vec<PollRecord>>(200, "The newest first."),
+        .answers::<Explanation>(200, "Explanation"),
+        Endpoint::new(Method::GET, "/sources/{id}/history", "List the last polls of a source", actions::history)
+            .answers::<Vec<PollRecord>>(200, "Polls, newest first"),
     ]
 }
 
@@ -169,89 +174,84 @@ fn of_people() -> Vec<Endpoint> {
     vec![
         Endpoint::new(Method::GET, "/users", "List users", users::list)
             .query::<UserQuery>()
-            .answers::<Page<UserView>>(200, "Some of them."),
+            .answers::<Page<UserView>>(200, "Page of users"),
         Endpoint::new(Method::POST, "/users", "Add a user", users::create)
             .body::<UserBody>()
-            .answers::<UserView>(201, "It is there.")
-            .refuses(409, "Another user has this name."),
-        Endpoint::new(Method::GET, "/users/{id}", "One user", users::one)
-            .answers::<UserView>(200, "It.")
-            .refuses(404, "There is none."),
-        Endpoint::new(Method::PATCH, "/users/{id}", "Give a user another name", users::rename)
+            .answers::<UserView>(201, "User added")
+            .refuses(409, "Name is taken"),
+        Endpoint::new(Method::GET, "/users/{id}", "Get a user", users::one)
+            .answers::<UserView>(200, "User")
+            .refuses(404, "No such user"),
+        Endpoint::new(Method::PATCH, "/users/{id}", "Rename a user", users::rename)
             .body::<UserBody>()
-            .answers::<UserView>(200, "It, as it is now.")
-            .refuses(404, "There is none.")
-            .refuses(409, "Another user has this name."),
-        Endpoint::new(Method::DELETE, "/users/{id}", "Remove a user with their keys", users::remove)
-            .answers_nothing("It is gone.")
-            .refuses(404, "There is none.")
-            .refuses(409, "It owns podcasts."),
-        Endpoint::new(Method::GET, "/users/{id}/keys/x", "Whether a user lends an X key, and since when", users::x_key)
-            .answers::<KeyView>(200, "So.")
-            .refuses(404, "There is none."),
-        Endpoint::new(
-            Method::PUT,
-            "/users/{id}/keys/x",
-            "Keep a user's X key, in the place of an earlier one",
-            users::put_x_key,
-        )
-        .body::<KeyBody>()
-        .answers::<KeyView>(200, "It is kept, and used from the next poll on.")
-        .refuses(404, "There is no such user.")
-        .refuses(409, "There is no database.encryption-key to keep it with."),
-        Endpoint::new(Method::DELETE, "/users/{id}/keys/x", "Forget a user's X key", users::remove_x_key)
-            .answers_nothing("It is forgotten.")
-            .refuses(404, "There is none."),
+            .answers::<UserView>(200, "User after the change")
+            .refuses(404, "No such user")
+            .refuses(409, "Name is taken"),
+        Endpoint::new(Method::DELETE, "/users/{id}", "Remove a user and their keys", users::remove)
+            .answers_nothing("User removed")
+            .refuses(404, "No such user")
+            .refuses(409, "User owns podcasts"),
+        Endpoint::new(Method::GET, "/users/{id}/keys/x", "Get whether a user has an X key", users::x_key)
+            .answers::<KeyView>(200, "Provider of the key and when it was given")
+            .refuses(404, "No such user, or no key"),
+        Endpoint::new(Method::PUT, "/users/{id}/keys/x", "Store or replace a user's X key", users::put_x_key)
+            .body::<KeyBody>()
+            .answers::<KeyView>(200, "Stored; used from the next poll on")
+            .refuses(404, "No such user")
+            .refuses(409, "database.encryption-key is not set"),
+        Endpoint::new(Method::DELETE, "/users/{id}/keys/x", "Remove a user's X key", users::remove_x_key)
+            .answers_nothing("Key removed")
+            .refuses(404, "No such user, or no key"),
         Endpoint::new(Method::GET, "/podcasts", "List podcasts", podcasts::list)
             .query::<PodcastQuery>()
-            .answers::<Page<PodcastView>>(200, "Some of them."),
+            .answers::<Page<PodcastView>>(200, "Page of podcasts"),
         Endpoint::new(Method::POST, "/podcasts", "Add a podcast", podcasts::create)
             .body::<PodcastBody>()
-            .answers::<PodcastView>(201, "It is there."),
-        Endpoint::new(Method::GET, "/podcasts/{id}", "One podcast", podcasts::one)
-            .answers::<PodcastView>(200, "It.")
-            .refuses(404, "There is none."),
-        Endpoint::new(Method::PATCH, "/podcasts/{id}", "Give a podcast another title or owner", podcasts::update)
+            .answers::<PodcastView>(201, "Podcast added"),
+        Endpoint::new(Method::GET, "/podcasts/{id}", "Get a podcast", podcasts::one)
+            .answers::<PodcastView>(200, "Podcast")
+            .refuses(404, "No such podcast"),
+        Endpoint::new(Method::PATCH, "/podcasts/{id}", "Change the title or owner of a podcast", podcasts::update)
             .body::<PodcastUpdate>()
-            .answers::<PodcastView>(200, "It, as it is now.")
-            .refuses(404, "There is none."),
+            .answers::<PodcastView>(200, "Podcast after the change")
+            .refuses(404, "No such podcast"),
         Endpoint::new(Method::DELETE, "/podcasts/{id}", "Remove a podcast", podcasts::remove)
-            .answers_nothing("It is gone.")
-            .refuses(404, "There is none.")
-            .refuses(409, "It has sources or articles."),
+            .answers_nothing("Podcast removed")
+            .refuses(404, "No such podcast")
+            .refuses(409, "Podcast has sources or articles"),
     ]
 }
 
 fn of_hosts() -> Vec<Endpoint> {
     vec![
-        Endpoint::new(Method::GET, "/hosts", "List hosts that were asked or held", hosts::list)
+        Endpoint::new(Method::GET, "/hosts", "List known hosts", hosts::list)
             .query::<PageQuery>()
-            .answers::<Page<HostView>>(200, "Some of them."),
-        Endpoint::new(Method::GET, "/hosts/{host}", "One host", hosts::one)
-            .answers::<HostView>(200, "It.")
-            .refuses(404, "Nobody ever had to do with it."),
-        Endpoint::new(Method::POST, "/hosts/{host}/hold", "Leave a host alone for a while", hosts::hold)
+            .answers::<Page<HostView>>(200, "Page of hosts"),
+        Endpoint::new(Method::GET, "/hosts/{host}", "Get a host", hosts::one)
+            .answers::<HostView>(200, "Host with its current state")
+            .refuses(404, "Unknown host"),
+        Endpoint::new(Method::POST, "/hosts/{host}/hold", "Hold a host", hosts::hold)
             .body::<HoldBody>()
-            .answers::<HostView>(200, "It is held."),
-        Endpoint::new(Method::POST, "/hosts/{host}/release", "End the hold of a host", hosts::release)
-            .answers::<HostView>(200, "It is free.")
-            .refuses(404, "Nobody ever had to do with it."),
+            .answers::<HostView>(200, "Host held"),
+        Endpoint::new(Method::POST, "/hosts/{host}/release", "Release a host", hosts::release)
+            .answers::<HostView>(200, "Host released")
+            .refuses(404, "Unknown host"),
         Endpoint::new(
             Method::POST,
             "/hosts/{host}/reset-breaker",
-            "Forget that a host did not answer",
+            "Close the circuit breaker of a host",
             hosts::reset_breaker,
         )
-        .answers::<HostView>(200, "It is tried again.")
-        .refuses(404, "Nobody ever had to do with it."),
+        .answers::<HostView>(200, "Breaker closed")
+        .refuses(404, "Unknown host"),
         Endpoint::new(
             Method::POST,
             "/hosts/{host}/enable-sources",
             "Enable every disabled source of a host",
             hosts::enable_sources,
         )
-        .answers::<EnabledSources>(200, "How many that were.")
-        .refuses(404, "Nobody ever had to do with it."),
+        .answers::<EnabledSources>(200, "Number of sources enabled")
+        .refuses(404, "Unknown host"),
     ]
 }
 
@@ -259,34 +259,29 @@ fn of_posts() -> Vec<Endpoint> {
     vec![
         Endpoint::new(Method::GET, "/posts", "List posts", posts::list)
             .query::<PostQuery>()
-            .answers::<Page<PostView>>(200, "Some of them.")
-            .refuses(404, "There is no such source."),
-        Endpoint::new(Method::GET, "/posts/stream", "New posts as they come, as server-sent events", stream::posts)
+            .answers::<Page<PostView>>(200, "Page of posts")
+            .refuses(404, "No such source"),
+        Endpoint::new(Method::GET, "/posts/stream", "Stream new posts as server-sent events", stream::posts)
             .endless()
             .query::<StreamQuery>()
-            .answers_text("text/event-stream", "Events `post` with the post's number as their id.")
-            .refuses(404, "There is no such source."),
-        Endpoint::new(Method::GET, "/posts/{id}", "One post", posts::one)
-            .answers::<PostView>(200, "It.")
-            .refuses(404, "There is none."),
+            .answers_text("text/event-stream", "Events `post`, with the post's id as event id")
+            .refuses(404, "No such source"),
+        Endpoint::new(Method::GET, "/posts/{id}", "Get a post", posts::one)
+            .answers::<PostView>(200, "Post")
+            .refuses(404, "No such post"),
         Endpoint::new(Method::GET, "/articles", "List articles", articles::list)
             .query::<PageQuery>()
-            .answers::<Page<ArticleView>>(200, "Some of them."),
-        Endpoint::new(Method::POST, "/articles", "Add an article, made of these posts", articles::create)
+            .answers::<Page<ArticleView>>(200, "Page of articles"),
+        Endpoint::new(Method::POST, "/articles", "Add an article made of posts", articles::create)
             .body::<ArticleBody>()
-            .answers::<ArticleView>(201, "It is there."),
-        Endpoint::new(Method::GET, "/articles/{id}", "One article with its posts", articles::one)
-            .answers::<ArticleView>(200, "It.")
-            .refuses(404, "There is none."),
-        Endpoint::new(
-            Method::PUT,
-            "/articles/{id}/posts/{post_id}",
-            "Say that an article was made of a post",
-            articles::link,
-        )
-        .answers_nothing("It was."),
-        Endpoint::new(Method::POST, "/articles/{id}/processed", "Make an article part of history", articles::processed)
-            .answers_nothing("It is."),
+            .answers::<ArticleView>(201, "Article added"),
+        Endpoint::new(Method::GET, "/articles/{id}", "Get an article with its posts", articles::one)
+            .answers::<ArticleView>(200, "Article")
+            .refuses(404, "No such article"),
+        Endpoint::new(Method::PUT, "/articles/{id}/posts/{post_id}", "Link a post to an article", articles::link)
+            .answers_nothing("Post linked"),
+        Endpoint::new(Method::POST, "/articles/{id}/processed", "Mark an article as processed", articles::processed)
+            .answers_nothing("Article processed"),
     ]
 }
 
@@ -294,104 +289,95 @@ fn of_webhooks() -> Vec<Endpoint> {
     vec![
         Endpoint::new(Method::GET, "/webhooks", "List webhooks", webhooks::list)
             .query::<PageQuery>()
-            .answers::<Page<WebhookView>>(200, "Some of them."),
-        Endpoint::new(Method::POST, "/webhooks", "Send new posts to a program elsewhere from now on", webhooks::create)
+            .answers::<Page<WebhookView>>(200, "Page of webhooks"),
+        Endpoint::new(Method::POST, "/webhooks", "Add a webhook for new posts", webhooks::create)
             .body::<WebhookBody>()
-            .answers::<WebhookView>(201, "It is there; if its secret was made, this is the only time it is shown.")
-            .refuses(409, "There are too many already."),
-        Endpoint::new(Method::GET, "/webhooks/{id}", "One webhook", webhooks::one)
-            .answers::<WebhookView>(200, "It.")
-            .refuses(404, "There is none."),
-        Endpoint::new(Method::PATCH, "/webhooks/{id}", "Change a webhook, and try it anew", webhooks::update)
+            .answers::<WebhookView>(201, "Webhook added; a generated secret is shown only here")
+            .refuses(409, "Too many webhooks"),
+        Endpoint::new(Method::GET, "/webhooks/{id}", "Get a webhook", webhooks::one)
+            .answers::<WebhookView>(200, "Webhook with its current state")
+            .refuses(404, "No such webhook"),
+        Endpoint::new(Method::PATCH, "/webhooks/{id}", "Change a webhook and retry it", webhooks::update)
             .body::<WebhookChanges>()
-            .answers::<WebhookView>(200, "It, as it is now; if its secret was made, this is the only time it is shown.")
-            .refuses(404, "There is none."),
+            .answers::<WebhookView>(200, "Webhook after the change; a generated secret is shown only here")
+            .refuses(404, "No such webhook"),
         Endpoint::new(Method::DELETE, "/webhooks/{id}", "Remove a webhook", webhooks::remove)
-            .answers_nothing("It is gone.")
-            .refuses(404, "There is none."),
-        Endpoint::new(Method::POST, "/webhooks/{id}/enable", "Go on where a webhook stopped", webhooks::enable)
-            .answers::<WebhookView>(200, "It is enabled, with a clean slate.")
-            .refuses(404, "There is none."),
-        Endpoint::new(
-            Method::POST,
-            "/webhooks/{id}/disable",
-            "Send nothing to a webhook until it is enabled",
-            webhooks::disable,
-        )
-        .body::<DisableBody>()
-        .answers::<WebhookView>(200, "It is disabled.")
-        .refuses(404, "There is none."),
-        Endpoint::new(Method::POST, "/webhooks/{id}/test", "Send a webhook a delivery without posts", webhooks::test)
-            .answers::<WebhookTest>(200, "Whether it was taken.")
-            .refuses(404, "There is none."),
+            .answers_nothing("Webhook removed")
+            .refuses(404, "No such webhook"),
+        Endpoint::new(Method::POST, "/webhooks/{id}/enable", "Enable a webhook where it stopped", webhooks::enable)
+            .answers::<WebhookView>(200, "Webhook enabled")
+            .refuses(404, "No such webhook"),
+        Endpoint::new(Method::POST, "/webhooks/{id}/disable", "Disable a webhook", webhooks::disable)
+            .body::<DisableBody>()
+            .answers::<WebhookView>(200, "Webhook disabled")
+            .refuses(404, "No such webhook"),
+        Endpoint::new(Method::POST, "/webhooks/{id}/test", "Send a test delivery to a webhook", webhooks::test)
+            .answers::<WebhookTest>(200, "Outcome of the delivery")
+            .refuses(404, "No such webhook"),
     ]
 }
 
 fn of_daemon() -> Vec<Endpoint> {
     vec![
-        Endpoint::new(Method::GET, "/status", "How the daemon does", daemon::status).answers::<StatusView>(200, "So."),
-        Endpoint::new(Method::GET, "/scheduler", "How the scheduler does", daemon::scheduler)
-            .answers::<SchedulerView>(200, "So."),
-        Endpoint::new(
-            Method::POST,
-            "/scheduler/pause",
-            "Hand out nothing until told otherwise, also after a restart",
-            daemon::pause,
-        )
-        .answers::<SchedulerView>(200, "It is paused."),
-        Endpoint::new(Method::POST, "/scheduler/resume", "Go on", daemon::resume)
-            .answers::<SchedulerView>(200, "It goes on."),
-        Endpoint::new(Method::GET, "/tree", "The supervision tree", daemon::tree)
+        Endpoint::new(Method::GET, "/status", "Get the status of the daemon", daemon::status)
+            .answers::<StatusView>(200, "Current status"),
+        Endpoint::new(Method::GET, "/scheduler", "Get the status of the scheduler", daemon::scheduler)
+            .answers::<SchedulerView>(200, "Current status"),
+        Endpoint::new(Method::POST, "/scheduler/pause", "Pause all polling; survives a restart", daemon::pause)
+            .answers::<SchedulerView>(200, "Polling paused"),
+        Endpoint::new(Method::POST, "/scheduler/resume", "Resume polling", daemon::resume)
+            .answers::<SchedulerView>(200, "Polling resumed"),
+        Endpoint::new(Method::GET, "/tree", "Get the supervision tree", daemon::tree)
             .query::<TreeQuery>()
-            .answers::<TreeView>(200, "As it is now."),
-        Endpoint::new(Method::GET, "/statistics", "What was done so far", daemon::statistics)
-            .answers::<StatisticsReport>(200, "Counters since the start."),
+            .answers::<TreeView>(200, "Supervision tree"),
+        Endpoint::new(Method::GET, "/statistics", "Get counters since the start", daemon::statistics)
+            .answers::<StatisticsReport>(200, "Counters since the start"),
         Endpoint::new(
             Method::GET,
             "/configuration",
-            "The configuration in force, secrets masked",
+            "Get the configuration in force, secrets masked",
             daemon::configuration,
         )
-        .answers::<Vec<ConfigurationRow>>(200, "Every key."),
-        Endpoint::new(Method::POST, "/configuration/reload", "Read the configuration anew", daemon::reload)
-            .answers::<Reloaded>(200, "What changed.")
-            .refuses(400, "It is wrong, and nothing changed."),
-        Endpoint::new(Method::GET, "/log-level", "The least severe level that is logged", daemon::log_level)
-            .answers::<LogLevel>(200, "It."),
-        Endpoint::new(Method::PUT, "/log-level", "Change what is logged", daemon::set_log_level)
+        .answers::<Vec<ConfigurationRow>>(200, "Every key with its value and origin"),
+        Endpoint::new(Method::POST, "/configuration/reload", "Reload the configuration", daemon::reload)
+            .answers::<Reloaded>(200, "Changed keys")
+            .refuses(400, "Invalid configuration; nothing changed"),
+        Endpoint::new(Method::GET, "/log-level", "Get the log level", daemon::log_level)
+            .answers::<LogLevel>(200, "Level in force"),
+        Endpoint::new(Method::PUT, "/log-level", "Change the log level", daemon::set_log_level)
             .body::<LogLevel>()
-            .answers::<LogLevel>(200, "It."),
-        Endpoint::new(Method::GET, "/faults", "What goes wrong on purpose", daemon::faults)
-            .answers::<FaultsView>(200, "This.")
-            .refuses(404, "The configuration allows for no faults."),
-        Endpoint::new(Method::PUT, "/faults", "Make things go wrong on purpose, or not", daemon::set_faults)
+            .answers::<LogLevel>(200, "Level in force"),
+        Endpoint::new(Method::GET, "/faults", "Get the injected faults", daemon::faults)
+            .answers::<FaultsView>(200, "Injected faults")
+            .refuses(404, "Fault injection is not enabled"),
+        Endpoint::new(Method::PUT, "/faults", "Change the injected faults", daemon::set_faults)
             .body::<FaultsChange>()
-            .answers::<FaultsView>(200, "This.")
-            .refuses(404, "The configuration allows for no faults."),
-        Endpoint::new(Method::GET, "/openapi.json", "This document", document)
-            .answers::<serde_json::Value>(200, "OpenAPI 3.1."),
+            .answers::<FaultsView>(200, "Injected faults")
+            .refuses(404, "Fault injection is not enabled"),
+        Endpoint::new(Method::GET, "/openapi.json", "Get this document", document)
+            .answers::<serde_json::Value>(200, "OpenAPI 3.1 document"),
     ]
 }
 
 /// For readers of feeds, for Prometheus, and for who looks whether the daemon is alive.
 fn of_others() -> Vec<Endpoint> {
     vec![
-        Endpoint::new(Method::GET, feeds::PATH, "The newest posts as a feed, of a label or of `all`", feeds::feed)
+        Endpoint::new(Method::GET, feeds::PATH, "Get the newest posts of a label, or of `all`, as a feed", feeds::feed)
             .at_root()
-            .answers_text("application/atom+xml", "The feed.")
-            .answers_object("application/feed+json", "The feed.")
+            .answers_text("application/atom+xml", "Feed of the newest posts")
+            .answers_object("application/feed+json", "Feed of the newest posts")
             .conditional()
-            .refuses(404, "No source has this label."),
-        Endpoint::new(Method::GET, "/metrics", "Counters and gauges in Prometheus' text format", metrics::metrics)
+            .refuses(404, "No source has this label"),
+        Endpoint::new(Method::GET, "/metrics", "Get metrics in the Prometheus text format", metrics::metrics)
             .at_root()
-            .answers_text("text/plain", "What docs/operations.md names."),
-        Endpoint::new(Method::GET, "/healthz", "Whether the process is there", health::healthz)
+            .answers_text("text/plain", "Metrics; docs/operations.md lists them"),
+        Endpoint::new(Method::GET, "/healthz", "Check that the process answers", health::healthz)
             .at_root()
-            .answers::<HealthView>(200, "It is."),
-        Endpoint::new(Method::GET, "/readyz", "Whether the daemon does its work", health::readyz)
+            .answers::<HealthView>(200, "Process answers"),
+        Endpoint::new(Method::GET, "/readyz", "Check that the daemon works", health::readyz)
             .at_root()
-            .answers::<HealthView>(200, "It does.")
-            .answers::<HealthView>(503, "It does not; the reasons say why."),
+            .answers::<HealthView>(200, "Daemon works")
+            .answers::<HealthView>(503, "Daemon does not work; `reasons` says why"),
     ]
 }
 

@@ -24,7 +24,7 @@ pub struct AccessBody {
 pub struct LoginBody {
     /// The name; it has no colon.
     pub name: String,
-    /// The password.
+    /// Password of the login.
     pub password: String,
 }
 

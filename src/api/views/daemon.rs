@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Timestamp;
 
-/// How the daemon does.
+/// Status of the daemon.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StatusView {
-    /// The program's version.
+    /// Version of the program.
     pub version: String,
-    /// When its listeners opened.
+    /// When the API began to serve.
     pub started_at: Timestamp,
     /// What time it is for the daemon.
     pub now: Timestamp,
-    /// sqlite or postgres.
+    /// Database engine: sqlite or postgres.
     pub database_engine: String,
     /// The version of the schema.
     pub schema_version: i64,
@@ -44,14 +44,14 @@ impl HealthView {
     }
 }
 
-/// How the scheduler does.
+/// Status of the scheduler.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SchedulerView {
     /// Whether all sources have been read since its start.
     pub is_loaded: bool,
     /// Whether a person paused it.
     pub is_paused: bool,
-    /// Since when.
+    /// When the pause began; null while not paused.
     pub paused_since: Option<Timestamp>,
     /// Sources that have a time to be polled at.
     pub scheduled: usize,
@@ -61,14 +61,14 @@ pub struct SchedulerView {
     pub under_way: usize,
     /// When the one that waits longest was due.
     pub oldest_due_at: Option<Timestamp>,
-    /// The last tick.
+    /// Time of the last tick.
     pub last_tick_at: Option<Timestamp>,
 }
 
 /// Counters since the start; they only grow.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StatisticsReport {
-    /// Polls that were settled.
+    /// Number of settled polls.
     pub polls: u64,
     /// Polls that were answered with entries.
     pub read: u64,
@@ -84,17 +84,17 @@ pub struct StatisticsReport {
     pub wire_bytes: u64,
     /// Polls whose source had changed by the time they ended.
     pub superseded: u64,
-    /// Sources that became due.
+    /// Number of times a source became due.
     pub due: u64,
-    /// Crashes of actors.
+    /// Number of actor crashes.
     pub crashes: u64,
     /// Actors that were started again.
     pub restarts: u64,
-    /// Faults on purpose.
+    /// Number of injected faults.
     pub faults: u64,
     /// Hosts that somebody has to do with now.
     pub hosts: usize,
-    /// Polls under way now.
+    /// Number of polls in flight.
     pub under_way: usize,
     /// Log records that were never written.
     pub log_records_dropped: u64,
@@ -112,7 +112,7 @@ pub struct TreeQuery {
 /// One key of the configuration.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigurationRow {
-    /// The key.
+    /// Name of the key.
     pub key: String,
     /// The value in force, or a mask.
     pub value: serde_json::Value,
@@ -141,11 +141,11 @@ pub struct LogLevel {
 /// What goes wrong on purpose.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FaultsView {
-    /// Whether anything does.
+    /// Whether faults are injected.
     pub is_enabled: bool,
-    /// What, each as ACTOR/MESSAGE=ACTION@PROBABILITY.
+    /// Rules, each ACTOR/MESSAGE=ACTION@PROBABILITY.
     pub rules: Vec<String>,
-    /// How often something did.
+    /// Number of faults injected so far.
     pub struck: u64,
 }
 
@@ -153,9 +153,9 @@ pub struct FaultsView {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FaultsChange {
-    /// Whether anything is.
+    /// Whether to inject faults.
     pub is_enabled: bool,
-    /// What; as before without.
+    /// Rules to use from now on; unchanged if absent.
     #[serde(default)]
     pub rules: Option<Vec<String>>,
 }

@@ -28,16 +28,16 @@ pub use sources::{
 };
 pub use webhooks::{WebhookBody, WebhookChanges, WebhookTest, WebhookView};
 
-/// Some of many.
+/// Page of a list.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Page<T> {
-    /// These.
+    /// Items of this page.
     pub items: Vec<T>,
     /// Ask for the next ones with this as `cursor`; null if there are none. A page can be short and still have a next one.
     pub next_cursor: Option<String>,
 }
 
-/// Which page.
+/// Position and size of a page.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PageQuery {

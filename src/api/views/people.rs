@@ -8,11 +8,11 @@ use crate::model::{Podcast, PodcastId, Timestamp, User, UserId};
 /// A user: owns podcasts, and lends the keys that their sources are read with.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct UserView {
-    /// Which one.
+    /// Id of the user.
     pub id: UserId,
     /// A name for people, unique.
     pub name: String,
-    /// When it was added.
+    /// When the user was added.
     pub created_at: Timestamp,
     /// When its X key was given or last renewed; null without one. The key itself is never shown.
     pub x_key_at: Option<Timestamp>,
@@ -26,11 +26,11 @@ pub struct UserBody {
     pub name: String,
 }
 
-/// Which users.
+/// Filter for users.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UserQuery {
-    /// With exactly this name.
+    /// Only the user with exactly this name.
     pub name: Option<String>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,
@@ -50,7 +50,7 @@ pub struct KeyBody {
 /// That there is a key.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct KeyView {
-    /// What it opens.
+    /// Provider of the key, such as x.
     pub provider: String,
     /// When it was given or last renewed.
     pub updated_at: Timestamp,
@@ -59,13 +59,13 @@ pub struct KeyView {
 /// A podcast: what sources are gathered for. Its owner's keys are used.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PodcastView {
-    /// Which one.
+    /// Id of the podcast.
     pub id: PodcastId,
-    /// Whose it is.
+    /// Owner of the podcast.
     pub user_id: UserId,
-    /// A name for people.
+    /// Title of the podcast.
     pub title: String,
-    /// When it was added.
+    /// When the podcast was added.
     pub created_at: Timestamp,
 }
 
@@ -73,7 +73,7 @@ pub struct PodcastView {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PodcastBody {
-    /// Whose it is.
+    /// Owner of the podcast.
     pub user_id: UserId,
     /// A name for people, 1 to 500 characters.
     pub title: String,
@@ -89,11 +89,11 @@ pub struct PodcastUpdate {
     pub title: Option<String>,
 }
 
-/// Which podcasts.
+/// Filter for podcasts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PodcastQuery {
-    /// Of this user.
+    /// Only podcasts of this user.
     pub user_id: Option<UserId>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Article, ArticleId, PodcastId, Post, PostId, SourceId, Timestamp};
 
-/// A post.
+/// Post with its text and origin.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PostView {
-    /// Which one.
+    /// Id of the post; grows with every new post.
     pub id: PostId,
     /// The source it came from.
     pub source_id: SourceId,
-    /// Its heading.
+    /// Title of the post.
     pub title: String,
-    /// Its plain text.
+    /// Body as plain text, on one line.
     pub body: String,
     /// Where it can be read.
     pub url: Option<String>,
@@ -25,21 +25,21 @@ pub struct PostView {
     pub byline: Option<String>,
     /// When it was published, says the publisher.
     pub published_at: Option<Timestamp>,
-    /// When it was stored.
+    /// When the post was stored.
     pub created_at: Timestamp,
-    /// SHA-256 of its body.
+    /// SHA-256 of the body, in hexadecimal.
     pub content_hash: String,
 }
 
-/// Which posts.
+/// Filter for posts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PostQuery {
-    /// Of this source.
+    /// Only posts of this source.
     pub source_id: Option<i64>,
     /// Stored at this moment or later.
     pub since: Option<Timestamp>,
-    /// Stored before this moment.
+    /// Only posts stored before this time.
     pub until: Option<Timestamp>,
     /// `oldest` first, or `newest` first (not with since and until); oldest unless said otherwise.
     #[schemars(extend("enum" = ["oldest", "newest"]))]
@@ -51,11 +51,11 @@ pub struct PostQuery {
     pub limit: Option<usize>,
 }
 
-/// Which posts are streamed.
+/// Filter for streamed posts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StreamQuery {
-    /// Of this source.
+    /// Only posts of this source.
     pub source_id: Option<i64>,
     /// After this post; from now on without it. `Last-Event-ID` wins.
     pub after: Option<i64>,
@@ -68,14 +68,14 @@ pub struct ArticleBody {
     /// The podcast it is meant for.
     #[serde(default)]
     pub podcast_id: Option<PodcastId>,
-    /// Its heading.
+    /// Title of the article.
     pub title: String,
-    /// Its text.
+    /// Text of the article.
     pub body: String,
     /// Where it can be read.
     #[serde(default)]
     pub url: Option<String>,
-    /// When it was published.
+    /// Time of publication.
     #[serde(default)]
     pub published_at: Option<Timestamp>,
     /// The posts it was made of, at most 100.
@@ -84,22 +84,22 @@ pub struct ArticleBody {
     pub post_ids: Vec<i64>,
 }
 
-/// An article.
+/// Article made of posts.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ArticleView {
-    /// Which one.
+    /// Id of the article.
     pub id: ArticleId,
     /// The podcast it is meant for.
     pub podcast_id: Option<PodcastId>,
-    /// Its heading.
+    /// Title of the article.
     pub title: String,
-    /// Its text.
+    /// Text of the article.
     pub body: String,
     /// Where it can be read.
     pub url: Option<String>,
-    /// When it was published.
+    /// Time of publication.
     pub published_at: Option<Timestamp>,
-    /// When it was added.
+    /// When the article was added.
     pub created_at: Timestamp,
     /// True once it is part of history.
     pub is_processed: bool,

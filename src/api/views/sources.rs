@@ -8,23 +8,23 @@ use super::AccessBody;
 use crate::actors::control::PollAnswer;
 use crate::model::{FailureClass, FailureKind, PodcastId, SourceId, SourceType, Timestamp};
 
-/// A source.
+/// Source with its settings and current state.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SourceView {
-    /// Which one.
+    /// Id of the source.
     pub id: SourceId,
     /// Grows with every write; also the ETag.
     pub version: i64,
     /// Where it is. Without its password for those who may only look.
     pub url: String,
-    /// How it is read.
+    /// Type of the source: rss, website or twitter.
     #[serde(rename = "type")]
     pub source_type: SourceType,
-    /// A name for people.
+    /// Title given by a person.
     pub title: Option<String>,
     /// The podcast whose owner's keys are used.
     pub podcast_id: Option<PodcastId>,
-    /// Its own interval.
+    /// Interval of this source in minutes; null uses the configured one.
     pub poll_interval_minutes: Option<u32>,
     /// Its own pause after the previous request to its host.
     pub poll_delay_seconds: Option<u32>,
@@ -32,7 +32,7 @@ pub struct SourceView {
     pub max_failures: Option<u32>,
     /// Its own ceiling on backoff.
     pub max_backoff_hours: Option<u32>,
-    /// Its labels.
+    /// Labels of the source.
     pub labels: Vec<String>,
     /// Whether a login or headers of its own are sent with its requests.
     pub has_access: bool,
@@ -46,7 +46,7 @@ pub struct SourceView {
     pub enabled: bool,
     /// Why it is not enabled.
     pub disabled_reason: Option<String>,
-    /// When its rest began.
+    /// When the rest began; null while not resting.
     pub feed_disabled_at: Option<Timestamp>,
     /// Why it rests: a kind of failure, or a person's words.
     pub feed_disable_reason: Option<String>,
@@ -55,11 +55,11 @@ pub struct SourceView {
     pub feed_disabled_by: Option<String>,
     /// End of the cooldown, after which it is polled again; null if it does not rest or only a person ends the rest.
     pub feed_disabled_until: Option<Timestamp>,
-    /// When it was added.
+    /// When the source was added.
     pub created_at: Timestamp,
     /// When it was last written.
     pub updated_at: Timestamp,
-    /// The first poll.
+    /// Time of the first poll.
     pub first_polled_at: Option<Timestamp>,
     /// The last poll; none before the first.
     pub last_polled: Option<Timestamp>,
@@ -87,21 +87,21 @@ pub struct SourceView {
     pub moved_to: Option<String>,
 }
 
-/// Which sources.
+/// Filter for sources.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SourceQuery {
-    /// Where they stand.
+    /// State: active, backing_off, resting or disabled.
     #[schemars(extend("enum" = ["active", "backing_off", "resting", "disabled"]))]
     pub state: Option<String>,
-    /// At this host.
+    /// Only sources on this host.
     pub host: Option<String>,
-    /// Of this type.
+    /// Only sources of this type.
     #[serde(rename = "type")]
     pub source_type: Option<SourceType>,
     /// Whether they are enabled and not resting.
     pub feed_active: Option<bool>,
-    /// With this label.
+    /// Only sources with this label.
     pub label: Option<String>,
     /// With this text in the URL or title, whatever the case.
     pub text: Option<String>,
@@ -123,7 +123,7 @@ pub struct NewSourceBody {
     /// How it is read; without it, as an X account if it is at x.com, else as a feed (rss).
     #[serde(rename = "type", default)]
     pub source_type: Option<SourceType>,
-    /// A name for people.
+    /// Title given by a person.
     #[serde(default)]
     pub title: Option<String>,
     /// The podcast whose owner's keys are used.
@@ -158,7 +158,7 @@ pub struct NewSourceBody {
 /// A source that was added.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CreatedSource {
-    /// It.
+    /// Source that was added.
     pub source: SourceView,
     /// What became of its first poll, if one was asked for.
     pub first_poll: Option<PollAnswer>,
@@ -172,10 +172,10 @@ pub struct CreatedSource {
 pub struct SourceChanges {
     /// Another place: what was learned about the old one is forgotten.
     pub url: Option<String>,
-    /// Another type: likewise.
+    /// New type; what was learned about the source starts afresh.
     #[serde(rename = "type")]
     pub source_type: Option<SourceType>,
-    /// A name for people.
+    /// New title; null removes it.
     #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub title: Option<Option<String>>,
@@ -183,7 +183,7 @@ pub struct SourceChanges {
     #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<PodcastId>")]
     pub podcast_id: Option<Option<PodcastId>>,
-    /// Its own interval.
+    /// New interval in minutes; null uses the configured one.
     #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<u32>")]
     pub poll_interval_minutes: Option<Option<u32>>,
@@ -210,7 +210,7 @@ pub struct SourceChanges {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BulkBody {
-    /// At most 1000.
+    /// Sources to add, at most 1000.
     #[schemars(length(max = 1000))]
     pub sources: Vec<NewSourceBody>,
 }
@@ -218,7 +218,7 @@ pub struct BulkBody {
 /// What became of sources that were to be added together.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct BulkReport {
-    /// How many are new.
+    /// Number of sources added.
     pub added: usize,
     /// How many were there already.
     pub duplicates: usize,
@@ -231,7 +231,7 @@ pub struct BulkReport {
 /// What became of one of them.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct BulkResult {
-    /// added, duplicate or rejected.
+    /// Outcome: added, duplicate or rejected.
     pub outcome: String,
     /// Its number, if it is there.
     pub id: Option<SourceId>,
@@ -253,7 +253,7 @@ pub struct RestBody {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DisableBody {
-    /// Why, for people.
+    /// Reason in words.
     #[schemars(length(min = 1, max = 500), regex(pattern = r"\S"))]
     pub reason: Option<String>,
 }
@@ -279,7 +279,7 @@ pub struct HoldBody {
     /// For so many seconds, instead of a moment; as many as make a week at the most, likewise.
     #[serde(default)]
     pub seconds: Option<u64>,
-    /// Why, for people.
+    /// Reason in words.
     #[schemars(length(min = 1, max = 500), regex(pattern = r"\S"))]
     pub reason: String,
 }
@@ -287,14 +287,14 @@ pub struct HoldBody {
 /// How many sources of a host were enabled.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EnabledSources {
-    /// So many.
+    /// Number of sources enabled.
     pub enabled: usize,
 }
 
-/// A label.
+/// Label with its number of sources.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LabelView {
-    /// Its spelling.
+    /// Name of the label.
     pub label: String,
     /// How many sources have it.
     pub sources: u64,
@@ -303,7 +303,7 @@ pub struct LabelView {
 /// What became of a list of sources.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ImportReport {
-    /// How many are new.
+    /// Number of sources added.
     pub added: usize,
     /// How many were there already, or stand in the list twice.
     pub duplicates: usize,

@@ -25,7 +25,7 @@ pub struct WebhookBody {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebhookChanges {
-    /// Another place.
+    /// New URL.
     pub url: Option<String>,
     /// Another label; null: posts of all sources.
     #[serde(deserialize_with = "nullable")]
@@ -38,24 +38,24 @@ pub struct WebhookChanges {
 /// What became of a test.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WebhookTest {
-    /// Whether it was taken.
+    /// Whether the receiver accepted the delivery.
     pub is_taken: bool,
-    /// Why not.
+    /// Error of a failed delivery.
     pub error: Option<String>,
 }
 
-/// A webhook.
+/// Webhook with its current state.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WebhookView {
-    /// Which one.
+    /// Id of the webhook.
     pub id: WebhookId,
     /// Where posts are sent to, without credentials.
     pub url: String,
     /// Only posts of sources with this label.
     pub label: Option<String>,
-    /// Whether anything is sent.
+    /// Whether posts are sent.
     pub enabled: bool,
-    /// Why not.
+    /// Reason for being disabled.
     pub disabled_reason: Option<String>,
     /// Everything up to this post was taken, or is not wanted.
     pub last_post_id: PostId,
@@ -67,7 +67,7 @@ pub struct WebhookView {
     pub last_error: Option<String>,
     /// When something was taken last.
     pub last_delivered_at: Option<Timestamp>,
-    /// When it was added.
+    /// When the webhook was added.
     pub created_at: Timestamp,
     /// What deliveries are signed with: only in the answer to who had it made, and never again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
