@@ -69,7 +69,7 @@ fn admit(request: &ServiceRequest, api: &Api) -> Result<Caller, Problem> {
         }
         Some(Peer::Tcp { address: Some(address) }) => admit_tcp(request, api, address),
         Some(Peer::Socket { .. }) => Err(Problem::forbidden("the admin socket is for the daemon's own user")),
-        _ => Err(Problem::forbidden("nobody knows who you are")),
+        _ => Err(Problem::forbidden("the caller cannot be identified")),
     }
 }
 

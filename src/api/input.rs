@@ -150,7 +150,7 @@ impl FromRequest for Caller {
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let caller = request.extensions().get::<Caller>().copied();
-        std::future::ready(caller.ok_or_else(|| Problem::forbidden("nobody knows who you are")))
+        std::future::ready(caller.ok_or_else(|| Problem::forbidden("the caller cannot be identified")))
     }
 }
 

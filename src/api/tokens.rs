@@ -111,7 +111,7 @@ impl Verifier {
             Err(error) => {
                 use jsonwebtoken::errors::ErrorKind;
                 return Err(TokenError::Token(match error.kind() {
-                    ErrorKind::InvalidAudience => "the token is meant for somebody else",
+                    ErrorKind::InvalidAudience => "the token is for another audience",
                     ErrorKind::InvalidSignature => "the token is not signed by our key",
                     ErrorKind::InvalidAlgorithm => "the token is not signed in our way",
                     _ => "the token cannot be read",

@@ -50,17 +50,17 @@ pub(super) struct Layers {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Run the daemon in the foreground until it is told to stop, or for one round
+    /// Run the daemon in the foreground, or poll once with --once
     Run(Run),
-    /// Poll a URL once without storing anything, and say what a source there would do
+    /// Poll a URL once without storing anything, and show the result
     Check(Check),
-    /// Read feeds from files, and print what is in them
+    /// Parse feeds from files and print their entries
     Parse(Parse),
-    /// Find the article of web pages in files, and print it
+    /// Extract the article from web pages in files
     Extract(Extract),
     /// Watch the daemon at work on a little web of its own, where hours pass in seconds and parts of it crash on purpose
     Demo(Demo),
-    /// Look at the configuration
+    /// Show or check the configuration
     Config {
         #[command(flatten)]
         layers: Layers,
@@ -69,9 +69,9 @@ pub(super) enum Command {
     },
     /// Issue a token for the daemon's API over TCP
     Token(Token),
-    /// Print what makes a shell complete these words
+    /// Generate shell completions
     Completions(Completions),
-    /// Print the manual page, or write one for each command
+    /// Generate manual pages
     Man(Man),
     #[command(flatten)]
     Daemon(Box<DaemonCommand>),
@@ -80,11 +80,11 @@ pub(super) enum Command {
 /// What to ask the running daemon, or to tell it.
 #[derive(Debug, Subcommand)]
 pub(super) enum DaemonCommand {
-    /// Say how the running daemon does
+    /// Show the status of the running daemon
     Status(RemoteCommand<Nothing>),
-    /// Draw the supervision tree
+    /// Show the supervision tree
     Tree(RemoteCommand<Tree>),
-    /// Watch the running daemon
+    /// Watch the running daemon live
     Top(RemoteCommand<Top>),
     /// Add, list, change, poll and explain sources
     Source(RemoteCommands<SourceCommand>),
@@ -92,23 +92,23 @@ pub(super) enum DaemonCommand {
     Host(RemoteCommands<HostCommand>),
     /// List, show and follow posts
     Post(RemoteCommands<PostCommand>),
-    /// Add, list and remove users, and keep the keys they lend
+    /// Add, list and remove users and their X keys
     User(RemoteCommands<UserCommand>),
-    /// Add, list, change and remove podcasts, whose owners' keys are used
+    /// Add, list, change and remove podcasts
     Podcast(RemoteCommands<PodcastCommand>),
-    /// Add, list, change, test and remove webhooks: programs elsewhere that new posts are sent to
+    /// Add, list, change, test and remove webhooks for new posts
     Webhook(RemoteCommands<WebhookCommand>),
-    /// Add the sources of an OPML list; folders become labels
+    /// Import sources from OPML; folders become labels
     Import(RemoteCommand<Import>),
-    /// Print all feeds as an OPML list
+    /// Export all feeds as OPML
     Export(RemoteCommand<Export>),
-    /// Poll nothing until told otherwise, also after a restart
+    /// Pause all polling; survives a restart
     Pause(RemoteCommand<Nothing>),
-    /// Go on after a pause
+    /// Resume polling after a pause
     Resume(RemoteCommand<Nothing>),
-    /// Make the daemon read its configuration anew
+    /// Reload the configuration
     Reload(RemoteCommand<Nothing>),
-    /// Tell or change what the daemon logs
+    /// Show or change the log level
     LogLevel(RemoteCommand<Level>),
 }
 
@@ -145,7 +145,7 @@ pub(super) struct Run {
     /// Add the sources of this OPML file first, unless they are there already; - is standard input
     #[arg(long, value_name = "FILE", requires = "once")]
     pub(super) opml: Option<PathBuf>,
-    /// Poll sources that are not due, too; what publishers asked for is obeyed all the same
+    /// Poll sources that are not due as well; Retry-After and holds still apply
     #[arg(long, requires = "once")]
     pub(super) all: bool,
     /// Print the summary as JSON for programs
@@ -166,7 +166,7 @@ pub(super) struct Check {
     /// A file with the key for an X account: a bearer token, or the JSON of an OAuth 2.0 token
     #[arg(long, value_name = "FILE", required_if_eq("source_type", "twitter"))]
     pub(super) key_file: Option<PathBuf>,
-    /// Print JSON for programs instead
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -237,19 +237,19 @@ pub(super) struct Demo {
 /// What to do with the configuration.
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
-    /// Print every key, the value in force and where it came from; secrets are masked
+    /// Print every key with its value and origin; secrets are masked
     Show {
         #[command(flatten)]
         layers: Layers,
-        /// Print JSON for programs instead
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Say whether the configuration is right, or everything that is wrong with it
+    /// Check the configuration and list every error
     Check {
         #[command(flatten)]
         layers: Layers,
-        /// Print JSON for programs instead
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },

@@ -59,7 +59,7 @@ impl Report {
             writeln!(text, "robots     {} on {}: {}", said.robots, said.page, said.reason)?;
         }
         for hop in &self.trace.hops {
-            let address = hop.address.map_or_else(|| "nobody".to_owned(), |address| address.to_string());
+            let address = hop.address.map_or_else(|| "(no address)".to_owned(), |address| address.to_string());
             let status = hop.status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
             writeln!(text, "asked      {} at {address}: {status}", hop.url)?;
         }

@@ -51,7 +51,7 @@ pub(super) struct Connection {
     /// The file that holds the token for --url
     #[arg(long, value_name = "FILE", global = true, help_heading = "The daemon")]
     pub(super) token_file: Option<PathBuf>,
-    /// Print the daemon's JSON for programs instead
+    /// Print the API's JSON
     #[arg(long, global = true)]
     pub(super) json: bool,
 }

@@ -23,15 +23,15 @@ const COLUMNS: &[Column] = &[
 /// What to do with hosts.
 #[derive(Debug, Subcommand)]
 pub(super) enum HostCommand {
-    /// List hosts that were asked or held
+    /// List known hosts
     List(Portion),
-    /// Show what is known of a host
+    /// Show a host
     Show(Named),
-    /// Leave a host alone for a while
+    /// Hold a host: no requests for a while
     Hold(Hold),
-    /// End the hold of a host
+    /// Release a host
     Release(Named),
-    /// Forget that a host did not answer
+    /// Close the circuit breaker of a host
     ResetBreaker(Named),
     /// Enable every disabled source of a host
     EnableSources(Named),
@@ -101,7 +101,7 @@ fn row(host: &HostView) -> Vec<Cell> {
 fn one(host: HostView) -> String {
     let held = host
         .held_until
-        .map(|until| format!("until {}: {}", second(until), host.held_reason.as_deref().unwrap_or("nobody said why")));
+        .map(|until| format!("until {}: {}", second(until), host.held_reason.as_deref().unwrap_or("no reason given")));
     let silent = (host.silent_requests > 0).then(|| format!("{} requests without an answer", host.silent_requests));
     facts(
         Paper::of_output(),

@@ -27,9 +27,9 @@ pub(super) enum PodcastCommand {
     Add(Add),
     /// Show a podcast
     Show(Named),
-    /// Give a podcast another title or owner
+    /// Change the title or owner of a podcast
     Edit(Edit),
-    /// Remove a podcast; one that has sources or articles stays
+    /// Remove a podcast, unless it has sources or articles
     Remove(Named),
 }
 

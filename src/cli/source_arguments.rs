@@ -7,33 +7,33 @@ use clap::{Args, Subcommand};
 /// What to do with sources. Each is named by its number or its URL.
 #[derive(Debug, Subcommand)]
 pub(super) enum SourceCommand {
-    /// Add a source: it is fetched once, and what is found is kept
+    /// Add a source and poll it once
     Add(Box<Add>),
     /// List sources
     List(List),
-    /// Show everything known of a source
+    /// Show a source with its state
     Show(Named),
     /// Change some settings of a source, enable or disable it
     Edit(Box<Edit>),
-    /// Poll a source again that was disabled; its failures are forgotten
+    /// Enable a source and reset its failure counters
     Enable(Target),
-    /// Do not poll a source until it is enabled
+    /// Disable a source
     Disable(Disable),
-    /// Let a source rest for the cooldown of a kind of failure, or until it is woken
+    /// Rest a source for the cooldown of a kind of failure, or until woken
     Rest(Rest),
     /// End the rest of a source
     Wake(Target),
-    /// Forget the failures of a source
+    /// Reset the failure counters of a source
     Reset(Target),
     /// Remove a source with its posts
     Remove(Target),
-    /// Poll a source as soon as its publisher and its host allow, and say what came of it
+    /// Poll a source now, as far as its publisher and host allow
     Poll(PollSource),
-    /// Say why a source is or is not polled, and when it is next
+    /// Explain when a source is polled next, and why
     Explain(Named),
     /// List the last polls of a source
     History(Named),
-    /// Tell, keep or forget the login and the headers that a source is asked with
+    /// Show, set or remove the login and headers of a source
     Access(Access),
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Named {
 pub(super) struct Target {
     /// The source's number or URL
     pub(super) source: String,
-    /// Only if nobody changed the source since it had this version
+    /// Change the source only if it still has this version
     #[arg(long, value_name = "VERSION")]
     pub(super) if_version: Option<i64>,
 }
@@ -64,10 +64,10 @@ pub(super) struct Add {
     pub(super) settings: Settings,
     #[command(flatten)]
     pub(super) access: AccessFiles,
-    /// Add the source although it does not work
+    /// Add the source even if its first poll fails
     #[arg(long)]
     pub(super) anyway: bool,
-    /// Add the source without fetching it; it is polled when its turn comes
+    /// Add the source without polling it first
     #[arg(long, conflicts_with = "anyway")]
     pub(super) unseen: bool,
 }
@@ -119,7 +119,7 @@ pub(super) struct Access {
     pub(super) target: Target,
     #[command(flatten)]
     pub(super) files: AccessFiles,
-    /// Forget the login and the headers
+    /// Remove the login and the headers
     #[arg(long, conflicts_with_all = ["login_file", "header_file"])]
     pub(super) clear: bool,
 }
@@ -208,7 +208,7 @@ pub(super) struct PollSource {
     /// How long to wait for the result, in seconds; 0: not at all
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(0..=50))]
     pub(super) wait: u64,
-    /// Set aside what the publisher and the host asked for
+    /// Ignore Retry-After, holds and spacing
     #[arg(long)]
     pub(super) force: bool,
 }

@@ -75,8 +75,7 @@ async fn add_one(client: &Client, add: &Add) -> Done {
             let shown = client.show(value, |created: CreatedSource| added(&created))?;
             if let Some(PollAnswer::Requested { .. }) = created.first_poll {
                 complain(&format_args!(
-                    "note: it was not fetched yet, so nobody knows whether it works; `feedwarden source history {}` tells \
-                     once it was",
+                    "note: the source has not been polled yet; `feedwarden source history {}` shows the first poll",
                     created.source.id
                 ));
             }

@@ -68,7 +68,7 @@ pub(super) fn one(source: &SourceView) -> String {
         format!("{kind}{error}")
     });
     let rests = source.feed_disabled_at.map(|since| {
-        let reason = source.feed_disable_reason.as_deref().unwrap_or("nobody said why");
+        let reason = source.feed_disable_reason.as_deref().unwrap_or("no reason given");
         format!("since {}, {}: {reason}", second(since), rest_end(source))
     });
     let failed = source.consecutive_failures;

@@ -18,7 +18,7 @@ use crate::clock::{Clock, SystemClock};
 pub(super) struct Token {
     #[command(flatten)]
     pub(super) layers: Layers,
-    /// Whom it is for
+    /// Name of the token's holder
     #[arg(long, value_name = "NAME", default_value = "operator")]
     subject: String,
     /// What it allows: to look, or also to change
@@ -30,7 +30,7 @@ pub(super) struct Token {
     /// The private key as a PEM file, where tokens are signed by RS256 or EdDSA
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Print JSON for programs instead
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

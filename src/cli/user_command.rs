@@ -26,15 +26,15 @@ const COLUMNS: &[Column] =
 pub(super) enum UserCommand {
     /// List users
     List(Portion),
-    /// Add a user, perhaps with a key and a podcast at once
+    /// Add a user, optionally with an X key and a podcast
     Add(Add),
     /// Show a user
     Show(Named),
-    /// Give a user another name
+    /// Rename a user
     Rename(Rename),
-    /// Remove a user with their keys; whoever owns podcasts stays
+    /// Remove a user and their keys, unless the user owns podcasts
     Remove(Named),
-    /// Keep a user's X key in the place of an earlier one, or forget it
+    /// Set, replace or remove a user's X key
     Key(Key),
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Key {
     /// A file with an X key: a bearer token, or the JSON of an OAuth 2.0 token; - is standard input
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Forget the key
+    /// Remove the key
     #[arg(long)]
     remove: bool,
 }

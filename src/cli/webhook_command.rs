@@ -28,17 +28,17 @@ const COLUMNS: &[Column] = &[
 pub(super) enum WebhookCommand {
     /// List webhooks
     List,
-    /// Send new posts to a program elsewhere from now on
+    /// Add a webhook for new posts
     Add(Add),
-    /// Show everything known of a webhook
+    /// Show a webhook with its state
     Show(Named),
     /// Change a webhook, or give it a new secret
     Edit(Edit),
-    /// Go on where a webhook stopped
+    /// Enable a webhook where it stopped
     Enable(Named),
-    /// Send nothing to a webhook until it is enabled
+    /// Disable a webhook
     Disable(Disable),
-    /// Send a webhook a signed delivery without posts, and say whether it was taken
+    /// Send a signed test delivery to a webhook
     Test(Named),
     /// Remove a webhook
     Remove(Named),
@@ -84,7 +84,7 @@ pub(super) struct Edit {
     /// A file with another secret
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
-    /// Have another secret made, and show it once
+    /// Generate a new secret and show it once
     #[arg(long, conflicts_with = "secret_file")]
     new_secret: bool,
 }

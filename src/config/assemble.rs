@@ -233,8 +233,8 @@ fn api(values: &Effective, socket: PathBuf, problems: &mut Vec<Problem>) -> ApiS
         problems.iter().any(|problem| problem.key.as_deref().is_some_and(|key| key.starts_with("api.jwt-")));
     if listen.is_some() && key.is_none() && !key_is_wrong {
         let text = match values.choice("api.jwt-algorithm") {
-            "HS256" => "nobody could be let in; set api.jwt-secret or api.jwt-secret-file too, or leave this out",
-            _ => "nobody could be let in; set api.jwt-public-key-file too, or leave this out",
+            "HS256" => "no token could be verified; set api.jwt-secret or api.jwt-secret-file too, or leave this out",
+            _ => "no token could be verified; set api.jwt-public-key-file too, or leave this out",
         };
         add(values, "api.listen", text.into(), problems);
     }

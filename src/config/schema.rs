@@ -204,7 +204,7 @@ pub(super) static ENTRIES: &[Entry] = &[
     Entry::new("api.jwt-secret-file", Kind::Path, "the file that holds the secret"),
     Entry::new("api.jwt-algorithm", Kind::Choice(&["HS256", "RS256", "EdDSA"]), "how tokens are signed"),
     Entry::new("api.jwt-public-key-file", Kind::Path, "the file that holds the public key tokens are checked with"),
-    Entry::new("api.jwt-audience", Kind::Words, "whom tokens have to be meant for"),
+    Entry::new("api.jwt-audience", Kind::Words, "audience that tokens must have"),
     Entry::count("api.jwt-leeway-seconds", 0, 300, "seconds that clocks of token issuers may be off"),
     Entry::count("api.body-bytes-max", 1_024, 1 << 28, "bytes of the largest JSON body"),
     Entry::count("api.import-bytes-max", 1_024, 1 << 30, "bytes of the largest OPML list"),

@@ -32,7 +32,7 @@ pub fn classify(cause: FailureCause) -> Classified {
         FailureCause::Internal | FailureCause::Lost | FailureCause::Outage => {
             loud(FailureKind::Internal, "our own fault, never held against the source")
         }
-        FailureCause::Other => loud(FailureKind::Unexpected, "nobody planned for this"),
+        FailureCause::Other => loud(FailureKind::Unexpected, "an error of no known kind"),
     }
 }
 
@@ -44,7 +44,7 @@ fn classify_status(status: u16) -> Classified {
         410 => permanent(FailureKind::Gone, "nothing is there and nothing will be"),
         429 => transient(FailureKind::RateLimited, "the publisher asks for fewer requests"),
         500..=599 => transient(FailureKind::UpstreamFailure, "the publisher's server is broken"),
-        _ => loud(FailureKind::Unexpected, "nobody planned for this status"),
+        _ => loud(FailureKind::Unexpected, "a status of no known kind"),
     }
 }
 

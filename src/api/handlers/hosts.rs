@@ -76,7 +76,7 @@ async fn known(api: &Api, name: &str) -> Result<HostKey, Problem> {
 }
 
 fn unknown(key: &HostKey) -> Problem {
-    Problem::not_found(format!("nobody ever had to do with {key}"))
+    Problem::not_found(format!("unknown host: {key}"))
 }
 
 fn named(api: &Api, name: &str) -> Result<HostKey, Problem> {
