@@ -42,3 +42,21 @@ fn p22_a_permanent_redirect_is_shown_before_it_is_believed(#[values(Sqlite, Post
         api.stop().await;
     });
 }
+
+#[rstest]
+fn the_reason_for_which_a_person_disabled_or_rested_a_source_is_told(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let id = add(&api).await;
+        let summary =
+            async || api.get(&format!("/sources/{id}/explain")).await.json()["summary"].as_str().unwrap().to_owned();
+        let reason = json!({ "reason": "moved to a newsletter" });
+        api.tell("POST", &format!("/sources/{id}/disable"), reason.clone()).await;
+        let disabled = "not polled: it is disabled until a person enables it; reason: moved to a newsletter";
+        assert_eq!(summary().await, disabled);
+        api.tell("POST", &format!("/sources/{id}/enable"), Value::Null).await;
+        api.tell("PATCH", &format!("/sources/{id}/feed-disable"), reason).await;
+        assert!(summary().await.ends_with("; reason: moved to a newsletter"), "{}", summary().await);
+        api.stop().await;
+    });
+}

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{ANSWER_WITHIN, ControlError, PipelineHandle, PollRecord};
 use crate::actors::messages::AskSource;
 use crate::actors::poll::source_host;
-use crate::model::{HostKey, HostState, Source, SourceId, Timestamp};
+use crate::model::{HostKey, HostState, Rest, RestCause, Source, SourceId, Timestamp};
 use crate::rules::delay;
 use crate::rules::due::{self, NextPoll, Term};
 use crate::rules::status::status;
@@ -117,7 +117,7 @@ impl PipelineHandle {
             source_id: id,
             version: source.version,
             state: status(&source, &policy, now).to_string(),
-            summary: summary(next, host.as_ref(), scheduled.as_ref(), &held_up_by, now),
+            summary: summary(next, stopped_because(&source), host.as_ref(), scheduled.as_ref(), &held_up_by, now),
             next_poll_at: next.at(),
             is_due: next.is_due(now),
             interval_seconds: due::interval(&source, &policy).as_secs(),
@@ -207,8 +207,20 @@ fn terms(own: Vec<Term>, host: Option<&HostView>) -> Vec<TermView> {
     views
 }
 
+/// What was said when the source was disabled or put to rest.
+fn stopped_because(source: &Source) -> Option<&str> {
+    match &source.state.rest {
+        _ if !source.state.enabled => source.state.disabled_reason.as_deref(),
+        Some(Rest { cause: RestCause::Person(reason), .. }) => {
+            Some(reason).filter(|reason| !reason.is_empty()).map(String::as_str)
+        }
+        _ => None,
+    }
+}
+
 fn summary(
     next: NextPoll,
+    stopped_because: Option<&str>,
     host: Option<&HostView>,
     scheduled: Option<&ScheduledView>,
     held_up_by: &[String],
@@ -224,8 +236,9 @@ fn summary(
     {
         return format!("it is due, but {reason}");
     }
-    match host {
-        Some(host) if next.is_due(now) && host.state != "free" => format!("it is due, but {}", host.turn),
+    match (host, stopped_because) {
+        (Some(host), _) if next.is_due(now) && host.state != "free" => format!("it is due, but {}", host.turn),
+        (_, Some(reason)) => format!("{next}; reason: {reason}"),
         _ => next.to_string(),
     }
 }
