@@ -242,3 +242,16 @@ fn parts_that_crash_too_often_end_the_daemon_with_its_own_exit_code() {
     assert_eq!(code, Some(70), "{said}");
     assert!(said.contains("a part of the daemon crashed too often"), "{said}");
 }
+
+#[test]
+fn a_round_keeps_the_folders_of_the_list_as_labels() {
+    let (web, directory) = web(&[Character::Healthy], |_| {});
+    let outline =
+        format!("<outline text=\"News\"><outline text=\"a site\" xmlUrl=\"{}\"/></outline>", web.sites()[0].url);
+    let list = format!("<opml version=\"2.0\"><body>{outline}</body></opml>");
+    fs::write(directory.path().join("list.opml"), list).unwrap();
+    summary(&once(directory.path(), &["--opml", "list.opml", "--json"]));
+    let database = rusqlite::Connection::open(directory.path().join("feedwarden.db")).unwrap();
+    let label: String = database.query_row("SELECT label FROM source_labels", [], |row| row.get(0)).unwrap();
+    assert_eq!(label, "News");
+}

@@ -57,7 +57,7 @@ pub(super) fn once(arguments: &Run, loaded: Loaded, config_file: Option<PathBuf>
 }
 
 /// The sources of an OPML list. What cannot be used is told, and the rest is taken.
-fn read_list(path: &Path) -> Result<Vec<SourceSettings>, String> {
+fn read_list(path: &Path) -> Result<Vec<(SourceSettings, Vec<String>)>, String> {
     let name = path.display();
     let unreadable = |error: &dyn std::fmt::Display| format!("{name}: {error}");
     let bytes: Box<dyn BufRead> = if path == Path::new("-") {
@@ -68,8 +68,8 @@ fn read_list(path: &Path) -> Result<Vec<SourceSettings>, String> {
     let mut sources = Vec::new();
     for outline in opml::Reader::new(bytes).map_err(|error| unreadable(&error))? {
         match outline {
-            Ok(Outline { feed_url, title, .. }) => {
-                sources.push(SourceSettings { title, ..SourceSettings::new(SourceType::Rss, feed_url) });
+            Ok(Outline { feed_url, title, labels, .. }) => {
+                sources.push((SourceSettings { title, ..SourceSettings::new(SourceType::Rss, feed_url) }, labels));
             }
             Err(bad) => complain(&format_args!("{name}: {bad}")),
         }

@@ -8,11 +8,11 @@ use slog::info;
 
 use super::signals::{Signals, until_told_to_stop};
 use super::{DaemonError, Started, outcome};
-use crate::actors::control::spelled;
+use crate::actors::control::add_sources;
 use crate::actors::{Pipeline, PipelineHandle, Scope, StatisticsView};
 use crate::clock::SystemClock;
 use crate::config::Settings;
-use crate::model::{NewSource, SourceSettings};
+use crate::model::SourceSettings;
 use crate::store::{Added, Store};
 
 /// How often somebody who watches is told how far it is.
@@ -23,8 +23,8 @@ const ADD_AT_ONCE: usize = 500;
 /// What one round is to do.
 #[derive(Default)]
 pub struct Once {
-    /// Sources to add first, unless they are there already.
-    pub add: Vec<SourceSettings>,
+    /// Sources to add first, unless they are there already, with their labels.
+    pub add: Vec<(SourceSettings, Vec<String>)>,
     /// Poll everything that is enabled, whether it is due or not.
     pub ignores_due_times: bool,
 }
@@ -123,16 +123,16 @@ async fn watch_until_finished(handle: &PipelineHandle, mut watch: impl FnMut(&St
     watch(&statistics.view());
 }
 
-async fn add(store: &dyn Store, sources: Vec<SourceSettings>, started: &Started) -> Result<Import, DaemonError> {
+async fn add(
+    store: &dyn Store,
+    sources: Vec<(SourceSettings, Vec<String>)>,
+    started: &Started,
+) -> Result<Import, DaemonError> {
     let mut import = Import::default();
     let mut left = sources.into_iter().peekable();
     while left.peek().is_some() {
-        let created_at = started.clock.now();
-        let mut batch = Vec::new();
-        for settings in left.by_ref().take(ADD_AT_ONCE) {
-            batch.push(NewSource { settings: spelled(store, settings).await?, created_at });
-        }
-        for added in store.add_sources(batch).await? {
+        let batch = left.by_ref().take(ADD_AT_ONCE).collect();
+        for added in add_sources(store, batch, started.clock.now()).await? {
             match added {
                 Added::New(_) => import.added += 1,
                 Added::Duplicate(_) => import.duplicates += 1,

@@ -1,9 +1,9 @@
 //! Changes of sources: read, decided on, saved with their version, told to the scheduler. No update is ever lost.
 
 use super::{ControlError, PipelineHandle, spelled};
-use crate::model::{NewSource, Source, SourceId, SourceSettings};
+use crate::model::{NewSource, Source, SourceId, SourceSettings, Timestamp};
 use crate::rules::change::{Change, Changed, apply};
-use crate::store::{Added, Saved};
+use crate::store::{Added, Saved, Store, StoreError};
 
 /// How often a change that names no version is tried again because somebody else was faster.
 pub(super) const ROUNDS_MAX: usize = 20;
@@ -82,24 +82,8 @@ impl PipelineHandle {
 
     /// Adds sources, with their labels; each is new, or is there already.
     pub async fn add_sources(&self, new: Vec<(SourceSettings, Vec<String>)>) -> Result<Vec<Added>, ControlError> {
-        let store = &self.context.store;
-        let created_at = self.context.clock.now();
-        let (mut sources, mut labels) = (Vec::new(), Vec::new());
-        for (settings, of_source) in new {
-            let settings = spelled(store.as_ref(), settings).await?;
-            sources.push(NewSource { settings, created_at });
-            labels.push(of_source);
-        }
-        let added = store.add_sources(sources).await?;
-        let of_added = |added: &Added| match added {
-            Added::New(id) | Added::Duplicate(id) => *id,
-        };
-        let labelled = added.iter().zip(labels).filter(|(_, labels)| !labels.is_empty());
-        let labelled: Vec<_> = labelled.map(|(added, labels)| (of_added(added), labels)).collect();
-        if !labelled.is_empty() {
-            store.add_labels(labelled, created_at).await?;
-        }
-        let fresh = added.iter().filter(|added| matches!(added, Added::New(_))).map(of_added);
+        let added = add_sources(self.context.store.as_ref(), new, self.context.clock.now()).await?;
+        let fresh = added.iter().filter(|added| matches!(added, Added::New(_))).map(id_of);
         self.sources_changed(fresh.collect());
         Ok(added)
     }
@@ -118,5 +102,31 @@ impl PipelineHandle {
         }
         self.sources_changed(vec![id]);
         Ok(())
+    }
+}
+
+/// Adds sources to a store, with their labels; each is new, or is there already and gets the labels that it lacks.
+pub async fn add_sources(
+    store: &dyn Store,
+    new: Vec<(SourceSettings, Vec<String>)>,
+    created_at: Timestamp,
+) -> Result<Vec<Added>, StoreError> {
+    let (mut sources, mut labels) = (Vec::new(), Vec::new());
+    for (settings, of_source) in new {
+        sources.push(NewSource { settings: spelled(store, settings).await?, created_at });
+        labels.push(of_source);
+    }
+    let added = store.add_sources(sources).await?;
+    let labelled = added.iter().zip(labels).filter(|(_, labels)| !labels.is_empty());
+    let labelled: Vec<_> = labelled.map(|(added, labels)| (id_of(added), labels)).collect();
+    if !labelled.is_empty() {
+        store.add_labels(labelled, created_at).await?;
+    }
+    Ok(added)
+}
+
+fn id_of(added: &Added) -> SourceId {
+    match added {
+        Added::New(id) | Added::Duplicate(id) => *id,
     }
 }

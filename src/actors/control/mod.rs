@@ -45,10 +45,11 @@ pub use crate::rules::change::{Change, Changed};
 pub use crate::rules::shown_url::shown_url;
 pub use crate::rules::status::SourceStatus;
 pub use access::{AccessError, check_access};
+pub use changes::add_sources;
 pub use explanation::{DelayView, Explanation, HostView, ScheduledView, TermView};
 pub use listing::{FoundSources, SourceFilter};
 pub use polling::{PollAnswer, PollWish};
-pub use spelling::spelled;
+use spelling::spelled;
 pub use tree::{CrashView, ThreadLine, TreeNode, TreeView};
 
 /// How long an actor may take to answer a question before the API answers without it.

@@ -6,7 +6,7 @@ use crate::store::{Store, StoreError};
 
 /// The settings with the spelling that this place is stored under: the one of a source that is there as it was given,
 /// or else the only one.
-pub async fn spelled(store: &dyn Store, settings: SourceSettings) -> Result<SourceSettings, StoreError> {
+pub(super) async fn spelled(store: &dyn Store, settings: SourceSettings) -> Result<SourceSettings, StoreError> {
     let url = one_spelling(&settings.url, settings.source_type);
     if url == settings.url {
         return Ok(settings);
