@@ -17,6 +17,7 @@ use super::settle_batcher::{Entry, SettleBatcher, write};
 use crate::fetch::Trace;
 use crate::model::{FailureCause, FailureReport, SourceToPoll, Timestamp};
 use crate::rules::outage::{Evidence, Outage, OutageStep, Silence, evidence, explained};
+use crate::rules::shown_url::shown_url;
 use amnesty::{Amnesty, CountedFailure};
 
 /// Tracks failures.
@@ -76,16 +77,19 @@ impl FailureTrackerActor {
         let is_counted = evidence == Evidence::Answer || self.outage.counts(began_at, now);
         let host = entry.poll.turn.as_ref().and_then(|turn| turn.host_entry.key.clone());
         let failures = entry.poll.source.state.failures.consecutive;
-        if !is_counted {
-            entry.verdict = explain(entry.verdict);
-        } else if let Some(failure) = CountedFailure::of(&entry.poll, report) {
-            self.amnesty.remember(failure);
-        }
+        let counted = CountedFailure::of(&entry.poll, report).filter(|_| is_counted);
+        let is_local = report.cause == FailureCause::NoNetwork;
+        let mut step = None;
         if let (Evidence::Silence, Some(host)) = (evidence, host) {
             let hosts_polled = self.context.hosts_polled();
-            let step = self.outage.silent(Silence { host: &host, failures, hosts_polled }, now);
-            self.follow(step);
+            step = self.outage.silent(Silence { host: &host, is_local, failures, hosts_polled }, now);
         }
+        // An outage that is on, or that this is recognised by.
+        if !is_counted || step.is_some() {
+            explain(&mut entry.verdict);
+        }
+        counted.into_iter().for_each(|failure| self.amnesty.remember(failure));
+        self.follow(step);
         self.settle(entry, ctx);
         self.probe(ctx);
     }
@@ -120,7 +124,17 @@ impl FailureTrackerActor {
             Some(begun @ OutageStep::Begun { hosts }) => {
                 let fresh = self.context.policy().outage.hosts as usize;
                 self.context.admission.begin_outage(self.outage.silent_hosts(), fresh);
-                let taken_back = self.amnesty.declare();
+                // What has not been written yet is not counted in the first place.
+                let in_time = self.batcher.change_waiting(|finished| {
+                    let is_explained = matches!(&finished.verdict, Verdict::Failed { report, .. }
+                        if CountedFailure::of(&finished.poll, report).is_some());
+                    if is_explained {
+                        explain(&mut finished.verdict);
+                    }
+                    is_explained
+                });
+                // The poll that the outage was recognised by is explained, too.
+                let taken_back = self.amnesty.declare().saturating_sub(in_time + 1);
                 warn!(self.log, "outage begun"; "hosts" => hosts, "failures_taken_back" => taken_back,
                     "reason" => begun.to_string());
             }
@@ -132,15 +146,12 @@ impl FailureTrackerActor {
     }
 }
 
-/// The same failure, as our own network's.
-fn explain(verdict: Verdict) -> Verdict {
-    match verdict {
-        Verdict::Failed { report, trace, .. } => {
-            let error = explained(&report);
-            let report = FailureReport { cause: FailureCause::Outage, error, ..report };
-            Verdict::Failed { report, trace, is_explained: true }
-        }
-        answered @ Verdict::Answered(_) => answered,
+/// Makes a failure our own network's.
+fn explain(verdict: &mut Verdict) {
+    if let Verdict::Failed { report, is_explained, .. } = verdict {
+        report.error = explained(report);
+        report.cause = FailureCause::Outage;
+        *is_explained = true;
     }
 }
 
@@ -201,7 +212,8 @@ impl Handler<PollLost> for FailureTrackerActor {
                 Ok(Some(source)) => source,
                 Ok(None) => return in_flight.end(Completion::Gone),
                 Err(cause) => {
-                    slog::error!(tracker.log, "lost poll not settled"; "source_id" => source_id.0, "error" => %cause);
+                    slog::error!(tracker.log, "lost poll not settled"; "source_id" => source_id.0,
+                        "url" => shown_url(in_flight.url()), "error" => %cause);
                     return in_flight.end(Completion::Superseded);
                 }
             };

@@ -7,11 +7,12 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use actix::Recipient;
 
 use super::messages::{Completion, PollCompleted, PollLost};
-use crate::model::{SourceId, Timestamp};
+use crate::model::{Source, SourceId, Timestamp};
 
 /// Everything that is under way. Clones are the same.
 #[derive(Clone)]
@@ -29,22 +30,33 @@ struct Inner {
 /// One source under way.
 pub(super) struct InFlightPoll {
     source_id: SourceId,
+    url: String,
+    /// How often the source is polled: what it waits for if it is lost twice in a row (s509).
+    interval: Duration,
     began_at: Option<Timestamp>,
     end: Option<Completion>,
     in_flight_polls: InFlightPolls,
 }
 
 impl InFlightPolls {
-    /// InFlightPolls that come back to this scheduler.
+    /// Polls that come back to this scheduler.
     pub(super) fn new(scheduler: Recipient<PollCompleted>, failure_tracker: Recipient<PollLost>) -> InFlightPolls {
         let (under_way, asked) = (Mutex::default(), AtomicUsize::new(0));
         InFlightPolls(Arc::new(Inner { under_way, asked, scheduler, failure_tracker }))
     }
 
     /// Sends a source on its way, unless it is already.
-    pub(super) fn begin(&self, source_id: SourceId) -> Option<InFlightPoll> {
+    pub(super) fn begin(&self, source: &Source, interval: Duration) -> Option<InFlightPoll> {
+        let (source_id, url) = (source.id, &source.settings.url);
         let is_free = self.lock().insert(source_id);
-        is_free.then(|| InFlightPoll { source_id, began_at: None, end: None, in_flight_polls: self.clone() })
+        is_free.then(|| InFlightPoll {
+            source_id,
+            url: url.clone(),
+            interval,
+            began_at: None,
+            end: None,
+            in_flight_polls: self.clone(),
+        })
     }
 
     /// Whether a source is under way.
@@ -74,6 +86,11 @@ impl InFlightPoll {
         self.source_id
     }
 
+    /// Its URL, as it is stored.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// Notes that the publisher is being asked from now on. The first time counts.
     pub(super) fn begin_asking(&mut self, now: Timestamp) {
         if self.began_at.is_none() {
@@ -95,12 +112,13 @@ impl InFlightPoll {
 
 impl Drop for InFlightPoll {
     fn drop(&mut self) {
-        let (source_id, began_at) = (self.source_id, self.began_at);
+        let (source_id, began_at, interval) = (self.source_id, self.began_at, self.interval);
+        let url = std::mem::take(&mut self.url);
         let Inner { asked, scheduler, failure_tracker, .. } = &*self.in_flight_polls.0;
         // A tracker that is gone would drop the poll again, and so on without end.
         if self.end.is_none() && began_at.is_some() && failure_tracker.connected() {
-            let in_flight =
-                InFlightPoll { source_id, began_at, end: None, in_flight_polls: self.in_flight_polls.clone() };
+            let in_flight_polls = self.in_flight_polls.clone();
+            let in_flight = InFlightPoll { source_id, url, interval, began_at, end: None, in_flight_polls };
             return failure_tracker.do_send(PollLost { in_flight });
         }
         self.in_flight_polls.lock().remove(&source_id);
@@ -108,6 +126,7 @@ impl Drop for InFlightPoll {
             asked.fetch_sub(1, Ordering::AcqRel);
         }
         // Not bounded by the mailbox, but by the number of polls in flight.
-        scheduler.do_send(PollCompleted { source_id, what: self.end.take().unwrap_or(Completion::Lost) });
+        scheduler
+            .do_send(PollCompleted { source_id, what: self.end.take().unwrap_or(Completion::Lost { url, interval }) });
     }
 }

@@ -1,6 +1,8 @@
 //! What the actors say to each other, and what the API says to them: facts (`PollCompleted`) and requests
 //! (`PollSource`). Messages own their data.
 
+use std::time::Duration;
+
 use actix::Message;
 
 use super::in_flight::InFlightPoll;
@@ -80,8 +82,12 @@ pub(super) enum Completion {
     Deferred(Deferral),
     /// The source changed while it was polled, so that what was found is not its: look at it again.
     Superseded,
-    /// Whoever held it crashed before anybody was asked.
-    Lost,
+    /// The part of the program that held it crashed before the publisher was asked.
+    Lost {
+        url: String,
+        /// How often the source is polled.
+        interval: Duration,
+    },
 }
 
 /// Why a source was sent back unpolled.

@@ -20,7 +20,8 @@ use super::messages::{CleanUp, Completion, Deferral, PollCompleted};
 use super::poll::Poll;
 use super::topology::Scope;
 use crate::model::{HostKey, SourceId, SourceToPoll, Timestamp};
-use crate::rules::due::{NextPoll, Wait};
+use crate::rules::due::{NextPoll, Wait, interval};
+use crate::rules::shown_url::shown_url;
 use crate::rules::spread::spread;
 use crate::store::StoreError;
 
@@ -35,7 +36,7 @@ const GATHER: std::time::Duration = std::time::Duration::from_millis(5);
 /// A host nobody had anything to do with for this long leaves.
 const HOST_LINGER: std::time::Duration = std::time::Duration::from_secs(60);
 /// How long a source waits that was lost before its publisher was asked.
-const TRY_AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
+const TRY_AGAIN: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Hands out what is due.
 pub(super) struct SchedulerActor {
@@ -220,7 +221,11 @@ impl SchedulerActor {
                 continue;
             }
             // One that is still under way for a scheduler that crashed comes back by itself.
-            let Some(in_flight) = self.in_flight_polls.begin(id) else { continue };
+            let Some(in_flight) =
+                self.in_flight_polls.begin(&ready.source, interval(&ready.source, &self.context.policy()))
+            else {
+                continue;
+            };
             let poll = Poll::new(in_flight, ready, due_at.get(&id).copied().unwrap_or(now));
             self.table.send(&host, Box::new(poll), &self.context);
         }
@@ -322,13 +327,12 @@ impl SchedulerActor {
             Completion::Superseded => {
                 self.index.reschedule(id, now);
             }
-            Completion::Lost if was_lost => {
+            Completion::Lost { url, interval } => {
                 self.lost.insert(id);
-                self.index.reschedule(id, now + self.context.policy().interval);
-            }
-            Completion::Lost => {
-                self.lost.insert(id);
-                self.index.reschedule(id, now + TRY_AGAIN);
+                let again = now + if was_lost { interval } else { interval.min(TRY_AGAIN) };
+                slog::error!(self.log, "poll lost"; "source_id" => id.0, "url" => shown_url(&url), "until" => %again,
+                    "reason" => "the part of this program that held it crashed before its publisher was asked");
+                self.index.reschedule(id, again);
             }
         }
         self.wake(ctx);

@@ -65,6 +65,11 @@ impl SettleBatcher {
         Some(self.waiting.drain(..count).collect())
     }
 
+    /// Changes polls that wait to be written; returns how many were.
+    pub(super) fn change_waiting(&mut self, change: impl FnMut(&mut Entry) -> bool) -> usize {
+        self.waiting.iter_mut().map(change).filter(|is_changed| *is_changed).count()
+    }
+
     /// Whether a write is under way.
     pub(super) fn is_writing(&self) -> bool {
         self.is_writing

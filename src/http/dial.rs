@@ -12,7 +12,7 @@ use tokio_rustls::TlsConnector;
 use url::{Host, Url};
 
 use super::address::AddressPolicy;
-use super::failure::{connection, from_io, from_resolve, other, refused_address, report, unreachable};
+use super::failure::{connection, from_io, from_resolve, no_network, other, refused_address, report};
 use super::progress::{RequestProgress, Stage};
 use super::proxy::{Proxy, ProxyKind, Target, tunnel};
 use super::resolve::Resolve;
@@ -49,8 +49,12 @@ impl Dialer {
             };
             // An address that answered tells more than one that is silent: a machine without IPv6 has no route to half
             // of the addresses of every host.
-            let is_telling = error.cause != FailureCause::Unreachable;
-            if is_telling || failure.as_ref().is_none_or(|known| known.cause == FailureCause::Unreachable) {
+            let weight = |cause| match cause {
+                FailureCause::NoNetwork => 0,
+                FailureCause::Unreachable => 1,
+                _ => 2,
+            };
+            if failure.as_ref().is_none_or(|known| weight(known.cause) <= weight(error.cause)) {
                 failure = Some(error);
             }
         }
@@ -74,9 +78,9 @@ impl Dialer {
                 .resolver
                 .addresses(&proxy.host)
                 .await
-                .map_err(|error| unreachable(format!("the proxy's {error}")))?
+                .map_err(|error| no_network(format!("the proxy's {error}")))?
                 .first()
-                .ok_or_else(|| unreachable("the proxy's name has no addresses"))?,
+                .ok_or_else(|| no_network("the proxy's name has no addresses"))?,
         };
         let first_hop = SocketAddr::new(proxy_address, proxy.port);
         let targets = match (proxy.kind, host) {
@@ -119,7 +123,7 @@ impl Dialer {
         let mut stream = TcpStream::connect(route.first_hop).await.map_err(|error| {
             let failure = from_io(&error, progress.stage);
             // A proxy that refuses is on our side of the network, and says nothing of the publisher behind it (p31).
-            if self.proxy.is_some() { unreachable(format!("the proxy: {}", failure.error)) } else { failure }
+            if self.proxy.is_some() { no_network(format!("the proxy: {}", failure.error)) } else { failure }
         })?;
         if let (Some(proxy), Some(target)) = (&self.proxy, route.target) {
             // An HTTP proxy is asked for plain pages in its own way, without a tunnel.

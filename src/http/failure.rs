@@ -31,14 +31,15 @@ pub(super) fn connection(error: impl Into<String>) -> FailureReport {
     report(FailureCause::Connection, error)
 }
 
-pub(super) fn unreachable(error: impl Into<String>) -> FailureReport {
-    report(FailureCause::Unreachable, error)
+pub(super) fn no_network(error: impl Into<String>) -> FailureReport {
+    report(FailureCause::NoNetwork, error)
 }
 
 /// Nothing came in time. Before the connection stands that is silence; afterwards the other side is known to be there.
 pub(super) fn timed_out(error: impl Into<String>, stage: Stage) -> FailureReport {
     let cause = match stage {
-        Stage::Resolving | Stage::Connecting(_) => FailureCause::Unreachable,
+        Stage::Resolving => FailureCause::NoNetwork,
+        Stage::Connecting(_) => FailureCause::Unreachable,
         Stage::Securing | Stage::Waiting | Stage::Reading { .. } => FailureCause::Stalled,
     };
     report(cause, error)
@@ -53,7 +54,7 @@ pub(super) fn other(error: impl Into<String>) -> FailureReport {
 pub(super) fn from_resolve(error: ResolveError) -> FailureReport {
     let cause = match error {
         ResolveError::NoSuchName | ResolveError::Refused(_) => FailureCause::Dns,
-        ResolveError::NoAnswer(_) => FailureCause::Unreachable,
+        ResolveError::NoAnswer(_) => FailureCause::NoNetwork,
     };
     report(cause, format!("DNS: {error}"))
 }
@@ -112,6 +113,9 @@ pub(super) fn from_io(error: &io::Error, stage: Stage) -> FailureReport {
             connection(format!("connection reset while {stage}"))
         }
         io::ErrorKind::UnexpectedEof => connection(format!("connection closed while {stage}")),
+        io::ErrorKind::NetworkUnreachable | io::ErrorKind::NetworkDown if matches!(stage, Stage::Connecting(_)) => {
+            no_network(format!("no route while {stage}"))
+        }
         io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable | io::ErrorKind::NetworkDown => {
             timed_out(format!("no route while {stage}"), stage)
         }

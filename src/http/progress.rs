@@ -69,6 +69,7 @@ impl RequestProgress {
         let seconds = deadline.as_secs_f64();
         let error = match self.stage {
             Stage::Reading { bytes } => format!("timed out after {seconds} s reading the body ({bytes} bytes so far)"),
+            Stage::Resolving => format!("DNS: timed out after {seconds} s looking up the name"),
             stage => format!("timed out after {seconds} s {stage}"),
         };
         timed_out(error, self.stage)

@@ -179,7 +179,7 @@ mod tests {
         let port = UdpSocket::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
         let error = resolver_at(port).addresses("unknown.example").await.unwrap_err();
         assert!(matches!(error, ResolveError::NoAnswer(_)), "{error}");
-        assert_eq!(from_resolve(error).cause, FailureCause::Unreachable);
+        assert_eq!(from_resolve(error).cause, FailureCause::NoNetwork);
     }
 
     #[tokio::test]

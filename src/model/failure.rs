@@ -107,8 +107,11 @@ pub enum FailureCause {
     Status(u16),
     /// The host's name does not resolve.
     Dns,
-    /// Silence: no route, no connection in time, no word from the resolver. Only this is evidence that our own network
-    /// is down (p31).
+    /// Silence on our side: this machine has no route, or its resolver (or proxy) does not answer. Evidence that our own
+    /// network is down (p31).
+    NoNetwork,
+    /// Silence on the way: no connection in time. Evidence that our own network is down, if other hosts are silent, too
+    /// (p31).
     Unreachable,
     /// The other side answered and ended it: refused, reset, closed early, no TLS.
     Connection,

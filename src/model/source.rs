@@ -271,7 +271,8 @@ pub enum RestCause {
 impl RestCause {
     /// The cause for the reason of a `feed-disable`: the name of a kind that has a cooldown is a report (s417).
     pub fn from_reason(reason: String) -> RestCause {
-        match reason.trim().parse::<FailureKind>() {
+        // The configuration spells kinds with hyphens.
+        match reason.trim().to_ascii_lowercase().replace('-', "_").parse::<FailureKind>() {
             Ok(kind) if kind.has_cooldown() => RestCause::Reported(kind),
             _ => RestCause::Person(reason),
         }

@@ -39,9 +39,11 @@ pub enum BreakerStep {
 pub fn heard(failure: Option<&FailureReport>) -> Option<Heard> {
     let Some(report) = failure else { return Some(Heard::Answer) };
     match report.cause {
-        FailureCause::Unreachable | FailureCause::Connection | FailureCause::Stalled | FailureCause::Dns => {
+        FailureCause::NoNetwork | FailureCause::Unreachable | FailureCause::Connection | FailureCause::Stalled => {
             Some(Heard::Silence)
         }
+        // The resolver has answered; the host was not asked, and each of its sources is counted (s401).
+        FailureCause::Dns => None,
         // 52x and 530 are what content networks say of a host that gave them no answer.
         FailureCause::Status(502 | 504 | 520..=527 | 530) => Some(Heard::Silence),
         // A server that says when to come back is there.
@@ -107,8 +109,8 @@ mod tests {
     use super::super::{hours, minutes};
     use super::*;
     use FailureCause::{
-        Connection, Credentials, Dns, Internal, KeyMissing, Lost, Other, Outage, Robots, Stalled, Status, Unreachable,
-        Unreadable,
+        Connection, Credentials, Dns, Internal, KeyMissing, Lost, NoNetwork, Other, Outage, Robots, Stalled, Status,
+        Unreachable, Unreadable,
     };
     use Heard::{Answer, Silence};
     use proptest::collection::vec;
@@ -134,12 +136,12 @@ mod tests {
     #[test]
     fn p32_what_is_silence_and_what_is_an_answer() {
         assert_eq!(heard(None), Some(Answer));
-        hears([Unreachable, Connection, Stalled, Dns], false, Some(Silence));
+        hears([NoNetwork, Unreachable, Connection, Stalled], false, Some(Silence));
         hears([502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530].map(Status), false, Some(Silence));
         hears([Status(503), Status(429)], true, Some(Answer));
         hears([401, 403, 404, 410, 429, 500, 501, 505, 599].map(Status), false, Some(Answer));
         hears([Unreadable], false, Some(Answer));
-        hears([Internal, Lost, Outage, Credentials, KeyMissing, Robots, Other], false, None);
+        hears([Dns, Internal, Lost, Outage, Credentials, KeyMissing, Robots, Other], false, None);
     }
 
     #[test]

@@ -137,7 +137,11 @@ fn s417_every_kind_with_a_cooldown_is_a_report_and_any_other_reason_is_a_persons
         let is_open_ended = source.state.rest.as_ref().unwrap().cause.is_open_ended();
         assert_eq!(is_open_ended, !has_rule, "{kind}");
     }
-    for words in ["moving", "Not_Found", "not found", "404", "not_found since May"] {
+    for spelling in ["Not_Found", "not-found", "NOT-FOUND"] {
+        let cause = RestCause::from_reason(spelling.into());
+        assert_eq!(cause, RestCause::Reported(FailureKind::NotFound), "{spelling}");
+    }
+    for words in ["moving", "not found", "404", "not_found since May"] {
         let mut source = troubled();
         apply(&mut source, Change::Rest(words.into()), NOW);
         assert_eq!(source.state.rest, Some(Rest { since: NOW, cause: RestCause::Person(words.into()) }));

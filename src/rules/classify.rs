@@ -20,6 +20,9 @@ pub fn classify(cause: FailureCause) -> Classified {
     match cause {
         FailureCause::Status(status) => classify_status(status),
         FailureCause::Dns => permanent(FailureKind::Network, "the host's name does not resolve"),
+        FailureCause::NoNetwork => {
+            transient(FailureKind::Network, "this machine's network or resolver does not answer")
+        }
         FailureCause::Unreachable => transient(FailureKind::Network, "the host cannot be reached"),
         FailureCause::Connection => transient(FailureKind::Network, "the connection was refused or broke off"),
         FailureCause::Stalled => transient(FailureKind::Network, "no complete answer came in time"),
@@ -91,7 +94,8 @@ mod tests {
 
     #[test]
     fn s103_a_failed_connection_is_network_and_transient() {
-        let causes = [FailureCause::Unreachable, FailureCause::Connection, FailureCause::Stalled];
+        let causes =
+            [FailureCause::NoNetwork, FailureCause::Unreachable, FailureCause::Connection, FailureCause::Stalled];
         check(causes, FailureKind::Network, Transient, Warn);
     }
 

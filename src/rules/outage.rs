@@ -16,7 +16,7 @@ use super::classify::classify;
 
 /// A source that has failed this often in a row tells nothing new about our own network by failing again.
 const FAILURES_KNOWN: u32 = 3;
-/// One silent host is one silent host, however small the installation.
+/// One silent host is one silent host, however small the installation: it may be down itself.
 const HOSTS_MIN: usize = 2;
 
 /// What is known about our own network.
@@ -75,6 +75,8 @@ pub enum OutageStep {
 pub struct Silence<'a> {
     /// The host that was asked.
     pub host: &'a HostKey,
+    /// Whether the silence is on our side, so that one host is enough where there is only one: no route, no resolver.
+    pub is_local: bool,
     /// How often the source had failed in a row before.
     pub failures: u32,
     /// How many hosts are polled at all, counted up to a bound that is not lower than the policy's.
@@ -88,7 +90,7 @@ pub struct Silence<'a> {
 pub fn evidence(failure: Option<&FailureReport>) -> Evidence {
     match failure.map(|report| report.cause) {
         None | Some(FailureCause::Status(_) | FailureCause::Unreadable | FailureCause::Connection) => Evidence::Answer,
-        Some(FailureCause::Unreachable) => Evidence::Silence,
+        Some(FailureCause::NoNetwork | FailureCause::Unreachable) => Evidence::Silence,
         Some(FailureCause::Dns | FailureCause::Stalled) => Evidence::None,
         Some(FailureCause::Credentials | FailureCause::KeyMissing | FailureCause::Robots) => Evidence::None,
         Some(FailureCause::Internal | FailureCause::Lost | FailureCause::Outage | FailureCause::Other) => {
@@ -161,7 +163,7 @@ impl Outage {
 
     /// A host was silent. Begins an outage if that makes enough hosts, or if it makes all that ever answer.
     pub fn silent(&mut self, silence: Silence<'_>, now: Timestamp) -> Option<OutageStep> {
-        let Silence { host, failures, hosts_polled } = silence;
+        let Silence { host, is_local, failures, hosts_polled } = silence;
         let is_evidence = failures < FAILURES_KNOWN && !self.suspects.contains(host) && !self.silent.contains(host);
         if !is_evidence {
             return None;
@@ -174,7 +176,7 @@ impl Outage {
             return None;
         }
         self.silent.push(host.clone());
-        if self.silent.len() < self.hosts_needed(hosts_polled, now) {
+        if self.silent.len() < self.hosts_needed(hosts_polled, is_local, now) {
             return None;
         }
         self.running = Some(Running { since: now, probes: 0, next_probe_at: now + self.policy.probe_first });
@@ -222,9 +224,10 @@ impl Outage {
 
     /// How many silent hosts make an outage. A small installation has fewer than the policy asks for; and where most hosts
     /// are dead anyway, those that ever answer are enough, once all have had the time to.
-    fn hosts_needed(&self, hosts_polled: usize, now: Timestamp) -> usize {
+    fn hosts_needed(&self, hosts_polled: usize, is_local: bool, now: Timestamp) -> usize {
+        let least = if is_local && hosts_polled <= 1 { 1 } else { HOSTS_MIN };
         let hosts = if now >= self.settled_at { hosts_polled.min(self.answering.len()) } else { hosts_polled };
-        hosts.clamp(HOSTS_MIN, HOSTS_MIN.max(self.policy.hosts as usize))
+        hosts.clamp(least, HOSTS_MIN.max(self.policy.hosts as usize))
     }
 }
 

@@ -27,7 +27,7 @@ fn outage() -> Outage {
 
 /// A silence of a source that was well before, among so many hosts.
 fn silent(outage: &mut Outage, number: u64, hosts_polled: usize, second: u64) -> Option<OutageStep> {
-    outage.silent(Silence { host: &host(number), failures: 0, hosts_polled }, at(second))
+    outage.silent(Silence { host: &host(number), is_local: false, failures: 0, hosts_polled }, at(second))
 }
 
 /// Different hosts that are silent one after the other, and what the last silence began.
@@ -57,6 +57,14 @@ fn p31_one_host_is_one_host_however_often_it_is_silent() {
     for second in 0..50 {
         assert_eq!(silent(&mut outage, 1, 1, second), None);
     }
+}
+
+#[test]
+fn p31_s104_where_there_is_one_host_a_resolver_that_does_not_answer_is_enough() {
+    let one = host(1);
+    let step = |hosts_polled| outage().silent(Silence { host: &one, is_local: true, failures: 0, hosts_polled }, at(1));
+    assert_eq!(step(1), Some(OutageStep::Begun { hosts: 1 }));
+    assert_eq!(step(2), None);
 }
 
 #[test]
@@ -92,7 +100,7 @@ fn p31_an_answer_in_between_starts_over() {
 fn p31_sources_that_are_known_to_fail_are_no_evidence() {
     let mut outage = outage();
     for number in 0..50 {
-        let silence = Silence { host: &host(number), failures: FAILURES_KNOWN, hosts_polled: MANY };
+        let silence = Silence { host: &host(number), is_local: true, failures: FAILURES_KNOWN, hosts_polled: MANY };
         assert_eq!(outage.silent(silence, at(1)), None);
     }
 }
@@ -165,7 +173,7 @@ fn p31_only_silence_is_evidence_and_a_refusal_is_an_answer() {
         assert_eq!(says(FailureCause::Status(status)), Evidence::Answer);
     }
     assert_eq!([FailureCause::Unreadable, FailureCause::Connection].map(says), [Evidence::Answer; 2]);
-    assert_eq!(says(FailureCause::Unreachable), Evidence::Silence);
+    assert_eq!([FailureCause::NoNetwork, FailureCause::Unreachable].map(says), [Evidence::Silence; 2]);
     let others = [
         FailureCause::Dns,
         FailureCause::Stalled,
@@ -266,7 +274,10 @@ proptest! {
             let host = host(number);
             let step = match is_answer {
                 true => outage.answered(&host, at(now)),
-                false => outage.silent(Silence { host: &host, failures, hosts_polled }, at(now)),
+                false => {
+                    let is_local = hosts_polled > 1 && failures == 1;
+                    outage.silent(Silence { host: &host, is_local, failures, hosts_polled }, at(now))
+                }
             };
             match step {
                 Some(OutageStep::Begun { hosts: counted }) => {

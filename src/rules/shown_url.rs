@@ -12,7 +12,9 @@ pub fn shown_url(url: &str) -> String {
             // Both fail only for URLs that cannot hold credentials, which then have none.
             let _ = parsed.set_username("");
             let _ = parsed.set_password(None);
-            parsed.into()
+            let shown = without_login(url);
+            // As it is stored, unless the parser sees the login elsewhere.
+            if Url::parse(&shown).is_ok_and(|shown| shown == parsed) { escaped(&shown) } else { parsed.into() }
         }
         None => escaped(&without_login(url)),
     }
@@ -66,6 +68,8 @@ mod tests {
             ("https://ann:word@feeds.example/all?page=1", "https://feeds.example/all?page=1"),
             ("https://ann@feeds.example/", "https://feeds.example/"),
             ("HTTP://Feeds.example/a b", "HTTP://Feeds.example/a b"),
+            ("http://me:pw@Feeds.example:80/x y?q=<z>#top", "http://Feeds.example:80/x y?q=<z>#top"),
+            ("http:/me:p@w@feeds.example/", "http://feeds.example/"),
         ]);
     }
 

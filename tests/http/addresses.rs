@@ -186,7 +186,7 @@ async fn s103_when_every_address_refuses_the_last_one_is_named() {
 #[case::s104_no_such_name(ResolveError::NoSuchName, "Dns: DNS: name does not resolve")]
 #[case::s103_resolver_down(
     ResolveError::NoAnswer("the resolver did not answer".into()),
-    "Unreachable: DNS: name could not be looked up: the resolver did not answer"
+    "NoNetwork: DNS: name could not be looked up: the resolver did not answer"
 )]
 #[tokio::test]
 async fn s104_only_a_name_known_not_to_exist_is_a_dns_failure(#[case] error: ResolveError, #[case] expected: &str) {

@@ -168,5 +168,5 @@ async fn a_socks_proxy_that_refuses_is_named_as_the_cause() {
 async fn p37_a_proxy_that_cannot_be_reached_does_not_show_its_password() {
     let settings = through(&format!("http://ann:hidden@{}", unused_address()), settings());
     let outcome = outcome(client(settings).get(&Request::new("http://feeds.invalid/")).await);
-    assert_eq!(outcome, "Unreachable: the proxy: connection refused while connecting to 127.0.0.1:PORT");
+    assert_eq!(outcome, "NoNetwork: the proxy: connection refused while connecting to 127.0.0.1:PORT");
 }

@@ -90,7 +90,7 @@ impl Resolve for NeverAnswers {
 async fn p35_the_deadline_covers_the_lookup_of_the_name() {
     let client = Client::with_resolver(hurried(), now, Arc::new(NeverAnswers)).unwrap();
     let outcome = outcome(client.get(&Request::new("http://feeds.example/")).await);
-    assert_eq!(outcome, "Unreachable: timed out after 0.4 s looking up the name");
+    assert_eq!(outcome, "NoNetwork: DNS: timed out after 0.4 s looking up the name");
 }
 
 /// A listener so full of connections that it no longer reacts to new ones, and what fills it.

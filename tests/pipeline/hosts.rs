@@ -280,12 +280,12 @@ fn s509_a_crash_in_one_hosts_work_harms_no_other_and_loses_nothing(
         if is_asked_before_the_crash {
             // Those are settled as our own fault, and made again about a minute later.
             world.settled(6).await;
-            world.pass(seconds(59), 1).await;
-            assert_eq!(statistics.view().read, 3);
-            world.advance(seconds(1));
         } else {
-            world.advance(seconds(1));
+            world.until("those are back", async || world.records.of("poll lost").len() == 3).await;
         }
+        world.pass(seconds(59), 1).await;
+        assert_eq!(statistics.view().read, 3);
+        world.advance(seconds(1));
         world
             .until("all are polled", async || {
                 let mut is_all = true;
@@ -329,6 +329,36 @@ fn s509_a_poll_that_is_lost_again_waits_for_its_interval(#[values(Sqlite, Postgr
         }
         let state = world.source(ids[0]).await.state;
         assert_eq!(state.last_success_at, Some(world.now()), "the fourth is not lost");
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn s509_a_poll_that_is_lost_twice_before_anybody_was_asked_waits_for_the_interval_of_its_source(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let faults = vec!["host/PollSource=panic@1".parse().unwrap()];
+        world.settings.faults = FaultSettings { is_enabled: true, seed: 1, limit: Some(2), faults };
+        world.start(Scope::Daemon);
+        let mut settings = world.site(0);
+        settings.poll_interval_minutes = Some(7);
+        let id = world.add(vec![NewSource { settings, created_at: world.now() }]).await[0];
+        world.handle().sources_changed(vec![id]);
+        for (lost, wait) in [(1, minutes(1)), (2, minutes(7))] {
+            world.until("it is lost", async || world.records.of("poll lost").len() == lost).await;
+            world.pass(wait - seconds(1), 2).await;
+            assert_eq!((world.records.of("poll lost").len(), world.web.journal().len()), (lost, 0));
+            world.advance(seconds(1));
+        }
+        world.settled(1).await;
+        assert_eq!(world.source(id).await.state.last_success_at, Some(world.now()));
+        let told = world.records.of("poll lost");
+        assert_eq!(
+            (told[0]["url"].as_str(), told[0]["level"].as_str()),
+            (Some(&*world.web.sites()[0].url), Some("error"))
+        );
         world.stop().await;
     });
 }

@@ -236,6 +236,13 @@ fn summary(
     {
         return format!("it is due, but {reason}");
     }
+    if let Some(ScheduledView { at, place }) = scheduled
+        && place == "scheduled"
+        && next.is_due(now)
+        && *at > now
+    {
+        return format!("it is due, but was sent back and comes again at {at}");
+    }
     match (host, stopped_because) {
         (Some(host), _) if next.is_due(now) && host.state != "free" => format!("it is due, but {}", host.turn),
         (_, Some(reason)) => format!("{next}; reason: {reason}"),

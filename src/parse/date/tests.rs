@@ -50,6 +50,8 @@ fn rfc_822_is_read_as_people_write_it() {
 fn s613_what_stands_for_a_missing_date_is_none() {
     for text in [
         "0001-01-01T00:00:00Z",
+        "-0001-11-30T00:00:00+00:00",
+        "-0001-11-30",
         "0001-01-01T00:00:00",
         "0001-01-01",
         "0001-12-31T23:59:59Z",

@@ -12,6 +12,8 @@ use crate::parse::text;
 
 /// Less than this is a wall, if the page looks like one.
 const WALL_CHARS_MAX: usize = 600;
+/// Less than this may be the navigation of a page that was cut before its article.
+const NAVIGATION_CHARS_MAX: usize = 100;
 /// Less than this is nothing.
 const TEXT_CHARS_MIN: usize = 10;
 /// Longer titles are cut before the article is searched for: they are compared with every heading of the page.
@@ -142,6 +144,11 @@ fn text_of(node: &NodeRef<'_>, names: &[&str]) -> Option<String> {
     let blocks = boilerplate::without(blocks::cut(*node), names);
     let text = blocks.iter().map(|Block { text, .. }| text.as_str()).collect::<Vec<_>>().join(" ");
     has_chars(&text, TEXT_CHARS_MIN).then_some(text)
+}
+
+/// Whether a text is too short to be more than the navigation before an article.
+pub(super) fn is_navigation(text: &str) -> bool {
+    !has_chars(text, NAVIGATION_CHARS_MAX)
 }
 
 /// Whether there are at least this many letters and digits.

@@ -5,9 +5,9 @@ use dom_query::{Document, NodeRef};
 use super::walk::{Visitor, short_text, visible_chars, walk, with_attribute};
 use crate::parse::text::Kind;
 
-/// Less than this may be a teaser, or what is left of a header.
+/// Less than this may be a teaser.
 const PROSE_CHARS_MIN: usize = 140;
-/// An article around others with less text of its own is only a frame.
+/// Less than this is a frame around other articles, or what is left of a header.
 const OWN_PROSE_CHARS_MIN: usize = 60;
 /// An article among others holds at least this share of their text, in percent.
 const SHARE_MIN: usize = 60;
@@ -17,7 +17,8 @@ const TITLE_CHARS_MAX: usize = 300;
 /// How a heading's rank is written if there is none.
 const NO_HEADING: u8 = 7;
 
-/// The main `<article>` with the visible characters of its prose; none if there is none, if it holds no prose, or if the page is a list of articles.
+/// The main `<article>` with the visible characters of its prose; none if there is none, if it holds no prose, or if the
+/// page is a list of teasers.
 pub(super) fn find(document: &Document) -> Option<(NodeRef<'_>, usize)> {
     let mut survey = Survey::default();
     walk(document.root(), &mut survey);
@@ -46,7 +47,7 @@ fn remove_inner(articles: &[Article<'_>], main: &Article<'_>) -> usize {
 }
 
 /// The one with the page's heading, else the first if it alone has a heading of its rank, or if the page's heading stands
-/// above it and none has another, else the longest by far.
+/// above it and none has another, else the longest, unless it is one of many teasers.
 fn choose<'s, 'a>(articles: &[&'s Article<'a>], has_title: bool) -> Option<&'s Article<'a>> {
     let with_title: Vec<_> = articles.iter().filter(|article| article.rank == 1).collect();
     if let [only] = with_title[..] {
@@ -59,8 +60,11 @@ fn choose<'s, 'a>(articles: &[&'s Article<'a>], has_title: bool) -> Option<&'s A
         return Some(first);
     }
     let total: usize = articles.iter().map(|article| article.prose).sum();
-    let longest = articles.iter().max_by_key(|article| article.prose)?;
-    (longest.prose * 100 >= total * SHARE_MIN).then_some(longest)
+    let longest = articles.iter().rev().max_by_key(|article| article.prose)?;
+    let is_by_far = longest.prose * 100 >= total * SHARE_MIN;
+    // The headings of a list of teasers lead to the articles themselves.
+    let is_teaser = longest.is_linked || longest.prose < PROSE_CHARS_MIN;
+    (is_by_far || !is_teaser).then_some(longest)
 }
 
 struct Article<'a> {
@@ -100,7 +104,7 @@ impl Survey<'_> {
     fn is_usable(&self, article: &Article<'_>) -> bool {
         let is_elsewhere = self.free_prose >= PROSE_CHARS_MIN.max(4 * article.prose);
         let is_teaser = article.is_linked && article.rank > 1;
-        article.prose > 0 && !(is_elsewhere && (article.prose < PROSE_CHARS_MIN || is_teaser))
+        article.prose > 0 && !(is_elsewhere && (article.prose < OWN_PROSE_CHARS_MIN || is_teaser))
     }
 
     fn note_heading(&mut self, node: &NodeRef<'_>, rank: u8) {

@@ -57,8 +57,8 @@ pub enum PageError {
     /// Its text appears only in a browser that runs scripts.
     #[error("the page shows its text only to browsers that run scripts")]
     ScriptRequired,
-    /// The part that was read before a limit holds no text.
-    #[error("the page is nested too deeply or holds too much, and no article text stands before that")]
+    /// The part that was read before a limit holds no article.
+    #[error("the page is nested too deeply or holds too much, and no article stands before that")]
     TooComplex,
 }
 
@@ -81,6 +81,10 @@ pub fn extract(html: &str, url: Option<&Url>) -> Result<Page, PageError> {
     let Some(found) = found else {
         return Err(if is_cut { PageError::TooComplex } else { walls.why_nothing() });
     };
+    // What stands before the limit of a page that is cut may be its navigation.
+    if is_cut && article::is_navigation(&found.text) {
+        return Err(PageError::TooComplex);
+    }
     if let Some(wall) = walls.before(&found.text) {
         return Err(wall);
     }

@@ -69,6 +69,24 @@ fn s701_what_is_only_called_like_comments_stays(#[case] html: &str) {
 }
 
 #[test]
+fn s701_of_several_whole_articles_the_longest_is_the_main_one() {
+    let article = |heading: &str, text: String| format!("<article><h2>{heading}</h2><p>{text}</p></article>");
+    let others = [article("Two", "A shorter report about the harbour. ".repeat(9)), article("Three", PARAGRAPH.into())];
+    let html =
+        format!("<main>{}{}</main>", others.concat(), article("One", "The mayor spoke for an hour. ".repeat(14)));
+    let text = text(&html);
+    assert!(text.contains("The mayor spoke") && !text.contains("harbour") && !text.contains("council"), "{text}");
+}
+
+#[test]
+fn s701_a_short_article_beside_a_long_text_is_the_article() {
+    let article =
+        "<article><p>The bridge is closed today. It opens again on Monday. Buses take the long way.</p></article>";
+    let html = format!("{article}<div id=content>{}</div>", PARAGRAPH.repeat(12));
+    assert!(!text(&html).contains("The council met"), "{}", text(&html));
+}
+
+#[test]
 fn s701_a_list_of_teasers_is_no_main_article() {
     let teaser = |number: usize| format!("<article><h2><a href=/{number}>Story {number}</a></h2>{PARAGRAPH}</article>");
     let text = text(&format!("<h1>The Herald</h1><main>{}</main>", (0..20).map(teaser).collect::<String>()));
@@ -177,6 +195,8 @@ fn a_hundred_thousand_nested_elements_do_no_harm() {
         }
         let html = "<div>".repeat(100_000) + PARAGRAPH;
         assert_eq!(extract(&html, None), Err(PageError::TooComplex));
+        let html = format!("<nav><a href=/>Home</a> <a href=/about>About us</a></nav>{html}");
+        assert_eq!(extract(&html, None), Err(PageError::TooComplex), "navigation is no article");
     };
     std::thread::Builder::new().stack_size(2 * 1024 * 1024).spawn(read).unwrap().join().unwrap();
 }
