@@ -77,7 +77,7 @@ impl FailureTrackerActor {
         let is_counted = evidence == Evidence::Answer || self.outage.counts(began_at, now);
         let host = entry.poll.turn.as_ref().and_then(|turn| turn.host_entry.key.clone());
         let failures = entry.poll.source.state.failures.consecutive;
-        let counted = CountedFailure::of(&entry.poll, report).filter(|_| is_counted);
+        let failure = CountedFailure::of(&entry.poll, report);
         let is_local = report.cause == FailureCause::NoNetwork;
         let mut step = None;
         if let (Evidence::Silence, Some(host)) = (evidence, host) {
@@ -88,7 +88,12 @@ impl FailureTrackerActor {
         if !is_counted || step.is_some() {
             explain(&mut entry.verdict);
         }
-        counted.into_iter().for_each(|failure| self.amnesty.remember(failure));
+        match failure {
+            Some(failure) if is_counted => self.amnesty.remember(failure),
+            // Its host has counted it before the outage was recognised.
+            Some(failure) if failure.has_moved_breaker(&entry.poll) => self.amnesty.take_back_later(failure),
+            _ => {}
+        }
         self.follow(step);
         self.settle(entry, ctx);
         self.probe(ctx);

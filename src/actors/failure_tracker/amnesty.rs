@@ -53,9 +53,20 @@ impl CountedFailure {
             host: host_entry.zip(poll.breaker_before),
         })
     }
+
+    /// Whether the breaker of the poll's host has counted it.
+    pub(super) fn has_moved_breaker(&self, poll: &Poll) -> bool {
+        let after = poll.host.as_ref().map(|host| host.breaker);
+        self.host.as_ref().map(|(_, before)| *before) != after
+    }
 }
 
 impl Amnesty {
+    /// Takes back what follows from this failure, with the next ones.
+    pub(super) fn take_back_later(&mut self, failure: CountedFailure) {
+        self.declared.push(failure);
+    }
+
     /// Remembers a failure until a host answers.
     pub(super) fn remember(&mut self, failure: CountedFailure) {
         if self.counted.len() >= REMEMBERED_MAX {
