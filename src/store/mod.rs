@@ -10,7 +10,9 @@ mod migrate;
 mod postgres;
 mod rows;
 pub mod settings;
+mod shared_sql;
 mod sqlite;
+pub mod statement;
 mod stream;
 
 use std::sync::Arc;

@@ -7,12 +7,12 @@ use crate::model::{HostKey, HostState, Timestamp};
 
 use super::super::Result;
 use super::super::rows::{read_host, storable};
+use super::super::shared_sql as sql;
+use super::super::statement::Statement;
 use super::values::{all, all_planned_anew, execute, one as first};
 
-const RECORD: &str = include_str!("../../../sql/postgres/record_hosts.sql");
-const ONE: &str = include_str!("../../../sql/postgres/host.sql");
-const SEVERAL: &str = include_str!("../../../sql/postgres/hosts.sql");
-const LIST: &str = include_str!("../../../sql/postgres/list_hosts.sql");
+static RECORD: Statement = Statement::new(include_str!("../../../sql/postgres/record_hosts.sql"));
+static SEVERAL: Statement = Statement::new(include_str!("../../../sql/postgres/hosts.sql"));
 
 pub(super) async fn record(client: &impl GenericClient, hosts: &[HostState]) -> Result<()> {
     if hosts.is_empty() {
@@ -25,18 +25,18 @@ pub(super) async fn record(client: &impl GenericClient, hosts: &[HostState]) -> 
     let failures: Vec<i64> = hosts.iter().map(|host| host.breaker.failures.into()).collect();
     let openings: Vec<i64> = hosts.iter().map(|host| host.breaker.openings.into()).collect();
     let open: Vec<Option<Timestamp>> = hosts.iter().map(|host| host.breaker.open_until).collect();
-    execute(client, RECORD, &[&names, &asked, &held, &reasons, &failures, &openings, &open]).await.map(|_| ())
+    execute(client, &RECORD, &[&names, &asked, &held, &reasons, &failures, &openings, &open]).await.map(|_| ())
 }
 
 pub(super) async fn one(client: &Client, key: &HostKey) -> Result<Option<HostState>> {
-    first(client, ONE, &[&key.as_str()], |row| read_host(row)).await
+    first(client, &sql::HOST, &[&key.as_str()], |row| read_host(row)).await
 }
 
 pub(super) async fn several(client: &Client, keys: &[HostKey]) -> Result<Vec<HostState>> {
     let names: Vec<_> = keys.iter().map(|key| storable(key.as_str())).collect();
-    all_planned_anew(client, SEVERAL, (&names, Type::TEXT_ARRAY), |row| read_host(row)).await
+    all_planned_anew(client, &SEVERAL, (&names, Type::TEXT_ARRAY), |row| read_host(row)).await
 }
 
 pub(super) async fn list(client: &Client, after: &str, limit: u32) -> Result<Vec<HostState>> {
-    all(client, LIST, &[&after, &i64::from(limit)], |row| read_host(row)).await
+    all(client, &sql::LIST_HOSTS, &[&after, &i64::from(limit)], |row| read_host(row)).await
 }

@@ -7,59 +7,42 @@ use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, SourceId, Ti
 use super::super::Result;
 use super::super::error::{has_sources, owns_podcasts};
 use super::super::rows::{Columns, read_podcast, read_user, required, storable};
+use super::super::shared_sql as sql;
 use super::values::{all, execute, number, one};
 
-const ADD_USER: &str = include_str!("../../../sql/postgres/add_user.sql");
-const USER: &str = include_str!("../../../sql/postgres/user.sql");
-const USER_NAMED: &str = include_str!("../../../sql/postgres/user_named.sql");
-const LIST_USERS: &str = include_str!("../../../sql/postgres/list_users.sql");
-const RENAME_USER: &str = include_str!("../../../sql/postgres/rename_user.sql");
-const REMOVE_USER: &str = include_str!("../../../sql/postgres/remove_user.sql");
-const ADD_PODCAST: &str = include_str!("../../../sql/postgres/add_podcast.sql");
-const PODCAST: &str = include_str!("../../../sql/postgres/podcast.sql");
-const LIST_PODCASTS: &str = include_str!("../../../sql/postgres/list_podcasts.sql");
-const LIST_PODCASTS_OF_USER: &str = include_str!("../../../sql/postgres/list_podcasts_of_user.sql");
-const CHANGE_PODCAST: &str = include_str!("../../../sql/postgres/change_podcast.sql");
-const REMOVE_PODCAST: &str = include_str!("../../../sql/postgres/remove_podcast.sql");
-const PUT_API_KEY: &str = include_str!("../../../sql/postgres/put_api_key.sql");
-const RENEW_API_KEY: &str = include_str!("../../../sql/postgres/renew_api_key.sql");
-const API_KEY: &str = include_str!("../../../sql/postgres/api_key.sql");
-const REQUEST_X_POLLS: &str = include_str!("../../../sql/postgres/request_x_polls.sql");
-const REMOVE_API_KEY: &str = include_str!("../../../sql/postgres/remove_api_key.sql");
-
 pub(super) async fn add_user(client: &Client, name: &str, now: Timestamp) -> Result<UserId> {
-    let added = one(client, ADD_USER, &[&name, &now], number).await.map_err(|error| error.or_user_taken(name));
+    let added = one(client, &sql::ADD_USER, &[&name, &now], number).await.map_err(|error| error.or_user_taken(name));
     required(added?).map(UserId)
 }
 
 pub(super) async fn user(client: &Client, id: UserId) -> Result<Option<User>> {
-    one(client, USER, &[&id.0], |row| read_user(row)).await
+    one(client, &sql::USER, &[&id.0], |row| read_user(row)).await
 }
 
 pub(super) async fn user_named(client: &Client, name: &str) -> Result<Option<User>> {
-    one(client, USER_NAMED, &[&name], |row| read_user(row)).await
+    one(client, &sql::USER_NAMED, &[&name], |row| read_user(row)).await
 }
 
 pub(super) async fn list_users(client: &Client, after: Option<UserId>, limit: u32) -> Result<Vec<User>> {
-    all(client, LIST_USERS, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_user(row)).await
+    all(client, &sql::LIST_USERS, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_user(row)).await
 }
 
 pub(super) async fn rename_user(client: &Client, id: UserId, name: &str) -> Result<bool> {
-    let renamed = execute(client, RENAME_USER, &[&id.0, &name]).await;
+    let renamed = execute(client, &sql::RENAME_USER, &[&id.0, &name]).await;
     Ok(renamed.map_err(|error| error.or_user_taken(name))? > 0)
 }
 
 pub(super) async fn remove_user(client: &Client, id: UserId) -> Result<bool> {
-    let removed = execute(client, REMOVE_USER, &[&id.0]).await;
+    let removed = execute(client, &sql::REMOVE_USER, &[&id.0]).await;
     Ok(removed.map_err(|error| error.or_in_use(|| owns_podcasts(id)))? > 0)
 }
 
 pub(super) async fn add_podcast(client: &Client, owner: UserId, title: &str, now: Timestamp) -> Result<PodcastId> {
-    required(one(client, ADD_PODCAST, &[&owner.0, &title, &now], number).await?).map(PodcastId)
+    required(one(client, &sql::ADD_PODCAST, &[&owner.0, &title, &now], number).await?).map(PodcastId)
 }
 
 pub(super) async fn podcast(client: &Client, id: PodcastId) -> Result<Option<Podcast>> {
-    one(client, PODCAST, &[&id.0], |row| read_podcast(row)).await
+    one(client, &sql::PODCAST, &[&id.0], |row| read_podcast(row)).await
 }
 
 pub(super) async fn list_podcasts(
@@ -70,18 +53,20 @@ pub(super) async fn list_podcasts(
 ) -> Result<Vec<Podcast>> {
     let (after, limit) = (after.map_or(0, |id| id.0), i64::from(limit));
     match owner {
-        None => all(client, LIST_PODCASTS, &[&after, &limit], |row| read_podcast(row)).await,
-        Some(user) => all(client, LIST_PODCASTS_OF_USER, &[&user.0, &after, &limit], |row| read_podcast(row)).await,
+        None => all(client, &sql::LIST_PODCASTS, &[&after, &limit], |row| read_podcast(row)).await,
+        Some(user) => {
+            all(client, &sql::LIST_PODCASTS_OF_USER, &[&user.0, &after, &limit], |row| read_podcast(row)).await
+        }
     }
 }
 
 pub(super) async fn change_podcast(client: &Client, id: PodcastId, changes: &PodcastChanges) -> Result<bool> {
     let (owner, title) = (changes.user_id.map(|owner| owner.0), changes.title.as_deref().map(storable));
-    Ok(execute(client, CHANGE_PODCAST, &[&id.0, &owner, &title]).await? > 0)
+    Ok(execute(client, &sql::CHANGE_PODCAST, &[&id.0, &owner, &title]).await? > 0)
 }
 
 pub(super) async fn remove_podcast(client: &Client, id: PodcastId) -> Result<bool> {
-    let removed = execute(client, REMOVE_PODCAST, &[&id.0]).await;
+    let removed = execute(client, &sql::REMOVE_PODCAST, &[&id.0]).await;
     Ok(removed.map_err(|error| error.or_in_use(|| has_sources(id)))? > 0)
 }
 
@@ -92,7 +77,7 @@ pub(super) async fn put_api_key(
     sealed: &[u8],
     now: Timestamp,
 ) -> Result<()> {
-    execute(client, PUT_API_KEY, &[&user.0, &provider.name(), &sealed, &now]).await.map(|_| ())
+    execute(client, &sql::PUT_API_KEY, &[&user.0, &provider.name(), &sealed, &now]).await.map(|_| ())
 }
 
 pub(super) async fn renew_api_key(
@@ -102,17 +87,17 @@ pub(super) async fn renew_api_key(
     (used, renewed): (&[u8], &[u8]),
     now: Timestamp,
 ) -> Result<bool> {
-    Ok(execute(client, RENEW_API_KEY, &[&user.0, &provider.name(), &used, &renewed, &now]).await? > 0)
+    Ok(execute(client, &sql::RENEW_API_KEY, &[&user.0, &provider.name(), &used, &renewed, &now]).await? > 0)
 }
 
 pub(super) async fn sealed_api_key(client: &Client, user: UserId, provider: KeyProvider) -> Result<Option<Vec<u8>>> {
-    one(client, API_KEY, &[&user.0, &provider.name()], |row| row.bytes()).await
+    one(client, &sql::API_KEY, &[&user.0, &provider.name()], |row| row.bytes()).await
 }
 
 pub(super) async fn request_x_polls(client: &Client, user: UserId, now: Timestamp) -> Result<Vec<SourceId>> {
-    all(client, REQUEST_X_POLLS, &[&user.0, &now], |row| number(row).map(SourceId)).await
+    all(client, &sql::REQUEST_X_POLLS, &[&user.0, &now], |row| number(row).map(SourceId)).await
 }
 
 pub(super) async fn remove_api_key(client: &Client, user: UserId, provider: KeyProvider) -> Result<bool> {
-    Ok(execute(client, REMOVE_API_KEY, &[&user.0, &provider.name()]).await? > 0)
+    Ok(execute(client, &sql::REMOVE_API_KEY, &[&user.0, &provider.name()]).await? > 0)
 }

@@ -6,25 +6,15 @@ use crate::model::{Article, ArticleId, NewArticle, Post, PostId, SourceId, Times
 
 use super::super::Result;
 use super::super::rows::{first_after, read_article, read_post, required, storable};
+use super::super::shared_sql as sql;
+use super::super::statement::Statement;
 use super::values::{all, execute, number, one as first};
 
-const ONE: &str = include_str!("../../../sql/postgres/post.sql");
-const LIST: &str = include_str!("../../../sql/postgres/list_posts.sql");
-const LIST_OF_SOURCE: &str = include_str!("../../../sql/postgres/list_posts_of_source.sql");
-const LIST_BEFORE: &str = include_str!("../../../sql/postgres/list_posts_before.sql");
-const LIST_OF_SOURCE_BEFORE: &str = include_str!("../../../sql/postgres/list_posts_of_source_before.sql");
-const LIST_BETWEEN: &str = include_str!("../../../sql/postgres/list_posts_between.sql");
-const LIST_OF_SOURCE_BETWEEN: &str = include_str!("../../../sql/postgres/list_posts_of_source_between.sql");
-const NEWEST_WITH_LABEL: &str = include_str!("../../../sql/postgres/newest_posts_with_label.sql");
-const ADD_ARTICLE: &str = include_str!("../../../sql/postgres/add_article.sql");
-const ARTICLE: &str = include_str!("../../../sql/postgres/article.sql");
-const LIST_ARTICLES: &str = include_str!("../../../sql/postgres/list_articles.sql");
-const LINK: &str = include_str!("../../../sql/postgres/link_post.sql");
-const OF_ARTICLE: &str = include_str!("../../../sql/postgres/posts_of_article.sql");
-const MARK_PROCESSED: &str = include_str!("../../../sql/postgres/mark_processed.sql");
+static LIST_OF_SOURCE_BETWEEN: Statement =
+    Statement::new(include_str!("../../../sql/postgres/list_posts_of_source_between.sql"));
 
 pub(super) async fn one(client: &Client, id: PostId) -> Result<Option<Post>> {
-    first(client, ONE, &[&id.0], |row| read_post(row)).await
+    first(client, &sql::POST, &[&id.0], |row| read_post(row)).await
 }
 
 pub(super) async fn list(
@@ -35,8 +25,10 @@ pub(super) async fn list(
 ) -> Result<Vec<Post>> {
     let (after, limit) = (after.map_or(0, |id| id.0), i64::from(limit));
     match source {
-        None => all(client, LIST, &[&after, &limit], |row| read_post(row)).await,
-        Some(source) => all(client, LIST_OF_SOURCE, &[&source.0, &after, &limit], |row| read_post(row)).await,
+        None => all(client, &sql::LIST_POSTS, &[&after, &limit], |row| read_post(row)).await,
+        Some(source) => {
+            all(client, &sql::LIST_POSTS_OF_SOURCE, &[&source.0, &after, &limit], |row| read_post(row)).await
+        }
     }
 }
 
@@ -48,13 +40,15 @@ pub(super) async fn before(
 ) -> Result<Vec<Post>> {
     let (before, limit) = (before.map_or(i64::MAX, |id| id.0), i64::from(limit));
     match source {
-        None => all(client, LIST_BEFORE, &[&before, &limit], |row| read_post(row)).await,
-        Some(source) => all(client, LIST_OF_SOURCE_BEFORE, &[&source.0, &before, &limit], |row| read_post(row)).await,
+        None => all(client, &sql::LIST_POSTS_BEFORE, &[&before, &limit], |row| read_post(row)).await,
+        Some(source) => {
+            all(client, &sql::LIST_POSTS_OF_SOURCE_BEFORE, &[&source.0, &before, &limit], |row| read_post(row)).await
+        }
     }
 }
 
 pub(super) async fn newest_with_label(client: &Client, label: &str, limit: u32) -> Result<Vec<Post>> {
-    all(client, NEWEST_WITH_LABEL, &[&label, &i64::from(limit)], |row| read_post(row)).await
+    all(client, &sql::NEWEST_POSTS_WITH_LABEL, &[&label, &i64::from(limit)], |row| read_post(row)).await
 }
 
 pub(super) async fn between(
@@ -67,11 +61,11 @@ pub(super) async fn between(
 ) -> Result<Vec<Post>> {
     let ((moment, id), limit) = (first_after(since, after), i64::from(limit));
     match source {
-        None => all(client, LIST_BETWEEN, &[&moment, &id.0, &until, &limit], |row| read_post(row)).await,
+        None => all(client, &sql::LIST_POSTS_BETWEEN, &[&moment, &id.0, &until, &limit], |row| read_post(row)).await,
         Some(source) => {
             let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
                 [&source.0, &moment, &id.0, &until, &limit];
-            all(client, LIST_OF_SOURCE_BETWEEN, &parameters, |row| read_post(row)).await
+            all(client, &LIST_OF_SOURCE_BETWEEN, &parameters, |row| read_post(row)).await
         }
     }
 }
@@ -80,27 +74,27 @@ pub(super) async fn add_article(client: &Client, new: &NewArticle) -> Result<Art
     let podcast = new.podcast_id.map(|podcast| podcast.0);
     let (title, body, url) = (storable(&new.title), storable(&new.body), new.url.as_deref().map(storable));
     let added =
-        first(client, ADD_ARTICLE, &[&podcast, &title, &body, &url, &new.published_at, &new.created_at], number)
+        first(client, &sql::ADD_ARTICLE, &[&podcast, &title, &body, &url, &new.published_at, &new.created_at], number)
             .await?;
     required(added).map(ArticleId)
 }
 
 pub(super) async fn article(client: &Client, id: ArticleId) -> Result<Option<Article>> {
-    first(client, ARTICLE, &[&id.0], |row| read_article(row)).await
+    first(client, &sql::ARTICLE, &[&id.0], |row| read_article(row)).await
 }
 
 pub(super) async fn list_articles(client: &Client, after: Option<ArticleId>, limit: u32) -> Result<Vec<Article>> {
-    all(client, LIST_ARTICLES, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_article(row)).await
+    all(client, &sql::LIST_ARTICLES, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_article(row)).await
 }
 
 pub(super) async fn link(client: &Client, article: ArticleId, post: PostId) -> Result<()> {
-    execute(client, LINK, &[&article.0, &post.0]).await.map(|_| ())
+    execute(client, &sql::LINK_POST, &[&article.0, &post.0]).await.map(|_| ())
 }
 
 pub(super) async fn of_article(client: &Client, article: ArticleId) -> Result<Vec<PostId>> {
-    Ok(all(client, OF_ARTICLE, &[&article.0], number).await?.into_iter().map(PostId).collect())
+    Ok(all(client, &sql::POSTS_OF_ARTICLE, &[&article.0], number).await?.into_iter().map(PostId).collect())
 }
 
 pub(super) async fn mark_processed(client: &Client, article: ArticleId) -> Result<bool> {
-    Ok(execute(client, MARK_PROCESSED, &[&article.0]).await? > 0)
+    Ok(execute(client, &sql::MARK_PROCESSED, &[&article.0]).await? > 0)
 }

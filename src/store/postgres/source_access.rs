@@ -6,15 +6,13 @@ use tokio_postgres::types::Type;
 use crate::model::{NewSource, SourceId, Timestamp};
 
 use super::super::rows::{Columns, required};
+use super::super::shared_sql as sql;
+use super::super::statement::Statement;
 use super::super::{Added, Result, Saved};
 use super::sources::{find, insert, key, one as source};
 use super::values::{all_planned_anew, error, execute, number, one};
 
-const PUT: &str = include_str!("../../../sql/postgres/put_source_access.sql");
-const ONE: &str = include_str!("../../../sql/postgres/source_access.sql");
-const REMOVE: &str = include_str!("../../../sql/postgres/remove_source_access.sql");
-const AMONG: &str = include_str!("../../../sql/postgres/sources_with_access.sql");
-const TOUCH: &str = include_str!("../../../sql/postgres/touch_source.sql");
+static AMONG: Statement = Statement::new(include_str!("../../../sql/postgres/sources_with_access.sql"));
 
 /// Adds a source with what is sealed for its number.
 pub(super) async fn add(
@@ -25,7 +23,7 @@ pub(super) async fn add(
     let transaction = client.transaction().await.map_err(error)?;
     let added = match insert(&transaction, std::slice::from_ref(new)).await?.pop() {
         Some((_, id)) => {
-            execute(&transaction, PUT, &[&id.0, &seal(id)?, &new.created_at]).await?;
+            execute(&transaction, &sql::PUT_SOURCE_ACCESS, &[&id.0, &seal(id)?, &new.created_at]).await?;
             Added::New(id)
         }
         None => Added::Duplicate(find(&transaction, &key(&new.settings)).await?),
@@ -43,22 +41,22 @@ pub(super) async fn save(
     now: Timestamp,
 ) -> Result<Saved> {
     let transaction = client.transaction().await.map_err(error)?;
-    let Some(version) = one(&transaction, TOUCH, &[&id.0, &expected_version, &now], number).await? else {
+    let Some(version) = one(&transaction, &sql::TOUCH_SOURCE, &[&id.0, &expected_version, &now], number).await? else {
         return Ok(source(&transaction, id).await?.map_or(Saved::Gone, |there| Saved::Stale(Box::new(there))));
     };
     match sealed {
-        Some(sealed) => execute(&transaction, PUT, &[&id.0, &sealed, &now]).await?,
-        None => execute(&transaction, REMOVE, &[&id.0]).await?,
+        Some(sealed) => execute(&transaction, &sql::PUT_SOURCE_ACCESS, &[&id.0, &sealed, &now]).await?,
+        None => execute(&transaction, &sql::REMOVE_SOURCE_ACCESS, &[&id.0]).await?,
     };
     transaction.commit().await.map_err(error)?;
     Ok(Saved::Written(version))
 }
 
 pub(super) async fn sealed(client: &Client, id: SourceId) -> Result<Option<Vec<u8>>> {
-    one(client, ONE, &[&id.0], |row| row.bytes()).await
+    one(client, &sql::SOURCE_ACCESS, &[&id.0], |row| row.bytes()).await
 }
 
 pub(super) async fn among(client: &Client, ids: &[SourceId]) -> Result<Vec<SourceId>> {
     let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
-    all_planned_anew(client, AMONG, (&ids, Type::INT8_ARRAY), |row| required(row.integer()?).map(SourceId)).await
+    all_planned_anew(client, &AMONG, (&ids, Type::INT8_ARRAY), |row| required(row.integer()?).map(SourceId)).await
 }

@@ -6,33 +6,25 @@ use crate::model::{DeliveryRecord, NewWebhook, Webhook, WebhookId};
 
 use super::super::Result;
 use super::super::rows::{Columns, read_webhook, required, storable};
+use super::super::shared_sql as sql;
 use super::values::{all, execute, number, one};
-
-const ADD: &str = include_str!("../../../sql/postgres/add_webhook.sql");
-const LIST: &str = include_str!("../../../sql/postgres/list_webhooks.sql");
-const ONE: &str = include_str!("../../../sql/postgres/webhook.sql");
-const TARGET: &str = include_str!("../../../sql/postgres/webhook_target.sql");
-const CHANGE: &str = include_str!("../../../sql/postgres/change_webhook.sql");
-const RECORD: &str = include_str!("../../../sql/postgres/record_delivery.sql");
-const SWITCH: &str = include_str!("../../../sql/postgres/switch_webhook.sql");
-const REMOVE: &str = include_str!("../../../sql/postgres/remove_webhook.sql");
 
 pub(super) async fn add(client: &Client, new: &NewWebhook, sealed: &[u8]) -> Result<WebhookId> {
     let (url, label) = (storable(&new.url), new.label.as_deref().map(storable));
-    required(one(client, ADD, &[&url, &sealed, &label, &new.created_at], number).await?).map(WebhookId)
+    required(one(client, &sql::ADD_WEBHOOK, &[&url, &sealed, &label, &new.created_at], number).await?).map(WebhookId)
 }
 
 pub(super) async fn list(client: &Client, after: Option<WebhookId>, limit: u32) -> Result<Vec<Webhook>> {
-    all(client, LIST, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_webhook(row)).await
+    all(client, &sql::LIST_WEBHOOKS, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_webhook(row)).await
 }
 
 pub(super) async fn read(client: &Client, id: WebhookId) -> Result<Option<Webhook>> {
-    one(client, ONE, &[&id.0], |row| read_webhook(row)).await
+    one(client, &sql::WEBHOOK, &[&id.0], |row| read_webhook(row)).await
 }
 
 /// Its URL and its sealed secret.
 pub(super) async fn sealed_target(client: &Client, id: WebhookId) -> Result<Option<(String, Vec<u8>)>> {
-    one(client, TARGET, &[&id.0], |row| Ok((required(row.text()?)?, row.bytes()?))).await
+    one(client, &sql::WEBHOOK_TARGET, &[&id.0], |row| Ok((required(row.text()?)?, row.bytes()?))).await
 }
 
 /// Whether the webhook still had the old seal, and has these now.
@@ -44,22 +36,28 @@ pub(super) async fn change(
     label: Option<Option<&str>>,
 ) -> Result<bool> {
     let new_label = label.flatten().map(storable);
-    Ok(execute(client, CHANGE, &[&id.0, &old, &url, &sealed, &label.is_some(), &new_label]).await? > 0)
+    Ok(execute(client, &sql::CHANGE_WEBHOOK, &[&id.0, &old, &url, &sealed, &label.is_some(), &new_label]).await? > 0)
 }
 
 pub(super) async fn record(client: &Client, id: WebhookId, record: &DeliveryRecord) -> Result<()> {
     let DeliveryRecord { progress, delivered_at, disabled_reason } = record;
     let (error, reason) = (progress.last_error.as_deref().map(storable), disabled_reason.as_deref().map(storable));
     let (last_post, failures) = (progress.last_post.0, i64::from(progress.failures));
-    execute(client, RECORD, &[&id.0, &last_post, &failures, &progress.retry_at, &error, delivered_at, &reason])
-        .await
-        .map(|_| ())
+    execute(
+        client,
+        &sql::RECORD_DELIVERY,
+        &[&id.0, &last_post, &failures, &progress.retry_at, &error, delivered_at, &reason],
+    )
+    .await
+    .map(|_| ())
 }
 
 pub(super) async fn switch(client: &Client, id: WebhookId, disabled_reason: Option<&str>) -> Result<bool> {
-    Ok(execute(client, SWITCH, &[&id.0, &disabled_reason.is_none(), &disabled_reason.map(storable)]).await? > 0)
+    Ok(execute(client, &sql::SWITCH_WEBHOOK, &[&id.0, &disabled_reason.is_none(), &disabled_reason.map(storable)])
+        .await?
+        > 0)
 }
 
 pub(super) async fn remove(client: &Client, id: WebhookId) -> Result<bool> {
-    Ok(execute(client, REMOVE, &[&id.0]).await? > 0)
+    Ok(execute(client, &sql::REMOVE_WEBHOOK, &[&id.0]).await? > 0)
 }

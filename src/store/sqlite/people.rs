@@ -7,59 +7,42 @@ use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, SourceId, Ti
 use super::super::Result;
 use super::super::error::{has_sources, owns_podcasts};
 use super::super::rows::{Columns, read_podcast, read_user, required, storable};
+use super::super::shared_sql as sql;
 use super::values::{all, execute, number, one};
 
-const ADD_USER: &str = include_str!("../../../sql/sqlite/add_user.sql");
-const USER: &str = include_str!("../../../sql/sqlite/user.sql");
-const USER_NAMED: &str = include_str!("../../../sql/sqlite/user_named.sql");
-const LIST_USERS: &str = include_str!("../../../sql/sqlite/list_users.sql");
-const RENAME_USER: &str = include_str!("../../../sql/sqlite/rename_user.sql");
-const REMOVE_USER: &str = include_str!("../../../sql/sqlite/remove_user.sql");
-const ADD_PODCAST: &str = include_str!("../../../sql/sqlite/add_podcast.sql");
-const PODCAST: &str = include_str!("../../../sql/sqlite/podcast.sql");
-const LIST_PODCASTS: &str = include_str!("../../../sql/sqlite/list_podcasts.sql");
-const LIST_PODCASTS_OF_USER: &str = include_str!("../../../sql/sqlite/list_podcasts_of_user.sql");
-const CHANGE_PODCAST: &str = include_str!("../../../sql/sqlite/change_podcast.sql");
-const REMOVE_PODCAST: &str = include_str!("../../../sql/sqlite/remove_podcast.sql");
-const PUT_API_KEY: &str = include_str!("../../../sql/sqlite/put_api_key.sql");
-const RENEW_API_KEY: &str = include_str!("../../../sql/sqlite/renew_api_key.sql");
-const API_KEY: &str = include_str!("../../../sql/sqlite/api_key.sql");
-const REQUEST_X_POLLS: &str = include_str!("../../../sql/sqlite/request_x_polls.sql");
-const REMOVE_API_KEY: &str = include_str!("../../../sql/sqlite/remove_api_key.sql");
-
 pub(super) fn add_user(connection: &Connection, name: &str, now: Timestamp) -> Result<UserId> {
-    let added = one(connection, ADD_USER, params![name, now], number).map_err(|error| error.or_user_taken(name));
+    let added = one(connection, &sql::ADD_USER, params![name, now], number).map_err(|error| error.or_user_taken(name));
     required(added?).map(UserId)
 }
 
 pub(super) fn user(connection: &Connection, id: UserId) -> Result<Option<User>> {
-    one(connection, USER, [id.0], |row| read_user(row))
+    one(connection, &sql::USER, [id.0], |row| read_user(row))
 }
 
 pub(super) fn user_named(connection: &Connection, name: &str) -> Result<Option<User>> {
-    one(connection, USER_NAMED, [name], |row| read_user(row))
+    one(connection, &sql::USER_NAMED, [name], |row| read_user(row))
 }
 
 pub(super) fn list_users(connection: &Connection, after: Option<UserId>, limit: u32) -> Result<Vec<User>> {
-    all(connection, LIST_USERS, params![after.map_or(0, |id| id.0), limit], |row| read_user(row))
+    all(connection, &sql::LIST_USERS, params![after.map_or(0, |id| id.0), limit], |row| read_user(row))
 }
 
 pub(super) fn rename_user(connection: &Connection, id: UserId, name: &str) -> Result<bool> {
-    let renamed = execute(connection, RENAME_USER, params![id.0, name]);
+    let renamed = execute(connection, &sql::RENAME_USER, params![id.0, name]);
     Ok(renamed.map_err(|error| error.or_user_taken(name))? > 0)
 }
 
 pub(super) fn remove_user(connection: &Connection, id: UserId) -> Result<bool> {
-    let removed = execute(connection, REMOVE_USER, [id.0]);
+    let removed = execute(connection, &sql::REMOVE_USER, [id.0]);
     Ok(removed.map_err(|error| error.or_in_use(|| owns_podcasts(id)))? > 0)
 }
 
 pub(super) fn add_podcast(connection: &Connection, owner: UserId, title: &str, now: Timestamp) -> Result<PodcastId> {
-    required(one(connection, ADD_PODCAST, params![owner.0, title, now], number)?).map(PodcastId)
+    required(one(connection, &sql::ADD_PODCAST, params![owner.0, title, now], number)?).map(PodcastId)
 }
 
 pub(super) fn podcast(connection: &Connection, id: PodcastId) -> Result<Option<Podcast>> {
-    one(connection, PODCAST, [id.0], |row| read_podcast(row))
+    one(connection, &sql::PODCAST, [id.0], |row| read_podcast(row))
 }
 
 pub(super) fn list_podcasts(
@@ -70,18 +53,20 @@ pub(super) fn list_podcasts(
 ) -> Result<Vec<Podcast>> {
     let after = after.map_or(0, |id| id.0);
     match owner {
-        None => all(connection, LIST_PODCASTS, params![after, limit], |row| read_podcast(row)),
-        Some(user) => all(connection, LIST_PODCASTS_OF_USER, params![user.0, after, limit], |row| read_podcast(row)),
+        None => all(connection, &sql::LIST_PODCASTS, params![after, limit], |row| read_podcast(row)),
+        Some(user) => {
+            all(connection, &sql::LIST_PODCASTS_OF_USER, params![user.0, after, limit], |row| read_podcast(row))
+        }
     }
 }
 
 pub(super) fn change_podcast(connection: &Connection, id: PodcastId, changes: &PodcastChanges) -> Result<bool> {
     let (owner, title) = (changes.user_id.map(|owner| owner.0), changes.title.as_deref().map(storable));
-    Ok(execute(connection, CHANGE_PODCAST, params![id.0, owner, title])? > 0)
+    Ok(execute(connection, &sql::CHANGE_PODCAST, params![id.0, owner, title])? > 0)
 }
 
 pub(super) fn remove_podcast(connection: &Connection, id: PodcastId) -> Result<bool> {
-    let removed = execute(connection, REMOVE_PODCAST, [id.0]);
+    let removed = execute(connection, &sql::REMOVE_PODCAST, [id.0]);
     Ok(removed.map_err(|error| error.or_in_use(|| has_sources(id)))? > 0)
 }
 
@@ -92,7 +77,7 @@ pub(super) fn put_api_key(
     sealed: &[u8],
     now: Timestamp,
 ) -> Result<()> {
-    execute(connection, PUT_API_KEY, params![user.0, provider.name(), sealed, now]).map(|_| ())
+    execute(connection, &sql::PUT_API_KEY, params![user.0, provider.name(), sealed, now]).map(|_| ())
 }
 
 pub(super) fn renew_api_key(
@@ -102,17 +87,17 @@ pub(super) fn renew_api_key(
     (used, renewed): (&[u8], &[u8]),
     now: Timestamp,
 ) -> Result<bool> {
-    Ok(execute(connection, RENEW_API_KEY, params![user.0, provider.name(), used, renewed, now])? > 0)
+    Ok(execute(connection, &sql::RENEW_API_KEY, params![user.0, provider.name(), used, renewed, now])? > 0)
 }
 
 pub(super) fn sealed_api_key(connection: &Connection, user: UserId, provider: KeyProvider) -> Result<Option<Vec<u8>>> {
-    one(connection, API_KEY, params![user.0, provider.name()], |row| row.bytes())
+    one(connection, &sql::API_KEY, params![user.0, provider.name()], |row| row.bytes())
 }
 
 pub(super) fn request_x_polls(connection: &Connection, user: UserId, now: Timestamp) -> Result<Vec<SourceId>> {
-    all(connection, REQUEST_X_POLLS, params![user.0, now], |row| number(row).map(SourceId))
+    all(connection, &sql::REQUEST_X_POLLS, params![user.0, now], |row| number(row).map(SourceId))
 }
 
 pub(super) fn remove_api_key(connection: &Connection, user: UserId, provider: KeyProvider) -> Result<bool> {
-    Ok(execute(connection, REMOVE_API_KEY, params![user.0, provider.name()])? > 0)
+    Ok(execute(connection, &sql::REMOVE_API_KEY, params![user.0, provider.name()])? > 0)
 }

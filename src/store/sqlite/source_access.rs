@@ -5,15 +5,13 @@ use rusqlite::{Connection, params};
 use crate::model::{NewSource, SourceId, Timestamp};
 
 use super::super::rows::{Columns, required};
+use super::super::shared_sql as sql;
+use super::super::statement::Statement;
 use super::super::{Added, Result, Saved};
 use super::sources::{add_one, one as source};
 use super::values::{all, error, execute, number, one};
 
-const PUT: &str = include_str!("../../../sql/sqlite/put_source_access.sql");
-const ONE: &str = include_str!("../../../sql/sqlite/source_access.sql");
-const REMOVE: &str = include_str!("../../../sql/sqlite/remove_source_access.sql");
-const AMONG: &str = include_str!("../../../sql/sqlite/sources_with_access.sql");
-const TOUCH: &str = include_str!("../../../sql/sqlite/touch_source.sql");
+static AMONG: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_with_access.sql"));
 
 /// Adds a source with what is sealed for its number.
 pub(super) fn add(
@@ -24,7 +22,7 @@ pub(super) fn add(
     let transaction = connection.transaction().map_err(error)?;
     let added = add_one(&transaction, new)?;
     if let Added::New(id) = added {
-        execute(&transaction, PUT, params![id.0, seal(id)?, new.created_at])?;
+        execute(&transaction, &sql::PUT_SOURCE_ACCESS, params![id.0, seal(id)?, new.created_at])?;
     }
     transaction.commit().map_err(error)?;
     Ok(added)
@@ -39,22 +37,22 @@ pub(super) fn save(
     now: Timestamp,
 ) -> Result<Saved> {
     let transaction = connection.transaction().map_err(error)?;
-    let Some(version) = one(&transaction, TOUCH, params![id.0, expected_version, now], number)? else {
+    let Some(version) = one(&transaction, &sql::TOUCH_SOURCE, params![id.0, expected_version, now], number)? else {
         return Ok(source(&transaction, id)?.map_or(Saved::Gone, |there| Saved::Stale(Box::new(there))));
     };
     match sealed {
-        Some(sealed) => execute(&transaction, PUT, params![id.0, sealed, now])?,
-        None => execute(&transaction, REMOVE, [id.0])?,
+        Some(sealed) => execute(&transaction, &sql::PUT_SOURCE_ACCESS, params![id.0, sealed, now])?,
+        None => execute(&transaction, &sql::REMOVE_SOURCE_ACCESS, [id.0])?,
     };
     transaction.commit().map_err(error)?;
     Ok(Saved::Written(version))
 }
 
 pub(super) fn sealed(connection: &Connection, id: SourceId) -> Result<Option<Vec<u8>>> {
-    one(connection, ONE, [id.0], |row| row.bytes())
+    one(connection, &sql::SOURCE_ACCESS, [id.0], |row| row.bytes())
 }
 
 pub(super) fn among(connection: &Connection, ids: &[SourceId]) -> Result<Vec<SourceId>> {
     let ids = serde_json::Value::from_iter(ids.iter().map(|id| id.0)).to_string();
-    all(connection, AMONG, [ids], |row| required(row.integer()?).map(SourceId))
+    all(connection, &AMONG, [ids], |row| required(row.integer()?).map(SourceId))
 }

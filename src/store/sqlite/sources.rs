@@ -7,35 +7,25 @@ use crate::model::{NewSource, Source, SourceCounts, SourceId, SourceSettings, Ti
 use super::super::rows::{
     Columns, Value, X_HOST, host_column, read_counts, read_source, required, settings_values, state_values, storable,
 };
+use super::super::shared_sql as sql;
+use super::super::statement::Statement;
 use super::super::{Added, Result, Saved, SourceSelection, StoreError};
 use super::labels;
 use super::values::{all, error, execute, number, one as first};
 
-const ADD: &str = include_str!("../../../sql/sqlite/add_sources.sql");
-const FIND: &str = include_str!("../../../sql/sqlite/find_source.sql");
-const ONE: &str = include_str!("../../../sql/sqlite/source.sql");
-const TO_POLL: &str = include_str!("../../../sql/sqlite/sources_to_poll.sql");
-const WITH_URL: &str = include_str!("../../../sql/sqlite/sources_with_url.sql");
-const COUNT: &str = include_str!("../../../sql/sqlite/count_sources.sql");
-const LIST: &str = include_str!("../../../sql/sqlite/list_sources.sql");
-const OF_HOST: &str = include_str!("../../../sql/sqlite/sources_of_host.sql");
-const WITH_LABEL: &str = include_str!("../../../sql/sqlite/sources_with_label.sql");
-const DISABLED: &str = include_str!("../../../sql/sqlite/sources_disabled.sql");
-const RESTING: &str = include_str!("../../../sql/sqlite/sources_resting.sql");
-const INACTIVE: &str = include_str!("../../../sql/sqlite/sources_inactive.sql");
-const OF_PAGES: &str = include_str!("../../../sql/sqlite/sources_of_pages.sql");
-const FAILING: &str = include_str!("../../../sql/sqlite/sources_failing.sql");
-const WITHOUT_HOST: &str = include_str!("../../../sql/sqlite/sources_without_host.sql");
-const FILL_HOSTS: &str = include_str!("../../../sql/sqlite/fill_hosts.sql");
-const SAVE: &str = include_str!("../../../sql/sqlite/save_source.sql");
-const REMOVE: &str = include_str!("../../../sql/sqlite/remove_source.sql");
-const PING: &str = include_str!("../../../sql/sqlite/ping.sql");
+static ADD: Statement = Statement::new(include_str!("../../../sql/sqlite/add_sources.sql"));
+static FIND: Statement = Statement::new(include_str!("../../../sql/sqlite/find_source.sql"));
+static TO_POLL: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_to_poll.sql"));
+static WITH_URL: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_with_url.sql"));
+static DISABLED: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_disabled.sql"));
+static INACTIVE: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_inactive.sql"));
+static FILL_HOSTS: Statement = Statement::new(include_str!("../../../sql/sqlite/fill_hosts.sql"));
 
 /// How many rows get their host in one transaction.
 const FILL_AT_ONCE: u32 = 1000;
 
 pub(super) fn ping(connection: &Connection) -> Result<()> {
-    first(connection, PING, [], number).map(|_| ())
+    first(connection, &sql::PING, [], number).map(|_| ())
 }
 
 pub(super) fn add(connection: &mut Connection, new: &[NewSource]) -> Result<Vec<Added>> {
@@ -50,7 +40,7 @@ pub(super) fn add_one(connection: &Connection, new: &NewSource) -> Result<Added>
         .into_iter()
         .chain(settings_values(&new.settings))
         .chain([host(&new.settings)]);
-    match first(connection, ADD, params_from_iter(row), number)? {
+    match first(connection, &ADD, params_from_iter(row), number)? {
         Some(id) => Ok(Added::New(SourceId(id))),
         None => Ok(Added::Duplicate(find(connection, &new.settings)?)),
     }
@@ -58,30 +48,30 @@ pub(super) fn add_one(connection: &Connection, new: &NewSource) -> Result<Added>
 
 fn find(connection: &Connection, settings: &SourceSettings) -> Result<SourceId> {
     let [podcast, kind, url, ..] = settings_values(settings);
-    let found = first(connection, FIND, params![podcast, kind, url], number)?;
+    let found = first(connection, &FIND, params![podcast, kind, url], number)?;
     found.map(SourceId).ok_or_else(|| StoreError::Internal("a source is both there and not there".into()))
 }
 
 pub(super) fn one(connection: &Connection, id: SourceId) -> Result<Option<Source>> {
-    first(connection, ONE, [id.0], |row| read_source(row))
+    first(connection, &sql::SOURCE, [id.0], |row| read_source(row))
 }
 
 /// These sources, each with its sealed access.
 pub(super) fn to_poll(connection: &Connection, ids: &[SourceId]) -> Result<Vec<(Source, Option<Vec<u8>>)>> {
     let ids = serde_json::Value::from_iter(ids.iter().map(|id| id.0)).to_string();
-    all(connection, TO_POLL, [ids], |row| Ok((read_source(row)?, row.blob()?)))
+    all(connection, &TO_POLL, [ids], |row| Ok((read_source(row)?, row.blob()?)))
 }
 
 pub(super) fn with_url(connection: &Connection, url: &str) -> Result<Vec<Source>> {
-    all(connection, WITH_URL, [url], |row| read_source(row))
+    all(connection, &WITH_URL, [url], |row| read_source(row))
 }
 
 pub(super) fn list(connection: &Connection, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
-    all(connection, LIST, params![after.map_or(0, |id| id.0), limit], |row| read_source(row))
+    all(connection, &sql::LIST_SOURCES, params![after.map_or(0, |id| id.0), limit], |row| read_source(row))
 }
 
 pub(super) fn count(connection: &Connection) -> Result<SourceCounts> {
-    first(connection, COUNT, [], |row| read_counts(row)).map(Option::unwrap_or_default)
+    first(connection, &sql::COUNT_SOURCES, [], |row| read_counts(row)).map(Option::unwrap_or_default)
 }
 
 pub(super) fn select(
@@ -91,20 +81,21 @@ pub(super) fn select(
     limit: u32,
 ) -> Result<Vec<Source>> {
     let after = after.map_or(0, |id| id.0);
-    let of_host = |host: &str| all(connection, OF_HOST, params![host, after, limit], |row| read_source(row));
-    let plain = |sql| all(connection, sql, params![after, limit], |row| read_source(row));
+    let of_host =
+        |host: &str| all(connection, &sql::SOURCES_OF_HOST, params![host, after, limit], |row| read_source(row));
+    let plain = |statement| all(connection, statement, params![after, limit], |row| read_source(row));
     match selection {
-        SourceSelection::All => plain(LIST),
+        SourceSelection::All => plain(&sql::LIST_SOURCES),
         SourceSelection::OfHost(host) => of_host(host.as_str()),
         SourceSelection::OfX => of_host(X_HOST),
         SourceSelection::WithLabel(label) => {
-            all(connection, WITH_LABEL, params![storable(label), after, limit], |row| read_source(row))
+            all(connection, &sql::SOURCES_WITH_LABEL, params![storable(label), after, limit], |row| read_source(row))
         }
-        SourceSelection::Disabled => plain(DISABLED),
-        SourceSelection::Resting => plain(RESTING),
-        SourceSelection::Failing => plain(FAILING),
-        SourceSelection::Inactive => plain(INACTIVE),
-        SourceSelection::OfPages => plain(OF_PAGES),
+        SourceSelection::Disabled => plain(&DISABLED),
+        SourceSelection::Resting => plain(&sql::SOURCES_RESTING),
+        SourceSelection::Failing => plain(&sql::SOURCES_FAILING),
+        SourceSelection::Inactive => plain(&INACTIVE),
+        SourceSelection::OfPages => plain(&sql::SOURCES_OF_PAGES),
     }
 }
 
@@ -112,12 +103,12 @@ pub(super) fn select(
 pub(super) fn fill_hosts(connection: &mut Connection) -> Result<()> {
     loop {
         let transaction = connection.transaction().map_err(error)?;
-        let found = all(&transaction, WITHOUT_HOST, [FILL_AT_ONCE], |row| {
+        let found = all(&transaction, &sql::SOURCES_WITHOUT_HOST, [FILL_AT_ONCE], |row| {
             let (id, source_type) = (required(row.integer()?)?, required(row.parsed()?)?);
             Ok((id, host_column(source_type, &required(row.text()?)?)))
         })?;
         for (id, host) in &found {
-            execute(&transaction, FILL_HOSTS, params![id, host])?;
+            execute(&transaction, &FILL_HOSTS, params![id, host])?;
         }
         transaction.commit().map_err(error)?;
         if found.is_empty() {
@@ -141,7 +132,7 @@ pub(super) fn save(
     let key = [Value::Integer(Some(source.id.0)), Value::Integer(Some(source.version)), Value::Time(Some(now))];
     let row = key.into_iter().chain(settings_values(&source.settings)).chain(state_values(&source.state));
     let row = row.chain([host(&source.settings)]);
-    let saved = match first(&transaction, SAVE, params_from_iter(row), number) {
+    let saved = match first(&transaction, &sql::SAVE_SOURCE, params_from_iter(row), number) {
         Ok(Some(version)) => Saved::Written(version),
         Ok(None) => one(&transaction, source.id)?.map_or(Saved::Gone, |now| Saved::Stale(Box::new(now))),
         Err(StoreError::NameTaken(_)) => Saved::Duplicate(find(&transaction, &source.settings)?),
@@ -155,5 +146,5 @@ pub(super) fn save(
 }
 
 pub(super) fn remove(connection: &Connection, id: SourceId) -> Result<bool> {
-    Ok(execute(connection, REMOVE, [id.0])? > 0)
+    Ok(execute(connection, &sql::REMOVE_SOURCE, [id.0])? > 0)
 }

@@ -1,4 +1,4 @@
 -- From now on: what was stored before is not sent.
 INSERT INTO webhooks (url, sealed, label, created_at, last_post_id)
-SELECT $1::text, $2::bytea, $3::text, $4::timestamptz, coalesce((SELECT max(id) FROM posts), 0)
+VALUES ($1, $2, $3, $4, coalesce((SELECT max(id) FROM posts), 0))
 RETURNING id
