@@ -1,5 +1,4 @@
-SELECT
-    id, url, label, enabled, disabled_reason, last_post_id, failures, retry_at, last_error, last_delivered_at, created_at
+SELECT {webhook_columns}
 FROM webhooks
 WHERE id > $1
 ORDER BY id

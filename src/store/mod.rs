@@ -11,6 +11,7 @@ mod postgres;
 mod rows;
 pub mod settings;
 mod shared_sql;
+mod source_row;
 mod sqlite;
 pub mod statement;
 mod stream;

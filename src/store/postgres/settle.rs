@@ -10,8 +10,9 @@ use tokio_postgres::types::{ToSql, Type};
 use crate::model::{ContentHash, NewPost, PostId, Settled, Settlement, SourceId, Timestamp};
 
 use super::super::Result;
-use super::super::rows::{Columns, is_settled_already, last_word_on_hosts, read_source, required, state_values};
+use super::super::rows::{Columns, is_settled_already, last_word_on_hosts, required};
 use super::super::shared_sql as sql;
+use super::super::source_row::{read_source, state_values};
 use super::super::statement::Statement;
 use super::hosts;
 use super::values::{RowColumns, all, by_column, error, execute, number};

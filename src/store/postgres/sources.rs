@@ -8,10 +8,9 @@ use tokio_postgres::types::{ToSql, Type};
 
 use crate::model::{NewSource, Source, SourceCounts, SourceId, SourceSettings, Timestamp};
 
-use super::super::rows::{
-    Columns, X_HOST, host_column, read_counts, read_source, required, settings_values, state_values, storable,
-};
+use super::super::rows::{Columns, read_counts, required, storable};
 use super::super::shared_sql as sql;
+use super::super::source_row::{X_HOST, host_column, read_source, settings_values, state_values};
 use super::super::statement::Statement;
 use super::super::{Added, Result, Saved, SourceSelection, StoreError};
 use super::labels;
@@ -66,10 +65,9 @@ pub(super) async fn insert(
 ) -> Result<Vec<(Key, SourceId)>> {
     let created: Vec<Timestamp> = new.iter().map(|source| source.created_at).collect();
     let columns = by_column(new.iter().map(|source| settings_values(&source.settings)));
-    let mut arrays: Vec<&(dyn ToSql + Sync)> = vec![&created];
-    arrays.extend(columns.iter().map(|column| column as &(dyn ToSql + Sync)));
     let hosts: Vec<_> = new.iter().map(|source| host(&source.settings)).collect();
-    arrays.push(&hosts);
+    let mut arrays: Vec<&(dyn ToSql + Sync)> = vec![&created, &hosts];
+    arrays.extend(columns.iter().map(|column| column as &(dyn ToSql + Sync)));
     all(client, &ADD, &arrays, |row| {
         let id = SourceId(required(row.integer()?)?);
         Ok(((row.integer()?, required(row.text()?)?, required(row.text()?)?), id))
@@ -162,10 +160,9 @@ pub(super) async fn save(
     now: Timestamp,
 ) -> Result<Saved> {
     let values = settings_values(&source.settings).into_iter().chain(state_values(&source.state)).collect::<Vec<_>>();
-    let mut row: Vec<&(dyn ToSql + Sync)> = vec![&source.id.0, &source.version, &now];
-    row.extend(values.iter().map(|value| value as &(dyn ToSql + Sync)));
     let host = host(&source.settings);
-    row.push(&host);
+    let mut row: Vec<&(dyn ToSql + Sync)> = vec![&source.id.0, &source.version, &now, &host];
+    row.extend(values.iter().map(|value| value as &(dyn ToSql + Sync)));
     let transaction = client.transaction().await.map_err(error)?;
     let version = all(&transaction, &sql::SAVE_SOURCE, &row, number).await.map(|versions| versions.first().copied());
     if let (Ok(Some(_)), Some(labels)) = (&version, labels) {

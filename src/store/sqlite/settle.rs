@@ -5,8 +5,9 @@ use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 use crate::model::{NewPost, PostId, PostText, Settled, Settlement};
 
 use super::super::Result;
-use super::super::rows::{Value, is_settled_already, last_word_on_hosts, state_values};
+use super::super::rows::{Value, is_settled_already, last_word_on_hosts};
 use super::super::shared_sql as sql;
+use super::super::source_row::state_values;
 use super::super::statement::Statement;
 use super::values::{all, error, execute, number, one};
 use super::{hosts, sources};
@@ -34,8 +35,8 @@ pub(super) fn settle(connection: &mut Connection, settlements: &[Settlement]) ->
 /// shares.
 fn settle_one(connection: &Connection, settlement: &Settlement) -> Result<Settled> {
     let Settlement { source_id: id, version, settled_at, .. } = *settlement;
-    let key = [Value::Integer(Some(id.0)), Value::Time(Some(settled_at))];
-    let row = key.into_iter().chain(state_values(&settlement.state)).chain([Value::Integer(Some(version))]);
+    let key = [Value::Integer(Some(id.0)), Value::Time(Some(settled_at)), Value::Integer(Some(version))];
+    let row = key.into_iter().chain(state_values(&settlement.state));
     if execute(connection, &SETTLE, params_from_iter(row))? == 0 {
         return outdated(connection, settlement);
     }

@@ -4,10 +4,9 @@ use rusqlite::{Connection, params, params_from_iter};
 
 use crate::model::{NewSource, Source, SourceCounts, SourceId, SourceSettings, Timestamp};
 
-use super::super::rows::{
-    Columns, Value, X_HOST, host_column, read_counts, read_source, required, settings_values, state_values, storable,
-};
+use super::super::rows::{Columns, Value, read_counts, required, storable};
 use super::super::shared_sql as sql;
+use super::super::source_row::{X_HOST, host_column, read_source, settings_values, state_values};
 use super::super::statement::Statement;
 use super::super::{Added, Result, Saved, SourceSelection, StoreError};
 use super::labels;
@@ -36,10 +35,8 @@ pub(super) fn add(connection: &mut Connection, new: &[NewSource]) -> Result<Vec<
 }
 
 pub(super) fn add_one(connection: &Connection, new: &NewSource) -> Result<Added> {
-    let row = [Value::Time(Some(new.created_at))]
-        .into_iter()
-        .chain(settings_values(&new.settings))
-        .chain([host(&new.settings)]);
+    let key = [Value::Time(Some(new.created_at)), host(&new.settings)];
+    let row = key.into_iter().chain(settings_values(&new.settings));
     match first(connection, &ADD, params_from_iter(row), number)? {
         Some(id) => Ok(Added::New(SourceId(id))),
         None => Ok(Added::Duplicate(find(connection, &new.settings)?)),
@@ -129,9 +126,9 @@ pub(super) fn save(
     now: Timestamp,
 ) -> Result<Saved> {
     let transaction = connection.transaction().map_err(error)?;
-    let key = [Value::Integer(Some(source.id.0)), Value::Integer(Some(source.version)), Value::Time(Some(now))];
+    let (id, version) = (Value::Integer(Some(source.id.0)), Value::Integer(Some(source.version)));
+    let key = [id, version, Value::Time(Some(now)), host(&source.settings)];
     let row = key.into_iter().chain(settings_values(&source.settings)).chain(state_values(&source.state));
-    let row = row.chain([host(&source.settings)]);
     let saved = match first(&transaction, &sql::SAVE_SOURCE, params_from_iter(row), number) {
         Ok(Some(version)) => Saved::Written(version),
         Ok(None) => one(&transaction, source.id)?.map_or(Saved::Gone, |now| Saved::Stale(Box::new(now))),
