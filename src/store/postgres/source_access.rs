@@ -1,21 +1,56 @@
 //! What sources need to be let in, in PostgreSQL.
 
+use async_trait::async_trait;
 use deadpool_postgres::Client;
 use tokio_postgres::types::Type;
 
-use crate::model::{NewSource, SourceId, Timestamp};
+use crate::model::{NewSource, SourceAccess, SourceId, Timestamp};
 
-use super::super::rows::{Columns, required};
+use super::super::cipher::Owner;
+use super::super::rows::Columns;
 use super::super::shared_sql as sql;
 use super::super::statement::Statement;
-use super::super::{Added, Result, Saved};
+use super::super::{Added, Result, Saved, SourceAccessStore, access};
+use super::PostgresStore;
 use super::sources::{find, insert, key, one as source};
 use super::values::{all_planned_anew, error, execute, number, one};
 
 static AMONG: Statement = Statement::new(include_str!("../../../sql/postgres/sources_with_access.sql"));
 
+#[async_trait]
+impl SourceAccessStore for PostgresStore {
+    async fn add_source_with_access(&self, new: NewSource, access: &SourceAccess) -> Result<Added> {
+        let secret = access::to_secret(access);
+        let seal = |id| self.cipher.seal(Owner::SourceAccess(id), &secret);
+        add(&mut *self.client().await?, &new, seal).await
+    }
+
+    async fn save_source_access(
+        &self,
+        source: SourceId,
+        access: Option<&SourceAccess>,
+        expected_version: Option<i64>,
+        now: Timestamp,
+    ) -> Result<Saved> {
+        let sealed = access::seal(&self.cipher, source, access)?;
+        save(&mut *self.client().await?, source, sealed.as_deref(), expected_version, now).await
+    }
+
+    async fn source_access(&self, source: SourceId) -> Result<Option<SourceAccess>> {
+        let sealed = one(&*self.client().await?, &sql::SOURCE_ACCESS, &[&source.0], |row| row.bytes()).await?;
+        let Some(sealed) = sealed else { return Ok(None) };
+        access::from_secret(&self.cipher.open(Owner::SourceAccess(source), &sealed)?).map(Some)
+    }
+
+    async fn sources_with_access(&self, sources: Vec<SourceId>) -> Result<Vec<SourceId>> {
+        let ids: Vec<i64> = sources.iter().map(|id| id.0).collect();
+        let client = self.client().await?;
+        all_planned_anew(&client, &AMONG, (&ids, Type::INT8_ARRAY), |row| number(row).map(SourceId)).await
+    }
+}
+
 /// Adds a source with what is sealed for its number.
-pub(super) async fn add(
+async fn add(
     client: &mut Client,
     new: &NewSource,
     seal: impl FnOnce(SourceId) -> Result<Vec<u8>> + Send,
@@ -33,7 +68,7 @@ pub(super) async fn add(
 }
 
 /// Keeps this in the place of what was kept before, or nothing.
-pub(super) async fn save(
+async fn save(
     client: &mut Client,
     id: SourceId,
     sealed: Option<&[u8]>,
@@ -50,13 +85,4 @@ pub(super) async fn save(
     };
     transaction.commit().await.map_err(error)?;
     Ok(Saved::Written(version))
-}
-
-pub(super) async fn sealed(client: &Client, id: SourceId) -> Result<Option<Vec<u8>>> {
-    one(client, &sql::SOURCE_ACCESS, &[&id.0], |row| row.bytes()).await
-}
-
-pub(super) async fn among(client: &Client, ids: &[SourceId]) -> Result<Vec<SourceId>> {
-    let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
-    all_planned_anew(client, &AMONG, (&ids, Type::INT8_ARRAY), |row| required(row.integer()?).map(SourceId)).await
 }

@@ -3,18 +3,21 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use async_trait::async_trait;
 use deadpool_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::model::{NewSource, Source, SourceCounts, SourceId, SourceSettings, Timestamp};
+use crate::model::{
+    NewSource, Settled, Settlement, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll, Timestamp,
+};
 
 use super::super::rows::{Columns, read_counts, required, storable};
 use super::super::shared_sql as sql;
 use super::super::source_row::{X_HOST, host_column, read_source, settings_values, state_values};
 use super::super::statement::Statement;
-use super::super::{Added, Result, Saved, SourceSelection, StoreError};
-use super::labels;
-use super::values::{all, all_planned_anew, by_column, error, execute, number, one as first};
+use super::super::{Added, Result, Saved, SourceSelection, SourceStore, StoreError, access};
+use super::values::{RowColumns, all, all_planned_anew, by_column, error, execute, number, one as first};
+use super::{PostgresStore, labels, settle};
 
 static ADD: Statement = Statement::new(include_str!("../../../sql/postgres/add_sources.sql"));
 static FIND: Statement = Statement::new(include_str!("../../../sql/postgres/find_source.sql"));
@@ -30,12 +33,64 @@ const FILL_AT_ONCE: i64 = 1000;
 /// What makes a source the same source.
 pub(super) type Key = (Option<i64>, String, String);
 
-pub(super) async fn ping(client: &Client) -> Result<()> {
-    first(client, &sql::PING, &[], number).await.map(|_| ())
+#[async_trait]
+impl SourceStore for PostgresStore {
+    async fn add_sources(&self, new: Vec<NewSource>) -> Result<Vec<Added>> {
+        add(&mut *self.client().await?, &new).await
+    }
+
+    async fn source(&self, id: SourceId) -> Result<Option<Source>> {
+        one(&*self.client().await?, id).await
+    }
+
+    async fn sources_to_poll(&self, ids: Vec<SourceId>) -> Result<Vec<SourceToPoll>> {
+        let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+        let read = |row: &mut RowColumns<'_>| Ok((read_source(row)?, row.blob()?));
+        let found = all_planned_anew(&*self.client().await?, &TO_POLL, (&ids, Type::INT8_ARRAY), read).await?;
+        Ok(found.into_iter().map(|one| access::to_poll(&self.cipher, one)).collect())
+    }
+
+    async fn sources_with_url(&self, url: &str) -> Result<Vec<Source>> {
+        all(&*self.client().await?, &WITH_URL, &[&storable(url)], |row| read_source(row)).await
+    }
+
+    async fn list_sources(&self, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
+        self.select_sources(SourceSelection::All, after, limit).await
+    }
+
+    async fn select_sources(
+        &self,
+        selection: SourceSelection,
+        after: Option<SourceId>,
+        limit: u32,
+    ) -> Result<Vec<Source>> {
+        select(&*self.client().await?, &selection, after, limit).await
+    }
+
+    async fn count_sources(&self) -> Result<SourceCounts> {
+        let counts = first(&*self.client().await?, &sql::COUNT_SOURCES, &[], |row| read_counts(row)).await;
+        counts.map(Option::unwrap_or_default)
+    }
+
+    async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {
+        save(&mut *self.client().await?, &source, None, now).await
+    }
+
+    async fn save_source_with_labels(&self, source: Source, labels: Vec<String>, now: Timestamp) -> Result<Saved> {
+        save(&mut *self.client().await?, &source, Some(&labels), now).await
+    }
+
+    async fn remove_source(&self, id: SourceId) -> Result<bool> {
+        Ok(execute(&*self.client().await?, &sql::REMOVE_SOURCE, &[&id.0]).await? > 0)
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
+        settle::settle(&mut *self.client().await?, &settlements).await
+    }
 }
 
 /// Sends all of them as arrays; what does not come back was there before, or stood twice in the same list.
-pub(super) async fn add(client: &mut Client, new: &[NewSource]) -> Result<Vec<Added>> {
+async fn add(client: &mut Client, new: &[NewSource]) -> Result<Vec<Added>> {
     let transaction = client.transaction().await.map_err(error)?;
     let mut added: HashMap<Key, SourceId> = insert(&transaction, new).await?.into_iter().collect();
     let mut answers = Vec::with_capacity(new.len());
@@ -90,25 +145,7 @@ pub(super) async fn one(client: &impl deadpool_postgres::GenericClient, id: Sour
     first(client, &sql::SOURCE, &[&id.0], |row| read_source(row)).await
 }
 
-/// These sources, each with its sealed access.
-pub(super) async fn to_poll(client: &Client, ids: &[SourceId]) -> Result<Vec<(Source, Option<Vec<u8>>)>> {
-    let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
-    all_planned_anew(client, &TO_POLL, (&ids, Type::INT8_ARRAY), |row| Ok((read_source(row)?, row.blob()?))).await
-}
-
-pub(super) async fn with_url(client: &Client, url: &str) -> Result<Vec<Source>> {
-    all(client, &WITH_URL, &[&url], |row| read_source(row)).await
-}
-
-pub(super) async fn list(client: &Client, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
-    all(client, &sql::LIST_SOURCES, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_source(row)).await
-}
-
-pub(super) async fn count(client: &Client) -> Result<SourceCounts> {
-    first(client, &sql::COUNT_SOURCES, &[], |row| read_counts(row)).await.map(Option::unwrap_or_default)
-}
-
-pub(super) async fn select(
+async fn select(
     client: &Client,
     selection: &SourceSelection,
     after: Option<SourceId>,
@@ -153,12 +190,7 @@ fn host(settings: &SourceSettings) -> Cow<'static, str> {
 }
 
 /// Writes a source, and its labels if they are given.
-pub(super) async fn save(
-    client: &mut Client,
-    source: &Source,
-    labels: Option<&[String]>,
-    now: Timestamp,
-) -> Result<Saved> {
+async fn save(client: &mut Client, source: &Source, labels: Option<&[String]>, now: Timestamp) -> Result<Saved> {
     let values = settings_values(&source.settings).into_iter().chain(state_values(&source.state)).collect::<Vec<_>>();
     let host = host(&source.settings);
     let mut row: Vec<&(dyn ToSql + Sync)> = vec![&source.id.0, &source.version, &now, &host];
@@ -179,8 +211,4 @@ pub(super) async fn save(
         Err(StoreError::NameTaken(_)) => Ok(Saved::Duplicate(find(client, &key(&source.settings)).await?)),
         Err(other) => Err(other),
     }
-}
-
-pub(super) async fn remove(client: &Client, id: SourceId) -> Result<bool> {
-    Ok(execute(client, &sql::REMOVE_SOURCE, &[&id.0]).await? > 0)
 }

@@ -25,7 +25,7 @@ pub(super) fn settle(connection: &mut Connection, settlements: &[Settlement]) ->
     let transaction = connection.transaction().map_err(error)?;
     let settled = settlements.iter().map(|one| settle_one(&transaction, one)).collect::<Result<Vec<_>>>()?;
     for host in last_word_on_hosts(settlements.iter().filter_map(|settlement| settlement.host.clone())) {
-        hosts::record_one(&transaction, &host)?;
+        hosts::record(&transaction, &host)?;
     }
     transaction.commit().map_err(error)?;
     Ok(settled)

@@ -1,16 +1,19 @@
 //! Sources in SQLite.
 
+use async_trait::async_trait;
 use rusqlite::{Connection, params, params_from_iter};
 
-use crate::model::{NewSource, Source, SourceCounts, SourceId, SourceSettings, Timestamp};
+use crate::model::{
+    NewSource, Settled, Settlement, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll, Timestamp,
+};
 
 use super::super::rows::{Columns, Value, read_counts, required, storable};
 use super::super::shared_sql as sql;
 use super::super::source_row::{X_HOST, host_column, read_source, settings_values, state_values};
 use super::super::statement::Statement;
-use super::super::{Added, Result, Saved, SourceSelection, StoreError};
-use super::labels;
+use super::super::{Added, Result, Saved, SourceSelection, SourceStore, StoreError, access};
 use super::values::{all, error, execute, number, one as first};
+use super::{SqliteStore, labels, settle};
 
 static ADD: Statement = Statement::new(include_str!("../../../sql/sqlite/add_sources.sql"));
 static FIND: Statement = Statement::new(include_str!("../../../sql/sqlite/find_source.sql"));
@@ -23,11 +26,66 @@ static FILL_HOSTS: Statement = Statement::new(include_str!("../../../sql/sqlite/
 /// How many rows get their host in one transaction.
 const FILL_AT_ONCE: u32 = 1000;
 
-pub(super) fn ping(connection: &Connection) -> Result<()> {
-    first(connection, &sql::PING, [], number).map(|_| ())
+#[async_trait]
+impl SourceStore for SqliteStore {
+    async fn add_sources(&self, new: Vec<NewSource>) -> Result<Vec<Added>> {
+        self.writer.run(move |connection| add(connection, &new)).await
+    }
+
+    async fn source(&self, id: SourceId) -> Result<Option<Source>> {
+        self.readers.run(move |connection| one(connection, id)).await
+    }
+
+    async fn sources_to_poll(&self, ids: Vec<SourceId>) -> Result<Vec<SourceToPoll>> {
+        let ids = serde_json::Value::from_iter(ids.iter().map(|id| id.0)).to_string();
+        let reading = move |connection: &mut Connection| {
+            all(connection, &TO_POLL, [ids], |row| Ok((read_source(row)?, row.blob()?)))
+        };
+        let found = self.readers.run(reading).await?;
+        Ok(found.into_iter().map(|one| access::to_poll(&self.cipher, one)).collect())
+    }
+
+    async fn sources_with_url(&self, url: &str) -> Result<Vec<Source>> {
+        let url = storable(url).into_owned();
+        self.readers.run(move |connection| all(connection, &WITH_URL, [url], |row| read_source(row))).await
+    }
+
+    async fn list_sources(&self, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
+        self.select_sources(SourceSelection::All, after, limit).await
+    }
+
+    async fn select_sources(
+        &self,
+        selection: SourceSelection,
+        after: Option<SourceId>,
+        limit: u32,
+    ) -> Result<Vec<Source>> {
+        self.readers.run(move |connection| select(connection, &selection, after, limit)).await
+    }
+
+    async fn count_sources(&self) -> Result<SourceCounts> {
+        let counting = |connection: &mut Connection| first(connection, &sql::COUNT_SOURCES, [], |row| read_counts(row));
+        self.readers.run(counting).await.map(Option::unwrap_or_default)
+    }
+
+    async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {
+        self.writer.run(move |connection| save(connection, &source, None, now)).await
+    }
+
+    async fn save_source_with_labels(&self, source: Source, labels: Vec<String>, now: Timestamp) -> Result<Saved> {
+        self.writer.run(move |connection| save(connection, &source, Some(&labels), now)).await
+    }
+
+    async fn remove_source(&self, id: SourceId) -> Result<bool> {
+        Ok(self.writer.run(move |connection| execute(connection, &sql::REMOVE_SOURCE, [id.0])).await? > 0)
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
+        self.writer.run(move |connection| settle::settle(connection, &settlements)).await
+    }
 }
 
-pub(super) fn add(connection: &mut Connection, new: &[NewSource]) -> Result<Vec<Added>> {
+fn add(connection: &mut Connection, new: &[NewSource]) -> Result<Vec<Added>> {
     let transaction = connection.transaction().map_err(error)?;
     let added = new.iter().map(|source| add_one(&transaction, source)).collect::<Result<Vec<_>>>()?;
     transaction.commit().map_err(error)?;
@@ -53,25 +111,7 @@ pub(super) fn one(connection: &Connection, id: SourceId) -> Result<Option<Source
     first(connection, &sql::SOURCE, [id.0], |row| read_source(row))
 }
 
-/// These sources, each with its sealed access.
-pub(super) fn to_poll(connection: &Connection, ids: &[SourceId]) -> Result<Vec<(Source, Option<Vec<u8>>)>> {
-    let ids = serde_json::Value::from_iter(ids.iter().map(|id| id.0)).to_string();
-    all(connection, &TO_POLL, [ids], |row| Ok((read_source(row)?, row.blob()?)))
-}
-
-pub(super) fn with_url(connection: &Connection, url: &str) -> Result<Vec<Source>> {
-    all(connection, &WITH_URL, [url], |row| read_source(row))
-}
-
-pub(super) fn list(connection: &Connection, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
-    all(connection, &sql::LIST_SOURCES, params![after.map_or(0, |id| id.0), limit], |row| read_source(row))
-}
-
-pub(super) fn count(connection: &Connection) -> Result<SourceCounts> {
-    first(connection, &sql::COUNT_SOURCES, [], |row| read_counts(row)).map(Option::unwrap_or_default)
-}
-
-pub(super) fn select(
+fn select(
     connection: &Connection,
     selection: &SourceSelection,
     after: Option<SourceId>,
@@ -119,12 +159,7 @@ fn host(settings: &SourceSettings) -> Value<'static> {
 }
 
 /// Writes a source, and its labels if they are given.
-pub(super) fn save(
-    connection: &mut Connection,
-    source: &Source,
-    labels: Option<&[String]>,
-    now: Timestamp,
-) -> Result<Saved> {
+fn save(connection: &mut Connection, source: &Source, labels: Option<&[String]>, now: Timestamp) -> Result<Saved> {
     let transaction = connection.transaction().map_err(error)?;
     let (id, version) = (Value::Integer(Some(source.id.0)), Value::Integer(Some(source.version)));
     let key = [id, version, Value::Time(Some(now)), host(&source.settings)];
@@ -140,8 +175,4 @@ pub(super) fn save(
     }
     transaction.commit().map_err(error)?;
     Ok(saved)
-}
-
-pub(super) fn remove(connection: &Connection, id: SourceId) -> Result<bool> {
-    Ok(execute(connection, &sql::REMOVE_SOURCE, [id.0])? > 0)
 }
