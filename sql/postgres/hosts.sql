@@ -1,3 +1,3 @@
-SELECT host, last_asked_at, held_until, held_reason, breaker_failures, breaker_openings, breaker_open_until
+SELECT {host_columns}
 FROM hosts
 WHERE host = ANY ($1)

@@ -4,8 +4,7 @@ WITH of_source AS MATERIALIZED (
     FROM posts
     WHERE source_id = $1
 )
-SELECT
-    posts.id, source_id, title, body, url, author, byline, published_at, posts.created_at, content_hash
+SELECT {posts.post_columns}
 FROM (
     SELECT id, created_at
     FROM of_source

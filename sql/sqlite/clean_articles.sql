@@ -2,9 +2,9 @@
 DELETE FROM articles
 WHERE id IN (
     SELECT id FROM articles
-    WHERE is_processed = 0 AND published_at < ?1
+    WHERE is_processed = 0 AND published_at < $1
         AND (
-            created_at < ?1
+            created_at < $1
             OR NOT EXISTS (
                 SELECT 1
                 FROM post_articles
@@ -13,5 +13,5 @@ WHERE id IN (
             )
         )
     ORDER BY published_at
-    LIMIT ?2
+    LIMIT $2
 )

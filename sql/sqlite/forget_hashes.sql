@@ -4,9 +4,9 @@ DELETE FROM cleaned_posts
 WHERE (source_id, content_hash) IN (
     SELECT source_id, content_hash
     FROM cleaned_posts
-    WHERE last_seen_at < ?1
+    WHERE last_seen_at < $1
     ORDER BY last_seen_at
-    LIMIT ?2
+    LIMIT $2
 ) AND EXISTS (
     SELECT 1 FROM sources
     WHERE sources.id = cleaned_posts.source_id

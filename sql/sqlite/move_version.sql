@@ -1,1 +1,1 @@
-UPDATE sources SET version = version + 1, updated_at = ?2 WHERE id = ?1
+UPDATE sources SET version = version + 1, updated_at = $2 WHERE id = $1

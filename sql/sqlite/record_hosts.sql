@@ -1,6 +1,6 @@
 -- What was asked last cannot have been asked earlier than is known already; a hold can be lifted.
-INSERT INTO hosts (host, last_asked_at, held_until, held_reason, breaker_failures, breaker_openings, breaker_open_until)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+INSERT INTO hosts ({host_columns})
+VALUES ({$1.. host_columns})
 ON CONFLICT (host) DO UPDATE SET
     last_asked_at = max(coalesce(hosts.last_asked_at, excluded.last_asked_at),
                         coalesce(excluded.last_asked_at, hosts.last_asked_at)),

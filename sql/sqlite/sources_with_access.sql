@@ -1,3 +1,3 @@
 SELECT source_id
 FROM source_access
-WHERE source_id IN (SELECT value FROM json_each(?1))
+WHERE source_id IN (SELECT value FROM json_each($1))

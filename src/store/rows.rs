@@ -1,21 +1,18 @@
-//! Between rows and the model, once for both engines: the order of columns here is the order in `sql/`.
+//! Between rows and the model, once for both engines. Sources have a file of their own, `source_row`.
 
 use std::borrow::Cow;
 use std::str::FromStr;
 
 use crate::model::{
-    Article, ArticleId, Breaker, ContentHash, FailureKind, FailureRun, FailureState, Hints, HostKey, HostState,
-    LastFailure, Moved, NewArticle, Podcast, PodcastId, Post, PostId, PostText, Rest, RestCause, RobotsRecord,
-    Settlement, Source, SourceCounts, SourceId, SourceSettings, SourceState, SourceType, Timestamp, User, UserId,
-    Validators, Webhook, WebhookId, WebhookProgress,
+    Article, ArticleId, Breaker, ContentHash, HostKey, HostState, NewArticle, Podcast, PodcastId, Post, PostId,
+    PostText, RobotsRecord, Settlement, Source, SourceCounts, SourceId, Timestamp, User, UserId, Webhook, WebhookId,
+    WebhookProgress,
 };
 
 use super::{Result, StoreError};
 
-const BY_FAILURES: &str = "failures";
-const BY_PERSON: &str = "person";
-/// Stands for the host of all X accounts: where X is asked is a setting, and may change.
-pub(super) const X_HOST: &str = "(x)";
+/// The name of a column and its type on PostgreSQL, where the values of many rows travel as one array.
+pub(super) type Column = (&'static str, &'static str);
 
 /// The columns of one row, taken from left to right.
 pub(super) trait Columns {
@@ -49,80 +46,13 @@ pub(super) enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    fn number(number: Option<u32>) -> Value<'a> {
+    pub(super) fn number(number: Option<u32>) -> Value<'a> {
         Value::Integer(number.map(i64::from))
     }
 
-    fn text(text: Option<&'a str>) -> Value<'a> {
+    pub(super) fn text(text: Option<&'a str>) -> Value<'a> {
         Value::Text(text.map(storable))
     }
-}
-
-/// What a person said about a source, in the order of the columns.
-pub(super) fn settings_values(settings: &SourceSettings) -> [Value<'_>; 8] {
-    [
-        Value::Integer(settings.podcast_id.map(|podcast| podcast.0)),
-        Value::text(Some(settings.source_type.name())),
-        Value::text(Some(&settings.url)),
-        Value::text(settings.title.as_deref()),
-        Value::number(settings.poll_interval_minutes),
-        Value::number(settings.poll_delay_seconds),
-        Value::number(settings.max_failures),
-        Value::number(settings.max_backoff_hours),
-    ]
-}
-
-/// The host of a source as it stands beside its settings: nothing for those without one, a name of its own for X.
-pub(super) fn host_column(source_type: SourceType, url: &str) -> Cow<'static, str> {
-    match source_type {
-        SourceType::Twitter => Cow::Borrowed(X_HOST),
-        SourceType::Rss | SourceType::Website => {
-            Cow::Owned(HostKey::of_url(url).map_or_else(String::new, |key| key.to_string()))
-        }
-    }
-}
-
-/// What polling has found out about a source, in the order of the columns.
-pub(super) fn state_values(state: &SourceState) -> [Value<'_>; 29] {
-    let SourceState { hints, failures, .. } = state;
-    let (last, moved) = (failures.last.as_ref(), state.moved.as_ref());
-    let (rest_reason, rest_by) = match state.rest.as_ref().map(|rest| &rest.cause) {
-        None => (None, None),
-        Some(RestCause::Failures(kind)) => (Some(kind.name()), Some(BY_FAILURES)),
-        Some(RestCause::Reported(kind)) => (Some(kind.name()), Some(BY_PERSON)),
-        Some(RestCause::Person(reason)) => (Some(reason.as_str()), Some(BY_PERSON)),
-    };
-    [
-        Value::Flag(state.enabled),
-        Value::text(state.disabled_reason.as_deref()),
-        Value::Time(state.first_polled_at),
-        Value::Time(state.last_polled),
-        Value::Time(state.poll_requested_at),
-        Value::Time(state.last_success_at),
-        Value::Time(state.last_read_at),
-        Value::Text(state.last_seen.map(|seen| Cow::Owned(seen.to_string()))),
-        Value::text(state.validators.etag.as_deref()),
-        Value::text(state.validators.last_modified.as_deref()),
-        Value::Time(hints.retry_after),
-        Value::Time(hints.fresh_until),
-        Value::number(hints.update_period_minutes),
-        Value::number(Some(hints.skip_hours)),
-        Value::number(Some(hints.skip_days.into())),
-        Value::number(Some(failures.consecutive)),
-        Value::number(Some(failures.consecutive_permanent)),
-        Value::text(failures.run.map(|run| run.kind.name())),
-        Value::number(failures.run.map(|run| run.length)),
-        Value::text(last.map(|last| last.class.name())),
-        Value::text(last.map(|last| last.kind.name())),
-        Value::text(last.map(|last| last.error.as_str())),
-        Value::Time(state.rest.as_ref().map(|rest| rest.since)),
-        Value::text(rest_reason),
-        Value::text(rest_by),
-        Value::text(state.account_id.as_deref()),
-        Value::text(moved.map(|moved| moved.to.as_str())),
-        Value::number(moved.map(|moved| moved.days)),
-        Value::Time(moved.map(|moved| moved.last_at)),
-    ]
 }
 
 /// Whether a source looks as this settlement would have left it. An answer can be lost after its commit: whoever then
@@ -149,81 +79,20 @@ pub(super) fn last_word_on_hosts(hosts: impl IntoIterator<Item = HostState>) -> 
     words.into_values().collect()
 }
 
-pub(super) fn read_source(row: &mut impl Columns) -> Result<Source> {
-    Ok(Source {
-        id: SourceId(required(row.integer()?)?),
-        version: required(row.integer()?)?,
-        created_at: required(row.time()?)?,
-        updated_at: required(row.time()?)?,
-        settings: SourceSettings {
-            podcast_id: row.integer()?.map(PodcastId),
-            source_type: required(row.parsed()?)?,
-            url: required(row.text()?)?,
-            title: row.text()?,
-            poll_interval_minutes: row.number()?,
-            poll_delay_seconds: row.number()?,
-            max_failures: row.number()?,
-            max_backoff_hours: row.number()?,
-        },
-        state: read_state(row)?,
-    })
-}
+pub(super) const POST_ID: [Column; 1] = [("id", "bigint")];
 
-fn read_state(row: &mut impl Columns) -> Result<SourceState> {
-    Ok(SourceState {
-        enabled: row.flag()?,
-        disabled_reason: row.text()?,
-        first_polled_at: row.time()?,
-        last_polled: row.time()?,
-        poll_requested_at: row.time()?,
-        last_success_at: row.time()?,
-        last_read_at: row.time()?,
-        last_seen: row.parsed()?,
-        validators: Validators { etag: row.text()?, last_modified: row.text()? },
-        hints: Hints {
-            retry_after: row.time()?,
-            fresh_until: row.time()?,
-            update_period_minutes: row.number()?,
-            skip_hours: required(row.number()?)?,
-            skip_days: required(row.number()?)?,
-        },
-        failures: FailureState {
-            consecutive: required(row.number()?)?,
-            consecutive_permanent: required(row.number()?)?,
-            run: read_run(row)?,
-            last: read_last_failure(row)?,
-        },
-        rest: read_rest(row)?,
-        account_id: row.text()?,
-        moved: read_moved(row)?,
-    })
-}
-
-fn read_run(row: &mut impl Columns) -> Result<Option<FailureRun>> {
-    let (kind, length) = (row.parsed()?, row.number()?);
-    Ok(kind.zip(length).map(|(kind, length)| FailureRun { kind, length }))
-}
-
-fn read_last_failure(row: &mut impl Columns) -> Result<Option<LastFailure>> {
-    let (class, kind, error) = (row.parsed()?, row.parsed()?, row.text()?);
-    Ok(class.zip(kind).map(|(class, kind)| LastFailure { class, kind, error: error.unwrap_or_default() }))
-}
-
-fn read_moved(row: &mut impl Columns) -> Result<Option<Moved>> {
-    let (to, days, last_at) = (row.text()?, row.number()?, row.time()?);
-    Ok(to.zip(days).zip(last_at).map(|((to, days), last_at)| Moved { to, days, last_at }))
-}
-
-fn read_rest(row: &mut impl Columns) -> Result<Option<Rest>> {
-    let (since, reason, by) = (row.time()?, row.text()?, row.text()?);
-    let Some(since) = since else { return Ok(None) };
-    let reason = reason.unwrap_or_default();
-    let cause = match by.as_deref() {
-        Some(BY_FAILURES) => RestCause::Failures(reason.parse::<FailureKind>().map_err(StoreError::damaged)?),
-        _ => RestCause::from_reason(reason),
-    };
-    Ok(Some(Rest { since, cause }))
-}
+/// The columns of a post that is added, in the order in which it is written and read.
+pub(super) const NEW_POST: [Column; 9] = [
+    ("source_id", "bigint"),
+    ("title", "text"),
+    ("body", "text"),
+    ("url", "text"),
+    ("author", "text"),
+    ("byline", "text"),
+    ("published_at", "timestamptz"),
+    ("created_at", "timestamptz"),
+    ("content_hash", "bytea"),
+];
 
 pub(super) fn read_post(row: &mut impl Columns) -> Result<Post> {
     Ok(Post {
@@ -288,6 +157,16 @@ pub(super) fn read_podcast(row: &mut impl Columns) -> Result<Podcast> {
     })
 }
 
+pub(super) const HOST: [Column; 7] = [
+    ("host", "text"),
+    ("last_asked_at", "timestamptz"),
+    ("held_until", "timestamptz"),
+    ("held_reason", "text"),
+    ("breaker_failures", "bigint"),
+    ("breaker_openings", "bigint"),
+    ("breaker_open_until", "timestamptz"),
+];
+
 pub(super) fn read_host(row: &mut impl Columns) -> Result<HostState> {
     Ok(HostState {
         host: HostKey::from_canonical(&required(row.text()?)?),
@@ -305,6 +184,20 @@ pub(super) fn read_host(row: &mut impl Columns) -> Result<HostState> {
 pub(super) fn read_robots(row: &mut impl Columns) -> Result<RobotsRecord> {
     Ok(RobotsRecord { origin: required(row.text()?)?, fetched_at: required(row.time()?)?, rules: row.text()? })
 }
+
+pub(super) const WEBHOOK: [Column; 11] = [
+    ("id", "bigint"),
+    ("url", "text"),
+    ("label", "text"),
+    ("enabled", "boolean"),
+    ("disabled_reason", "text"),
+    ("last_post_id", "bigint"),
+    ("failures", "bigint"),
+    ("retry_at", "timestamptz"),
+    ("last_error", "text"),
+    ("last_delivered_at", "timestamptz"),
+    ("created_at", "timestamptz"),
+];
 
 pub(super) fn read_webhook(row: &mut impl Columns) -> Result<Webhook> {
     let id = WebhookId(required(row.integer()?)?);

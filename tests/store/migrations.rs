@@ -1,11 +1,12 @@
 //! The schema: from empty, from every earlier version, never from a later one, and by one node at a time.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::engine::{raw, raw_text};
 use super::*;
 use feedwarden::model::Cutoffs;
-use feedwarden::store::{self, StoreError};
+use feedwarden::store::{self, StoreError, statement};
 use rstest::rstest;
 use sha2::{Digest, Sha256};
 use tempfile::tempdir;
@@ -162,8 +163,8 @@ async fn nodes_that_start_together_take_turns(#[values(Sqlite, Postgres)] engine
 }
 
 /// The statements of an engine by name.
-fn statements(engine: Engine) -> Vec<(String, String)> {
-    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("sql").join(engine.name());
+fn statements(directory: &str) -> Vec<(String, String)> {
+    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("sql").join(directory);
     let files = std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().path()).filter(|path| path.is_file());
     let mut found: Vec<_> = files
         .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read_to_string(&path).unwrap()))
@@ -172,29 +173,54 @@ fn statements(engine: Engine) -> Vec<(String, String)> {
     found
 }
 
+fn names(directory: &str) -> Vec<String> {
+    statements(directory).into_iter().map(|(name, _)| name).collect()
+}
+
 #[test]
 fn both_engines_have_the_same_statements() {
-    let names = |engine| statements(engine).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
     // SQLite has one writer, so there is nothing to lock; and it has nobody to notify.
     let alone = ["lock_sources.sql", "notify_posts.sql"];
-    let shared: Vec<_> = names(Postgres).into_iter().filter(|name| !alone.contains(&name.as_str())).collect();
-    assert_eq!(names(Sqlite), shared);
+    let of_both: Vec<_> = names("postgres").into_iter().filter(|name| !alone.contains(&name.as_str())).collect();
+    assert_eq!(names("sqlite"), of_both);
+    let shared = names("shared");
+    assert!(names("postgres").iter().all(|name| !shared.contains(name)), "a shared statement stands alone as well");
     let steps = |engine| steps(engine).iter().map(|path| path.file_name().unwrap().to_owned()).collect::<Vec<_>>();
     assert_eq!(steps(Sqlite), steps(Postgres));
 }
 
 #[test]
+fn a_statement_that_is_the_same_on_both_engines_is_shared() {
+    let sqlite: BTreeMap<_, _> = statements("sqlite").into_iter().collect();
+    for (name, postgres) in statements("postgres") {
+        assert_ne!(sqlite.get(&name), Some(&postgres), "{name} belongs in sql/shared/");
+    }
+}
+
+/// The text of all source files in a directory.
+fn code(directory: &str) -> String {
+    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/store").join(directory);
+    let files = std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().path()).filter(|path| path.is_file());
+    files.map(|path| std::fs::read_to_string(path).unwrap()).collect()
+}
+
+#[test]
 fn every_statement_is_used() {
-    let sources = ["sqlite", "postgres"].map(|engine| {
-        let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/store").join(engine);
-        let files = std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().path());
-        files.map(|path| std::fs::read_to_string(path).unwrap()).collect::<String>()
-    });
-    for (engine, source) in [Sqlite, Postgres].into_iter().zip(sources) {
-        for (name, _) in statements(engine) {
-            assert!(source.contains(&format!("sql/{}/{name}\"", engine.name())), "{name} of {} is dead", engine.name());
+    for engine in ["sqlite", "postgres"] {
+        let code = code(engine);
+        for name in names(engine) {
+            assert!(code.contains(&format!("sql/{engine}/{name}\"")), "{name} of {engine} is dead");
+        }
+        for name in names("shared") {
+            let constant = name.trim_end_matches(".sql").to_uppercase();
+            assert!(
+                code.contains(&format!("sql::{constant},")) || code.contains(&format!("sql::{constant})")),
+                "{name} is dead in {engine}"
+            );
         }
     }
+    let code = code("");
+    assert!(names("shared").iter().all(|name| code.contains(&format!("sql/shared/{name}\""))));
 }
 
 /// A parameter used with two types, a misspelt column, a missing table: each shows when the statement is prepared.
@@ -202,15 +228,22 @@ fn every_statement_is_used() {
 #[tokio::test]
 async fn every_statement_fits_the_schema(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
-    for (name, sql) in statements(engine) {
+    for (name, sql) in statements("shared").into_iter().chain(statements(engine.name())) {
         match &store.settings.engine {
             store::settings::EngineSettings::Sqlite(settings) => {
                 let connection = rusqlite::Connection::open(&settings.path).unwrap();
-                connection.prepare(&sql).map(|_| ()).unwrap_or_else(|error| panic!("{name}: {error}"));
+                connection
+                    .prepare(&statement::for_sqlite(&sql))
+                    .map(|_| ())
+                    .unwrap_or_else(|error| panic!("{name}: {error}"));
             }
             store::settings::EngineSettings::Postgres(settings) => {
                 let client = engine::connect(&settings.url).await;
-                client.prepare(&sql).await.map(|_| ()).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+                client
+                    .prepare(&statement::for_postgres(&sql))
+                    .await
+                    .map(|_| ())
+                    .unwrap_or_else(|error| panic!("{name}: {error:?}"));
             }
         }
     }

@@ -6,30 +6,31 @@ use crate::model::{Cleaned, Cutoffs};
 
 use super::super::Result;
 use super::super::rows::{Columns, required};
+use super::super::shared_sql as sql;
+use super::super::statement::Statement;
 use super::values::{all, error, execute, number};
 
-const CLEAN_ARTICLES: &str = include_str!("../../../sql/postgres/clean_articles.sql");
-const OLD_POSTS: &str = include_str!("../../../sql/postgres/old_posts.sql");
-const CLEAN_POSTS: &str = include_str!("../../../sql/postgres/clean_posts.sql");
-const REMEMBER_POSTS: &str = include_str!("../../../sql/postgres/remember_posts.sql");
-const KEEP_HASHES: &str = include_str!("../../../sql/postgres/keep_hashes.sql");
-const CLEAN_ROBOTS: &str = include_str!("../../../sql/postgres/clean_robots.sql");
-const FORGET_HASHES: &str = include_str!("../../../sql/postgres/forget_hashes.sql");
+static CLEAN_ARTICLES: Statement = Statement::new(include_str!("../../../sql/postgres/clean_articles.sql"));
+static OLD_POSTS: Statement = Statement::new(include_str!("../../../sql/postgres/old_posts.sql"));
+static CLEAN_POSTS: Statement = Statement::new(include_str!("../../../sql/postgres/clean_posts.sql"));
+static REMEMBER_POSTS: Statement = Statement::new(include_str!("../../../sql/postgres/remember_posts.sql"));
+static KEEP_HASHES: Statement = Statement::new(include_str!("../../../sql/postgres/keep_hashes.sql"));
+static FORGET_HASHES: Statement = Statement::new(include_str!("../../../sql/postgres/forget_hashes.sql"));
 
 pub(super) async fn step(client: &mut Client, cutoffs: &Cutoffs, limit: u32) -> Result<Cleaned> {
     let rows = i64::from(limit);
     let transaction = client.transaction().await.map_err(error)?;
-    let articles = execute(&transaction, CLEAN_ARTICLES, &[&cutoffs.articles_before, &rows]).await?;
-    let old = all(&transaction, OLD_POSTS, &[&cutoffs.posts_before, &rows], number).await?;
+    let articles = execute(&transaction, &CLEAN_ARTICLES, &[&cutoffs.articles_before, &rows]).await?;
+    let old = all(&transaction, &OLD_POSTS, &[&cutoffs.posts_before, &rows], number).await?;
     let removed: Vec<(i64, Vec<u8>)> =
-        all(&transaction, CLEAN_POSTS, &[&old], |row| Ok((required(row.integer()?)?, row.bytes()?))).await?;
+        all(&transaction, &CLEAN_POSTS, &[&old], |row| Ok((required(row.integer()?)?, row.bytes()?))).await?;
     let sources: Vec<i64> = removed.iter().map(|(source, _)| *source).collect();
     let hashes: Vec<&[u8]> = removed.iter().map(|(_, hash)| hash.as_slice()).collect();
     let times = vec![cutoffs.now; removed.len()];
-    execute(&transaction, REMEMBER_POSTS, &[&sources, &hashes, &times]).await?;
-    let kept = execute(&transaction, KEEP_HASHES, &[&cutoffs.hashes_before, &rows, &cutoffs.now]).await?;
-    let forgotten = execute(&transaction, FORGET_HASHES, &[&cutoffs.hashes_before, &rows]).await?;
-    let robots = execute(&transaction, CLEAN_ROBOTS, &[&cutoffs.robots_before, &rows]).await?;
+    execute(&transaction, &REMEMBER_POSTS, &[&sources, &hashes, &times]).await?;
+    let kept = execute(&transaction, &KEEP_HASHES, &[&cutoffs.hashes_before, &rows, &cutoffs.now]).await?;
+    let forgotten = execute(&transaction, &FORGET_HASHES, &[&cutoffs.hashes_before, &rows]).await?;
+    let robots = execute(&transaction, &sql::CLEAN_ROBOTS, &[&cutoffs.robots_before, &rows]).await?;
     transaction.commit().await.map_err(error)?;
     let full = |count: u64| count >= u64::from(limit);
     Ok(Cleaned {

@@ -1,25 +1,27 @@
 //! What the daemon must know of itself after a restart, in PostgreSQL.
 
-use deadpool_postgres::Client;
+use async_trait::async_trait;
 
 use crate::model::Timestamp;
 
-use super::super::Result;
 use super::super::rows::{Columns, required};
+use super::super::shared_sql as sql;
+use super::super::{DaemonStore, Result};
+use super::PostgresStore;
 use super::values::{execute, one};
 
-const PAUSED_SINCE: &str = include_str!("../../../sql/postgres/paused_since.sql");
-const PAUSE: &str = include_str!("../../../sql/postgres/pause_polling.sql");
-const RESUME: &str = include_str!("../../../sql/postgres/resume_polling.sql");
+#[async_trait]
+impl DaemonStore for PostgresStore {
+    async fn paused_since(&self) -> Result<Option<Timestamp>> {
+        required(one(&*self.client().await?, &sql::PAUSED_SINCE, &[], |row| row.time()).await?)
+    }
 
-pub(super) async fn paused_since(client: &Client) -> Result<Option<Timestamp>> {
-    required(one(client, PAUSED_SINCE, &[], |row| row.time()).await?)
-}
+    async fn pause_polling(&self, now: Timestamp) -> Result<Timestamp> {
+        let client = self.client().await?;
+        required(one(&*client, &sql::PAUSE_POLLING, &[&now], |row| required(row.time()?)).await?)
+    }
 
-pub(super) async fn pause(client: &Client, now: Timestamp) -> Result<Timestamp> {
-    required(one(client, PAUSE, &[&now], |row| required(row.time()?)).await?)
-}
-
-pub(super) async fn resume(client: &Client) -> Result<()> {
-    execute(client, RESUME, &[]).await.map(|_| ())
+    async fn resume_polling(&self) -> Result<()> {
+        execute(&*self.client().await?, &sql::RESUME_POLLING, &[]).await.map(|_| ())
+    }
 }

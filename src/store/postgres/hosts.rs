@@ -1,18 +1,52 @@
-//! Hosts in PostgreSQL.
+//! Hosts, and what their `robots.txt` files said, in PostgreSQL.
 
-use deadpool_postgres::{Client, GenericClient};
+use async_trait::async_trait;
+use deadpool_postgres::GenericClient;
 use tokio_postgres::types::Type;
 
-use crate::model::{HostKey, HostState, Timestamp};
+use crate::model::{HostKey, HostState, RobotsRecord, Timestamp};
 
-use super::super::Result;
-use super::super::rows::{read_host, storable};
-use super::values::{all, all_planned_anew, execute, one as first};
+use super::super::rows::{last_word_on_hosts, read_host, read_robots, storable};
+use super::super::shared_sql as sql;
+use super::super::statement::Statement;
+use super::super::{HostStore, Result};
+use super::PostgresStore;
+use super::values::{all, all_planned_anew, execute, one};
 
-const RECORD: &str = include_str!("../../../sql/postgres/record_hosts.sql");
-const ONE: &str = include_str!("../../../sql/postgres/host.sql");
-const SEVERAL: &str = include_str!("../../../sql/postgres/hosts.sql");
-const LIST: &str = include_str!("../../../sql/postgres/list_hosts.sql");
+static RECORD: Statement = Statement::new(include_str!("../../../sql/postgres/record_hosts.sql"));
+static SEVERAL: Statement = Statement::new(include_str!("../../../sql/postgres/hosts.sql"));
+
+#[async_trait]
+impl HostStore for PostgresStore {
+    async fn record_hosts(&self, hosts: Vec<HostState>) -> Result<()> {
+        record(&*self.client().await?, &last_word_on_hosts(hosts)).await
+    }
+
+    async fn host(&self, key: &HostKey) -> Result<Option<HostState>> {
+        one(&*self.client().await?, &sql::HOST, &[&key.as_str()], |row| read_host(row)).await
+    }
+
+    async fn hosts(&self, keys: Vec<HostKey>) -> Result<Vec<HostState>> {
+        let names: Vec<_> = keys.iter().map(|key| storable(key.as_str())).collect();
+        let client = self.client().await?;
+        all_planned_anew(&client, &SEVERAL, (&names, Type::TEXT_ARRAY), |row| read_host(row)).await
+    }
+
+    async fn list_hosts(&self, after: Option<&HostKey>, limit: u32) -> Result<Vec<HostState>> {
+        let (after, limit) = (after.map_or("", HostKey::as_str), i64::from(limit));
+        all(&*self.client().await?, &sql::LIST_HOSTS, &[&after, &limit], |row| read_host(row)).await
+    }
+
+    async fn robots(&self, origin: &str) -> Result<Option<RobotsRecord>> {
+        one(&*self.client().await?, &sql::ROBOTS, &[&storable(origin)], |row| read_robots(row)).await
+    }
+
+    async fn put_robots(&self, record: RobotsRecord) -> Result<()> {
+        let (origin, rules) = (storable(&record.origin), record.rules.as_deref().map(storable));
+        let client = self.client().await?;
+        execute(&*client, &sql::PUT_ROBOTS, &[&origin, &record.fetched_at, &rules]).await.map(|_| ())
+    }
+}
 
 pub(super) async fn record(client: &impl GenericClient, hosts: &[HostState]) -> Result<()> {
     if hosts.is_empty() {
@@ -25,18 +59,5 @@ pub(super) async fn record(client: &impl GenericClient, hosts: &[HostState]) -> 
     let failures: Vec<i64> = hosts.iter().map(|host| host.breaker.failures.into()).collect();
     let openings: Vec<i64> = hosts.iter().map(|host| host.breaker.openings.into()).collect();
     let open: Vec<Option<Timestamp>> = hosts.iter().map(|host| host.breaker.open_until).collect();
-    execute(client, RECORD, &[&names, &asked, &held, &reasons, &failures, &openings, &open]).await.map(|_| ())
-}
-
-pub(super) async fn one(client: &Client, key: &HostKey) -> Result<Option<HostState>> {
-    first(client, ONE, &[&key.as_str()], |row| read_host(row)).await
-}
-
-pub(super) async fn several(client: &Client, keys: &[HostKey]) -> Result<Vec<HostState>> {
-    let names: Vec<_> = keys.iter().map(|key| storable(key.as_str())).collect();
-    all_planned_anew(client, SEVERAL, (&names, Type::TEXT_ARRAY), |row| read_host(row)).await
-}
-
-pub(super) async fn list(client: &Client, after: &str, limit: u32) -> Result<Vec<HostState>> {
-    all(client, LIST, &[&after, &i64::from(limit)], |row| read_host(row)).await
+    execute(client, &RECORD, &[&names, &asked, &held, &reasons, &failures, &openings, &open]).await.map(|_| ())
 }

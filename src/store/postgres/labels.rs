@@ -1,32 +1,55 @@
 //! Labels of sources in PostgreSQL.
 
-use deadpool_postgres::{Client, Transaction};
+use async_trait::async_trait;
+use deadpool_postgres::Transaction;
 use tokio_postgres::types::Type;
 
 use crate::model::{SourceId, Timestamp};
 
-use super::super::Result;
 use super::super::rows::{Columns, required, storable};
+use super::super::shared_sql as sql;
+use super::super::statement::Statement;
+use super::super::{LabelStore, Result};
+use super::PostgresStore;
 use super::values::{all, all_planned_anew, error, execute, number};
 
-const ADD: &str = include_str!("../../../sql/postgres/add_labels.sql");
-const MOVE_VERSION: &str = include_str!("../../../sql/postgres/move_version.sql");
-const REMOVE: &str = include_str!("../../../sql/postgres/remove_labels.sql");
-const OF: &str = include_str!("../../../sql/postgres/labels_of.sql");
-const LIST: &str = include_str!("../../../sql/postgres/list_labels.sql");
+static ADD: Statement = Statement::new(include_str!("../../../sql/postgres/add_labels.sql"));
+static MOVE_VERSION: Statement = Statement::new(include_str!("../../../sql/postgres/move_version.sql"));
+static OF: Statement = Statement::new(include_str!("../../../sql/postgres/labels_of.sql"));
 
-pub(super) async fn add(client: &mut Client, labels: &[(SourceId, Vec<String>)], now: Timestamp) -> Result<()> {
-    let transaction = client.transaction().await.map_err(error)?;
-    let changed = insert(&transaction, labels).await?;
-    if !changed.is_empty() {
-        execute(&transaction, MOVE_VERSION, &[&changed, &now]).await?;
+#[async_trait]
+impl LabelStore for PostgresStore {
+    async fn add_labels(&self, labels: Vec<(SourceId, Vec<String>)>, now: Timestamp) -> Result<()> {
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await.map_err(error)?;
+        let changed = insert(&transaction, &labels).await?;
+        if !changed.is_empty() {
+            execute(&transaction, &MOVE_VERSION, &[&changed, &now]).await?;
+        }
+        transaction.commit().await.map_err(error)
     }
-    transaction.commit().await.map_err(error)
+
+    async fn labels_of(&self, sources: Vec<SourceId>) -> Result<Vec<(SourceId, String)>> {
+        let ids: Vec<i64> = sources.iter().map(|id| id.0).collect();
+        let client = self.client().await?;
+        all_planned_anew(&client, &OF, (&ids, Type::INT8_ARRAY), |row| {
+            Ok((SourceId(required(row.integer()?)?), required(row.text()?)?))
+        })
+        .await
+    }
+
+    async fn list_labels(&self, after: Option<&str>, limit: u32) -> Result<Vec<(String, u64)>> {
+        let (after, limit) = (storable(after.unwrap_or_default()), i64::from(limit));
+        all(&*self.client().await?, &sql::LIST_LABELS, &[&after, &limit], |row| {
+            Ok((required(row.text()?)?, required(row.number()?)?))
+        })
+        .await
+    }
 }
 
 /// Gives a source these labels and no others. Its version is for the caller to move, in the same transaction.
 pub(super) async fn replace(transaction: &Transaction<'_>, source: SourceId, labels: &[String]) -> Result<()> {
-    execute(transaction, REMOVE, &[&source.0]).await?;
+    execute(transaction, &sql::REMOVE_LABELS, &[&source.0]).await?;
     insert(transaction, &[(source, labels.to_vec())]).await.map(|_| ())
 }
 
@@ -43,17 +66,5 @@ async fn insert(transaction: &Transaction<'_>, labels: &[(SourceId, Vec<String>)
     if sources.is_empty() {
         return Ok(Vec::new());
     }
-    all(transaction, ADD, &[&sources, &names, &places], number).await
-}
-
-pub(super) async fn of(client: &Client, sources: &[SourceId]) -> Result<Vec<(SourceId, String)>> {
-    let ids: Vec<i64> = sources.iter().map(|id| id.0).collect();
-    all_planned_anew(client, OF, (&ids, Type::INT8_ARRAY), |row| {
-        Ok((SourceId(required(row.integer()?)?), required(row.text()?)?))
-    })
-    .await
-}
-
-pub(super) async fn list(client: &Client, after: &str, limit: u32) -> Result<Vec<(String, u64)>> {
-    all(client, LIST, &[&after, &i64::from(limit)], |row| Ok((required(row.text()?)?, required(row.number()?)?))).await
+    all(transaction, &ADD, &[&sources, &names, &places], number).await
 }

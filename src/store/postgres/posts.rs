@@ -1,106 +1,78 @@
-//! Posts and articles in PostgreSQL.
+//! Posts in PostgreSQL.
 
-use deadpool_postgres::Client;
+use async_trait::async_trait;
+use tokio_postgres::types::ToSql;
 
-use crate::model::{Article, ArticleId, NewArticle, Post, PostId, SourceId, Timestamp};
+use crate::model::{Post, PostId, SourceId, Timestamp};
 
-use super::super::Result;
-use super::super::rows::{first_after, read_article, read_post, required, storable};
-use super::values::{all, execute, number, one as first};
+use super::super::rows::{first_after, read_post, storable};
+use super::super::shared_sql as sql;
+use super::super::statement::Statement;
+use super::super::{PostStore, Result};
+use super::PostgresStore;
+use super::values::{all, one};
 
-const ONE: &str = include_str!("../../../sql/postgres/post.sql");
-const LIST: &str = include_str!("../../../sql/postgres/list_posts.sql");
-const LIST_OF_SOURCE: &str = include_str!("../../../sql/postgres/list_posts_of_source.sql");
-const LIST_BEFORE: &str = include_str!("../../../sql/postgres/list_posts_before.sql");
-const LIST_OF_SOURCE_BEFORE: &str = include_str!("../../../sql/postgres/list_posts_of_source_before.sql");
-const LIST_BETWEEN: &str = include_str!("../../../sql/postgres/list_posts_between.sql");
-const LIST_OF_SOURCE_BETWEEN: &str = include_str!("../../../sql/postgres/list_posts_of_source_between.sql");
-const NEWEST_WITH_LABEL: &str = include_str!("../../../sql/postgres/newest_posts_with_label.sql");
-const ADD_ARTICLE: &str = include_str!("../../../sql/postgres/add_article.sql");
-const ARTICLE: &str = include_str!("../../../sql/postgres/article.sql");
-const LIST_ARTICLES: &str = include_str!("../../../sql/postgres/list_articles.sql");
-const LINK: &str = include_str!("../../../sql/postgres/link_post.sql");
-const OF_ARTICLE: &str = include_str!("../../../sql/postgres/posts_of_article.sql");
-const MARK_PROCESSED: &str = include_str!("../../../sql/postgres/mark_processed.sql");
+static LIST_OF_SOURCE_BETWEEN: Statement =
+    Statement::new(include_str!("../../../sql/postgres/list_posts_of_source_between.sql"));
 
-pub(super) async fn one(client: &Client, id: PostId) -> Result<Option<Post>> {
-    first(client, ONE, &[&id.0], |row| read_post(row)).await
-}
-
-pub(super) async fn list(
-    client: &Client,
-    source: Option<SourceId>,
-    after: Option<PostId>,
-    limit: u32,
-) -> Result<Vec<Post>> {
-    let (after, limit) = (after.map_or(0, |id| id.0), i64::from(limit));
-    match source {
-        None => all(client, LIST, &[&after, &limit], |row| read_post(row)).await,
-        Some(source) => all(client, LIST_OF_SOURCE, &[&source.0, &after, &limit], |row| read_post(row)).await,
+#[async_trait]
+impl PostStore for PostgresStore {
+    async fn post(&self, id: PostId) -> Result<Option<Post>> {
+        one(&*self.client().await?, &sql::POST, &[&id.0], |row| read_post(row)).await
     }
-}
 
-pub(super) async fn before(
-    client: &Client,
-    source: Option<SourceId>,
-    before: Option<PostId>,
-    limit: u32,
-) -> Result<Vec<Post>> {
-    let (before, limit) = (before.map_or(i64::MAX, |id| id.0), i64::from(limit));
-    match source {
-        None => all(client, LIST_BEFORE, &[&before, &limit], |row| read_post(row)).await,
-        Some(source) => all(client, LIST_OF_SOURCE_BEFORE, &[&source.0, &before, &limit], |row| read_post(row)).await,
-    }
-}
-
-pub(super) async fn newest_with_label(client: &Client, label: &str, limit: u32) -> Result<Vec<Post>> {
-    all(client, NEWEST_WITH_LABEL, &[&label, &i64::from(limit)], |row| read_post(row)).await
-}
-
-pub(super) async fn between(
-    client: &Client,
-    source: Option<SourceId>,
-    since: Timestamp,
-    until: Timestamp,
-    after: Option<(Timestamp, PostId)>,
-    limit: u32,
-) -> Result<Vec<Post>> {
-    let ((moment, id), limit) = (first_after(since, after), i64::from(limit));
-    match source {
-        None => all(client, LIST_BETWEEN, &[&moment, &id.0, &until, &limit], |row| read_post(row)).await,
-        Some(source) => {
-            let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
-                [&source.0, &moment, &id.0, &until, &limit];
-            all(client, LIST_OF_SOURCE_BETWEEN, &parameters, |row| read_post(row)).await
+    async fn list_posts(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>> {
+        let client = &*self.client().await?;
+        let (after, limit) = (after.map_or(0, |id| id.0), i64::from(limit));
+        match source {
+            None => all(client, &sql::LIST_POSTS, &[&after, &limit], |row| read_post(row)).await,
+            Some(source) => {
+                all(client, &sql::LIST_POSTS_OF_SOURCE, &[&source.0, &after, &limit], |row| read_post(row)).await
+            }
         }
     }
-}
 
-pub(super) async fn add_article(client: &Client, new: &NewArticle) -> Result<ArticleId> {
-    let podcast = new.podcast_id.map(|podcast| podcast.0);
-    let (title, body, url) = (storable(&new.title), storable(&new.body), new.url.as_deref().map(storable));
-    let added =
-        first(client, ADD_ARTICLE, &[&podcast, &title, &body, &url, &new.published_at, &new.created_at], number)
-            .await?;
-    required(added).map(ArticleId)
-}
+    async fn list_posts_before(
+        &self,
+        source: Option<SourceId>,
+        before: Option<PostId>,
+        limit: u32,
+    ) -> Result<Vec<Post>> {
+        let client = &*self.client().await?;
+        let (before, limit) = (before.map_or(i64::MAX, |id| id.0), i64::from(limit));
+        match source {
+            None => all(client, &sql::LIST_POSTS_BEFORE, &[&before, &limit], |row| read_post(row)).await,
+            Some(source) => {
+                let parameters: [&(dyn ToSql + Sync); 3] = [&source.0, &before, &limit];
+                all(client, &sql::LIST_POSTS_OF_SOURCE_BEFORE, &parameters, |row| read_post(row)).await
+            }
+        }
+    }
 
-pub(super) async fn article(client: &Client, id: ArticleId) -> Result<Option<Article>> {
-    first(client, ARTICLE, &[&id.0], |row| read_article(row)).await
-}
+    async fn newest_posts_with_label(&self, label: &str, limit: u32) -> Result<Vec<Post>> {
+        let (label, limit) = (storable(label), i64::from(limit));
+        all(&*self.client().await?, &sql::NEWEST_POSTS_WITH_LABEL, &[&label, &limit], |row| read_post(row)).await
+    }
 
-pub(super) async fn list_articles(client: &Client, after: Option<ArticleId>, limit: u32) -> Result<Vec<Article>> {
-    all(client, LIST_ARTICLES, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_article(row)).await
-}
-
-pub(super) async fn link(client: &Client, article: ArticleId, post: PostId) -> Result<()> {
-    execute(client, LINK, &[&article.0, &post.0]).await.map(|_| ())
-}
-
-pub(super) async fn of_article(client: &Client, article: ArticleId) -> Result<Vec<PostId>> {
-    Ok(all(client, OF_ARTICLE, &[&article.0], number).await?.into_iter().map(PostId).collect())
-}
-
-pub(super) async fn mark_processed(client: &Client, article: ArticleId) -> Result<bool> {
-    Ok(execute(client, MARK_PROCESSED, &[&article.0]).await? > 0)
+    async fn list_posts_between(
+        &self,
+        source: Option<SourceId>,
+        since: Timestamp,
+        until: Timestamp,
+        after: Option<(Timestamp, PostId)>,
+        limit: u32,
+    ) -> Result<Vec<Post>> {
+        let client = &*self.client().await?;
+        let ((moment, id), limit) = (first_after(since, after), i64::from(limit));
+        match source {
+            None => {
+                let parameters: [&(dyn ToSql + Sync); 4] = [&moment, &id.0, &until, &limit];
+                all(client, &sql::LIST_POSTS_BETWEEN, &parameters, |row| read_post(row)).await
+            }
+            Some(source) => {
+                let parameters: [&(dyn ToSql + Sync); 5] = [&source.0, &moment, &id.0, &until, &limit];
+                all(client, &LIST_OF_SOURCE_BETWEEN, &parameters, |row| read_post(row)).await
+            }
+        }
+    }
 }

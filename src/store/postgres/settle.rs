@@ -10,19 +10,20 @@ use tokio_postgres::types::{ToSql, Type};
 use crate::model::{ContentHash, NewPost, PostId, Settled, Settlement, SourceId, Timestamp};
 
 use super::super::Result;
-use super::super::rows::{Columns, is_settled_already, last_word_on_hosts, read_source, required, state_values};
+use super::super::rows::{Columns, is_settled_already, last_word_on_hosts, required};
+use super::super::shared_sql as sql;
+use super::super::source_row::{read_source, state_values};
+use super::super::statement::Statement;
 use super::hosts;
 use super::values::{RowColumns, all, by_column, error, execute, number};
 
-const LOCK: &str = include_str!("../../../sql/postgres/lock_sources.sql");
-const SETTLE: &str = include_str!("../../../sql/postgres/settle_sources.sql");
-const KNOWN: &str = include_str!("../../../sql/postgres/known_posts.sql");
-const ADD_POSTS: &str = include_str!("../../../sql/postgres/add_posts.sql");
-const TOUCH: &str = include_str!("../../../sql/postgres/touch_cleaned.sql");
-const REMEMBER: &str = include_str!("../../../sql/postgres/remember_posts.sql");
-const OF_SETTLEMENT: &str = include_str!("../../../sql/postgres/posts_of_settlement.sql");
-const NOTIFY: &str = include_str!("../../../sql/postgres/notify_posts.sql");
-const SOURCE: &str = include_str!("../../../sql/postgres/source.sql");
+static LOCK: Statement = Statement::new(include_str!("../../../sql/postgres/lock_sources.sql"));
+static SETTLE: Statement = Statement::new(include_str!("../../../sql/postgres/settle_sources.sql"));
+static KNOWN: Statement = Statement::new(include_str!("../../../sql/postgres/known_posts.sql"));
+static ADD_POSTS: Statement = Statement::new(include_str!("../../../sql/postgres/add_posts.sql"));
+static TOUCH: Statement = Statement::new(include_str!("../../../sql/postgres/touch_cleaned.sql"));
+static REMEMBER: Statement = Statement::new(include_str!("../../../sql/postgres/remember_posts.sql"));
+static NOTIFY: Statement = Statement::new(include_str!("../../../sql/postgres/notify_posts.sql"));
 
 /// `known_posts.sql` answers this for a post that was cleaned up, and for an entry that was left out.
 const CLEANED: i64 = 2;
@@ -69,7 +70,7 @@ async fn settle_round(
 ) -> Result<()> {
     let ids: Vec<i64> = round.iter().map(|place| settlements[*place].source_id.0).collect();
     let versions: HashMap<i64, i64> =
-        all(transaction, LOCK, &[&ids], |row| Ok((required(row.integer()?)?, required(row.integer()?)?)))
+        all(transaction, &LOCK, &[&ids], |row| Ok((required(row.integer()?)?, required(row.integer()?)?)))
             .await?
             .into_iter()
             .collect();
@@ -106,14 +107,14 @@ async fn settle_round(
 /// The source has another version by now: because somebody else wrote it, or because this very settlement did.
 async fn outdated(transaction: &Transaction<'_>, settlement: &Settlement) -> Result<Settled> {
     let id = settlement.source_id.0;
-    let found = all(transaction, SOURCE, &[&id], |row| read_source(row)).await?;
+    let found = all(transaction, &sql::SOURCE, &[&id], |row| read_source(row)).await?;
     let Some(source) = found.into_iter().next() else { return Ok(Settled::Gone) };
     let hashes = settlement.posts.iter().map(NewPost::content_hash).chain(settlement.left_out.iter().copied());
     let hashes: Vec<Hashed<'_>> = hashes.map(|hash| (settlement, hash)).collect();
     if !is_settled_already(settlement, &source) || known(transaction, &hashes).await?.len() < hashes.len() {
         return Ok(Settled::Stale(Box::new(source)));
     }
-    let posts = all(transaction, OF_SETTLEMENT, &[&id, &settlement.settled_at], number).await?;
+    let posts = all(transaction, &sql::POSTS_OF_SETTLEMENT, &[&id, &settlement.settled_at], number).await?;
     Ok(Settled::Written { version: source.version, new_posts: posts.into_iter().map(PostId).collect() })
 }
 
@@ -135,7 +136,7 @@ async fn known(transaction: &Transaction<'_>, entries: &[Hashed<'_>]) -> Result<
     // Planned anew each time: a plan that the server keeps is one for the sizes that tables had when it was made, and
     // reading the whole of a table that was empty then, for each of 1,500 candidates, has taken 16 seconds.
     let arrays: [(&(dyn ToSql + Sync), Type); 2] = [(&sources, Type::INT8_ARRAY), (&hashes, Type::BYTEA_ARRAY)];
-    let rows = transaction.query_typed(KNOWN, &arrays).await.map_err(error)?;
+    let rows = transaction.query_typed(KNOWN.postgres(), &arrays).await.map_err(error)?;
     let mut known = HashMap::<usize, i64>::with_capacity(rows.len());
     for row in &rows {
         let mut row = RowColumns::new(row);
@@ -149,7 +150,7 @@ async fn known(transaction: &Transaction<'_>, entries: &[Hashed<'_>]) -> Result<
         let ids: Vec<i64> = picked.iter().map(|(id, ..)| *id).collect();
         let met: Vec<&[u8]> = picked.iter().map(|(_, hash, _)| *hash).collect();
         let times: Vec<Timestamp> = picked.iter().map(|(.., time)| *time).collect();
-        execute(transaction, TOUCH, &[&ids, &met, &times]).await?;
+        execute(transaction, &TOUCH, &[&ids, &met, &times]).await?;
     }
     Ok(known)
 }
@@ -164,7 +165,7 @@ async fn remember(transaction: &Transaction<'_>, settlements: &[&Settlement]) ->
     let sources: Vec<i64> = left_out.iter().map(|(settlement, _)| settlement.source_id.0).collect();
     let hashes: Vec<&[u8]> = left_out.iter().map(|(_, hash)| hash.0.as_slice()).collect();
     let times: Vec<Timestamp> = left_out.iter().map(|(settlement, _)| settlement.settled_at).collect();
-    execute(transaction, REMEMBER, &[&sources, &hashes, &times]).await.map(|_| ())
+    execute(transaction, &REMEMBER, &[&sources, &hashes, &times]).await.map(|_| ())
 }
 
 async fn add_posts(transaction: &Transaction<'_>, new: &[Candidate<'_>]) -> Result<Vec<(SourceId, PostId)>> {
@@ -183,7 +184,7 @@ async fn add_posts(transaction: &Transaction<'_>, new: &[Candidate<'_>]) -> Resu
     let hashes: Vec<&[u8]> = hashes.iter().map(<[u8; 32]>::as_slice).collect();
     let arrays: [&(dyn ToSql + Sync); 9] =
         [&sources, &titles, &bodies, &urls, &authors, &bylines, &published, &created, &hashes];
-    all(transaction, ADD_POSTS, &arrays, |row| {
+    all(transaction, &ADD_POSTS, &arrays, |row| {
         let post = PostId(required(row.integer()?)?);
         Ok((SourceId(required(row.integer()?)?), post))
     })
@@ -196,7 +197,7 @@ async fn notify(transaction: &Transaction<'_>, news: &News) -> Result<()> {
         return Ok(());
     }
     let payload = format!(r#"{{"highest_id":{},"count":{}}}"#, news.highest, news.count);
-    execute(transaction, NOTIFY, &[&payload]).await.map(|_| ())
+    execute(transaction, &NOTIFY, &[&payload]).await.map(|_| ())
 }
 
 async fn write_states(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<()> {
@@ -208,5 +209,5 @@ async fn write_states(transaction: &Transaction<'_>, settlements: &[&Settlement]
     let columns = by_column(settlements.iter().map(|settlement| state_values(&settlement.state)));
     let mut arrays: Vec<&(dyn ToSql + Sync)> = vec![&ids, &times];
     arrays.extend(columns.iter().map(|column| column as &(dyn ToSql + Sync)));
-    execute(transaction, SETTLE, &arrays).await.map(|_| ())
+    execute(transaction, &SETTLE, &arrays).await.map(|_| ())
 }

@@ -1,23 +1,56 @@
 //! What sources need to be let in, in PostgreSQL.
 
+use async_trait::async_trait;
 use deadpool_postgres::Client;
 use tokio_postgres::types::Type;
 
-use crate::model::{NewSource, SourceId, Timestamp};
+use crate::model::{NewSource, SourceAccess, SourceId, Timestamp};
 
-use super::super::rows::{Columns, required};
-use super::super::{Added, Result, Saved};
+use super::super::cipher::Owner;
+use super::super::rows::Columns;
+use super::super::shared_sql as sql;
+use super::super::statement::Statement;
+use super::super::{Added, Result, Saved, SourceAccessStore, access};
+use super::PostgresStore;
 use super::sources::{find, insert, key, one as source};
 use super::values::{all_planned_anew, error, execute, number, one};
 
-const PUT: &str = include_str!("../../../sql/postgres/put_source_access.sql");
-const ONE: &str = include_str!("../../../sql/postgres/source_access.sql");
-const REMOVE: &str = include_str!("../../../sql/postgres/remove_source_access.sql");
-const AMONG: &str = include_str!("../../../sql/postgres/sources_with_access.sql");
-const TOUCH: &str = include_str!("../../../sql/postgres/touch_source.sql");
+static AMONG: Statement = Statement::new(include_str!("../../../sql/postgres/sources_with_access.sql"));
+
+#[async_trait]
+impl SourceAccessStore for PostgresStore {
+    async fn add_source_with_access(&self, new: NewSource, access: &SourceAccess) -> Result<Added> {
+        let secret = access::to_secret(access);
+        let seal = |id| self.cipher.seal(Owner::SourceAccess(id), &secret);
+        add(&mut *self.client().await?, &new, seal).await
+    }
+
+    async fn save_source_access(
+        &self,
+        source: SourceId,
+        access: Option<&SourceAccess>,
+        expected_version: Option<i64>,
+        now: Timestamp,
+    ) -> Result<Saved> {
+        let sealed = access::seal(&self.cipher, source, access)?;
+        save(&mut *self.client().await?, source, sealed.as_deref(), expected_version, now).await
+    }
+
+    async fn source_access(&self, source: SourceId) -> Result<Option<SourceAccess>> {
+        let sealed = one(&*self.client().await?, &sql::SOURCE_ACCESS, &[&source.0], |row| row.bytes()).await?;
+        let Some(sealed) = sealed else { return Ok(None) };
+        access::from_secret(&self.cipher.open(Owner::SourceAccess(source), &sealed)?).map(Some)
+    }
+
+    async fn sources_with_access(&self, sources: Vec<SourceId>) -> Result<Vec<SourceId>> {
+        let ids: Vec<i64> = sources.iter().map(|id| id.0).collect();
+        let client = self.client().await?;
+        all_planned_anew(&client, &AMONG, (&ids, Type::INT8_ARRAY), |row| number(row).map(SourceId)).await
+    }
+}
 
 /// Adds a source with what is sealed for its number.
-pub(super) async fn add(
+async fn add(
     client: &mut Client,
     new: &NewSource,
     seal: impl FnOnce(SourceId) -> Result<Vec<u8>> + Send,
@@ -25,7 +58,7 @@ pub(super) async fn add(
     let transaction = client.transaction().await.map_err(error)?;
     let added = match insert(&transaction, std::slice::from_ref(new)).await?.pop() {
         Some((_, id)) => {
-            execute(&transaction, PUT, &[&id.0, &seal(id)?, &new.created_at]).await?;
+            execute(&transaction, &sql::PUT_SOURCE_ACCESS, &[&id.0, &seal(id)?, &new.created_at]).await?;
             Added::New(id)
         }
         None => Added::Duplicate(find(&transaction, &key(&new.settings)).await?),
@@ -35,7 +68,7 @@ pub(super) async fn add(
 }
 
 /// Keeps this in the place of what was kept before, or nothing.
-pub(super) async fn save(
+async fn save(
     client: &mut Client,
     id: SourceId,
     sealed: Option<&[u8]>,
@@ -43,22 +76,13 @@ pub(super) async fn save(
     now: Timestamp,
 ) -> Result<Saved> {
     let transaction = client.transaction().await.map_err(error)?;
-    let Some(version) = one(&transaction, TOUCH, &[&id.0, &expected_version, &now], number).await? else {
+    let Some(version) = one(&transaction, &sql::TOUCH_SOURCE, &[&id.0, &expected_version, &now], number).await? else {
         return Ok(source(&transaction, id).await?.map_or(Saved::Gone, |there| Saved::Stale(Box::new(there))));
     };
     match sealed {
-        Some(sealed) => execute(&transaction, PUT, &[&id.0, &sealed, &now]).await?,
-        None => execute(&transaction, REMOVE, &[&id.0]).await?,
+        Some(sealed) => execute(&transaction, &sql::PUT_SOURCE_ACCESS, &[&id.0, &sealed, &now]).await?,
+        None => execute(&transaction, &sql::REMOVE_SOURCE_ACCESS, &[&id.0]).await?,
     };
     transaction.commit().await.map_err(error)?;
     Ok(Saved::Written(version))
-}
-
-pub(super) async fn sealed(client: &Client, id: SourceId) -> Result<Option<Vec<u8>>> {
-    one(client, ONE, &[&id.0], |row| row.bytes()).await
-}
-
-pub(super) async fn among(client: &Client, ids: &[SourceId]) -> Result<Vec<SourceId>> {
-    let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
-    all_planned_anew(client, AMONG, (&ids, Type::INT8_ARRAY), |row| required(row.integer()?).map(SourceId)).await
 }

@@ -3,37 +3,29 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use async_trait::async_trait;
 use deadpool_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::model::{NewSource, Source, SourceCounts, SourceId, SourceSettings, Timestamp};
-
-use super::super::rows::{
-    Columns, X_HOST, host_column, read_counts, read_source, required, settings_values, state_values, storable,
+use crate::model::{
+    NewSource, Settled, Settlement, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll, Timestamp,
 };
-use super::super::{Added, Result, Saved, SourceSelection, StoreError};
-use super::labels;
-use super::values::{all, all_planned_anew, by_column, error, execute, number, one as first};
 
-const ADD: &str = include_str!("../../../sql/postgres/add_sources.sql");
-const FIND: &str = include_str!("../../../sql/postgres/find_source.sql");
-const ONE: &str = include_str!("../../../sql/postgres/source.sql");
-const TO_POLL: &str = include_str!("../../../sql/postgres/sources_to_poll.sql");
-const WITH_URL: &str = include_str!("../../../sql/postgres/sources_with_url.sql");
-const COUNT: &str = include_str!("../../../sql/postgres/count_sources.sql");
-const LIST: &str = include_str!("../../../sql/postgres/list_sources.sql");
-const OF_HOST: &str = include_str!("../../../sql/postgres/sources_of_host.sql");
-const WITH_LABEL: &str = include_str!("../../../sql/postgres/sources_with_label.sql");
-const DISABLED: &str = include_str!("../../../sql/postgres/sources_disabled.sql");
-const RESTING: &str = include_str!("../../../sql/postgres/sources_resting.sql");
-const INACTIVE: &str = include_str!("../../../sql/postgres/sources_inactive.sql");
-const OF_PAGES: &str = include_str!("../../../sql/postgres/sources_of_pages.sql");
-const FAILING: &str = include_str!("../../../sql/postgres/sources_failing.sql");
-const WITHOUT_HOST: &str = include_str!("../../../sql/postgres/sources_without_host.sql");
-const FILL_HOSTS: &str = include_str!("../../../sql/postgres/fill_hosts.sql");
-const SAVE: &str = include_str!("../../../sql/postgres/save_source.sql");
-const REMOVE: &str = include_str!("../../../sql/postgres/remove_source.sql");
-const PING: &str = include_str!("../../../sql/postgres/ping.sql");
+use super::super::rows::{Columns, read_counts, required, storable};
+use super::super::shared_sql as sql;
+use super::super::source_row::{X_HOST, host_column, read_source, settings_values, state_values};
+use super::super::statement::Statement;
+use super::super::{Added, Result, Saved, SourceSelection, SourceStore, StoreError, access};
+use super::values::{RowColumns, all, all_planned_anew, by_column, error, execute, number, one as first};
+use super::{PostgresStore, labels, settle};
+
+static ADD: Statement = Statement::new(include_str!("../../../sql/postgres/add_sources.sql"));
+static FIND: Statement = Statement::new(include_str!("../../../sql/postgres/find_source.sql"));
+static TO_POLL: Statement = Statement::new(include_str!("../../../sql/postgres/sources_to_poll.sql"));
+static WITH_URL: Statement = Statement::new(include_str!("../../../sql/postgres/sources_with_url.sql"));
+static DISABLED: Statement = Statement::new(include_str!("../../../sql/postgres/sources_disabled.sql"));
+static INACTIVE: Statement = Statement::new(include_str!("../../../sql/postgres/sources_inactive.sql"));
+static FILL_HOSTS: Statement = Statement::new(include_str!("../../../sql/postgres/fill_hosts.sql"));
 
 /// How many rows get their host in one statement.
 const FILL_AT_ONCE: i64 = 1000;
@@ -41,12 +33,64 @@ const FILL_AT_ONCE: i64 = 1000;
 /// What makes a source the same source.
 pub(super) type Key = (Option<i64>, String, String);
 
-pub(super) async fn ping(client: &Client) -> Result<()> {
-    first(client, PING, &[], number).await.map(|_| ())
+#[async_trait]
+impl SourceStore for PostgresStore {
+    async fn add_sources(&self, new: Vec<NewSource>) -> Result<Vec<Added>> {
+        add(&mut *self.client().await?, &new).await
+    }
+
+    async fn source(&self, id: SourceId) -> Result<Option<Source>> {
+        one(&*self.client().await?, id).await
+    }
+
+    async fn sources_to_poll(&self, ids: Vec<SourceId>) -> Result<Vec<SourceToPoll>> {
+        let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+        let read = |row: &mut RowColumns<'_>| Ok((read_source(row)?, row.blob()?));
+        let found = all_planned_anew(&*self.client().await?, &TO_POLL, (&ids, Type::INT8_ARRAY), read).await?;
+        Ok(found.into_iter().map(|one| access::to_poll(&self.cipher, one)).collect())
+    }
+
+    async fn sources_with_url(&self, url: &str) -> Result<Vec<Source>> {
+        all(&*self.client().await?, &WITH_URL, &[&storable(url)], |row| read_source(row)).await
+    }
+
+    async fn list_sources(&self, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
+        self.select_sources(SourceSelection::All, after, limit).await
+    }
+
+    async fn select_sources(
+        &self,
+        selection: SourceSelection,
+        after: Option<SourceId>,
+        limit: u32,
+    ) -> Result<Vec<Source>> {
+        select(&*self.client().await?, &selection, after, limit).await
+    }
+
+    async fn count_sources(&self) -> Result<SourceCounts> {
+        let counts = first(&*self.client().await?, &sql::COUNT_SOURCES, &[], |row| read_counts(row)).await;
+        counts.map(Option::unwrap_or_default)
+    }
+
+    async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {
+        save(&mut *self.client().await?, &source, None, now).await
+    }
+
+    async fn save_source_with_labels(&self, source: Source, labels: Vec<String>, now: Timestamp) -> Result<Saved> {
+        save(&mut *self.client().await?, &source, Some(&labels), now).await
+    }
+
+    async fn remove_source(&self, id: SourceId) -> Result<bool> {
+        Ok(execute(&*self.client().await?, &sql::REMOVE_SOURCE, &[&id.0]).await? > 0)
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
+        settle::settle(&mut *self.client().await?, &settlements).await
+    }
 }
 
 /// Sends all of them as arrays; what does not come back was there before, or stood twice in the same list.
-pub(super) async fn add(client: &mut Client, new: &[NewSource]) -> Result<Vec<Added>> {
+async fn add(client: &mut Client, new: &[NewSource]) -> Result<Vec<Added>> {
     let transaction = client.transaction().await.map_err(error)?;
     let mut added: HashMap<Key, SourceId> = insert(&transaction, new).await?.into_iter().collect();
     let mut answers = Vec::with_capacity(new.len());
@@ -76,11 +120,10 @@ pub(super) async fn insert(
 ) -> Result<Vec<(Key, SourceId)>> {
     let created: Vec<Timestamp> = new.iter().map(|source| source.created_at).collect();
     let columns = by_column(new.iter().map(|source| settings_values(&source.settings)));
-    let mut arrays: Vec<&(dyn ToSql + Sync)> = vec![&created];
-    arrays.extend(columns.iter().map(|column| column as &(dyn ToSql + Sync)));
     let hosts: Vec<_> = new.iter().map(|source| host(&source.settings)).collect();
-    arrays.push(&hosts);
-    all(client, ADD, &arrays, |row| {
+    let mut arrays: Vec<&(dyn ToSql + Sync)> = vec![&created, &hosts];
+    arrays.extend(columns.iter().map(|column| column as &(dyn ToSql + Sync)));
+    all(client, &ADD, &arrays, |row| {
         let id = SourceId(required(row.integer()?)?);
         Ok(((row.integer()?, required(row.text()?)?, required(row.text()?)?), id))
     })
@@ -88,7 +131,7 @@ pub(super) async fn insert(
 }
 
 pub(super) async fn find(client: &impl deadpool_postgres::GenericClient, key: &Key) -> Result<SourceId> {
-    let found = all(client, FIND, &[&key.0, &key.1, &key.2], number).await?;
+    let found = all(client, &FIND, &[&key.0, &key.1, &key.2], number).await?;
     let found = found.first().copied().map(SourceId);
     found.ok_or_else(|| StoreError::Unavailable("a source was removed while it was being added again".into()))
 }
@@ -99,55 +142,37 @@ pub(super) fn key(settings: &SourceSettings) -> Key {
 }
 
 pub(super) async fn one(client: &impl deadpool_postgres::GenericClient, id: SourceId) -> Result<Option<Source>> {
-    first(client, ONE, &[&id.0], |row| read_source(row)).await
+    first(client, &sql::SOURCE, &[&id.0], |row| read_source(row)).await
 }
 
-/// These sources, each with its sealed access.
-pub(super) async fn to_poll(client: &Client, ids: &[SourceId]) -> Result<Vec<(Source, Option<Vec<u8>>)>> {
-    let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
-    all_planned_anew(client, TO_POLL, (&ids, Type::INT8_ARRAY), |row| Ok((read_source(row)?, row.blob()?))).await
-}
-
-pub(super) async fn with_url(client: &Client, url: &str) -> Result<Vec<Source>> {
-    all(client, WITH_URL, &[&url], |row| read_source(row)).await
-}
-
-pub(super) async fn list(client: &Client, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
-    all(client, LIST, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_source(row)).await
-}
-
-pub(super) async fn count(client: &Client) -> Result<SourceCounts> {
-    first(client, COUNT, &[], |row| read_counts(row)).await.map(Option::unwrap_or_default)
-}
-
-pub(super) async fn select(
+async fn select(
     client: &Client,
     selection: &SourceSelection,
     after: Option<SourceId>,
     limit: u32,
 ) -> Result<Vec<Source>> {
     let (after, limit) = (after.map_or(0, |id| id.0), i64::from(limit));
-    let (sql, name) = match selection {
-        SourceSelection::All => (LIST, None),
-        SourceSelection::OfHost(host) => (OF_HOST, Some(storable(host.as_str()))),
-        SourceSelection::OfX => (OF_HOST, Some(X_HOST.into())),
-        SourceSelection::WithLabel(label) => (WITH_LABEL, Some(storable(label))),
-        SourceSelection::Disabled => (DISABLED, None),
-        SourceSelection::Resting => (RESTING, None),
-        SourceSelection::Failing => (FAILING, None),
-        SourceSelection::Inactive => (INACTIVE, None),
-        SourceSelection::OfPages => (OF_PAGES, None),
+    let (statement, name) = match selection {
+        SourceSelection::All => (&sql::LIST_SOURCES, None),
+        SourceSelection::OfHost(host) => (&sql::SOURCES_OF_HOST, Some(storable(host.as_str()))),
+        SourceSelection::OfX => (&sql::SOURCES_OF_HOST, Some(X_HOST.into())),
+        SourceSelection::WithLabel(label) => (&sql::SOURCES_WITH_LABEL, Some(storable(label))),
+        SourceSelection::Disabled => (&DISABLED, None),
+        SourceSelection::Resting => (&sql::SOURCES_RESTING, None),
+        SourceSelection::Failing => (&sql::SOURCES_FAILING, None),
+        SourceSelection::Inactive => (&INACTIVE, None),
+        SourceSelection::OfPages => (&sql::SOURCES_OF_PAGES, None),
     };
     match name {
-        None => all(client, sql, &[&after, &limit], |row| read_source(row)).await,
-        Some(name) => all(client, sql, &[&name, &after, &limit], |row| read_source(row)).await,
+        None => all(client, statement, &[&after, &limit], |row| read_source(row)).await,
+        Some(name) => all(client, statement, &[&name, &after, &limit], |row| read_source(row)).await,
     }
 }
 
 /// Computes the hosts of rows that an earlier version wrote.
 pub(super) async fn fill_hosts(client: &Client) -> Result<()> {
     loop {
-        let found = all(client, WITHOUT_HOST, &[&FILL_AT_ONCE], |row| {
+        let found = all(client, &sql::SOURCES_WITHOUT_HOST, &[&FILL_AT_ONCE], |row| {
             let (id, source_type) = (required(row.integer()?)?, required(row.parsed()?)?);
             Ok((id, host_column(source_type, &required(row.text()?)?).into_owned()))
         })
@@ -156,7 +181,7 @@ pub(super) async fn fill_hosts(client: &Client) -> Result<()> {
             return Ok(());
         }
         let (ids, hosts): (Vec<i64>, Vec<String>) = found.into_iter().unzip();
-        execute(client, FILL_HOSTS, &[&ids, &hosts]).await?;
+        execute(client, &FILL_HOSTS, &[&ids, &hosts]).await?;
     }
 }
 
@@ -165,19 +190,13 @@ fn host(settings: &SourceSettings) -> Cow<'static, str> {
 }
 
 /// Writes a source, and its labels if they are given.
-pub(super) async fn save(
-    client: &mut Client,
-    source: &Source,
-    labels: Option<&[String]>,
-    now: Timestamp,
-) -> Result<Saved> {
+async fn save(client: &mut Client, source: &Source, labels: Option<&[String]>, now: Timestamp) -> Result<Saved> {
     let values = settings_values(&source.settings).into_iter().chain(state_values(&source.state)).collect::<Vec<_>>();
-    let mut row: Vec<&(dyn ToSql + Sync)> = vec![&source.id.0, &source.version, &now];
-    row.extend(values.iter().map(|value| value as &(dyn ToSql + Sync)));
     let host = host(&source.settings);
-    row.push(&host);
+    let mut row: Vec<&(dyn ToSql + Sync)> = vec![&source.id.0, &source.version, &now, &host];
+    row.extend(values.iter().map(|value| value as &(dyn ToSql + Sync)));
     let transaction = client.transaction().await.map_err(error)?;
-    let version = all(&transaction, SAVE, &row, number).await.map(|versions| versions.first().copied());
+    let version = all(&transaction, &sql::SAVE_SOURCE, &row, number).await.map(|versions| versions.first().copied());
     if let (Ok(Some(_)), Some(labels)) = (&version, labels) {
         labels::replace(&transaction, source.id, labels).await?;
     }
@@ -192,8 +211,4 @@ pub(super) async fn save(
         Err(StoreError::NameTaken(_)) => Ok(Saved::Duplicate(find(client, &key(&source.settings)).await?)),
         Err(other) => Err(other),
     }
-}
-
-pub(super) async fn remove(client: &Client, id: SourceId) -> Result<bool> {
-    Ok(execute(client, REMOVE, &[&id.0]).await? > 0)
 }

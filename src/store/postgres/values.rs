@@ -11,6 +11,7 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checke
 use crate::model::Timestamp;
 
 use super::super::rows::{Columns, Value};
+use super::super::statement::Statement;
 use super::super::{Result, StoreError};
 
 /// The server counts microseconds from the year 2000.
@@ -92,11 +93,11 @@ impl Columns for RowColumns<'_> {
 /// Reads all rows of a statement.
 pub(super) async fn all<T>(
     client: &impl GenericClient,
-    sql: &str,
+    statement: &Statement,
     parameters: &[&(dyn ToSql + Sync)],
     read: fn(&mut RowColumns<'_>) -> Result<T>,
 ) -> Result<Vec<T>> {
-    let statement = client.prepare_cached(sql).await.map_err(error)?;
+    let statement = client.prepare_cached(statement.postgres()).await.map_err(error)?;
     let rows = client.query(&statement, parameters).await.map_err(error)?;
     rows.iter().map(|row| read(&mut RowColumns::new(row))).collect()
 }
@@ -105,27 +106,31 @@ pub(super) async fn all<T>(
 /// for the sizes that tables had when it was made, and could read the whole of a table that was empty then.
 pub(super) async fn all_planned_anew<T>(
     client: &Client,
-    sql: &str,
+    statement: &Statement,
     array: (&(dyn ToSql + Sync), Type),
     read: fn(&mut RowColumns<'_>) -> Result<T>,
 ) -> Result<Vec<T>> {
-    let rows = client.query_typed(sql, &[array]).await.map_err(error)?;
+    let rows = client.query_typed(statement.postgres(), &[array]).await.map_err(error)?;
     rows.iter().map(|row| read(&mut RowColumns::new(row))).collect()
 }
 
 /// Reads the one row of a statement, if there is one.
 pub(super) async fn one<T>(
     client: &impl GenericClient,
-    sql: &str,
+    statement: &Statement,
     parameters: &[&(dyn ToSql + Sync)],
     read: fn(&mut RowColumns<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
-    Ok(all(client, sql, parameters, read).await?.into_iter().next())
+    Ok(all(client, statement, parameters, read).await?.into_iter().next())
 }
 
 /// Carries out a statement and counts the rows it touched.
-pub(super) async fn execute(client: &impl GenericClient, sql: &str, parameters: &[&(dyn ToSql + Sync)]) -> Result<u64> {
-    let statement = client.prepare_cached(sql).await.map_err(error)?;
+pub(super) async fn execute(
+    client: &impl GenericClient,
+    statement: &Statement,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<u64> {
+    let statement = client.prepare_cached(statement.postgres()).await.map_err(error)?;
     client.execute(&statement, parameters).await.map_err(error)
 }
 

@@ -1,65 +1,76 @@
 //! Webhooks in PostgreSQL.
 
+use async_trait::async_trait;
 use deadpool_postgres::Client;
+use tokio_postgres::types::ToSql;
 
-use crate::model::{DeliveryRecord, NewWebhook, Webhook, WebhookId};
+use crate::model::{DeliveryRecord, NewWebhook, Webhook, WebhookChange, WebhookId, WebhookTarget};
 
-use super::super::Result;
+use super::super::cipher::Owner;
 use super::super::rows::{Columns, read_webhook, required, storable};
+use super::super::shared_sql as sql;
+use super::super::{CHANGE_ROUNDS_MAX, Result, WebhookStore, changed_by_others};
+use super::PostgresStore;
 use super::values::{all, execute, number, one};
 
-const ADD: &str = include_str!("../../../sql/postgres/add_webhook.sql");
-const LIST: &str = include_str!("../../../sql/postgres/list_webhooks.sql");
-const ONE: &str = include_str!("../../../sql/postgres/webhook.sql");
-const TARGET: &str = include_str!("../../../sql/postgres/webhook_target.sql");
-const CHANGE: &str = include_str!("../../../sql/postgres/change_webhook.sql");
-const RECORD: &str = include_str!("../../../sql/postgres/record_delivery.sql");
-const SWITCH: &str = include_str!("../../../sql/postgres/switch_webhook.sql");
-const REMOVE: &str = include_str!("../../../sql/postgres/remove_webhook.sql");
+#[async_trait]
+impl WebhookStore for PostgresStore {
+    async fn add_webhook(&self, new: NewWebhook) -> Result<WebhookId> {
+        let (url, label) = (storable(&new.url), new.label.as_deref().map(storable));
+        let sealed = self.cipher.seal(Owner::Webhook(&url), &new.secret)?;
+        let client = self.client().await?;
+        let added = one(&*client, &sql::ADD_WEBHOOK, &[&url, &sealed, &label, &new.created_at], number).await?;
+        required(added).map(WebhookId)
+    }
 
-pub(super) async fn add(client: &Client, new: &NewWebhook, sealed: &[u8]) -> Result<WebhookId> {
-    let (url, label) = (storable(&new.url), new.label.as_deref().map(storable));
-    required(one(client, ADD, &[&url, &sealed, &label, &new.created_at], number).await?).map(WebhookId)
-}
+    async fn list_webhooks(&self, after: Option<WebhookId>, limit: u32) -> Result<Vec<Webhook>> {
+        let (after, limit) = (after.map_or(0, |id| id.0), i64::from(limit));
+        all(&*self.client().await?, &sql::LIST_WEBHOOKS, &[&after, &limit], |row| read_webhook(row)).await
+    }
 
-pub(super) async fn list(client: &Client, after: Option<WebhookId>, limit: u32) -> Result<Vec<Webhook>> {
-    all(client, LIST, &[&after.map_or(0, |id| id.0), &i64::from(limit)], |row| read_webhook(row)).await
-}
+    async fn webhook(&self, id: WebhookId) -> Result<Option<Webhook>> {
+        one(&*self.client().await?, &sql::WEBHOOK, &[&id.0], |row| read_webhook(row)).await
+    }
 
-pub(super) async fn read(client: &Client, id: WebhookId) -> Result<Option<Webhook>> {
-    one(client, ONE, &[&id.0], |row| read_webhook(row)).await
+    async fn webhook_target(&self, id: WebhookId) -> Result<Option<WebhookTarget>> {
+        let target = sealed_target(&*self.client().await?, id).await?;
+        target.map(|(url, sealed)| self.cipher.open_target(url, &sealed)).transpose()
+    }
+
+    async fn change_webhook(&self, id: WebhookId, change: WebhookChange) -> Result<bool> {
+        let client = &*self.client().await?;
+        let new_label = change.label.as_ref().and_then(Option::as_deref).map(storable);
+        for _ in 0..CHANGE_ROUNDS_MAX {
+            let Some((url, old)) = sealed_target(client, id).await? else { return Ok(false) };
+            let (url, sealed) = self.cipher.reseal_target(&url, &old, &change)?;
+            let row: [&(dyn ToSql + Sync); 6] = [&id.0, &old, &url, &sealed, &change.label.is_some(), &new_label];
+            if execute(client, &sql::CHANGE_WEBHOOK, &row).await? > 0 {
+                return Ok(true);
+            }
+        }
+        Err(changed_by_others())
+    }
+
+    async fn record_delivery(&self, id: WebhookId, record: DeliveryRecord) -> Result<()> {
+        let DeliveryRecord { progress, delivered_at, disabled_reason } = &record;
+        let (error, reason) = (progress.last_error.as_deref().map(storable), disabled_reason.as_deref().map(storable));
+        let (last_post, failures) = (progress.last_post.0, i64::from(progress.failures));
+        let row: [&(dyn ToSql + Sync); 7] =
+            [&id.0, &last_post, &failures, &progress.retry_at, &error, delivered_at, &reason];
+        execute(&*self.client().await?, &sql::RECORD_DELIVERY, &row).await.map(|_| ())
+    }
+
+    async fn switch_webhook(&self, id: WebhookId, disabled_reason: Option<String>) -> Result<bool> {
+        let (enabled, reason) = (disabled_reason.is_none(), disabled_reason.as_deref().map(storable));
+        Ok(execute(&*self.client().await?, &sql::SWITCH_WEBHOOK, &[&id.0, &enabled, &reason]).await? > 0)
+    }
+
+    async fn remove_webhook(&self, id: WebhookId) -> Result<bool> {
+        Ok(execute(&*self.client().await?, &sql::REMOVE_WEBHOOK, &[&id.0]).await? > 0)
+    }
 }
 
 /// Its URL and its sealed secret.
-pub(super) async fn sealed_target(client: &Client, id: WebhookId) -> Result<Option<(String, Vec<u8>)>> {
-    one(client, TARGET, &[&id.0], |row| Ok((required(row.text()?)?, row.bytes()?))).await
-}
-
-/// Whether the webhook still had the old seal, and has these now.
-pub(super) async fn change(
-    client: &Client,
-    id: WebhookId,
-    old: &[u8],
-    (url, sealed): (&str, &[u8]),
-    label: Option<Option<&str>>,
-) -> Result<bool> {
-    let new_label = label.flatten().map(storable);
-    Ok(execute(client, CHANGE, &[&id.0, &old, &url, &sealed, &label.is_some(), &new_label]).await? > 0)
-}
-
-pub(super) async fn record(client: &Client, id: WebhookId, record: &DeliveryRecord) -> Result<()> {
-    let DeliveryRecord { progress, delivered_at, disabled_reason } = record;
-    let (error, reason) = (progress.last_error.as_deref().map(storable), disabled_reason.as_deref().map(storable));
-    let (last_post, failures) = (progress.last_post.0, i64::from(progress.failures));
-    execute(client, RECORD, &[&id.0, &last_post, &failures, &progress.retry_at, &error, delivered_at, &reason])
-        .await
-        .map(|_| ())
-}
-
-pub(super) async fn switch(client: &Client, id: WebhookId, disabled_reason: Option<&str>) -> Result<bool> {
-    Ok(execute(client, SWITCH, &[&id.0, &disabled_reason.is_none(), &disabled_reason.map(storable)]).await? > 0)
-}
-
-pub(super) async fn remove(client: &Client, id: WebhookId) -> Result<bool> {
-    Ok(execute(client, REMOVE, &[&id.0]).await? > 0)
+async fn sealed_target(client: &Client, id: WebhookId) -> Result<Option<(String, Vec<u8>)>> {
+    one(client, &sql::WEBHOOK_TARGET, &[&id.0], |row| Ok((required(row.text()?)?, row.bytes()?))).await
 }

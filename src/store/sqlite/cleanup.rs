@@ -6,30 +6,31 @@ use crate::model::{Cleaned, Cutoffs};
 
 use super::super::Result;
 use super::super::rows::{Columns, read_hash, required};
+use super::super::shared_sql as sql;
+use super::super::statement::Statement;
 use super::values::{all, error, execute, number, one};
 
-const CLEAN_ARTICLES: &str = include_str!("../../../sql/sqlite/clean_articles.sql");
-const OLD_POSTS: &str = include_str!("../../../sql/sqlite/old_posts.sql");
-const CLEAN_POSTS: &str = include_str!("../../../sql/sqlite/clean_posts.sql");
-const REMEMBER_POSTS: &str = include_str!("../../../sql/sqlite/remember_posts.sql");
-const KEEP_HASHES: &str = include_str!("../../../sql/sqlite/keep_hashes.sql");
-const CLEAN_ROBOTS: &str = include_str!("../../../sql/sqlite/clean_robots.sql");
-const FORGET_HASHES: &str = include_str!("../../../sql/sqlite/forget_hashes.sql");
+static CLEAN_ARTICLES: Statement = Statement::new(include_str!("../../../sql/sqlite/clean_articles.sql"));
+static OLD_POSTS: Statement = Statement::new(include_str!("../../../sql/sqlite/old_posts.sql"));
+static CLEAN_POSTS: Statement = Statement::new(include_str!("../../../sql/sqlite/clean_posts.sql"));
+static REMEMBER_POSTS: Statement = Statement::new(include_str!("../../../sql/sqlite/remember_posts.sql"));
+static KEEP_HASHES: Statement = Statement::new(include_str!("../../../sql/sqlite/keep_hashes.sql"));
+static FORGET_HASHES: Statement = Statement::new(include_str!("../../../sql/sqlite/forget_hashes.sql"));
 
 pub(super) fn step(connection: &mut Connection, cutoffs: &Cutoffs, limit: u32) -> Result<Cleaned> {
     let transaction = connection.transaction().map_err(error)?;
-    let articles = execute(&transaction, CLEAN_ARTICLES, params![cutoffs.articles_before, limit])?;
-    let old = all(&transaction, OLD_POSTS, params![cutoffs.posts_before, limit], number)?;
+    let articles = execute(&transaction, &CLEAN_ARTICLES, params![cutoffs.articles_before, limit])?;
+    let old = all(&transaction, &OLD_POSTS, params![cutoffs.posts_before, limit], number)?;
     for id in &old {
         let removed =
-            one(&transaction, CLEAN_POSTS, [*id], |row| Ok((required(row.integer()?)?, read_hash(row.bytes()?)?)))?;
+            one(&transaction, &CLEAN_POSTS, [*id], |row| Ok((required(row.integer()?)?, read_hash(row.bytes()?)?)))?;
         if let Some((source, hash)) = removed {
-            execute(&transaction, REMEMBER_POSTS, params![source, hash.0, cutoffs.now])?;
+            execute(&transaction, &REMEMBER_POSTS, params![source, hash.0, cutoffs.now])?;
         }
     }
-    let kept = execute(&transaction, KEEP_HASHES, params![cutoffs.hashes_before, limit, cutoffs.now])?;
-    let hashes = execute(&transaction, FORGET_HASHES, params![cutoffs.hashes_before, limit])?;
-    let robots = execute(&transaction, CLEAN_ROBOTS, params![cutoffs.robots_before, limit])?;
+    let kept = execute(&transaction, &KEEP_HASHES, params![cutoffs.hashes_before, limit, cutoffs.now])?;
+    let hashes = execute(&transaction, &FORGET_HASHES, params![cutoffs.hashes_before, limit])?;
+    let robots = execute(&transaction, &sql::CLEAN_ROBOTS, params![cutoffs.robots_before, limit])?;
     transaction.commit().map_err(error)?;
     let full = |count: usize| count >= limit as usize;
     Ok(Cleaned {

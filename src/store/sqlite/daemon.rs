@@ -1,25 +1,30 @@
 //! What the daemon must know of itself after a restart, in SQLite.
 
-use rusqlite::Connection;
+use async_trait::async_trait;
 
 use crate::model::Timestamp;
 
-use super::super::Result;
 use super::super::rows::{Columns, required};
+use super::super::shared_sql as sql;
+use super::super::{DaemonStore, Result};
+use super::SqliteStore;
 use super::values::{execute, one};
 
-const PAUSED_SINCE: &str = include_str!("../../../sql/sqlite/paused_since.sql");
-const PAUSE: &str = include_str!("../../../sql/sqlite/pause_polling.sql");
-const RESUME: &str = include_str!("../../../sql/sqlite/resume_polling.sql");
+#[async_trait]
+impl DaemonStore for SqliteStore {
+    async fn paused_since(&self) -> Result<Option<Timestamp>> {
+        required(self.readers.run(|connection| one(connection, &sql::PAUSED_SINCE, [], |row| row.time())).await?)
+    }
 
-pub(super) fn paused_since(connection: &Connection) -> Result<Option<Timestamp>> {
-    required(one(connection, PAUSED_SINCE, [], |row| row.time())?)
-}
+    async fn pause_polling(&self, now: Timestamp) -> Result<Timestamp> {
+        let since = self
+            .writer
+            .run(move |connection| one(connection, &sql::PAUSE_POLLING, [now], |row| required(row.time()?)))
+            .await?;
+        required(since)
+    }
 
-pub(super) fn pause(connection: &Connection, now: Timestamp) -> Result<Timestamp> {
-    required(one(connection, PAUSE, [now], |row| required(row.time()?))?)
-}
-
-pub(super) fn resume(connection: &Connection) -> Result<()> {
-    execute(connection, RESUME, []).map(|_| ())
+    async fn resume_polling(&self) -> Result<()> {
+        self.writer.run(|connection| execute(connection, &sql::RESUME_POLLING, [])).await.map(|_| ())
+    }
 }

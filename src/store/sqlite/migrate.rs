@@ -6,6 +6,7 @@ use crate::model::Timestamp;
 
 use super::super::migrate::{Applied, Migration, pending};
 use super::super::rows::{Columns, required};
+use super::super::statement::Statement;
 use super::super::{Result, StoreError};
 use super::values;
 
@@ -69,6 +70,8 @@ const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
     applied_at  INTEGER NOT NULL
 ) STRICT";
 
+static APPLIED: Statement = Statement::new("SELECT version, checksum FROM schema_migrations ORDER BY version");
+
 /// The version this program brings a file to.
 pub(super) fn latest() -> i64 {
     ALL.last().map_or(0, |migration| migration.version)
@@ -78,10 +81,9 @@ pub(super) fn latest() -> i64 {
 pub(super) fn run(connection: &mut Connection, known: &[Migration], now: Timestamp) -> Result<()> {
     let transaction = connection.transaction().map_err(values::error)?;
     transaction.execute_batch(REGISTER).map_err(values::error)?;
-    let applied =
-        values::all(&transaction, "SELECT version, checksum FROM schema_migrations ORDER BY version", [], |row| {
-            Ok(Applied { version: required(row.integer()?)?, checksum: required(row.text()?)? })
-        })?;
+    let applied = values::all(&transaction, &APPLIED, [], |row| {
+        Ok(Applied { version: required(row.integer()?)?, checksum: required(row.text()?)? })
+    })?;
     for step in pending(known, &applied)? {
         let explain = |error: rusqlite::Error| match values::error(error) {
             StoreError::Internal(text) => StoreError::Unusable(format!("step {} failed: {text}", step.version)),

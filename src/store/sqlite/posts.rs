@@ -1,108 +1,82 @@
-//! Posts and articles in SQLite.
+//! Posts in SQLite.
 
+use async_trait::async_trait;
 use rusqlite::{Connection, params};
 
-use crate::model::{Article, ArticleId, NewArticle, Post, PostId, SourceId, Timestamp};
+use crate::model::{Post, PostId, SourceId, Timestamp};
 
-use super::super::Result;
-use super::super::rows::{first_after, read_article, read_post, required, storable};
-use super::values::{all, execute, number, one as first};
+use super::super::rows::{first_after, read_post, storable};
+use super::super::shared_sql as sql;
+use super::super::statement::Statement;
+use super::super::{PostStore, Result};
+use super::SqliteStore;
+use super::values::{all, one};
 
-const ONE: &str = include_str!("../../../sql/sqlite/post.sql");
-const LIST: &str = include_str!("../../../sql/sqlite/list_posts.sql");
-const LIST_OF_SOURCE: &str = include_str!("../../../sql/sqlite/list_posts_of_source.sql");
-const LIST_BEFORE: &str = include_str!("../../../sql/sqlite/list_posts_before.sql");
-const LIST_OF_SOURCE_BEFORE: &str = include_str!("../../../sql/sqlite/list_posts_of_source_before.sql");
-const LIST_BETWEEN: &str = include_str!("../../../sql/sqlite/list_posts_between.sql");
-const LIST_OF_SOURCE_BETWEEN: &str = include_str!("../../../sql/sqlite/list_posts_of_source_between.sql");
-const NEWEST_WITH_LABEL: &str = include_str!("../../../sql/sqlite/newest_posts_with_label.sql");
-const ADD_ARTICLE: &str = include_str!("../../../sql/sqlite/add_article.sql");
-const ARTICLE: &str = include_str!("../../../sql/sqlite/article.sql");
-const LIST_ARTICLES: &str = include_str!("../../../sql/sqlite/list_articles.sql");
-const LINK: &str = include_str!("../../../sql/sqlite/link_post.sql");
-const OF_ARTICLE: &str = include_str!("../../../sql/sqlite/posts_of_article.sql");
-const MARK_PROCESSED: &str = include_str!("../../../sql/sqlite/mark_processed.sql");
+static LIST_OF_SOURCE_BETWEEN: Statement =
+    Statement::new(include_str!("../../../sql/sqlite/list_posts_of_source_between.sql"));
 
-pub(super) fn one(connection: &Connection, id: PostId) -> Result<Option<Post>> {
-    first(connection, ONE, [id.0], |row| read_post(row))
-}
-
-pub(super) fn list(
-    connection: &Connection,
-    source: Option<SourceId>,
-    after: Option<PostId>,
-    limit: u32,
-) -> Result<Vec<Post>> {
-    let after = after.map_or(0, |id| id.0);
-    match source {
-        None => all(connection, LIST, params![after, limit], |row| read_post(row)),
-        Some(source) => all(connection, LIST_OF_SOURCE, params![source.0, after, limit], |row| read_post(row)),
+#[async_trait]
+impl PostStore for SqliteStore {
+    async fn post(&self, id: PostId) -> Result<Option<Post>> {
+        self.readers.run(move |connection| one(connection, &sql::POST, [id.0], |row| read_post(row))).await
     }
-}
 
-pub(super) fn before(
-    connection: &Connection,
-    source: Option<SourceId>,
-    before: Option<PostId>,
-    limit: u32,
-) -> Result<Vec<Post>> {
-    let before = before.map_or(i64::MAX, |id| id.0);
-    match source {
-        None => all(connection, LIST_BEFORE, params![before, limit], |row| read_post(row)),
-        Some(source) => all(connection, LIST_OF_SOURCE_BEFORE, params![source.0, before, limit], |row| read_post(row)),
+    async fn list_posts(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>> {
+        let after = after.map_or(0, |id| id.0);
+        let listing = move |connection: &mut Connection| match source {
+            None => all(connection, &sql::LIST_POSTS, params![after, limit], |row| read_post(row)),
+            Some(source) => {
+                let parameters = params![source.0, after, limit];
+                all(connection, &sql::LIST_POSTS_OF_SOURCE, parameters, |row| read_post(row))
+            }
+        };
+        self.readers.run(listing).await
     }
-}
 
-pub(super) fn newest_with_label(connection: &Connection, label: &str, limit: u32) -> Result<Vec<Post>> {
-    all(connection, NEWEST_WITH_LABEL, params![label, limit], |row| read_post(row))
-}
-
-pub(super) fn between(
-    connection: &Connection,
-    source: Option<SourceId>,
-    since: Timestamp,
-    until: Timestamp,
-    after: Option<(Timestamp, PostId)>,
-    limit: u32,
-) -> Result<Vec<Post>> {
-    let (moment, id) = first_after(since, after);
-    match source {
-        None => all(connection, LIST_BETWEEN, params![moment, id.0, until, limit], |row| read_post(row)),
-        Some(source) => {
-            let parameters = params![source.0, moment, id.0, until, limit];
-            all(connection, LIST_OF_SOURCE_BETWEEN, parameters, |row| read_post(row))
-        }
+    async fn list_posts_before(
+        &self,
+        source: Option<SourceId>,
+        before: Option<PostId>,
+        limit: u32,
+    ) -> Result<Vec<Post>> {
+        let before = before.map_or(i64::MAX, |id| id.0);
+        let listing = move |connection: &mut Connection| match source {
+            None => all(connection, &sql::LIST_POSTS_BEFORE, params![before, limit], |row| read_post(row)),
+            Some(source) => {
+                let parameters = params![source.0, before, limit];
+                all(connection, &sql::LIST_POSTS_OF_SOURCE_BEFORE, parameters, |row| read_post(row))
+            }
+        };
+        self.readers.run(listing).await
     }
-}
 
-pub(super) fn add_article(connection: &Connection, new: &NewArticle) -> Result<ArticleId> {
-    let row = params![
-        new.podcast_id.map(|podcast| podcast.0),
-        storable(&new.title),
-        storable(&new.body),
-        new.url.as_deref().map(storable),
-        new.published_at,
-        new.created_at,
-    ];
-    required(first(connection, ADD_ARTICLE, row, number)?).map(ArticleId)
-}
+    async fn newest_posts_with_label(&self, label: &str, limit: u32) -> Result<Vec<Post>> {
+        let label = storable(label).into_owned();
+        let listing = move |connection: &mut Connection| {
+            all(connection, &sql::NEWEST_POSTS_WITH_LABEL, params![label, limit], |row| read_post(row))
+        };
+        self.readers.run(listing).await
+    }
 
-pub(super) fn article(connection: &Connection, id: ArticleId) -> Result<Option<Article>> {
-    first(connection, ARTICLE, [id.0], |row| read_article(row))
-}
-
-pub(super) fn list_articles(connection: &Connection, after: Option<ArticleId>, limit: u32) -> Result<Vec<Article>> {
-    all(connection, LIST_ARTICLES, params![after.map_or(0, |id| id.0), limit], |row| read_article(row))
-}
-
-pub(super) fn link(connection: &Connection, article: ArticleId, post: PostId) -> Result<()> {
-    execute(connection, LINK, params![article.0, post.0]).map(|_| ())
-}
-
-pub(super) fn of_article(connection: &Connection, article: ArticleId) -> Result<Vec<PostId>> {
-    Ok(all(connection, OF_ARTICLE, [article.0], number)?.into_iter().map(PostId).collect())
-}
-
-pub(super) fn mark_processed(connection: &Connection, article: ArticleId) -> Result<bool> {
-    Ok(execute(connection, MARK_PROCESSED, [article.0])? > 0)
+    async fn list_posts_between(
+        &self,
+        source: Option<SourceId>,
+        since: Timestamp,
+        until: Timestamp,
+        after: Option<(Timestamp, PostId)>,
+        limit: u32,
+    ) -> Result<Vec<Post>> {
+        let (moment, id) = first_after(since, after);
+        let listing = move |connection: &mut Connection| match source {
+            None => {
+                let parameters = params![moment, id.0, until, limit];
+                all(connection, &sql::LIST_POSTS_BETWEEN, parameters, |row| read_post(row))
+            }
+            Some(source) => {
+                let parameters = params![source.0, moment, id.0, until, limit];
+                all(connection, &LIST_OF_SOURCE_BETWEEN, parameters, |row| read_post(row))
+            }
+        };
+        self.readers.run(listing).await
+    }
 }

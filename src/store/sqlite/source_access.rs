@@ -1,37 +1,70 @@
 //! What sources need to be let in, in SQLite.
 
+use async_trait::async_trait;
 use rusqlite::{Connection, params};
 
-use crate::model::{NewSource, SourceId, Timestamp};
+use crate::model::{NewSource, SourceAccess, SourceId, Timestamp};
 
-use super::super::rows::{Columns, required};
-use super::super::{Added, Result, Saved};
+use super::super::cipher::Owner;
+use super::super::rows::Columns;
+use super::super::shared_sql as sql;
+use super::super::statement::Statement;
+use super::super::{Added, Result, Saved, SourceAccessStore, access};
+use super::SqliteStore;
 use super::sources::{add_one, one as source};
 use super::values::{all, error, execute, number, one};
 
-const PUT: &str = include_str!("../../../sql/sqlite/put_source_access.sql");
-const ONE: &str = include_str!("../../../sql/sqlite/source_access.sql");
-const REMOVE: &str = include_str!("../../../sql/sqlite/remove_source_access.sql");
-const AMONG: &str = include_str!("../../../sql/sqlite/sources_with_access.sql");
-const TOUCH: &str = include_str!("../../../sql/sqlite/touch_source.sql");
+static AMONG: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_with_access.sql"));
+
+#[async_trait]
+impl SourceAccessStore for SqliteStore {
+    async fn add_source_with_access(&self, new: NewSource, access: &SourceAccess) -> Result<Added> {
+        let (cipher, secret) = (self.cipher.clone(), access::to_secret(access));
+        let seal = move |id| cipher.seal(Owner::SourceAccess(id), &secret);
+        self.writer.run(move |connection| add(connection, &new, seal)).await
+    }
+
+    async fn save_source_access(
+        &self,
+        source: SourceId,
+        access: Option<&SourceAccess>,
+        expected_version: Option<i64>,
+        now: Timestamp,
+    ) -> Result<Saved> {
+        let sealed = access::seal(&self.cipher, source, access)?;
+        self.writer.run(move |connection| save(connection, source, sealed.as_deref(), expected_version, now)).await
+    }
+
+    async fn source_access(&self, source: SourceId) -> Result<Option<SourceAccess>> {
+        let sealed = self
+            .readers
+            .run(move |connection| one(connection, &sql::SOURCE_ACCESS, [source.0], |row| row.bytes()))
+            .await?;
+        let Some(sealed) = sealed else { return Ok(None) };
+        access::from_secret(&self.cipher.open(Owner::SourceAccess(source), &sealed)?).map(Some)
+    }
+
+    async fn sources_with_access(&self, sources: Vec<SourceId>) -> Result<Vec<SourceId>> {
+        let ids = serde_json::Value::from_iter(sources.iter().map(|id| id.0)).to_string();
+        let reading =
+            move |connection: &mut Connection| all(connection, &AMONG, [ids], |row| number(row).map(SourceId));
+        self.readers.run(reading).await
+    }
+}
 
 /// Adds a source with what is sealed for its number.
-pub(super) fn add(
-    connection: &mut Connection,
-    new: &NewSource,
-    seal: impl FnOnce(SourceId) -> Result<Vec<u8>>,
-) -> Result<Added> {
+fn add(connection: &mut Connection, new: &NewSource, seal: impl FnOnce(SourceId) -> Result<Vec<u8>>) -> Result<Added> {
     let transaction = connection.transaction().map_err(error)?;
     let added = add_one(&transaction, new)?;
     if let Added::New(id) = added {
-        execute(&transaction, PUT, params![id.0, seal(id)?, new.created_at])?;
+        execute(&transaction, &sql::PUT_SOURCE_ACCESS, params![id.0, seal(id)?, new.created_at])?;
     }
     transaction.commit().map_err(error)?;
     Ok(added)
 }
 
 /// Keeps this in the place of what was kept before, or nothing.
-pub(super) fn save(
+fn save(
     connection: &mut Connection,
     id: SourceId,
     sealed: Option<&[u8]>,
@@ -39,22 +72,13 @@ pub(super) fn save(
     now: Timestamp,
 ) -> Result<Saved> {
     let transaction = connection.transaction().map_err(error)?;
-    let Some(version) = one(&transaction, TOUCH, params![id.0, expected_version, now], number)? else {
+    let Some(version) = one(&transaction, &sql::TOUCH_SOURCE, params![id.0, expected_version, now], number)? else {
         return Ok(source(&transaction, id)?.map_or(Saved::Gone, |there| Saved::Stale(Box::new(there))));
     };
     match sealed {
-        Some(sealed) => execute(&transaction, PUT, params![id.0, sealed, now])?,
-        None => execute(&transaction, REMOVE, [id.0])?,
+        Some(sealed) => execute(&transaction, &sql::PUT_SOURCE_ACCESS, params![id.0, sealed, now])?,
+        None => execute(&transaction, &sql::REMOVE_SOURCE_ACCESS, [id.0])?,
     };
     transaction.commit().map_err(error)?;
     Ok(Saved::Written(version))
-}
-
-pub(super) fn sealed(connection: &Connection, id: SourceId) -> Result<Option<Vec<u8>>> {
-    one(connection, ONE, [id.0], |row| row.bytes())
-}
-
-pub(super) fn among(connection: &Connection, ids: &[SourceId]) -> Result<Vec<SourceId>> {
-    let ids = serde_json::Value::from_iter(ids.iter().map(|id| id.0)).to_string();
-    all(connection, AMONG, [ids], |row| required(row.integer()?).map(SourceId))
 }

@@ -1,44 +1,91 @@
 //! Sources in SQLite.
 
+use async_trait::async_trait;
 use rusqlite::{Connection, params, params_from_iter};
 
-use crate::model::{NewSource, Source, SourceCounts, SourceId, SourceSettings, Timestamp};
-
-use super::super::rows::{
-    Columns, Value, X_HOST, host_column, read_counts, read_source, required, settings_values, state_values, storable,
+use crate::model::{
+    NewSource, Settled, Settlement, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll, Timestamp,
 };
-use super::super::{Added, Result, Saved, SourceSelection, StoreError};
-use super::labels;
-use super::values::{all, error, execute, number, one as first};
 
-const ADD: &str = include_str!("../../../sql/sqlite/add_sources.sql");
-const FIND: &str = include_str!("../../../sql/sqlite/find_source.sql");
-const ONE: &str = include_str!("../../../sql/sqlite/source.sql");
-const TO_POLL: &str = include_str!("../../../sql/sqlite/sources_to_poll.sql");
-const WITH_URL: &str = include_str!("../../../sql/sqlite/sources_with_url.sql");
-const COUNT: &str = include_str!("../../../sql/sqlite/count_sources.sql");
-const LIST: &str = include_str!("../../../sql/sqlite/list_sources.sql");
-const OF_HOST: &str = include_str!("../../../sql/sqlite/sources_of_host.sql");
-const WITH_LABEL: &str = include_str!("../../../sql/sqlite/sources_with_label.sql");
-const DISABLED: &str = include_str!("../../../sql/sqlite/sources_disabled.sql");
-const RESTING: &str = include_str!("../../../sql/sqlite/sources_resting.sql");
-const INACTIVE: &str = include_str!("../../../sql/sqlite/sources_inactive.sql");
-const OF_PAGES: &str = include_str!("../../../sql/sqlite/sources_of_pages.sql");
-const FAILING: &str = include_str!("../../../sql/sqlite/sources_failing.sql");
-const WITHOUT_HOST: &str = include_str!("../../../sql/sqlite/sources_without_host.sql");
-const FILL_HOSTS: &str = include_str!("../../../sql/sqlite/fill_hosts.sql");
-const SAVE: &str = include_str!("../../../sql/sqlite/save_source.sql");
-const REMOVE: &str = include_str!("../../../sql/sqlite/remove_source.sql");
-const PING: &str = include_str!("../../../sql/sqlite/ping.sql");
+use super::super::rows::{Columns, Value, read_counts, required, storable};
+use super::super::shared_sql as sql;
+use super::super::source_row::{X_HOST, host_column, read_source, settings_values, state_values};
+use super::super::statement::Statement;
+use super::super::{Added, Result, Saved, SourceSelection, SourceStore, StoreError, access};
+use super::values::{all, error, execute, number, one as first};
+use super::{SqliteStore, labels, settle};
+
+static ADD: Statement = Statement::new(include_str!("../../../sql/sqlite/add_sources.sql"));
+static FIND: Statement = Statement::new(include_str!("../../../sql/sqlite/find_source.sql"));
+static TO_POLL: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_to_poll.sql"));
+static WITH_URL: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_with_url.sql"));
+static DISABLED: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_disabled.sql"));
+static INACTIVE: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_inactive.sql"));
+static FILL_HOSTS: Statement = Statement::new(include_str!("../../../sql/sqlite/fill_hosts.sql"));
 
 /// How many rows get their host in one transaction.
 const FILL_AT_ONCE: u32 = 1000;
 
-pub(super) fn ping(connection: &Connection) -> Result<()> {
-    first(connection, PING, [], number).map(|_| ())
+#[async_trait]
+impl SourceStore for SqliteStore {
+    async fn add_sources(&self, new: Vec<NewSource>) -> Result<Vec<Added>> {
+        self.writer.run(move |connection| add(connection, &new)).await
+    }
+
+    async fn source(&self, id: SourceId) -> Result<Option<Source>> {
+        self.readers.run(move |connection| one(connection, id)).await
+    }
+
+    async fn sources_to_poll(&self, ids: Vec<SourceId>) -> Result<Vec<SourceToPoll>> {
+        let ids = serde_json::Value::from_iter(ids.iter().map(|id| id.0)).to_string();
+        let reading = move |connection: &mut Connection| {
+            all(connection, &TO_POLL, [ids], |row| Ok((read_source(row)?, row.blob()?)))
+        };
+        let found = self.readers.run(reading).await?;
+        Ok(found.into_iter().map(|one| access::to_poll(&self.cipher, one)).collect())
+    }
+
+    async fn sources_with_url(&self, url: &str) -> Result<Vec<Source>> {
+        let url = storable(url).into_owned();
+        self.readers.run(move |connection| all(connection, &WITH_URL, [url], |row| read_source(row))).await
+    }
+
+    async fn list_sources(&self, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
+        self.select_sources(SourceSelection::All, after, limit).await
+    }
+
+    async fn select_sources(
+        &self,
+        selection: SourceSelection,
+        after: Option<SourceId>,
+        limit: u32,
+    ) -> Result<Vec<Source>> {
+        self.readers.run(move |connection| select(connection, &selection, after, limit)).await
+    }
+
+    async fn count_sources(&self) -> Result<SourceCounts> {
+        let counting = |connection: &mut Connection| first(connection, &sql::COUNT_SOURCES, [], |row| read_counts(row));
+        self.readers.run(counting).await.map(Option::unwrap_or_default)
+    }
+
+    async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {
+        self.writer.run(move |connection| save(connection, &source, None, now)).await
+    }
+
+    async fn save_source_with_labels(&self, source: Source, labels: Vec<String>, now: Timestamp) -> Result<Saved> {
+        self.writer.run(move |connection| save(connection, &source, Some(&labels), now)).await
+    }
+
+    async fn remove_source(&self, id: SourceId) -> Result<bool> {
+        Ok(self.writer.run(move |connection| execute(connection, &sql::REMOVE_SOURCE, [id.0])).await? > 0)
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
+        self.writer.run(move |connection| settle::settle(connection, &settlements)).await
+    }
 }
 
-pub(super) fn add(connection: &mut Connection, new: &[NewSource]) -> Result<Vec<Added>> {
+fn add(connection: &mut Connection, new: &[NewSource]) -> Result<Vec<Added>> {
     let transaction = connection.transaction().map_err(error)?;
     let added = new.iter().map(|source| add_one(&transaction, source)).collect::<Result<Vec<_>>>()?;
     transaction.commit().map_err(error)?;
@@ -46,11 +93,9 @@ pub(super) fn add(connection: &mut Connection, new: &[NewSource]) -> Result<Vec<
 }
 
 pub(super) fn add_one(connection: &Connection, new: &NewSource) -> Result<Added> {
-    let row = [Value::Time(Some(new.created_at))]
-        .into_iter()
-        .chain(settings_values(&new.settings))
-        .chain([host(&new.settings)]);
-    match first(connection, ADD, params_from_iter(row), number)? {
+    let key = [Value::Time(Some(new.created_at)), host(&new.settings)];
+    let row = key.into_iter().chain(settings_values(&new.settings));
+    match first(connection, &ADD, params_from_iter(row), number)? {
         Some(id) => Ok(Added::New(SourceId(id))),
         None => Ok(Added::Duplicate(find(connection, &new.settings)?)),
     }
@@ -58,53 +103,36 @@ pub(super) fn add_one(connection: &Connection, new: &NewSource) -> Result<Added>
 
 fn find(connection: &Connection, settings: &SourceSettings) -> Result<SourceId> {
     let [podcast, kind, url, ..] = settings_values(settings);
-    let found = first(connection, FIND, params![podcast, kind, url], number)?;
+    let found = first(connection, &FIND, params![podcast, kind, url], number)?;
     found.map(SourceId).ok_or_else(|| StoreError::Internal("a source is both there and not there".into()))
 }
 
 pub(super) fn one(connection: &Connection, id: SourceId) -> Result<Option<Source>> {
-    first(connection, ONE, [id.0], |row| read_source(row))
+    first(connection, &sql::SOURCE, [id.0], |row| read_source(row))
 }
 
-/// These sources, each with its sealed access.
-pub(super) fn to_poll(connection: &Connection, ids: &[SourceId]) -> Result<Vec<(Source, Option<Vec<u8>>)>> {
-    let ids = serde_json::Value::from_iter(ids.iter().map(|id| id.0)).to_string();
-    all(connection, TO_POLL, [ids], |row| Ok((read_source(row)?, row.blob()?)))
-}
-
-pub(super) fn with_url(connection: &Connection, url: &str) -> Result<Vec<Source>> {
-    all(connection, WITH_URL, [url], |row| read_source(row))
-}
-
-pub(super) fn list(connection: &Connection, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
-    all(connection, LIST, params![after.map_or(0, |id| id.0), limit], |row| read_source(row))
-}
-
-pub(super) fn count(connection: &Connection) -> Result<SourceCounts> {
-    first(connection, COUNT, [], |row| read_counts(row)).map(Option::unwrap_or_default)
-}
-
-pub(super) fn select(
+fn select(
     connection: &Connection,
     selection: &SourceSelection,
     after: Option<SourceId>,
     limit: u32,
 ) -> Result<Vec<Source>> {
     let after = after.map_or(0, |id| id.0);
-    let of_host = |host: &str| all(connection, OF_HOST, params![host, after, limit], |row| read_source(row));
-    let plain = |sql| all(connection, sql, params![after, limit], |row| read_source(row));
+    let of_host =
+        |host: &str| all(connection, &sql::SOURCES_OF_HOST, params![host, after, limit], |row| read_source(row));
+    let plain = |statement| all(connection, statement, params![after, limit], |row| read_source(row));
     match selection {
-        SourceSelection::All => plain(LIST),
+        SourceSelection::All => plain(&sql::LIST_SOURCES),
         SourceSelection::OfHost(host) => of_host(host.as_str()),
         SourceSelection::OfX => of_host(X_HOST),
         SourceSelection::WithLabel(label) => {
-            all(connection, WITH_LABEL, params![storable(label), after, limit], |row| read_source(row))
+            all(connection, &sql::SOURCES_WITH_LABEL, params![storable(label), after, limit], |row| read_source(row))
         }
-        SourceSelection::Disabled => plain(DISABLED),
-        SourceSelection::Resting => plain(RESTING),
-        SourceSelection::Failing => plain(FAILING),
-        SourceSelection::Inactive => plain(INACTIVE),
-        SourceSelection::OfPages => plain(OF_PAGES),
+        SourceSelection::Disabled => plain(&DISABLED),
+        SourceSelection::Resting => plain(&sql::SOURCES_RESTING),
+        SourceSelection::Failing => plain(&sql::SOURCES_FAILING),
+        SourceSelection::Inactive => plain(&INACTIVE),
+        SourceSelection::OfPages => plain(&sql::SOURCES_OF_PAGES),
     }
 }
 
@@ -112,12 +140,12 @@ pub(super) fn select(
 pub(super) fn fill_hosts(connection: &mut Connection) -> Result<()> {
     loop {
         let transaction = connection.transaction().map_err(error)?;
-        let found = all(&transaction, WITHOUT_HOST, [FILL_AT_ONCE], |row| {
+        let found = all(&transaction, &sql::SOURCES_WITHOUT_HOST, [FILL_AT_ONCE], |row| {
             let (id, source_type) = (required(row.integer()?)?, required(row.parsed()?)?);
             Ok((id, host_column(source_type, &required(row.text()?)?)))
         })?;
         for (id, host) in &found {
-            execute(&transaction, FILL_HOSTS, params![id, host])?;
+            execute(&transaction, &FILL_HOSTS, params![id, host])?;
         }
         transaction.commit().map_err(error)?;
         if found.is_empty() {
@@ -131,17 +159,12 @@ fn host(settings: &SourceSettings) -> Value<'static> {
 }
 
 /// Writes a source, and its labels if they are given.
-pub(super) fn save(
-    connection: &mut Connection,
-    source: &Source,
-    labels: Option<&[String]>,
-    now: Timestamp,
-) -> Result<Saved> {
+fn save(connection: &mut Connection, source: &Source, labels: Option<&[String]>, now: Timestamp) -> Result<Saved> {
     let transaction = connection.transaction().map_err(error)?;
-    let key = [Value::Integer(Some(source.id.0)), Value::Integer(Some(source.version)), Value::Time(Some(now))];
+    let (id, version) = (Value::Integer(Some(source.id.0)), Value::Integer(Some(source.version)));
+    let key = [id, version, Value::Time(Some(now)), host(&source.settings)];
     let row = key.into_iter().chain(settings_values(&source.settings)).chain(state_values(&source.state));
-    let row = row.chain([host(&source.settings)]);
-    let saved = match first(&transaction, SAVE, params_from_iter(row), number) {
+    let saved = match first(&transaction, &sql::SAVE_SOURCE, params_from_iter(row), number) {
         Ok(Some(version)) => Saved::Written(version),
         Ok(None) => one(&transaction, source.id)?.map_or(Saved::Gone, |now| Saved::Stale(Box::new(now))),
         Err(StoreError::NameTaken(_)) => Saved::Duplicate(find(&transaction, &source.settings)?),
@@ -152,8 +175,4 @@ pub(super) fn save(
     }
     transaction.commit().map_err(error)?;
     Ok(saved)
-}
-
-pub(super) fn remove(connection: &Connection, id: SourceId) -> Result<bool> {
-    Ok(execute(connection, REMOVE, [id.0])? > 0)
 }

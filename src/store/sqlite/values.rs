@@ -6,6 +6,7 @@ use rusqlite::{ErrorCode, Row, ToSql, ffi};
 use crate::model::Timestamp;
 
 use super::super::rows::{Columns, Value};
+use super::super::statement::Statement;
 use super::super::{Result, StoreError};
 
 impl ToSql for Timestamp {
@@ -73,11 +74,11 @@ impl Columns for RowColumns<'_, '_> {
 /// Reads all rows of a statement.
 pub(super) fn all<T>(
     connection: &rusqlite::Connection,
-    sql: &str,
+    statement: &Statement,
     parameters: impl rusqlite::Params,
     read: fn(&mut RowColumns<'_, '_>) -> Result<T>,
 ) -> Result<Vec<T>> {
-    let mut statement = connection.prepare_cached(sql).map_err(error)?;
+    let mut statement = connection.prepare_cached(statement.sqlite()).map_err(error)?;
     let mut rows = statement.query(parameters).map_err(error)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(error)? {
@@ -89,20 +90,20 @@ pub(super) fn all<T>(
 /// Reads the one row of a statement, if there is one.
 pub(super) fn one<T>(
     connection: &rusqlite::Connection,
-    sql: &str,
+    statement: &Statement,
     parameters: impl rusqlite::Params,
     read: fn(&mut RowColumns<'_, '_>) -> Result<T>,
 ) -> Result<Option<T>> {
-    Ok(all(connection, sql, parameters, read)?.into_iter().next())
+    Ok(all(connection, statement, parameters, read)?.into_iter().next())
 }
 
 /// Carries out a statement and counts the rows it touched.
 pub(super) fn execute(
     connection: &rusqlite::Connection,
-    sql: &str,
+    statement: &Statement,
     parameters: impl rusqlite::Params,
 ) -> Result<usize> {
-    connection.prepare_cached(sql).and_then(|mut statement| statement.execute(parameters)).map_err(error)
+    connection.prepare_cached(statement.sqlite()).and_then(|mut statement| statement.execute(parameters)).map_err(error)
 }
 
 /// Reads a number that is never null.

@@ -1,63 +1,88 @@
 //! Webhooks in SQLite.
 
+use async_trait::async_trait;
 use rusqlite::{Connection, params};
 
-use crate::model::{DeliveryRecord, NewWebhook, Webhook, WebhookId};
+use crate::model::{DeliveryRecord, NewWebhook, Webhook, WebhookChange, WebhookId, WebhookTarget};
 
-use super::super::Result;
+use super::super::cipher::Owner;
 use super::super::rows::{Columns, read_webhook, required, storable};
+use super::super::shared_sql as sql;
+use super::super::{CHANGE_ROUNDS_MAX, Result, WebhookStore, changed_by_others};
+use super::SqliteStore;
 use super::values::{all, execute, number, one};
 
-const ADD: &str = include_str!("../../../sql/sqlite/add_webhook.sql");
-const LIST: &str = include_str!("../../../sql/sqlite/list_webhooks.sql");
-const ONE: &str = include_str!("../../../sql/sqlite/webhook.sql");
-const TARGET: &str = include_str!("../../../sql/sqlite/webhook_target.sql");
-const CHANGE: &str = include_str!("../../../sql/sqlite/change_webhook.sql");
-const RECORD: &str = include_str!("../../../sql/sqlite/record_delivery.sql");
-const SWITCH: &str = include_str!("../../../sql/sqlite/switch_webhook.sql");
-const REMOVE: &str = include_str!("../../../sql/sqlite/remove_webhook.sql");
+#[async_trait]
+impl WebhookStore for SqliteStore {
+    async fn add_webhook(&self, new: NewWebhook) -> Result<WebhookId> {
+        let sealed = self.cipher.seal(Owner::Webhook(&storable(&new.url)), &new.secret)?;
+        let adding = move |connection: &mut Connection| {
+            let (url, label) = (storable(&new.url), new.label.as_deref().map(storable));
+            one(connection, &sql::ADD_WEBHOOK, params![url, sealed, label, new.created_at], number)
+        };
+        required(self.writer.run(adding).await?).map(WebhookId)
+    }
 
-pub(super) fn add(connection: &Connection, new: &NewWebhook, sealed: &[u8]) -> Result<WebhookId> {
-    let (url, label) = (storable(&new.url), new.label.as_deref().map(storable));
-    required(one(connection, ADD, params![url, sealed, label, new.created_at], number)?).map(WebhookId)
-}
+    async fn list_webhooks(&self, after: Option<WebhookId>, limit: u32) -> Result<Vec<Webhook>> {
+        let after = after.map_or(0, |id| id.0);
+        self.readers
+            .run(move |connection| all(connection, &sql::LIST_WEBHOOKS, params![after, limit], |row| read_webhook(row)))
+            .await
+    }
 
-pub(super) fn list(connection: &Connection, after: Option<WebhookId>, limit: u32) -> Result<Vec<Webhook>> {
-    all(connection, LIST, params![after.map_or(0, |id| id.0), limit], |row| read_webhook(row))
-}
+    async fn webhook(&self, id: WebhookId) -> Result<Option<Webhook>> {
+        self.readers.run(move |connection| one(connection, &sql::WEBHOOK, [id.0], |row| read_webhook(row))).await
+    }
 
-pub(super) fn read(connection: &Connection, id: WebhookId) -> Result<Option<Webhook>> {
-    one(connection, ONE, [id.0], |row| read_webhook(row))
+    async fn webhook_target(&self, id: WebhookId) -> Result<Option<WebhookTarget>> {
+        let target = self.readers.run(move |connection| sealed_target(connection, id)).await?;
+        target.map(|(url, sealed)| self.cipher.open_target(url, &sealed)).transpose()
+    }
+
+    async fn change_webhook(&self, id: WebhookId, change: WebhookChange) -> Result<bool> {
+        for _ in 0..CHANGE_ROUNDS_MAX {
+            let found = self.readers.run(move |connection| sealed_target(connection, id)).await?;
+            let Some((url, old)) = found else { return Ok(false) };
+            let (url, sealed) = self.cipher.reseal_target(&url, &old, &change)?;
+            let label = change.label.clone();
+            let changing = move |connection: &mut Connection| {
+                let new_label = label.as_ref().and_then(Option::as_deref).map(storable);
+                let row = params![id.0, old, url, sealed, label.is_some(), new_label];
+                execute(connection, &sql::CHANGE_WEBHOOK, row)
+            };
+            if self.writer.run(changing).await? > 0 {
+                return Ok(true);
+            }
+        }
+        Err(changed_by_others())
+    }
+
+    async fn record_delivery(&self, id: WebhookId, record: DeliveryRecord) -> Result<()> {
+        let recording = move |connection: &mut Connection| {
+            let DeliveryRecord { progress, delivered_at, disabled_reason } = &record;
+            let error = progress.last_error.as_deref().map(storable);
+            let reason = disabled_reason.as_deref().map(storable);
+            let (last_post, failures) = (progress.last_post.0, progress.failures);
+            let row = params![id.0, last_post, failures, progress.retry_at, error, delivered_at, reason];
+            execute(connection, &sql::RECORD_DELIVERY, row).map(|_| ())
+        };
+        self.writer.run(recording).await
+    }
+
+    async fn switch_webhook(&self, id: WebhookId, disabled_reason: Option<String>) -> Result<bool> {
+        let switching = move |connection: &mut Connection| {
+            let row = params![id.0, disabled_reason.is_none(), disabled_reason.as_deref().map(storable)];
+            Ok(execute(connection, &sql::SWITCH_WEBHOOK, row)? > 0)
+        };
+        self.writer.run(switching).await
+    }
+
+    async fn remove_webhook(&self, id: WebhookId) -> Result<bool> {
+        Ok(self.writer.run(move |connection| execute(connection, &sql::REMOVE_WEBHOOK, [id.0])).await? > 0)
+    }
 }
 
 /// Its URL and its sealed secret.
-pub(super) fn sealed_target(connection: &Connection, id: WebhookId) -> Result<Option<(String, Vec<u8>)>> {
-    one(connection, TARGET, [id.0], |row| Ok((required(row.text()?)?, row.bytes()?)))
-}
-
-/// Whether the webhook still had the old seal, and has these now.
-pub(super) fn change(
-    connection: &Connection,
-    id: WebhookId,
-    old: &[u8],
-    (url, sealed): (&str, &[u8]),
-    label: Option<Option<&str>>,
-) -> Result<bool> {
-    let new_label = label.flatten().map(storable);
-    Ok(execute(connection, CHANGE, params![id.0, old, url, sealed, label.is_some(), new_label])? > 0)
-}
-
-pub(super) fn record(connection: &Connection, id: WebhookId, record: &DeliveryRecord) -> Result<()> {
-    let DeliveryRecord { progress, delivered_at, disabled_reason } = record;
-    let (error, reason) = (progress.last_error.as_deref().map(storable), disabled_reason.as_deref().map(storable));
-    let row = params![id.0, progress.last_post.0, progress.failures, progress.retry_at, error, delivered_at, reason];
-    execute(connection, RECORD, row).map(|_| ())
-}
-
-pub(super) fn switch(connection: &Connection, id: WebhookId, disabled_reason: Option<&str>) -> Result<bool> {
-    Ok(execute(connection, SWITCH, params![id.0, disabled_reason.is_none(), disabled_reason.map(storable)])? > 0)
-}
-
-pub(super) fn remove(connection: &Connection, id: WebhookId) -> Result<bool> {
-    Ok(execute(connection, REMOVE, [id.0])? > 0)
+fn sealed_target(connection: &Connection, id: WebhookId) -> Result<Option<(String, Vec<u8>)>> {
+    one(connection, &sql::WEBHOOK_TARGET, [id.0], |row| Ok((required(row.text()?)?, row.bytes()?)))
 }

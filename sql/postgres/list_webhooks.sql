@@ -1,6 +1,0 @@
-SELECT
-    id, url, label, enabled, disabled_reason, last_post_id, failures, retry_at, last_error, last_delivered_at, created_at
-FROM webhooks
-WHERE id > $1
-ORDER BY id
-LIMIT $2

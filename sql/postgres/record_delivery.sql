@@ -1,6 +1,0 @@
--- Whether a person enabled it meanwhile is not for a delivery to say: it can only disable.
-UPDATE webhooks
-SET last_post_id = $2, failures = $3, retry_at = $4, last_error = $5::text,
-    last_delivered_at = coalesce($6::timestamptz, last_delivered_at),
-    enabled = (enabled AND $7::text IS NULL), disabled_reason = coalesce($7::text, disabled_reason)
-WHERE id = $1

@@ -1,0 +1,3 @@
+SELECT {host_columns}
+FROM hosts
+WHERE host = $1

@@ -1,0 +1,5 @@
+SELECT {post_columns}
+FROM posts
+WHERE id < $1
+ORDER BY id DESC
+LIMIT $2

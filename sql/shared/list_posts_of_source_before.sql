@@ -1,0 +1,5 @@
+SELECT {post_columns}
+FROM posts
+WHERE source_id = $1 AND id < $2
+ORDER BY id DESC
+LIMIT $3

@@ -1,0 +1,5 @@
+SELECT {webhook_columns}
+FROM webhooks
+WHERE id > $1
+ORDER BY id
+LIMIT $2

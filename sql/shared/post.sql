@@ -1,0 +1,3 @@
+SELECT {post_columns}
+FROM posts
+WHERE id = $1

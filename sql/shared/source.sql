@@ -1,0 +1,3 @@
+SELECT {source_columns}
+FROM sources
+WHERE id = $1

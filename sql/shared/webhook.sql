@@ -1,0 +1,3 @@
+SELECT {webhook_columns}
+FROM webhooks
+WHERE id = $1

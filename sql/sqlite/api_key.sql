@@ -1,3 +1,0 @@
-SELECT sealed
-FROM api_keys
-WHERE user_id = ?1 AND provider = ?2

@@ -1,1 +1,0 @@
-UPDATE articles SET is_processed = 1 WHERE id = ?1

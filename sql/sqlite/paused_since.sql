@@ -1,1 +1,0 @@
-SELECT paused_since FROM daemon

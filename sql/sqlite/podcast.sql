@@ -1,3 +1,0 @@
-SELECT id, user_id, title, created_at
-FROM podcasts
-WHERE id = ?1

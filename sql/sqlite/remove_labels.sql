@@ -1,1 +1,0 @@
-DELETE FROM source_labels WHERE source_id = ?1

@@ -1,1 +1,0 @@
-DELETE FROM podcasts WHERE id = ?1

@@ -1,1 +1,0 @@
-DELETE FROM sources WHERE id = ?1

@@ -1,1 +1,0 @@
-DELETE FROM source_access WHERE source_id = ?1

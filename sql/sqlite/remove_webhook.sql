@@ -1,1 +1,0 @@
-DELETE FROM webhooks WHERE id = ?1

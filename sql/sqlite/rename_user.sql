@@ -1,1 +1,0 @@
-UPDATE users SET name = ?2 WHERE id = ?1

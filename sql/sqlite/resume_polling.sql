@@ -1,1 +1,0 @@
-UPDATE daemon SET paused_since = NULL

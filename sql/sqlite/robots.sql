@@ -1,3 +1,0 @@
-SELECT origin, fetched_at, rules
-FROM robots
-WHERE origin = ?1

@@ -1,3 +1,0 @@
-SELECT sealed
-FROM source_access
-WHERE source_id = ?1

@@ -1,3 +1,0 @@
-SELECT url, sealed
-FROM webhooks
-WHERE id = ?1

@@ -1,0 +1,78 @@
+//! The statements that are the same on both engines, each named after its file in `sql/shared/`.
+
+use super::statement::Statement;
+
+pub(super) static ADD_ARTICLE: Statement = Statement::new(include_str!("../../sql/shared/add_article.sql"));
+pub(super) static ADD_PODCAST: Statement = Statement::new(include_str!("../../sql/shared/add_podcast.sql"));
+pub(super) static ADD_USER: Statement = Statement::new(include_str!("../../sql/shared/add_user.sql"));
+pub(super) static ADD_WEBHOOK: Statement = Statement::new(include_str!("../../sql/shared/add_webhook.sql"));
+pub(super) static API_KEY: Statement = Statement::new(include_str!("../../sql/shared/api_key.sql"));
+pub(super) static ARTICLE: Statement = Statement::new(include_str!("../../sql/shared/article.sql"));
+pub(super) static CHANGE_PODCAST: Statement = Statement::new(include_str!("../../sql/shared/change_podcast.sql"));
+pub(super) static CHANGE_WEBHOOK: Statement = Statement::new(include_str!("../../sql/shared/change_webhook.sql"));
+pub(super) static CLEAN_ROBOTS: Statement = Statement::new(include_str!("../../sql/shared/clean_robots.sql"));
+pub(super) static COUNT_SOURCES: Statement = Statement::new(include_str!("../../sql/shared/count_sources.sql"));
+pub(super) static HOST: Statement = Statement::new(include_str!("../../sql/shared/host.sql"));
+pub(super) static LINK_POST: Statement = Statement::new(include_str!("../../sql/shared/link_post.sql"));
+pub(super) static LIST_ARTICLES: Statement = Statement::new(include_str!("../../sql/shared/list_articles.sql"));
+pub(super) static LIST_HOSTS: Statement = Statement::new(include_str!("../../sql/shared/list_hosts.sql"));
+pub(super) static LIST_LABELS: Statement = Statement::new(include_str!("../../sql/shared/list_labels.sql"));
+pub(super) static LIST_PODCASTS: Statement = Statement::new(include_str!("../../sql/shared/list_podcasts.sql"));
+pub(super) static LIST_PODCASTS_OF_USER: Statement =
+    Statement::new(include_str!("../../sql/shared/list_podcasts_of_user.sql"));
+pub(super) static LIST_POSTS: Statement = Statement::new(include_str!("../../sql/shared/list_posts.sql"));
+pub(super) static LIST_POSTS_BEFORE: Statement = Statement::new(include_str!("../../sql/shared/list_posts_before.sql"));
+pub(super) static LIST_POSTS_BETWEEN: Statement =
+    Statement::new(include_str!("../../sql/shared/list_posts_between.sql"));
+pub(super) static LIST_POSTS_OF_SOURCE: Statement =
+    Statement::new(include_str!("../../sql/shared/list_posts_of_source.sql"));
+pub(super) static LIST_POSTS_OF_SOURCE_BEFORE: Statement =
+    Statement::new(include_str!("../../sql/shared/list_posts_of_source_before.sql"));
+pub(super) static LIST_SOURCES: Statement = Statement::new(include_str!("../../sql/shared/list_sources.sql"));
+pub(super) static LIST_USERS: Statement = Statement::new(include_str!("../../sql/shared/list_users.sql"));
+pub(super) static LIST_WEBHOOKS: Statement = Statement::new(include_str!("../../sql/shared/list_webhooks.sql"));
+pub(super) static MARK_PROCESSED: Statement = Statement::new(include_str!("../../sql/shared/mark_processed.sql"));
+pub(super) static NEWEST_POSTS_WITH_LABEL: Statement =
+    Statement::new(include_str!("../../sql/shared/newest_posts_with_label.sql"));
+pub(super) static PAUSE_POLLING: Statement = Statement::new(include_str!("../../sql/shared/pause_polling.sql"));
+pub(super) static PAUSED_SINCE: Statement = Statement::new(include_str!("../../sql/shared/paused_since.sql"));
+pub(super) static PING: Statement = Statement::new(include_str!("../../sql/shared/ping.sql"));
+pub(super) static PODCAST: Statement = Statement::new(include_str!("../../sql/shared/podcast.sql"));
+pub(super) static POST: Statement = Statement::new(include_str!("../../sql/shared/post.sql"));
+pub(super) static POSTS_OF_ARTICLE: Statement = Statement::new(include_str!("../../sql/shared/posts_of_article.sql"));
+pub(super) static POSTS_OF_SETTLEMENT: Statement =
+    Statement::new(include_str!("../../sql/shared/posts_of_settlement.sql"));
+pub(super) static PUT_API_KEY: Statement = Statement::new(include_str!("../../sql/shared/put_api_key.sql"));
+pub(super) static PUT_ROBOTS: Statement = Statement::new(include_str!("../../sql/shared/put_robots.sql"));
+pub(super) static PUT_SOURCE_ACCESS: Statement = Statement::new(include_str!("../../sql/shared/put_source_access.sql"));
+pub(super) static RECORD_DELIVERY: Statement = Statement::new(include_str!("../../sql/shared/record_delivery.sql"));
+pub(super) static REMOVE_API_KEY: Statement = Statement::new(include_str!("../../sql/shared/remove_api_key.sql"));
+pub(super) static REMOVE_LABELS: Statement = Statement::new(include_str!("../../sql/shared/remove_labels.sql"));
+pub(super) static REMOVE_PODCAST: Statement = Statement::new(include_str!("../../sql/shared/remove_podcast.sql"));
+pub(super) static REMOVE_SOURCE: Statement = Statement::new(include_str!("../../sql/shared/remove_source.sql"));
+pub(super) static REMOVE_SOURCE_ACCESS: Statement =
+    Statement::new(include_str!("../../sql/shared/remove_source_access.sql"));
+pub(super) static REMOVE_USER: Statement = Statement::new(include_str!("../../sql/shared/remove_user.sql"));
+pub(super) static REMOVE_WEBHOOK: Statement = Statement::new(include_str!("../../sql/shared/remove_webhook.sql"));
+pub(super) static RENAME_USER: Statement = Statement::new(include_str!("../../sql/shared/rename_user.sql"));
+pub(super) static RENEW_API_KEY: Statement = Statement::new(include_str!("../../sql/shared/renew_api_key.sql"));
+pub(super) static REQUEST_X_POLLS: Statement = Statement::new(include_str!("../../sql/shared/request_x_polls.sql"));
+pub(super) static RESUME_POLLING: Statement = Statement::new(include_str!("../../sql/shared/resume_polling.sql"));
+pub(super) static ROBOTS: Statement = Statement::new(include_str!("../../sql/shared/robots.sql"));
+pub(super) static SAVE_SOURCE: Statement = Statement::new(include_str!("../../sql/shared/save_source.sql"));
+pub(super) static SOURCE: Statement = Statement::new(include_str!("../../sql/shared/source.sql"));
+pub(super) static SOURCE_ACCESS: Statement = Statement::new(include_str!("../../sql/shared/source_access.sql"));
+pub(super) static SOURCES_FAILING: Statement = Statement::new(include_str!("../../sql/shared/sources_failing.sql"));
+pub(super) static SOURCES_OF_HOST: Statement = Statement::new(include_str!("../../sql/shared/sources_of_host.sql"));
+pub(super) static SOURCES_OF_PAGES: Statement = Statement::new(include_str!("../../sql/shared/sources_of_pages.sql"));
+pub(super) static SOURCES_RESTING: Statement = Statement::new(include_str!("../../sql/shared/sources_resting.sql"));
+pub(super) static SOURCES_WITH_LABEL: Statement =
+    Statement::new(include_str!("../../sql/shared/sources_with_label.sql"));
+pub(super) static SOURCES_WITHOUT_HOST: Statement =
+    Statement::new(include_str!("../../sql/shared/sources_without_host.sql"));
+pub(super) static SWITCH_WEBHOOK: Statement = Statement::new(include_str!("../../sql/shared/switch_webhook.sql"));
+pub(super) static TOUCH_SOURCE: Statement = Statement::new(include_str!("../../sql/shared/touch_source.sql"));
+pub(super) static USER: Statement = Statement::new(include_str!("../../sql/shared/user.sql"));
+pub(super) static USER_NAMED: Statement = Statement::new(include_str!("../../sql/shared/user_named.sql"));
+pub(super) static WEBHOOK: Statement = Statement::new(include_str!("../../sql/shared/webhook.sql"));
+pub(super) static WEBHOOK_TARGET: Statement = Statement::new(include_str!("../../sql/shared/webhook_target.sql"));

@@ -1,0 +1,139 @@
+//! SQL text in the form that each engine takes.
+//!
+//! Statements are written with the parameters of PostgreSQL (`$1`). SQLite would take `$1` for a name and number it by
+//! its first occurrence, so it gets `?1`. Lists of columns are filled in, so that they stand in one place:
+//!
+//! - `{state_columns}` gives `enabled, disabled_reason, ...`
+//! - `{settled.state_columns}` gives `settled.enabled, settled.disabled_reason, ...`
+//! - `{$4.. state_columns}` gives `$4, $5, ...`
+//! - `{$4.. state_columns[]}` gives `$4::boolean[], $5::text[], ...`
+//!
+//! The text is made at the first use and kept: the caches of prepared statements find it by its content, and no call
+//! formats anything.
+
+use std::sync::OnceLock;
+
+use super::rows::{Column, HOST, NEW_POST, POST_ID, WEBHOOK};
+use super::source_row::{IDENTITY, SETTINGS, STATE};
+
+/// One file of `sql/`.
+pub(super) struct Statement {
+    written: &'static str,
+    postgres: OnceLock<String>,
+    sqlite: OnceLock<String>,
+}
+
+impl Statement {
+    pub(super) const fn new(written: &'static str) -> Statement {
+        Statement { written, postgres: OnceLock::new(), sqlite: OnceLock::new() }
+    }
+
+    pub(super) fn postgres(&self) -> &str {
+        self.postgres.get_or_init(|| for_postgres(self.written))
+    }
+
+    pub(super) fn sqlite(&self) -> &str {
+        self.sqlite.get_or_init(|| for_sqlite(self.written))
+    }
+}
+
+/// The text of a file in `sql/` as PostgreSQL takes it. What names no known columns stays as it is, for the server to
+/// refuse.
+pub fn for_postgres(written: &str) -> String {
+    let mut pieces = written.split('{');
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        match piece.split_once('}').and_then(|(list, rest)| Some((columns(list)?, rest))) {
+            Some((columns, rest)) => text.extend([columns.as_str(), rest]),
+            None => text.extend(["{", piece]),
+        }
+    }
+    text
+}
+
+/// The text of a file in `sql/` as SQLite takes it.
+pub fn for_sqlite(written: &str) -> String {
+    let filled = for_postgres(written);
+    let mut text = String::with_capacity(filled.len());
+    let mut characters = filled.chars().peekable();
+    while let Some(character) = characters.next() {
+        let is_parameter = character == '$' && characters.peek().is_some_and(char::is_ascii_digit);
+        text.push(if is_parameter { '?' } else { character });
+    }
+    text
+}
+
+/// What stands for a list of columns.
+fn columns(list: &str) -> Option<String> {
+    if let Some((first, list)) = list.strip_prefix('$').and_then(|list| list.split_once(".. ")) {
+        let parameters = (first.parse::<usize>().ok()?..).zip(group(list.trim_end_matches("[]"))?);
+        return Some(joined(parameters.map(|(number, (_, kind))| match list.ends_with("[]") {
+            true => format!("${number}::{kind}[]"),
+            false => format!("${number}"),
+        })));
+    }
+    match list.split_once('.') {
+        Some((table, list)) => Some(joined(group(list)?.into_iter().map(|(name, _)| format!("{table}.{name}")))),
+        None => Some(joined(group(list)?.into_iter().map(|(name, _)| name.to_owned()))),
+    }
+}
+
+fn joined(items: impl Iterator<Item = String>) -> String {
+    items.collect::<Vec<_>>().join(", ")
+}
+
+fn group(name: &str) -> Option<Vec<Column>> {
+    Some(match name {
+        "source_columns" => [IDENTITY.as_slice(), &SETTINGS, &STATE].concat(),
+        "settings_and_state_columns" => [SETTINGS.as_slice(), &STATE].concat(),
+        "settings_columns" => SETTINGS.to_vec(),
+        "state_columns" => STATE.to_vec(),
+        "post_columns" => [POST_ID.as_slice(), &NEW_POST].concat(),
+        "new_post_columns" => NEW_POST.to_vec(),
+        "host_columns" => HOST.to_vec(),
+        "webhook_columns" => WEBHOOK.to_vec(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_get_the_sign_of_sqlite() {
+        let cases = [
+            ("SELECT $2, $10 WHERE id=$1", "SELECT ?2, ?10 WHERE id=?1"),
+            ("SELECT ?1", "SELECT ?1"),
+            ("SELECT '$.path', '$'", "SELECT '$.path', '$'"),
+        ];
+        for (written, expected) in cases {
+            assert_eq!(for_sqlite(written), expected);
+        }
+    }
+
+    #[test]
+    fn lists_of_columns_are_filled_in() {
+        let cases = [
+            (
+                "({post_columns})",
+                "(id, source_id, title, body, url, author, byline, published_at, created_at, content_hash)",
+            ),
+            (
+                "a {new.new_post_columns} b",
+                "a new.source_id, new.title, new.body, new.url, new.author, new.byline, new.published_at, new.created_at, \
+                 new.content_hash b",
+            ),
+            ("$1, {$2.. new_post_columns}", "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10"),
+            (
+                "{$9.. settings_columns[]}",
+                "$9::bigint[], $10::text[], $11::text[], $12::text[], $13::bigint[], \
+                $14::bigint[], $15::bigint[], $16::bigint[]",
+            ),
+            ("'{}', {nothing} {", "'{}', {nothing} {"),
+        ];
+        for (written, expected) in cases {
+            assert_eq!(for_postgres(written), expected);
+        }
+    }
+}
