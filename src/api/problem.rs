@@ -74,47 +74,47 @@ impl Problem {
 
     /// A field, parameter or body makes no sense.
     pub(crate) fn invalid(detail: impl fmt::Display) -> Problem {
-        Problem::new(StatusCode::BAD_REQUEST, "invalid", "The request makes no sense", detail)
+        Problem::new(StatusCode::BAD_REQUEST, "invalid", "Invalid request", detail)
     }
 
     /// What was named is not there.
     pub(crate) fn not_found(detail: impl fmt::Display) -> Problem {
-        Problem::new(StatusCode::NOT_FOUND, "not-found", "There is no such thing", detail)
+        Problem::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
     }
 
     /// The path is there, but not for this method.
     pub(crate) fn wrong_method(allowed: &str) -> Problem {
         let detail = format!("this path answers {allowed}");
-        let mut problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong-method", "Not by this method", detail);
+        let mut problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong-method", "Method not allowed", detail);
         problem.0.header = Some((ALLOW, allowed.to_owned()));
         problem
     }
 
     /// Nobody knows who is asking.
     pub(crate) fn unauthorized(detail: impl fmt::Display) -> Problem {
-        let mut problem = Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "No valid token", detail);
+        let mut problem = Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "Unauthorized", detail);
         problem.0.header = Some((WWW_AUTHENTICATE, "Bearer, Basic realm=\"feedwarden\"".to_owned()));
         problem
     }
 
     /// Whoever is asking may not.
     pub(crate) fn forbidden(detail: impl fmt::Display) -> Problem {
-        Problem::new(StatusCode::FORBIDDEN, "forbidden", "Not allowed", detail)
+        Problem::new(StatusCode::FORBIDDEN, "forbidden", "Forbidden", detail)
     }
 
     /// It would be there twice.
     pub(crate) fn duplicate(detail: impl fmt::Display) -> Problem {
-        Problem::new(StatusCode::CONFLICT, "duplicate", "It is there already", detail)
+        Problem::new(StatusCode::CONFLICT, "duplicate", "Already exists", detail)
     }
 
     /// The state of things does not allow it.
     pub(crate) fn refused(detail: impl fmt::Display) -> Problem {
-        Problem::new(StatusCode::CONFLICT, "refused", "Not as things stand", detail)
+        Problem::new(StatusCode::CONFLICT, "refused", "Refused in the current state", detail)
     }
 
     /// Somebody else was faster.
     pub(crate) fn conflict(detail: impl fmt::Display, version: i64) -> Problem {
-        let title = "It was changed meanwhile";
+        let title = "Changed meanwhile";
         let mut problem = Problem::new(StatusCode::PRECONDITION_FAILED, "conflict", title, detail);
         problem.0.header = Some((ETAG, format!("\"{version}\"")));
         problem.with(serde_json::json!({ "version": version }))
@@ -127,12 +127,12 @@ impl Problem {
 
     /// The body is larger than anybody may send.
     pub(crate) fn too_large(detail: impl fmt::Display) -> Problem {
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail)
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Body too large", detail)
     }
 
     /// What was announced does not come.
     pub(crate) fn too_slow(detail: impl fmt::Display) -> Problem {
-        Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "Too slow", detail)
+        Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "Request timed out", detail)
     }
 
     /// The body is of another type.
@@ -150,12 +150,12 @@ impl Problem {
 
     /// It may work later.
     pub(crate) fn unavailable(detail: impl fmt::Display) -> Problem {
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Not now", detail)
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Temporarily unavailable", detail)
     }
 
     /// A bug.
     pub(crate) fn internal(detail: impl fmt::Display) -> Problem {
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "A fault of this program", detail)
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", detail)
     }
 
     /// As an answer.

@@ -102,6 +102,7 @@ pub(super) fn in_words(status: &StatusView, paper: Paper) -> String {
             paper,
             &[
                 ("store", Some(store)),
+                ("SUSPENDED", (!status.held_up_by.is_empty()).then(|| status.held_up_by.join("; "))),
                 ("scheduler", Some(scheduler)),
                 ("oldest due", oldest.map(|since| format!("since {}", second(since)))),
                 ("polls", Some(polls(statistics))),

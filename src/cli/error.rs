@@ -58,10 +58,10 @@ impl CliError {
             CliError::Problem(problem) => return (**problem).clone(),
             CliError::Offer { refusal, .. } => return refusal.problem(),
             CliError::Unreachable { .. } => (503, "unreachable", "No daemon answers"),
-            CliError::Forbidden { .. } => (403, "forbidden", "Not allowed"),
+            CliError::Forbidden { .. } => (403, "forbidden", "Forbidden"),
             CliError::Broken { .. } => (502, "broken-answer", "The answer broke off"),
-            CliError::NotFound(_) => (404, "not-found", "There is no such thing"),
-            CliError::Usage(_) => (400, "invalid", "The request makes no sense"),
+            CliError::NotFound(_) => (404, "not-found", "Not found"),
+            CliError::Usage(_) => (400, "invalid", "Invalid request"),
             CliError::Failed(_) => (500, "failed", "It failed here"),
         };
         let (kind, title) = (format!("{TYPE_PREFIX}{name}"), title.to_owned());

@@ -73,7 +73,7 @@ fn s417_s1003_a_known_kind_rests_for_its_cooldown_and_is_then_active_and_polled(
 #[case("rate_limited")]
 #[case("unexpected")]
 #[case("internal")]
-#[case("NOT_FOUND")]
+#[case("not found")]
 fn s417_any_other_reason_holds_until_a_person_ends_it(
     #[values(Sqlite, Postgres)] engine: Engine,
     #[case] reason: &str,
@@ -86,7 +86,7 @@ fn s417_any_other_reason_holds_until_a_person_ends_it(
         assert_eq!(source["feed_disable_reason"], reason);
         api.world.pass(hours(24 * 400), 3).await;
         let explained = api.get(&format!("{path}/explain")).await.json();
-        assert_eq!(explained["summary"], "not polled: it rests until a person wakes it");
+        assert_eq!(explained["summary"], format!("not polled: it rests until a person wakes it; reason: {reason}"));
         assert_eq!((active(&api, true).await, api.world.web.journal().len()), (0, 1));
         let woken = api.tell("PATCH", &format!("{path}/feed-enable"), Value::Null).await.json();
         assert_eq!((&woken["state"], &woken["feed_disabled_at"]), (&json!("active"), &Value::Null));

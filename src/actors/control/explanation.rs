@@ -176,7 +176,8 @@ impl PipelineHandle {
         is_paused.then_some("polling is paused (`feedwarden resume` goes on)")
     }
 
-    async fn held_up_by(&self) -> Vec<String> {
+    /// What suspends requests to all hosts.
+    pub async fn held_up_by(&self) -> Vec<String> {
         let blockers = *self.context.admission.watch().borrow();
         let troubles = [
             (blockers.is_outage, "our own network seems to be down"),

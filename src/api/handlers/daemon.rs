@@ -27,6 +27,7 @@ pub(super) async fn status(api: web::Data<Api>) -> Answer {
         database_engine: about.engine.to_owned(),
         schema_version: about.schema_version,
         store_trouble: trouble_of_store(&api).await,
+        held_up_by: api.handle.held_up_by().await,
         scheduler: of_scheduler(&api).await.ok(),
         statistics: counters(&api),
     }))

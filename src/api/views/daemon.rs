@@ -22,7 +22,10 @@ pub struct StatusView {
     pub schema_version: i64,
     /// What keeps the store from being used; polling pauses meanwhile.
     pub store_trouble: Option<String>,
-    /// How the scheduler does; nothing if it does not answer.
+    /// What suspends requests to all hosts: a pause, an outage of our own network, a store that is away.
+    #[serde(default)]
+    pub held_up_by: Vec<String>,
+    /// Status of the scheduler; null if it does not answer.
     pub scheduler: Option<SchedulerView>,
     /// What was done so far.
     pub statistics: StatisticsReport,
