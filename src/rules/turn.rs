@@ -40,7 +40,7 @@ pub enum Closed {
 /// The pause counts from the end of the last request. A process that was killed could not write down its last request,
 /// so it also counts from the start of this one, whether or not the host is known to have been asked (p28).
 ///
-/// Hand in a state that [`believe`] has seen.
+/// Hand in a state that [`clamp_future_times`] has seen.
 pub fn turn(host: &HostState, delay: Duration, started_at: Timestamp, policy: &Policy, now: Timestamp) -> Turn {
     if let Some((until, because)) = closed(host, policy, now) {
         return Turn::NotBefore { until, because };
