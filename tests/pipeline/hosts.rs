@@ -271,6 +271,7 @@ fn s509_a_crash_in_one_hosts_work_harms_no_other_and_loses_nothing(
         let faults = vec![fault.parse().unwrap()];
         world.settings.faults = FaultSettings { is_enabled: true, seed: 1, limit: Some(3), faults };
         world.start(Scope::Daemon);
+        world.quiet().await;
         let ids = world.add_all().await;
         world.handle().sources_changed(ids.clone());
         let statistics = world.handle().statistics();
@@ -342,6 +343,7 @@ fn s509_a_poll_that_is_lost_twice_before_anybody_was_asked_waits_for_the_interva
         let faults = vec!["host/PollSource=panic@1".parse().unwrap()];
         world.settings.faults = FaultSettings { is_enabled: true, seed: 1, limit: Some(2), faults };
         world.start(Scope::Daemon);
+        world.quiet().await;
         let mut settings = world.site(0);
         settings.poll_interval_minutes = Some(7);
         let id = world.add(vec![NewSource { settings, created_at: world.now() }]).await[0];
