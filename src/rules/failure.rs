@@ -57,7 +57,7 @@ pub fn after_failure(source: &Source, report: &FailureReport, policy: &Policy, n
         state.poll_requested_at = repeated_at(source, report.cause, policy, now).or(state.poll_requested_at);
         FailureStep::NotBlamed
     } else {
-        count(&mut state, report, classified);
+        count(&mut state, source.state.failures.last.as_ref(), report, classified);
         let max_failures = source.settings.max_failures.unwrap_or(policy.max_failures);
         decide(&mut state, report.cause, max_failures, policy, now)
     };
@@ -85,14 +85,18 @@ fn repeated_at(source: &Source, cause: FailureCause, policy: &Policy, now: Times
     is_repeated.then(|| now + interval(source, policy).min(REPEAT_AFTER))
 }
 
-fn count(state: &mut SourceState, report: &FailureReport, classified: Classified) {
+fn count(state: &mut SourceState, last: Option<&LastFailure>, report: &FailureReport, classified: Classified) {
     let failures = &mut state.failures;
     failures.consecutive = failures.consecutive.saturating_add(1);
     failures.consecutive_permanent = match classified.class {
         FailureClass::Permanent => failures.consecutive_permanent.saturating_add(1),
         FailureClass::Transient => 0,
     };
-    let before = failures.run.filter(|run| run.kind == classified.kind).map_or(0, |run| run.length);
+    // A refusal by robots.txt or for want of a key has the kind of a 403 or 401, but is none (s401).
+    let is_status = |error: &str| error.starts_with("HTTP ");
+    let is_alike =
+        last.is_none_or(|last| last.kind != classified.kind || is_status(&last.error) == is_status(&report.error));
+    let before = failures.run.filter(|run| run.kind == classified.kind && is_alike).map_or(0, |run| run.length);
     // A server that says when to come back is not broken: it does not get closer to a rest (p18).
     let asked_to_wait = classified.kind == FailureKind::UpstreamFailure && report.retry_after.is_some();
     let length = if asked_to_wait { before } else { before.saturating_add(1) };

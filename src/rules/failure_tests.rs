@@ -301,3 +301,15 @@ fn s509_an_interval_shorter_than_a_minute_is_not_stretched() {
     let (source, _) = fail(source(), &policy, &[Lost]);
     assert_eq!(source.state.poll_requested_at, Some(NOW + Duration::from_secs(5)));
 }
+
+#[test]
+fn s401_s402_refusals_by_robots_txt_are_not_claimed_to_be_403() {
+    let mut source = source();
+    let refusals = [(Robots, "robots.txt: /private is disallowed"), (Status(403), "HTTP 403 Forbidden")];
+    for (cause, error) in refusals.into_iter().cycle().take(5) {
+        let report = FailureReport { error: error.into(), ..report(cause) };
+        source.state = after_failure(&source, &report, &Policy::default(), NOW).state;
+    }
+    let reason = source.state.disabled_reason.as_deref();
+    assert_eq!(reason, Some("Auto-disabled after 5 consecutive permanent errors, the last a robots.txt error"));
+}
