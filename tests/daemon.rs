@@ -168,8 +168,7 @@ impl TlsServer {
         let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         std::fs::write(directory.path().join("server.crt"), certified.cert.pem()).unwrap();
         std::fs::write(directory.path().join("server.key"), certified.signing_key.serialize_pem()).unwrap();
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        TlsServer { directory, port }
+        TlsServer { directory, port: lasting_port() }
     }
 
     /// Runs the daemon against it with these settings until it is ready or has failed, and returns the last record.
@@ -185,7 +184,6 @@ impl TlsServer {
             .env_remove("RUNTIME_DIRECTORY")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
             .spawn()
             .unwrap();
         let records = BufReader::new(process.stdout.take().unwrap()).lines();
@@ -195,6 +193,14 @@ impl TlsServer {
         process.wait().unwrap();
         last.expect("the daemon says how it went")
     }
+}
+
+/// A free port below the range that the system hands out: the server is started several times, and a connection of
+/// another test must not take its port in between.
+fn lasting_port() -> u16 {
+    let start = 20_000 + (std::process::id() % 10_000) as u16;
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    (start..32_000).find(is_free).expect("a free port below 32,000")
 }
 
 #[test]
