@@ -3,8 +3,8 @@
 mod lock;
 mod once;
 mod reload;
-mod service;
 mod signals;
+mod systemd;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,6 +20,7 @@ use crate::dice::SeededDice;
 use crate::fetch::Fetcher;
 use crate::http::{Client, SetupError};
 use crate::rules::host_key::host_key;
+use crate::service::Service;
 use crate::store::settings::EngineSettings;
 use crate::store::{self, Store, StoreError};
 use crate::supervision::{Crash, RootEnd};
@@ -29,8 +30,8 @@ pub use once::{Import, Once, Summary, run_once};
 
 use lock::{InstanceLock, LockError};
 use reload::{Followers, Reloader};
-use service::Service;
 use signals::{Signals, until_told_to_stop, until_told_to_stop_or};
+use systemd::Systemd;
 
 /// How long the store may take to finish what is under way.
 const CLOSE_WITHIN: Duration = Duration::from_secs(10);
@@ -95,22 +96,22 @@ async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mu
         log: started.log.clone(),
     };
     let reloader = Reloader::new(loaded.effective, request, followers);
-    let mut listeners = listeners.open(handle.clone(), log_handle, reloader.listener())?;
+    let mut listeners = listeners.open(Service::new(handle.clone()), log_handle, reloader.listener())?;
     info!(started.log, "api ready";
         "socket" => listeners.socket.display().to_string(), "listen" => listeners.listen.map(|address| address.to_string()));
     info!(started.log, "daemon ready");
     // What is wrong with the new configuration is in the log, and nothing has changed.
     let reload = || drop(reloader.reload());
-    let service = Service::from_environment(started.log.clone());
-    service.ready();
+    let systemd = Systemd::from_environment(started.log.clone());
+    systemd.ready();
     let end = tokio::select! {
         end = &mut running => {
             listeners.close().await;
             end
         }
-        () = service.feed_watchdog(&handle, settings.pipeline.scheduler.tick) => unreachable!("it never ends"),
+        () = systemd.feed_watchdog(&handle, settings.pipeline.scheduler.tick) => unreachable!("it never ends"),
         () = until_told_to_stop_or(&started.telemetry, &started.log, signals, reload) => {
-            service.stopping();
+            systemd.stopping();
             // Whoever is in may wait for a poll that is under way.
             listeners.shut();
             started.drain(&handle, settings.drain, signals).await;

@@ -12,6 +12,7 @@
 //! - [`store`] — where they are kept, in SQLite or PostgreSQL.
 //! - [`supervision`] — actors that crash and are started again.
 //! - [`actors`] — the pipeline.
+//! - [`service`] — the use cases: what API, command line and import ask for.
 //! - [`telemetry`] — the log.
 //! - [`config`] — fills the settings that each room owns.
 //! - [`api`] — the HTTP API: the admin socket and TCP.
@@ -32,6 +33,7 @@ pub mod model;
 pub mod opml;
 pub mod parse;
 pub mod rules;
+pub mod service;
 pub mod store;
 pub mod supervision;
 pub mod telemetry;

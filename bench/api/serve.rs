@@ -16,6 +16,7 @@ use feedwarden::fetch::{Fetcher, XSettings};
 use feedwarden::http::{Client, HttpSettings};
 use feedwarden::rules::host_key::host_key;
 use feedwarden::rules::{Policy, minutes};
+use feedwarden::service::Service;
 use feedwarden::store;
 use feedwarden::telemetry::{self, LogSettings};
 
@@ -102,7 +103,7 @@ pub(crate) fn serve(engine: &Engine) {
         let configuration =
             ConfigHandle { effective: Box::new(Vec::new), reload: Box::new(|| Ok(Reloaded::default())) };
         let listeners = Listeners::take(&settings).unwrap();
-        let listeners = listeners.open(handle.clone(), telemetry.handle.clone(), configuration).unwrap();
+        let listeners = listeners.open(Service::new(handle.clone()), telemetry.handle.clone(), configuration).unwrap();
         let bare = bare_handler();
         println!("ready");
         std::io::stdout().flush().unwrap();

@@ -10,13 +10,13 @@ use crate::model::HostKey;
 
 /// Conditions that suspend all requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct PollingBlockers {
+pub struct PollingBlockers {
     /// The daemon is ending.
-    pub(super) is_draining: bool,
+    pub is_draining: bool,
     /// What is found could not be kept.
-    pub(super) is_store_down: bool,
+    pub is_store_down: bool,
     /// Our own network is down (p31).
-    pub(super) is_outage: bool,
+    pub is_outage: bool,
 }
 
 /// How a request was admitted.

@@ -64,8 +64,6 @@ pub(super) struct PipelineContext {
     pub(super) store_watch: StoreWatch,
     pub(super) faults: Faults,
     pub(super) history: History,
-    /// Held by whoever pauses or resumes.
-    pub(super) pausing: tokio::sync::Mutex<()>,
     /// Sources that a person wants polled whatever their publisher and host asked for.
     forced: Mutex<HashSet<SourceId>>,
     pub(super) post_sink: Addr<PostSinkActor>,
@@ -93,7 +91,6 @@ impl PipelineContext {
             store_watch: StoreWatch::new(admission.clone(), parts.clock.clone(), parts.log.clone()),
             faults: Faults::new(parts.settings.faults.clone()),
             history: History::default(),
-            pausing: tokio::sync::Mutex::default(),
             forced: Mutex::default(),
             store: parts.store,
             clock: parts.clock,

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::messages::ScheduleState;
 use crate::model::{HostKey, SourceId, Timestamp};
 
 /// How many sources a host has at once: the one that is being asked for and the one after it.
@@ -27,14 +28,7 @@ pub(super) struct DueIndex {
 struct Entry {
     at: Timestamp,
     host: HostNumber,
-    place: Place,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Scheduled,
-    Waiting,
-    Out,
+    state: ScheduleState,
 }
 
 type HostNumber = u32;
@@ -60,7 +54,7 @@ impl DueIndex {
         self.remove(id);
         let host = self.hosts.number(host);
         self.hosts.sources[host as usize] += 1;
-        self.sources.insert(id, Entry { at, host, place: Place::Scheduled });
+        self.sources.insert(id, Entry { at, host, state: ScheduleState::Scheduled });
         self.scheduled.insert((at, id));
     }
 
@@ -68,7 +62,7 @@ impl DueIndex {
     pub(super) fn reschedule(&mut self, id: SourceId, at: Timestamp) -> bool {
         let Some(host) = self.sources.get(&id).map(|entry| entry.host) else { return false };
         self.leave(id);
-        self.sources.insert(id, Entry { at, host, place: Place::Scheduled });
+        self.sources.insert(id, Entry { at, host, state: ScheduleState::Scheduled });
         self.scheduled.insert((at, id));
         true
     }
@@ -76,7 +70,9 @@ impl DueIndex {
     /// Notes that a source that is out is at this host, which may be another one than it was: it can have moved.
     pub(super) fn rehost(&mut self, id: SourceId, host: Option<HostKey>) {
         let host = self.hosts.number(host);
-        let Some(entry) = self.sources.get(&id).copied().filter(|entry| entry.place == Place::Out) else { return };
+        let Some(entry) = self.sources.get(&id).copied().filter(|entry| entry.state == ScheduleState::UnderWay) else {
+            return;
+        };
         if entry.host == host {
             return;
         }
@@ -115,15 +111,8 @@ impl DueIndex {
     }
 
     /// When a source is or was due, and where it is.
-    pub(super) fn find(&self, id: SourceId) -> Option<(Timestamp, &'static str)> {
-        self.sources.get(&id).map(|entry| {
-            let place = match entry.place {
-                Place::Scheduled => "scheduled",
-                Place::Waiting => "waiting",
-                Place::Out => "under_way",
-            };
-            (entry.at, place)
-        })
+    pub(super) fn find(&self, id: SourceId) -> Option<(Timestamp, ScheduleState)> {
+        self.sources.get(&id).map(|entry| (entry.at, entry.state))
     }
 
     /// Those who are with their hosts.
@@ -137,7 +126,7 @@ impl DueIndex {
         while let Some((at, id)) = self.scheduled.first().copied().filter(|(at, _)| *at <= now) {
             self.scheduled.pop_first();
             let Some(entry) = self.sources.get_mut(&id) else { continue };
-            entry.place = Place::Waiting;
+            entry.state = ScheduleState::Waiting;
             let host = entry.host;
             self.touch_line(host, |line| line.waiting.insert((at, id)));
             self.waiting += 1;
@@ -161,7 +150,7 @@ impl DueIndex {
             self.waiting -= 1;
             self.out.insert(id);
             if let Some(entry) = self.sources.get_mut(&id) {
-                entry.place = Place::Out;
+                entry.state = ScheduleState::UnderWay;
             }
             taken.push((id, at));
         }
@@ -224,16 +213,16 @@ impl DueIndex {
 
     /// Takes a source out of wherever it is.
     fn leave(&mut self, id: SourceId) {
-        let Some(Entry { at, host, place }) = self.sources.get(&id).copied() else { return };
-        match place {
-            Place::Scheduled => {
+        let Some(Entry { at, host, state }) = self.sources.get(&id).copied() else { return };
+        match state {
+            ScheduleState::Scheduled => {
                 self.scheduled.remove(&(at, id));
             }
-            Place::Waiting => {
+            ScheduleState::Waiting => {
                 self.touch_line(host, |line| line.waiting.remove(&(at, id)));
                 self.waiting -= 1;
             }
-            Place::Out => {
+            ScheduleState::UnderWay => {
                 self.out.remove(&id);
                 self.touch_line(host, |line| {
                     line.out = line.out.saturating_sub(1);

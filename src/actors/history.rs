@@ -3,19 +3,16 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::model::{FailureKind, SourceId, Timestamp};
+use crate::model::{FailureKind, PollOutcome, SourceId, Timestamp};
 
 /// How many polls of one source are remembered.
 const PER_SOURCE_MAX: usize = 20;
 /// How many sources are remembered; the one that came first is forgotten first.
 const SOURCES_MAX: usize = 10_000;
 
-/// Settled poll.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PollRecord {
+/// A settled poll.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettledPoll {
     /// When the poll ended.
     pub at: Timestamp,
     /// Outcome of the poll.
@@ -38,30 +35,18 @@ pub struct PollRecord {
     pub linked_feeds: Vec<String>,
 }
 
-/// What became of a poll.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PollOutcome {
-    /// New document read.
-    Read,
-    /// Not modified.
-    Unchanged,
-    /// Poll failed.
-    Failed,
-}
-
 /// Remembers polls.
 #[derive(Default)]
 pub(super) struct History(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    of_source: HashMap<SourceId, VecDeque<PollRecord>>,
+    of_source: HashMap<SourceId, VecDeque<SettledPoll>>,
     order: VecDeque<SourceId>,
 }
 
 impl History {
-    pub(super) fn add(&self, source: SourceId, record: PollRecord) {
+    pub(super) fn add(&self, source: SourceId, record: SettledPoll) {
         let mut inner = self.lock();
         if !inner.of_source.contains_key(&source) {
             inner.order.push_back(source);
@@ -79,7 +64,7 @@ impl History {
     }
 
     /// The last polls of a source, the newest first.
-    pub(super) fn of(&self, source: SourceId) -> Vec<PollRecord> {
+    pub(super) fn of(&self, source: SourceId) -> Vec<SettledPoll> {
         self.lock().of_source.get(&source).map(|records| records.iter().rev().cloned().collect()).unwrap_or_default()
     }
 
@@ -93,8 +78,8 @@ impl History {
 mod tests {
     use super::*;
 
-    fn record(second: i64) -> PollRecord {
-        PollRecord {
+    fn record(second: i64) -> SettledPoll {
+        SettledPoll {
             at: Timestamp::from_seconds(second),
             outcome: PollOutcome::Read,
             status_code: Some(200),

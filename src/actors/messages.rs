@@ -36,8 +36,37 @@ pub struct ReadSourcesAgain;
 
 /// To the scheduler: where do you have this source?
 #[derive(Clone, Copy, Debug, Message)]
-#[rtype(result = "Option<super::control::ScheduledView>")]
+#[rtype(result = "Option<ScheduledSource>")]
 pub struct AskSource(pub SourceId);
+
+/// Where the scheduler has a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScheduledSource {
+    /// When it is or was due.
+    pub at: Timestamp,
+    pub state: ScheduleState,
+}
+
+/// How far the scheduler is with a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScheduleState {
+    /// Due later.
+    Scheduled,
+    /// Due, and waiting for its host.
+    Waiting,
+    /// Handed to its host.
+    UnderWay,
+}
+
+impl ScheduleState {
+    pub fn name(self) -> &'static str {
+        match self {
+            ScheduleState::Scheduled => "scheduled",
+            ScheduleState::Waiting => "waiting",
+            ScheduleState::UnderWay => "under_way",
+        }
+    }
+}
 
 /// To the scheduler: how do you do?
 #[derive(Clone, Copy, Debug, Message)]

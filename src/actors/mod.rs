@@ -7,12 +7,12 @@
 
 mod admission;
 mod context;
-pub mod control;
 mod due_index;
 mod environment;
 mod failure_tracker;
 mod faults;
 mod fetch;
+mod handle;
 mod histogram;
 mod history;
 mod host;
@@ -33,8 +33,13 @@ mod topology;
 mod webhooks;
 
 pub use context::Parts;
-pub use control::PipelineHandle;
 pub use faults::{Fault, FaultAction, FaultSettings, NotAFault};
+pub use handle::PipelineHandle;
+pub use histogram::{BUCKET_SECONDS, HistogramView};
+pub use history::SettledPoll;
+pub use host_table::HostCounts;
+pub use messages::{ScheduleState, ScheduledSource, SchedulerStatus};
 pub use settings::{FetchSettings, PipelineSettings, SchedulerSettings};
-pub use statistics::{PipelineEvent, Statistics, StatisticsView};
+pub use statistics::{ACTORS, Latencies, PipelineEvent, Statistics, StatisticsView};
 pub use topology::{Pipeline, Scope};
+pub use webhooks::WEBHOOKS_MAX;

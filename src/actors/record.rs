@@ -5,11 +5,11 @@ use std::time::Duration;
 use slog::{Level, Logger, error, info, warn};
 
 use super::context::PipelineContext;
-use super::history::{PollOutcome, PollRecord};
+use super::history::SettledPoll;
 use super::outcome::{Decision, Verdict};
 use super::statistics::PipelineEvent;
 use crate::fetch::{Answer, Trace};
-use crate::model::{FailureKind, FailureReport, Severity, Source};
+use crate::model::{FailureKind, FailureReport, PollOutcome, Severity, Source};
 use crate::rules::due::NextPoll;
 use crate::rules::failure::FailureStep;
 use crate::rules::shown_url::shown_url;
@@ -73,7 +73,7 @@ pub(super) fn tell(context: &PipelineContext, log: &Logger, written: &Written<'_
 }
 
 /// The poll as people see it afterwards.
-fn remembered(written: &Written<'_>) -> PollRecord {
+fn remembered(written: &Written<'_>) -> SettledPoll {
     let trace = written.verdict.trace();
     let (error_type, error) = match (&written.decision.failure, written.verdict) {
         (Some((classified, _)), Verdict::Failed { report, .. }) => (Some(classified.kind), Some(report.error.clone())),
@@ -84,7 +84,7 @@ fn remembered(written: &Written<'_>) -> PollRecord {
         Verdict::Answered(fetched) if matches!(fetched.answer, Answer::Read(_)) => PollOutcome::Read,
         Verdict::Answered(_) => PollOutcome::Unchanged,
     };
-    PollRecord {
+    SettledPoll {
         at: written.source.updated_at,
         outcome,
         status_code: trace.status,

@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::context::{Addresses, Parts, PipelineContext};
-use super::control::PipelineHandle;
 use super::environment::PipelineEnvironment;
 use super::failure_tracker::FailureTrackerActor;
 use super::fetch::FetchActor;
+use super::handle::PipelineHandle;
 use super::host_table::HostTable;
 use super::in_flight::InFlightPolls;
 use super::post_sink::PostSinkActor;

@@ -74,7 +74,7 @@ fn admit(request: &ServiceRequest, api: &Api) -> Result<Caller, Problem> {
 }
 
 fn admit_tcp(request: &ServiceRequest, api: &Api, address: IpAddr) -> Result<Caller, Problem> {
-    let (now, rules) = (api.handle.clock().now(), api.admission.rules());
+    let (now, rules) = (api.service.now(), api.admission.rules());
     let admits = |payer| api.rate.admits(payer, rules.requests_per_second, now);
     let given = token(request);
     // Programs behind one address each have a rate of their own. Until a token has been seen to be good, its requests

@@ -194,14 +194,9 @@ pub(super) fn page<T, V>(found: Vec<T>, limit: usize, cursor: impl Fn(&T) -> Str
     Page { items: found.into_iter().map(view).collect(), next_cursor }
 }
 
-/// A name or title for people, without what surrounds it.
-pub(super) fn text(given: &str, field: &str, characters_max: usize) -> Result<String, Problem> {
-    let text = given.trim();
-    if !(1..=characters_max).contains(&text.chars().count()) || text.chars().any(char::is_control) {
-        let right = format!("write 1 to {characters_max} characters, none of them a control character");
-        return Err(Problem::invalid(right).at(field));
-    }
-    Ok(text.to_owned())
+/// The size of a page as the store takes it.
+pub(super) fn rows(limit: usize) -> u32 {
+    u32::try_from(limit).unwrap_or(u32::MAX)
 }
 
 /// Tells a field that is null from one that is not there.

@@ -7,14 +7,11 @@ use actix_web::{HttpResponse, web};
 use tokio::sync::Mutex;
 
 use super::Api;
-use super::health::ailments;
-use crate::actors::control::{
-    ACTORS, BUCKET_SECONDS, HistogramView, HostCounts, Latencies, StatisticsView, TreeNode, WEBHOOKS_MAX,
-};
-use crate::actors::messages::SchedulerStatus;
+use super::views::{TreeNode, TreeView};
+use crate::actors::{ACTORS, BUCKET_SECONDS, HistogramView, HostCounts, Latencies, SchedulerStatus, StatisticsView};
 use crate::clock::Stopwatch;
-use crate::model::{FailureKind, SourceCounts, Timestamp, Webhook};
-use crate::store::StoreError;
+use crate::model::{FailureKind, SourceCounts, Timestamp};
+use crate::service::WebhookFigures;
 use crate::telemetry::DroppedRecords;
 
 /// Counting all sources means looking at all of them, so the count is this old at the most.
@@ -40,48 +37,39 @@ struct Metrics {
     uptime: Duration,
 }
 
-/// How the webhooks do.
-struct WebhookFigures {
-    working: usize,
-    failing: usize,
-    disabled: usize,
-    /// How long ago the oldest post was stored that an enabled one has not been through.
-    lag: Duration,
-}
-
 pub(super) async fn metrics(api: web::Data<Api>) -> HttpResponse {
     let text = collect(&api).await.to_string();
     HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text)
 }
 
 async fn collect(api: &Api) -> Metrics {
-    let now = api.handle.clock().now();
+    let now = api.service.now();
     let watch = Stopwatch::start();
-    let store_seconds = api.handle.store().ping().await.is_ok().then(|| watch.elapsed().as_secs_f64());
-    let is_store_up = store_seconds.is_some() && api.handle.store_trouble().is_none();
-    let scheduler = api.handle.scheduler_status().await;
+    let store_seconds = api.service.ping_store().await.then(|| watch.elapsed().as_secs_f64());
+    let is_store_up = store_seconds.is_some() && api.pipeline().store_trouble().is_none();
+    let scheduler = api.pipeline().scheduler_status().await;
     let lag = scheduler.as_ref().and_then(|status| status.oldest_due_at).map_or(Duration::ZERO, |at| now.since(at));
     // A scheduler that does not answer is waited for once: whoever scrapes does not wait long either.
-    let is_ready = ailments(api, scheduler.as_ref()).await.is_empty();
-    let statistics = api.handle.statistics();
+    let is_ready = api.service.not_ready_because(scheduler.as_ref()).await.is_empty();
+    let statistics = api.pipeline().statistics();
     let mut mailboxes = Vec::new();
-    if let Some(tree) = api.handle.tree_view(0) {
-        note_mailboxes(&tree.root, &mut mailboxes);
+    if let Some(tree) = api.pipeline().tree(0) {
+        note_mailboxes(&TreeView::from(&tree).root, &mut mailboxes);
     }
     Metrics {
         done: statistics.view(),
         latencies: statistics.latencies(),
         scheduler,
         lag,
-        hosts: api.handle.host_counts(),
+        hosts: api.pipeline().host_counts(),
         sources: count_sources(api, now).await,
         store_seconds,
         is_store_up,
         is_ready,
-        webhooks: look_at_webhooks(api, now).await.ok(),
+        webhooks: api.service.webhook_figures().await.ok(),
         log_drops: api.log.dropped(),
         mailboxes,
-        uptime: now.since(api.started_at),
+        uptime: now.since(api.service.started_at()),
     }
 }
 
@@ -93,26 +81,9 @@ async fn count_sources(api: &Api, now: Timestamp) -> Option<SourceCounts> {
     {
         return Some(counts);
     }
-    let counts = api.handle.store().count_sources().await.ok()?;
+    let counts = api.service.count_sources().await.ok()?;
     *cache = Some((now, counts));
     Some(counts)
-}
-
-async fn look_at_webhooks(api: &Api, now: Timestamp) -> Result<WebhookFigures, StoreError> {
-    let store = api.handle.store();
-    let all = store.list_webhooks(None, WEBHOOKS_MAX).await?;
-    let enabled: Vec<&Webhook> = all.iter().filter(|webhook| webhook.enabled).collect();
-    let failing = enabled.iter().filter(|webhook| webhook.progress.failures > 0).count();
-    let waiting = match enabled.iter().map(|webhook| webhook.progress.last_post).min() {
-        Some(reached) => store.list_posts(None, Some(reached), 1).await?.pop(),
-        None => None,
-    };
-    Ok(WebhookFigures {
-        working: enabled.len() - failing,
-        failing,
-        disabled: all.len() - enabled.len(),
-        lag: waiting.map_or(Duration::ZERO, |post| now.since(post.created_at)),
-    })
 }
 
 fn note_mailboxes(node: &TreeNode, mailboxes: &mut Vec<(String, usize)>) {

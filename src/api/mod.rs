@@ -34,8 +34,8 @@ use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, join_all};
 use tokio::sync::Semaphore;
 
-use crate::actors::control::PipelineHandle;
-use crate::model::Timestamp;
+use crate::actors::PipelineHandle;
+use crate::service::Service;
 use crate::telemetry::LogHandle;
 
 pub use admission::{Admission, Rules};
@@ -107,7 +107,7 @@ pub struct ApiServer {
 
 /// What every handler has.
 pub(crate) struct Api {
-    handle: PipelineHandle,
+    service: Service,
     log: LogHandle,
     configuration: Arc<ConfigHandle>,
     limits: Limits,
@@ -115,7 +115,12 @@ pub(crate) struct Api {
     rate: rate::Rate,
     streams: Arc<Semaphore>,
     counts: metrics::CountsCache,
-    started_at: Timestamp,
+}
+
+impl Api {
+    fn pipeline(&self) -> &PipelineHandle {
+        self.service.pipeline()
+    }
 }
 
 impl Listeners {
@@ -135,17 +140,11 @@ impl Listeners {
     }
 
     /// Lets people in; on the thread of an actix system.
-    pub fn open(
-        self,
-        handle: PipelineHandle,
-        log: LogHandle,
-        configuration: ConfigHandle,
-    ) -> Result<ApiServer, ApiError> {
+    pub fn open(self, service: Service, log: LogHandle, configuration: ConfigHandle) -> Result<ApiServer, ApiError> {
         let configuration = Arc::new(configuration);
         let api = || {
             web::Data::new(Api {
-                started_at: handle.clock().now(),
-                handle: handle.clone(),
+                service: service.clone(),
                 log: log.clone(),
                 configuration: configuration.clone(),
                 limits: self.settings.limits.clone(),

@@ -8,7 +8,8 @@ use actix_web::{HttpResponse, ResponseError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::actors::control::ControlError;
+use super::views::PollRecord;
+use crate::service::ServiceError;
 use crate::store::StoreError;
 
 /// What stands before the name of a kind of problem.
@@ -197,18 +198,31 @@ impl ResponseError for Problem {
     }
 }
 
-impl From<ControlError> for Problem {
-    fn from(error: ControlError) -> Problem {
+impl From<ServiceError> for Problem {
+    fn from(error: ServiceError) -> Problem {
         let detail = error.to_string();
         match error {
-            ControlError::NoSuchSource(_) => Problem::not_found(detail),
-            ControlError::Conflict { version } => Problem::conflict(detail, version),
-            ControlError::Duplicate(other) => {
+            ServiceError::NotFound { .. }
+            | ServiceError::NoAccess(_)
+            | ServiceError::NoKey(_)
+            | ServiceError::UnknownHost(_)
+            | ServiceError::NoHostName
+            | ServiceError::UnknownLabel => Problem::not_found(detail),
+            ServiceError::Invalid { field, .. } => Problem::invalid(detail).at(field),
+            ServiceError::Conflict { version } => Problem::conflict(detail, version),
+            ServiceError::Duplicate(other) => {
                 Problem::duplicate(detail).at("url").with(serde_json::json!({ "source_id": other.0 }))
             }
-            ControlError::Access(error) => Problem::invalid(detail).at(error.field),
-            ControlError::Key(_) => Problem::invalid(detail).at("key"),
-            ControlError::Store(error) => error.into(),
+            ServiceError::Taken { field, .. } => Problem::duplicate(detail).at(field),
+            ServiceError::Refused(_) => Problem::refused(detail),
+            ServiceError::DoesNotWork { field, poll, .. } => {
+                let problem = Problem::does_not_work(detail).at(field);
+                match poll {
+                    Some(poll) => problem.with(serde_json::json!({ "poll": PollRecord::from(*poll) })),
+                    None => problem,
+                }
+            }
+            ServiceError::Store(error) => error.into(),
         }
     }
 }

@@ -8,11 +8,11 @@ use slog::info;
 
 use super::signals::{Signals, until_told_to_stop};
 use super::{DaemonError, Started, outcome};
-use crate::actors::control::add_sources;
 use crate::actors::{Pipeline, PipelineHandle, Scope, StatisticsView};
 use crate::clock::SystemClock;
 use crate::config::Settings;
 use crate::model::SourceSettings;
+use crate::service::add_sources;
 use crate::store::{Added, Store};
 
 /// How often somebody who watches is told how far it is.

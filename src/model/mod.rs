@@ -25,7 +25,7 @@ pub use people::{KeyProvider, Podcast, PodcastChanges, PodcastId, User, UserId};
 pub use place::{NameError, account_name, one_spelling, type_at};
 pub use post::{ContentHash, NewPost, Post, PostId, PostText};
 pub use robots::RobotsRecord;
-pub use settled::{Cleaned, Cutoffs, Settled, Settlement};
+pub use settled::{Cleaned, Cutoffs, PollOutcome, Settled, Settlement};
 pub use source::{
     FailureRun, FailureState, Hints, LastFailure, LastSeen, Moved, NewSource, Rest, RestCause, Source, SourceCounts,
     SourceId, SourceSettings, SourceState, SourceType, Validators,

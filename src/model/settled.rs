@@ -1,5 +1,8 @@
 //! The end of a poll: what is to be written, and what became of it.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::{ContentHash, HostState, NewPost, PostId, Source, SourceId, SourceState, Timestamp};
 
 /// Everything one poll leaves behind. It is written whole or not at all.
@@ -67,4 +70,16 @@ pub struct Cleaned {
     pub robots: u64,
     /// True if the step ended at its bound, so that another one is worth taking.
     pub more: bool,
+}
+
+/// What came of a poll.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PollOutcome {
+    /// New document read.
+    Read,
+    /// Not modified.
+    Unchanged,
+    /// Poll failed.
+    Failed,
 }

@@ -4,12 +4,14 @@ use feedwarden::demo::web::Character;
 use feedwarden::model::{
     FailureClass, FailureKind, FailureRun, FailureState, LastFailure, Rest, RestCause, SourceId, SourceState,
 };
+use feedwarden::store::settings::EngineSettings;
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::ApiWorld;
 use crate::pipeline::run;
 use crate::store::Engine::{self, Postgres, Sqlite};
+use crate::store::connect;
 
 const REASON: &str = "Auto-disabled after 5 consecutive 404 errors";
 
@@ -180,4 +182,33 @@ fn s406_the_document_describes_enabled() {
     let enabled = &document["components"]["schemas"]["SourceChanges"]["properties"]["enabled"];
     assert_eq!(enabled["type"], json!(["boolean", "null"]));
     assert!(enabled["description"].as_str().unwrap().contains("From false to true"), "{enabled}");
+}
+
+/// Another client changes the type while the change is between its reading and its writing.
+#[test]
+fn a_change_is_checked_on_the_row_that_it_is_written_on() {
+    run(async || {
+        let api = ApiWorld::of(Postgres, &[Character::Healthy]).await;
+        let id = api.add_quiet("https://x.com/nasa").await;
+        let EngineSettings::Postgres(engine) = &api.world.store.settings.engine else { unreachable!() };
+        let other = connect(&engine.url).await;
+        let retype = format!("BEGIN; UPDATE sources SET type = 'rss', version = version + 1 WHERE id = {id}");
+        other.batch_execute(&retype).await.unwrap();
+        let path = format!("/sources/{id}");
+        let patch = api.tell("PATCH", &path, json!({ "url": "esa" }));
+        let commit_once_it_waits = async {
+            let waiting = "SELECT count(*) FROM pg_stat_activity \
+                           WHERE datname = current_database() AND wait_event_type = 'Lock'";
+            let watch = connect(&engine.url).await;
+            while watch.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+            other.batch_execute("COMMIT").await.unwrap();
+        };
+        let (patched, ()) = futures_util::join!(patch, commit_once_it_waits);
+        // A bare name is a URL of an X account, and the source is none any more.
+        patched.is_problem(400, "invalid", Some("url"));
+        assert_eq!(api.get(&path).await.json()["url"], "https://x.com/nasa");
+        api.stop().await;
+    });
 }

@@ -59,7 +59,7 @@ impl ApiWorld {
         let configuration =
             ConfigHandle { effective: Box::new(Vec::new), reload: Box::new(|| Ok(Reloaded::default())) };
         let listeners = Listeners::take(&settings).unwrap();
-        let listeners = listeners.open(world.handle().clone(), telemetry.handle.clone(), configuration).unwrap();
+        let listeners = listeners.open(world.service(), telemetry.handle.clone(), configuration).unwrap();
         ApiWorld { world, listeners, directory, _telemetry: telemetry }
     }
 

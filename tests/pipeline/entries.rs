@@ -180,10 +180,10 @@ fn s803_s804_s805_the_first_poll_takes_what_is_younger_than_the_source_and_what_
         let server = publisher(&[feed_saying(&dated, &[], &["undated"])]).await;
         let mut world = World::of(engine, &[Character::Healthy]).await;
         world.start(Scope::Daemon);
-        world.handle().pause().await.unwrap();
+        world.service().pause_polling().await.unwrap();
         let id = world.add_feed(&server.url("/feed")).await;
         world.advance(hours(1));
-        world.handle().resume().await.unwrap();
+        world.service().resume_polling().await.unwrap();
         world.settled(1).await;
         let mut found = bodies(&world, id).await;
         found.sort();

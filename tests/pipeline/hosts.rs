@@ -55,14 +55,14 @@ fn s504_sources_of_one_host_are_asked_for_one_by_one_in_the_order_of_being_due_w
         world.start(Scope::Daemon);
         let began = world.now();
         world.quiet().await;
-        world.handle().pause().await.unwrap();
+        world.service().pause_polling().await.unwrap();
         let ids = world.add_all().await;
         for site in [2, 0, 3, 1] {
             world.advance(seconds(1));
             world.change(ids[site], Change::Poll).await;
         }
         world.quiet_but_waiting(4).await;
-        world.handle().resume().await.unwrap();
+        world.service().resume_polling().await.unwrap();
         // The first one waits as well: nobody knows what was asked just before the start (p28).
         world.advance(DELAY - seconds(5));
         world.breathe().await;

@@ -18,10 +18,10 @@ fn a_pause_survives_the_process_and_nobody_is_asked_before_it_is_known(#[values(
     run(async || {
         let mut world = World::of(engine, &[Character::Healthy; 3]).await;
         world.start_and_poll_all().await;
-        world.handle().pause().await.unwrap();
+        world.service().pause_polling().await.unwrap();
         let began = world.now();
         world.advance(hours(2));
-        world.handle().pause().await.unwrap();
+        world.service().pause_polling().await.unwrap();
         world.kill_and_start().await;
         world.told("polling is paused").await;
         world.quiet_but_waiting(3).await;
@@ -30,7 +30,7 @@ fn a_pause_survives_the_process_and_nobody_is_asked_before_it_is_known(#[values(
         assert_eq!(paused_since(&world).await, Some(began), "since the first word");
         let told = &world.records.of("polling is paused")[0];
         assert_eq!((&told["level"], &told["since"]), (&"warn".into(), &began.to_string().into()));
-        world.handle().resume().await.unwrap();
+        world.service().resume_polling().await.unwrap();
         world.settled(3).await;
         world.restart().await;
         world.advance(hours(1));
@@ -48,14 +48,14 @@ fn a_pause_survives_a_crash_of_the_scheduler(#[values(Sqlite, Postgres)] engine:
         let faults = vec!["scheduler/SourcesChanged=panic@1".parse().unwrap()];
         world.settings.faults = FaultSettings { is_enabled: true, seed: 1, limit: Some(1), faults };
         world.start(Scope::Daemon);
-        world.handle().pause().await.unwrap();
+        world.service().pause_polling().await.unwrap();
         let ids = world.add_all().await;
         world.handle().sources_changed(ids);
         world.told("actor crashed").await;
         world.quiet_but_waiting(2).await;
         world.breathe().await;
         assert_eq!((world.web.journal().len(), paused_since(&world).await), (0, Some(world.now())));
-        world.handle().resume().await.unwrap();
+        world.service().resume_polling().await.unwrap();
         world.settled(2).await;
         world.stop().await;
     });

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use feedwarden::actors::Scope;
 use feedwarden::demo::web::{Character, Elsewhere, Mix, WebSettings};
-use feedwarden::model::{FailureKind, HostKey, NewSource, SourceId, SourceSettings, SourceType, Validators};
+use feedwarden::model::{FailureKind, NewSource, SourceId, SourceSettings, SourceType, Validators};
 use feedwarden::rules::hours;
+use feedwarden::service::HoldEnd;
 use rstest::rstest;
 
 use super::publisher::{answer, feed, header, publisher, publisher_at};
@@ -196,8 +197,8 @@ fn p17_p25_a_poll_that_leads_to_a_host_that_is_left_alone_is_settled_and_blames_
     run(async || {
         let mut world = World::of(engine, &[Character::Found(Elsewhere::OtherHost), Character::Healthy]).await;
         world.start(Scope::Daemon);
-        let target = HostKey::from_canonical(&world.web.hosts()[1]);
-        world.handle().hold_host(&target, world.now() + hours(5), "a person says so").await.unwrap();
+        let target = world.web.hosts()[1].clone();
+        world.service().hold_host(&target, HoldEnd::In(hours(5)), "a person says so").await.unwrap();
         let led = world.add_feed(&world.web.sites()[0].url.clone()).await;
         world.settled(1).await;
         let state = world.source(led).await.state;
@@ -205,7 +206,7 @@ fn p17_p25_a_poll_that_leads_to_a_host_that_is_left_alone_is_settled_and_blames_
         let error = state.failures.last.unwrap().error;
         assert!(error.starts_with("it led to ") && error.ends_with("a person says so"), "{error}");
         assert_eq!(world.records.of("feed poll failed")[0]["level"], "info");
-        world.handle().release_host(&target).await.unwrap();
+        world.service().release_host(&target).await.unwrap();
         world.advance(hours(1));
         world.settled(2).await;
         assert_eq!((world.asked(0).len(), world.source(led).await.state.failures.last), (3, None));

@@ -92,7 +92,7 @@ async fn endure(world: &mut World, begin: impl AsyncFnOnce(), end: impl AsyncFnO
     begin().await;
     world.until("it is noticed", async || !world.records.of("store unavailable").is_empty()).await;
     assert!(world.handle().store_trouble().is_some());
-    assert!(world.handle().pause().await.is_err(), "a pause that would be forgotten is none");
+    assert!(world.service().pause_polling().await.is_err(), "a pause that would be forgotten is none");
     assert_eq!(world.handle().scheduler_status().await.unwrap().paused_since, None);
     // While the store is away nobody is asked, however much is due.
     let asked = world.web.journal().len();

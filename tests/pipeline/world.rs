@@ -14,6 +14,7 @@ use feedwarden::model::{HostState, NewSource, Source, SourceId, SourceSettings, 
 use feedwarden::rules::change::{Change, apply};
 use feedwarden::rules::due::next_poll;
 use feedwarden::rules::{Policy, minutes};
+use feedwarden::service::Service;
 use feedwarden::store::{Added, Saved};
 use feedwarden::supervision::{Intensity, RootEnd};
 
@@ -217,6 +218,11 @@ impl World {
 
     pub(crate) fn handle(&self) -> &PipelineHandle {
         &self.running.as_ref().unwrap().0
+    }
+
+    /// The use cases of the pipeline that runs.
+    pub(crate) fn service(&self) -> Service {
+        Service::new(self.handle().clone())
     }
 
     pub(crate) fn advance(&self, duration: Duration) {

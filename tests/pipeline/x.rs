@@ -138,7 +138,7 @@ fn s510_s113_no_key_is_a_failure_with_a_clear_text_and_one_that_comes_later_is_u
         assert!(state.enabled && state.rest.is_none() && state.failures.consecutive > 10);
         assert!(world.records.of("feed poll failed").iter().all(|record| record["level"] == "warn"));
         let polls = world.handle().statistics().view().settled();
-        world.handle().put_x_key(user, &"token".into()).await.unwrap();
+        world.service().put_x_key(user, &"token".into()).await.unwrap();
         world.settled(polls + 1).await;
         assert_eq!(world.store.bodies(id).await, ["Post 1"], "it is polled as soon as a key is there");
         world.stop().await;

@@ -48,7 +48,7 @@ async fn the_view_has_exactly_the_documented_columns(#[values(Sqlite, Postgres)]
             statement.column_names().map(str::to_owned).collect::<Vec<_>>()
         }
         EngineSettings::Postgres(settings) => {
-            let statement = engine::connect(&settings.url).await.prepare("SELECT * FROM posts_v1").await.unwrap();
+            let statement = connect(&settings.url).await.prepare("SELECT * FROM posts_v1").await.unwrap();
             let types: HashMap<&str, &str> =
                 HashMap::from([("int8", "bigint"), ("text", "text"), ("timestamptz", "timestamptz")]);
             for (column, [name, _, kind]) in statement.columns().iter().zip(documented()) {
@@ -92,7 +92,7 @@ async fn the_view_shows_what_was_stored(#[values(Sqlite, Postgres)] engine: Engi
 async fn posts_become_visible_in_the_order_of_their_numbers() {
     let store = Postgres.store().await;
     let (a, b) = (store.add(rss("http://a.example/")).await, store.add(rss("http://b.example/")).await);
-    let mut other = engine::connect(url(&store)).await;
+    let mut other = connect(url(&store)).await;
     let slow = other.transaction().await.unwrap();
     let insert = "INSERT INTO posts (source_id, title, body, created_at, content_hash)
         VALUES ($1, '', 'slow', now(), sha256('slow')) RETURNING id";

@@ -200,7 +200,7 @@ async fn a_statement_beyond_its_time_is_unavailable() {
         .await
         .unwrap();
     let source = store.add(rss("http://a.example/")).await;
-    let holder = engine::connect(&settings.url).await;
+    let holder = connect(&settings.url).await;
     holder.batch_execute("BEGIN; SELECT * FROM sources FOR UPDATE").await.unwrap();
     let error = hasty.settle(vec![found(&source, Vec::new())]).await.unwrap_err();
     assert!(error.is_passing() && error.to_string().contains("statement timeout"), "{error}");

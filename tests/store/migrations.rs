@@ -238,7 +238,7 @@ async fn every_statement_fits_the_schema(#[values(Sqlite, Postgres)] engine: Eng
                     .unwrap_or_else(|error| panic!("{name}: {error}"));
             }
             store::settings::EngineSettings::Postgres(settings) => {
-                let client = engine::connect(&settings.url).await;
+                let client = connect(&settings.url).await;
                 client
                     .prepare(&statement::for_postgres(&sql))
                     .await

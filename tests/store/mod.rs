@@ -23,7 +23,7 @@ mod to_poll;
 mod webhooks;
 
 pub(crate) use engine::Engine::{self, Postgres, Sqlite};
-pub(crate) use engine::{TestStore, at, minutes, server};
+pub(crate) use engine::{TestStore, at, connect, minutes, server};
 
 use feedwarden::model::{
     NewPost, NewSource, PostId, PostText, Settled, Settlement, Source, SourceId, SourceSettings, SourceType,

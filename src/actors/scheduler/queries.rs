@@ -2,8 +2,9 @@
 
 use actix::{Context, Handler};
 
-use super::super::control::ScheduledView;
-use super::super::messages::{AskScheduler, AskSource, ReadSourcesAgain, SchedulerStatus, SourcesChanged};
+use super::super::messages::{
+    AskScheduler, AskSource, ReadSourcesAgain, ScheduledSource, SchedulerStatus, SourcesChanged,
+};
 use super::SchedulerActor;
 
 impl Handler<SourcesChanged> for SchedulerActor {
@@ -27,11 +28,11 @@ impl Handler<ReadSourcesAgain> for SchedulerActor {
 }
 
 impl Handler<AskSource> for SchedulerActor {
-    type Result = Option<ScheduledView>;
+    type Result = Option<ScheduledSource>;
 
-    fn handle(&mut self, AskSource(id): AskSource, _: &mut Context<SchedulerActor>) -> Option<ScheduledView> {
-        let (at, place) = self.index.find(id)?;
-        Some(ScheduledView { at, place: place.to_owned() })
+    fn handle(&mut self, AskSource(id): AskSource, _: &mut Context<SchedulerActor>) -> Option<ScheduledSource> {
+        let (at, state) = self.index.find(id)?;
+        Some(ScheduledSource { at, state })
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is done to one source, and what is asked about it.
+//! Actions on one source, and questions about it.
 
 use std::time::Duration;
 
@@ -8,15 +8,14 @@ use super::super::Api;
 use super::super::guard::Caller;
 use super::super::input::{Body, Parameters, expected_version, number};
 use super::super::problem::Problem;
-use super::super::views::{DisableBody, PollQuery, RestBody};
+use super::super::views::{DisableBody, Explanation, PollAnswer, PollQuery, PollRecord, RestBody};
 use super::Answer;
 use super::sources::answer;
-use crate::actors::control::{Change, PollAnswer, PollWish};
 use crate::model::SourceId;
+use crate::service::PollRequest;
 
-/// The longest that the result of a poll is waited for.
+/// The longest that the result of a poll is awaited.
 const WAIT_SECONDS_MAX: u64 = 50;
-const REASON_CHARS_MAX: usize = 500;
 
 pub(super) async fn rest(
     api: web::Data<Api>,
@@ -25,16 +24,18 @@ pub(super) async fn rest(
     id: web::Path<String>,
     Body(body): Body<RestBody>,
 ) -> Answer {
-    check_reason(&body.reason)?;
-    change(&api, caller, &request, &id, Change::Rest(body.reason)).await
+    let (id, version) = target(&request, &id)?;
+    Ok(answer(caller, api.service.rest_source(id, version, &body.reason).await?))
 }
 
 pub(super) async fn wake(api: web::Data<Api>, caller: Caller, request: HttpRequest, id: web::Path<String>) -> Answer {
-    change(&api, caller, &request, &id, Change::Wake).await
+    let (id, version) = target(&request, &id)?;
+    Ok(answer(caller, api.service.wake_source(id, version).await?))
 }
 
 pub(super) async fn enable(api: web::Data<Api>, caller: Caller, request: HttpRequest, id: web::Path<String>) -> Answer {
-    change(&api, caller, &request, &id, Change::Enable).await
+    let (id, version) = target(&request, &id)?;
+    Ok(answer(caller, api.service.enable_source(id, version).await?))
 }
 
 pub(super) async fn disable(
@@ -44,12 +45,13 @@ pub(super) async fn disable(
     id: web::Path<String>,
     Body(body): Body<DisableBody>,
 ) -> Answer {
-    body.reason.as_deref().map(check_reason).transpose()?;
-    change(&api, caller, &request, &id, Change::Disable(body.reason)).await
+    let (id, version) = target(&request, &id)?;
+    Ok(answer(caller, api.service.disable_source(id, version, body.reason).await?))
 }
 
 pub(super) async fn reset(api: web::Data<Api>, caller: Caller, request: HttpRequest, id: web::Path<String>) -> Answer {
-    change(&api, caller, &request, &id, Change::ResetFailures).await
+    let (id, version) = target(&request, &id)?;
+    Ok(answer(caller, api.service.reset_source(id, version).await?))
 }
 
 pub(super) async fn poll(
@@ -57,12 +59,13 @@ pub(super) async fn poll(
     id: web::Path<String>,
     Parameters(query): Parameters<PollQuery>,
 ) -> Answer {
+    let id = SourceId(number(&id, "source")?);
     let wait = query.wait.unwrap_or(0);
     if wait > WAIT_SECONDS_MAX {
         return Err(Problem::invalid(format!("write a number from 0 to {WAIT_SECONDS_MAX}")).at("wait"));
     }
-    let wish = PollWish { wait: Duration::from_secs(wait), force: query.force.unwrap_or(false) };
-    match api.handle.poll_now(SourceId(number(&id, "source")?), wish).await? {
+    let request = PollRequest { wait: Duration::from_secs(wait), force: query.force.unwrap_or(false) };
+    match PollAnswer::from(api.service.poll_source(id, request).await?) {
         done @ PollAnswer::Done { .. } => Ok(HttpResponse::Ok().json(done)),
         requested @ PollAnswer::Requested { .. } => Ok(HttpResponse::Accepted().json(requested)),
         PollAnswer::Refused { reason } => Err(Problem::refused(reason)),
@@ -71,27 +74,16 @@ pub(super) async fn poll(
 
 pub(super) async fn explain(api: web::Data<Api>, id: web::Path<String>) -> Answer {
     let id = SourceId(number(&id, "source")?);
-    Ok(HttpResponse::Ok().json(api.handle.explain(id).await?))
+    Ok(HttpResponse::Ok().json(Explanation::from(api.service.explain(id).await?)))
 }
 
 pub(super) async fn history(api: web::Data<Api>, id: web::Path<String>) -> Answer {
     let id = SourceId(number(&id, "source")?);
-    if api.handle.store().source(id).await?.is_none() {
-        return Err(Problem::not_found(format!("there is no source {id}")));
-    }
-    Ok(HttpResponse::Ok().json(api.handle.history(id)))
+    let polls = api.service.history(id).await?;
+    Ok(HttpResponse::Ok().json(polls.into_iter().map(PollRecord::from).collect::<Vec<_>>()))
 }
 
-async fn change(api: &Api, caller: Caller, request: &HttpRequest, id: &str, wanted: Change) -> Answer {
-    let id = SourceId(number(id, "source")?);
-    let expected = expected_version(request)?;
-    api.handle.change(id, expected, |_| wanted.clone()).await?;
-    answer(api, caller, id).await
-}
-
-pub(super) fn check_reason(reason: &str) -> Result<(), Problem> {
-    if reason.trim().is_empty() || reason.chars().count() > REASON_CHARS_MAX {
-        return Err(Problem::invalid(format!("say why, in 1 to {REASON_CHARS_MAX} characters")).at("reason"));
-    }
-    Ok(())
+/// The source, and the version that it must have.
+fn target(request: &HttpRequest, id: &str) -> Result<(SourceId, Option<i64>), Problem> {
+    Ok((SourceId(number(id, "source")?), expected_version(request)?))
 }

@@ -4,12 +4,13 @@ use actix_web::{HttpResponse, web};
 use serde_json::json;
 
 use super::super::Api;
-use super::super::health::trouble_of_store;
 use super::super::input::{Body, Parameters};
 use super::super::problem::Problem;
-use super::super::views::{FaultsChange, FaultsView, LogLevel, SchedulerView, StatisticsReport, StatusView, TreeQuery};
+use super::super::views::{
+    FaultsChange, FaultsView, LogLevel, SchedulerView, StatisticsReport, StatusView, TreeQuery, TreeView,
+};
 use super::Answer;
-use crate::actors::control::Fault;
+use crate::actors::Fault;
 use crate::model::FailureKind;
 use crate::telemetry::level_name;
 
@@ -19,15 +20,15 @@ const HOSTS_MAX: usize = 1000;
 const RULES_MAX: usize = 100;
 
 pub(super) async fn status(api: web::Data<Api>) -> Answer {
-    let about = api.handle.store().about();
+    let about = api.service.about_store();
     Ok(HttpResponse::Ok().json(StatusView {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at: api.started_at,
-        now: api.handle.clock().now(),
+        started_at: api.service.started_at(),
+        now: api.service.now(),
         database_engine: about.engine.to_owned(),
         schema_version: about.schema_version,
-        store_trouble: trouble_of_store(&api).await,
-        held_up_by: api.handle.held_up_by().await,
+        store_trouble: api.service.store_trouble().await,
+        held_up_by: api.service.blockers().await,
         scheduler: of_scheduler(&api).await.ok(),
         statistics: counters(&api),
     }))
@@ -38,12 +39,12 @@ pub(super) async fn scheduler(api: web::Data<Api>) -> Answer {
 }
 
 pub(super) async fn pause(api: web::Data<Api>) -> Answer {
-    api.handle.pause().await?;
+    api.service.pause_polling().await?;
     scheduler(api).await
 }
 
 pub(super) async fn resume(api: web::Data<Api>) -> Answer {
-    api.handle.resume().await?;
+    api.service.resume_polling().await?;
     scheduler(api).await
 }
 
@@ -52,8 +53,8 @@ pub(super) async fn tree(api: web::Data<Api>, Parameters(query): Parameters<Tree
     if hosts > HOSTS_MAX {
         return Err(Problem::invalid(format!("write a number from 0 to {HOSTS_MAX}")).at("hosts"));
     }
-    let tree = api.handle.tree_view(hosts).ok_or_else(|| Problem::unavailable("there is no tree now"))?;
-    Ok(HttpResponse::Ok().json(tree))
+    let tree = api.pipeline().tree(hosts).ok_or_else(|| Problem::unavailable("there is no tree now"))?;
+    Ok(HttpResponse::Ok().json(TreeView::from(&tree)))
 }
 
 pub(super) async fn statistics(api: web::Data<Api>) -> Answer {
@@ -93,16 +94,16 @@ pub(super) async fn set_log_level(api: web::Data<Api>, Body(body): Body<LogLevel
 }
 
 pub(super) async fn faults(api: web::Data<Api>) -> Answer {
-    let (is_enabled, rules) = api.handle.fault_rules().ok_or_else(no_faults)?;
+    let (is_enabled, rules) = api.pipeline().fault_rules().ok_or_else(no_faults)?;
     let rules = rules.iter().map(Fault::to_string).collect();
-    Ok(HttpResponse::Ok().json(FaultsView { is_enabled, rules, struck: api.handle.faults() }))
+    Ok(HttpResponse::Ok().json(FaultsView { is_enabled, rules, struck: api.pipeline().faults() }))
 }
 
 pub(super) async fn set_faults(api: web::Data<Api>, Body(body): Body<FaultsChange>) -> Answer {
     let rules = body.rules.map(|rules| rules.iter().take(RULES_MAX).map(|rule| rule.parse::<Fault>()).collect());
     let rules: Option<Result<Vec<Fault>, _>> = rules;
     let rules = rules.transpose().map_err(|error| Problem::invalid(error).at("rules"))?;
-    if !api.handle.set_faults(body.is_enabled, rules) {
+    if !api.pipeline().set_faults(body.is_enabled, rules) {
         return Err(no_faults());
     }
     faults(api).await
@@ -113,7 +114,7 @@ fn no_faults() -> Problem {
 }
 
 async fn of_scheduler(api: &Api) -> Result<SchedulerView, Problem> {
-    let status = api.handle.scheduler_status().await;
+    let status = api.pipeline().scheduler_status().await;
     let status = status.ok_or_else(|| Problem::unavailable("the scheduler does not answer"))?;
     Ok(SchedulerView {
         is_loaded: status.is_loaded,
@@ -128,7 +129,7 @@ async fn of_scheduler(api: &Api) -> Result<SchedulerView, Problem> {
 }
 
 fn counters(api: &Api) -> StatisticsReport {
-    let view = api.handle.statistics().view();
+    let view = api.pipeline().statistics().view();
     let dropped = api.log.dropped();
     let failed = FailureKind::ALL.iter().zip(view.failed).map(|(kind, count)| (kind.to_string(), count));
     StatisticsReport {
@@ -143,9 +144,9 @@ fn counters(api: &Api) -> StatisticsReport {
         due: view.due,
         crashes: view.crashes,
         restarts: view.restarts,
-        faults: api.handle.faults(),
-        hosts: api.handle.hosts(),
-        under_way: api.handle.under_way(),
+        faults: api.pipeline().faults(),
+        hosts: api.pipeline().hosts(),
+        under_way: api.pipeline().under_way(),
         log_records_dropped: dropped.queue_full + dropped.write_failed,
     }
 }

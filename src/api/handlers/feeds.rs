@@ -12,7 +12,6 @@ use super::super::problem::Problem;
 use super::super::{Api, feeds};
 use super::Answer;
 use crate::model::{Post, Timestamp};
-use crate::store::SourceSelection;
 
 /// Where feeds are.
 pub(super) const PATH: &str = "/feeds/{name:.+}.{format:atom|json}";
@@ -44,14 +43,10 @@ pub(super) async fn feed(api: web::Data<Api>, request: HttpRequest, path: web::P
 }
 
 async fn posts(api: &Api, name: &str) -> Result<Vec<Post>, Problem> {
-    let store = api.handle.store();
     if name == ALL {
-        return Ok(store.list_posts_before(None, None, POSTS_MAX).await?);
+        return Ok(api.service.posts_before(None, None, POSTS_MAX).await?);
     }
-    if store.select_sources(SourceSelection::WithLabel(name.to_owned()), None, 1).await?.is_empty() {
-        return Err(Problem::not_found("no source has this label"));
-    }
-    Ok(store.newest_posts_with_label(name, POSTS_MAX).await?)
+    Ok(api.service.newest_posts_with_label(name, POSTS_MAX).await?)
 }
 
 /// Whether the reader has it already. If it names what it has, dates do not count (RFC 9110, 13.2.2).

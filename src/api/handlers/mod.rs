@@ -10,7 +10,6 @@ mod opml;
 mod podcasts;
 mod posts;
 mod source_fields;
-mod source_settings;
 mod sources;
 mod stream;
 mod users;
@@ -26,14 +25,13 @@ use super::endpoint::Endpoint;
 use super::problem::Problem;
 use super::views::{
     AccessBody, AccessView, ArticleBody, ArticleView, BulkBody, BulkReport, ConfigurationRow, CreatedSource,
-    DisableBody, EnabledSources, FaultsChange, FaultsView, HealthView, HoldBody, ImportReport, KeyBody, KeyView,
-    LabelView, LogLevel, NewSourceBody, Page, PageQuery, PodcastBody, PodcastQuery, PodcastUpdate, PodcastView,
-    PollQuery, PostQuery, PostView, Reloaded, RestBody, SchedulerView, SourceChanges, SourceQuery, SourceView,
-    StatisticsReport, StatusView, StreamQuery, TreeQuery, UserBody, UserQuery, UserView, WebhookBody, WebhookChanges,
-    WebhookTest, WebhookView,
+    DisableBody, EnabledSources, Explanation, FaultsChange, FaultsView, HealthView, HoldBody, HostView, ImportReport,
+    KeyBody, KeyView, LabelView, LogLevel, NewSourceBody, Page, PageQuery, PodcastBody, PodcastQuery, PodcastUpdate,
+    PodcastView, PollAnswer, PollQuery, PollRecord, PostQuery, PostView, Reloaded, RestBody, SchedulerView,
+    SourceChanges, SourceQuery, SourceView, StatisticsReport, StatusView, StreamQuery, TreeQuery, TreeView, UserBody,
+    UserQuery, UserView, WebhookBody, WebhookChanges, WebhookTest, WebhookView,
 };
 use super::{health, metrics, openapi};
-use crate::actors::control::{Explanation, HostView, PollAnswer, PollRecord, TreeView};
 
 /// What a handler returns.
 type Answer = Result<HttpResponse, Problem>;

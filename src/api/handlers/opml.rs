@@ -12,10 +12,11 @@ use super::super::guard::Caller;
 use super::super::problem::Problem;
 use super::super::views::ImportReport;
 use super::Answer;
-use crate::actors::control::shown_url;
 use crate::model::{Source, SourceId, SourceSettings, SourceType};
 use crate::opml::{self, BadOutline, Outline, Why};
-use crate::store::{Added, SourceSelection, StoreError};
+use crate::rules::shown_url::shown_url;
+use crate::service;
+use crate::store::Added;
 
 /// Pieces that wait between the wire, the reader and the store.
 const PIECES: usize = 8;
@@ -110,7 +111,7 @@ async fn add(api: &Api, batch: Vec<Result<Outline, BadOutline>>, report: &mut Im
             }
         }
     }
-    for added in api.handle.add_sources(new).await? {
+    for added in api.service.import(new).await? {
         match added {
             Added::New(_) => report.added += 1,
             Added::Duplicate(_) => report.duplicates += 1,
@@ -159,39 +160,33 @@ pub(super) async fn export(api: web::Data<Api>, caller: Caller) -> Answer {
 }
 
 /// Feeds of each first label together, then those without a label.
-async fn collect(api: &Api, caller: Caller, outlines: &mpsc::Sender<Outline>) -> Result<(), StoreError> {
-    let store = api.handle.store();
+async fn collect(api: &Api, caller: Caller, outlines: &mpsc::Sender<Outline>) -> service::Result<()> {
     let mut label: Option<String> = None;
     loop {
-        let next = store.list_labels(label.as_deref(), 1).await?.into_iter().next();
+        let next = api.service.labels(label.as_deref(), 1).await?.into_iter().next();
         let Some((name, _)) = next else { break };
-        let selection = SourceSelection::WithLabel(name.clone());
-        if !send(api, caller, selection, Some(&name), outlines).await? {
+        if !send(api, caller, Some(&name), outlines).await? {
             return Ok(());
         }
         label = Some(name);
     }
-    send(api, caller, SourceSelection::All, None, outlines).await.map(|_| ())
+    send(api, caller, None, outlines).await.map(|_| ())
 }
 
 /// Sends those whose first label is this one; false if nobody takes them any more.
 async fn send(
     api: &Api,
     caller: Caller,
-    selection: SourceSelection,
     first: Option<&str>,
     outlines: &mpsc::Sender<Outline>,
-) -> Result<bool, StoreError> {
-    let store = api.handle.store();
+) -> service::Result<bool> {
     let mut after: Option<SourceId> = None;
     loop {
-        let sources = store.select_sources(selection.clone(), after, BATCH as u32).await?;
-        let Some(last) = sources.last() else { return Ok(true) };
+        let sources = api.service.labelled_sources(first, after, BATCH as u32).await?;
+        let Some((last, _)) = sources.last() else { return Ok(true) };
         after = Some(last.id);
-        let labels = store.labels_of(sources.iter().map(|source| source.id).collect()).await?;
-        for source in sources.into_iter().filter(|source| source.settings.source_type == SourceType::Rss) {
-            let own = labels.iter().filter(|(id, _)| *id == source.id).map(|(_, label)| label.clone());
-            let own: Vec<String> = own.collect();
+        let feeds = sources.into_iter().filter(|(source, _)| source.settings.source_type == SourceType::Rss);
+        for (source, own) in feeds {
             if own.first().map(String::as_str) == first && outlines.send(outline(source, own, caller)).await.is_err() {
                 return Ok(false);
             }

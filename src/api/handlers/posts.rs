@@ -3,18 +3,16 @@
 use actix_web::{HttpResponse, web};
 
 use super::super::Api;
-use super::super::input::{Parameters, cursor, number, page_size};
+use super::super::input::{Parameters, cursor, number, page_size, rows};
 use super::super::problem::Problem;
 use super::super::views::{Page, PostQuery, PostView};
 use super::Answer;
 use crate::model::{Post, PostId, SourceId, Timestamp};
+use crate::service::ServiceError;
 
 pub(super) async fn one(api: web::Data<Api>, id: web::Path<String>) -> Answer {
     let id = PostId(number(&id, "post")?);
-    match api.handle.store().post(id).await? {
-        Some(post) => Ok(HttpResponse::Ok().json(PostView::from(post))),
-        None => Err(Problem::not_found(format!("there is no post {id}"))),
-    }
+    Ok(HttpResponse::Ok().json(PostView::from(api.service.post(id).await?)))
 }
 
 pub(super) async fn list(api: web::Data<Api>, Parameters(query): Parameters<PostQuery>) -> Answer {
@@ -37,9 +35,10 @@ pub(super) async fn list(api: web::Data<Api>, Parameters(query): Parameters<Post
 /// The source whose posts are asked for. One that is not there is a mistake, not a source without posts.
 pub(super) async fn source_there(api: &Api, id: Option<i64>) -> Result<Option<SourceId>, Problem> {
     let Some(id) = id.map(SourceId) else { return Ok(None) };
-    match api.handle.store().source(id).await? {
-        Some(_) => Ok(Some(id)),
-        None => Err(Problem::not_found(format!("there is no source {id}")).at("source_id")),
+    match api.service.source(id).await {
+        Ok(source) => Ok(Some(source.id)),
+        Err(missing @ ServiceError::NotFound { .. }) => Err(Problem::from(missing).at("source_id")),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -47,13 +46,13 @@ type Found = (Vec<Post>, Option<String>);
 
 async fn oldest_first(api: &Api, query: &PostQuery, limit: usize) -> Result<Found, Problem> {
     let after = cursor(query.cursor.as_deref())?.map(PostId);
-    let posts = api.handle.store().list_posts(query.source_id.map(SourceId), after, rows(limit)).await?;
+    let posts = api.service.posts_after(query.source_id.map(SourceId), after, rows(limit)).await?;
     Ok(page(posts, limit))
 }
 
 async fn newest_first(api: &Api, query: &PostQuery, limit: usize) -> Result<Found, Problem> {
     let before = cursor(query.cursor.as_deref())?.map(PostId);
-    let posts = api.handle.store().list_posts_before(query.source_id.map(SourceId), before, rows(limit)).await?;
+    let posts = api.service.posts_before(query.source_id.map(SourceId), before, rows(limit)).await?;
     Ok(page(posts, limit))
 }
 
@@ -67,7 +66,7 @@ async fn between(api: &Api, query: &PostQuery, limit: usize) -> Result<Found, Pr
     let (since, until) = (query.since.unwrap_or(Timestamp::MIN), query.until.unwrap_or(Timestamp::MAX));
     let after = query.cursor.as_deref().map(moment_and_number).transpose()?;
     let source = query.source_id.map(SourceId);
-    let posts = api.handle.store().list_posts_between(source, since, until, after, rows(limit)).await?;
+    let posts = api.service.posts_between(source, since..until, after, rows(limit)).await?;
     let last = posts.last().filter(|_| posts.len() == limit);
     let next = last.map(|post| format!("{}.{}", post.created_at.as_micros(), post.id));
     Ok((posts, next))
@@ -78,8 +77,4 @@ fn moment_and_number(cursor: &str) -> Result<(Timestamp, PostId), Problem> {
     let (moment, id) =
         parts.ok_or_else(|| Problem::invalid("use next_cursor of the page before as it was given").at("cursor"))?;
     Ok((Timestamp::from_micros(moment), PostId(id)))
-}
-
-fn rows(limit: usize) -> u32 {
-    u32::try_from(limit).unwrap_or(u32::MAX)
 }

@@ -49,11 +49,11 @@ pub(super) async fn posts(
     let place = api.streams.clone().try_acquire_owned();
     let place = place.map_err(|_| Problem::unavailable("there are as many streams as there may be"))?;
     // From before the first look on, so that nothing that comes meanwhile is missed.
-    let arrivals = api.handle.statistics().arrivals();
+    let arrivals = api.service.new_posts();
     let after = match last_event_id(&request)?.or(query.after) {
         Some(id) => PostId(id),
         None => {
-            let newest = api.handle.store().list_posts_before(None, None, 1).await?;
+            let newest = api.service.posts_before(None, None, 1).await?;
             newest.first().map_or(PostId(0), |post| post.id)
         }
     };
@@ -93,7 +93,7 @@ impl Reader {
                 tokio::time::sleep(LOOK_AGAIN.saturating_sub(since.elapsed())).await;
             }
             self.arrivals.borrow_and_update();
-            let Ok(posts) = self.api.handle.store().list_posts(self.source, Some(self.after), BATCH).await else {
+            let Ok(posts) = self.api.service.posts_after(self.source, Some(self.after), BATCH).await else {
                 // The client comes back by itself, and goes on where it was.
                 return None;
             };
@@ -109,7 +109,7 @@ impl Reader {
                 Ok(Err(_)) => return None,
                 Err(_) => {
                     // Posts of other nodes announce themselves to nobody here, so it is looked for them as well.
-                    let found = self.api.handle.store().list_posts(self.source, Some(self.after), 1).await;
+                    let found = self.api.service.posts_after(self.source, Some(self.after), 1).await;
                     if found.is_ok_and(|posts| posts.is_empty()) {
                         return Some(Bytes::from_static(b": still here\n\n"));
                     }

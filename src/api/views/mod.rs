@@ -1,31 +1,36 @@
 //! What is sent and taken, as types: for the handlers, for the OpenAPI document, and for clients in Rust.
 
 mod access;
+mod actions;
 mod daemon;
+mod explanation;
 mod people;
+mod polls;
 mod posts;
+mod source_lists;
 mod sources;
+mod tree;
 mod webhooks;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use crate::actors::control::{
-    Explanation, HostView, PollAnswer, PollOutcome, PollRecord, ThreadLine, TreeNode, TreeView,
-};
+pub use crate::model::PollOutcome;
 pub use access::{AccessBody, AccessView, LoginBody};
+pub use actions::{DisableBody, EnabledSources, HoldBody, PollQuery, RestBody};
 pub use daemon::{
     ConfigurationRow, FaultsChange, FaultsView, HealthView, LogLevel, Reloaded, SchedulerView, StatisticsReport,
     StatusView, TreeQuery,
 };
+pub use explanation::{DelayView, Explanation, HostView, ScheduledView, TermView};
 pub use people::{
     KeyBody, KeyView, PodcastBody, PodcastQuery, PodcastUpdate, PodcastView, UserBody, UserQuery, UserView,
 };
+pub use polls::{PollAnswer, PollRecord};
 pub use posts::{ArticleBody, ArticleView, PostQuery, PostView, StreamQuery};
-pub use sources::{
-    BulkBody, BulkReport, BulkResult, CreatedSource, DisableBody, EnabledSources, HoldBody, ImportReport, LabelView,
-    NewSourceBody, PollQuery, RestBody, SourceChanges, SourceQuery, SourceView,
-};
+pub use source_lists::{BulkBody, BulkReport, BulkResult, ImportReport, LabelView, SourceQuery};
+pub use sources::{CreatedSource, NewSourceBody, SourceChanges, SourceView};
+pub use tree::{CrashView, ThreadLine, TreeNode, TreeView};
 pub use webhooks::{WebhookBody, WebhookChanges, WebhookTest, WebhookView};
 
 /// Page of a list.

@@ -1,12 +1,15 @@
-//! Sources and hosts as they are sent and taken.
+//! Sources as they are sent and taken.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::input::nullable;
-use super::AccessBody;
-use crate::actors::control::PollAnswer;
-use crate::model::{FailureClass, FailureKind, PodcastId, SourceId, SourceType, Timestamp};
+use super::{AccessBody, PollAnswer};
+use crate::model::{
+    FailureClass, FailureKind, PodcastId, RestCause, Source, SourceAccess, SourceId, SourceType, Timestamp,
+};
+use crate::rules::shown_url::shown_url;
+use crate::service::{AddedSource, NewSourceRequest, SourceDetails, SourcePatch};
 
 /// Source with its settings and current state.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -85,33 +88,6 @@ pub struct SourceView {
     pub last_error: Option<String>,
     /// Where permanent redirects lead, as long as that is not believed yet.
     pub moved_to: Option<String>,
-}
-
-/// Filter for sources.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct SourceQuery {
-    /// State: active, backing_off, resting or disabled.
-    #[schemars(extend("enum" = ["active", "backing_off", "resting", "disabled"]))]
-    pub state: Option<String>,
-    /// Only sources on this host.
-    pub host: Option<String>,
-    /// Only sources of this type.
-    #[serde(rename = "type")]
-    pub source_type: Option<SourceType>,
-    /// Whether they are enabled and not resting.
-    pub feed_active: Option<bool>,
-    /// Only sources with this label.
-    pub label: Option<String>,
-    /// With this text in the URL or title, whatever the case.
-    pub text: Option<String>,
-    /// At this place, however it is spelled.
-    pub url: Option<String>,
-    /// `next_cursor` of the page before.
-    pub cursor: Option<String>,
-    /// At most so many, 1 to 1000; 100 unless said otherwise.
-    #[schemars(range(min = 1, max = 1000))]
-    pub limit: Option<usize>,
 }
 
 /// A source to be added.
@@ -206,109 +182,99 @@ pub struct SourceChanges {
     pub enabled: Option<bool>,
 }
 
-/// Sources to be added together.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct BulkBody {
-    /// Sources to add, at most 1000.
-    #[schemars(length(max = 1000))]
-    pub sources: Vec<NewSourceBody>,
+impl SourceView {
+    /// The source as a caller sees it: with the credentials in its URL, or without.
+    pub(in crate::api) fn new(details: SourceDetails, sees_secrets: bool) -> SourceView {
+        let SourceDetails { source, status, host, labels, has_access, rest_until } = details;
+        let Source { settings, state, .. } = source;
+        let url = if sees_secrets { settings.url } else { shown_url(&settings.url) };
+        let (reason, by) = match state.rest.as_ref().map(|rest| &rest.cause) {
+            None => (None, None),
+            Some(RestCause::Failures(kind)) => (Some(kind.to_string()), Some("failures".to_owned())),
+            Some(RestCause::Reported(kind)) => (Some(kind.to_string()), Some("person".to_owned())),
+            Some(RestCause::Person(reason)) => (Some(reason.clone()), Some("person".to_owned())),
+        };
+        let last_polled = state.polled_at();
+        let last = state.failures.last;
+        SourceView {
+            id: source.id,
+            version: source.version,
+            url,
+            source_type: settings.source_type,
+            title: settings.title,
+            podcast_id: settings.podcast_id,
+            poll_interval_minutes: settings.poll_interval_minutes,
+            poll_delay_seconds: settings.poll_delay_seconds,
+            max_failures: settings.max_failures,
+            max_backoff_hours: settings.max_backoff_hours,
+            labels,
+            has_access,
+            host: host.map(|host| host.to_string()),
+            state: status.to_string(),
+            feed_active: status.is_feed_active(),
+            enabled: state.enabled,
+            disabled_reason: state.disabled_reason,
+            feed_disabled_at: state.rest.as_ref().map(|rest| rest.since),
+            feed_disable_reason: reason,
+            feed_disabled_by: by,
+            feed_disabled_until: rest_until,
+            created_at: source.created_at,
+            updated_at: source.updated_at,
+            first_polled_at: state.first_polled_at,
+            last_polled,
+            poll_requested_at: state.poll_requested_at,
+            last_success_at: state.last_success_at,
+            last_read_at: state.last_read_at,
+            retry_after: state.hints.retry_after,
+            fresh_until: state.hints.fresh_until,
+            consecutive_failures: state.failures.consecutive,
+            consecutive_permanent_failures: state.failures.consecutive_permanent,
+            last_failure_type: last.as_ref().map(|last| last.class),
+            last_error_type: last.as_ref().map(|last| last.kind),
+            last_error: last.map(|last| last.error),
+            moved_to: state.moved.map(|moved| moved.to),
+        }
+    }
 }
 
-/// What became of sources that were to be added together.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct BulkReport {
-    /// Number of sources added.
-    pub added: usize,
-    /// How many were there already.
-    pub duplicates: usize,
-    /// How many make no sense.
-    pub rejected: usize,
-    /// Each, in the order in which they were sent.
-    pub results: Vec<BulkResult>,
+impl CreatedSource {
+    pub(in crate::api) fn new(added: AddedSource, sees_secrets: bool) -> CreatedSource {
+        let AddedSource { source, first_poll, lacks } = added;
+        let source = SourceView::new(source, sees_secrets);
+        CreatedSource { source, first_poll: first_poll.map(PollAnswer::from), lacks }
+    }
 }
 
-/// What became of one of them.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct BulkResult {
-    /// Outcome: added, duplicate or rejected.
-    pub outcome: String,
-    /// Its number, if it is there.
-    pub id: Option<SourceId>,
-    /// What is wrong with it.
-    pub error: Option<String>,
+impl From<NewSourceBody> for NewSourceRequest {
+    fn from(body: NewSourceBody) -> NewSourceRequest {
+        NewSourceRequest {
+            url: body.url,
+            source_type: body.source_type,
+            title: body.title,
+            podcast_id: body.podcast_id,
+            poll_interval_minutes: body.poll_interval_minutes,
+            poll_delay_seconds: body.poll_delay_seconds,
+            max_failures: body.max_failures,
+            max_backoff_hours: body.max_backoff_hours,
+            labels: body.labels,
+            access: body.access.map(SourceAccess::from),
+        }
+    }
 }
 
-/// Why a source is to rest.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RestBody {
-    /// A kind of failure that has a cooldown (not_found, gone, forbidden, unauthorized, upstream_failure, network,
-    /// parse_error) rests for that cooldown; any other text until `feed-enable`.
-    #[schemars(length(min = 1, max = 500), regex(pattern = r"\S"))]
-    pub reason: String,
-}
-
-/// Why a source is to be disabled.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct DisableBody {
-    /// Reason in words.
-    #[schemars(length(min = 1, max = 500), regex(pattern = r"\S"))]
-    pub reason: Option<String>,
-}
-
-/// How a source is to be polled.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct PollQuery {
-    /// Wait so many seconds for the result, at most 50.
-    #[schemars(range(max = 50))]
-    pub wait: Option<u64>,
-    /// Set aside what the publisher and the host asked for.
-    pub force: Option<bool>,
-}
-
-/// How long a host is to be left alone.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HoldBody {
-    /// Until this moment, a week ahead at the most unless source.retry-after-ceiling-days says otherwise.
-    #[serde(default)]
-    pub until: Option<Timestamp>,
-    /// For so many seconds, instead of a moment; as many as make a week at the most, likewise.
-    #[serde(default)]
-    pub seconds: Option<u64>,
-    /// Reason in words.
-    #[schemars(length(min = 1, max = 500), regex(pattern = r"\S"))]
-    pub reason: String,
-}
-
-/// How many sources of a host were enabled.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct EnabledSources {
-    /// Number of sources enabled.
-    pub enabled: usize,
-}
-
-/// Label with its number of sources.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct LabelView {
-    /// Name of the label.
-    pub label: String,
-    /// How many sources have it.
-    pub sources: u64,
-}
-
-/// What became of a list of sources.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct ImportReport {
-    /// Number of sources added.
-    pub added: usize,
-    /// How many were there already, or stand in the list twice.
-    pub duplicates: usize,
-    /// How many parts of the list cannot be used.
-    pub rejected: usize,
-    /// What is wrong with them, line by line; at most 1000 of them.
-    pub problems: Vec<String>,
+impl From<SourceChanges> for SourcePatch {
+    fn from(changes: SourceChanges) -> SourcePatch {
+        SourcePatch {
+            url: changes.url,
+            source_type: changes.source_type,
+            title: changes.title,
+            podcast_id: changes.podcast_id,
+            poll_interval_minutes: changes.poll_interval_minutes,
+            poll_delay_seconds: changes.poll_delay_seconds,
+            max_failures: changes.max_failures,
+            max_backoff_hours: changes.max_backoff_hours,
+            labels: changes.labels,
+            enabled: changes.enabled,
+        }
+    }
 }

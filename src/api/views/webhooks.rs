@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::actors::control::shown_url;
 use crate::api::input::nullable;
 use crate::model::{PostId, Timestamp, Webhook, WebhookId};
+use crate::rules::shown_url::shown_url;
 
 /// A webhook to be added.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

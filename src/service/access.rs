@@ -1,55 +1,45 @@
-//! What sources need to be let in: checked before it is kept, kept for the origin that it was given for.
+//! Logins and headers of sources: checked before they are stored, and stored for the origin that they were given for.
 
 use secrecy::ExposeSecret;
 
-use super::changes::ROUNDS_MAX;
-use super::{ControlError, PipelineHandle, spelled};
+use super::sources::ROUNDS_MAX;
+use super::{Result, Service, ServiceError};
 use crate::http::header_problem;
-use crate::model::{NewSource, SourceAccess, SourceId, SourceSettings};
-use crate::store::{Added, Saved, StoreError};
+use crate::model::{SourceAccess, SourceId, SourceType};
+use crate::store::Saved;
 
 /// How many headers a source can have of its own.
 const HEADERS_MAX: usize = 16;
 const HEADER_BYTES_MAX: usize = 8 * 1024;
 const LOGIN_BYTES_MAX: usize = 1024;
 
-/// What is wrong with a login or with headers; no value of theirs is repeated.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text}")]
-pub struct AccessError {
-    /// Which part is wrong.
-    pub field: String,
-    text: String,
-}
-
-impl AccessError {
-    fn new(field: impl Into<String>, text: impl Into<String>) -> AccessError {
-        AccessError { field: field.into(), text: text.into() }
+/// Rejects a login or headers that cannot or must not be sent. The error never repeats one of their values.
+pub(super) fn check(access: &SourceAccess, source_type: SourceType) -> Result<()> {
+    if source_type == SourceType::Twitter {
+        let detail = "an X account is read with the key of its podcast's owner and nothing else";
+        return Err(ServiceError::invalid("login", detail));
     }
-}
-
-/// Says what is wrong with a login or with headers before anybody has to learn it from a failing poll.
-pub fn check_access(access: &SourceAccess) -> Result<(), AccessError> {
     let SourceAccess { headers, login, .. } = access;
     if headers.is_empty() && login.is_none() {
-        return Err(AccessError::new("login", "give a login, headers or both"));
+        return Err(ServiceError::invalid("login", "give a login, headers or both"));
     }
     if headers.len() > HEADERS_MAX {
-        return Err(AccessError::new("headers", format!("at most {HEADERS_MAX} headers")));
+        return Err(ServiceError::invalid("headers", format!("at most {HEADERS_MAX} headers")));
     }
-    for (place, (name, value)) in headers.iter().enumerate() {
+    for (index, (name, value)) in headers.iter().enumerate() {
         let field = || format!("headers.{}", name.chars().take(64).collect::<String>());
         if name.len() + value.expose_secret().len() > HEADER_BYTES_MAX {
-            return Err(AccessError::new(field(), format!("a header has at most {HEADER_BYTES_MAX} bytes")));
+            return Err(ServiceError::invalid(field(), format!("a header has at most {HEADER_BYTES_MAX} bytes")));
         }
         if let Some(problem) = header_problem(name, value.expose_secret()) {
-            return Err(AccessError::new(field(), problem));
+            return Err(ServiceError::invalid(field(), problem));
         }
-        if headers[..place].iter().any(|(earlier, _)| earlier.eq_ignore_ascii_case(name)) {
-            return Err(AccessError::new(field(), "this header is there twice"));
+        if headers[..index].iter().any(|(earlier, _)| earlier.eq_ignore_ascii_case(name)) {
+            return Err(ServiceError::invalid(field(), "this header is there twice"));
         }
         if login.is_some() && name.eq_ignore_ascii_case("authorization") {
-            return Err(AccessError::new(field(), "give a login or this header, not both: a login is sent in it"));
+            let detail = "give a login or this header, not both: a login is sent in it";
+            return Err(ServiceError::invalid(field(), detail));
         }
     }
     let Some((name, password)) = login else { return Ok(()) };
@@ -57,71 +47,78 @@ pub fn check_access(access: &SourceAccess) -> Result<(), AccessError> {
     let is_wrong = |text: &str| text.len() > LOGIN_BYTES_MAX || text.chars().any(char::is_control);
     if name.is_empty() || name.contains(':') || is_wrong(name) {
         let right = format!("a name has 1 to {LOGIN_BYTES_MAX} bytes, no colon and no control characters");
-        return Err(AccessError::new("login.name", right));
+        return Err(ServiceError::invalid("login.name", right));
     }
     if is_wrong(password) {
         let right = format!("a password has at most {LOGIN_BYTES_MAX} bytes and no control characters");
-        return Err(AccessError::new("login.password", right));
+        return Err(ServiceError::invalid("login.password", right));
     }
     Ok(())
 }
 
-impl PipelineHandle {
-    /// Adds a source with its labels, and perhaps with what it needs to be let in.
-    pub async fn add_source(
-        &self,
-        settings: SourceSettings,
-        labels: Vec<String>,
-        access: Option<SourceAccess>,
-    ) -> Result<Added, ControlError> {
-        let Some(access) = access else {
-            let added = self.add_sources(vec![(settings, labels)]).await?.pop();
-            return added.ok_or_else(|| StoreError::Internal("nothing was added".into()).into());
-        };
-        check_access(&access)?;
-        let settings = spelled(self.context.store.as_ref(), settings).await?;
-        let access = SourceAccess { origin: SourceAccess::origin_of(&settings.url), ..access };
-        let store = &self.context.store;
-        let new = NewSource { settings, created_at: self.context.clock.now() };
-        let added = store.add_source_with_access(new, &access).await?;
-        if let Added::New(id) = added {
-            store.add_labels(vec![(id, labels)], self.context.clock.now()).await?;
-            self.sources_changed(vec![id]);
-        }
-        Ok(added)
+impl Service {
+    /// Login and headers of a source with the source's version.
+    pub async fn source_access(&self, id: SourceId) -> Result<(SourceAccess, i64)> {
+        let source = self.source(id).await?;
+        let access = self.store.source_access(id).await?.ok_or_else(|| no_access(id))?;
+        Ok((access, source.version))
     }
 
-    /// Keeps what a source needs to be let in instead of what was kept before, or nothing; if a version is named, only if
-    /// the source still has it. The next poll uses it. Returns the new version.
-    pub async fn save_access(
+    /// Replaces login and headers of a source; if a version is named, only if the source still has it. The next poll
+    /// uses them. Returns what is stored and the new version.
+    pub async fn put_source_access(
         &self,
         id: SourceId,
-        access: Option<SourceAccess>,
         expected_version: Option<i64>,
-    ) -> Result<i64, ControlError> {
-        access.as_ref().map(check_access).transpose()?;
-        let store = &self.context.store;
-        let mut source = store.source(id).await?.ok_or(ControlError::NoSuchSource(id))?;
+        access: SourceAccess,
+    ) -> Result<(SourceAccess, i64)> {
+        let version = self.save_access(id, expected_version, Some(access)).await?;
+        let access = self.store.source_access(id).await?.ok_or_else(|| no_access(id))?;
+        Ok((access, version))
+    }
+
+    /// Removes login and headers of a source, also those that cannot be decrypted any more. Returns the new version.
+    pub async fn remove_source_access(&self, id: SourceId, expected_version: Option<i64>) -> Result<i64> {
+        self.source(id).await?;
+        if self.store.sources_with_access(vec![id]).await?.is_empty() {
+            return Err(no_access(id));
+        }
+        self.save_access(id, expected_version, None).await
+    }
+
+    async fn save_access(
+        &self,
+        id: SourceId,
+        expected_version: Option<i64>,
+        access: Option<SourceAccess>,
+    ) -> Result<i64> {
+        let mut source = self.source(id).await?;
         for _ in 0..=ROUNDS_MAX {
             if expected_version.is_some_and(|expected| expected != source.version) {
                 break;
             }
+            if let Some(access) = &access {
+                check(access, source.settings.source_type)?;
+            }
             let origin = SourceAccess::origin_of(&source.settings.url);
             let access = access.clone().map(|access| SourceAccess { origin, ..access });
-            // On the version whose URL was looked at, so that nothing is kept for an origin that nobody meant.
-            let now = self.context.clock.now();
-            match store.save_source_access(id, access.as_ref(), Some(source.version), now).await? {
+            // On the version whose URL was checked: a login must not be stored for an origin that it was not given for.
+            match self.store.save_source_access(id, access.as_ref(), Some(source.version), self.now()).await? {
                 Saved::Written(version) => {
-                    self.sources_changed(vec![id]);
+                    self.pipeline.sources_changed(vec![id]);
                     return Ok(version);
                 }
                 Saved::Stale(fresh) => source = *fresh,
-                Saved::Duplicate(other) => return Err(ControlError::Duplicate(other)),
-                Saved::Gone => return Err(ControlError::NoSuchSource(id)),
+                Saved::Duplicate(other) => return Err(ServiceError::Duplicate(other)),
+                Saved::Gone => return Err(ServiceError::not_found("source", id)),
             }
         }
-        Err(ControlError::Conflict { version: source.version })
+        Err(ServiceError::Conflict { version: source.version })
     }
+}
+
+fn no_access(id: SourceId) -> ServiceError {
+    ServiceError::NoAccess(id)
 }
 
 #[cfg(test)]
@@ -132,9 +129,10 @@ mod tests {
     fn field(headers: &[(&str, &str)], login: Option<(&str, &str)>) -> Option<String> {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
         let login = login.map(|(name, password)| (name.to_owned(), password.into()));
-        let wrong = check_access(&SourceAccess { headers, login, origin: None }).err()?;
-        assert!(!wrong.to_string().contains("canary"), "{wrong}");
-        Some(wrong.field)
+        let error = check(&SourceAccess { headers, login, origin: None }, SourceType::Rss).err()?;
+        assert!(!error.to_string().contains("canary"), "{error}");
+        let ServiceError::Invalid { field, .. } = error else { panic!("{error}") };
+        Some(field)
     }
 
     #[rstest]

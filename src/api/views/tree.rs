@@ -1,11 +1,10 @@
-//! The supervision tree as the API shows it.
+//! The supervision tree as it is shown.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::PipelineHandle;
 use crate::model::Timestamp;
-use crate::supervision::{Kind, Node};
+use crate::supervision::{Kind, Node, Tree};
 
 /// The tree at one moment.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -63,16 +62,14 @@ pub struct ThreadLine {
     pub replaced: u32,
 }
 
-impl PipelineHandle {
-    /// The tree as it is now, with at most so many hosts; nothing before the start and after the end.
-    pub fn tree_view(&self, hosts_max: usize) -> Option<TreeView> {
-        let tree = self.tree(hosts_max)?;
+impl From<&Tree> for TreeView {
+    fn from(tree: &Tree) -> TreeView {
         let threads = tree.threads.iter().map(|thread| ThreadLine {
             name: thread.name.clone(),
             state: thread.state.to_string(),
             replaced: thread.replaced,
         });
-        Some(TreeView { root: node(&tree.root), threads: threads.collect() })
+        TreeView { root: node(&tree.root), threads: threads.collect() }
     }
 }
 

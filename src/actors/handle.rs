@@ -1,90 +1,40 @@
-//! What the API can ask of the pipeline and tell it, as plain values: the handle by which it is steered.
-//!
-//! Whoever holds a handle sees no actor, no rule and no lock. Nothing here waits for an actor without a bound.
-
-mod access;
-mod changes;
-mod explanation;
-mod hosts;
-mod listing;
-mod pausing;
-mod people;
-mod polling;
-mod spelling;
-mod tree;
+//! The pipeline as the rest of the program sees it: what only actors know and can do, as plain values. Use cases are in
+//! `service`. Nothing here waits for an actor without a bound.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::Addr;
-use tokio::sync::Notify;
+use slog::Logger;
+use tokio::sync::{Notify, broadcast};
 
+use super::admission::PollingBlockers;
 use super::context::PipelineContext;
-use super::faults::FaultSettings;
-use super::host_table::HostTable;
+use super::faults::{Fault, FaultSettings};
+use super::history::SettledPoll;
+use super::host_table::{HostCounts, HostTable};
 use super::in_flight::InFlightPolls;
-use super::messages::{AskScheduler, ReadSourcesAgain, SchedulerStatus, SourcesChanged};
+use super::messages::{
+    AskScheduler, AskSource, PausePolling, ReadSourcesAgain, ResumePolling, ScheduledSource, SchedulerStatus,
+    SourcesChanged,
+};
+use super::poll::source_host;
 use super::scheduler::SchedulerActor;
-use super::statistics::Statistics;
+use super::statistics::{PipelineEvent, Statistics};
 use super::webhooks::{TestWebhook, WebhookActor};
 use crate::clock::Clock;
-use crate::fetch::KeyError;
-use crate::model::{HostKey, HostState, SourceId, WebhookId};
+use crate::model::{HostKey, HostState, SourceId, SourceSettings, Timestamp, WebhookId};
 use crate::rules::Policy;
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 use crate::supervision::{RootHandle, Tree};
 
-pub use super::faults::Fault;
-pub use super::histogram::{BUCKET_SECONDS, HistogramView};
-pub use super::history::{PollOutcome, PollRecord};
-pub use super::host_table::HostCounts;
-pub use super::statistics::{ACTORS, Latencies, PipelineEvent, StatisticsView};
-pub use super::webhooks::WEBHOOKS_MAX;
-pub use crate::dice::new_secret;
-pub use crate::rules::change::{Change, Changed};
-pub use crate::rules::shown_url::shown_url;
-pub use crate::rules::status::SourceStatus;
-pub use access::{AccessError, check_access};
-pub use changes::add_sources;
-pub use explanation::{DelayView, Explanation, HostView, ScheduledView, TermView};
-pub use listing::{FoundSources, SourceFilter};
-pub use polling::{PollAnswer, PollWish};
-use spelling::spelled;
-pub use tree::{CrashView, ThreadLine, TreeNode, TreeView};
-
-/// How long an actor may take to answer a question before the API answers without it.
+/// How long an actor may take to answer a question.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
-/// How often it is looked whether everything is settled.
+/// How often `drained` looks whether all polls are settled.
 const DRAIN_LOOK: Duration = Duration::from_millis(5);
 
-/// Why a request was not carried out.
-#[derive(Debug, thiserror::Error)]
-pub enum ControlError {
-    /// There is no such source.
-    #[error("there is no source {0}")]
-    NoSuchSource(SourceId),
-    /// Somebody else was faster: this is the version now.
-    #[error("the source was changed meanwhile; it has version {version} now")]
-    Conflict {
-        /// The version that the source has now.
-        version: i64,
-    },
-    /// Another source has the same URL, type and podcast.
-    #[error("source {0} has the same URL, type and podcast")]
-    Duplicate(SourceId),
-    /// What was given as a key is none.
-    #[error("it {0}")]
-    Key(#[from] KeyError),
-    /// What was given as a login or as headers is none.
-    #[error(transparent)]
-    Access(#[from] AccessError),
-    /// The store could not.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-/// Steers a pipeline, from any thread. Clones are the same.
+/// Controls a pipeline, from any thread. Clones are the same.
 #[derive(Clone)]
 pub struct PipelineHandle {
     root: RootHandle,
@@ -109,27 +59,77 @@ impl PipelineHandle {
         PipelineHandle { root, context, scheduler, webhooks, table, in_flight_polls, finished }
     }
 
-    /// Where things are kept.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.context.store
     }
 
-    /// What time it is.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.context.clock
     }
 
-    /// Says that something about these sources changed, or that they are new.
+    pub fn log(&self) -> &Logger {
+        &self.context.log
+    }
+
+    /// What the rules follow now.
+    pub fn policy(&self) -> Arc<Policy> {
+        self.context.policy()
+    }
+
+    /// When the pipeline was made: earlier requests of an earlier process may not have been stored.
+    pub fn started_at(&self) -> Timestamp {
+        self.context.started_at
+    }
+
+    /// The host that is asked for X accounts.
+    pub fn x_host(&self) -> Option<&HostKey> {
+        self.context.x_host.as_ref()
+    }
+
+    /// The host that a source is asked at.
+    pub fn host_of(&self, settings: &SourceSettings) -> Option<HostKey> {
+        source_host(settings.source_type, &settings.url, self.x_host())
+    }
+
+    /// Tells the scheduler that these sources were added, changed or removed.
     pub fn sources_changed(&self, ids: Vec<SourceId>) {
         self.scheduler.do_send(SourcesChanged(ids));
     }
 
-    /// How the scheduler does; nothing if it does not do at all.
+    /// Forces the next poll of a source past holds and `Retry-After`.
+    pub fn force_next_poll(&self, id: SourceId) {
+        self.context.force(id);
+    }
+
+    /// Tells the scheduler that polling is paused since then, or not any more.
+    pub fn set_paused(&self, since: Option<Timestamp>) {
+        match since {
+            Some(since) => self.scheduler.do_send(PausePolling { since }),
+            None => self.scheduler.do_send(ResumePolling),
+        }
+    }
+
+    /// The scheduler's status; none if it does not answer.
     pub async fn scheduler_status(&self) -> Option<SchedulerStatus> {
         self.scheduler.send(AskScheduler).timeout(ANSWER_WITHIN).await.ok()
     }
 
-    /// Sends a webhook a delivery without posts; if it is not taken, says why.
+    /// When the scheduler has this source due; none if it does not know the source, or does not answer.
+    pub async fn scheduled(&self, id: SourceId) -> Option<ScheduledSource> {
+        self.scheduler.send(AskSource(id)).timeout(ANSWER_WITHIN).await.ok().flatten()
+    }
+
+    /// The last polls of a source, newest first, as far as this process remembers.
+    pub fn history(&self, id: SourceId) -> Vec<SettledPoll> {
+        self.context.history.of(id)
+    }
+
+    /// What suspends requests to all hosts.
+    pub fn blockers(&self) -> PollingBlockers {
+        *self.context.admission.watch().borrow()
+    }
+
+    /// Sends a webhook a delivery without posts. The error is the receiver's.
     pub async fn test_webhook(&self, id: WebhookId) -> Result<(), String> {
         let within = self.context.policy().webhooks.timeout + ANSWER_WITHIN;
         match self.webhooks.send(TestWebhook(id)).timeout(within).await {
@@ -138,12 +138,16 @@ impl PipelineHandle {
         }
     }
 
-    /// What was done so far.
     pub fn statistics(&self) -> Arc<Statistics> {
         self.context.statistics.clone()
     }
 
-    /// The tree as it is now, with at most so many hosts.
+    /// Events from now on. A receiver that falls far behind misses the oldest.
+    pub fn events(&self) -> broadcast::Receiver<PipelineEvent> {
+        self.context.statistics.listen()
+    }
+
+    /// The supervision tree, with at most so many hosts; none before the start and after the end.
     pub fn tree(&self, hosts_max: usize) -> Option<Tree> {
         self.root.tree(hosts_max)
     }
@@ -158,17 +162,16 @@ impl PipelineHandle {
         self.in_flight_polls.asked()
     }
 
-    /// How many hosts are there.
+    /// How many hosts have an entry.
     pub fn hosts(&self) -> usize {
         self.table.len()
     }
 
-    /// How many hosts are there, by state.
     pub fn host_counts(&self) -> HostCounts {
         self.table.counts(self.context.clock.now())
     }
 
-    /// What the store says to those whom it refuses, while it does; polling pauses meanwhile.
+    /// The error with which the store rejects writes, while it does; polling is suspended meanwhile.
     pub fn store_trouble(&self) -> Option<String> {
         self.context.store_watch.trouble()
     }
@@ -178,18 +181,29 @@ impl PipelineHandle {
         self.context.settings.scheduler.tick
     }
 
-    /// What is known of a host that is there.
+    /// The state of a host that has an entry.
     pub fn host(&self, key: &HostKey) -> Option<HostState> {
         self.table.state(key)
     }
 
-    /// What goes wrong on purpose; nothing if the configuration does not allow for any.
+    /// Changes the state of a host. `stored` is what the store knows of a host that has no entry.
+    pub fn change_host(
+        &self,
+        key: &HostKey,
+        stored: Option<HostState>,
+        change: impl FnOnce(&mut HostState),
+    ) -> HostState {
+        self.table.open_with(key, stored, self.context.clock.now());
+        self.table.change(key, change).unwrap_or_else(|| HostState::new(key.clone()))
+    }
+
+    /// Whether faults are injected, and by which rules; none if the configuration does not allow faults.
     pub fn fault_rules(&self) -> Option<(bool, Vec<Fault>)> {
         let FaultSettings { is_enabled, faults, .. } = self.context.faults.settings();
         self.context.settings.faults.is_enabled.then_some((is_enabled, faults))
     }
 
-    /// Makes these things go wrong, or nothing; false if the configuration does not allow for any.
+    /// Injects faults by these rules, or none; false if the configuration does not allow faults.
     pub fn set_faults(&self, is_enabled: bool, rules: Option<Vec<Fault>>) -> bool {
         let is_allowed = self.context.settings.faults.is_enabled;
         if is_allowed {
@@ -208,25 +222,25 @@ impl PipelineHandle {
         self.context.faults.cease();
     }
 
-    /// Follows another policy from now on; what is due when is reckoned anew.
+    /// Follows another policy from now on; the scheduler computes all due times again.
     pub fn set_policy(&self, policy: Policy) {
         self.context.set_policy(policy);
         self.scheduler.do_send(ReadSourcesAgain);
     }
 
-    /// Waits until a run that ends by itself has polled what it was to poll.
+    /// Waits until a run that ends by itself has polled everything in its scope.
     pub async fn finished(&self) {
         self.finished.notified().await;
     }
 
-    /// Asks nobody anything from now on, and waits until what is under way is settled.
+    /// Begins no more requests, and waits until all polls in flight are settled.
     pub async fn drain(&self) {
         self.context.admission.switch(|blockers| blockers.is_draining = true);
         self.drained().await;
     }
 
-    /// Waits until nobody is asked any more and everything is settled.
-    async fn drained(&self) {
+    /// Waits until the pipeline drains and all polls in flight are settled.
+    pub async fn drained(&self) {
         // The sender is gone only when everything is.
         let _ = self.context.admission.watch().wait_for(|blockers| blockers.is_draining).await;
         while self.in_flight_polls.asked() > 0 {

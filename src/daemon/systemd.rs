@@ -11,18 +11,18 @@ use crate::actors::PipelineHandle;
 const TICK_GRACE: Duration = Duration::from_secs(30);
 
 /// The service manager.
-pub(super) struct Service {
+pub(super) struct Systemd {
     /// How often it wants a sign of life, if it wants any.
     watchdog: Option<Duration>,
     log: Logger,
 }
 
-impl Service {
+impl Systemd {
     /// The one that started this process, as its environment says.
-    pub(super) fn from_environment(log: Logger) -> Service {
+    pub(super) fn from_environment(log: Logger) -> Systemd {
         let mut microseconds = 0;
         let is_wanted = sd_notify::watchdog_enabled(false, &mut microseconds) && microseconds > 0;
-        Service { watchdog: is_wanted.then(|| Duration::from_micros(microseconds)), log }
+        Systemd { watchdog: is_wanted.then(|| Duration::from_micros(microseconds)), log }
     }
 
     /// Everything has been started.

@@ -1,0 +1,85 @@
+//! Polls as they are shown.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::actors::SettledPoll;
+use crate::model::{FailureKind, PollOutcome, Timestamp};
+use crate::service;
+
+/// Settled poll.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PollRecord {
+    /// When the poll ended.
+    pub at: Timestamp,
+    /// Outcome of the poll.
+    pub outcome: PollOutcome,
+    /// The status of the last answer, if there was one.
+    pub status_code: Option<u16>,
+    /// What kind of failure it was.
+    pub error_type: Option<FailureKind>,
+    /// Error of a failed poll.
+    pub error: Option<String>,
+    /// Posts that were not known before.
+    pub new_posts: usize,
+    /// Bytes of body that crossed the wire.
+    pub bytes: usize,
+    /// How long its requests took together.
+    pub duration_ms: u64,
+    /// When and why the source was to be polled next.
+    pub next: String,
+    /// Feeds that the answer links to, where it is a web page and no feed.
+    pub linked_feeds: Vec<String>,
+}
+
+/// Answer to a request to poll a source.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum PollAnswer {
+    /// Poll finished.
+    Done {
+        /// Result of the poll.
+        poll: PollRecord,
+    },
+    /// Poll scheduled for later.
+    Requested {
+        /// The poll is not made before this time; null while polling is suspended.
+        not_before: Option<Timestamp>,
+        /// Reason for the wait.
+        reason: String,
+    },
+    /// Poll refused.
+    Refused {
+        /// Reason for the refusal.
+        reason: String,
+    },
+}
+
+impl From<SettledPoll> for PollRecord {
+    fn from(poll: SettledPoll) -> PollRecord {
+        PollRecord {
+            at: poll.at,
+            outcome: poll.outcome,
+            status_code: poll.status_code,
+            error_type: poll.error_type,
+            error: poll.error,
+            new_posts: poll.new_posts,
+            bytes: poll.bytes,
+            duration_ms: poll.duration_ms,
+            next: poll.next,
+            linked_feeds: poll.linked_feeds,
+        }
+    }
+}
+
+impl From<service::PollAnswer> for PollAnswer {
+    fn from(answer: service::PollAnswer) -> PollAnswer {
+        match answer {
+            service::PollAnswer::Done(poll) => PollAnswer::Done { poll: poll.into() },
+            service::PollAnswer::Scheduled(outlook) => {
+                PollAnswer::Requested { not_before: outlook.not_before, reason: outlook.reason }
+            }
+            service::PollAnswer::Refused { reason } => PollAnswer::Refused { reason },
+        }
+    }
+}

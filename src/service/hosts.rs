@@ -1,0 +1,226 @@
+//! Hosts: their state, and what an operator does about them.
+
+use std::time::Duration;
+
+use slog::info;
+
+use super::sources::valid_reason;
+use super::{Result, Service, ServiceError};
+use crate::model::{Breaker, HostKey, HostState, SourceId, Timestamp};
+use crate::rules::change::{Change, Changed};
+use crate::rules::host_key::host_key;
+use crate::rules::turn;
+use crate::store::{SourceSelection, StoreError};
+
+/// How many sources are read together when all sources of a host are changed.
+const PAGE: u32 = 500;
+const HOST_BYTES_MAX: usize = 300;
+
+/// Whether requests to a host are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostCondition {
+    Free,
+    Held,
+    /// The breaker is open.
+    Silent,
+}
+
+/// A host with its current state.
+#[derive(Clone, Debug)]
+pub struct HostStatus {
+    pub host: HostKey,
+    pub condition: HostCondition,
+    /// When the last request to it ended.
+    pub last_asked_at: Option<Timestamp>,
+    pub held_until: Option<Timestamp>,
+    pub held_reason: Option<String>,
+    /// Requests without an answer since the last answer.
+    pub unanswered_requests: u32,
+    pub breaker_open_until: Option<Timestamp>,
+    /// Whether it may be asked now, in words.
+    pub turn: String,
+}
+
+/// When a hold ends.
+#[derive(Clone, Copy, Debug)]
+pub enum HoldEnd {
+    At(Timestamp),
+    In(Duration),
+}
+
+impl HostCondition {
+    pub fn name(self) -> &'static str {
+        match self {
+            HostCondition::Free => "free",
+            HostCondition::Held => "held",
+            HostCondition::Silent => "silent",
+        }
+    }
+}
+
+impl Service {
+    /// The host of this name, with its port if it has one of its own.
+    pub fn host_key(&self, name: &str) -> Option<HostKey> {
+        // What would be more than a host in a URL is no host.
+        let is_plain = !name.contains(['/', '?', '#', '@', '\\']) && name.len() <= HOST_BYTES_MAX;
+        is_plain.then(|| host_key(&format!("http://{name}/"))).flatten()
+    }
+
+    /// The hosts after this one in alphabetical order.
+    pub async fn hosts(&self, after: Option<&HostKey>, limit: u32) -> Result<Vec<HostStatus>> {
+        let stored = self.store.list_hosts(after, limit).await?;
+        let fresh = stored.into_iter().map(|stored| self.pipeline.host(&stored.host).unwrap_or(stored));
+        Ok(fresh.map(|state| self.status_of(state)).collect())
+    }
+
+    pub async fn host(&self, name: &str) -> Result<HostStatus> {
+        let key = self.named(name)?;
+        let state = self.host_state(&key).await?.ok_or(ServiceError::UnknownHost(key))?;
+        Ok(self.status_of(state))
+    }
+
+    /// Makes no request to a host until the hold ends, whether or not the host is known.
+    pub async fn hold_host(&self, name: &str, end: HoldEnd, reason: &str) -> Result<HostStatus> {
+        let key = self.named(name)?;
+        let reason = format!("by a person: {}", valid_reason(reason)?.trim());
+        let until = self.hold_until(end)?;
+        info!(self.pipeline.log(), "host held"; "host" => %key, "until" => %until, "reason" => &reason);
+        self.change_host(&key, move |state| {
+            (state.held_until, state.held_reason) = (Some(until), Some(reason));
+        })
+        .await
+    }
+
+    /// No hold lasts longer than a host's own `Retry-After` could.
+    fn hold_until(&self, end: HoldEnd) -> Result<Timestamp> {
+        let (now, longest) = (self.now(), self.pipeline.policy().retry_after_max);
+        let (until, field) = match end {
+            HoldEnd::At(until) => (until, "until"),
+            HoldEnd::In(duration) => (now + duration, "seconds"),
+        };
+        if until <= now {
+            return Err(ServiceError::invalid(field, "this moment has passed"));
+        }
+        if until > now + longest {
+            let detail = format!(
+                "a host is held for {} seconds, until {}, at the longest (source.retry-after-ceiling-days)",
+                longest.as_secs(),
+                now + longest
+            );
+            return Err(ServiceError::invalid(field, detail));
+        }
+        Ok(until)
+    }
+
+    /// Ends the hold of a host; its due sources are polled as its pause allows.
+    pub async fn release_host(&self, name: &str) -> Result<HostStatus> {
+        let key = self.known(name).await?;
+        info!(self.pipeline.log(), "host released"; "host" => %key);
+        let status = self.change_host(&key, |state| (state.held_until, state.held_reason) = (None, None)).await?;
+        self.reconsider(&key).await?;
+        Ok(status)
+    }
+
+    /// Closes the breaker of a host.
+    pub async fn reset_breaker(&self, name: &str) -> Result<HostStatus> {
+        let key = self.known(name).await?;
+        info!(self.pipeline.log(), "host breaker closed"; "host" => %key);
+        let status = self.change_host(&key, |state| state.breaker = Breaker::default()).await?;
+        self.reconsider(&key).await?;
+        Ok(status)
+    }
+
+    /// Enables every disabled source of a host; returns their number.
+    pub async fn enable_sources_of_host(&self, name: &str) -> Result<usize> {
+        let key = self.known(name).await?;
+        let (mut count, mut after) = (0, None);
+        loop {
+            let page = self.store.select_sources(self.at_host(&key), after, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(count) };
+            after = Some(last.id);
+            for source in page.iter().filter(|source| !source.state.enabled) {
+                match self.change(source.id, None, None, |_| Ok(Change::Enable)).await {
+                    Ok((_, Changed::Enabled)) => count += 1,
+                    Ok(_) | Err(ServiceError::NotFound { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+
+    /// The state of a host in the pipeline, or else in the store.
+    pub(super) async fn host_state(&self, key: &HostKey) -> std::result::Result<Option<HostState>, StoreError> {
+        match self.pipeline.host(key) {
+            Some(state) => Ok(Some(state)),
+            None => self.store.host(key).await,
+        }
+    }
+
+    pub(super) fn host_status(&self, mut host: HostState, pause: Duration) -> HostStatus {
+        let (now, policy) = (self.now(), self.pipeline.policy());
+        turn::clamp_future_times(&mut host, &policy, now);
+        let turn = turn::turn(&host, pause, self.pipeline.started_at(), &policy, now);
+        let held_until = host.held_until.filter(|until| *until > now);
+        let breaker_open_until = host.breaker.open_until.filter(|until| *until > now);
+        let condition = match (held_until, breaker_open_until) {
+            (_, Some(_)) => HostCondition::Silent,
+            (Some(_), None) => HostCondition::Held,
+            (None, None) => HostCondition::Free,
+        };
+        HostStatus {
+            condition,
+            last_asked_at: host.last_asked_at,
+            held_until,
+            held_reason: held_until.and(host.held_reason),
+            unanswered_requests: host.breaker.failures,
+            breaker_open_until,
+            turn: turn.to_string(),
+            host: host.host,
+        }
+    }
+
+    pub(super) fn at_host(&self, key: &HostKey) -> SourceSelection {
+        match self.pipeline.x_host() {
+            Some(x_host) if x_host == key => SourceSelection::OfX,
+            _ => SourceSelection::OfHost(key.clone()),
+        }
+    }
+
+    fn named(&self, name: &str) -> Result<HostKey> {
+        self.host_key(name).ok_or(ServiceError::NoHostName)
+    }
+
+    /// A host that was asked or held, or that has a source: another one has nothing to release, reset or enable.
+    async fn known(&self, name: &str) -> Result<HostKey> {
+        let key = self.named(name)?;
+        let is_known = self.host_state(&key).await?.is_some()
+            || !self.store.select_sources(self.at_host(&key), None, 1).await?.is_empty();
+        if is_known { Ok(key) } else { Err(ServiceError::UnknownHost(key)) }
+    }
+
+    fn status_of(&self, state: HostState) -> HostStatus {
+        let pause = self.pipeline.policy().delays.by_host.get(state.host.as_str()).copied().unwrap_or_default();
+        self.host_status(state, pause)
+    }
+
+    async fn change_host(&self, key: &HostKey, change: impl FnOnce(&mut HostState)) -> Result<HostStatus> {
+        let stored = match self.pipeline.host(key) {
+            Some(_) => None,
+            None => self.store.host(key).await?,
+        };
+        let state = self.pipeline.change_host(key, stored, change);
+        self.store.record_hosts(vec![state.clone()]).await?;
+        Ok(self.status_of(state))
+    }
+
+    /// Makes the scheduler look again at the sources that a host sent away.
+    async fn reconsider(&self, key: &HostKey) -> Result<()> {
+        let mut after: Option<SourceId> = None;
+        loop {
+            let page = self.store.select_sources(self.at_host(key), after, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(last.id);
+            self.pipeline.sources_changed(page.iter().map(|source| source.id).collect());
+        }
+    }
+}

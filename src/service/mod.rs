@@ -1,0 +1,125 @@
+//! The use cases: what a user or program can ask of the daemon, whatever the way in (API, command line, import).
+//!
+//! Each function reads from top to bottom: validate, read, decide by `rules`, write on the version that was read, notify
+//! the scheduler. Nothing here knows HTTP, JSON or an actor: the pipeline is reached through its handle alone.
+
+mod access;
+mod accounts;
+mod articles;
+mod canonical;
+mod explanation;
+mod health;
+mod hosts;
+mod pausing;
+mod polls;
+mod posts;
+mod queries;
+mod source_settings;
+mod sources;
+mod webhooks;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::actors::PipelineHandle;
+use crate::clock::Clock;
+use crate::model::{HostKey, SourceId, Timestamp, UserId};
+use crate::store::{Store, StoreError};
+
+pub use explanation::{Explanation, WaitTerm};
+pub use hosts::{HoldEnd, HostCondition, HostStatus};
+pub use polls::{Outlook, PollAnswer, PollRequest};
+pub use queries::{FoundSources, SourceDetails, SourceFilter};
+pub use source_settings::{NewSourceRequest, SourcePatch};
+pub use sources::{AddedSource, FirstPoll, add_sources};
+pub use webhooks::{NewWebhookRequest, WebhookFigures, WebhookPatch};
+
+/// Why a request was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    #[error("there is no {what} {id}")]
+    NotFound { what: &'static str, id: String },
+    /// A field is wrong. The text never repeats a value that may be secret.
+    #[error("{detail}")]
+    Invalid { field: String, detail: String },
+    /// The source does not have the version that the client named.
+    #[error("the source was changed meanwhile; it has version {version} now")]
+    Conflict { version: i64 },
+    #[error("source {0} has the same URL, type and podcast")]
+    Duplicate(SourceId),
+    #[error("source {0} has neither a login nor headers of its own")]
+    NoAccess(SourceId),
+    #[error("user {0} has no X key")]
+    NoKey(UserId),
+    #[error("unknown host: {0}")]
+    UnknownHost(HostKey),
+    #[error("this is no host's name")]
+    NoHostName,
+    #[error("no source has this label")]
+    UnknownLabel,
+    /// A name that must be unique is taken.
+    #[error("{detail}")]
+    Taken { field: &'static str, detail: String },
+    #[error("{0}")]
+    Refused(String),
+    /// A new source was tried and not kept, because it cannot be read.
+    #[error("{detail}")]
+    DoesNotWork { field: &'static str, detail: String, poll: Option<Box<crate::actors::SettledPoll>> },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ServiceError {
+    fn not_found(what: &'static str, id: impl fmt::Display) -> ServiceError {
+        ServiceError::NotFound { what, id: id.to_string() }
+    }
+
+    fn invalid(field: impl Into<String>, detail: impl fmt::Display) -> ServiceError {
+        ServiceError::Invalid { field: field.into(), detail: detail.to_string() }
+    }
+
+    /// The same error with the name of its field inside another one.
+    fn within(self, outer: &str) -> ServiceError {
+        match self {
+            ServiceError::Invalid { field, detail } => {
+                ServiceError::Invalid { field: format!("{outer}{field}"), detail }
+            }
+            other => other,
+        }
+    }
+}
+
+/// The result of a use case.
+pub type Result<T> = std::result::Result<T, ServiceError>;
+
+/// The use cases of one daemon. Clones share everything.
+#[derive(Clone)]
+pub struct Service {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    pipeline: PipelineHandle,
+    /// Held while polling is being paused or resumed, so that store and scheduler end in the same state.
+    pausing: Arc<tokio::sync::Mutex<()>>,
+    started_at: Timestamp,
+}
+
+impl Service {
+    pub fn new(pipeline: PipelineHandle) -> Service {
+        let (store, clock) = (pipeline.store().clone(), pipeline.clock().clone());
+        Service { started_at: clock.now(), store, clock, pipeline, pausing: Arc::default() }
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// When this daemon began to serve.
+    pub fn started_at(&self) -> Timestamp {
+        self.started_at
+    }
+
+    /// What only actors know: counters, events, the supervision tree, injected faults.
+    pub fn pipeline(&self) -> &PipelineHandle {
+        &self.pipeline
+    }
+}

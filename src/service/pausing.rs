@@ -1,0 +1,40 @@
+//! Pausing and resuming all polling. The store decides after a restart, so it is written before the scheduler is told.
+
+use super::{Result, Service};
+use crate::store::StoreError;
+
+impl Service {
+    /// Suspends all polling until it is resumed, also across restarts.
+    pub async fn pause_polling(&self) -> Result<()> {
+        let service = self.clone();
+        self.in_turn(async move {
+            let since = service.store.pause_polling(service.now()).await?;
+            service.pipeline.set_paused(Some(since));
+            Ok(())
+        })
+        .await
+    }
+
+    pub async fn resume_polling(&self) -> Result<()> {
+        let service = self.clone();
+        self.in_turn(async move {
+            service.store.resume_polling().await?;
+            service.pipeline.set_paused(None);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Runs one switch after the other, to its end even if its caller stops waiting: the scheduler follows the store.
+    async fn in_turn(
+        &self,
+        switch: impl Future<Output = std::result::Result<(), StoreError>> + Send + 'static,
+    ) -> Result<()> {
+        let pausing = self.pausing.clone();
+        let switch = tokio::spawn(async move {
+            let _turn = pausing.lock().await;
+            switch.await
+        });
+        Ok(switch.await.unwrap_or_else(|cause| Err(StoreError::Internal(cause.to_string())))?)
+    }
+}

@@ -1,0 +1,142 @@
+//! Settings of sources as users give them, and what makes them invalid.
+
+use url::Url;
+
+use super::{Result, ServiceError};
+use crate::model::{PodcastId, SourceAccess, SourceSettings, SourceType, account_name, one_spelling, type_at};
+
+const URL_BYTES_MAX: usize = 4096;
+const TITLE_CHARS_MAX: usize = 500;
+const LABELS_MAX: usize = 16;
+const LABEL_CHARS_MAX: usize = 100;
+
+/// A source to be added.
+#[derive(Clone, Debug, Default)]
+pub struct NewSourceRequest {
+    pub url: String,
+    /// Follows from the URL if absent.
+    pub source_type: Option<SourceType>,
+    pub title: Option<String>,
+    pub podcast_id: Option<PodcastId>,
+    pub poll_interval_minutes: Option<u32>,
+    pub poll_delay_seconds: Option<u32>,
+    pub max_failures: Option<u32>,
+    pub max_backoff_hours: Option<u32>,
+    pub labels: Vec<String>,
+    pub access: Option<SourceAccess>,
+}
+
+/// Changes to a source. An absent field stays as it is; `Some(None)` clears it.
+#[derive(Clone, Debug, Default)]
+pub struct SourcePatch {
+    pub url: Option<String>,
+    pub source_type: Option<SourceType>,
+    pub title: Option<Option<String>>,
+    pub podcast_id: Option<Option<PodcastId>>,
+    pub poll_interval_minutes: Option<Option<u32>>,
+    pub poll_delay_seconds: Option<Option<u32>>,
+    pub max_failures: Option<Option<u32>>,
+    pub max_backoff_hours: Option<Option<u32>>,
+    /// All labels that the source has afterwards.
+    pub labels: Option<Vec<String>>,
+    pub enabled: Option<bool>,
+}
+
+impl NewSourceRequest {
+    /// The settings and labels, if all fields are valid. The URL is not canonical yet.
+    pub(super) fn validate(&self) -> Result<(SourceSettings, Vec<String>)> {
+        let url = self.url.trim();
+        let from_url =
+            || type_at(url).map_err(|error| ServiceError::invalid("url", format!("{error}; or give a type")));
+        let source_type = self.source_type.map_or_else(from_url, Ok)?;
+        check_url(url, source_type)?;
+        let settings = SourceSettings {
+            podcast_id: self.podcast_id,
+            source_type,
+            url: url.to_owned(),
+            title: self.title.as_deref().map(without_nul),
+            poll_interval_minutes: self.poll_interval_minutes,
+            poll_delay_seconds: self.poll_delay_seconds,
+            max_failures: self.max_failures,
+            max_backoff_hours: self.max_backoff_hours,
+        };
+        check_bounds(&settings)?;
+        Ok((settings, valid_labels(&self.labels)?))
+    }
+}
+
+impl SourcePatch {
+    /// These settings with the changes, if the result is valid. A URL that does not change is not checked again.
+    pub(super) fn apply(&self, settings: &SourceSettings) -> Result<SourceSettings> {
+        let mut new = settings.clone();
+        new.source_type = self.source_type.unwrap_or(new.source_type);
+        if let Some(url) = self.url.as_deref().or(self.source_type.map(|_| settings.url.as_str())) {
+            check_url(url.trim(), new.source_type)?;
+        }
+        // Another spelling of the same URL neither restarts the source nor changes how its URL is stored.
+        let url = one_spelling(self.url.as_deref().unwrap_or(&settings.url), new.source_type);
+        if new.source_type != settings.source_type || url != one_spelling(&settings.url, new.source_type) {
+            new.url = url;
+        }
+        if let Some(title) = &self.title {
+            new.title = title.as_deref().map(without_nul);
+        }
+        new.podcast_id = self.podcast_id.unwrap_or(new.podcast_id);
+        new.poll_interval_minutes = self.poll_interval_minutes.unwrap_or(new.poll_interval_minutes);
+        new.poll_delay_seconds = self.poll_delay_seconds.unwrap_or(new.poll_delay_seconds);
+        new.max_failures = self.max_failures.unwrap_or(new.max_failures);
+        new.max_backoff_hours = self.max_backoff_hours.unwrap_or(new.max_backoff_hours);
+        check_bounds(&new)?;
+        Ok(new)
+    }
+}
+
+/// Neither store keeps NUL characters, so the answer must not show them either.
+fn without_nul(text: &str) -> String {
+    text.replace('\0', "")
+}
+
+fn check_url(url: &str, source_type: SourceType) -> Result<()> {
+    if url.is_empty() || url.len() > URL_BYTES_MAX {
+        return Err(ServiceError::invalid("url", format!("a URL has 1 to {URL_BYTES_MAX} bytes")));
+    }
+    // The URL itself is not repeated, since it may hold a password.
+    if source_type == SourceType::Twitter {
+        return account_name(url).map(|_| ()).map_err(|error| ServiceError::invalid("url", error));
+    }
+    let begins = |scheme: &str| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
+    match Url::parse(url) {
+        Ok(parsed) if matches!(parsed.scheme(), "http" | "https") => Ok(()),
+        Err(error) if begins("https://") || begins("http://") => {
+            Err(ServiceError::invalid("url", format!("this is no URL: {error}")))
+        }
+        _ => Err(ServiceError::invalid("url", "write a URL that begins with https:// or http://")),
+    }
+}
+
+fn check_bounds(settings: &SourceSettings) -> Result<()> {
+    if settings.title.as_ref().is_some_and(|title| title.chars().count() > TITLE_CHARS_MAX) {
+        return Err(ServiceError::invalid("title", format!("a title has at most {TITLE_CHARS_MAX} characters")));
+    }
+    let bounds = [
+        ("poll_interval_minutes", settings.poll_interval_minutes, 1, 525_600),
+        ("poll_delay_seconds", settings.poll_delay_seconds, 0, 86_400),
+        ("max_failures", settings.max_failures, 1, 1_000_000),
+        ("max_backoff_hours", settings.max_backoff_hours, 1, 8_760),
+    ];
+    for (field, value, min, max) in bounds {
+        if value.is_some_and(|value| !(min..=max).contains(&value)) {
+            return Err(ServiceError::invalid(field, format!("write a number from {min} to {max}")));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn valid_labels(labels: &[String]) -> Result<Vec<String>> {
+    let is_right = |label: &&String| (1..=LABEL_CHARS_MAX).contains(&label.trim().chars().count());
+    if labels.len() > LABELS_MAX || !labels.iter().all(|label| is_right(&label)) {
+        let detail = format!("at most {LABELS_MAX} labels of 1 to {LABEL_CHARS_MAX} characters");
+        return Err(ServiceError::invalid("labels", detail));
+    }
+    Ok(labels.iter().map(|label| label.trim().to_owned()).collect())
+}

@@ -1,0 +1,270 @@
+//! Adding, changing and removing sources. A change is written on the version that it was decided on, so that no update
+//! is lost.
+
+use super::canonical::canonicalize;
+use super::polls::FirstPollWatch;
+use super::source_settings::valid_labels;
+use super::{NewSourceRequest, PollAnswer, Result, Service, ServiceError, SourceDetails, SourcePatch};
+use crate::model::{NewSource, PollOutcome, Source, SourceAccess, SourceId, SourceSettings, Timestamp};
+use crate::rules::change::{Change, Changed, apply};
+use crate::store::{Added, Saved, Store, StoreError};
+
+/// How often a change that names no version is decided again because the source was changed meanwhile.
+pub(super) const ROUNDS_MAX: usize = 20;
+const REASON_CHARS_MAX: usize = 500;
+
+/// What adding a source does about its first poll, which the scheduler makes by itself: no request is made twice (p08).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstPoll {
+    NotAwaited,
+    Awaited,
+    /// The source is removed again if its first poll fails.
+    MustSucceed,
+}
+
+/// A source that was added.
+#[derive(Clone, Debug)]
+pub struct AddedSource {
+    pub source: SourceDetails,
+    pub first_poll: Option<PollAnswer>,
+    /// What the source needs to be read and does not have, such as an X key, and how to give it.
+    pub lacks: Option<String>,
+}
+
+impl Service {
+    /// Adds a source.
+    pub async fn add_source(&self, request: NewSourceRequest, first_poll: FirstPoll) -> Result<AddedSource> {
+        let (settings, labels) = request.validate()?;
+        let access = request.access;
+        if let Some(access) = &access {
+            super::access::check(access, settings.source_type).map_err(|error| error.within("access."))?;
+        }
+        self.check_podcast(settings.podcast_id).await?;
+        let lacks = self.missing_key(&settings).await?;
+        if let (Some(lacks), FirstPoll::MustSucceed) = (&lacks, first_poll) {
+            return Err(ServiceError::DoesNotWork { field: "podcast_id", detail: lacks.clone(), poll: None });
+        }
+        let watch = match first_poll {
+            FirstPoll::NotAwaited => None,
+            FirstPoll::Awaited | FirstPoll::MustSucceed => Some(self.watch_first_poll(&settings).await?),
+        };
+        let id = self.insert(settings, labels, access).await?;
+        let first_poll = match watch {
+            Some(watch) => Some(self.await_first_poll(id, watch, first_poll).await?),
+            None => None,
+        };
+        Ok(AddedSource { source: self.source_details(id).await?, first_poll, lacks })
+    }
+
+    async fn insert(
+        &self,
+        settings: SourceSettings,
+        labels: Vec<String>,
+        access: Option<SourceAccess>,
+    ) -> Result<SourceId> {
+        let added = match access {
+            None => add_sources(self.store.as_ref(), vec![(settings, labels)], self.now()).await?.pop(),
+            Some(access) => {
+                let settings = canonicalize(self.store.as_ref(), settings).await?;
+                let access = SourceAccess { origin: SourceAccess::origin_of(&settings.url), ..access };
+                let new = NewSource { settings, created_at: self.now() };
+                let added = self.store.add_source_with_access(new, &access).await?;
+                if let Added::New(id) = added {
+                    self.store.add_labels(vec![(id, labels)], self.now()).await?;
+                }
+                Some(added)
+            }
+        };
+        match added.ok_or_else(|| StoreError::Internal("nothing was added".into()))? {
+            Added::New(id) => {
+                self.pipeline.sources_changed(vec![id]);
+                Ok(id)
+            }
+            Added::Duplicate(id) => Err(ServiceError::Duplicate(id)),
+        }
+    }
+
+    async fn await_first_poll(&self, id: SourceId, watch: FirstPollWatch, first_poll: FirstPoll) -> Result<PollAnswer> {
+        let answer = self.finish_first_poll(id, watch).await?;
+        match &answer {
+            PollAnswer::Done(poll) if poll.outcome == PollOutcome::Failed && first_poll == FirstPoll::MustSucceed => {
+                self.remove_source(id, None).await?;
+                let detail = poll.error.clone().unwrap_or_default();
+                Err(ServiceError::DoesNotWork { field: "url", detail, poll: Some(Box::new(poll.clone())) })
+            }
+            _ => Ok(answer),
+        }
+    }
+
+    /// Adds many sources in one transaction. Each is added, exists already, or is invalid by itself.
+    pub async fn add_many(&self, requests: &[NewSourceRequest]) -> Result<Vec<Result<Added>>> {
+        let checked: Vec<Result<_>> = requests.iter().map(NewSourceRequest::validate).collect();
+        let valid = checked.iter().filter_map(|checked| checked.as_ref().ok().cloned()).collect();
+        let mut added = self.import(valid).await?.into_iter();
+        let missing = || ServiceError::Store(StoreError::Internal("the store did not answer for all sources".into()));
+        Ok(checked.into_iter().map(|checked| checked.and_then(|_| added.next().ok_or_else(missing))).collect())
+    }
+
+    /// Adds the sources of a list, with their labels. A source that exists gets the labels that it lacks.
+    pub async fn import(&self, new: Vec<(SourceSettings, Vec<String>)>) -> Result<Vec<Added>> {
+        let added = add_sources(self.store.as_ref(), new, self.now()).await?;
+        self.pipeline.sources_changed(added.iter().filter_map(new_id).collect());
+        Ok(added)
+    }
+
+    /// Changes settings and labels of a source, and perhaps enables or disables it; if a version is named, only if the
+    /// source still has it.
+    pub async fn patch_source(
+        &self,
+        id: SourceId,
+        expected_version: Option<i64>,
+        patch: &SourcePatch,
+    ) -> Result<SourceDetails> {
+        let labels = patch.labels.as_deref().map(valid_labels).transpose()?;
+        self.check_podcast(patch.podcast_id.flatten()).await?;
+        let decide =
+            |source: &Source| Ok(Change::Update { settings: patch.apply(&source.settings)?, enabled: patch.enabled });
+        let (source, _) = self.change(id, expected_version, labels.as_deref(), decide).await?;
+        self.details_of(source).await
+    }
+
+    pub async fn enable_source(&self, id: SourceId, expected_version: Option<i64>) -> Result<SourceDetails> {
+        self.apply(id, expected_version, Change::Enable).await
+    }
+
+    pub async fn disable_source(
+        &self,
+        id: SourceId,
+        expected_version: Option<i64>,
+        reason: Option<String>,
+    ) -> Result<SourceDetails> {
+        let reason = reason.as_deref().map(valid_reason).transpose()?;
+        self.apply(id, expected_version, Change::Disable(reason)).await
+    }
+
+    /// Leaves a source alone for the cooldown of the failure kind that the reason names, or until `wake_source`.
+    pub async fn rest_source(
+        &self,
+        id: SourceId,
+        expected_version: Option<i64>,
+        reason: &str,
+    ) -> Result<SourceDetails> {
+        self.apply(id, expected_version, Change::Rest(valid_reason(reason)?)).await
+    }
+
+    pub async fn wake_source(&self, id: SourceId, expected_version: Option<i64>) -> Result<SourceDetails> {
+        self.apply(id, expected_version, Change::Wake).await
+    }
+
+    pub async fn reset_source(&self, id: SourceId, expected_version: Option<i64>) -> Result<SourceDetails> {
+        self.apply(id, expected_version, Change::ResetFailures).await
+    }
+
+    async fn apply(&self, id: SourceId, expected_version: Option<i64>, change: Change) -> Result<SourceDetails> {
+        let (source, _) = self.change(id, expected_version, None, |_| Ok(change.clone())).await?;
+        self.details_of(source).await
+    }
+
+    /// Decides on the current row, writes on its version and notifies the scheduler. If the source was changed meanwhile,
+    /// the change is decided again on the new row, unless the caller named a version.
+    pub(super) async fn change(
+        &self,
+        id: SourceId,
+        expected_version: Option<i64>,
+        labels: Option<&[String]>,
+        decide: impl Fn(&Source) -> Result<Change>,
+    ) -> Result<(Source, Changed)> {
+        let mut source = self.source(id).await?;
+        for _ in 0..=ROUNDS_MAX {
+            if expected_version.is_some_and(|expected| expected != source.version) {
+                break;
+            }
+            let now = self.now();
+            let change = decide(&source)?;
+            let changed = apply(&mut source, change, now);
+            let saved = match self.new_labels(id, labels).await? {
+                None if changed == Changed::Nothing => return Ok((source, changed)),
+                None => self.store.save_source(source.clone(), now).await?,
+                Some(labels) => self.store.save_source_with_labels(source.clone(), labels, now).await?,
+            };
+            match saved {
+                Saved::Written(version) => {
+                    (source.version, source.updated_at) = (version, now);
+                    if changed != Changed::Nothing {
+                        self.pipeline.sources_changed(vec![id]);
+                    }
+                    return Ok((source, changed));
+                }
+                Saved::Stale(fresh) => source = *fresh,
+                Saved::Duplicate(other) => return Err(ServiceError::Duplicate(other)),
+                Saved::Gone => return Err(ServiceError::not_found("source", id)),
+            }
+        }
+        Err(ServiceError::Conflict { version: source.version })
+    }
+
+    /// These labels, if the source has others.
+    async fn new_labels(&self, id: SourceId, labels: Option<&[String]>) -> Result<Option<Vec<String>>> {
+        let Some(labels) = labels else { return Ok(None) };
+        let current = self.store.labels_of(vec![id]).await?;
+        let is_new = !current.iter().map(|(_, label)| label).eq(labels);
+        Ok(is_new.then(|| labels.to_vec()))
+    }
+
+    /// Removes a source with its posts; if a version is named, only if the source still has it.
+    pub async fn remove_source(&self, id: SourceId, expected_version: Option<i64>) -> Result<()> {
+        if let Some(expected) = expected_version {
+            let source = self.source(id).await?;
+            if source.version != expected {
+                return Err(ServiceError::Conflict { version: source.version });
+            }
+        }
+        if !self.store.remove_source(id).await? {
+            return Err(ServiceError::not_found("source", id));
+        }
+        self.pipeline.sources_changed(vec![id]);
+        Ok(())
+    }
+}
+
+/// Adds sources with their labels to a store. A source that exists gets the labels that it lacks. For a pipeline that
+/// runs, use [`Service::import`].
+pub async fn add_sources(
+    store: &dyn Store,
+    new: Vec<(SourceSettings, Vec<String>)>,
+    created_at: Timestamp,
+) -> std::result::Result<Vec<Added>, StoreError> {
+    let (mut sources, mut labels) = (Vec::new(), Vec::new());
+    for (settings, of_source) in new {
+        sources.push(NewSource { settings: canonicalize(store, settings).await?, created_at });
+        labels.push(of_source);
+    }
+    let added = store.add_sources(sources).await?;
+    let labelled = added.iter().zip(labels).filter(|(_, labels)| !labels.is_empty());
+    let labelled: Vec<_> = labelled.map(|(added, labels)| (id_of(added), labels)).collect();
+    if !labelled.is_empty() {
+        store.add_labels(labelled, created_at).await?;
+    }
+    Ok(added)
+}
+
+fn id_of(added: &Added) -> SourceId {
+    match added {
+        Added::New(id) | Added::Duplicate(id) => *id,
+    }
+}
+
+fn new_id(added: &Added) -> Option<SourceId> {
+    match added {
+        Added::New(id) => Some(*id),
+        Added::Duplicate(_) => None,
+    }
+}
+
+/// A reason that a user gave for leaving a source or host alone.
+pub(super) fn valid_reason(reason: &str) -> Result<String> {
+    if reason.trim().is_empty() || reason.chars().count() > REASON_CHARS_MAX {
+        return Err(ServiceError::invalid("reason", format!("say why, in 1 to {REASON_CHARS_MAX} characters")));
+    }
+    Ok(reason.replace('\0', ""))
+}

@@ -1,0 +1,159 @@
+//! Webhooks: where new posts are sent to.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+use url::Url;
+
+use super::{Result, Service, ServiceError};
+use crate::actors::WEBHOOKS_MAX;
+use crate::dice::new_secret;
+use crate::model::{NewWebhook, Webhook, WebhookChange, WebhookId};
+
+const URL_BYTES_MAX: usize = 4096;
+const LABEL_CHARS_MAX: usize = 100;
+const REASON_CHARS_MAX: usize = 500;
+/// A shorter secret could be guessed from one signed delivery.
+const SECRET_CHARS_MIN: usize = 16;
+const SECRET_CHARS_MAX: usize = 256;
+
+/// A webhook to be added.
+#[derive(Clone, Debug)]
+pub struct NewWebhookRequest {
+    pub url: String,
+    /// Generated if absent.
+    pub secret: Option<String>,
+    /// Only posts of sources with this label.
+    pub label: Option<String>,
+}
+
+/// Changes to a webhook. An absent field stays as it is.
+#[derive(Clone, Debug, Default)]
+pub struct WebhookPatch {
+    pub url: Option<String>,
+    /// `Some(None)` removes the label.
+    pub label: Option<Option<String>>,
+    /// `Some(None)` generates a new secret.
+    pub secret: Option<Option<String>>,
+}
+
+/// The state of all webhooks, counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WebhookFigures {
+    pub working: usize,
+    pub failing: usize,
+    pub disabled: usize,
+    /// Age of the oldest post that an enabled webhook has not passed.
+    pub lag: Duration,
+}
+
+impl Service {
+    pub async fn webhooks(&self, after: Option<WebhookId>, limit: u32) -> Result<Vec<Webhook>> {
+        Ok(self.store.list_webhooks(after, limit).await?)
+    }
+
+    pub async fn webhook(&self, id: WebhookId) -> Result<Webhook> {
+        self.store.webhook(id).await?.ok_or_else(|| ServiceError::not_found("webhook", id))
+    }
+
+    /// Adds a webhook. Returns its secret too if it was generated.
+    pub async fn add_webhook(&self, request: NewWebhookRequest) -> Result<(Webhook, Option<String>)> {
+        check_url(&request.url)?;
+        let label = request.label.as_deref().map(valid_label).transpose()?;
+        let (secret, generated) = valid_secret(request.secret)?;
+        if self.store.list_webhooks(None, WEBHOOKS_MAX).await?.len() >= WEBHOOKS_MAX as usize {
+            return Err(ServiceError::Refused(format!("there are {WEBHOOKS_MAX} webhooks already")));
+        }
+        let new = NewWebhook { url: request.url, secret, label, created_at: self.now() };
+        let id = self.store.add_webhook(new).await?;
+        Ok((self.webhook(id).await?, generated))
+    }
+
+    /// Changes a webhook. Returns its secret too if a new one was generated.
+    pub async fn patch_webhook(&self, id: WebhookId, patch: WebhookPatch) -> Result<(Webhook, Option<String>)> {
+        patch.url.as_deref().map(check_url).transpose()?;
+        let label = patch.label.map(|label| label.as_deref().map(valid_label).transpose()).transpose()?;
+        let (secret, generated) = patch.secret.map(valid_secret).transpose()?.unzip();
+        let change = WebhookChange { url: patch.url, label, secret };
+        let is_found = self.store.change_webhook(id, change).await?;
+        Ok((self.found(id, is_found).await?, generated.flatten()))
+    }
+
+    pub async fn enable_webhook(&self, id: WebhookId) -> Result<Webhook> {
+        let is_found = self.store.switch_webhook(id, None).await?;
+        self.found(id, is_found).await
+    }
+
+    pub async fn disable_webhook(&self, id: WebhookId, reason: Option<String>) -> Result<Webhook> {
+        if reason.as_ref().is_some_and(|reason| reason.chars().count() > REASON_CHARS_MAX) {
+            let detail = format!("a reason has at most {REASON_CHARS_MAX} characters");
+            return Err(ServiceError::invalid("reason", detail));
+        }
+        let reason = reason.unwrap_or_else(|| "by a person".to_owned());
+        let is_found = self.store.switch_webhook(id, Some(reason)).await?;
+        self.found(id, is_found).await
+    }
+
+    /// Sends a delivery without posts. The inner error is the receiver's.
+    pub async fn test_webhook(&self, id: WebhookId) -> Result<std::result::Result<(), String>> {
+        self.webhook(id).await?;
+        Ok(self.pipeline.test_webhook(id).await)
+    }
+
+    pub async fn remove_webhook(&self, id: WebhookId) -> Result<()> {
+        match self.store.remove_webhook(id).await? {
+            true => Ok(()),
+            false => Err(ServiceError::not_found("webhook", id)),
+        }
+    }
+
+    pub async fn webhook_figures(&self) -> Result<WebhookFigures> {
+        let all = self.store.list_webhooks(None, WEBHOOKS_MAX).await?;
+        let enabled: Vec<&Webhook> = all.iter().filter(|webhook| webhook.enabled).collect();
+        let failing = enabled.iter().filter(|webhook| webhook.progress.failures > 0).count();
+        let waiting = match enabled.iter().map(|webhook| webhook.progress.last_post).min() {
+            Some(reached) => self.store.list_posts(None, Some(reached), 1).await?.pop(),
+            None => None,
+        };
+        Ok(WebhookFigures {
+            working: enabled.len() - failing,
+            failing,
+            disabled: all.len() - enabled.len(),
+            lag: waiting.map_or(Duration::ZERO, |post| self.now().since(post.created_at)),
+        })
+    }
+
+    async fn found(&self, id: WebhookId, is_found: bool) -> Result<Webhook> {
+        if is_found { self.webhook(id).await } else { Err(ServiceError::not_found("webhook", id)) }
+    }
+}
+
+fn check_url(url: &str) -> Result<()> {
+    let is_web = Url::parse(url).is_ok_and(|url| ["http", "https"].contains(&url.scheme()));
+    if !is_web || url.len() > URL_BYTES_MAX {
+        let detail = format!("write a URL that begins with https:// or http:// and has at most {URL_BYTES_MAX} bytes");
+        return Err(ServiceError::invalid("url", detail));
+    }
+    Ok(())
+}
+
+fn valid_label(label: &str) -> Result<String> {
+    match label.trim() {
+        label if (1..=LABEL_CHARS_MAX).contains(&label.chars().count()) => Ok(label.to_owned()),
+        _ => Err(ServiceError::invalid("label", format!("a label has 1 to {LABEL_CHARS_MAX} characters"))),
+    }
+}
+
+/// The given secret, or a generated one with its text.
+fn valid_secret(given: Option<String>) -> Result<(SecretString, Option<String>)> {
+    let Some(given) = given else {
+        let generated = new_secret();
+        return Ok((generated.clone().into(), Some(generated)));
+    };
+    if !(SECRET_CHARS_MIN..=SECRET_CHARS_MAX).contains(&given.chars().count()) {
+        let detail =
+            format!("write {SECRET_CHARS_MIN} to {SECRET_CHARS_MAX} characters, or leave it out to have one made");
+        return Err(ServiceError::invalid("secret", detail));
+    }
+    Ok((given.into(), None))
+}
