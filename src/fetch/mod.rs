@@ -215,7 +215,7 @@ impl Fetcher {
         request.headers = task.access.headers.clone();
         let login = task.access.login.clone();
         request.credentials = login.map(|(name, password)| Credentials::Basic { name, password });
-        match self.client.get(&request).await {
+        match self.client.send(&request).await {
             Ok(reply) => document::read(reply, task.settings.source_type).await,
             Err(failure) => {
                 let status = failure.hops.last().and_then(|hop| hop.status);

@@ -83,7 +83,7 @@ impl Fetcher {
             time_used: task.time_used,
             ..Request::new(task.url.as_str())
         };
-        match self.client.get(&request).await {
+        match self.client.send(&request).await {
             Ok(reply) => {
                 let mut trace = Trace::of(&reply);
                 let answer = read(reply, &mut trace, task.url.domain());

@@ -221,7 +221,7 @@ impl Poll<'_> {
 
     /// One request, noted in the trace.
     async fn send(&mut self, request: &Request) -> Result<Reply, Failure> {
-        let mut outcome = self.client.get(request).await;
+        let mut outcome = self.client.send(request).await;
         let hops = match &mut outcome {
             Ok(reply) => &mut reply.hops,
             Err(failure) => &mut failure.hops,

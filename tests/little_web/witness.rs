@@ -141,7 +141,7 @@ async fn a_web_of_500_hosts_and_2000_sites_serves_them_all() {
     let client = &visitor.client;
     let polls = stream::iter(visitor.web.sites()).map(|site| {
         let request = Request::new(site.url.as_str());
-        async move { client.get(&request).await.is_ok() }
+        async move { client.send(&request).await.is_ok() }
     });
     let answered = polls.buffer_unordered(64).filter(|is_ok| std::future::ready(*is_ok)).count().await;
     assert_eq!(answered, 2000);
