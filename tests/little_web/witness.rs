@@ -64,7 +64,7 @@ async fn the_journal_keeps_the_last_exchanges_and_manners_count_them_all() {
         let nowhere = format!("http://{}:{}/nowhere", visitor.web.hosts()[0], visitor.web.port());
         let mut task = visitor.task(0);
         task.settings.url = nowhere;
-        assert_eq!(super::outcome(&visitor.fetcher.fetch(&task).await), "Status(404)");
+        assert_eq!(super::outcome(&visitor.poll_task(&task).await), "Status(404)");
         let journal = visitor.journal(kept).await;
         assert_eq!(journal.len(), kept);
         assert!(journal.last().is_none_or(|last| last.path == "/nowhere" && last.site.is_none()));

@@ -3,7 +3,7 @@
 use secrecy::ExposeSecret;
 
 use super::changes::ROUNDS_MAX;
-use super::{ControlError, PipelineHandle, spelled};
+use super::{ControlError, PipelineHandle, canonicalize};
 use crate::http::header_problem;
 use crate::model::{NewSource, SourceAccess, SourceId, SourceSettings};
 use crate::store::{Added, Saved, StoreError};
@@ -79,7 +79,7 @@ impl PipelineHandle {
             return added.ok_or_else(|| StoreError::Internal("nothing was added".into()).into());
         };
         check_access(&access)?;
-        let settings = spelled(self.context.store.as_ref(), settings).await?;
+        let settings = canonicalize(self.context.store.as_ref(), settings).await?;
         let access = SourceAccess { origin: SourceAccess::origin_of(&settings.url), ..access };
         let store = &self.context.store;
         let new = NewSource { settings, created_at: self.context.clock.now() };

@@ -1,6 +1,6 @@
 //! Changes of sources: read, decided on, saved with their version, told to the scheduler. No update is ever lost.
 
-use super::{ControlError, PipelineHandle, spelled};
+use super::{ControlError, PipelineHandle, canonicalize};
 use crate::model::{NewSource, Source, SourceId, SourceSettings, Timestamp};
 use crate::rules::change::{Change, Changed, apply};
 use crate::store::{Added, Saved, Store, StoreError};
@@ -113,7 +113,7 @@ pub async fn add_sources(
 ) -> Result<Vec<Added>, StoreError> {
     let (mut sources, mut labels) = (Vec::new(), Vec::new());
     for (settings, of_source) in new {
-        sources.push(NewSource { settings: spelled(store, settings).await?, created_at });
+        sources.push(NewSource { settings: canonicalize(store, settings).await?, created_at });
         labels.push(of_source);
     }
     let added = store.add_sources(sources).await?;

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{ANSWER_WITHIN, ControlError, PipelineHandle, PollRecord};
 use crate::actors::messages::AskSource;
-use crate::actors::poll::source_host;
 use crate::model::{HostKey, HostState, Rest, RestCause, Source, SourceId, Timestamp};
 use crate::rules::delay;
 use crate::rules::due::{self, NextPoll, Term};
 use crate::rules::status::status;
 use crate::rules::turn;
+use crate::sources::kind;
 
 /// Why a source is or is not polled.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -140,8 +140,7 @@ impl PipelineHandle {
 
     /// The host that a source is at.
     pub fn host_of(&self, source: &Source) -> Option<HostKey> {
-        let settings = &source.settings;
-        source_host(settings.source_type, &settings.url, self.context.x_host.as_ref())
+        kind(source.settings.source_type).host(&source.settings.url, &self.context.type_settings)
     }
 
     pub(super) fn host_view(&self, mut host: HostState, pause: std::time::Duration) -> HostView {

@@ -8,6 +8,7 @@ use super::{ControlError, HostView, PipelineHandle};
 use crate::model::{Breaker, HostKey, HostState, SourceId, Timestamp};
 use crate::rules::change::{Change, Changed};
 use crate::rules::host_key::host_key;
+use crate::sources::stored_host;
 use crate::store::{SourceSelection, StoreError};
 
 /// How many sources are looked at together when something is done to all sources of a host.
@@ -93,10 +94,7 @@ impl PipelineHandle {
     }
 
     pub(super) fn at_host(&self, key: &HostKey) -> SourceSelection {
-        match &self.context.x_host {
-            Some(x_host) if x_host == key => SourceSelection::OfX,
-            _ => SourceSelection::OfHost(key.clone()),
-        }
+        SourceSelection::OfHost(stored_host(key, &self.context.type_settings))
     }
 
     fn view_of_host(&self, state: HostState) -> HostView {

@@ -3,6 +3,7 @@
 //! Whoever holds a handle sees no actor, no rule and no lock. Nothing here waits for an actor without a bound.
 
 mod access;
+mod canonical;
 mod changes;
 mod explanation;
 mod hosts;
@@ -10,7 +11,6 @@ mod listing;
 mod pausing;
 mod people;
 mod polling;
-mod spelling;
 mod tree;
 
 use std::sync::Arc;
@@ -28,9 +28,9 @@ use super::scheduler::SchedulerActor;
 use super::statistics::Statistics;
 use super::webhooks::{TestWebhook, WebhookActor};
 use crate::clock::Clock;
-use crate::fetch::KeyError;
 use crate::model::{HostKey, HostState, SourceId, WebhookId};
 use crate::rules::Policy;
+use crate::sources::KeyError;
 use crate::store::{Store, StoreError};
 use crate::supervision::{RootHandle, Tree};
 
@@ -45,11 +45,11 @@ pub use crate::rules::change::{Change, Changed};
 pub use crate::rules::shown_url::shown_url;
 pub use crate::rules::status::SourceStatus;
 pub use access::{AccessError, check_access};
+use canonical::canonicalize;
 pub use changes::add_sources;
 pub use explanation::{DelayView, Explanation, HostView, ScheduledView, TermView};
 pub use listing::{FoundSources, SourceFilter};
 pub use polling::{PollAnswer, PollWish};
-use spelling::spelled;
 pub use tree::{CrashView, ThreadLine, TreeNode, TreeView};
 
 /// How long an actor may take to answer a question before the API answers without it.

@@ -3,8 +3,8 @@
 use secrecy::SecretString;
 
 use super::{ControlError, PipelineHandle};
-use crate::fetch::{check_x_key, x_key_missing};
 use crate::model::{KeyProvider, SourceSettings, SourceType, UserId};
+use crate::sources::{check_x_key, owner_key};
 
 impl PipelineHandle {
     /// Keeps a user's X key in the place of an earlier one, if it is a key. Accounts that waited for one are due at once
@@ -15,26 +15,27 @@ impl PipelineHandle {
         self.poll_accounts_of(user).await
     }
 
-    /// Makes the X accounts due that have waited for this user's key, now that there may be one.
+    /// Makes the sources due that have waited for this user's key, now that there may be one.
     pub async fn poll_accounts_of(&self, user: UserId) -> Result<(), ControlError> {
-        let due = self.context.store.request_x_polls(user, self.context.clock.now()).await?;
-        self.sources_changed(due);
+        let now = self.context.clock.now();
+        for source_type in SourceType::ALL.into_iter().filter(|source_type| owner_key(*source_type).is_some()) {
+            let due = self.context.store.request_keyed_polls(user, source_type, now).await?;
+            self.sources_changed(due);
+        }
         Ok(())
     }
 
     /// What a source needs to be read and does not have, and how to give it; nothing if nothing is known to be missing.
     pub async fn lacks(&self, settings: &SourceSettings) -> Result<Option<String>, ControlError> {
-        if settings.source_type != SourceType::Twitter {
-            return Ok(None);
-        }
+        let Some(key) = owner_key(settings.source_type) else { return Ok(None) };
         let store = &self.context.store;
-        let Some(podcast_id) = settings.podcast_id else { return Ok(Some(x_key_missing(None))) };
+        let Some(podcast_id) = settings.podcast_id else { return Ok(Some((key.missing)(None))) };
         let podcast = store.podcast(podcast_id).await?;
         let owner = match podcast {
             Some(podcast) => store.user(podcast.user_id).await?,
             None => None,
         };
         let has_key = owner.is_some_and(|owner| owner.x_key_at.is_some());
-        Ok((!has_key).then(|| x_key_missing(Some(podcast_id))))
+        Ok((!has_key).then(|| (key.missing)(Some(podcast_id))))
     }
 }

@@ -10,11 +10,11 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::{ControlError, PipelineEvent, PipelineHandle, PollRecord};
-use crate::actors::poll::source_host;
 use crate::model::{HostState, SourceAccess, SourceId, SourceSettings, Timestamp};
 use crate::rules::change::{Change, apply};
 use crate::rules::due::{self, NextPoll, Wait};
 use crate::rules::{delay, turn};
+use crate::sources::kind;
 use crate::store::Added;
 
 /// How somebody wants a source polled.
@@ -174,7 +174,7 @@ impl PipelineHandle {
             return Ok(Outlook { not_before: Some(now), reason: "forced".to_owned() });
         }
         let own = Outlook { not_before: Some(next.at().unwrap_or(now).max(now)), reason: next.to_string() };
-        let host = source_host(settings.source_type, &settings.url, self.context.x_host.as_ref());
+        let host = kind(settings.source_type).host(&settings.url, &self.context.type_settings);
         let Some(key) = host else { return Ok(own) };
         let mut host = self.host_state(&key).await?.unwrap_or_else(|| HostState::new(key.clone()));
         turn::clamp_future_times(&mut host, &policy, now);

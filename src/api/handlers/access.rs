@@ -10,6 +10,7 @@ use super::super::views::{AccessBody, AccessView};
 use super::Answer;
 use crate::actors::control::check_access;
 use crate::model::{Source, SourceAccess, SourceId, SourceType};
+use crate::sources::kind;
 
 pub(super) async fn one(api: web::Data<Api>, id: web::Path<String>) -> Answer {
     let source = found(&api, &id).await?;
@@ -42,9 +43,8 @@ pub(super) async fn remove(api: web::Data<Api>, request: HttpRequest, id: web::P
 
 /// What a person gave, if it makes sense. `within` stands before the names of its fields.
 pub(super) fn checked(body: AccessBody, source_type: SourceType, within: &str) -> Result<SourceAccess, Problem> {
-    if source_type == SourceType::Twitter {
-        let problem = Problem::invalid("an X account is read with the key of its podcast's owner and nothing else");
-        return Err(problem.at(format!("{within}login")));
+    if let Some(why) = kind(source_type).access_refusal() {
+        return Err(Problem::invalid(why).at(format!("{within}login")));
     }
     let access = SourceAccess::from(body);
     check_access(&access).map_err(|wrong| Problem::invalid(&wrong).at(format!("{within}{}", wrong.field)))?;

@@ -13,7 +13,7 @@ use super::super::problem::Problem;
 use super::super::views::ImportReport;
 use super::Answer;
 use crate::actors::control::shown_url;
-use crate::model::{Source, SourceId, SourceSettings, SourceType};
+use crate::model::{Source, SourceId, SourceSettings};
 use crate::opml::{self, BadOutline, Outline, Why};
 use crate::store::{Added, SourceSelection, StoreError};
 
@@ -94,7 +94,7 @@ async fn add(api: &Api, batch: Vec<Result<Outline, BadOutline>>, report: &mut Im
     for outline in batch {
         match outline {
             Ok(outline) => {
-                let mut settings = SourceSettings::new(SourceType::Rss, outline.feed_url);
+                let mut settings = SourceSettings::new(opml::SOURCE_TYPE, outline.feed_url);
                 settings.title = outline.title;
                 new.push((settings, outline.labels));
             }
@@ -189,7 +189,7 @@ async fn send(
         let Some(last) = sources.last() else { return Ok(true) };
         after = Some(last.id);
         let labels = store.labels_of(sources.iter().map(|source| source.id).collect()).await?;
-        for source in sources.into_iter().filter(|source| source.settings.source_type == SourceType::Rss) {
+        for source in sources.into_iter().filter(|source| source.settings.source_type == opml::SOURCE_TYPE) {
             let own = labels.iter().filter(|(id, _)| *id == source.id).map(|(_, label)| label.clone());
             let own: Vec<String> = own.collect();
             if own.first().map(String::as_str) == first && outlines.send(outline(source, own, caller)).await.is_err() {

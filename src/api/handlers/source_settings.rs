@@ -1,10 +1,9 @@
 //! What a person says about a source, checked.
 
-use url::Url;
-
 use super::super::problem::Problem;
 use super::super::views::{NewSourceBody, SourceChanges};
-use crate::model::{SourceSettings, SourceType, account_name, one_spelling, type_at};
+use crate::model::{SourceSettings, SourceType};
+use crate::sources::{detect_type, kind};
 
 const URL_BYTES_MAX: usize = 4096;
 const TITLE_CHARS_MAX: usize = 500;
@@ -17,9 +16,10 @@ pub(super) fn changed(settings: &SourceSettings, changes: &SourceChanges) -> Sou
     if let Some(source_type) = changes.source_type {
         new.source_type = source_type;
     }
-    // The same place in other words is no reason to start afresh, nor to touch how it was stored.
-    let url = one_spelling(changes.url.as_deref().unwrap_or(&settings.url), new.source_type);
-    if new.source_type != settings.source_type || url != one_spelling(&settings.url, new.source_type) {
+    // The same URL in another form is no reason to start afresh, nor to touch how it was stored.
+    let kind = kind(new.source_type);
+    let url = kind.canonical_url(changes.url.as_deref().unwrap_or(&settings.url));
+    if new.source_type != settings.source_type || url != kind.canonical_url(&settings.url) {
         new.url = url;
     }
     if let Some(title) = &changes.title {
@@ -33,21 +33,21 @@ pub(super) fn changed(settings: &SourceSettings, changes: &SourceChanges) -> Sou
     new
 }
 
-/// Whether these changes can be made. A place that nobody wants to change was looked at when it was given.
+/// Whether these changes can be made. A URL that stays was checked when it was given.
 pub(super) fn check_changes(settings: &SourceSettings, changes: &SourceChanges) -> Result<(), Problem> {
     let new = changed(settings, changes);
     if let Some(url) = changes.url.as_deref().or(changes.source_type.map(|_| settings.url.as_str())) {
-        check_place(url.trim(), new.source_type)?;
+        check_url(url.trim(), new.source_type)?;
     }
     check(&new)
 }
 
-/// What a person says about a new source, checked. Its place is spelled as the store has it when it is added.
+/// What a person says about a new source, checked. Its URL is made canonical when it is added.
 pub(super) fn settings(body: &NewSourceBody) -> Result<(SourceSettings, Vec<String>), Problem> {
     let url = body.url.trim();
-    let by_place = || type_at(url).map_err(|error| Problem::invalid(format!("{error}; or give a type")).at("url"));
-    let source_type = body.source_type.map_or_else(by_place, Ok)?;
-    check_place(url, source_type)?;
+    let detected = || detect_type(url).map_err(|error| Problem::invalid(format!("{error}; or give a type")).at("url"));
+    let source_type = body.source_type.map_or_else(detected, Ok)?;
+    check_url(url, source_type)?;
     let settings = SourceSettings {
         podcast_id: body.podcast_id,
         source_type,
@@ -62,22 +62,11 @@ pub(super) fn settings(body: &NewSourceBody) -> Result<(SourceSettings, Vec<Stri
     Ok((settings, checked_labels(&body.labels)?))
 }
 
-fn check_place(url: &str, source_type: SourceType) -> Result<(), Problem> {
+fn check_url(url: &str, source_type: SourceType) -> Result<(), Problem> {
     if url.is_empty() || url.len() > URL_BYTES_MAX {
         return Err(Problem::invalid(format!("a URL has 1 to {URL_BYTES_MAX} bytes")).at("url"));
     }
-    // The URL itself is not repeated, since it may hold a password.
-    if source_type == SourceType::Twitter {
-        return account_name(url).map(|_| ()).map_err(|error| Problem::invalid(error).at("url"));
-    }
-    let begins = |scheme: &str| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
-    match Url::parse(url) {
-        Ok(parsed) if matches!(parsed.scheme(), "http" | "https") => Ok(()),
-        Err(error) if begins("https://") || begins("http://") => {
-            Err(Problem::invalid(format!("this is no URL: {error}")).at("url"))
-        }
-        _ => Err(Problem::invalid("write a URL that begins with https:// or http://").at("url")),
-    }
+    kind(source_type).check_url(url).map_err(|error| Problem::invalid(error).at("url"))
 }
 
 fn check(settings: &SourceSettings) -> Result<(), Problem> {

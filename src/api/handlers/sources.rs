@@ -22,6 +22,7 @@ use super::source_fields;
 use super::source_settings::{changed, check_changes, checked_labels, settings};
 use crate::actors::control::{Change, PollAnswer, PollOutcome, SourceFilter, SourceStatus, shown_url};
 use crate::model::{RestCause, Source, SourceId, SourceSettings};
+use crate::sources::owner_key;
 use crate::store::Added;
 
 /// How many sources are added in one request.
@@ -35,7 +36,7 @@ pub(super) async fn list(api: web::Data<Api>, caller: Caller, query: Parameters<
     let after = cursor(query.cursor.as_deref())?.map(SourceId);
     let filter = filter(&api, &query)?;
     if let Some(url) = &query.url {
-        let mut found = api.handle.sources_at(url).await?;
+        let mut found = api.handle.sources_with_url(url).await?;
         // A match would tell who may not see a password that they guessed it.
         found.retain(|source| caller.sees_secrets || shown_url(&source.settings.url) == source.settings.url);
         let found = found.into_iter().map(|source| (api.handle.status(&source), source));
@@ -162,8 +163,11 @@ pub(super) async fn update(
     check_changes(&there.settings, &changes)?;
     check_podcast(&api, changes.podcast_id.flatten()).await?;
     let labels = changes.labels.as_deref().map(checked_labels).transpose()?;
-    let change =
-        |source: &Source| Change::Update { settings: changed(&source.settings, &changes), enabled: changes.enabled };
+    let change = |source: &Source| {
+        let settings = changed(&source.settings, &changes);
+        let needs_owner_key = owner_key(settings.source_type).is_some();
+        Change::Update { settings, enabled: changes.enabled, needs_owner_key }
+    };
     api.handle.change_with_labels(id, expected, labels.as_deref(), change).await?;
     answer(&api, caller, id).await
 }
