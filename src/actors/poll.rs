@@ -58,7 +58,7 @@ pub(super) struct LentKey {
 
 /// What is asked for next.
 pub(super) enum NextRequest {
-    /// Nobody has looked yet whether robots.txt has to be asked for first.
+    /// It is not known yet whether robots.txt has to be asked for first.
     Undecided,
     /// The robots.txt that governs the page, or where that led.
     Robots(Option<Box<PendingRedirect>>),

@@ -86,8 +86,8 @@ pub fn delivery_body(posts: &[&Post], bytes_max: usize) -> (String, usize) {
     (body, count)
 }
 
-/// `t=SECONDS,v1=HEX`: HMAC-SHA256 of the seconds, a dot and the body. The time in it is for the receiver to refuse what
-/// somebody recorded and sends again.
+/// `t=SECONDS,v1=HEX`: HMAC-SHA256 of the seconds, a dot and the body. The time lets the receiver refuse a
+/// delivery that was recorded and is sent again.
 fn signature(secret: &SecretString, sent_at: Timestamp, body: &str) -> String {
     let seconds = sent_at.as_seconds();
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes()).expect("keys have any length");

@@ -1,4 +1,4 @@
-//! The nouns: what a source, a post, a host and a settled poll are.
+//! The nouns: source, source type, post, host, failure, settled poll.
 //!
 //! Nothing here decides or does anything, and nothing here uses another room of this crate.
 

@@ -131,7 +131,7 @@ pub struct SourceState {
 }
 
 impl SourceState {
-    /// The last real poll: nobody was asked at the moment that jitter leaves in `last_polled`.
+    /// The last real poll: the moment that jitter leaves in `last_polled` is none.
     pub fn polled_at(&self) -> Option<Timestamp> {
         self.first_polled_at.and(self.last_polled)
     }

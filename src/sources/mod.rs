@@ -103,7 +103,7 @@ pub struct TypeSettings {
     pub x: XSettings,
 }
 
-/// A URL that a source of a type cannot have, in words that follow no other.
+/// Why a source of a type cannot have a URL, as a sentence of its own.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UrlError(pub String);

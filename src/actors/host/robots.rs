@@ -22,7 +22,7 @@ use crate::store::StoreError;
 pub(super) enum Prepared {
     /// The host can be asked.
     Ask(Box<Poll>),
-    /// Nobody is to be asked: the poll has failed.
+    /// There is no request: the poll has failed.
     Refused(Box<Poll>, FailureReport),
     /// The store does not give what is needed.
     Unreadable(Box<Poll>, String),

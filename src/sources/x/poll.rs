@@ -17,7 +17,7 @@ use super::{XSettings, key_missing, refusal};
 
 /// The most pages of one poll: five hundred new posts.
 const PAGES_MAX: usize = 5;
-/// Reposts are other people's words, and cut short besides. Replies are asked for, because the continuation of a thread
+/// Reposts are texts of other accounts, and cut short. Replies are asked for, because the continuation of a thread
 /// is one; those to other people are left out here.
 const TIMELINE_QUERY: &str = "max_results=100&exclude=retweets\
     &tweet.fields=created_at,author_id,in_reply_to_user_id,note_tweet,entities,referenced_tweets";
@@ -38,7 +38,7 @@ pub(super) async fn poll(client: &Client, settings: &XSettings, task: &Task) -> 
     Fetched { answer, trace: poll.trace, learned: poll.learned }
 }
 
-/// What can be wrong before anybody is asked.
+/// What can be wrong before the first request.
 fn prepare(task: &Task) -> Result<(String, Key), FailureReport> {
     let SourceSettings { url, podcast_id, .. } = &task.settings;
     let name = account_name(url).map_err(|error| failed(FailureCause::Other, error.to_string()))?;
@@ -143,7 +143,7 @@ impl Poll<'_> {
         match outcome.map_err(refusal::report)?.content {
             Content::Body { bytes, .. } => Ok(bytes),
             Content::NotModified => {
-                Err(failed(FailureCause::Unreadable, "X says that nothing changed, which nobody asked".into()))
+                Err(failed(FailureCause::Unreadable, "X answers 304 to an unconditional request".into()))
             }
             Content::Redirect(pending_redirect) => {
                 Err(failed(FailureCause::Other, format!("X sends its callers on to {}", pending_redirect.url())))
