@@ -107,7 +107,7 @@ async fn ours(client: &Client, address: SocketAddr, keep_alive: bool, count: usi
         Request { keep_alive, ..Request::new(format!("http://feeds.example:{}/feed.xml", address.port())) };
     request.validators.etag = Some("\"fedcba9876543210\"".into());
     for _ in 0..count {
-        let reply = client.get(&request).await.expect("the server answers");
+        let reply = client.send(&request).await.expect("the server answers");
         assert!(matches!(reply.content, Content::Body { bytes, .. } if bytes.len() == BODY_BYTES));
     }
 }

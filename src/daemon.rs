@@ -19,7 +19,6 @@ use crate::config::{Loaded, Request, Settings};
 use crate::dice::SeededDice;
 use crate::fetch::Fetcher;
 use crate::http::{Client, SetupError};
-use crate::rules::host_key::host_key;
 use crate::service::Service;
 use crate::store::settings::EngineSettings;
 use crate::store::{self, Store, StoreError};
@@ -184,8 +183,8 @@ impl Started {
             store: store.clone(),
             clock: self.clock.clone(),
             dice: Arc::new(SeededDice::from_entropy()),
-            fetcher: Fetcher::new(client, settings.x.clone()),
-            x_host: host_key(settings.x.base_url.as_str()),
+            fetcher: Fetcher::new(client),
+            type_settings: settings.types.clone(),
             policy: settings.policy.clone(),
             settings: settings.pipeline.clone(),
             log: self.log.clone(),

@@ -7,7 +7,8 @@
 //! - [`rules`] — pure decisions about them.
 //! - [`parse`] — what publishers serve, turned into values.
 //! - [`http`] — one vetted, bounded, conditional GET.
-//! - [`fetch`] — one poll without storing anything.
+//! - [`fetch`] — what polls are made of: requests for documents and robots.txt.
+//! - [`sources`] — the source types, each in one file: how it is found, asked and read.
 //! - [`opml`] — lists of sources, from and for other readers.
 //! - [`store`] — where they are kept, in SQLite or PostgreSQL.
 //! - [`supervision`] — actors that crash and are started again.
@@ -34,6 +35,7 @@ pub mod opml;
 pub mod parse;
 pub mod rules;
 pub mod service;
+pub mod sources;
 pub mod store;
 pub mod supervision;
 pub mod telemetry;

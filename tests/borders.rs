@@ -25,18 +25,31 @@ const BORDERS: &[Border] = &[
     Border { room: "dice", may_use: &[], never: &[] },
     Border { room: "http", may_use: &["model"], never: &[] },
     Border { room: "fetch", may_use: &["model", "http", "parse", "clock"], never: &[] },
+    Border { room: "sources", may_use: &["model", "http", "parse", "fetch"], never: &[] },
     Border { room: "store", may_use: &["model"], never: &[] },
     Border { room: "supervision", may_use: &[], never: &[] },
     Border { room: "telemetry", may_use: &["clock", "model"], never: &[] },
     Border { room: "opml", may_use: &["model", "parse"], never: &[] },
     Border {
         room: "actors",
-        may_use: &["model", "rules", "parse", "clock", "dice", "http", "fetch", "store", "supervision", "telemetry"],
+        may_use: &[
+            "model",
+            "rules",
+            "parse",
+            "clock",
+            "dice",
+            "http",
+            "fetch",
+            "sources",
+            "store",
+            "supervision",
+            "telemetry",
+        ],
         never: &[],
     },
     Border {
         room: "service",
-        may_use: &["model", "rules", "clock", "dice", "http", "fetch", "store", "actors"],
+        may_use: &["model", "rules", "clock", "dice", "http", "fetch", "sources", "store", "actors"],
         never: &["actix", "serde", "schemars"],
     },
     Border {
@@ -70,7 +83,19 @@ const BORDERS: &[Border] = &[
     },
     Border {
         room: "config",
-        may_use: &["model", "rules", "parse", "http", "fetch", "store", "supervision", "telemetry", "actors", "api"],
+        may_use: &[
+            "model",
+            "rules",
+            "parse",
+            "http",
+            "fetch",
+            "sources",
+            "store",
+            "supervision",
+            "telemetry",
+            "actors",
+            "api",
+        ],
         never: &[],
     },
     Border {
@@ -84,6 +109,7 @@ const BORDERS: &[Border] = &[
             "dice",
             "http",
             "fetch",
+            "sources",
             "store",
             "supervision",
             "telemetry",
@@ -102,6 +128,7 @@ const BORDERS: &[Border] = &[
             "parse",
             "http",
             "fetch",
+            "sources",
             "clock",
             "store",
             "telemetry",
@@ -123,6 +150,7 @@ const BORDERS: &[Border] = &[
             "dice",
             "http",
             "fetch",
+            "sources",
             "store",
             "supervision",
             "telemetry",
@@ -219,6 +247,42 @@ fn is_of(name: &str, family: &str) -> bool {
     name == family || name.starts_with(&format!("{family}_"))
 }
 
+/// Where a source type may be named: its names and its file, and what has to do with that type alone.
+const TYPE_NAMES_ALLOWED: &[&str] = &[
+    "src/model/source_type.rs",
+    "src/sources/",
+    // Property tests.
+    "src/rules/laws.rs",
+    // OPML lists are lists of feeds.
+    "src/opml/mod.rs",
+    // The little web serves feeds and pages.
+    "src/demo/web/",
+];
+
+#[test]
+fn only_its_own_file_knows_what_is_particular_to_a_source_type() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut paths = Vec::new();
+    collect_sources(&root.join("src"), &mut paths);
+    let mut found = Vec::new();
+    for path in &paths {
+        let name = path.strip_prefix(root).unwrap().to_str().unwrap();
+        if !TYPE_NAMES_ALLOWED.iter().any(|allowed| name.starts_with(allowed)) && !name.ends_with("tests.rs") {
+            found.extend(types_named(&fs::read_to_string(path).unwrap()).map(|line| format!("{name}: {line}")));
+        }
+    }
+    assert!(found.is_empty(), "ask sources::kind instead of naming a type:\n{}", found.join("\n"));
+    assert_eq!(types_named("a\nif t == SourceType::Rss {\n#[cfg(test)]\nSourceType::Website").count(), 1);
+}
+
+/// The lines outside of tests that name a source type.
+fn types_named(source: &str) -> impl Iterator<Item = &str> {
+    let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+    let names_one =
+        |line: &&str| ["Rss", "Website", "Twitter"].iter().any(|name| line.contains(&format!("SourceType::{name}")));
+    code.lines().filter(names_one).map(str::trim)
+}
+
 #[test]
 fn crossing_a_border_is_noticed() {
     let check = |path: &str, code: &str, wanted: &str| {
@@ -236,6 +300,9 @@ fn crossing_a_border_is_noticed() {
     check("src/rules/mod.rs", "use actix_rt::spawn;", "rules may not use actix_rt");
     check("src/http/client.rs", "use crate::rules::due;", "http may not use crate::rules::due");
     check("src/http/client.rs", "use super::super::actors::Host;", "http may not use crate::actors::Host");
+    check("src/fetch/mod.rs", "use crate::sources::kind;", "fetch may not use crate::sources::kind");
+    check("src/rules/delay.rs", "use crate::sources::kind;", "rules may not use crate::sources::kind");
+    check("src/store/mod.rs", "use crate::sources::kind;", "store may not use crate::sources::kind");
     check("src/store/sqlite/mod.rs", "fn f(_: crate::config::Config) {}", "store may not use crate::config::Config");
     check("src/supervision/tree.rs", "use crate::model::Post;", "supervision may not use crate::model::Post");
     check("src/telemetry/front.rs", "use crate::store::Store;", "telemetry may not use crate::store::Store");

@@ -1,8 +1,9 @@
 //! One poll without storing anything, against servers on loopback.
 
-use feedwarden::fetch::{Answer, Delivery, Document, Fetched, Fetcher, Task, XSettings};
+use feedwarden::fetch::{Answer, Delivery, Document, Fetched, Fetcher, Task};
 use feedwarden::http::{Client, HttpSettings};
 use feedwarden::model::{FailureCause, SourceAccess, SourceSettings, SourceType, Timestamp, Validators};
+use feedwarden::sources::{self, TypeSettings};
 
 use crate::http::server::{Act, Server, answer, answers, ok};
 
@@ -10,7 +11,8 @@ const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
 async fn fetch(task: &Task) -> Fetched {
     let settings = HttpSettings { allow_private_networks: true, ..HttpSettings::default() };
-    Fetcher::new(Client::new(settings, || NOW).unwrap(), XSettings::default()).fetch(task).await
+    let fetcher = Fetcher::new(Client::new(settings, || NOW).unwrap());
+    sources::poll(&fetcher, &TypeSettings::default(), task).await
 }
 
 fn task(source_type: SourceType, server: &Server) -> Task {
@@ -139,7 +141,7 @@ async fn p21_a_task_that_is_handed_redirects_still_ends_at_a_loop() {
 #[tokio::test]
 async fn a_webhook_at_a_private_address_is_not_asked_unless_it_is_allowed() {
     let deliver = async |settings: HttpSettings, url: String| {
-        let fetcher = Fetcher::new(Client::new(settings, || NOW).unwrap(), XSettings::default());
+        let fetcher = Fetcher::new(Client::new(settings, || NOW).unwrap());
         let (secret, id, body) = ("a secret to sign with".into(), "1-test".into(), "[]".into());
         fetcher.deliver(Delivery { url, secret, id, body, sent_at: NOW, is_test: true }).await
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use feedwarden::fetch::{Fetcher, RobotsAnswer, RobotsFetched, RobotsTask, XSettings, robots_url};
+use feedwarden::fetch::{Fetcher, RobotsAnswer, RobotsFetched, RobotsTask, robots_url};
 use feedwarden::http::{Client, HttpSettings};
 use feedwarden::model::{FailureCause, Timestamp};
 use feedwarden::parse::robots::{FILE_BYTES_MAX, Robots};
@@ -14,7 +14,7 @@ const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
 async fn ask(task: &RobotsTask) -> RobotsFetched {
     let settings = HttpSettings { allow_private_networks: true, ..HttpSettings::default() };
-    Fetcher::new(Client::new(settings, || NOW).unwrap(), XSettings::default()).robots(task).await
+    Fetcher::new(Client::new(settings, || NOW).unwrap()).robots(task).await
 }
 
 fn task(page: &str) -> RobotsTask {

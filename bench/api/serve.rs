@@ -12,11 +12,11 @@ use feedwarden::api::views::Reloaded;
 use feedwarden::api::{ConfigHandle, Listeners};
 use feedwarden::clock::{Clock, SystemClock};
 use feedwarden::dice::SeededDice;
-use feedwarden::fetch::{Fetcher, XSettings};
+use feedwarden::fetch::Fetcher;
 use feedwarden::http::{Client, HttpSettings};
-use feedwarden::rules::host_key::host_key;
 use feedwarden::rules::{Policy, minutes};
 use feedwarden::service::Service;
+use feedwarden::sources::TypeSettings;
 use feedwarden::store;
 use feedwarden::telemetry::{self, LogSettings};
 
@@ -80,14 +80,13 @@ pub(crate) fn serve(engine: &Engine) {
     let telemetry = telemetry::start(&log, Arc::new(SystemClock)).unwrap();
     actix_rt::System::new().block_on(async {
         let store = store::open(&engine.settings(), SystemClock.now()).await.unwrap();
-        let fetcher =
-            Fetcher::new(Client::new(HttpSettings::default(), || SystemClock.now()).unwrap(), XSettings::default());
+        let fetcher = Fetcher::new(Client::new(HttpSettings::default(), || SystemClock.now()).unwrap());
         let parts = Parts {
             store: store.clone(),
             clock: Arc::new(SystemClock),
             dice: Arc::new(SeededDice::new(1)),
             fetcher,
-            x_host: host_key(XSettings::default().base_url.as_str()),
+            type_settings: TypeSettings::default(),
             // Nothing falls due while the listeners are asked.
             policy: Policy { interval: minutes(24 * 60), ..Policy::default() },
             settings: PipelineSettings::default(),

@@ -8,6 +8,7 @@ use feedwarden::clock::{Clock, SystemClock};
 use feedwarden::fetch::{Answer, Task};
 use feedwarden::model::{HostState, NewPost, Settlement, Source, SourceSettings, SourceType};
 use feedwarden::rules::host_key::host_key;
+use feedwarden::sources::{TypeSettings, poll};
 use feedwarden::store::{self, Store};
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -153,9 +154,10 @@ fn bare_loop(feed: &str) -> usize {
 /// The posts of each feed, as the daemon would find them.
 async fn posts(urls: &[String]) -> HashMap<String, Vec<NewPost>> {
     let fetcher = fetcher(std::sync::Arc::new(SystemClock));
+    let settings = TypeSettings::default();
     let read = async |url: &String| {
         let task = Task::new(SourceSettings::new(SourceType::Rss, url.as_str()));
-        match fetcher.fetch(&task).await.answer {
+        match poll(&fetcher, &settings, &task).await.answer {
             Answer::Read(reading) => (url.clone(), reading.entries.into_iter().map(|found| found.post).collect()),
             other => panic!("{url} is not a good feed: {other:?}"),
         }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use feedwarden::actors::{Parts, Pipeline, PipelineSettings, Scope, StatisticsView};
 use feedwarden::clock::{Clock, SystemClock};
 use feedwarden::dice::SeededDice;
-use feedwarden::fetch::{Fetcher, XSettings};
+use feedwarden::fetch::Fetcher;
 use feedwarden::http::{Client, HttpSettings};
 use feedwarden::rules::Policy;
-use feedwarden::rules::host_key::host_key;
+use feedwarden::sources::TypeSettings;
 use feedwarden::store::{self, Store};
 use feedwarden::telemetry::{self, LogFormat, LogSettings, Telemetry};
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ pub(crate) fn open_log(file: &Path, clock: Arc<dyn Clock>) -> Telemetry {
 /// One that may ask loopback.
 pub(crate) fn fetcher(clock: Arc<dyn Clock>) -> Fetcher {
     let settings = HttpSettings { allowed_networks: vec!["127.0.0.0/8".parse().unwrap()], ..HttpSettings::default() };
-    Fetcher::new(Client::new(settings, move || clock.now()).unwrap(), XSettings::default())
+    Fetcher::new(Client::new(settings, move || clock.now()).unwrap())
 }
 
 /// What a pipeline is made of.
@@ -81,7 +81,7 @@ pub(crate) fn parts(
         clock,
         dice: Arc::new(SeededDice::new(1)),
         fetcher,
-        x_host: host_key(XSettings::default().base_url.as_str()),
+        type_settings: TypeSettings::default(),
         policy,
         settings: PipelineSettings::default(),
         log: telemetry.logger.clone(),

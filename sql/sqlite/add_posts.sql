@@ -1,2 +1,2 @@
 INSERT INTO posts ({new_post_columns}, is_page)
-VALUES ({$1.. new_post_columns}, (SELECT type = 'website' FROM sources WHERE id = $1))
+VALUES ({$1.. new_post_columns}, $10)

@@ -20,8 +20,9 @@ use super::store_watch::StoreWatch;
 use crate::clock::Clock;
 use crate::dice::Dice;
 use crate::fetch::Fetcher;
-use crate::model::{HostKey, SourceId, Timestamp};
+use crate::model::{SourceId, Timestamp};
 use crate::rules::Policy;
+use crate::sources::TypeSettings;
 use crate::store::Store;
 
 /// Forced polls that are remembered at the most.
@@ -38,8 +39,8 @@ pub struct Parts {
     pub dice: Arc<dyn Dice>,
     /// How publishers are asked.
     pub fetcher: Fetcher,
-    /// Where X is asked.
-    pub x_host: Option<HostKey>,
+    /// The settings of source types.
+    pub type_settings: TypeSettings,
     /// What the rules follow.
     pub policy: Policy,
     /// Everything else that can be decided.
@@ -53,7 +54,7 @@ pub(super) struct PipelineContext {
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) dice: Arc<dyn Dice>,
-    pub(super) x_host: Option<HostKey>,
+    pub(super) type_settings: TypeSettings,
     policy: RwLock<Arc<Policy>>,
     pub(super) settings: PipelineSettings,
     pub(super) log: Logger,
@@ -95,7 +96,7 @@ impl PipelineContext {
             store: parts.store,
             clock: parts.clock,
             dice: parts.dice,
-            x_host: parts.x_host,
+            type_settings: parts.type_settings,
             policy: RwLock::new(Arc::new(parts.policy)),
             settings: parts.settings,
             log: parts.log,

@@ -15,6 +15,7 @@ use super::poll::{NextRequest, Poll};
 use crate::clock::{Clock, Stopwatch};
 use crate::fetch::{Answer, Fetched, Fetcher, Learned, RobotsAnswer, RobotsFetched, RobotsTask, Trace};
 use crate::model::{FailureCause, FailureReport};
+use crate::sources::{self, TypeSettings};
 
 /// Fetches on its thread.
 pub(super) struct FetchActor {
@@ -55,7 +56,7 @@ impl Handler<FetchSource> for FetchActor {
             let watch = Stopwatch::start();
             let found = {
                 let _asking = Asking::begin(&poll, &context);
-                ask(&fetcher, &poll).await
+                ask(&fetcher, &context.type_settings, &poll).await
             };
             poll.ended_at = context.clock.now();
             poll.asking += poll.ended_at.since(asked_at);
@@ -65,7 +66,7 @@ impl Handler<FetchSource> for FetchActor {
     }
 }
 
-async fn ask(fetcher: &Fetcher, poll: &Poll) -> Found {
+async fn ask(fetcher: &Fetcher, settings: &TypeSettings, poll: &Poll) -> Found {
     match (&poll.request, poll.robots_url()) {
         (NextRequest::Robots(pending_redirect), Some(url)) => {
             let task = RobotsTask {
@@ -82,7 +83,7 @@ async fn ask(fetcher: &Fetcher, poll: &Poll) -> Found {
         _ => {
             // Connections are not kept: one that broke would have to be asked again at once, without the host's pause.
             let task = poll.task(false);
-            let fetched = AssertUnwindSafe(fetcher.fetch(&task)).catch_unwind().await;
+            let fetched = AssertUnwindSafe(sources::poll(fetcher, settings, &task)).catch_unwind().await;
             Found::Document(Box::new(fetched.unwrap_or_else(|_| Fetched {
                 answer: Answer::Failed(panicked()),
                 trace: Trace::default(),

@@ -18,13 +18,13 @@ use super::messages::{
     AskScheduler, AskSource, PausePolling, ReadSourcesAgain, ResumePolling, ScheduledSource, SchedulerStatus,
     SourcesChanged,
 };
-use super::poll::source_host;
 use super::scheduler::SchedulerActor;
 use super::statistics::{PipelineEvent, Statistics};
 use super::webhooks::{TestWebhook, WebhookActor};
 use crate::clock::Clock;
 use crate::model::{HostKey, HostState, SourceId, SourceSettings, Timestamp, WebhookId};
 use crate::rules::Policy;
+use crate::sources::{TypeSettings, kind};
 use crate::store::Store;
 use crate::supervision::{RootHandle, Tree};
 
@@ -81,14 +81,13 @@ impl PipelineHandle {
         self.context.started_at
     }
 
-    /// The host that is asked for X accounts.
-    pub fn x_host(&self) -> Option<&HostKey> {
-        self.context.x_host.as_ref()
+    pub fn type_settings(&self) -> &TypeSettings {
+        &self.context.type_settings
     }
 
     /// The host that a source is asked at.
     pub fn host_of(&self, settings: &SourceSettings) -> Option<HostKey> {
-        source_host(settings.source_type, &settings.url, self.x_host())
+        kind(settings.source_type).host(&settings.url, &self.context.type_settings)
     }
 
     /// Tells the scheduler that these sources were added, changed or removed.

@@ -17,10 +17,10 @@ use super::host_table::{HostEntry, WeakHostTable};
 use super::messages::{
     Completion, Deferral, FetchFinished, FetchSource, Found, HostAnswered, PollFailed, PollSource, PollSucceeded,
 };
-use super::poll::{Poll, Turn};
+use super::poll::{LentKey, Poll, Turn};
 use super::statistics::PipelineEvent;
 use crate::fetch::{Answer, Fetched, Trace};
-use crate::model::{FailureCause, FailureReport, HostKey, KeyProvider, SourceId, Timestamp};
+use crate::model::{FailureCause, FailureReport, HostKey, SourceId, Timestamp};
 use crate::rules::breaker::{self, BreakerStep, Heard};
 use crate::rules::delay::delay;
 use crate::rules::outage::{self, Evidence};
@@ -219,7 +219,7 @@ impl HostActor {
 
     /// The poll needs another request: here when the host's pause is over, or at another host when that one is free (p25).
     fn go_on(&mut self, mut poll: Box<Poll>, ctx: &mut Context<HostActor>) {
-        let key = poll.host_key(self.context.x_host.as_ref());
+        let key = poll.host_key(&self.context.type_settings);
         let turn = poll.turn.take();
         if key == self.host_entry.key {
             return self.enqueue(poll, ctx);
@@ -295,16 +295,16 @@ impl HostActor {
         });
     }
 
-    /// A renewed X key is the only one that works from now on, so it is stored whatever becomes of the poll, unless a
+    /// A renewed key is the only one that works from now on, so it is stored whatever becomes of the poll, unless a
     /// person has given another meanwhile or taken it away.
     fn keep_renewed_key(&self, poll: &Poll, fetched: &Fetched) -> Option<JoinHandle<()>> {
-        let (Some((owner, used)), Some(key)) = (&poll.key, &fetched.learned.key) else { return None };
+        let (Some(lent), Some(key)) = (&poll.key, &fetched.learned.key) else { return None };
         let (context, log) = (self.context.clone(), self.log.clone());
-        let (owner, used, key) = (*owner, used.clone(), key.clone());
+        let (LentKey { owner, provider, key: used }, key) = (lent.clone(), key.clone());
         // A task of its own: should the actor crash meanwhile, the key is stored.
         Some(actix_rt::spawn(async move {
             let now = context.clock.now();
-            let renewing = || context.store.renew_api_key(owner, KeyProvider::X, &used, &key, now);
+            let renewing = || context.store.renew_api_key(owner, provider, &used, &key, now);
             match context.store_watch.retry_while_unavailable(renewing).await {
                 Ok(true) => {}
                 // A person's word counts for more than what became of the key that was there before it.

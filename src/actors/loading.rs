@@ -8,12 +8,12 @@ use actix::{ActorFutureExt, AsyncContext, Context};
 use slog::error;
 
 use super::context::PipelineContext;
-use super::poll::source_host;
 use super::scheduler::SchedulerActor;
 use super::topology::Scope;
 use crate::model::{HostKey, Settled, Settlement, Source, SourceId};
 use crate::rules::due::{self, NextPoll, interval};
 use crate::rules::jitter::{jittered_last_polled, wants_jitter};
+use crate::sources::kind;
 use crate::store::StoreError;
 
 /// How many sources are read at once.
@@ -41,7 +41,7 @@ pub(super) fn next_poll(source: &Source, scope: Scope, context: &PipelineContext
 
 /// The host that is asked for a source.
 pub(super) fn host_of(source: &Source, context: &PipelineContext) -> Option<HostKey> {
-    source_host(source.settings.source_type, &source.settings.url, context.x_host.as_ref())
+    kind(source.settings.source_type).host(&source.settings.url, &context.type_settings)
 }
 
 impl SchedulerActor {

@@ -7,6 +7,7 @@ use crate::rules::failure::{FailureStep, after_failure};
 use crate::rules::filter::{self, Entry};
 use crate::rules::success::{self, after_success};
 use crate::rules::{Policy, moved, watermark};
+use crate::sources::kind;
 
 /// How a poll ended.
 pub(super) enum Verdict {
@@ -69,14 +70,17 @@ pub(super) fn decide(
         Verdict::Answered(fetched) => {
             let answer = match &fetched.answer {
                 Answer::Read(reading) => {
-                    let rule = filter::Reading::of(source, policy.article_age_max, ended_at);
+                    let kind = kind(source.settings.source_type).watermark();
+                    let rule = filter::Reading::of(source, kind, policy.article_age_max, ended_at);
                     let kept = reading
                         .entries
                         .iter()
                         .filter(|found| matches!(rule.decide(found.post.published_at()), Entry::Kept(_)));
                     posts = kept.map(|found| found.post.clone()).collect();
                     let published = reading.entries.iter().filter_map(|found| found.post.published_at());
-                    let last_seen = watermark::after_reading(source, published, reading.newest_number, ended_at);
+                    let last_seen = source.state.last_seen;
+                    let last_seen =
+                        watermark::after_reading(kind, last_seen, published, reading.newest_number, ended_at);
                     left_out = rule.left_out(reading.entries.iter().map(|found| &found.post), last_seen);
                     success::Answer::Read {
                         validators: reading.validators.clone(),

@@ -10,8 +10,11 @@ use super::host_table::{HostEntry, Presence};
 use super::in_flight::InFlightPoll;
 use crate::fetch::{Task, robots_url};
 use crate::http::PendingRedirect;
-use crate::model::{Breaker, HostKey, HostState, Source, SourceAccess, SourceToPoll, SourceType, Timestamp, UserId};
+use crate::model::{
+    Breaker, HostKey, HostState, KeyProvider, Source, SourceAccess, SourceToPoll, SourceType, Timestamp, UserId,
+};
 use crate::rules::host_key::host_key;
+use crate::sources::{Preparation, TypeSettings, kind};
 
 /// One poll.
 pub(super) struct Poll {
@@ -28,7 +31,7 @@ pub(super) struct Poll {
     /// What is asked for next.
     pub(super) request: NextRequest,
     /// The key of its podcast's owner, for sources that need one.
-    pub(super) key: Option<(UserId, SecretString)>,
+    pub(super) key: Option<LentKey>,
     /// The right to ask, held until the poll is settled.
     pub(super) turn: Option<Turn>,
     /// Makes the host stay.
@@ -45,9 +48,17 @@ pub(super) struct Poll {
     pub(super) time_used: Duration,
 }
 
+/// A key that a user gave for sources of a type.
+#[derive(Clone)]
+pub(super) struct LentKey {
+    pub(super) owner: UserId,
+    pub(super) provider: KeyProvider,
+    pub(super) key: SecretString,
+}
+
 /// What is asked for next.
 pub(super) enum NextRequest {
-    /// Nobody has looked yet whether robots.txt has to be asked for first.
+    /// It is not known yet whether robots.txt has to be asked for first.
     Undecided,
     /// The robots.txt that governs the page, or where that led.
     Robots(Option<Box<PendingRedirect>>),
@@ -115,10 +126,10 @@ impl Poll {
     }
 
     /// The host that is asked next; none for what has no host (s506).
-    pub(super) fn host_key(&self, x_host: Option<&HostKey>) -> Option<HostKey> {
+    pub(super) fn host_key(&self, settings: &TypeSettings) -> Option<HostKey> {
         match &self.request {
             NextRequest::Robots(Some(pending_redirect)) => host_key(pending_redirect.url().as_str()),
-            _ => source_host(self.source.settings.source_type, self.url(), x_host),
+            _ => kind(self.source.settings.source_type).host(self.url(), settings),
         }
     }
 
@@ -130,7 +141,7 @@ impl Poll {
         task.last_seen = state.last_seen;
         task.keep_alive = keep_alive;
         task.account_id = state.account_id.clone();
-        task.key = self.key.as_ref().map(|(_, key)| key.clone());
+        task.key = self.key.as_ref().map(|lent| lent.key.clone());
         task.access = self.access.clone();
         task.follows = false;
         task.pending_redirect = self.pending_redirect.as_deref().cloned();
@@ -144,18 +155,9 @@ impl Poll {
     }
 }
 
-/// Feeds were subscribed to by a person; web pages are governed by robots.txt (p29).
 fn first_request(source_type: SourceType) -> NextRequest {
-    match source_type {
-        SourceType::Website => NextRequest::Undecided,
-        SourceType::Rss | SourceType::Twitter => NextRequest::Document,
-    }
-}
-
-/// The host that a source belongs to. All X accounts are asked for at the same one.
-pub(super) fn source_host(source_type: SourceType, url: &str, x_host: Option<&HostKey>) -> Option<HostKey> {
-    match source_type {
-        SourceType::Twitter => x_host.cloned(),
-        SourceType::Rss | SourceType::Website => host_key(url),
+    match kind(source_type).preparation() {
+        Preparation::RobotsTxt => NextRequest::Undecided,
+        Preparation::Nothing | Preparation::OwnerKey(_) => NextRequest::Document,
     }
 }

@@ -12,11 +12,13 @@ use super::opml_command::{Export, Import};
 use super::podcast_command::PodcastCommand;
 use super::post_command::PostCommand;
 use super::reference::{Completions, Man};
-use super::source_arguments::SourceCommand;
+use super::source_arguments::{SourceCommand, source_types};
 use super::token_command::Token;
 use super::top_command::Top;
 use super::user_command::UserCommand;
 use super::webhook_command::WebhookCommand;
+use crate::model::SourceType;
+use crate::sources::owner_key;
 
 /// Polls feeds, websites and X accounts politely, and tells its operator the truth.
 #[derive(Debug, Parser)]
@@ -153,6 +155,11 @@ pub(super) struct Run {
     pub(super) json: bool,
 }
 
+fn types_with_key() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let with_key = SourceType::ALL.into_iter().filter(|source_type| owner_key(*source_type).is_some());
+    with_key.map(|source_type| ("source_type", source_type.name()))
+}
+
 /// What to poll.
 #[derive(Args, Debug)]
 pub(super) struct Check {
@@ -161,10 +168,10 @@ pub(super) struct Check {
     /// Where the source is
     pub(super) url: String,
     /// How it is read
-    #[arg(long = "type", value_name = "TYPE", default_value = "rss", value_parser = ["rss", "website", "twitter"])]
+    #[arg(long = "type", value_name = "TYPE", default_value = "rss", value_parser = source_types())]
     pub(super) source_type: String,
     /// A file with the key for an X account: a bearer token, or the JSON of an OAuth 2.0 token
-    #[arg(long, value_name = "FILE", required_if_eq("source_type", "twitter"))]
+    #[arg(long, value_name = "FILE", required_if_eq_any(types_with_key()))]
     pub(super) key_file: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]

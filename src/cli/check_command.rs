@@ -10,8 +10,9 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
 use crate::fetch::{Answer, Fetched, Fetcher, Task};
 use crate::http::{Client, SetupError};
-use crate::model::{FailureCause, FailureReport, NewSource, Source, SourceId, SourceSettings, SourceType, Timestamp};
+use crate::model::{FailureCause, FailureReport, NewSource, Source, SourceId, SourceSettings, Timestamp};
 use crate::rules::{Policy, due, failure, filter, success, watermark};
+use crate::sources::{self, Preparation, kind};
 
 /// Polls and reports; a success only if a source with this URL would work.
 pub(super) fn check(arguments: &Check, settings: Settings) -> Exit {
@@ -51,10 +52,12 @@ pub(super) fn check(arguments: &Check, settings: Settings) -> Exit {
 
 async fn poll(task: &Task, settings: &Settings) -> Result<(Fetched, Vec<Said>), SetupError> {
     let client = Client::new(settings.http.clone(), || SystemClock.now())?;
-    let fetcher = Fetcher::new(client, settings.x.clone());
-    Ok(match task.settings.source_type {
-        SourceType::Website => poll_page(&fetcher, task).await,
-        SourceType::Rss | SourceType::Twitter => (fetcher.fetch(task).await, Vec::new()),
+    let fetcher = Fetcher::new(client);
+    Ok(match kind(task.settings.source_type).preparation() {
+        Preparation::RobotsTxt => poll_page(&fetcher, &settings.types, task).await,
+        Preparation::Nothing | Preparation::OwnerKey(_) => {
+            (sources::poll(&fetcher, &settings.types, task).await, Vec::new())
+        }
     })
 }
 
@@ -79,12 +82,13 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
                 success::after_success(&source.state, success::Answer::NotModified { validators, fresh_until }, now);
         }
         Answer::Read(read) => {
-            let rule = filter::Reading::of(&source, policy.article_age_max, now);
+            let kind = kind(source.settings.source_type).watermark();
+            let rule = filter::Reading::of(&source, kind, policy.article_age_max, now);
             let published = read.entries.iter().filter_map(|found| found.post.published_at());
             let answer = success::Answer::Read {
                 validators: read.validators.clone(),
                 hints: read.hints.clone(),
-                last_seen: watermark::after_reading(&source, published, read.newest_number, now),
+                last_seen: watermark::after_reading(kind, source.state.last_seen, published, read.newest_number, now),
             };
             entries = read.entries.iter().map(|found| rule.decide(found.post.published_at())).collect();
             source.state = success::after_success(&source.state, answer, now);

@@ -195,6 +195,6 @@ fn describe(document: &Document) -> (String, &'static str, Option<&str>) {
     match document {
         Document::Feed { format, charset, title, .. } => (format.to_string(), charset, title.as_deref()),
         Document::Page { charset, title } => ("a web page".to_owned(), charset, title.as_deref()),
-        Document::Account { name, .. } => ("an X account".to_owned(), "UTF-8", Some(name)),
+        Document::Account { what, name, .. } => ((*what).to_owned(), "UTF-8", Some(name)),
     }
 }

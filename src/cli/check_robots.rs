@@ -11,6 +11,7 @@ use crate::fetch::{
 };
 use crate::model::FailureReport;
 use crate::parse::robots::Robots;
+use crate::sources::{self, TypeSettings};
 
 /// What a robots.txt says about a page.
 pub(super) struct Said {
@@ -25,7 +26,7 @@ pub(super) struct Said {
 }
 
 /// Polls a page, and says what was asked about it before.
-pub(super) async fn poll_page(fetcher: &Fetcher, task: &Task) -> (Fetched, Vec<Said>) {
+pub(super) async fn poll_page(fetcher: &Fetcher, settings: &TypeSettings, task: &Task) -> (Fetched, Vec<Said>) {
     let watch = Stopwatch::start();
     let mut task = Task { follows: false, ..task.clone() };
     let mut files = HashMap::new();
@@ -51,7 +52,7 @@ pub(super) async fn poll_page(fetcher: &Fetcher, task: &Task) -> (Fetched, Vec<S
             }
         }
         task.time_used = watch.elapsed();
-        let fetched = fetcher.fetch(&task).await;
+        let fetched = sources::poll(fetcher, settings, &task).await;
         match fetched.answer {
             Answer::PendingRedirect(pending_redirect) => task.pending_redirect = Some(pending_redirect),
             _ => return (fetched, said),

@@ -12,7 +12,7 @@ use super::progress::Progress;
 use super::{Exit, complain, exit_of, print};
 use crate::config::Loaded;
 use crate::daemon::{Once, Summary, run_once};
-use crate::model::{FailureKind, SourceSettings, SourceType};
+use crate::model::{FailureKind, SourceSettings};
 use crate::opml::{self, Outline};
 use crate::telemetry::LogStream;
 
@@ -69,7 +69,7 @@ fn read_list(path: &Path) -> Result<Vec<(SourceSettings, Vec<String>)>, String> 
     for outline in opml::Reader::new(bytes).map_err(|error| unreadable(&error))? {
         match outline {
             Ok(Outline { feed_url, title, labels, .. }) => {
-                sources.push((SourceSettings { title, ..SourceSettings::new(SourceType::Rss, feed_url) }, labels));
+                sources.push((SourceSettings { title, ..SourceSettings::new(opml::SOURCE_TYPE, feed_url) }, labels));
             }
             Err(bad) => complain(&format_args!("{name}: {bad}")),
         }

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
+
+use crate::model::SourceType;
 
 /// What to do with sources. Each is named by its number or its URL.
 #[derive(Debug, Subcommand)]
@@ -75,8 +78,8 @@ pub(super) struct Add {
 /// What a person can say about a source.
 #[derive(Args, Debug)]
 pub(super) struct Settings {
-    /// How it is read [a new one: twitter if it is at x.com, else rss]
-    #[arg(long = "type", value_name = "TYPE", value_parser = ["rss", "website", "twitter"])]
+    /// How it is read [a new one: as its URL tells, or rss]
+    #[arg(long = "type", value_name = "TYPE", value_parser = source_types())]
     pub(super) source_type: Option<String>,
     /// A name for people
     #[arg(long)]
@@ -153,7 +156,7 @@ pub(super) struct List {
     #[arg(long)]
     pub(super) host: Option<String>,
     /// Of this type
-    #[arg(long = "type", value_name = "TYPE", value_parser = ["rss", "website", "twitter"])]
+    #[arg(long = "type", value_name = "TYPE", value_parser = source_types())]
     pub(super) source_type: Option<String>,
     /// With this label
     #[arg(long)]
@@ -211,4 +214,9 @@ pub(super) struct PollSource {
     /// Ignore Retry-After, holds and spacing
     #[arg(long)]
     pub(super) force: bool,
+}
+
+/// The names of all types.
+pub(super) fn source_types() -> PossibleValuesParser {
+    PossibleValuesParser::new(SourceType::ALL.map(SourceType::name))
 }

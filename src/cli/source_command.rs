@@ -13,7 +13,7 @@ use super::source_arguments::{Add, Edit, List, Named, PollSource, Settings, Sour
 use super::source_words::{COLUMNS, added, explanation, history, one, polled, row, standing};
 use super::{Exit, complain};
 use crate::api::views::{CreatedSource, PollAnswer, PollRecord, SourceView};
-use crate::model::{SourceType, type_at};
+use crate::sources::{detect_type, owner_key};
 
 /// Does it.
 pub(super) async fn source(client: &Client, command: SourceCommand) -> Done {
@@ -50,11 +50,11 @@ pub(super) async fn source(client: &Client, command: SourceCommand) -> Done {
 async fn add_one(client: &Client, add: &Add) -> Done {
     let mut body = settings(&add.settings);
     body.insert("url".into(), json!(add.place));
-    // No feed is at such a URL, so nobody has to say that it is an account.
-    if add.settings.source_type.is_none() && type_at(&add.place) == Ok(SourceType::Twitter) {
-        body.insert("type".into(), json!(SourceType::Twitter));
-    }
-    if body.get("type") == Some(&json!(SourceType::Twitter)) && add.settings.podcast.is_none() {
+    let source_type = match &add.settings.source_type {
+        Some(name) => name.parse().ok(),
+        None => detect_type(&add.place).ok(),
+    };
+    if source_type.is_some_and(|source_type| owner_key(source_type).is_some()) && add.settings.podcast.is_none() {
         body.insert("podcast_id".into(), json!(only_podcast(client).await?));
     }
     if let Some(access) = read_access(&add.access)? {

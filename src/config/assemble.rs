@@ -1,6 +1,5 @@
 //! Fills the rooms' settings from the values in force, and finds what no single value shows to be wrong.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,11 +12,11 @@ use super::secret;
 use super::settings::Settings;
 use crate::actors::{FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings};
 use crate::api::settings::{ApiSettings, Limits, TokenKey, TokenSettings};
-use crate::fetch::XSettings;
 use crate::http::HttpSettings;
 use crate::model::SourceType;
 use crate::rules::webhook::WebhookPolicy;
 use crate::rules::{BreakerPolicy, Delays, OutagePolicy, Policy, RestRule, Rests, hours, minutes};
+use crate::sources::{TypeSettings, XSettings};
 use crate::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
 use crate::supervision::Intensity;
 use crate::telemetry::{LogFormat, LogSettings, LogStream};
@@ -40,7 +39,9 @@ pub(super) fn assemble(values: &Effective, directories: &Directories, problems: 
         pipeline: pipeline(values),
         drain: values.seconds("daemon.drain-seconds"),
         http: http(values),
-        x: XSettings { base_url: values.url("x.base-url").expect("a base URL is never empty").clone() },
+        types: TypeSettings {
+            x: XSettings { base_url: values.url("x.base-url").expect("a base URL is never empty").clone() },
+        },
         store,
         log: log(values),
         api,
@@ -88,11 +89,7 @@ fn policy(values: &Effective) -> Policy {
             parse_error: rest(values, "parse-error"),
         },
         delays: Delays {
-            by_type: HashMap::from([
-                (SourceType::Rss, delay("rss")),
-                (SourceType::Website, delay("website")),
-                (SourceType::Twitter, delay("twitter")),
-            ]),
+            by_type: SourceType::ALL.into_iter().map(|source_type| (source_type, delay(source_type.name()))).collect(),
             by_host: values.host_delays().collect(),
         },
         article_age_max: days("source.max-article-age-days"),

@@ -3,7 +3,10 @@
 //! Defaults are not here but in `config/default.yaml`; a test keeps both lists the same. Every key and section has a
 //! second spelling with `app.` before it, which is how the specification writes it; values are kept under the key itself.
 
+use std::sync::LazyLock;
+
 use super::kind::Kind;
+use crate::model::SourceType;
 
 /// The section that may stand around all others (s1005).
 pub(super) const ALIAS_SECTION: &str = "app";
@@ -64,7 +67,7 @@ pub(super) fn split_alias(key: &str) -> (&str, &str) {
 /// Finds the entry for a key.
 pub(super) fn find(key: &str) -> Option<Found<'_>> {
     let (_, key) = split_alias(key);
-    ENTRIES.iter().find_map(|entry| match entry.around_host() {
+    entries().find_map(|entry| match entry.around_host() {
         None => (entry.pattern == key).then_some(Found { entry, host: None }),
         Some((before, behind)) => {
             let host = key.strip_prefix(before)?.strip_suffix(behind)?;
@@ -79,7 +82,7 @@ pub(super) fn is_section(key: &str) -> bool {
         return true;
     }
     let (_, key) = split_alias(key);
-    ENTRIES.iter().any(|entry| {
+    entries().any(|entry| {
         let below = |place: &str| place.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
         match entry.around_host() {
             None => below(entry.pattern),
@@ -89,7 +92,23 @@ pub(super) fn is_section(key: &str) -> bool {
 }
 
 /// All keys.
-pub(super) static ENTRIES: &[Entry] = &[
+pub(super) fn entries() -> impl Iterator<Item = &'static Entry> {
+    FIXED.iter().chain(TYPE_DELAYS.iter())
+}
+
+/// The delay of each source type.
+static TYPE_DELAYS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    let delay = |source_type: SourceType| {
+        // Made once, so the texts live as long as the program.
+        let pattern = format!("source.poll-delay-seconds.{source_type}").leak();
+        let meaning = format!("seconds between two requests to a host for sources of type {source_type}").leak();
+        Entry::count(pattern, 0, DAY_SECONDS, meaning)
+    };
+    SourceType::ALL.map(delay).into()
+});
+
+/// The keys that do not depend on what types of source there are.
+static FIXED: &[Entry] = &[
     Entry::count("source.default-interval-minutes", 1, 525_600, "minutes between two polls of a healthy source"),
     Entry::count("source.max-failures", 1, 1_000_000, "permanent failures in a row that disable a source"),
     Entry::count("source.max-backoff-hours", 1, YEAR_HOURS, "hours that backoff waits at most"),
@@ -103,14 +122,6 @@ pub(super) static ENTRIES: &[Entry] = &[
     ),
     Entry::count("source.retry-after-ceiling-days", 1, 365, "days that Retry-After can ask for at most"),
     Entry::count("source.moved-after-days", 1, 365, "days of permanent redirects after which a new URL is saved"),
-    Entry::count("source.poll-delay-seconds.rss", 0, DAY_SECONDS, "seconds between two requests to a host for feeds"),
-    Entry::count(
-        "source.poll-delay-seconds.website",
-        0,
-        DAY_SECONDS,
-        "seconds between two requests to a host for pages",
-    ),
-    Entry::count("source.poll-delay-seconds.twitter", 0, DAY_SECONDS, "seconds between two requests to X"),
     Entry::count(
         "source.host-overrides.<host>.poll-delay-seconds",
         0,
@@ -248,12 +259,12 @@ mod tests {
         for nothing in ["app.", "app.app", "app.app.source.max-failures", "application.source.max-failures"] {
             assert!(find(nothing).is_none() && !is_section(nothing), "{nothing}");
         }
-        assert!(!ENTRIES.iter().any(|entry| entry.pattern.starts_with("app.")), "the alias would hide it");
+        assert!(!entries().any(|entry| entry.pattern.starts_with("app.")), "the alias would hide it");
     }
 
     #[test]
     fn no_key_is_listed_twice() {
-        let keys: std::collections::BTreeSet<_> = ENTRIES.iter().map(|entry| entry.pattern).collect();
-        assert_eq!(keys.len(), ENTRIES.len());
+        let keys: std::collections::BTreeSet<_> = entries().map(|entry| entry.pattern).collect();
+        assert_eq!(keys.len(), entries().count());
     }
 }

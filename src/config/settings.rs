@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::actors::PipelineSettings;
 use crate::api::settings::ApiSettings;
-use crate::fetch::XSettings;
 use crate::http::HttpSettings;
-use crate::rules::Policy;
+use crate::rules::{Delays, Policy};
+use crate::sources::{TypeSettings, default_delays};
 use crate::store::settings::{EngineSettings, SqliteSettings, StoreSettings, Synchronous};
 use crate::telemetry::LogSettings;
 
@@ -23,7 +23,7 @@ pub struct Settings {
     /// Bounds and manners of requests.
     pub http: HttpSettings,
     /// Where X is.
-    pub x: XSettings,
+    pub types: TypeSettings,
     /// Where things are kept.
     pub store: StoreSettings,
     /// What is logged.
@@ -35,11 +35,11 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            policy: Policy::default(),
+            policy: Policy { delays: Delays { by_type: default_delays(), ..Delays::default() }, ..Policy::default() },
             pipeline: PipelineSettings::default(),
             drain: Duration::from_secs(20),
             http: HttpSettings::default(),
-            x: XSettings::default(),
+            types: TypeSettings::default(),
             store: StoreSettings {
                 engine: EngineSettings::Sqlite(SqliteSettings {
                     path: PathBuf::from("feedwarden.db"),

@@ -1,6 +1,6 @@
 //! Guesses which key a person meant, to say it in an error; nothing is ever done on the strength of a guess.
 
-use super::schema::{ENTRIES, split_alias};
+use super::schema::{entries, split_alias};
 use crate::model::misspelling;
 
 /// A longer key is no slip of the finger, and would make the comparison slow.
@@ -20,7 +20,7 @@ pub(super) fn nearest(key: &str) -> Option<String> {
 
 /// The key that has the same letters and differs in nothing but case, dots, dashes and underscores.
 pub(super) fn same_letters(key: &str) -> Option<String> {
-    ENTRIES.iter().map(|entry| entry.pattern).find(|pattern| letters(pattern).eq(letters(key))).map(str::to_owned)
+    entries().map(|entry| entry.pattern).find(|pattern| letters(pattern).eq(letters(key))).map(str::to_owned)
 }
 
 fn letters(text: &str) -> impl Iterator<Item = char> {
@@ -29,7 +29,7 @@ fn letters(text: &str) -> impl Iterator<Item = char> {
 
 /// A key below a host's name whose last part is missing or mistyped.
 fn inside_host_family(key: &str) -> Option<String> {
-    ENTRIES.iter().find_map(|entry| {
+    entries().find_map(|entry| {
         let (before, behind) = entry.around_host()?;
         let rest = key.strip_prefix(before).filter(|_| !behind.is_empty())?;
         let host = match rest.rsplit_once('.') {
@@ -42,8 +42,7 @@ fn inside_host_family(key: &str) -> Option<String> {
 
 /// A key without its section, if only one section has it.
 fn without_section(key: &str) -> Option<String> {
-    let mut ending = ENTRIES
-        .iter()
+    let mut ending = entries()
         .map(|entry| entry.pattern)
         .filter(|pattern| pattern.strip_suffix(key).is_some_and(|section| section.ends_with('.')));
     let first = ending.next()?;
@@ -51,8 +50,7 @@ fn without_section(key: &str) -> Option<String> {
 }
 
 fn mistyped(key: &str) -> Option<String> {
-    ENTRIES
-        .iter()
+    entries()
         .map(|entry| entry.pattern)
         .filter_map(|pattern| Some((misspelling(key, pattern)?, pattern)))
         .min()

@@ -38,7 +38,7 @@ fn the_built_in_file_says_what_the_rooms_say() {
     assert_eq!(built_in.pipeline, own.pipeline);
     assert_eq!(built_in.drain, own.drain);
     assert_eq!(built_in.http, own.http);
-    assert_eq!(built_in.x, own.x);
+    assert_eq!(built_in.types, own.types);
     assert_eq!(comparable(&built_in.store), comparable(&own.store));
     assert_eq!(built_in.log, own.log);
     assert_eq!(format!("{:?}", built_in.api), format!("{:?}", own.api));
@@ -46,8 +46,7 @@ fn the_built_in_file_says_what_the_rooms_say() {
 
 #[test]
 fn the_built_in_file_has_the_keys_of_the_schema_and_no_others() {
-    let of_schema: BTreeSet<String> = schema::ENTRIES
-        .iter()
+    let of_schema: BTreeSet<String> = schema::entries()
         .map(|entry| match entry.around_host() {
             Some((family, _)) => family.trim_end_matches('.').to_owned(),
             None => entry.pattern.to_owned(),
@@ -72,7 +71,7 @@ fn every_bound_in_the_built_in_file_is_the_schemas() {
         above.drain(..above.iter().rposition(|line| !line.starts_with('#')).map_or(0, |last| last + 1));
         above.join(" ")
     };
-    for entry in schema::ENTRIES {
+    for entry in schema::entries() {
         let kind::Kind::Count { min, max } = entry.kind else { continue };
         let key = entry.around_host().map_or(entry.pattern, |(family, _)| family.trim_end_matches('.'));
         // A family of keys is explained once, above its section.
@@ -189,7 +188,7 @@ fn every_value_of_every_kind_reaches_its_room() {
     assert_eq!(settings.http.allowed_networks.len(), 2);
     assert_eq!(settings.http.proxy.unwrap().password(), Some("pw"));
     assert_eq!(settings.http.static_hosts["feeds.example"].to_string(), "192.0.2.7");
-    assert_eq!(settings.x.base_url.as_str(), "http://127.0.0.1:8000/x");
+    assert_eq!(settings.types.x.base_url.as_str(), "http://127.0.0.1:8000/x");
     assert_eq!(settings.store.encryption_key.unwrap().expose_secret(), KEY);
     let EngineSettings::Sqlite(sqlite) = settings.store.engine else { panic!("SQLite is the default") };
     assert_eq!(sqlite.synchronous, Synchronous::Normal);
@@ -330,7 +329,7 @@ fn two_variables_for_one_key_are_refused() {
 
 #[test]
 fn every_number_just_outside_its_bounds_is_refused_and_every_bound_is_taken() {
-    for entry in schema::ENTRIES {
+    for entry in schema::entries() {
         let kind::Kind::Count { min, max } = entry.kind else { continue };
         let key = entry.key_for(entry.around_host().map(|_| "example.org"));
         for taken in [min, max] {

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::web::Character;
 use super::world::World;
-use crate::model::{PostId, SourceId, SourceType};
+use crate::model::{PostId, SourceId};
 use crate::store;
 
 /// How many posts are read at once.
@@ -35,7 +36,7 @@ impl Audit {
         for (site, source) in world.sources.iter().enumerate() {
             // Asked for after the store was read: who is served meanwhile is looked at again, never taken for unknown.
             let mut posts = stored.remove(source).unwrap_or_default();
-            let is_page = world.web.sites()[site].source_type == SourceType::Website;
+            let is_page = world.web.sites()[site].character == Character::Website;
             audit.compare(*source, is_page, &world.web.served_entries_of(site), &mut posts);
         }
         audit.unknown += stored.values().map(HashMap::len).sum::<usize>();

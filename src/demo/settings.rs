@@ -100,7 +100,7 @@ impl DemoSettings {
                 parse_error: rule(3, 4),
             },
             delays: Delays {
-                by_type: HashMap::from([(SourceType::Rss, DELAY), (SourceType::Website, DELAY)]),
+                by_type: SourceType::ALL.into_iter().map(|source_type| (source_type, DELAY)).collect(),
                 by_host: HashMap::new(),
             },
             // Nothing is cleaned up, so that the store can be compared with what was served.

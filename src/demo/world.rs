@@ -13,9 +13,10 @@ use super::web::Web;
 use crate::actors::{Parts, Pipeline, PipelineHandle, Scope};
 use crate::clock::{Clock, FastClock};
 use crate::dice::SeededDice;
-use crate::fetch::{Fetcher, XSettings};
+use crate::fetch::Fetcher;
 use crate::http::{Client, SetupError};
 use crate::model::{NewSource, SourceId, SourceSettings};
+use crate::sources::TypeSettings;
 use crate::store::settings::{EngineSettings, SqliteSettings, StoreSettings, Synchronous};
 use crate::store::{self, Added, Store, StoreError};
 use crate::supervision::{Crash, RootEnd};
@@ -84,13 +85,12 @@ impl World {
         let store = open(&directory, &clock).await?;
         let sources = add_all(&web, store.as_ref(), &clock).await?;
         let now = clock.clone();
-        let x = XSettings::default();
         let parts = Parts {
             store: store.clone(),
             clock: clock.clone(),
             dice: Arc::new(SeededDice::new(settings.seed)),
-            fetcher: Fetcher::new(Client::new(settings.http(), move || now.now())?, x),
-            x_host: None,
+            fetcher: Fetcher::new(Client::new(settings.http(), move || now.now())?),
+            type_settings: TypeSettings::default(),
             policy: settings.policy(),
             settings: settings.pipeline(),
             log,

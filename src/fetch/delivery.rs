@@ -6,7 +6,7 @@ use serde::Serialize;
 use sha2::Sha256;
 
 use super::Fetcher;
-use crate::http::Request;
+use crate::http::{Method, Request};
 use crate::model::{FailureReport, Post, PostId, SourceId, Timestamp};
 
 /// Whatever a webhook answers, no more than this of it is read.
@@ -54,9 +54,9 @@ impl Fetcher {
         if delivery.is_test {
             request.headers.push(("Feedwarden-Test".into(), "true".into()));
         }
-        request.json = Some(delivery.body);
+        request.method = Method::PostJson(delivery.body);
         request.cut_at_bytes = Some(ANSWER_BYTES_MAX);
-        match self.client.get(&request).await {
+        match self.client.send(&request).await {
             Ok(_) => Ok(()),
             // The head of the answer counts: what follows it, or does not, changes nothing.
             Err(failure) => match failure.hops.last().and_then(|hop| hop.status) {
@@ -86,8 +86,8 @@ pub fn delivery_body(posts: &[&Post], bytes_max: usize) -> (String, usize) {
     (body, count)
 }
 
-/// `t=SECONDS,v1=HEX`: HMAC-SHA256 of the seconds, a dot and the body. The time in it is for the receiver to refuse what
-/// somebody recorded and sends again.
+/// `t=SECONDS,v1=HEX`: HMAC-SHA256 of the seconds, a dot and the body. The time lets the receiver refuse a
+/// delivery that was recorded and is sent again.
 fn signature(secret: &SecretString, sent_at: Timestamp, body: &str) -> String {
     let seconds = sent_at.as_seconds();
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes()).expect("keys have any length");

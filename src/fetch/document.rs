@@ -1,4 +1,4 @@
-//! From an HTTP answer to entries: a feed's, or the one article of a page.
+//! The poll of a source that is one document: request, answer, and reading it on the right thread.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,19 +6,65 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use url::Url;
 
 use crate::clock::Stopwatch;
-use crate::http::{self, Reply};
-use crate::model::{FailureCause, FailureReport, Hints, NewPost, PostText, SourceType};
-use crate::parse::feed::{self, FeedError, LinkedFeed};
-use crate::parse::{charset, website};
+use crate::http::{self, Credentials, Reply, Request};
+use crate::model::{FailureCause, FailureReport, Hints};
+use crate::parse::feed::LinkedFeed;
 
-use super::{Answer, Document, Fetched, Found, Reading, Trace, post};
+use super::{Answer, Document, Fetched, Fetcher, Found, Reading, Task, Trace};
 
-/// A feed up to this size is read at once, which takes less than a millisecond: another thread would cost it more, in
-/// waking and in cold memory, than it keeps others waiting.
-const AT_ONCE_BYTES_MAX: usize = 128 * 1024;
+/// How the documents of a type are read.
+#[derive(Clone, Copy)]
+pub struct DocumentReader {
+    /// Reads bytes, given their content type and the URL that they came from. It may panic.
+    pub read: fn(&[u8], Option<&str>, &Url) -> ReadDocument,
+    /// Documents up to this size are read on the thread of the request, larger ones on a blocking thread: reading must
+    /// not keep other requests waiting for milliseconds.
+    pub at_once_bytes_max: usize,
+}
 
-/// Reads an answer. What may take milliseconds is done on a thread of its own. A panic ends here in any case.
-pub(super) async fn read(reply: Reply, source_type: SourceType) -> Fetched {
+/// What reading a document came to.
+pub struct ReadDocument {
+    /// What was in it, or why it cannot be read.
+    pub content: Result<DocumentContent, String>,
+    /// The feeds that it links to, where it is a web page.
+    pub linked_feeds: Vec<LinkedFeed>,
+}
+
+/// What was in a document.
+pub struct DocumentContent {
+    /// What it says about coming back.
+    pub hints: Hints,
+    /// Everything in it that can become a post, in the publisher's order.
+    pub entries: Vec<Found>,
+    /// What it is.
+    pub document: Document,
+}
+
+impl Fetcher {
+    /// Polls a source that is one document: a conditional GET of its URL, whose answer is read. A panic of the reader
+    /// becomes a failure.
+    pub async fn document(&self, task: &Task, reader: DocumentReader) -> Fetched {
+        let mut request = Request::new(task.settings.url.as_str());
+        request.validators = task.validators.clone();
+        request.keep_alive = task.keep_alive;
+        request.follows = task.follows;
+        request.pending_redirect = task.pending_redirect.clone();
+        request.time_used = task.time_used;
+        request.headers = task.access.headers.clone();
+        let login = task.access.login.clone();
+        request.credentials = login.map(|(name, password)| Credentials::Basic { name, password });
+        match self.client.send(&request).await {
+            Ok(reply) => read(reply, reader).await,
+            Err(failure) => {
+                let status = failure.hops.last().and_then(|hop| hop.status);
+                let trace = Trace { hops: failure.hops, status, ..Trace::default() };
+                Fetched::new(Answer::Failed(failure.report), trace)
+            }
+        }
+    }
+}
+
+async fn read(reply: Reply, reader: DocumentReader) -> Fetched {
     let trace = Trace::of(&reply);
     let fresh_until = reply.caching.fresh_for(reply.answered_at).map(|fresh| reply.answered_at + fresh);
     let (bytes, content_type, wire_bytes) = match reply.content {
@@ -32,77 +78,40 @@ pub(super) async fn read(reply: Reply, source_type: SourceType) -> Fetched {
     };
     let trace = Trace { wire_bytes, body_bytes: bytes.len(), ..trace };
     let url = reply.url;
-    let is_small_feed = source_type != SourceType::Website && bytes.len() <= AT_ONCE_BYTES_MAX;
-    let reading = move || match source_type {
-        SourceType::Website => read_page(&bytes, content_type.as_deref(), &url),
-        SourceType::Rss | SourceType::Twitter => read_feed(&bytes, content_type.as_deref(), &url),
-    };
+    let is_small = bytes.len() <= reader.at_once_bytes_max;
+    let reading = move || (reader.read)(&bytes, content_type.as_deref(), &url);
     let watch = Stopwatch::start();
-    let read = match is_small_feed {
+    let read = match is_small {
         true => catch_unwind(AssertUnwindSafe(reading)).map_err(|panic| last_words(panic.as_ref())),
         false => tokio::task::spawn_blocking(reading).await.map_err(|panicked| panicked.to_string()),
     };
-    let (content, linked_feeds) = read.unwrap_or_else(|panicked| {
-        let error = format!("the answer made its reader panic: {panicked}");
-        (Err((FailureCause::Internal, error)), Vec::new())
-    });
-    let answer = match content {
-        Ok((hints, entries, document)) => Answer::Read(Box::new(Reading {
-            validators: reply.validators,
-            hints: Hints { fresh_until, ..hints },
-            entries,
-            newest_number: None,
-            document,
-        })),
-        Err((cause, error)) => Answer::Failed(FailureReport { cause, error, retry_after: None }),
+    let (answer, linked_feeds) = match read {
+        Ok(ReadDocument { content: Ok(DocumentContent { hints, entries, document }), linked_feeds }) => {
+            let reading = Reading {
+                validators: reply.validators,
+                hints: Hints { fresh_until, ..hints },
+                entries,
+                newest_number: None,
+                document,
+            };
+            (Answer::Read(Box::new(reading)), linked_feeds)
+        }
+        Ok(ReadDocument { content: Err(error), linked_feeds }) => {
+            (failed(FailureCause::Unreadable, error), linked_feeds)
+        }
+        Err(panicked) => {
+            let error = format!("the answer made its reader panic: {panicked}");
+            (failed(FailureCause::Internal, error), Vec::new())
+        }
     };
     Fetched::new(answer, Trace { linked_feeds, reading: Some(watch.elapsed()), ..trace })
+}
+
+fn failed(cause: FailureCause, error: String) -> Answer {
+    Answer::Failed(FailureReport { cause, error, retry_after: None })
 }
 
 fn last_words(panic: &(dyn Any + Send)) -> String {
     let literal = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
     literal.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it said nothing".to_owned())
-}
-
-/// What a document held, or why nothing could be made of it.
-type Content = Result<(Hints, Vec<Found>, Document), (FailureCause, String)>;
-
-fn read_feed(bytes: &[u8], content_type: Option<&str>, url: &Url) -> (Content, Vec<LinkedFeed>) {
-    let read = match feed::read(bytes, content_type, Some(url.as_str()), &feed::Limits::default()) {
-        Ok(read) => read,
-        Err(error) => {
-            let text = error.to_string();
-            let feeds = if let FeedError::Html { feeds } = error { feeds } else { Vec::new() };
-            return (Err((FailureCause::Unreadable, text)), feeds);
-        }
-    };
-    let hints = Hints {
-        update_period_minutes: read.update_period_minutes,
-        skip_hours: read.skip_hours,
-        skip_days: read.skip_days,
-        ..Hints::default()
-    };
-    let entries = read.entries.iter().filter_map(post::from_entry).map(|post| Found { post, number: None }).collect();
-    let title = read.title.as_ref().map(post::plain).filter(|title| !title.is_empty());
-    let document = Document::Feed { format: read.format, charset: read.charset, title, notes: read.notes };
-    (Ok((hints, entries, document)), Vec::new())
-}
-
-fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> (Content, Vec<LinkedFeed>) {
-    let decoded = charset::decode(bytes, content_type, url.domain().and_then(|domain| domain.rsplit('.').next()));
-    let feeds = feed::linked_feeds(&decoded.text, Some(url));
-    let page = match website::extract(&decoded.text, Some(url)) {
-        Ok(page) => page,
-        Err(error) => return (Err((FailureCause::Unreadable, error.to_string())), feeds),
-    };
-    let title = page.title.clone();
-    let text = PostText {
-        title: page.title.unwrap_or_else(|| post::heading(&page.text)),
-        body: page.text,
-        url: Some(page.canonical_url.unwrap_or_else(|| url.clone()).to_string()),
-        author: page.author,
-        byline: page.byline,
-    };
-    let found = Found { post: NewPost::new(text, page.published), number: None };
-    (Ok((Hints::default(), vec![found], Document::Page { charset: decoded.charset, title })), feeds)
 }

@@ -1,34 +1,31 @@
-//! One poll without storing anything: asks the publisher, reads the answer, and hands over what was found.
+//! What polls are made of, whatever the type of the source: the request for a document, robots.txt, the task and its
+//! result; and the delivery of posts to webhooks.
 //!
-//! Uses `model`, `http` and `parse`. What becomes of the answer is decided in `rules`; nothing here counts, filters or
-//! remembers.
+//! Uses `model`, `http` and `parse`. How a source of a type is polled is in `sources`; what becomes of the answer is
+//! decided in `rules`. Nothing here counts, filters or remembers.
 
 mod delivery;
 mod document;
-mod post;
+pub(crate) mod post;
 mod robots;
-mod x;
 
 use std::time::Duration;
 
 use secrecy::SecretString;
 use url::Url;
 
-use crate::http::{Client, Credentials, Hop, PendingRedirect, Reply, Request};
-use crate::model::{
-    FailureReport, Hints, LastSeen, NewPost, SourceAccess, SourceSettings, SourceType, Timestamp, Validators,
-};
+use crate::http::{Client, Hop, PendingRedirect, Reply};
+use crate::model::{FailureReport, Hints, LastSeen, NewPost, SourceAccess, SourceSettings, Timestamp, Validators};
 use crate::parse::feed::{Format, LinkedFeed, Note};
 
 pub use delivery::{Delivery, delivery_body};
+pub use document::{DocumentContent, DocumentReader, ReadDocument};
 pub use robots::{PRODUCT, RobotsAnswer, RobotsFetched, RobotsTask, robots_refusal, robots_unreachable, robots_url};
-pub use x::{KeyError, XSettings, check_x_key, x_key_missing};
 
-/// Polls sources of every type. Cheap to clone; clones share connections.
+/// Makes the requests of polls and deliveries. Cheap to clone; clones share connections.
 #[derive(Clone)]
 pub struct Fetcher {
     client: Client,
-    x: XSettings,
 }
 
 /// What is to be polled, and what earlier polls left behind for this one.
@@ -158,8 +155,10 @@ pub enum Document {
         /// Its heading.
         title: Option<String>,
     },
-    /// The posts of an X account.
+    /// The posts of an account at a service.
     Account {
+        /// What it is, for people: `an X account`.
+        what: &'static str,
         /// Its name.
         name: String,
         /// Its number.
@@ -192,42 +191,18 @@ pub struct Trace {
 
 impl Fetcher {
     /// A fetcher that asks through this client.
-    pub fn new(client: Client, x: XSettings) -> Fetcher {
-        Fetcher { client, x }
+    pub fn new(client: Client) -> Fetcher {
+        Fetcher { client }
     }
 
-    /// Polls a source once. Never panics: a reader that does is reported as our own fault.
-    pub async fn fetch(&self, task: &Task) -> Fetched {
-        match task.settings.source_type {
-            SourceType::Rss | SourceType::Website => self.fetch_document(task).await,
-            // Boxed, so that every feed's poll is not as large as this one.
-            SourceType::Twitter => Box::pin(x::poll(&self.client, &self.x, task)).await,
-        }
-    }
-
-    async fn fetch_document(&self, task: &Task) -> Fetched {
-        let mut request = Request::new(task.settings.url.as_str());
-        request.validators = task.validators.clone();
-        request.keep_alive = task.keep_alive;
-        request.follows = task.follows;
-        request.pending_redirect = task.pending_redirect.clone();
-        request.time_used = task.time_used;
-        request.headers = task.access.headers.clone();
-        let login = task.access.login.clone();
-        request.credentials = login.map(|(name, password)| Credentials::Basic { name, password });
-        match self.client.get(&request).await {
-            Ok(reply) => document::read(reply, task.settings.source_type).await,
-            Err(failure) => {
-                let status = failure.hops.last().and_then(|hop| hop.status);
-                let trace = Trace { hops: failure.hops, status, ..Trace::default() };
-                Fetched::new(Answer::Failed(failure.report), trace)
-            }
-        }
+    /// The client, for polls that take requests of their own.
+    pub fn client(&self) -> &Client {
+        &self.client
     }
 }
 
 impl Fetched {
-    fn new(answer: Answer, trace: Trace) -> Fetched {
+    pub(crate) fn new(answer: Answer, trace: Trace) -> Fetched {
         Fetched { answer, trace, learned: Learned::default() }
     }
 }

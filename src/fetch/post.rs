@@ -8,7 +8,7 @@ use crate::parse::text;
 const HEADING_CHARS_MAX: usize = 100;
 
 /// The post that an entry becomes; none if it says nothing that can be shown.
-pub(super) fn from_entry(entry: &Entry) -> Option<NewPost> {
+pub(crate) fn from_entry(entry: &Entry) -> Option<NewPost> {
     if entry.is_blank() {
         return None;
     }
@@ -31,7 +31,7 @@ pub(super) fn from_entry(entry: &Entry) -> Option<NewPost> {
 }
 
 /// A text of a feed as plain text.
-pub(super) fn plain(text: &Text) -> String {
+pub(crate) fn plain(text: &Text) -> String {
     match text.kind {
         TextKind::Html => text::from_html(&text.value),
         TextKind::Plain => text::fold(&text.value),
@@ -39,7 +39,7 @@ pub(super) fn plain(text: &Text) -> String {
 }
 
 /// A heading for a text that has none: its beginning, cut between two words.
-pub(super) fn heading(body: &str) -> String {
+pub(crate) fn heading(body: &str) -> String {
     let Some((end, _)) = body.char_indices().nth(HEADING_CHARS_MAX) else { return body.to_owned() };
     let cut = body[..end].rfind(' ').filter(|space| *space > 0).unwrap_or(end);
     format!("{}…", body[..cut].trim_end())

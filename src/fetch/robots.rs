@@ -1,4 +1,4 @@
-//! Asks for a site's robots.txt, one hop at a time, and says what it means for a page (p29, RFC 9309).
+//! The request for a site's robots.txt, one hop at a time, and what its answer means for a page (p29, RFC 9309).
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub enum RobotsAnswer {
     Found(String),
     /// There is none, or none for us: everything may be asked for.
     Absent,
-    /// Nobody can say whether there is one: nothing may be asked for (RFC 9309, 2.3.1.4).
+    /// It is not known whether there is one: nothing may be asked for (RFC 9309, 2.3.1.4).
     Unreachable(FailureReport),
     /// It is elsewhere: the same task goes on from here. Wherever it ends, the file speaks for the site it was first
     /// asked for at.
@@ -52,7 +52,7 @@ pub enum RobotsAnswer {
 /// Where the robots.txt is that speaks for a page; nowhere if that is no page on the web.
 pub fn robots_url(page: &str) -> Option<Url> {
     let mut url = Url::parse(page.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
-    // The file is for everybody, so nobody's credentials are needed.
+    // The file is public, so it is asked for without credentials.
     url.set_username("").ok()?;
     url.set_password(None).ok()?;
     url.set_path("/robots.txt");
@@ -83,7 +83,7 @@ impl Fetcher {
             time_used: task.time_used,
             ..Request::new(task.url.as_str())
         };
-        match self.client.get(&request).await {
+        match self.client.send(&request).await {
             Ok(reply) => {
                 let mut trace = Trace::of(&reply);
                 let answer = read(reply, &mut trace, task.url.domain());
@@ -102,7 +102,7 @@ fn read(reply: Reply, trace: &mut Trace, domain: Option<&str>) -> RobotsAnswer {
     match reply.content {
         Content::Redirect(pending_redirect) => RobotsAnswer::PendingRedirect(pending_redirect),
         Content::NotModified => {
-            let error = "the site says that nothing changed, which nobody asked".to_owned();
+            let error = "the site answers 304 to an unconditional request".to_owned();
             RobotsAnswer::Unreachable(FailureReport { cause: FailureCause::Unreadable, error, retry_after: None })
         }
         Content::Body { bytes, content_type, wire_bytes, is_cut } => {

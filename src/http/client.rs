@@ -1,11 +1,11 @@
-//! The one function of this room: [`Client::get`].
+//! The client: settings and connections, and [`Client::send`], which makes a request and follows its redirects.
 
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use hyper::StatusCode;
 use hyper::body::Incoming;
 use hyper::header::{HeaderValue, LOCATION};
-use hyper::{Method, StatusCode};
 use url::Url;
 
 use super::address::AddressPolicy;
@@ -83,9 +83,9 @@ impl Client {
         Ok(())
     }
 
-    /// Asks for a URL and follows where it leads, if the request says so. Ends within what is left of the deadline,
+    /// Sends a request and follows redirects, if the request says so. Ends within what is left of the deadline,
     /// whatever the other side does.
-    pub async fn get(&self, request: &Request) -> Result<Reply, Failure> {
+    pub async fn send(&self, request: &Request) -> Result<Reply, Failure> {
         let hops = request
             .pending_redirect
             .as_ref()
@@ -144,8 +144,8 @@ impl Inner {
             if Redirect::of(status.as_u16()).is_none() {
                 return self.read(request, &url, (link, body, status), progress).await;
             }
-            if request.is_post() {
-                return Err(from_redirect(RedirectError::Form, status.as_u16()));
+            if request.method.body().is_some() {
+                return Err(from_redirect(RedirectError::Post, status.as_u16()));
             }
             let location = progress.headers.0.get(LOCATION).map(HeaderValue::as_bytes);
             let target = redirect::target(&url, location, &progress.hops, self.settings.redirects_max)
@@ -190,7 +190,7 @@ impl Inner {
         progress: &mut RequestProgress,
     ) -> Option<(Link, hyper::Response<Incoming>)> {
         // A form is sent once, so it cannot be tried on a connection that may be dead.
-        let mut link = if outgoing.method() == Method::GET { self.pool.take(url)? } else { return None };
+        let mut link = if outgoing.method() == hyper::Method::GET { self.pool.take(url)? } else { return None };
         progress.stage = Stage::Waiting;
         progress.note(|hop| hop.address = link.address);
         let answer = link.ask(outgoing.clone()).await.ok()?;
@@ -306,7 +306,7 @@ mod tests {
     fn a_request_can_be_moved_between_threads() {
         fn check<T: Send>(_: T) {}
         let client = Client::new(HttpSettings::default(), || Timestamp::EPOCH).unwrap();
-        check(client.get(&Request::new("http://feeds.example/")));
+        check(client.send(&Request::new("http://feeds.example/")));
         check(client);
     }
 

@@ -1,6 +1,6 @@
-//! One vetted, bounded, conditional GET. May use `model`; never sees `rules` or `actors`.
+//! Requests to servers of others, each to a vetted address and within bounds. May use `model`; never sees `rules` or `actors`.
 //!
-//! [`Client::get`] resolves a name (`resolve`), refuses addresses that are not public (`address`), dials the address it
+//! [`Client::send`] resolves a name (`resolve`), refuses addresses that are not public (`address`), dials the address it
 //! checked (`dial`, `proxy`, `tls`), speaks HTTP/1.1 (`outgoing`, `wire`), follows redirects (`redirect`) or hands
 //! them over (`pending_redirect`), undoes the encoding within bounds (`body`, `decode`), and says what the headers mean
 //! (`headers`) or what went wrong (`failure`).
@@ -31,6 +31,6 @@ pub use headers::Caching;
 pub use outgoing::header_problem;
 pub use pending_redirect::PendingRedirect;
 pub use reply::{Content, Failure, Headers, Hop, Redirect, Reply};
-pub use request::{Credentials, Request};
+pub use request::{Credentials, Method, Request};
 pub use resolve::{Resolve, ResolveError, SystemResolver};
 pub use settings::{HttpSettings, SetupError};

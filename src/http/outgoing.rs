@@ -82,9 +82,7 @@ pub(super) fn build(request: &Request, url: &Url, manners: &Manners) -> Result<h
     if !request.keep_alive {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    let form = request.form.as_ref().map(|form| ("application/x-www-form-urlencoded", form.expose_secret()));
-    let json = request.json.as_ref().map(|json| ("application/json", json.as_str()));
-    if let Some((media_type, body)) = form.or(json) {
+    if let Some((media_type, body)) = request.method.body() {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         *outgoing.method_mut() = hyper::Method::POST;
         *outgoing.body_mut() = body.to_owned();

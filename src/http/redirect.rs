@@ -11,7 +11,7 @@ use super::request::without_credentials;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RedirectError {
     NoLocation,
-    Form,
+    Post,
     BadLocation(url::ParseError),
     Scheme(String),
     Downgrade,
@@ -23,7 +23,7 @@ impl fmt::Display for RedirectError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RedirectError::NoLocation => write!(formatter, "redirect without a Location"),
-            RedirectError::Form => write!(formatter, "redirect of a POST refused"),
+            RedirectError::Post => write!(formatter, "redirect of a POST refused"),
             RedirectError::BadLocation(error) => write!(formatter, "redirect to something that is no URL: {error}"),
             RedirectError::Scheme(scheme) => write!(formatter, "redirect to {scheme}, which is neither http nor https"),
             RedirectError::Downgrade => write!(formatter, "redirect from https to http refused"),

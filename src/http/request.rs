@@ -1,4 +1,4 @@
-//! What is asked for.
+//! A request before it is sent: where to, by which method, with what.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,22 +9,19 @@ use url::Url;
 use super::pending_redirect::PendingRedirect;
 use crate::model::Validators;
 
-/// One GET; or, for an endpoint that hands out tokens or takes deliveries, one POST.
+/// A request that [`Client::send`](super::Client::send) makes.
 #[derive(Clone)]
 pub struct Request {
-    /// Where from, as a person wrote it; it may turn out to be no URL at all. Credentials in it become a header.
+    /// As a person wrote it; it may turn out to be no URL at all. Credentials in it become a header.
     pub url: String,
+    /// GET unless said otherwise.
+    pub method: Method,
     /// What the last answer gave us to ask "anything new?" with; sent exactly as received.
     pub validators: Validators,
     /// Further headers. They may hold secrets and are not sent to another origin.
     pub headers: Vec<(String, SecretString)>,
     /// Whom to introduce ourselves as; not sent to another origin. Wins over credentials in the URL.
     pub credentials: Option<Credentials>,
-    /// Makes it a POST of this `application/x-www-form-urlencoded` text, which is sent once and to nobody else: such a
-    /// request follows no redirect.
-    pub form: Option<SecretString>,
-    /// Makes it a POST of this JSON text, under the same rules as a form.
-    pub json: Option<String>,
     /// Whether the body of a refusal is wanted, because it says why.
     pub wants_refusal: bool,
     /// A longer body is cut here instead of being refused, where its beginning is all that is wanted.
@@ -42,15 +39,14 @@ pub struct Request {
 }
 
 impl Request {
-    /// An unconditional, anonymous request.
+    /// An unconditional, anonymous GET.
     pub fn new(url: impl Into<String>) -> Request {
         Request {
             url: url.into(),
+            method: Method::Get,
             validators: Validators::default(),
             headers: Vec::new(),
             credentials: None,
-            form: None,
-            json: None,
             wants_refusal: false,
             cut_at_bytes: None,
             keep_alive: false,
@@ -59,10 +55,39 @@ impl Request {
             time_used: Duration::ZERO,
         }
     }
+}
 
-    /// Whether it is sent once and to nobody else.
-    pub(super) fn is_post(&self) -> bool {
-        self.form.is_some() || self.json.is_some()
+/// How a server is asked. A POST is sent once: never on a kept connection, which may be dead, and not to where a
+/// redirect leads.
+#[derive(Clone)]
+pub enum Method {
+    /// A GET.
+    Get,
+    /// A POST of this `application/x-www-form-urlencoded` text.
+    PostForm(SecretString),
+    /// A POST of this JSON text.
+    PostJson(String),
+}
+
+impl Method {
+    /// The media type and the text of a POST.
+    pub(super) fn body(&self) -> Option<(&'static str, &str)> {
+        match self {
+            Method::Get => None,
+            Method::PostForm(form) => Some(("application/x-www-form-urlencoded", form.expose_secret())),
+            Method::PostJson(json) => Some(("application/json", json)),
+        }
+    }
+}
+
+impl fmt::Debug for Method {
+    /// Leaves out the body, which may be secret.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Method::Get => "Get",
+            Method::PostForm(_) => "PostForm(…)",
+            Method::PostJson(_) => "PostJson(…)",
+        })
     }
 }
 
@@ -74,11 +99,10 @@ impl fmt::Debug for Request {
         formatter
             .debug_struct("Request")
             .field("url", &url)
+            .field("method", &self.method)
             .field("validators", &self.validators)
             .field("headers", &headers)
             .field("credentials", &self.credentials)
-            .field("form", &self.form.is_some())
-            .field("json", &self.json.is_some())
             .field("wants_refusal", &self.wants_refusal)
             .field("cut_at_bytes", &self.cut_at_bytes)
             .field("keep_alive", &self.keep_alive)
@@ -184,7 +208,7 @@ mod tests {
         let request = Request {
             headers: vec![("X-Key".into(), "hidden-key".into())],
             credentials: Some(Credentials::Bearer("hidden-token".into())),
-            form: Some("refresh_token=hidden-form".into()),
+            method: Method::PostForm("refresh_token=hidden-form".into()),
             ..Request::new("https://ann:hidden-word@feeds.example/all?page=1")
         };
         let printed = format!("{request:?}");

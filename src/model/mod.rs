@@ -1,4 +1,4 @@
-//! The nouns: what a source, a post, a host and a settled poll are.
+//! The nouns: source, source type, post, host, failure, settled poll.
 //!
 //! Nothing here decides or does anything, and nothing here uses another room of this crate.
 
@@ -8,12 +8,13 @@ mod failure;
 mod host;
 mod misspelling;
 mod people;
-mod place;
 mod post;
 mod robots;
 mod settled;
 mod source;
+mod source_type;
 mod time;
+mod web_url;
 mod webhook;
 
 pub use access::{SourceAccess, SourceToPoll};
@@ -22,13 +23,14 @@ pub use failure::{FailureCause, FailureClass, FailureKind, FailureReport, Severi
 pub use host::{Breaker, HostKey, HostState};
 pub use misspelling::misspelling;
 pub use people::{KeyProvider, Podcast, PodcastChanges, PodcastId, User, UserId};
-pub use place::{NameError, account_name, one_spelling, type_at};
 pub use post::{ContentHash, NewPost, Post, PostId, PostText};
 pub use robots::RobotsRecord;
 pub use settled::{Cleaned, Cutoffs, PollOutcome, Settled, Settlement};
 pub use source::{
     FailureRun, FailureState, Hints, LastFailure, LastSeen, Moved, NewSource, Rest, RestCause, Source, SourceCounts,
-    SourceId, SourceSettings, SourceState, SourceType, Validators,
+    SourceId, SourceSettings, SourceState, Validators, Watermark,
 };
+pub use source_type::SourceType;
 pub use time::{Timestamp, TimestampError};
+pub use web_url::{canonical_web_url, check_web_url};
 pub use webhook::{DeliveryRecord, NewWebhook, Webhook, WebhookChange, WebhookId, WebhookProgress, WebhookTarget};

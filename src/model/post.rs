@@ -40,6 +40,7 @@ pub struct NewPost {
     text: Arc<PostText>,
     published_at: Option<Timestamp>,
     content_hash: ContentHash,
+    is_page: bool,
 }
 
 impl NewPost {
@@ -53,7 +54,12 @@ impl NewPost {
             byline: text.byline.map(without_nul),
         };
         let content_hash = ContentHash::of(&text.body);
-        NewPost { text: Arc::new(text), published_at, content_hash }
+        NewPost { text: Arc::new(text), published_at, content_hash, is_page: false }
+    }
+
+    /// The same for the content of a page, which is cleaned up by when it was stored, whatever its date (s704).
+    pub fn of_page(text: PostText, published_at: Option<Timestamp>) -> NewPost {
+        NewPost { is_page: true, ..NewPost::new(text, published_at) }
     }
 
     /// The words.
@@ -69,6 +75,11 @@ impl NewPost {
     /// The hash of the body.
     pub fn content_hash(&self) -> ContentHash {
         self.content_hash
+    }
+
+    /// Whether it is the content of a page.
+    pub fn is_page(&self) -> bool {
+        self.is_page
     }
 }
 

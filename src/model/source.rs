@@ -6,24 +6,12 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FailureClass, FailureKind, PodcastId, Timestamp, UnknownName};
+use super::{FailureClass, FailureKind, PodcastId, SourceType, Timestamp};
 
 /// Identifies a source for ever: a removed source's number is not given again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct SourceId(pub i64);
-
-/// How a source is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SourceType {
-    /// RSS, Atom, RDF or JSON Feed.
-    Rss,
-    /// A web page whose article is followed.
-    Website,
-    /// An X account, read with the key of the podcast's owner.
-    Twitter,
-}
 
 /// A source as it stands in the store.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +67,7 @@ pub struct SourceSettings {
     pub podcast_id: Option<PodcastId>,
     /// How it is read.
     pub source_type: SourceType,
-    /// Where it is, as given; it may turn out to be no URL at all.
+    /// Canonical for its type, unless an earlier version stored it otherwise; it may turn out to be no URL at all.
     pub url: String,
     /// A name for people.
     pub title: Option<String>,
@@ -143,7 +131,7 @@ pub struct SourceState {
 }
 
 impl SourceState {
-    /// The last real poll: nobody was asked at the moment that jitter leaves in `last_polled`.
+    /// The last real poll: the moment that jitter leaves in `last_polled` is none.
     pub fn polled_at(&self) -> Option<Timestamp> {
         self.first_polled_at.and(self.last_polled)
     }
@@ -168,6 +156,17 @@ impl Default for SourceState {
             moved: None,
         }
     }
+}
+
+/// By what the entries of a source that were seen before are told from new ones, beside their content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watermark {
+    /// Their time of publication.
+    Published,
+    /// Their number.
+    PostNumber,
+    /// Nothing: the source is a page, whose content is known by its hash alone, whatever its dates say (s704).
+    None,
 }
 
 /// The newest thing seen at a source, as its type counts: a time for feeds, a number for X posts.
@@ -284,37 +283,9 @@ impl RestCause {
     }
 }
 
-impl SourceType {
-    /// Every type, in the order of their declaration.
-    pub const ALL: [SourceType; 3] = [SourceType::Rss, SourceType::Website, SourceType::Twitter];
-
-    /// The name used in configuration, database, logs and API.
-    pub const fn name(self) -> &'static str {
-        match self {
-            SourceType::Rss => "rss",
-            SourceType::Website => "website",
-            SourceType::Twitter => "twitter",
-        }
-    }
-}
-
 impl fmt::Display for SourceId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
-    }
-}
-
-impl fmt::Display for SourceType {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
-
-impl FromStr for SourceType {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<SourceType, UnknownName> {
-        UnknownName::find("type of source", name, &SourceType::ALL, SourceType::name)
     }
 }
 

@@ -11,9 +11,13 @@ mod writer;
 use std::fmt;
 use std::io;
 
+use crate::model::SourceType;
+
 pub use reader::Reader;
 pub use writer::write;
 
+/// What a list holds: other readers know feeds alone.
+pub const SOURCE_TYPE: SourceType = SourceType::Rss;
 /// More sources than this in one list are not read.
 pub const OUTLINES_MAX: usize = 250_000;
 /// Folders within folders, as far as they become labels.

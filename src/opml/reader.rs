@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::bytes::Text;
 use super::outline::{self, Entry};
 use super::{BadOutline, DEPTH_MAX, OUTLINES_MAX, OpmlError, Outline, Why};
-use crate::model::{SourceType, one_spelling};
+use crate::model::canonical_web_url;
 use crate::parse::xml::{Tag, Token, Tokens};
 
 /// What has to be there behind the beginning of a tag before it is read: no tag is longer.
@@ -241,9 +241,9 @@ fn is(name: &str, wanted: &str) -> bool {
     name.rsplit(':').next().unwrap_or(name).eq_ignore_ascii_case(wanted)
 }
 
-/// What is equal for two spellings of one URL.
+/// What is equal for two texts of one URL.
 fn key(url: &str) -> [u8; 16] {
-    let digest: [u8; 32] = Sha256::digest(one_spelling(url, SourceType::Rss).as_bytes()).into();
+    let digest: [u8; 32] = Sha256::digest(canonical_web_url(url).as_bytes()).into();
     let mut key = [0; 16];
     key.copy_from_slice(&digest[..16]);
     key

@@ -6,9 +6,7 @@ use std::fmt;
 use url::Url;
 
 use super::due::is_requested;
-use crate::model::{
-    FailureState, Rest, RestCause, Source, SourceSettings, SourceState, SourceType, Timestamp, Validators,
-};
+use crate::model::{FailureState, Rest, RestCause, Source, SourceSettings, SourceState, Timestamp, Validators};
 
 /// What a person wants of a source.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +17,8 @@ pub enum Change {
         settings: SourceSettings,
         /// From false to true is `Enable`, from true to false is `Disable` without a reason; else nothing happens.
         enabled: Option<bool>,
+        /// Whether sources of the new type are read with a key of their podcast's owner.
+        needs_owner_key: bool,
     },
     /// Poll it again, from a clean slate.
     Enable,
@@ -63,8 +63,8 @@ pub enum Changed {
 /// Applies a change to a source, and says what it did.
 pub fn apply(source: &mut Source, change: Change, now: Timestamp) -> Changed {
     match change {
-        Change::Update { settings, enabled } => {
-            let changed = apply_settings(source, settings, now);
+        Change::Update { settings, enabled, needs_owner_key } => {
+            let changed = apply_settings(source, settings, needs_owner_key, now);
             match enabled.filter(|wanted| *wanted != source.state.enabled) {
                 Some(true) => apply(source, Change::Enable, now),
                 Some(false) => apply(source, Change::Disable(None), now),
@@ -114,13 +114,13 @@ pub fn apply(source: &mut Source, change: Change, now: Timestamp) -> Changed {
 }
 
 /// A new URL or type has nothing to do with the old one's answers: an old validator would get 304 for ever (s608).
-fn apply_settings(source: &mut Source, settings: SourceSettings, now: Timestamp) -> Changed {
+fn apply_settings(source: &mut Source, settings: SourceSettings, needs_owner_key: bool, now: Timestamp) -> Changed {
     if source.settings == settings {
         return Changed::Nothing;
     }
     let elsewhere = source.settings.url != settings.url || source.settings.source_type != settings.source_type;
-    // The owner of another podcast may have the key that an X account has waited for (s113).
-    let may_have_key = source.settings.podcast_id != settings.podcast_id && settings.source_type == SourceType::Twitter;
+    // The owner of another podcast may have the key that the source has waited for (s113).
+    let may_have_key = needs_owner_key && source.settings.podcast_id != settings.podcast_id;
     source.settings = settings;
     if may_have_key {
         source.state.poll_requested_at = Some(now);

@@ -42,16 +42,18 @@ fn troubled() -> Source {
 }
 
 fn update(source: &mut Source, settings: SourceSettings) -> Changed {
-    apply(source, Change::Update { settings, enabled: None }, NOW)
+    apply(source, Change::Update { settings, enabled: None, needs_owner_key: false }, NOW)
 }
 
 #[test]
-fn s113_an_x_account_that_gets_another_podcast_is_due_at_once() {
-    let mut source = troubled();
-    source.settings.source_type = SourceType::Twitter;
-    let settings = SourceSettings { podcast_id: Some(PodcastId(2)), ..source.settings.clone() };
-    let changed = apply(&mut source, Change::Update { settings, enabled: None }, NOW);
-    assert_eq!((changed, source.state.poll_requested_at), (Changed::Settings, Some(NOW)));
+fn s113_a_source_with_a_key_that_gets_another_podcast_is_due_at_once() {
+    for (needs_owner_key, requested_at) in [(true, Some(NOW)), (false, None)] {
+        let mut source = troubled();
+        source.state.poll_requested_at = None;
+        let settings = SourceSettings { podcast_id: Some(PodcastId(2)), ..source.settings.clone() };
+        let changed = apply(&mut source, Change::Update { settings, enabled: None, needs_owner_key }, NOW);
+        assert_eq!((changed, source.state.poll_requested_at), (Changed::Settings, requested_at));
+    }
 }
 
 #[test]
@@ -77,7 +79,7 @@ fn s406_enabling_what_is_enabled_changes_nothing() {
 fn s406_an_update_from_false_to_true_is_a_re_enable_and_keeps_the_other_settings() {
     let mut source = troubled();
     let settings = SourceSettings { title: Some("A".into()), ..source.settings.clone() };
-    let change = Change::Update { settings: settings.clone(), enabled: Some(true) };
+    let change = Change::Update { settings: settings.clone(), enabled: Some(true), needs_owner_key: false };
     assert_eq!(apply(&mut source, change, NOW), Changed::Enabled);
     let mut enabled = troubled();
     apply(&mut enabled, Change::Enable, NOW);
@@ -91,7 +93,8 @@ fn s406_an_update_to_what_it_is_already_changes_nothing() {
         let mut source = troubled();
         source.state.enabled = enabled;
         let before = source.clone();
-        let change = Change::Update { settings: source.settings.clone(), enabled: Some(enabled) };
+        let change =
+            Change::Update { settings: source.settings.clone(), enabled: Some(enabled), needs_owner_key: false };
         assert_eq!(apply(&mut source, change, NOW), Changed::Nothing);
         assert_eq!(source, before, "neither the counters nor the reason of an earlier disabling are lost");
     }
@@ -103,7 +106,7 @@ fn s406_an_update_from_true_to_false_disables_like_a_person_without_a_reason() {
     (source.state.enabled, source.state.disabled_reason) = (true, None);
     let mut disabled = source.clone();
     apply(&mut disabled, Change::Disable(None), NOW);
-    let change = Change::Update { settings: source.settings.clone(), enabled: Some(false) };
+    let change = Change::Update { settings: source.settings.clone(), enabled: Some(false), needs_owner_key: false };
     assert_eq!(apply(&mut source, change, NOW), Changed::Disabled);
     assert_eq!(source, disabled);
 }
@@ -112,7 +115,10 @@ fn s406_an_update_from_true_to_false_disables_like_a_person_without_a_reason() {
 fn s406_a_new_url_and_enabling_are_one_step() {
     let mut source = troubled();
     let settings = SourceSettings::new(SourceType::Rss, "http://b.example/feed");
-    assert_eq!(apply(&mut source, Change::Update { settings, enabled: Some(true) }, NOW), Changed::Enabled);
+    assert_eq!(
+        apply(&mut source, Change::Update { settings, enabled: Some(true), needs_owner_key: false }, NOW),
+        Changed::Enabled
+    );
     assert_eq!((source.state.validators, source.state.disabled_reason), (Validators::default(), None));
     assert!(source.state.enabled);
 }
@@ -190,7 +196,11 @@ fn s417_a_report_is_about_failures_and_goes_with_them() {
         Change::Wake,
         Change::ResetFailures,
         Change::Enable,
-        Change::Update { settings: SourceSettings::new(SourceType::Rss, "http://b.example/"), enabled: None },
+        Change::Update {
+            settings: SourceSettings::new(SourceType::Rss, "http://b.example/"),
+            enabled: None,
+            needs_owner_key: false,
+        },
     ] {
         let mut source = reported();
         apply(&mut source, change.clone(), NOW);

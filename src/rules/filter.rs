@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::model::{ContentHash, LastSeen, NewPost, Source, SourceType, Timestamp};
+use crate::model::{ContentHash, LastSeen, NewPost, Source, Timestamp, Watermark};
 
 use super::watermark;
 
@@ -64,14 +64,14 @@ impl Reading {
     ///
     /// The first reading is the first time that entries were looked at. Jitter, and polls that failed, do not make
     /// the next poll a later one: otherwise the backlog that the first poll is meant to skip would slip in (s807).
-    pub fn of(source: &Source, age_max: Duration, now: Timestamp) -> Reading {
+    pub fn of(source: &Source, watermark: Watermark, age_max: Duration, now: Timestamp) -> Reading {
         let first = source.state.last_read_at.is_none();
         Reading {
             now,
             last_seen: source.state.last_seen,
             added_at: first.then_some(source.created_at),
             age_max,
-            is_page: source.settings.source_type == SourceType::Website,
+            is_page: watermark == Watermark::None,
         }
     }
 
@@ -138,7 +138,7 @@ impl fmt::Display for Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{NewSource, PostText, SourceId, SourceSettings};
+    use crate::model::{NewSource, PostText, SourceId, SourceSettings, SourceType};
     use crate::rules::{hours, jitter};
 
     const NOW: &str = "2026-02-18T12:00:00Z";
@@ -164,8 +164,15 @@ mod tests {
     }
 
     fn check(source: &Source, published: Option<&str>, expected: Entry) {
-        let reading = Reading::of(source, hours(7 * 24), moment(NOW));
+        check_reading(feed_reading(source), published, expected);
+    }
+
+    fn check_reading(reading: Reading, published: Option<&str>, expected: Entry) {
         assert_eq!(reading.decide(published.map(moment)), expected, "{published:?}");
+    }
+
+    fn feed_reading(source: &Source) -> Reading {
+        Reading::of(source, Watermark::Published, hours(7 * 24), moment(NOW))
     }
 
     #[test]
@@ -230,25 +237,34 @@ mod tests {
     #[test]
     fn s704_a_page_is_kept_whatever_its_date_says() {
         for mut source in [source(), read_before()] {
-            source.settings.source_type = SourceType::Website;
             source.state.last_seen = mark("2026-02-18T11:00:00Z");
+            let page = Reading::of(&source, Watermark::None, hours(7 * 24), moment(NOW));
             let dates =
                 ["0500-01-01T00:00:00Z", "2026-01-19T12:00:00Z", "2026-02-17T09:00:00Z", "2026-02-18T12:00:00Z", NOW];
             for published in dates.map(Some).into_iter().chain([None, Some("2036-02-18T12:00:00Z")]) {
-                check(&source, published, Entry::Kept(Kept::Page));
+                check_reading(page, published, Entry::Kept(Kept::Page));
                 // Nor is it remembered as left out, which would keep it out for good.
-                check_left_out(&source, &[published], None, &[]);
+                check_reading_leaves_out(page, &[published], None, &[]);
             }
         }
     }
 
     /// Lets a first reading find entries with these dates, and expects those in these places to be remembered.
     fn check_left_out(source: &Source, published: &[Option<&str>], watermark: Option<LastSeen>, expected: &[usize]) {
+        check_reading_leaves_out(feed_reading(source), published, watermark, expected);
+    }
+
+    fn check_reading_leaves_out(
+        reading: Reading,
+        published: &[Option<&str>],
+        watermark: Option<LastSeen>,
+        expected: &[usize],
+    ) {
         let post = |(place, published): (usize, &Option<&str>)| {
             NewPost::new(PostText { body: place.to_string(), ..PostText::default() }, published.map(moment))
         };
         let found: Vec<NewPost> = published.iter().enumerate().map(post).collect();
-        let left_out = Reading::of(source, hours(7 * 24), moment(NOW)).left_out(&found, watermark);
+        let left_out = reading.left_out(&found, watermark);
         let expected: Vec<ContentHash> = expected.iter().map(|place| found[*place].content_hash()).collect();
         assert_eq!(left_out, expected, "{published:?}");
     }

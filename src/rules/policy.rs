@@ -128,14 +128,7 @@ impl Default for Policy {
             max_failures: 5,
             max_backoff: hours(24),
             rests: Rests::default(),
-            delays: Delays {
-                by_type: HashMap::from([
-                    (SourceType::Rss, Duration::ZERO),
-                    (SourceType::Website, Duration::from_secs(2)),
-                    (SourceType::Twitter, Duration::ZERO),
-                ]),
-                by_host: HashMap::new(),
-            },
+            delays: Delays::default(),
             article_age_max: hours(7 * 24),
             cleaned_memory: hours(30 * 24),
             freshness_max: hours(24),

@@ -1,19 +1,19 @@
 //! How far a source's entries have been seen.
 
-use crate::model::{LastSeen, Source, SourceType, Timestamp};
+use crate::model::{LastSeen, Timestamp, Watermark};
 
-/// The watermark after a reading of this source: over all entries by their times, or by their numbers at X. A page has
-/// none, since its content is known by its hash alone (s704).
+/// The watermark after a reading: over all entries by their times, or by their numbers.
 pub fn after_reading(
-    source: &Source,
+    kind: Watermark,
+    last_seen: Option<LastSeen>,
     published: impl IntoIterator<Item = Timestamp>,
     newest_number: Option<u64>,
     now: Timestamp,
 ) -> Option<LastSeen> {
-    match source.settings.source_type {
-        SourceType::Twitter => advance_number(source.state.last_seen, newest_number),
-        SourceType::Rss => advance(source.state.last_seen, published, now),
-        SourceType::Website => None,
+    match kind {
+        Watermark::Published => advance(last_seen, published, now),
+        Watermark::PostNumber => advance_number(last_seen, newest_number),
+        Watermark::None => None,
     }
 }
 
@@ -51,7 +51,6 @@ pub fn published_mark(last_seen: LastSeen) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{NewSource, SourceId, SourceSettings};
     use proptest::prelude::*;
 
     fn at(seconds: i64) -> Timestamp {
@@ -81,14 +80,10 @@ mod tests {
 
     #[test]
     fn s704_a_page_has_no_watermark() {
-        let after = |source_type| {
-            let settings = SourceSettings::new(source_type, "http://a.example/");
-            let source = Source::fresh(SourceId(1), NewSource { settings, created_at: at(0) });
-            after_reading(&source, [at(10)], Some(7), at(100))
-        };
-        assert_eq!(after(SourceType::Website), None);
-        assert_eq!(after(SourceType::Rss), Some(LastSeen::Published(at(10))));
-        assert_eq!(after(SourceType::Twitter), Some(LastSeen::PostNumber(7)));
+        let after = |kind| after_reading(kind, None, [at(10)], Some(7), at(100));
+        assert_eq!(after(Watermark::None), None);
+        assert_eq!(after(Watermark::Published), Some(LastSeen::Published(at(10))));
+        assert_eq!(after(Watermark::PostNumber), Some(LastSeen::PostNumber(7)));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::sources::ROUNDS_MAX;
 use super::{Result, Service, ServiceError};
 use crate::http::header_problem;
 use crate::model::{SourceAccess, SourceId, SourceType};
+use crate::sources::kind;
 use crate::store::Saved;
 
 /// How many headers a source can have of its own.
@@ -15,9 +16,8 @@ const LOGIN_BYTES_MAX: usize = 1024;
 
 /// Rejects a login or headers that cannot or must not be sent. The error never repeats one of their values.
 pub(super) fn check(access: &SourceAccess, source_type: SourceType) -> Result<()> {
-    if source_type == SourceType::Twitter {
-        let detail = "an X account is read with the key of its podcast's owner and nothing else";
-        return Err(ServiceError::invalid("login", detail));
+    if let Some(why) = kind(source_type).access_refusal() {
+        return Err(ServiceError::invalid("login", why));
     }
     let SourceAccess { headers, login, .. } = access;
     if headers.is_empty() && login.is_none() {

@@ -3,10 +3,10 @@
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{Result, Service, ServiceError};
-use crate::fetch::{check_x_key, x_key_missing};
 use crate::model::{
     KeyProvider, Podcast, PodcastChanges, PodcastId, SourceSettings, SourceType, Timestamp, User, UserId,
 };
+use crate::sources::{check_x_key, owner_key};
 use crate::store::StoreError;
 
 const NAME_CHARS_MAX: usize = 100;
@@ -122,25 +122,25 @@ impl Service {
         self.store.user(owner).await?.map(|_| ()).ok_or_else(missing)
     }
 
-    /// Makes the X accounts due that have waited for a key of this user.
+    /// Makes the sources due that have waited for a key of this user.
     async fn poll_accounts_of(&self, user: UserId) -> Result<()> {
-        let due = self.store.request_x_polls(user, self.now()).await?;
-        self.pipeline.sources_changed(due);
+        for source_type in SourceType::ALL.into_iter().filter(|source_type| owner_key(*source_type).is_some()) {
+            let due = self.store.request_keyed_polls(user, source_type, self.now()).await?;
+            self.pipeline.sources_changed(due);
+        }
         Ok(())
     }
 
     /// The key that a source needs and does not have, and how to give it.
     pub(super) async fn missing_key(&self, settings: &SourceSettings) -> Result<Option<String>> {
-        if settings.source_type != SourceType::Twitter {
-            return Ok(None);
-        }
-        let Some(podcast_id) = settings.podcast_id else { return Ok(Some(x_key_missing(None))) };
+        let Some(key) = owner_key(settings.source_type) else { return Ok(None) };
+        let Some(podcast_id) = settings.podcast_id else { return Ok(Some((key.missing)(None))) };
         let owner = match self.store.podcast(podcast_id).await? {
             Some(podcast) => self.store.user(podcast.user_id).await?,
             None => None,
         };
         let has_key = owner.is_some_and(|owner| owner.x_key_at.is_some());
-        Ok((!has_key).then(|| x_key_missing(Some(podcast_id))))
+        Ok((!has_key).then(|| (key.missing)(Some(podcast_id))))
     }
 }
 

@@ -1,7 +1,8 @@
 //! One URL for one source, however it is written. A source that was stored under another spelling keeps it.
 
 use super::{Result, Service};
-use crate::model::{Source, SourceSettings, SourceType, one_spelling};
+use crate::model::{Source, SourceSettings, SourceType};
+use crate::sources::kind;
 use crate::store::{Store, StoreError};
 
 /// The settings with the canonical URL, unless a source is stored under the URL as given.
@@ -9,7 +10,7 @@ pub(super) async fn canonicalize(
     store: &dyn Store,
     settings: SourceSettings,
 ) -> std::result::Result<SourceSettings, StoreError> {
-    let url = one_spelling(&settings.url, settings.source_type);
+    let url = kind(settings.source_type).canonical_url(&settings.url);
     if url == settings.url {
         return Ok(settings);
     }
@@ -26,7 +27,7 @@ impl Service {
     /// The sources stored under this URL, as given or in canonical form, in the order of their ids.
     pub async fn sources_with_url(&self, url: &str) -> Result<Vec<Source>> {
         let mut urls = vec![url.to_owned()];
-        urls.extend(SourceType::ALL.map(|source_type| one_spelling(url, source_type)));
+        urls.extend(SourceType::ALL.map(|source_type| kind(source_type).canonical_url(url)));
         urls.sort();
         urls.dedup();
         let mut found = Vec::new();

@@ -10,6 +10,7 @@ use crate::model::{Breaker, HostKey, HostState, SourceId, Timestamp};
 use crate::rules::change::{Change, Changed};
 use crate::rules::host_key::host_key;
 use crate::rules::turn;
+use crate::sources::stored_host;
 use crate::store::{SourceSelection, StoreError};
 
 /// How many sources are read together when all sources of a host are changed.
@@ -180,10 +181,7 @@ impl Service {
     }
 
     pub(super) fn at_host(&self, key: &HostKey) -> SourceSelection {
-        match self.pipeline.x_host() {
-            Some(x_host) if x_host == key => SourceSelection::OfX,
-            _ => SourceSelection::OfHost(key.clone()),
-        }
+        SourceSelection::OfHost(stored_host(key, self.pipeline.type_settings()))
     }
 
     fn named(&self, name: &str) -> Result<HostKey> {

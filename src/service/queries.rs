@@ -153,8 +153,9 @@ impl Service {
             SourceFilter { state: Some(SourceStatus::Resting), .. } => SourceSelection::Resting,
             SourceFilter { state: Some(SourceStatus::BackingOff), .. } => SourceSelection::Failing,
             SourceFilter { feed_active: Some(false), .. } => SourceSelection::Inactive,
-            SourceFilter { source_type: Some(SourceType::Twitter), .. } => SourceSelection::OfX,
-            SourceFilter { source_type: Some(SourceType::Website), .. } => SourceSelection::OfPages,
+            SourceFilter { source_type: Some(source_type), .. } if *source_type != SourceType::COMMON => {
+                SourceSelection::OfType(*source_type)
+            }
             _ => SourceSelection::All,
         }
     }

@@ -1,9 +1,8 @@
 //! Settings of sources as users give them, and what makes them invalid.
 
-use url::Url;
-
 use super::{Result, ServiceError};
-use crate::model::{PodcastId, SourceAccess, SourceSettings, SourceType, account_name, one_spelling, type_at};
+use crate::model::{PodcastId, SourceAccess, SourceSettings, SourceType};
+use crate::sources::{detect_type, kind};
 
 const URL_BYTES_MAX: usize = 4096;
 const TITLE_CHARS_MAX: usize = 500;
@@ -47,7 +46,7 @@ impl NewSourceRequest {
     pub(super) fn validate(&self) -> Result<(SourceSettings, Vec<String>)> {
         let url = self.url.trim();
         let from_url =
-            || type_at(url).map_err(|error| ServiceError::invalid("url", format!("{error}; or give a type")));
+            || detect_type(url).map_err(|error| ServiceError::invalid("url", format!("{error}; or give a type")));
         let source_type = self.source_type.map_or_else(from_url, Ok)?;
         check_url(url, source_type)?;
         let settings = SourceSettings {
@@ -74,8 +73,9 @@ impl SourcePatch {
             check_url(url.trim(), new.source_type)?;
         }
         // Another spelling of the same URL neither restarts the source nor changes how its URL is stored.
-        let url = one_spelling(self.url.as_deref().unwrap_or(&settings.url), new.source_type);
-        if new.source_type != settings.source_type || url != one_spelling(&settings.url, new.source_type) {
+        let canonical_url = |url| kind(new.source_type).canonical_url(url);
+        let url = canonical_url(self.url.as_deref().unwrap_or(&settings.url));
+        if new.source_type != settings.source_type || url != canonical_url(&settings.url) {
             new.url = url;
         }
         if let Some(title) = &self.title {
@@ -100,18 +100,7 @@ fn check_url(url: &str, source_type: SourceType) -> Result<()> {
     if url.is_empty() || url.len() > URL_BYTES_MAX {
         return Err(ServiceError::invalid("url", format!("a URL has 1 to {URL_BYTES_MAX} bytes")));
     }
-    // The URL itself is not repeated, since it may hold a password.
-    if source_type == SourceType::Twitter {
-        return account_name(url).map(|_| ()).map_err(|error| ServiceError::invalid("url", error));
-    }
-    let begins = |scheme: &str| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
-    match Url::parse(url) {
-        Ok(parsed) if matches!(parsed.scheme(), "http" | "https") => Ok(()),
-        Err(error) if begins("https://") || begins("http://") => {
-            Err(ServiceError::invalid("url", format!("this is no URL: {error}")))
-        }
-        _ => Err(ServiceError::invalid("url", "write a URL that begins with https:// or http://")),
-    }
+    kind(source_type).check_url(url).map_err(|error| ServiceError::invalid("url", error))
 }
 
 fn check_bounds(settings: &SourceSettings) -> Result<()> {

@@ -7,6 +7,7 @@ use super::source_settings::valid_labels;
 use super::{NewSourceRequest, PollAnswer, Result, Service, ServiceError, SourceDetails, SourcePatch};
 use crate::model::{NewSource, PollOutcome, Source, SourceAccess, SourceId, SourceSettings, Timestamp};
 use crate::rules::change::{Change, Changed, apply};
+use crate::sources::owner_key;
 use crate::store::{Added, Saved, Store, StoreError};
 
 /// How often a change that names no version is decided again because the source was changed meanwhile.
@@ -122,8 +123,11 @@ impl Service {
     ) -> Result<SourceDetails> {
         let labels = patch.labels.as_deref().map(valid_labels).transpose()?;
         self.check_podcast(patch.podcast_id.flatten()).await?;
-        let decide =
-            |source: &Source| Ok(Change::Update { settings: patch.apply(&source.settings)?, enabled: patch.enabled });
+        let decide = |source: &Source| {
+            let settings = patch.apply(&source.settings)?;
+            let needs_owner_key = owner_key(settings.source_type).is_some();
+            Ok(Change::Update { settings, enabled: patch.enabled, needs_owner_key })
+        };
         let (source, _) = self.change(id, expected_version, labels.as_deref(), decide).await?;
         self.details_of(source).await
     }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::model::{Cleaned, Cutoffs, HostKey, Source, SourceId, Timestamp};
+use crate::model::{Cleaned, Cutoffs, HostKey, Source, SourceId, SourceType, Timestamp};
 
 pub use error::StoreError;
 pub use postgres::PostgresStore;
@@ -80,10 +80,8 @@ pub struct About {
 pub enum SourceSelection {
     /// All.
     All,
-    /// Those at this host.
+    /// Those at this host, as it is stored: the sources of a type may share a name for it.
     OfHost(HostKey),
-    /// X accounts.
-    OfX,
     /// Those with this label.
     WithLabel(String),
     /// Those that are disabled.
@@ -94,8 +92,8 @@ pub enum SourceSelection {
     Failing,
     /// Those that are disabled or rest.
     Inactive,
-    /// Web pages.
-    OfPages,
+    /// Those of this type, which must not be [`SourceType::COMMON`]: nearly all are of that one.
+    OfType(SourceType),
 }
 
 /// What became of a source that was to be added.

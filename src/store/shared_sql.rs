@@ -56,7 +56,8 @@ pub(super) static REMOVE_USER: Statement = Statement::new(include_str!("../../sq
 pub(super) static REMOVE_WEBHOOK: Statement = Statement::new(include_str!("../../sql/shared/remove_webhook.sql"));
 pub(super) static RENAME_USER: Statement = Statement::new(include_str!("../../sql/shared/rename_user.sql"));
 pub(super) static RENEW_API_KEY: Statement = Statement::new(include_str!("../../sql/shared/renew_api_key.sql"));
-pub(super) static REQUEST_X_POLLS: Statement = Statement::new(include_str!("../../sql/shared/request_x_polls.sql"));
+pub(super) static REQUEST_KEYED_POLLS: Statement =
+    Statement::new(include_str!("../../sql/shared/request_keyed_polls.sql"));
 pub(super) static RESUME_POLLING: Statement = Statement::new(include_str!("../../sql/shared/resume_polling.sql"));
 pub(super) static ROBOTS: Statement = Statement::new(include_str!("../../sql/shared/robots.sql"));
 pub(super) static SAVE_SOURCE: Statement = Statement::new(include_str!("../../sql/shared/save_source.sql"));
@@ -64,7 +65,7 @@ pub(super) static SOURCE: Statement = Statement::new(include_str!("../../sql/sha
 pub(super) static SOURCE_ACCESS: Statement = Statement::new(include_str!("../../sql/shared/source_access.sql"));
 pub(super) static SOURCES_FAILING: Statement = Statement::new(include_str!("../../sql/shared/sources_failing.sql"));
 pub(super) static SOURCES_OF_HOST: Statement = Statement::new(include_str!("../../sql/shared/sources_of_host.sql"));
-pub(super) static SOURCES_OF_PAGES: Statement = Statement::new(include_str!("../../sql/shared/sources_of_pages.sql"));
+pub(super) static SOURCES_OF_TYPE: Statement = Statement::new(include_str!("../../sql/shared/sources_of_type.sql"));
 pub(super) static SOURCES_RESTING: Statement = Statement::new(include_str!("../../sql/shared/sources_resting.sql"));
 pub(super) static SOURCES_WITH_LABEL: Statement =
     Statement::new(include_str!("../../sql/shared/sources_with_label.sql"));

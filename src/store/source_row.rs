@@ -16,8 +16,6 @@ use super::{Result, StoreError};
 /// Values of `feed_disabled_by`.
 const BY_FAILURES: &str = "failures";
 const BY_PERSON: &str = "person";
-/// Stands for the host of all X accounts: where X is asked is a setting, and may change.
-pub(super) const X_HOST: &str = "(x)";
 
 /// Written by the store itself.
 pub(super) const IDENTITY: [Column; 4] =
@@ -82,13 +80,11 @@ pub(super) fn settings_values(settings: &SourceSettings) -> [Value<'_>; SETTINGS
     ]
 }
 
-/// The host of a source as it stands beside its settings: nothing for those without one, a name of its own for X.
+/// The host of a source as it stands beside its settings; empty for those without one.
 pub(super) fn host_column(source_type: SourceType, url: &str) -> Cow<'static, str> {
-    match source_type {
-        SourceType::Twitter => Cow::Borrowed(X_HOST),
-        SourceType::Rss | SourceType::Website => {
-            Cow::Owned(HostKey::of_url(url).map_or_else(String::new, |key| key.to_string()))
-        }
+    match source_type.shared_host() {
+        Some(shared) => Cow::Borrowed(shared),
+        None => Cow::Owned(HostKey::of_url(url).map_or_else(String::new, |key| key.to_string())),
     }
 }
 

@@ -6,7 +6,7 @@ use secrecy::SecretString;
 use crate::model::{
     Article, ArticleId, DeliveryRecord, HostKey, HostState, KeyProvider, NewArticle, NewSource, NewWebhook, Podcast,
     PodcastChanges, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceCounts,
-    SourceId, SourceToPoll, Timestamp, User, UserId, Webhook, WebhookChange, WebhookId, WebhookTarget,
+    SourceId, SourceToPoll, SourceType, Timestamp, User, UserId, Webhook, WebhookChange, WebhookId, WebhookTarget,
 };
 
 use super::{Added, Result, Saved, SourceSelection};
@@ -210,8 +210,9 @@ pub trait UserStore: Send + Sync {
     /// A user's key.
     async fn api_key(&self, user: UserId, provider: KeyProvider) -> Result<Option<SecretString>>;
 
-    /// Makes the X accounts due that were refused, or not asked for, for want of this user's key.
-    async fn request_x_polls(&self, user: UserId, now: Timestamp) -> Result<Vec<SourceId>>;
+    /// Makes the sources of this type due that were refused, or not asked for, for want of this user's key.
+    async fn request_keyed_polls(&self, user: UserId, source_type: SourceType, now: Timestamp)
+    -> Result<Vec<SourceId>>;
 
     /// Removes a user's key; false if there is none.
     async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool>;

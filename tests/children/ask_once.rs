@@ -11,7 +11,7 @@ async fn main() {
     let settings = HttpSettings { allow_private_networks: true, ..HttpSettings::default() };
     let client = Client::new(settings, || Timestamp::EPOCH).unwrap();
     let before = peak_kibibytes();
-    let outcome = client.get(&Request::new(url)).await;
+    let outcome = client.send(&Request::new(url)).await;
     let grown = peak_kibibytes() - before;
     match outcome {
         Ok(reply) => println!("{grown} {}", reply.url),

@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex};
 use feedwarden::actors::{Parts, Pipeline, PipelineHandle, Scope};
 use feedwarden::clock::{Clock, SystemClock};
 use feedwarden::dice::SeededDice;
-use feedwarden::fetch::{Fetcher, XSettings};
+use feedwarden::fetch::Fetcher;
 use feedwarden::http::Client;
+use feedwarden::sources::TypeSettings;
 use feedwarden::store;
 use plan::Plan;
 use slog::{Drain, Logger, o};
@@ -28,8 +29,8 @@ fn main() {
             store: store.clone(),
             clock: clock.clone(),
             dice: Arc::new(SeededDice::new(plan.seed)),
-            fetcher: Fetcher::new(client, XSettings::default()),
-            x_host: None,
+            fetcher: Fetcher::new(client),
+            type_settings: TypeSettings::default(),
             policy: plan.policy(),
             settings: plan.pipeline(),
             log: logger(&plan.log),

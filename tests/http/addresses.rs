@@ -42,7 +42,7 @@ fn public_only() -> HttpSettings {
 )]
 #[tokio::test]
 async fn p36_no_spelling_of_a_private_address_gets_through(#[case] url: &str, #[case] expected: &str) {
-    let failure = client(public_only()).get(&Request::new(url)).await.unwrap_err();
+    let failure = client(public_only()).send(&Request::new(url)).await.unwrap_err();
     assert_eq!(failure.to_string(), expected);
     assert_eq!(failure.hops[0].address, None, "nothing may have been dialled");
 }
@@ -50,7 +50,7 @@ async fn p36_no_spelling_of_a_private_address_gets_through(#[case] url: &str, #[
 #[tokio::test]
 async fn an_ipv6_literal_is_dialled_and_named_in_brackets() {
     let server = Server::play_at("[::1]:0", vec![Act::Read, ok("six")]).await;
-    let result = client(settings()).get(&Request::new(server.url("/"))).await;
+    let result = client(settings()).send(&Request::new(server.url("/"))).await;
     assert_eq!(outcome(result), "200: six");
     assert!(server.requests()[0].contains(&format!("\r\nHost: {}\r\n", server.address)));
 }
@@ -62,7 +62,7 @@ async fn decimal_and_octal_hosts_are_dialled_where_loopback_is_allowed() {
     let client = client(settings());
     for host in ["2130706433", "0177.0.0.1"] {
         let url = format!("http://{host}:{}/", server.address.port());
-        assert_eq!(outcome(client.get(&Request::new(url)).await), "200: ok");
+        assert_eq!(outcome(client.send(&Request::new(url)).await), "200: ok");
     }
     assert!(server.requests().iter().all(|head| head.contains("\r\nHost: 127.0.0.1:")));
 }
@@ -73,7 +73,7 @@ async fn an_idn_host_is_resolved_and_named_in_its_ascii_form() {
     let static_hosts = HashMap::from([("xn--bcher-kva.example".to_owned(), server.address.ip())]);
     let client = client(HttpSettings { static_hosts, ..settings() });
     let url = format!("http://B\u{fc}cher.example:{}/", server.address.port());
-    assert_eq!(outcome(client.get(&Request::new(url)).await), "200: ok");
+    assert_eq!(outcome(client.send(&Request::new(url)).await), "200: ok");
     assert!(server.requests()[0].contains("\r\nHost: xn--bcher-kva.example:"), "{}", server.requests()[0]);
 }
 
@@ -81,7 +81,7 @@ async fn an_idn_host_is_resolved_and_named_in_its_ascii_form() {
 async fn p36_a_static_host_is_vetted_like_any_other() {
     let static_hosts = HashMap::from([("feeds.example".to_owned(), "10.1.2.3".parse().unwrap())]);
     let failure =
-        client(HttpSettings { static_hosts, ..public_only() }).get(&Request::new("http://feeds.example/")).await;
+        client(HttpSettings { static_hosts, ..public_only() }).send(&Request::new("http://feeds.example/")).await;
     assert_eq!(outcome(failure), "Other: address 10.1.2.3 is refused: private; see http.allowed-networks");
 }
 
@@ -120,13 +120,13 @@ async fn p36_a_name_that_is_rebound_between_two_lookups_does_not_get_through() {
     let settings = HttpSettings { allowed_networks: vec!["127.0.0.1/32".parse().unwrap()], ..public_only() };
     let client = scripted(settings, &script);
     let request = Request::new(format!("http://rebound.example:{}/", server.address.port()));
-    assert_eq!(outcome(client.get(&request).await), "200: ok");
+    assert_eq!(outcome(client.send(&request).await), "200: ok");
     assert_eq!(script.left(), 2, "one lookup a request, no second one after vetting");
     assert_eq!(
-        outcome(client.get(&request).await),
+        outcome(client.send(&request).await),
         "Other: address 127.0.0.2 is refused: loopback; see http.allowed-networks"
     );
-    assert_eq!(outcome(client.get(&request).await), "200: ok");
+    assert_eq!(outcome(client.send(&request).await), "200: ok");
 }
 
 #[tokio::test]
@@ -135,7 +135,7 @@ async fn p36_a_redirect_back_to_a_rebound_name_is_vetted_again() {
     let script = Script::new([Ok(vec!["127.0.0.1"]), Ok(vec!["169.254.169.254"])]);
     let settings = HttpSettings { allowed_networks: vec!["127.0.0.1/32".parse().unwrap()], ..public_only() };
     let request = Request::new(format!("http://rebound.example:{}/", server.address.port()));
-    let result = scripted(settings, &script).get(&request).await;
+    let result = scripted(settings, &script).send(&request).await;
     assert_eq!(outcome(result), "Other: address 169.254.169.254 is refused: cloud metadata; see http.allowed-networks");
 }
 
@@ -145,7 +145,7 @@ async fn p36_of_mixed_addresses_only_the_allowed_ones_are_dialled() {
     let script = Script::new([Ok(vec!["10.0.0.1", "127.0.0.1", "fe80::1"])]);
     let settings = HttpSettings { allowed_networks: vec!["127.0.0.1/32".parse().unwrap()], ..public_only() };
     let request = Request::new(format!("http://mixed.example:{}/", server.address.port()));
-    let reply = scripted(settings, &script).get(&request).await.unwrap();
+    let reply = scripted(settings, &script).send(&request).await.unwrap();
     assert_eq!(reply.hops[0].address, Some(server.address));
 }
 
@@ -154,7 +154,7 @@ async fn a_further_address_is_tried_when_the_first_refuses() {
     let server = Server::play(vec![Act::Read, ok("ok")]).await;
     let script = Script::new([Ok(vec!["127.0.0.3", "127.0.0.4", "127.0.0.1"])]);
     let request = Request::new(format!("http://many.example:{}/", server.address.port()));
-    let reply = scripted(settings(), &script).get(&request).await.unwrap();
+    let reply = scripted(settings(), &script).send(&request).await.unwrap();
     assert_eq!(reply.hops[0].address, Some(server.address));
 }
 
@@ -162,7 +162,7 @@ async fn a_further_address_is_tried_when_the_first_refuses() {
 async fn s103_a_port_where_nobody_listens_refuses() {
     let url = format!("http://{}/", unused_address());
     let expected = "Connection: connection refused while connecting to 127.0.0.1:PORT";
-    assert_eq!(outcome(client(settings()).get(&Request::new(url)).await), expected);
+    assert_eq!(outcome(client(settings()).send(&Request::new(url)).await), expected);
 }
 
 #[tokio::test]
@@ -170,7 +170,7 @@ async fn many_dead_addresses_of_one_family_do_not_hide_the_other() {
     let server = Server::play(vec![Act::Read, ok("ok")]).await;
     let script = Script::new([Ok(vec!["::1", "::1", "::1", "::1", "::1", "127.0.0.1"])]);
     let request = Request::new(format!("http://many.example:{}/", server.address.port()));
-    assert_eq!(outcome(scripted(settings(), &script).get(&request).await), "200: ok");
+    assert_eq!(outcome(scripted(settings(), &script).send(&request).await), "200: ok");
 }
 
 #[tokio::test]
@@ -179,7 +179,7 @@ async fn s103_when_every_address_refuses_the_last_one_is_named() {
     let script = Script::new([Ok(vec!["127.0.0.3", "127.0.0.4"])]);
     let request = Request::new(format!("http://many.example:{port}/"));
     let expected = "Connection: connection refused while connecting to 127.0.0.4:PORT (one of 2 addresses)";
-    assert_eq!(outcome(scripted(settings(), &script).get(&request).await), expected);
+    assert_eq!(outcome(scripted(settings(), &script).send(&request).await), expected);
 }
 
 #[rstest]
@@ -191,7 +191,7 @@ async fn s103_when_every_address_refuses_the_last_one_is_named() {
 #[tokio::test]
 async fn s104_only_a_name_known_not_to_exist_is_a_dns_failure(#[case] error: ResolveError, #[case] expected: &str) {
     let client = scripted(settings(), &Script::new([Err(error)]));
-    assert_eq!(outcome(client.get(&Request::new("http://gone.example/")).await), expected);
+    assert_eq!(outcome(client.send(&Request::new("http://gone.example/")).await), expected);
 }
 
 #[tokio::test]
@@ -200,5 +200,5 @@ async fn a_long_list_of_addresses_is_not_walked_to_its_end() {
     let script = Script::new([Ok(vec!["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5", "127.0.0.9"])]);
     let request = Request::new(format!("http://many.example:{}/", server.address.port()));
     let expected = "Connection: connection refused while connecting to 127.0.0.5:PORT (one of 4 addresses)";
-    assert_eq!(outcome(scripted(settings(), &script).get(&request).await), expected);
+    assert_eq!(outcome(scripted(settings(), &script).send(&request).await), expected);
 }

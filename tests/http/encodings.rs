@@ -165,7 +165,7 @@ async fn a_body_that_may_be_cut_is_cut_exactly_there(#[case] label: &str, #[case
         }
         let server = Server::play(answer(encoded(label, &body))).await;
         let request = Request { cut_at_bytes: Some(cut_at_bytes), ..Request::new(server.url("/")) };
-        let reply = client(settings()).get(&request).await.unwrap();
+        let reply = client(settings()).send(&request).await.unwrap();
         let Content::Body { bytes, is_cut, .. } = reply.content else { panic!("{:?}", reply.content) };
         assert_eq!((bytes.as_slice(), is_cut), (&TEXT[..expected], cut_at_bytes < length), "{label} at {cut_at_bytes}");
     }
@@ -178,7 +178,7 @@ async fn p29_a_body_that_may_be_cut_is_not_read_to_its_end() {
     let server = Server::play(acts).await;
     let client = client(settings());
     let request = Request { cut_at_bytes: Some(4), keep_alive: true, ..Request::new(server.url("/")) };
-    assert_eq!(outcome(client.get(&request).await), "200: hell");
+    assert_eq!(outcome(client.send(&request).await), "200: hell");
     assert_eq!(client.idle_connections(), 0, "a connection in the middle of a body is of no use");
 }
 
@@ -189,5 +189,5 @@ async fn p34_what_may_be_cut_is_still_bounded_on_the_wire() {
     let settings = HttpSettings { body_bytes_max: 1000, ..settings() };
     let server = Server::play(answer(encoded("gzip", &body))).await;
     let request = Request { cut_at_bytes: Some(500), ..Request::new(server.url("/")) };
-    assert_eq!(outcome(client(settings).get(&request).await), "Other: body over 1000 bytes");
+    assert_eq!(outcome(client(settings).send(&request).await), "Other: body over 1000 bytes");
 }

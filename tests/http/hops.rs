@@ -18,7 +18,7 @@ fn pending_redirect(reply: Reply) -> PendingRedirect {
 async fn by_hand(client: &Client, request: &Request) -> Result<Reply, Failure> {
     let mut request = Request { follows: false, ..request.clone() };
     for hops in 1.. {
-        let reply = client.get(&request).await?;
+        let reply = client.send(&request).await?;
         assert_eq!(reply.hops.len(), hops, "one more request each time");
         if !matches!(reply.content, Content::Redirect(_)) {
             return Ok(reply);
@@ -37,7 +37,7 @@ async fn check_same(texts: &[String], request: impl FnOnce(&Server) -> Request) 
     let server = Server::play(answers(&[texts, texts].concat())).await;
     let request = request(&server);
     let client = client(settings());
-    let followed = client.get(&request).await;
+    let followed = client.send(&request).await;
     let led = by_hand(&client, &request).await;
     assert_eq!(led, followed);
     let heads = server.requests();
@@ -124,11 +124,11 @@ async fn p25_the_next_host_is_not_asked_before_somebody_goes_on() {
     let home = Server::play(answers(&[redirect(301, &other.url("/new"))])).await;
     let client = client(settings());
     let request = Request { follows: false, ..Request::new(home.url("/old")) };
-    let pending_redirect = pending_redirect(client.get(&request).await.unwrap());
+    let pending_redirect = pending_redirect(client.send(&request).await.unwrap());
     assert_eq!(pending_redirect.url().as_str(), other.url("/new"));
     assert_eq!(other.requests(), [""; 0], "nobody went on yet");
     let request = Request { pending_redirect: Some(pending_redirect), ..request };
-    let reply = client.get(&request).await.unwrap();
+    let reply = client.send(&request).await.unwrap();
     assert_eq!((other.requests().len(), home.requests().len()), (1, 1));
     assert_eq!(reply.moved_to().map(|url| url.as_str()), Some(other.url("/new").as_str()));
 }
@@ -137,7 +137,7 @@ async fn p25_the_next_host_is_not_asked_before_somebody_goes_on() {
 async fn p37_a_redirect_in_hand_does_not_show_the_credentials_it_carries() {
     let server = Server::play(answers(&[redirect(302, "/1")])).await;
     let url = server.url("/0").replace("://", "://ann:hidden@");
-    let reply = client(settings()).get(&Request { follows: false, ..Request::new(url) }).await.unwrap();
+    let reply = client(settings()).send(&Request { follows: false, ..Request::new(url) }).await.unwrap();
     let printed = format!("{reply:?}");
     assert!(printed.contains("/1") && !printed.contains("hidden"), "{printed}");
     let request = Request { pending_redirect: Some(pending_redirect(reply)), ..Request::new("http://feeds.example/") };

@@ -52,7 +52,7 @@ async fn ask(acts: Vec<Act>) -> String {
 
 async fn ask_with(settings: HttpSettings, acts: Vec<Act>) -> String {
     let server = Server::play(acts).await;
-    outcome(client(settings).get(&Request::new(server.url("/feed"))).await)
+    outcome(client(settings).send(&Request::new(server.url("/feed"))).await)
 }
 
 /// An outcome in one line: what is in the reply, or the cause of the failure and its text.

@@ -16,7 +16,7 @@ async fn plain_http_is_asked_of_an_http_proxy_in_absolute_form() {
     let proxy = Server::play(vec![Act::Read, ok("by proxy")]).await;
     let settings = through(&proxy.url("").replace("://", "://ann:s%3Acret@"), settings());
     // The name exists only for the proxy.
-    let result = client(settings).get(&Request::new("http://bob:word@feeds.invalid/feed?a=1#b")).await;
+    let result = client(settings).send(&Request::new("http://bob:word@feeds.invalid/feed?a=1#b")).await;
     assert_eq!(outcome(result), "200: by proxy");
     let head = &proxy.requests()[0];
     assert!(head.starts_with("GET http://feeds.invalid/feed?a=1 HTTP/1.1\r\nHost: feeds.invalid\r\n"), "{head}");
@@ -49,7 +49,7 @@ async fn https_goes_through_a_tunnel_and_the_proxy_never_sees_credentials() {
     let server = Server::play(vec![authority.certified("feeds.example"), Act::Read, ok("safe")]).await;
     let (proxy, seen) = tunnelling(server.address, "HTTP/1.1 200 Connection established\r\n\r\n").await;
     let settings = through(&proxy, authority.settings());
-    let result = client(settings).get(&Request::new("https://bob:word@feeds.example/feed")).await;
+    let result = client(settings).send(&Request::new("https://bob:word@feeds.example/feed")).await;
     assert_eq!(outcome(result), "200: safe");
     assert_eq!(
         seen.await.unwrap(),
@@ -69,7 +69,7 @@ async fn a_proxy_that_does_not_connect_us_is_named_as_the_cause() {
     ] {
         let proxy = Server::play(answer(text)).await;
         let settings = through(&proxy.url("").replace("://", "://ann:secret@"), settings());
-        assert_eq!(outcome(client(settings).get(&Request::new("https://feeds.invalid/")).await), expected);
+        assert_eq!(outcome(client(settings).send(&Request::new("https://feeds.invalid/")).await), expected);
     }
 }
 
@@ -81,7 +81,7 @@ async fn p36_an_address_written_in_the_url_is_vetted_before_a_proxy_is_asked() {
             allow_private_networks: false,
             ..through(&format!("{scheme}://{}", proxy.address), settings())
         };
-        let result = client(settings).get(&Request::new("http://10.0.0.1/")).await;
+        let result = client(settings).send(&Request::new("http://10.0.0.1/")).await;
         assert_eq!(
             outcome(result),
             "Other: address 10.0.0.1 is refused: private; see http.allowed-networks",
@@ -139,7 +139,7 @@ async fn socks5_is_told_the_address_that_was_vetted_here() {
     let (address, task) = socks(server.address, Socks { login: true, request, answer: 0 }).await;
     let authority = Authority::new();
     let settings = through(&format!("socks5://ann:s%3Aecret@{address}"), authority.settings());
-    assert_eq!(outcome(client(settings).get(&Request::new("http://feeds.example/")).await), "200: by socks");
+    assert_eq!(outcome(client(settings).send(&Request::new("http://feeds.example/")).await), "200: by socks");
     task.await.unwrap();
     assert!(server.requests()[0].starts_with("GET / HTTP/1.1\r\nHost: feeds.example\r\n"));
 }
@@ -150,7 +150,7 @@ async fn socks5h_is_told_the_name() {
     let request = [b"\x05\x01\x00\x03\x0d".as_slice(), b"feeds.invalid"].concat();
     let (address, task) = socks(server.address, Socks { login: false, request, answer: 0 }).await;
     let settings = through(&format!("socks5h://{address}"), settings());
-    assert_eq!(outcome(client(settings).get(&Request::new("http://feeds.invalid/")).await), "200: by socks");
+    assert_eq!(outcome(client(settings).send(&Request::new("http://feeds.invalid/")).await), "200: by socks");
     task.await.unwrap();
 }
 
@@ -159,7 +159,7 @@ async fn a_socks_proxy_that_refuses_is_named_as_the_cause() {
     let request = [b"\x05\x01\x00\x03\x0d".as_slice(), b"feeds.invalid"].concat();
     let (address, task) = socks("127.0.0.1:9".parse().unwrap(), Socks { login: false, request, answer: 5 }).await;
     let settings = through(&format!("socks5h://{address}"), settings());
-    let outcome = outcome(client(settings).get(&Request::new("http://feeds.invalid/")).await);
+    let outcome = outcome(client(settings).send(&Request::new("http://feeds.invalid/")).await);
     assert_eq!(outcome, "Connection: the proxy did not connect us: Connection refused");
     task.await.unwrap();
 }
@@ -167,6 +167,6 @@ async fn a_socks_proxy_that_refuses_is_named_as_the_cause() {
 #[tokio::test]
 async fn p37_a_proxy_that_cannot_be_reached_does_not_show_its_password() {
     let settings = through(&format!("http://ann:hidden@{}", unused_address()), settings());
-    let outcome = outcome(client(settings).get(&Request::new("http://feeds.invalid/")).await);
+    let outcome = outcome(client(settings).send(&Request::new("http://feeds.invalid/")).await);
     assert_eq!(outcome, "NoNetwork: the proxy: connection refused while connecting to 127.0.0.1:PORT");
 }

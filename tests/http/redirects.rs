@@ -16,7 +16,7 @@ async fn p21_five_redirects_are_followed() {
     let mut texts: Vec<String> = (1..=5).map(|number| redirect(302, &format!("/{number}"))).collect();
     texts.push(END.into());
     let server = Server::play(answers(&texts)).await;
-    let reply = client(settings()).get(&Request::new(server.url("/0"))).await.unwrap();
+    let reply = client(settings()).send(&Request::new(server.url("/0"))).await.unwrap();
     assert_eq!(reply.hops.len(), 6);
     assert_eq!(reply.url.as_str(), server.url("/5"));
     assert_eq!(outcome(Ok(reply)), "200: end");
@@ -71,7 +71,7 @@ async fn a_redirect_that_leads_nowhere_says_so(#[case] text: &str, #[case] expec
 #[tokio::test]
 async fn p22_permanent_and_temporary_redirects_are_told_apart(#[case] status: u16, #[case] kind: Redirect) {
     let server = Server::play(answers(&[redirect(status, "/new"), END.into()])).await;
-    let reply = client(settings()).get(&Request::new(server.url("/old"))).await.unwrap();
+    let reply = client(settings()).send(&Request::new(server.url("/old"))).await.unwrap();
     assert_eq!(reply.hops[0].redirect(), Some(kind));
     assert_eq!(reply.moved_to().is_some(), kind == Redirect::Permanent);
 }
@@ -82,7 +82,7 @@ async fn p22_only_an_unbroken_permanent_chain_from_the_start_is_a_move() {
         let mut texts: Vec<String> = (0..3).map(|number| redirect(statuses[number], &format!("/{number}"))).collect();
         texts.push(END.into());
         let server = Server::play(answers(&texts)).await;
-        let reply = client(settings()).get(&Request::new(server.url("/old"))).await.unwrap();
+        let reply = client(settings()).send(&Request::new(server.url("/old"))).await.unwrap();
         reply.moved_to().map(|url| url.path().to_owned())
     };
     assert_eq!(moved([301, 308, 301]).await.as_deref(), Some("/2"));
@@ -94,7 +94,7 @@ async fn p22_only_an_unbroken_permanent_chain_from_the_start_is_a_move() {
 async fn across(request: impl FnOnce(&Server) -> Request) -> (String, String) {
     let second = Server::play(vec![Act::Read, ok("")]).await;
     let first = Server::play(answers(&[redirect(302, "/within"), redirect(302, &second.url("/"))])).await;
-    client(settings()).get(&request(&first)).await.unwrap();
+    client(settings()).send(&request(&first)).await.unwrap();
     (first.requests()[1].clone(), second.requests()[0].clone())
 }
 
@@ -133,7 +133,7 @@ async fn p23_what_was_dropped_is_not_sent_again_on_the_way_back() {
         credentials: Some(Credentials::Bearer("token".into())),
         ..Request::new(home.url("/").replace("://", "://ann:secret@"))
     };
-    client(settings()).get(&request).await.unwrap();
+    client(settings()).send(&request).await.unwrap();
     assert!(home.requests()[0].contains("Authorization"));
     for head in &home.requests()[1..] {
         assert!(!head.contains("Authorization"), "{head}");
@@ -148,7 +148,7 @@ async fn p01_validators_travel_along_a_redirect() {
     let server = Server::play(acts).await;
     let mut request = Request::new(server.url("/old"));
     request.validators.etag = Some("\"1\"".into());
-    assert_eq!(outcome(client(settings()).get(&request).await), "304");
+    assert_eq!(outcome(client(settings()).send(&request).await), "304");
     assert!(server.requests().iter().all(|head| head.contains("If-None-Match: \"1\"")));
 }
 
@@ -173,7 +173,7 @@ async fn p36_a_redirect_to_a_private_address_is_refused_at_that_hop() {
             allowed_networks: vec!["127.0.0.1/32".parse().unwrap()],
             ..settings()
         };
-        let failure = client(settings).get(&Request::new(server.url("/"))).await.unwrap_err();
+        let failure = client(settings).send(&Request::new(server.url("/"))).await.unwrap_err();
         assert_eq!(failure.hops.len(), 2);
         assert_eq!(failure.hops[1].address, None, "nothing may have been dialled");
         assert_eq!(outcome(Err(failure)), expected);

@@ -2,14 +2,14 @@
 
 use super::server::{Act, Server, answers, ok};
 use super::{client, settings};
-use feedwarden::http::{Credentials, HttpSettings, Request};
+use feedwarden::http::{Credentials, HttpSettings, Method, Request};
 use feedwarden::model::Validators;
 use rstest::rstest;
 
 /// Sends the request to a server and returns what the server was asked.
 async fn sent(request: impl FnOnce(&Server) -> Request) -> String {
     let server = Server::play(vec![Act::Read, ok("")]).await;
-    client(settings()).get(&request(&server)).await.unwrap();
+    client(settings()).send(&request(&server)).await.unwrap();
     server.requests().remove(0).replace(&server.address.to_string(), "HOST")
 }
 
@@ -38,13 +38,13 @@ async fn other_settings_hold_from_the_next_request_on_in_every_clone() {
     let client = client(settings());
     let clone = client.clone();
     let request = Request::new(server.url("/"));
-    clone.get(&request).await.unwrap();
+    clone.send(&request).await.unwrap();
     let wrong = HttpSettings { user_agent: "two\nlines".into(), ..settings() };
     assert!(client.reconfigure(wrong).is_err());
     assert_eq!(client.deadline(), settings().deadline, "settings that cannot be followed change nothing");
     let other = HttpSettings { user_agent: "somebody-else/2".into(), ..settings() };
     client.reconfigure(other).unwrap();
-    clone.get(&request).await.unwrap();
+    clone.send(&request).await.unwrap();
     let [first, second] = &server.requests()[..] else { panic!("two requests") };
     assert!(first.contains("feedwarden-test/1") && second.contains("User-Agent: somebody-else/2\r\n"));
 }
@@ -71,8 +71,8 @@ async fn p01_validators_go_back_exactly_as_they_came(#[case] etag: &str) {
     .await;
     let client = client(settings());
     let mut request = Request::new(server.url("/"));
-    request.validators = client.get(&request).await.unwrap().validators;
-    client.get(&request).await.unwrap();
+    request.validators = client.send(&request).await.unwrap().validators;
+    client.send(&request).await.unwrap();
     let second = &server.requests()[1];
     // The server's record has one character for each byte, as validators have.
     assert!(second.contains(&format!("\r\nIf-None-Match: {etag}\r\n")), "{second}");
@@ -93,8 +93,8 @@ async fn p26_cookies_are_not_kept_and_there_is_no_referer() {
     ]))
     .await;
     let client = client(settings());
-    client.get(&Request::new(server.url("/one"))).await.unwrap();
-    client.get(&Request::new(server.url("/three"))).await.unwrap();
+    client.send(&Request::new(server.url("/one"))).await.unwrap();
+    client.send(&Request::new(server.url("/three"))).await.unwrap();
     let all = server.requests().concat().to_lowercase();
     assert_eq!(server.requests().len(), 3);
     assert!(!all.contains("cookie") && !all.contains("referer"), "{all}");
@@ -146,7 +146,7 @@ async fn p37_a_header_that_cannot_be_sent_fails_without_showing_its_value(
     #[case] expected: &str,
 ) {
     let request = Request { headers: vec![(name.into(), value.into())], ..Request::new("http://127.0.0.1:9/") };
-    let failure = client(settings()).get(&request).await.unwrap_err();
+    let failure = client(settings()).send(&request).await.unwrap_err();
     assert_eq!(failure.to_string(), expected);
 }
 
@@ -163,7 +163,7 @@ async fn a_validator_that_no_server_can_have_sent_is_left_out() {
 #[tokio::test]
 async fn a_form_is_posted_once_and_never_sent_on() {
     let form = |server: &Server| Request {
-        form: Some("grant_type=refresh_token".into()),
+        method: Method::PostForm("grant_type=refresh_token".into()),
         ..Request::new(server.url("/token"))
     };
     let head = sent(form).await;
@@ -171,7 +171,7 @@ async fn a_form_is_posted_once_and_never_sent_on() {
     assert!(head.contains("\r\nContent-Type: application/x-www-form-urlencoded\r\n"), "{head}");
     assert!(head.contains("\r\nContent-Length: 24\r\n"), "{head}");
     let server = Server::play(answers(&["HTTP/1.1 307 Elsewhere\r\nLocation: /other\r\n\r\n".into()])).await;
-    let failure = client(settings()).get(&form(&server)).await.unwrap_err();
+    let failure = client(settings()).send(&form(&server)).await.unwrap_err();
     assert_eq!(failure.to_string(), "redirect of a POST refused");
     assert_eq!(server.requests().len(), 1);
 }

@@ -62,7 +62,7 @@ async fn p35_redirects_share_one_deadline() {
     let mut acts = answers(&["HTTP/1.1 302 Found\r\nLocation: /slow\r\n\r\n".into()]);
     acts.extend([Act::Read, Act::Mute]);
     let server = Server::play(acts).await;
-    let failure = client(hurried()).get(&Request::new(server.url("/"))).await.unwrap_err();
+    let failure = client(hurried()).send(&Request::new(server.url("/"))).await.unwrap_err();
     assert_eq!(failure.hops.len(), 2);
     assert_eq!(failure.hops[0].status, Some(302));
     assert_eq!(failure.hops[1].status, None);
@@ -74,7 +74,7 @@ async fn s103_a_handshake_that_never_ends_is_cut_by_the_connect_timeout() {
     let server = Server::play(vec![Act::Mute]).await;
     let settings = HttpSettings { connect_timeout: Duration::from_millis(200), ..settings() };
     let url = server.url("/").replace("http:", "https:");
-    let outcome = outcome(client(settings).get(&Request::new(url)).await);
+    let outcome = outcome(client(settings).send(&Request::new(url)).await);
     assert_eq!(outcome, "Stalled: timed out after 0.2 s in the TLS handshake");
 }
 
@@ -89,7 +89,7 @@ impl Resolve for NeverAnswers {
 #[tokio::test]
 async fn p35_the_deadline_covers_the_lookup_of_the_name() {
     let client = Client::with_resolver(hurried(), now, Arc::new(NeverAnswers)).unwrap();
-    let outcome = outcome(client.get(&Request::new("http://feeds.example/")).await);
+    let outcome = outcome(client.send(&Request::new("http://feeds.example/")).await);
     assert_eq!(outcome, "NoNetwork: DNS: timed out after 0.4 s looking up the name");
 }
 
@@ -112,8 +112,8 @@ async fn s103_an_address_that_does_not_react_is_given_up() {
     let (listener, _filling) = full_listener().await;
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let patient = HttpSettings { connect_timeout: Duration::from_millis(200), ..settings() };
-    let connect = outcome(client(patient).get(&Request::new(url.clone())).await);
+    let connect = outcome(client(patient).send(&Request::new(url.clone())).await);
     assert_eq!(connect, "Unreachable: timed out after 0.2 s connecting to 127.0.0.1:PORT");
-    let deadline = outcome(client(hurried()).get(&Request::new(url)).await);
+    let deadline = outcome(client(hurried()).send(&Request::new(url)).await);
     assert_eq!(deadline, "Unreachable: timed out after 0.4 s connecting to 127.0.0.1:PORT");
 }

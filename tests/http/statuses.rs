@@ -34,7 +34,7 @@ async fn s110_s112_no_status_but_200_and_304_is_a_success() {
     let redirects = [301, 302, 303, 307, 308];
     for status in (200..=599).chain([600, 799, 999]).filter(|status| !redirects.contains(status)) {
         let server = Server::play(answer(format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n"))).await;
-        match client.get(&Request::new(server.url("/"))).await {
+        match client.send(&Request::new(server.url("/"))).await {
             Ok(_) => assert!([200, 304].contains(&status), "{status} is taken for a success"),
             Err(failure) => assert_eq!(failure.report.cause, FailureCause::Status(status)),
         }
@@ -51,12 +51,12 @@ async fn s112_a_304_with_a_body_is_still_a_304() {
 async fn p15_retry_after_reaches_the_failure_measured_by_the_publishers_clock() {
     let text = "HTTP/1.1 503 Busy\r\nDate: Sun, 06 Nov 1994 08:00:00 GMT\r\nRetry-After: Sun, 06 Nov 1994 09:00:00 GMT\r\n\r\n";
     let server = Server::play(answer(text)).await;
-    let failure = client(settings()).get(&Request::new(server.url("/"))).await.unwrap_err();
+    let failure = client(settings()).send(&Request::new(server.url("/"))).await.unwrap_err();
     assert_eq!(failure.report.cause, FailureCause::Status(503));
     assert_eq!(failure.report.retry_after, Some(now() + Duration::from_secs(3600)));
 
     let server = Server::play(answer("HTTP/1.1 429 Slow\r\nRetry-After: 90\r\nX-Rate-Limit-Reset: 7\r\n\r\n")).await;
-    let failure = client(settings()).get(&Request::new(server.url("/"))).await.unwrap_err();
+    let failure = client(settings()).send(&Request::new(server.url("/"))).await.unwrap_err();
     assert_eq!(failure.report.retry_after, Some(now() + Duration::from_secs(90)));
     assert_eq!(failure.headers.get("x-rate-limit-reset").as_deref(), Some("7"));
 }
@@ -72,7 +72,7 @@ async fn the_body_of_a_refusal_is_handed_over_if_it_is_wanted(#[case] rest: &str
     for wants_refusal in [true, false] {
         let server = Server::play(answer(format!("HTTP/1.1 403 Forbidden\r\nX-Who: me\r\n{rest}"))).await;
         let request = Request { wants_refusal, ..Request::new(server.url("/")) };
-        let failure = client(settings()).get(&request).await.unwrap_err();
+        let failure = client(settings()).send(&request).await.unwrap_err();
         assert_eq!(failure.report.cause, FailureCause::Status(403));
         assert_eq!(failure.headers.get("x-who").as_deref(), Some("me"));
         assert_eq!(String::from_utf8(failure.body).unwrap(), if wants_refusal { body } else { "" });
@@ -89,7 +89,7 @@ async fn s108_p15_p35_a_refusal_whose_body_never_ends_is_still_that_refusal() {
     .await;
     let settings = HttpSettings { deadline: Duration::from_secs(1), ..settings() };
     let request = Request { wants_refusal: true, ..Request::new(server.url("/")) };
-    let failure = client(settings).get(&request).await.unwrap_err();
+    let failure = client(settings).send(&request).await.unwrap_err();
     assert_eq!(failure.report.cause, FailureCause::Status(429));
     assert_eq!(failure.report.retry_after, Some(now() + Duration::from_secs(90)));
 }
@@ -113,7 +113,7 @@ async fn p01_p05_p11_validators_and_freshness_are_read_from_a_200_and_from_a_304
              Cache-Control: max-age=600\r\nAge: 60\r\nContent-Type: text/xml\r\nContent-Length: 0\r\n\r\n"
         );
         let server = Server::play(answer(text)).await;
-        let reply = client(settings()).get(&Request::new(server.url("/"))).await.unwrap();
+        let reply = client(settings()).send(&Request::new(server.url("/"))).await.unwrap();
         let expected = Validators { etag: Some("W/\"a\"".into()), last_modified: Some("yesterday, about noon".into()) };
         assert_eq!(reply.validators, expected);
         assert_eq!(reply.answered_at, now());
@@ -124,7 +124,7 @@ async fn p01_p05_p11_validators_and_freshness_are_read_from_a_200_and_from_a_304
 #[tokio::test]
 async fn a_reply_says_what_was_asked_where_and_how_much_came() {
     let server = Server::play(answer("HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: 2\r\n\r\nok")).await;
-    let reply = client(settings()).get(&Request::new(server.url("/feed#top"))).await.unwrap();
+    let reply = client(settings()).send(&Request::new(server.url("/feed#top"))).await.unwrap();
     assert_eq!(reply.url.as_str(), server.url("/feed"));
     assert_eq!(reply.hops.len(), 1);
     assert_eq!(reply.hops[0].address, Some(server.address));
@@ -142,7 +142,7 @@ async fn s506_a_text_that_is_no_url_or_no_web_url_fails_without_a_request() {
     for url in
         ["not a URL", "", "ftp://ann:hidden@feeds.example/", "file:///etc/passwd", "http://", "mailto:a@b.example"]
     {
-        outcomes.push(outcome(client.get(&Request::new(url)).await));
+        outcomes.push(outcome(client.send(&Request::new(url)).await));
     }
     assert_eq!(
         outcomes,

@@ -74,7 +74,7 @@ fn secure(certificate: rustls::pki_types::CertificateDer<'static>, key: &KeyPair
 async fn ask(settings: HttpSettings, name: &str, acts: Vec<Act>) -> String {
     let server = Server::play(acts).await;
     let url = format!("https://{name}:{}/", server.address.port());
-    outcome(client(settings).get(&Request::new(url)).await)
+    outcome(client(settings).send(&Request::new(url)).await)
 }
 
 #[rstest]
@@ -147,7 +147,7 @@ async fn a_server_that_does_not_do_tls_says_how(#[case] acts: Vec<Act>, #[case] 
 async fn plain_http_to_a_tls_port_says_so() {
     // What a TLS server sends when it is greeted with "GET": a fatal alert.
     let server = Server::play(answer([0x15, 3, 1, 0, 2, 2, 22])).await;
-    let outcome = outcome(client(settings()).get(&Request::new(server.url("/"))).await);
+    let outcome = outcome(client(settings()).send(&Request::new(server.url("/"))).await);
     assert_eq!(outcome, "Other: the server speaks TLS on this port, but the URL says http");
 }
 
@@ -169,7 +169,7 @@ async fn p23_http_to_https_is_followed_without_the_secrets_of_http() {
     let location = format!("https://feeds.example:{}/", safe.address.port());
     let plain = Server::play(answer(format!("HTTP/1.1 301 Moved\r\nLocation: {location}\r\n\r\n"))).await;
     let url = plain.url("/").replace("://", "://ann:secret@");
-    let reply = client(authority.settings()).get(&Request::new(url)).await.unwrap();
+    let reply = client(authority.settings()).send(&Request::new(url)).await.unwrap();
     assert_eq!(reply.moved_to().map(|url| url.as_str()), Some(location.as_str()));
     assert!(!safe.requests()[0].contains("Authorization"));
 }

@@ -164,7 +164,7 @@ async fn hanging_never_answers() {
     let http =
         HttpSettings { allow_private_networks: true, deadline: Duration::from_secs(1), ..HttpSettings::default() };
     let client = Client::new(http, || NOW).unwrap();
-    let failure = client.get(&Request::new(visitor.web.sites()[0].url.as_str())).await.unwrap_err();
+    let failure = client.send(&Request::new(visitor.web.sites()[0].url.as_str())).await.unwrap_err();
     assert_eq!(failure.report.cause, FailureCause::Stalled, "{failure}");
     assert_eq!(visitor.journal(1).await[0].deed, Deed::Hung);
 }
@@ -256,7 +256,7 @@ async fn robots_allow_forbid_or_are_not_there() {
     ] {
         visitor.web.set_robots(&host, robots).unwrap();
         assert_eq!(visitor.web.robots(&host).unwrap(), robots);
-        match (visitor.client.get(&Request::new(url.as_str())).await, wanted) {
+        match (visitor.client.send(&Request::new(url.as_str())).await, wanted) {
             (Ok(reply), Ok(text)) => {
                 let Content::Body { bytes, .. } = reply.content else { panic!("no body") };
                 assert_eq!(String::from_utf8(bytes).unwrap(), text);

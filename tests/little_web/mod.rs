@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use feedwarden::clock::HeldClock;
 use feedwarden::demo::web::{Character, Exchange, Mix, Web, WebSettings};
-use feedwarden::fetch::{Answer, Fetched, Fetcher, Task, XSettings};
+use feedwarden::fetch::{Answer, Fetched, Fetcher, Task};
 use feedwarden::http::{Client, HttpSettings};
 use feedwarden::model::{SourceSettings, Timestamp, Validators};
+use feedwarden::sources::{self, TypeSettings};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -34,7 +35,7 @@ impl Visitor {
             ..HttpSettings::default()
         };
         let client = Client::new(http, || NOW).unwrap();
-        let fetcher = Fetcher::new(client.clone(), XSettings::default());
+        let fetcher = Fetcher::new(client.clone());
         Visitor { web, clock, client, fetcher }
     }
 
@@ -49,12 +50,16 @@ impl Visitor {
     }
 
     async fn poll(&self, site: usize) -> Fetched {
-        self.fetcher.fetch(&self.task(site)).await
+        self.poll_task(&self.task(site)).await
+    }
+
+    async fn poll_task(&self, task: &Task) -> Fetched {
+        sources::poll(&self.fetcher, &TypeSettings::default(), task).await
     }
 
     /// Polls a site with these validators and returns the new ones, with the texts of its entries; none for a 304.
     async fn read_with(&self, site: usize, validators: Validators) -> (Validators, Option<Vec<String>>) {
-        let fetched = self.fetcher.fetch(&Task { validators, ..self.task(site) }).await;
+        let fetched = self.poll_task(&Task { validators, ..self.task(site) }).await;
         match fetched.answer {
             Answer::Read(reading) => {
                 let texts = reading.entries.iter().map(|found| found.post.text().body.clone()).collect();

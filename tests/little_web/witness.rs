@@ -64,7 +64,7 @@ async fn the_journal_keeps_the_last_exchanges_and_manners_count_them_all() {
         let nowhere = format!("http://{}:{}/nowhere", visitor.web.hosts()[0], visitor.web.port());
         let mut task = visitor.task(0);
         task.settings.url = nowhere;
-        assert_eq!(super::outcome(&visitor.fetcher.fetch(&task).await), "Status(404)");
+        assert_eq!(super::outcome(&visitor.poll_task(&task).await), "Status(404)");
         let journal = visitor.journal(kept).await;
         assert_eq!(journal.len(), kept);
         assert!(journal.last().is_none_or(|last| last.path == "/nowhere" && last.site.is_none()));
@@ -141,7 +141,7 @@ async fn a_web_of_500_hosts_and_2000_sites_serves_them_all() {
     let client = &visitor.client;
     let polls = stream::iter(visitor.web.sites()).map(|site| {
         let request = Request::new(site.url.as_str());
-        async move { client.get(&request).await.is_ok() }
+        async move { client.send(&request).await.is_ok() }
     });
     let answered = polls.buffer_unordered(64).filter(|is_ok| std::future::ready(*is_ok)).count().await;
     assert_eq!(answered, 2000);

@@ -151,7 +151,7 @@ fn p07_s608_another_url_is_asked_at_once_without_the_validators_of_the_old_one(
         world.settled(1).await;
         assert_ne!(world.source(id).await.state.validators, Validators::default());
         world.advance(minutes(1));
-        world.change(id, Change::Update { settings: world.site(1), enabled: None }).await;
+        world.change(id, Change::Update { settings: world.site(1), enabled: None, needs_owner_key: false }).await;
         world.settled(2).await;
         let asked = world.asked(1);
         assert_eq!(asked.len(), 1);
@@ -192,7 +192,7 @@ fn s608_another_url_or_type_starts_afresh_with_watermark_validators_and_failures
         assert!(before.last_seen.is_some() && before.validators.etag.is_some());
         let changed = SourceSettings::new(source_type, server.url(path));
         world.advance(minutes(1));
-        world.change(id, Change::Update { settings: changed, enabled: None }).await;
+        world.change(id, Change::Update { settings: changed, enabled: None, needs_owner_key: false }).await;
         world.settled(4).await;
         assert_eq!(header(&server.requests()[3], "if-none-match"), None);
         let after = world.source(id).await.state;

@@ -159,7 +159,7 @@ fn s405_the_number_that_disables_is_configured_or_the_sources_own(
         world.policy.max_failures = 3;
         let ids = world.start_and_poll_all().await;
         let settings = feedwarden::model::SourceSettings { max_failures: own, ..world.site(0) };
-        world.change(ids[0], Change::Update { settings, enabled: None }).await;
+        world.change(ids[0], Change::Update { settings, enabled: None, needs_owner_key: false }).await;
         for _ in 1..expected {
             assert!(state(&world, ids[0]).await.enabled);
             world.poll_again(ids[0]).await;

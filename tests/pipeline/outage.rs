@@ -65,7 +65,7 @@ fn p31_dead_sites_beside_healthy_ones_are_counted_and_delay_nobody(#[values(Sqli
         for id in &ids {
             let mut settings = world.source(*id).await.settings;
             settings.poll_interval_minutes = Some(1);
-            world.change(*id, Change::Update { settings, enabled: None }).await;
+            world.change(*id, Change::Update { settings, enabled: None, needs_owner_key: false }).await;
         }
         let started = world.now();
         world.pass(minutes(9), 9 * 60).await;

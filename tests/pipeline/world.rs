@@ -8,13 +8,14 @@ use feedwarden::actors::{Parts, Pipeline, PipelineHandle, PipelineSettings, Scop
 use feedwarden::clock::{Clock, HeldClock};
 use feedwarden::demo::web::{Character, Exchange, Mix, Web, WebSettings};
 use feedwarden::dice::{Dice, HeldDice};
-use feedwarden::fetch::{Fetcher, XSettings};
+use feedwarden::fetch::Fetcher;
 use feedwarden::http::{Client, HttpSettings};
 use feedwarden::model::{HostState, NewSource, Source, SourceId, SourceSettings, SourceType, Timestamp};
 use feedwarden::rules::change::{Change, apply};
 use feedwarden::rules::due::next_poll;
-use feedwarden::rules::{Policy, minutes};
+use feedwarden::rules::{Delays, Policy, minutes};
 use feedwarden::service::Service;
+use feedwarden::sources::{TypeSettings, default_delays};
 use feedwarden::store::{Added, Saved};
 use feedwarden::supervision::{Intensity, RootEnd};
 
@@ -32,7 +33,7 @@ pub(crate) struct World {
     pub(crate) policy: Policy,
     pub(crate) settings: PipelineSettings,
     pub(crate) http: HttpSettings,
-    pub(crate) x: XSettings,
+    pub(crate) types: TypeSettings,
     pub(crate) dice: Arc<dyn Dice>,
     /// The clock of the pipeline alone, where that has to be another one.
     pub(crate) pipeline_clock: Arc<dyn Clock>,
@@ -68,10 +69,14 @@ impl World {
             clock: clock.clone(),
             store,
             web,
-            policy: Policy { interval: minutes(60), ..Policy::default() },
+            policy: Policy {
+                interval: minutes(60),
+                delays: Delays { by_type: default_delays(), ..Delays::default() },
+                ..Policy::default()
+            },
             settings,
             http,
-            x: XSettings::default(),
+            types: TypeSettings::default(),
             dice: Arc::new(HeldDice(0.0)),
             pipeline_clock: clock.clone(),
             records: Records::default(),
@@ -172,8 +177,8 @@ impl World {
             store: self.store.shared(),
             clock: self.pipeline_clock.clone(),
             dice: self.dice.clone(),
-            fetcher: Fetcher::new(client, self.x.clone()),
-            x_host: feedwarden::rules::host_key::host_key(self.x.base_url.as_str()),
+            fetcher: Fetcher::new(client),
+            type_settings: self.types.clone(),
             policy: self.policy.clone(),
             settings: self.settings.clone(),
             log,

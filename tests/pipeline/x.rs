@@ -34,7 +34,7 @@ fn unauthorized() -> Act {
 
 async fn world(engine: Engine, server: &XServer) -> World {
     let mut world = World::of(engine, &[Character::Healthy]).await;
-    world.x.base_url = server.url();
+    world.types.x.base_url = server.url();
     world
 }
 

@@ -101,17 +101,17 @@ async fn s704_posts_of_pages_go_by_when_they_were_stored(#[values(Sqlite, Postgr
     let mut new = rss("http://a.example/");
     new.settings.source_type = SourceType::Website;
     let (page, feed) = (store.add(new).await, store.add(rss("http://b.example/")).await);
-    let posts = || {
+    let posts = |of: fn(&str, Option<i64>) -> NewPost| {
         let dates = [Some(NOW - 300 * DAY), Some(NOW - 8 * DAY), Some(NOW + 60 * DAY), None];
-        dates.map(|date| dated_post(&format!("{date:?}"), date)).to_vec()
+        dates.map(|date| of(&format!("{date:?}"), date)).to_vec()
     };
-    store.read_at(page.id, NOW, posts()).await;
-    store.read_at(feed.id, NOW, posts()).await;
+    store.read_at(page.id, NOW, posts(dated_page)).await;
+    store.read_at(feed.id, NOW, posts(dated_post)).await;
     assert_eq!(store.clean_at(NOW + 6 * DAY).await.posts, 2);
     assert_eq!((store.bodies(page.id).await.len(), store.bodies(feed.id).await.len()), (4, 2));
     assert_eq!(store.clean_at(NOW + 8 * DAY).await.posts, 5);
     assert_eq!((store.bodies(page.id).await.len(), store.bodies(feed.id).await.len()), (0, 1));
-    assert_eq!(store.read_at(page.id, NOW + 8 * DAY, posts()).await, 0, "s904");
+    assert_eq!(store.read_at(page.id, NOW + 8 * DAY, posts(dated_page)).await, 0, "s904");
 }
 
 #[rstest]
@@ -123,8 +123,8 @@ async fn s704_articles_made_of_pages_go_by_when_they_were_added(#[values(Sqlite,
     let (page, feed) = (store.add(new).await, store.add(rss("http://b.example/")).await);
     let old = Some(NOW - 30 * DAY);
     let mut articles = Vec::new();
-    for source in [page.id, feed.id] {
-        let ids = store.find(source, vec![dated_post("old", old)]).await;
+    for (source, post) in [(page.id, dated_page("old", old)), (feed.id, dated_post("old", old))] {
+        let ids = store.find(source, vec![post]).await;
         let id = store.add_article(NewArticle { created_at: at(NOW), ..article(old) }).await.unwrap();
         store.link_post(id, ids[0]).await.unwrap();
         articles.push(id);

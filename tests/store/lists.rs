@@ -34,7 +34,7 @@ async fn sources_are_selected_by_host_label_and_trouble(#[values(Sqlite, Postgre
     let of = |host: &str| SourceSelection::OfHost(HostKey::from_canonical(host));
     assert_eq!(selected(&store, of("a.example")).await, [ids[0].0, ids[1].0, ids[4].0]);
     assert_eq!(selected(&store, of("x.com")).await, [0_i64; 0], "where X is asked is no host of a source");
-    assert_eq!(selected(&store, SourceSelection::OfX).await, [x]);
+    assert_eq!(selected(&store, SourceSelection::OfHost(HostKey::from_canonical("(x)"))).await, [x]);
 
     let mut moved = store.source(ids[2]).await.unwrap().unwrap();
     moved.settings.url = "http://a.example/moved".into();
@@ -43,7 +43,7 @@ async fn sources_are_selected_by_host_label_and_trouble(#[values(Sqlite, Postgre
     moved.state.rest = Some(Rest { since: at(NOW), cause: RestCause::Person("tired".into()) });
     store.save_source(moved, at(NOW)).await.unwrap();
     assert_eq!(selected(&store, of("a.example")).await, [ids[0].0, ids[1].0, ids[2].0, ids[4].0]);
-    use SourceSelection::{Disabled, Failing, Inactive, OfPages, Resting};
+    use SourceSelection::{Disabled, Failing, Inactive, OfType, Resting};
     for selection in [Disabled, Resting, Failing, Inactive] {
         assert_eq!(selected(&store, selection).await, [ids[2].0]);
     }
@@ -55,7 +55,7 @@ async fn sources_are_selected_by_host_label_and_trouble(#[values(Sqlite, Postgre
     page.settings.source_type = SourceType::Website;
     store.save_source(page, at(NOW)).await.unwrap();
     assert_eq!(selected(&store, Inactive).await, [ids[2].0, ids[3].0, ids[4].0]);
-    assert_eq!(selected(&store, OfPages).await, [ids[4].0]);
+    assert_eq!(selected(&store, OfType(SourceType::Website)).await, [ids[4].0]);
 
     let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     store.add_labels(vec![(ids[0], named(&["Tech", "Rust"])), (ids[4], named(&["Tech"]))], at(NOW)).await.unwrap();

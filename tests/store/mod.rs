@@ -41,12 +41,19 @@ pub(crate) fn post(body: &str) -> NewPost {
 }
 
 pub(crate) fn dated_post(body: &str, published_seconds: Option<i64>) -> NewPost {
-    let text = PostText {
+    NewPost::new(post_text(body), published_seconds.map(at))
+}
+
+pub(crate) fn dated_page(body: &str, published_seconds: Option<i64>) -> NewPost {
+    NewPost::of_page(post_text(body), published_seconds.map(at))
+}
+
+fn post_text(body: &str) -> PostText {
+    PostText {
         title: format!("About {}", body.chars().take(9).collect::<String>()),
         body: body.into(),
         ..PostText::default()
-    };
-    NewPost::new(text, published_seconds.map(at))
+    }
 }
 
 impl TestStore {

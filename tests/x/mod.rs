@@ -8,9 +8,10 @@ pub(crate) mod server;
 
 use std::time::Duration;
 
-use feedwarden::fetch::{Answer, Fetched, Fetcher, Reading, Task, XSettings};
+use feedwarden::fetch::{Answer, Fetched, Fetcher, Reading, Task};
 use feedwarden::http::{Client, HttpSettings};
 use feedwarden::model::{PodcastId, SourceSettings, SourceType, Timestamp};
+use feedwarden::sources::{self, TypeSettings, XSettings};
 use server::{Act, XServer};
 
 /// The path and query of a first request for posts of account 7.
@@ -46,8 +47,8 @@ async fn poll(server: &XServer, task: &Task) -> Fetched {
 async fn poll_with(settings: HttpSettings, server: &XServer, task: &Task) -> Fetched {
     let now = || "2026-11-16T08:00:00Z".parse::<Timestamp>().unwrap();
     let client = Client::new(settings, now).unwrap();
-    let x = XSettings { base_url: server.url() };
-    Fetcher::new(client, x).fetch(task).await
+    let settings = TypeSettings { x: XSettings { base_url: server.url() } };
+    sources::poll(&Fetcher::new(client), &settings, task).await
 }
 
 /// What was read; anything else is a failed test.

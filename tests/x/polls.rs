@@ -69,7 +69,8 @@ async fn pages_are_followed_to_the_last() {
         server.lines(),
         [first.clone(), format!("{first}&pagination_token=a+b%26c"), format!("{first}&pagination_token=3")]
     );
-    let document = Document::Account { name: "XDevelopers".into(), id: "7".into(), pages: 3, is_cut: false };
+    let document =
+        Document::Account { what: "an X account", name: "XDevelopers".into(), id: "7".into(), pages: 3, is_cut: false };
     assert_eq!(reading(&fetched).document, document);
 }
 
@@ -79,7 +80,8 @@ async fn one_poll_reads_five_pages_at_most_and_says_that_there_are_more() {
     let fetched = poll(&server, &since(100)).await;
     assert_eq!(server.asked().len(), 5);
     assert_eq!(numbers(&fetched), [900, 899, 898, 897, 896]);
-    let document = Document::Account { name: "XDevelopers".into(), id: "7".into(), pages: 5, is_cut: true };
+    let document =
+        Document::Account { what: "an X account", name: "XDevelopers".into(), id: "7".into(), pages: 5, is_cut: true };
     assert_eq!(reading(&fetched).document, document);
 }
 

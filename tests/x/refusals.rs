@@ -54,7 +54,7 @@ async fn s510_an_account_that_gives_nothing_is_a_failure(#[case] act: Act, #[cas
 #[case::broken(answer("500 Internal Server Error", &[], "oops"), "Status(500): HTTP 500 Internal Server Error")]
 #[case::unchanged(
     Act::Send("HTTP/1.1 304 Not Modified\r\n\r\n".into()),
-    "Unreadable: X says that nothing changed, which nobody asked"
+    "Unreadable: X answers 304 to an unconditional request"
 )]
 #[tokio::test]
 async fn a_refusal_carries_xs_own_words(#[case] act: Act, #[case] wanted: &str) {

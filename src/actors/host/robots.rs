@@ -1,4 +1,5 @@
-//! What a poll needs before its source can be asked: the word of robots.txt for web pages (p29), a key for X accounts.
+//! What a poll needs before its source can be asked, as its type says: permission by robots.txt (p29), a key of its
+//! podcast's owner.
 
 use std::sync::Arc;
 
@@ -7,20 +8,21 @@ use actix::{ActorFutureExt, AsyncContext, Context};
 use slog::Logger;
 
 use super::super::context::PipelineContext;
-use super::super::poll::{NextRequest, Poll};
+use super::super::poll::{LentKey, NextRequest, Poll};
 use super::HostActor;
 use crate::fetch::{PRODUCT, RobotsAnswer, RobotsFetched, robots_refusal, robots_unreachable};
-use crate::model::{FailureCause, FailureReport, KeyProvider, RobotsRecord, SourceType};
+use crate::model::{FailureCause, FailureReport, KeyProvider, RobotsRecord};
 use crate::parse::robots::Robots;
 use crate::rules::robots::{AGE_MAX, is_stale, origin};
 use crate::rules::shown_url::shown_url;
+use crate::sources::owner_key;
 use crate::store::StoreError;
 
 /// A poll that is ready, or never will be.
 pub(super) enum Prepared {
     /// The host can be asked.
     Ask(Box<Poll>),
-    /// Nobody is to be asked: the poll has failed.
+    /// There is no request: the poll has failed.
     Refused(Box<Poll>, FailureReport),
     /// The store does not give what is needed.
     Unreadable(Box<Poll>, String),
@@ -32,9 +34,9 @@ pub(super) async fn prepare(mut poll: Box<Poll>, context: Arc<PipelineContext>) 
         let report = FailureReport { cause: FailureCause::Credentials, error, retry_after: None };
         return Prepared::Refused(poll, report);
     }
-    let found = match (&poll.request, poll.source.settings.source_type) {
+    let found = match (&poll.request, owner_key(poll.source.settings.source_type)) {
         (NextRequest::Undecided, _) => ask_robots(&mut poll, &context).await,
-        (NextRequest::Document, SourceType::Twitter) => find_key(&mut poll, &context).await.map(|()| None),
+        (NextRequest::Document, Some(needed)) => find_key(&mut poll, needed.provider, &context).await.map(|()| None),
         _ => Ok(None),
     };
     match found {
@@ -71,14 +73,15 @@ fn obey(poll: &mut Poll, rules: Option<&str>) -> Option<FailureReport> {
 
 /// The owner of the source's podcast is resolved, and that user's key given to the fetch (s510). Without one the fetch
 /// says what is missing.
-async fn find_key(poll: &mut Poll, context: &PipelineContext) -> Result<(), StoreError> {
+async fn find_key(poll: &mut Poll, provider: KeyProvider, context: &PipelineContext) -> Result<(), StoreError> {
     let Some(podcast_id) = poll.source.settings.podcast_id else { return Ok(()) };
     let store = &context.store;
     let Some(podcast) = context.store_watch.retry_while_unavailable(|| store.podcast(podcast_id)).await? else {
         return Ok(());
     };
-    let key = context.store_watch.retry_while_unavailable(|| store.api_key(podcast.user_id, KeyProvider::X)).await?;
-    poll.key = key.map(|key| (podcast.user_id, key));
+    let owner = podcast.user_id;
+    let key = context.store_watch.retry_while_unavailable(|| store.api_key(owner, provider)).await?;
+    poll.key = key.map(|key| LentKey { owner, provider, key });
     Ok(())
 }
 

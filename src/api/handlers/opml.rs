@@ -12,7 +12,7 @@ use super::super::guard::Caller;
 use super::super::problem::Problem;
 use super::super::views::ImportReport;
 use super::Answer;
-use crate::model::{Source, SourceId, SourceSettings, SourceType};
+use crate::model::{Source, SourceId, SourceSettings};
 use crate::opml::{self, BadOutline, Outline, Why};
 use crate::rules::shown_url::shown_url;
 use crate::service;
@@ -95,7 +95,7 @@ async fn add(api: &Api, batch: Vec<Result<Outline, BadOutline>>, report: &mut Im
     for outline in batch {
         match outline {
             Ok(outline) => {
-                let mut settings = SourceSettings::new(SourceType::Rss, outline.feed_url);
+                let mut settings = SourceSettings::new(opml::SOURCE_TYPE, outline.feed_url);
                 settings.title = outline.title;
                 new.push((settings, outline.labels));
             }
@@ -185,7 +185,7 @@ async fn send(
         let sources = api.service.labelled_sources(first, after, BATCH as u32).await?;
         let Some((last, _)) = sources.last() else { return Ok(true) };
         after = Some(last.id);
-        let feeds = sources.into_iter().filter(|(source, _)| source.settings.source_type == SourceType::Rss);
+        let feeds = sources.into_iter().filter(|(source, _)| source.settings.source_type == opml::SOURCE_TYPE);
         for (source, own) in feeds {
             if own.first().map(String::as_str) == first && outlines.send(outline(source, own, caller)).await.is_err() {
                 return Ok(false);

@@ -24,7 +24,7 @@ pub struct SourceQuery {
     pub label: Option<String>,
     /// With this text in the URL or title, whatever the case.
     pub text: Option<String>,
-    /// At this place, however it is spelled.
+    /// With this URL, in any form that means the same source.
     pub url: Option<String>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,

@@ -20,7 +20,7 @@ pub struct SourceView {
     pub version: i64,
     /// Where it is. Without its password for those who may only look.
     pub url: String,
-    /// Type of the source: rss, website or twitter.
+    /// How the source is read.
     #[serde(rename = "type")]
     pub source_type: SourceType,
     /// Title given by a person.
@@ -146,7 +146,7 @@ pub struct CreatedSource {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SourceChanges {
-    /// Another place: what was learned about the old one is forgotten.
+    /// Another URL: what was learned about the old one is forgotten.
     pub url: Option<String>,
     /// New type; what was learned about the source starts afresh.
     #[serde(rename = "type")]

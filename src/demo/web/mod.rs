@@ -189,7 +189,7 @@ fn site_of(town: &Town, site: usize) -> Site {
     let host = town.host_of[site];
     let character = locked(&town.sites[site]).character;
     let source_type = character.source_type();
-    let page = if source_type == SourceType::Website { "page" } else { "feed" };
+    let page = if character == Character::Website { "page" } else { "feed" };
     Site {
         url: format!("{}/{site}/{page}", town.home(host)),
         source_type,

@@ -60,6 +60,11 @@ pub(super) const ALL: &[Migration] = &[
         name: "page_ages",
         sql: include_str!("../../../sql/postgres/migrations/0013_page_ages.sql"),
     },
+    Migration {
+        version: 14,
+        name: "lists_by_type",
+        sql: include_str!("../../../sql/postgres/migrations/0014_lists_by_type.sql"),
+    },
 ];
 
 /// Nodes that start together take turns by this number; a step may take longer than a statement usually may.

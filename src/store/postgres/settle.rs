@@ -182,8 +182,9 @@ async fn add_posts(transaction: &Transaction<'_>, new: &[Candidate<'_>]) -> Resu
     let created: Vec<Timestamp> = new.iter().map(|(settlement, _)| settlement.settled_at).collect();
     let hashes: Vec<[u8; 32]> = new.iter().map(|(_, post)| post.content_hash().0).collect();
     let hashes: Vec<&[u8]> = hashes.iter().map(<[u8; 32]>::as_slice).collect();
-    let arrays: [&(dyn ToSql + Sync); 9] =
-        [&sources, &titles, &bodies, &urls, &authors, &bylines, &published, &created, &hashes];
+    let pages: Vec<bool> = new.iter().map(|(_, post)| post.is_page()).collect();
+    let arrays: [&(dyn ToSql + Sync); 10] =
+        [&sources, &titles, &bodies, &urls, &authors, &bylines, &published, &created, &hashes, &pages];
     all(transaction, &ADD_POSTS, &arrays, |row| {
         let post = PostId(required(row.integer()?)?);
         Ok((SourceId(required(row.integer()?)?), post))

@@ -13,7 +13,7 @@ use crate::model::{
 
 use super::super::rows::{Columns, read_counts, required, storable};
 use super::super::shared_sql as sql;
-use super::super::source_row::{X_HOST, host_column, read_source, settings_values, state_values};
+use super::super::source_row::{host_column, read_source, settings_values, state_values};
 use super::super::statement::Statement;
 use super::super::{Added, Result, Saved, SourceSelection, SourceStore, StoreError, access};
 use super::values::{RowColumns, all, all_planned_anew, by_column, error, execute, number, one as first};
@@ -155,13 +155,12 @@ async fn select(
     let (statement, name) = match selection {
         SourceSelection::All => (&sql::LIST_SOURCES, None),
         SourceSelection::OfHost(host) => (&sql::SOURCES_OF_HOST, Some(storable(host.as_str()))),
-        SourceSelection::OfX => (&sql::SOURCES_OF_HOST, Some(X_HOST.into())),
         SourceSelection::WithLabel(label) => (&sql::SOURCES_WITH_LABEL, Some(storable(label))),
         SourceSelection::Disabled => (&DISABLED, None),
         SourceSelection::Resting => (&sql::SOURCES_RESTING, None),
         SourceSelection::Failing => (&sql::SOURCES_FAILING, None),
         SourceSelection::Inactive => (&INACTIVE, None),
-        SourceSelection::OfPages => (&sql::SOURCES_OF_PAGES, None),
+        SourceSelection::OfType(source_type) => (&sql::SOURCES_OF_TYPE, Some(source_type.name().into())),
     };
     match name {
         None => all(client, statement, &[&after, &limit], |row| read_source(row)).await,

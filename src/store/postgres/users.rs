@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use deadpool_postgres::Client;
 use secrecy::SecretString;
 
-use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, SourceId, Timestamp, User, UserId};
+use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, SourceId, SourceType, Timestamp, User, UserId};
 
 use super::super::cipher::Owner;
 use super::super::error::{has_sources, owns_podcasts};
@@ -103,9 +103,15 @@ impl UserStore for PostgresStore {
         sealed.map(|sealed| self.cipher.open(Owner::ApiKey(user, provider), &sealed)).transpose()
     }
 
-    async fn request_x_polls(&self, user: UserId, now: Timestamp) -> Result<Vec<SourceId>> {
+    async fn request_keyed_polls(
+        &self,
+        user: UserId,
+        source_type: SourceType,
+        now: Timestamp,
+    ) -> Result<Vec<SourceId>> {
         let client = self.client().await?;
-        all(&*client, &sql::REQUEST_X_POLLS, &[&user.0, &now], |row| number(row).map(SourceId)).await
+        all(&*client, &sql::REQUEST_KEYED_POLLS, &[&user.0, &now, &source_type.name()], |row| number(row).map(SourceId))
+            .await
     }
 
     async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool> {

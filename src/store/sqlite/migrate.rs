@@ -61,6 +61,11 @@ pub(super) const ALL: &[Migration] = &[
         name: "page_ages",
         sql: include_str!("../../../sql/sqlite/migrations/0013_page_ages.sql"),
     },
+    Migration {
+        version: 14,
+        name: "lists_by_type",
+        sql: include_str!("../../../sql/sqlite/migrations/0014_lists_by_type.sql"),
+    },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -77,7 +77,8 @@ fn add_posts(connection: &Connection, settlement: &Settlement) -> Result<Vec<Pos
             Some(_) => {}
             None => {
                 let PostText { title, body, url, author, byline } = text;
-                let row = params![source, title, body, url, author, byline, post.published_at(), now, hash];
+                let row =
+                    params![source, title, body, url, author, byline, post.published_at(), now, hash, post.is_page()];
                 add.execute(row).map_err(error)?;
                 new_posts.push(PostId(connection.last_insert_rowid()));
             }

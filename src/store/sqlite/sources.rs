@@ -9,7 +9,7 @@ use crate::model::{
 
 use super::super::rows::{Columns, Value, read_counts, required, storable};
 use super::super::shared_sql as sql;
-use super::super::source_row::{X_HOST, host_column, read_source, settings_values, state_values};
+use super::super::source_row::{host_column, read_source, settings_values, state_values};
 use super::super::statement::Statement;
 use super::super::{Added, Result, Saved, SourceSelection, SourceStore, StoreError, access};
 use super::values::{all, error, execute, number, one as first};
@@ -118,13 +118,12 @@ fn select(
     limit: u32,
 ) -> Result<Vec<Source>> {
     let after = after.map_or(0, |id| id.0);
-    let of_host =
-        |host: &str| all(connection, &sql::SOURCES_OF_HOST, params![host, after, limit], |row| read_source(row));
     let plain = |statement| all(connection, statement, params![after, limit], |row| read_source(row));
     match selection {
         SourceSelection::All => plain(&sql::LIST_SOURCES),
-        SourceSelection::OfHost(host) => of_host(host.as_str()),
-        SourceSelection::OfX => of_host(X_HOST),
+        SourceSelection::OfHost(host) => {
+            all(connection, &sql::SOURCES_OF_HOST, params![host.as_str(), after, limit], |row| read_source(row))
+        }
         SourceSelection::WithLabel(label) => {
             all(connection, &sql::SOURCES_WITH_LABEL, params![storable(label), after, limit], |row| read_source(row))
         }
@@ -132,7 +131,9 @@ fn select(
         SourceSelection::Resting => plain(&sql::SOURCES_RESTING),
         SourceSelection::Failing => plain(&sql::SOURCES_FAILING),
         SourceSelection::Inactive => plain(&INACTIVE),
-        SourceSelection::OfPages => plain(&sql::SOURCES_OF_PAGES),
+        SourceSelection::OfType(source_type) => {
+            all(connection, &sql::SOURCES_OF_TYPE, params![source_type.name(), after, limit], |row| read_source(row))
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use rusqlite::{Connection, params};
 use secrecy::SecretString;
 
-use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, SourceId, Timestamp, User, UserId};
+use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, SourceId, SourceType, Timestamp, User, UserId};
 
 use super::super::cipher::Owner;
 use super::super::error::{has_sources, owns_podcasts};
@@ -122,9 +122,16 @@ impl UserStore for SqliteStore {
         sealed.map(|sealed| self.cipher.open(Owner::ApiKey(user, provider), &sealed)).transpose()
     }
 
-    async fn request_x_polls(&self, user: UserId, now: Timestamp) -> Result<Vec<SourceId>> {
+    async fn request_keyed_polls(
+        &self,
+        user: UserId,
+        source_type: SourceType,
+        now: Timestamp,
+    ) -> Result<Vec<SourceId>> {
         let requesting = move |connection: &mut Connection| {
-            all(connection, &sql::REQUEST_X_POLLS, params![user.0, now], |row| number(row).map(SourceId))
+            all(connection, &sql::REQUEST_KEYED_POLLS, params![user.0, now, source_type.name()], |row| {
+                number(row).map(SourceId)
+            })
         };
         self.writer.run(requesting).await
     }

@@ -1,4 +1,4 @@
-//! What it means when X gives nothing, in words and as a cause.
+//! What answers of X without posts mean: the cause of the failure and a text for people.
 
 use crate::http::{Failure, Headers};
 use crate::model::{FailureCause, FailureReport, Timestamp};

@@ -4,50 +4,23 @@
 //! the poll ends. A page that fails fails the poll: posts come newest first, so the watermark of half a reading would
 //! hide the other half for ever.
 
-mod key;
-mod refusal;
-
-use secrecy::SecretString;
 use tokio::time::Instant;
-use url::Url;
 
+use crate::fetch::{Answer, Document, Fetched, Found, Learned, Reading, Task, Trace, post};
 use crate::http::{Client, Content, Failure, Headers, Reply, Request};
-use crate::model::{
-    FailureCause, FailureReport, Hints, LastSeen, NewPost, PodcastId, PostText, SourceSettings, Validators,
-    account_name,
-};
+use crate::model::{FailureCause, FailureReport, Hints, LastSeen, NewPost, PostText, SourceSettings, Validators};
 use crate::parse::x_api::{self, Page, XPost};
 
-use super::{Answer, Document, Fetched, Found, Learned, Reading, Task, Trace, post};
-use key::Key;
-
-pub use key::KeyError;
+use super::account::account_name;
+use super::key::Key;
+use super::{XSettings, key_missing, refusal};
 
 /// The most pages of one poll: five hundred new posts.
 const PAGES_MAX: usize = 5;
-/// Reposts are other people's words, and cut short besides. Replies are asked for, because the continuation of a thread
+/// Reposts are texts of other accounts, and cut short. Replies are asked for, because the continuation of a thread
 /// is one; those to other people are left out here.
 const TIMELINE_QUERY: &str = "max_results=100&exclude=retweets\
     &tweet.fields=created_at,author_id,in_reply_to_user_id,note_tweet,entities,referenced_tweets";
-
-/// Where X is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct XSettings {
-    /// What the paths of the API follow: scheme and host, perhaps the beginning of a path.
-    pub base_url: Url,
-}
-
-impl Default for XSettings {
-    fn default() -> XSettings {
-        XSettings { base_url: Url::parse("https://api.x.com").expect("this is a URL") }
-    }
-}
-
-impl XSettings {
-    fn endpoint(&self, path: &str) -> String {
-        format!("{}/2/{path}", self.base_url.as_str().trim_end_matches('/'))
-    }
-}
 
 /// Polls an account once.
 pub(super) async fn poll(client: &Client, settings: &XSettings, task: &Task) -> Fetched {
@@ -65,31 +38,14 @@ pub(super) async fn poll(client: &Client, settings: &XSettings, task: &Task) -> 
     Fetched { answer, trace: poll.trace, learned: poll.learned }
 }
 
-/// What can be wrong before anybody is asked.
+/// What can be wrong before the first request.
 fn prepare(task: &Task) -> Result<(String, Key), FailureReport> {
     let SourceSettings { url, podcast_id, .. } = &task.settings;
     let name = account_name(url).map_err(|error| failed(FailureCause::Other, error.to_string()))?;
     match (&task.key, podcast_id) {
         (Some(key), _) => Ok((name, Key::read(key)?)),
-        (None, podcast) => Err(failed(FailureCause::KeyMissing, x_key_missing(*podcast))),
+        (None, podcast) => Err(failed(FailureCause::KeyMissing, key_missing(*podcast))),
     }
-}
-
-/// What an X account lacks whose podcast, if it has one, has no key, and how to give it.
-pub fn x_key_missing(podcast: Option<PodcastId>) -> String {
-    match podcast {
-        Some(podcast) => format!(
-            "the owner of podcast {podcast} has no X key; give one with `feedwarden user key USER --key-file FILE`"
-        ),
-        None => "an X account is read with the key of a podcast's owner, and this source belongs to no podcast; give it one \
-                 with --podcast ID (`feedwarden user add NAME --key-file FILE --podcast TITLE` makes one)"
-            .to_owned(),
-    }
-}
-
-/// Whether a text can be used as an X key: a bearer token, or an OAuth 2.0 user token as JSON.
-pub fn check_x_key(secret: &SecretString) -> Result<(), KeyError> {
-    Key::read(secret).map(|_| ())
 }
 
 /// A poll on its way.
@@ -151,7 +107,7 @@ impl Poll<'_> {
             hints: Hints::default(),
             newest_number: posts.iter().map(|post| post.number).max(),
             entries: posts.into_iter().filter(|post| post.is_own).map(|post| found(&self.name, post)).collect(),
-            document: Document::Account { name: self.name.clone(), id, pages, is_cut },
+            document: Document::Account { what: "an X account", name: self.name.clone(), id, pages, is_cut },
         })
     }
 
@@ -187,7 +143,7 @@ impl Poll<'_> {
         match outcome.map_err(refusal::report)?.content {
             Content::Body { bytes, .. } => Ok(bytes),
             Content::NotModified => {
-                Err(failed(FailureCause::Unreadable, "X says that nothing changed, which nobody asked".into()))
+                Err(failed(FailureCause::Unreadable, "X answers 304 to an unconditional request".into()))
             }
             Content::Redirect(pending_redirect) => {
                 Err(failed(FailureCause::Other, format!("X sends its callers on to {}", pending_redirect.url())))
@@ -221,7 +177,7 @@ impl Poll<'_> {
 
     /// One request, noted in the trace.
     async fn send(&mut self, request: &Request) -> Result<Reply, Failure> {
-        let mut outcome = self.client.get(request).await;
+        let mut outcome = self.client.send(request).await;
         let hops = match &mut outcome {
             Ok(reply) => &mut reply.hops,
             Err(failure) => &mut failure.hops,
@@ -293,14 +249,5 @@ mod tests {
         let client = Client::new(crate::http::HttpSettings::default(), || crate::model::Timestamp::EPOCH).unwrap();
         let task = Task::new(SourceSettings::new(crate::model::SourceType::Twitter, "XDevelopers"));
         check(poll(&client, &XSettings::default(), &task));
-    }
-
-    #[test]
-    fn the_paths_follow_the_base_with_and_without_a_slash() {
-        for base in ["https://x.example", "https://x.example/", "https://x.example/proxy", "https://x.example/proxy/"] {
-            let settings = XSettings { base_url: Url::parse(base).unwrap() };
-            let wanted = format!("{}/2/oauth2/token", base.trim_end_matches('/'));
-            assert_eq!(settings.endpoint("oauth2/token"), wanted);
-        }
     }
 }

@@ -4,7 +4,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use url::form_urlencoded;
 
-use crate::http::{Credentials, Request};
+use crate::http::{Credentials, Method, Request};
 use crate::model::{FailureCause, FailureReport};
 use crate::parse::x_api::Renewed;
 
@@ -79,7 +79,7 @@ impl Key {
             }
             None => _ = form.append_pair("client_id", client_id),
         }
-        request.form = Some(form.finish().into());
+        request.method = Method::PostForm(form.finish().into());
         request.wants_refusal = true;
         Some(request)
     }
@@ -118,6 +118,11 @@ mod tests {
         token.expose_secret().to_owned()
     }
 
+    fn form_of(request: Request) -> String {
+        let Method::PostForm(form) = request.method else { panic!("a key is renewed with a form") };
+        form.expose_secret().to_owned()
+    }
+
     #[test]
     fn a_bare_token_is_a_key_that_cannot_be_renewed() {
         let key = read(" AAAA%2FBB=\n");
@@ -148,17 +153,17 @@ mod tests {
     fn a_public_app_names_itself_in_the_form() {
         let key = read(r#"{"access_token":"a","refresh_token":"b&c","client_id":"d"}"#);
         let request = key.renewal("https://a.example/token".into()).unwrap();
-        let form = request.form.unwrap();
-        assert_eq!(form.expose_secret(), "grant_type=refresh_token&refresh_token=b%26c&client_id=d");
         assert!(request.credentials.is_none());
+        assert_eq!(form_of(request), "grant_type=refresh_token&refresh_token=b%26c&client_id=d");
     }
 
     #[test]
     fn a_confidential_app_names_itself_in_a_header() {
         let key = read(r#"{"access_token":"a","refresh_token":"b","client_id":"d","client_secret":"e"}"#);
         let request = key.renewal("https://a.example/token".into()).unwrap();
-        assert_eq!(request.form.unwrap().expose_secret(), "grant_type=refresh_token&refresh_token=b");
-        let Some(Credentials::Basic { name, password }) = request.credentials else { panic!("no credentials") };
+        let credentials = request.credentials.clone();
+        assert_eq!(form_of(request), "grant_type=refresh_token&refresh_token=b");
+        let Some(Credentials::Basic { name, password }) = credentials else { panic!("no credentials") };
         assert_eq!((name.as_str(), password.expose_secret()), ("d", "e"));
     }
 

@@ -1,0 +1,48 @@
+//! Feeds: RSS, Atom, RDF and JSON Feed.
+//!
+//! The source URL is any http or https URL, asked at its own host without preparation, since a person subscribed to it.
+//! One conditional GET reads it. Entries are told apart by their time of publication.
+
+use url::Url;
+
+use super::{Polling, SourceKind};
+use crate::fetch::{Document, DocumentContent, DocumentReader, Found, ReadDocument, post};
+use crate::model::{Hints, Watermark};
+use crate::parse::feed::{self, FeedError};
+
+/// A feed up to this size is read on the thread of its request, which takes less than a millisecond: another thread
+/// would cost it more, in waking and in cold memory, than it keeps others waiting.
+const AT_ONCE_BYTES_MAX: usize = 128 * 1024;
+
+pub(super) struct Rss;
+
+impl SourceKind for Rss {
+    fn polling(&self) -> Polling {
+        Polling::Document(DocumentReader { read, at_once_bytes_max: AT_ONCE_BYTES_MAX })
+    }
+
+    fn watermark(&self) -> Watermark {
+        Watermark::Published
+    }
+}
+
+fn read(bytes: &[u8], content_type: Option<&str>, url: &Url) -> ReadDocument {
+    let read = match feed::read(bytes, content_type, Some(url.as_str()), &feed::Limits::default()) {
+        Ok(read) => read,
+        Err(error) => {
+            let text = error.to_string();
+            let linked_feeds = if let FeedError::Html { feeds } = error { feeds } else { Vec::new() };
+            return ReadDocument { content: Err(text), linked_feeds };
+        }
+    };
+    let hints = Hints {
+        update_period_minutes: read.update_period_minutes,
+        skip_hours: read.skip_hours,
+        skip_days: read.skip_days,
+        ..Hints::default()
+    };
+    let entries = read.entries.iter().filter_map(post::from_entry).map(|post| Found { post, number: None }).collect();
+    let title = read.title.as_ref().map(post::plain).filter(|title| !title.is_empty());
+    let document = Document::Feed { format: read.format, charset: read.charset, title, notes: read.notes };
+    ReadDocument { content: Ok(DocumentContent { hints, entries, document }), linked_feeds: Vec::new() }
+}
