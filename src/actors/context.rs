@@ -1,8 +1,7 @@
 //! What all actors of the pipeline share: store, clock, settings, and the addresses of the other actors.
 
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use std::sync::{Arc, RwLock};
 
 use actix::Addr;
 use slog::Logger;
@@ -13,8 +12,9 @@ use super::failure_tracker::FailureTrackerActor;
 use super::faults::Faults;
 use super::fetch::FetchActor;
 use super::history::History;
+use super::messages::ForcePoll;
 use super::post_sink::PostSinkActor;
-use super::scheduler::SchedulerActor;
+use super::scheduler::{ForcedPoll, SchedulerActor};
 use super::statistics::Statistics;
 use super::store_watch::StoreWatch;
 use crate::clock::Clock;
@@ -24,9 +24,6 @@ use crate::model::{SourceId, Timestamp};
 use crate::rules::Policy;
 use crate::sources::TypeSettings;
 use crate::store::Store;
-
-/// Forced polls that are remembered at the most.
-const FORCED_MAX: usize = 1024;
 
 /// What a pipeline is made of.
 #[derive(Clone)]
@@ -65,8 +62,6 @@ pub(super) struct PipelineContext {
     pub(super) store_watch: StoreWatch,
     pub(super) faults: Faults,
     pub(super) history: History,
-    /// Sources that a person wants polled whatever their publisher and host asked for.
-    forced: Mutex<HashSet<SourceId>>,
     pub(super) post_sink: Addr<PostSinkActor>,
     pub(super) failure_tracker: Addr<FailureTrackerActor>,
     pub(super) scheduler: Addr<SchedulerActor>,
@@ -92,7 +87,6 @@ impl PipelineContext {
             store_watch: StoreWatch::new(admission.clone(), parts.clock.clone(), parts.log.clone()),
             faults: Faults::new(parts.settings.faults.clone()),
             history: History::default(),
-            forced: Mutex::default(),
             store: parts.store,
             clock: parts.clock,
             dice: parts.dice,
@@ -123,26 +117,8 @@ impl PipelineContext {
 
     /// Forces the next poll of this source past holds and `Retry-After`.
     pub(super) fn force(&self, source: SourceId) {
-        let mut forced = self.forced();
-        // Requests that were never met, such as for sources that are gone, must not pile up.
-        if forced.len() >= FORCED_MAX {
-            forced.clear();
-        }
-        forced.insert(source);
-    }
-
-    /// Whether the next poll of this source is forced.
-    pub(super) fn is_forced(&self, source: SourceId) -> bool {
-        self.forced().contains(&source)
-    }
-
-    /// The source was polled.
-    pub(super) fn end_force(&self, source: SourceId) {
-        self.forced().remove(&source);
-    }
-
-    fn forced(&self) -> MutexGuard<'_, HashSet<SourceId>> {
-        self.forced.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        let forced = ForcedPoll::new(source, self.clock.now(), self.scheduler.clone().recipient());
+        self.scheduler.do_send(ForcePoll(forced));
     }
 
     /// How many hosts have sources that are polled, counted up to what begins an outage of our own.

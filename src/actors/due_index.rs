@@ -157,17 +157,22 @@ impl DueIndex {
         taken
     }
 
-    /// Puts everybody who waits for a host back on the schedule, each for a moment of its own.
-    pub(super) fn clear_line(&mut self, host: &Option<HostKey>, mut when: impl FnMut(Timestamp) -> Timestamp) {
+    /// Puts the sources that wait for a host back on the schedule, each for a moment of its own; a source without such a
+    /// moment keeps waiting.
+    pub(super) fn clear_line(
+        &mut self,
+        host: &Option<HostKey>,
+        mut when: impl FnMut(SourceId, Timestamp) -> Option<Timestamp>,
+    ) {
         if let Some(number) = self.hosts.numbers.get(host).copied() {
             self.clear(number, &mut when);
         }
     }
 
-    /// The same for all hosts.
+    /// Puts all sources that wait for a host back on the schedule, each for a moment of its own.
     pub(super) fn clear_lines(&mut self, mut when: impl FnMut(Timestamp) -> Timestamp) {
         for number in self.lines.keys().copied().collect::<Vec<_>>() {
-            self.clear(number, &mut when);
+            self.clear(number, &mut |_, due_at| Some(when(due_at)));
         }
     }
 
@@ -201,13 +206,15 @@ impl DueIndex {
         self.sources.is_empty()
     }
 
-    fn clear(&mut self, host: HostNumber, when: &mut impl FnMut(Timestamp) -> Timestamp) {
+    fn clear(&mut self, host: HostNumber, when: &mut impl FnMut(SourceId, Timestamp) -> Option<Timestamp>) {
         let waiting = match self.lines.get(&host) {
             Some(line) => line.waiting.clone(),
             None => return,
         };
         for (at, id) in waiting {
-            self.reschedule(id, when(at));
+            if let Some(at) = when(id, at) {
+                self.reschedule(id, at);
+            }
         }
     }
 

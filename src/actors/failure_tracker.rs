@@ -63,8 +63,9 @@ impl FailureTrackerActor {
         };
         // A task of its own: should the actor crash meanwhile, what is being written is written.
         let writing = actix_rt::spawn(write(self.context.clone(), self.log.clone(), batch));
-        ctx.spawn(writing.into_actor(self).map(|_, tracker, ctx| {
+        ctx.spawn(writing.into_actor(self).map(|stored, tracker, ctx| {
             tracker.batcher.end();
+            tracker.amnesty.note_stored(stored.unwrap_or_default());
             tracker.write(ctx);
         }));
     }

@@ -87,7 +87,7 @@ impl HostActor {
         }
         let Some(first) = self.queue.values().next() else { return };
         let has_begun = first.in_flight.began_at().is_some();
-        let in_flight = turn::Waiting { pause: self.pause(first), has_begun, is_forced: self.is_forced(first) };
+        let in_flight = turn::Waiting { pause: self.pause(first), has_begun, is_forced: first.in_flight.is_forced() };
         let waiting = wait_for_turn(self.host_entry.clone(), self.context.clone(), in_flight);
         let handle = ctx.spawn(waiting.into_actor(self).map(|granted, host, ctx| {
             host.waiting = None;
@@ -107,20 +107,16 @@ impl HostActor {
         self.waiting = Some(handle);
     }
 
-    fn is_forced(&self, poll: &Poll) -> bool {
-        self.context.is_forced(poll.source.id)
-    }
-
     fn place(&self, poll: &Poll) -> Place {
         match poll.in_flight.began_at() {
-            _ if self.is_forced(poll) => Place::Forced,
+            _ if poll.in_flight.is_forced() => Place::Forced,
             Some(_) => Place::HalfDone,
             None => Place::DueAt(poll.due_at),
         }
     }
 
     fn pause(&self, poll: &Poll) -> Duration {
-        if self.is_forced(poll) {
+        if poll.in_flight.is_forced() {
             return Duration::ZERO;
         }
         delay(&poll.source.settings, self.host_entry.key.as_ref(), &self.context.policy().delays).pause
@@ -129,7 +125,7 @@ impl HostActor {
     /// It is the host's turn to be asked: by whoever is first now.
     fn take(&mut self, turn: Turn, ctx: &mut Context<HostActor>) {
         let Some((key, mut poll)) = self.queue.pop_first() else { return };
-        if !self.is_forced(&poll) && !turn::is_spaced(&self.host_entry, self.pause(&poll), &self.context) {
+        if !poll.in_flight.is_forced() && !turn::is_spaced(&self.host_entry, self.pause(&poll), &self.context) {
             // Somebody who was due earlier came meanwhile, and asks for a longer pause.
             self.queue.insert(key, poll);
             return;
@@ -247,17 +243,18 @@ impl HostActor {
 
     /// Learns from an answer, or from silence, what it says about the host, and leaves it with the poll to be stored.
     fn record_response(&self, failure: Option<&FailureReport>, poll: &mut Poll) {
-        let (now, policy) = (self.context.clock.now(), self.context.policy());
+        // The moment that the poll is settled with, so that host, source and log agree.
+        let (now, policy) = (poll.ended_at, self.context.policy());
         // What is silent while our own network is down says nothing about the host (p31).
         let is_outage = self.context.admission.watch().borrow().is_outage;
         let heard = breaker::heard(failure).filter(|heard| !is_outage || *heard == Heard::Answer);
         if let (Evidence::Answer, Some(host)) = (outage::evidence(failure), &self.host_entry.key) {
-            self.context.failure_tracker.do_send(HostAnswered { host: host.clone(), at: now });
+            self.context.failure_tracker.do_send(HostAnswered { host: host.clone(), at: self.context.clock.now() });
         }
         poll.breaker_before = self.host_entry.state().map(|state| state.breaker);
         let hold = failure.and_then(|report| {
-            let after = failure::after_failure(&poll.source, report, &policy, now).state;
-            hold::hold(report, &after, &policy, now)
+            let failures = failure::failures_after(&poll.source.state.failures, report);
+            hold::hold(report, &failures, &policy, now)
         });
         let mut step = None;
         poll.host = self.host_entry.change(|state| {

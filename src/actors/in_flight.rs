@@ -12,6 +12,7 @@ use std::time::Duration;
 use actix::Recipient;
 
 use super::messages::{Completion, PollCompleted, PollLost};
+use super::scheduler::ForcedPoll;
 use crate::model::{Source, SourceId, Timestamp};
 
 /// Everything that is under way. Clones are the same.
@@ -35,6 +36,7 @@ pub(super) struct InFlightPoll {
     interval: Duration,
     began_at: Option<Timestamp>,
     end: Option<Completion>,
+    forced: Option<ForcedPoll>,
     in_flight_polls: InFlightPolls,
 }
 
@@ -55,6 +57,7 @@ impl InFlightPolls {
             interval,
             began_at: None,
             end: None,
+            forced: None,
             in_flight_polls: self.clone(),
         })
     }
@@ -91,6 +94,16 @@ impl InFlightPoll {
         &self.url
     }
 
+    /// Makes this the poll that the order asks for.
+    pub(super) fn force(&mut self, order: ForcedPoll) {
+        self.forced = Some(order);
+    }
+
+    /// Whether holds, `Retry-After` and pauses do not delay this poll.
+    pub(super) fn is_forced(&self) -> bool {
+        self.forced.is_some()
+    }
+
     /// Notes that the publisher is being asked from now on. The first time counts.
     pub(super) fn begin_asking(&mut self, now: Timestamp) {
         if self.began_at.is_none() {
@@ -118,7 +131,10 @@ impl Drop for InFlightPoll {
         // A tracker that is gone would drop the poll again, and so on without end.
         if self.end.is_none() && began_at.is_some() && failure_tracker.connected() {
             let in_flight_polls = self.in_flight_polls.clone();
-            let in_flight = InFlightPoll { source_id, url, interval, began_at, end: None, in_flight_polls };
+            // The order, if there is one, is dropped and so goes back to the scheduler: the poll that replaces this one is
+            // forced, too.
+            let in_flight =
+                InFlightPoll { source_id, url, interval, began_at, end: None, forced: None, in_flight_polls };
             return failure_tracker.do_send(PollLost { in_flight });
         }
         self.in_flight_polls.lock().remove(&source_id);
@@ -126,7 +142,7 @@ impl Drop for InFlightPoll {
             asked.fetch_sub(1, Ordering::AcqRel);
         }
         // Not bounded by the mailbox, but by the number of polls in flight.
-        scheduler
-            .do_send(PollCompleted { source_id, what: self.end.take().unwrap_or(Completion::Lost { url, interval }) });
+        let (what, forced) = (self.end.take().unwrap_or(Completion::Lost { url, interval }), self.forced.take());
+        scheduler.do_send(PollCompleted { source_id, what, forced });
     }
 }

@@ -88,7 +88,7 @@ impl SchedulerActor {
                 context.store_watch.retry_while_unavailable(|| context.store.sources_to_poll(ids.clone())).await?;
             let known: Vec<_> = found.into_iter().map(|ready| scheduled(&ready.source, scope, &context)).collect();
             let there: HashSet<SourceId> = known.iter().map(|known| known.id).collect();
-            let gone = ids.into_iter().filter(|id| !there.contains(id)).collect();
+            let gone: Vec<SourceId> = ids.into_iter().filter(|id| !there.contains(id)).collect();
             Ok::<_, StoreError>((known, gone))
         };
         ctx.spawn(reading.into_actor(self).map(|read, scheduler, ctx| {

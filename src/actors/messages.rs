@@ -7,6 +7,7 @@ use actix::Message;
 
 use super::in_flight::InFlightPoll;
 use super::poll::Poll;
+use super::scheduler::ForcedPoll;
 use crate::fetch::{Fetched, RobotsFetched, Trace};
 use crate::model::{FailureReport, HostKey, SourceId, Timestamp};
 use crate::rules::due::NextPoll;
@@ -15,6 +16,11 @@ use crate::rules::due::NextPoll;
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "()")]
 pub struct SourcesChanged(pub Vec<SourceId>);
+
+/// To the scheduler: force the next poll of a source. Not bounded by the mailbox, but by the number of sources.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(super) struct ForcePoll(pub(super) ForcedPoll);
 
 /// To the scheduler: hand out nothing until told otherwise. It is in the store already.
 #[derive(Clone, Copy, Debug, Message)]
@@ -98,6 +104,8 @@ pub struct SchedulerStatus {
 pub(super) struct PollCompleted {
     pub(super) source_id: SourceId,
     pub(super) what: Completion,
+    /// The order that the poll was made by, if it was forced.
+    pub(super) forced: Option<ForcedPoll>,
 }
 
 /// What became of a poll in flight.

@@ -3,6 +3,7 @@
 use crate::fetch::{Answer, Fetched, Trace};
 use crate::model::{FailureReport, HostState, Settlement, Source, SourceState, Timestamp};
 use crate::rules::classify::Classified;
+use crate::rules::due::{NextPoll, next_poll};
 use crate::rules::failure::{FailureStep, after_failure};
 use crate::rules::filter::{self, Entry};
 use crate::rules::success::{self, after_success};
@@ -24,10 +25,13 @@ pub(super) enum Verdict {
     },
 }
 
-/// What follows from a poll, beside what is written.
+/// What follows from a poll: computed once for each row of the source, with the moment at which the poll ended. What is
+/// stored, logged and emitted comes from here.
 pub(super) struct Decision {
-    /// The source's state from now on.
-    pub(super) state: SourceState,
+    /// The source with its new state.
+    pub(super) source: Source,
+    /// When the source is polled next, by its new state and the host's that is stored with it.
+    pub(super) next: NextPoll,
     /// If it failed: what that is called, and what was decided.
     pub(super) failure: Option<(Classified, FailureStep)>,
     /// Where the source has moved for good (p22).
@@ -61,11 +65,10 @@ pub(super) fn decide(
     ended_at: Timestamp,
 ) -> (Settlement, Decision) {
     let (mut posts, mut left_out) = (Vec::new(), Vec::new());
-    let mut decision = match verdict {
+    let (mut state, failure, believed_url) = match verdict {
         Verdict::Failed { report, .. } => {
             let decision = after_failure(source, report, policy, ended_at);
-            let failure = Some((decision.classified, decision.step));
-            Decision { state: decision.state, failure, believed_url: None }
+            (decision.state, Some((decision.classified, decision.step)), None)
         }
         Verdict::Answered(fetched) => {
             let answer = match &fetched.answer {
@@ -97,24 +100,26 @@ pub(super) fn decide(
             };
             let mut state = after_success(&source.state, answer, ended_at);
             let believed_url = follow_move(source, &mut state, &fetched.trace, policy, ended_at);
-            Decision { state, failure: None, believed_url }
+            (state, None, believed_url)
         }
     };
     if let Verdict::Answered(fetched) = verdict
         && let Some(account_id) = &fetched.learned.account_id
     {
-        decision.state.account_id = Some(account_id.clone());
+        state.account_id = Some(account_id.clone());
     }
+    let source = Source { state, updated_at: ended_at, ..source.clone() };
+    let next = next_poll(&source, host.as_ref(), policy, ended_at);
     let settlement = Settlement {
         source_id: source.id,
         version: source.version,
-        state: decision.state.clone(),
+        state: source.state.clone(),
         posts,
         left_out,
         host,
         settled_at: ended_at,
     };
-    (settlement, decision)
+    (settlement, Decision { source, next, failure, believed_url })
 }
 
 /// Remembers where permanent redirects lead, and says when they are believed.

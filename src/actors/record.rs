@@ -9,7 +9,7 @@ use super::history::SettledPoll;
 use super::outcome::{Decision, Verdict};
 use super::statistics::PipelineEvent;
 use crate::fetch::{Answer, Trace};
-use crate::model::{FailureKind, FailureReport, PollOutcome, Severity, Source};
+use crate::model::{FailureKind, FailureReport, PollOutcome, Severity};
 use crate::rules::due::NextPoll;
 use crate::rules::failure::FailureStep;
 use crate::rules::shown_url::shown_url;
@@ -19,8 +19,6 @@ const LINKED_FEEDS_MAX: usize = 20;
 
 /// A poll that is in the store.
 pub(super) struct Written<'a> {
-    /// The source as it stands now.
-    pub(super) source: &'a Source,
     /// How the poll ended.
     pub(super) verdict: &'a Verdict,
     /// What followed from it.
@@ -29,15 +27,13 @@ pub(super) struct Written<'a> {
     pub(super) new_posts: usize,
     /// How long its requests took together.
     pub(super) asking: Duration,
-    /// When it is polled next.
-    pub(super) next: NextPoll,
 }
 
 /// Tells it.
 pub(super) fn tell(context: &PipelineContext, log: &Logger, written: &Written<'_>) {
-    let url = shown_url(&written.source.settings.url);
+    let url = shown_url(&written.decision.source.settings.url);
     context.statistics.count_wire_bytes(written.verdict.trace().wire_bytes);
-    let success_at = written.decision.failure.is_none().then_some(written.source.updated_at);
+    let success_at = written.decision.failure.is_none().then_some(written.decision.source.updated_at);
     context.statistics.note_poll(written.asking, written.verdict.trace().reading, success_at);
     match (&written.decision.failure, written.verdict) {
         (Some((classified, step)), Verdict::Failed { report, is_explained, .. }) => {
@@ -62,10 +58,9 @@ pub(super) fn tell(context: &PipelineContext, log: &Logger, written: &Written<'_
             tell_success(log, written, &url);
         }
     }
-    context.history.add(written.source.id, remembered(written));
-    context.end_force(written.source.id);
+    context.history.add(written.decision.source.id, remembered(written));
     context.statistics.emit(|| PipelineEvent::Polled {
-        source_id: written.source.id,
+        source_id: written.decision.source.id,
         url,
         new_posts: written.new_posts,
         failure: written.decision.failure.as_ref().map(|(classified, _)| classified.kind),
@@ -85,7 +80,7 @@ fn remembered(written: &Written<'_>) -> SettledPoll {
         Verdict::Answered(_) => PollOutcome::Unchanged,
     };
     SettledPoll {
-        at: written.source.updated_at,
+        at: written.decision.source.updated_at,
         outcome,
         status_code: trace.status,
         error_type,
@@ -93,7 +88,7 @@ fn remembered(written: &Written<'_>) -> SettledPoll {
         new_posts: written.new_posts,
         bytes: trace.wire_bytes,
         duration_ms: milliseconds(written.asking),
-        next: written.next.to_string(),
+        next: written.decision.next.to_string(),
         linked_feeds: trace.linked_feeds.iter().take(LINKED_FEEDS_MAX).map(|feed| feed.url.to_string()).collect(),
     }
 }
@@ -101,14 +96,14 @@ fn remembered(written: &Written<'_>) -> SettledPoll {
 fn tell_success(log: &Logger, written: &Written<'_>, url: &str) {
     let trace = written.verdict.trace();
     info!(log, "source polled";
-        "source_id" => written.source.id.0,
+        "source_id" => written.decision.source.id.0,
         "url" => url,
         "status_code" => trace.status,
         "duration_ms" => milliseconds(written.asking),
         "bytes" => trace.wire_bytes,
         "new_posts" => written.new_posts,
-        "next_poll_at" => next_poll_at(written.next),
-        "reason" => written.next.to_string());
+        "next_poll_at" => next_poll_at(written.decision.next),
+        "reason" => written.decision.next.to_string());
 }
 
 /// One record per failed poll, as loud as its kind deserves (s205).
@@ -123,18 +118,18 @@ fn tell_failure(
 ) {
     let trace = written.verdict.trace();
     let keys = slog::o!(
-        "source_id" => written.source.id.0,
+        "source_id" => written.decision.source.id.0,
         "url" => url.to_owned(),
         "error_type" => kind.name(),
         "status_code" => status_code(kind, report, trace),
         "error" => report.error.clone(),
-        "consecutive_failures" => written.source.state.failures.consecutive,
+        "consecutive_failures" => written.decision.source.state.failures.consecutive,
         "then" => step.to_string(),
         "duration_ms" => milliseconds(written.asking),
         "bytes" => trace.wire_bytes,
         "new_posts" => 0,
-        "next_poll_at" => next_poll_at(written.next),
-        "reason" => written.next.to_string());
+        "next_poll_at" => next_poll_at(written.decision.next),
+        "reason" => written.decision.next.to_string());
     match level {
         Level::Error => error!(log, "feed poll failed"; keys),
         Level::Warning => warn!(log, "feed poll failed"; keys),
@@ -153,9 +148,9 @@ fn status_code(kind: FailureKind, report: &FailureReport, trace: &Trace) -> u16 
 /// A rest or the end of polling is told apart, once (s413).
 fn tell_step(context: &PipelineContext, log: &Logger, written: &Written<'_>, url: &str, step: &FailureStep) {
     let keys = slog::o!(
-        "source_id" => written.source.id.0,
+        "source_id" => written.decision.source.id.0,
         "url" => url.to_owned(),
-        "consecutive_failures" => written.source.state.failures.consecutive);
+        "consecutive_failures" => written.decision.source.state.failures.consecutive);
     let is_disabled = match step {
         FailureStep::NotBlamed | FailureStep::Counted { .. } => return,
         FailureStep::Rests { kind, .. } => {

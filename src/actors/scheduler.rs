@@ -1,5 +1,6 @@
 //! Knows what is due, and hands it to the hosts. Never waits for them.
 
+mod forced;
 mod pause;
 mod queries;
 
@@ -25,6 +26,7 @@ use crate::rules::shown_url::shown_url;
 use crate::rules::spread::spread;
 use crate::store::StoreError;
 
+pub(super) use forced::ForcedPoll;
 use pause::Polling;
 
 /// How many sources are read from the store at once to be handed out.
@@ -57,6 +59,8 @@ pub(super) struct SchedulerActor {
     pub(super) changed_while_loading: HashSet<SourceId>,
     /// Sources that came back lost the last time: one that is lost again waits for the interval (s509).
     lost: HashSet<SourceId>,
+    /// Orders to force a poll, each for a source that is not in flight by that order.
+    forced: HashMap<SourceId, ForcedPoll>,
     /// While what is too old is removed: polls come after it (s901).
     is_cleaning: bool,
     /// While sources are being read to be handed out.
@@ -94,6 +98,7 @@ impl SchedulerActor {
             is_refreshing: false,
             changed_while_loading: HashSet::new(),
             lost: HashSet::new(),
+            forced: HashMap::new(),
             is_cleaning: false,
             is_reading: false,
             is_gathering: false,
@@ -221,17 +226,19 @@ impl SchedulerActor {
                 continue;
             }
             // One that is still under way for a scheduler that crashed comes back by itself.
-            let Some(in_flight) =
+            let Some(mut in_flight) =
                 self.in_flight_polls.begin(&ready.source, interval(&ready.source, &self.context.policy()))
             else {
                 continue;
             };
+            match self.forced.remove(&id) {
+                Some(order) if order.applies_to(&ready.source) => in_flight.force(order),
+                order => order.into_iter().for_each(ForcedPoll::end),
+            }
             let poll = Poll::new(in_flight, ready, due_at.get(&id).copied().unwrap_or(now));
             self.table.send(&host, Box::new(poll), &self.context);
         }
-        for id in missing {
-            self.index.remove(id);
-        }
+        self.forget(missing);
     }
 
     /// Whoever got its host held comes back behind the others: asked first, it would get the host held again before any of
@@ -272,8 +279,11 @@ impl SchedulerActor {
     }
 
     /// Forgets sources that are gone. One that is still under way comes back to nothing.
-    pub(super) fn forget(&mut self, gone: Vec<SourceId>) {
-        gone.into_iter().for_each(|id| self.index.remove(id));
+    pub(super) fn forget(&mut self, gone: impl IntoIterator<Item = SourceId>) {
+        for id in gone {
+            self.index.remove(id);
+            self.end_forced(id);
+        }
     }
 
     /// All sources have been read.
@@ -305,17 +315,24 @@ impl SchedulerActor {
         }
     }
 
-    fn take_back(&mut self, id: SourceId, what: Completion, ctx: &mut Context<SchedulerActor>) {
+    fn take_back(&mut self, completed: PollCompleted, ctx: &mut Context<SchedulerActor>) {
+        let PollCompleted { source_id: id, what, mut forced } = completed;
         let now = self.context.clock.now();
         let was_lost = self.lost.remove(&id);
         match what {
             Completion::Settled(next) => {
                 let next = if self.index.has_siblings(id) { self.behind_the_others(next) } else { next };
                 self.schedule(id, next);
+                forced.take().into_iter().for_each(ForcedPoll::end);
             }
-            Completion::Gone => self.index.remove(id),
+            Completion::Gone => {
+                self.forget([id]);
+                forced.take().into_iter().for_each(ForcedPoll::end);
+            }
             Completion::Deferred(Deferral { until, closed }) => {
                 if self.scope == Scope::Daemon {
+                    // An order that came while the poll was in flight does not wait for what the poll was deferred for.
+                    let until = if self.forced.contains_key(&id) { now } else { until };
                     self.index.reschedule(id, until);
                 } else {
                     self.index.remove(id);
@@ -335,6 +352,7 @@ impl SchedulerActor {
                 self.index.reschedule(id, again);
             }
         }
+        forced.into_iter().for_each(|order| self.keep_forced(order));
         self.wake(ctx);
     }
 
@@ -344,7 +362,10 @@ impl SchedulerActor {
             return;
         }
         let window = self.context.policy().spread;
-        self.index.clear_line(host, |due_at| spread(until, due_at, window, self.context.dice.roll()));
+        let (forced, dice) = (&self.forced, &self.context.dice);
+        self.index.clear_line(host, |id, due_at| {
+            (!forced.contains_key(&id)).then(|| spread(until, due_at, window, dice.roll()))
+        });
     }
 
     /// After an outage of our own, those who wait come back spread out (p19).
@@ -401,10 +422,10 @@ impl Actor for SchedulerActor {
 impl Handler<PollCompleted> for SchedulerActor {
     type Result = ();
 
-    fn handle(&mut self, PollCompleted { source_id, what }: PollCompleted, ctx: &mut Context<SchedulerActor>) {
+    fn handle(&mut self, completed: PollCompleted, ctx: &mut Context<SchedulerActor>) {
         if self.context.faults.inject(SchedulerActor::NAME, "PollCompleted", ctx) {
             return;
         }
-        self.take_back(source_id, what, ctx);
+        self.take_back(completed, ctx);
     }
 }

@@ -12,10 +12,11 @@ use super::outcome::{Decision, Verdict, decide};
 use super::poll::Poll;
 use super::record::{self, Written};
 use crate::clock::Stopwatch;
-use crate::model::{FailureCause, FailureKind, FailureReport, HostState, Settled, Settlement, Source};
+use crate::model::{
+    FailureCause, FailureKind, FailureReport, HostState, Settled, Settlement, Source, SourceId, SourceState, Timestamp,
+};
 use crate::rules::change::relocate;
 use crate::rules::classify::classify;
-use crate::rules::due::next_poll;
 use crate::rules::shown_url::shown_url;
 use crate::store::{Saved, StoreError};
 
@@ -37,6 +38,26 @@ pub(super) struct SettleBatcher {
 pub(super) struct Entry {
     pub(super) poll: Box<Poll>,
     pub(super) verdict: Verdict,
+}
+
+/// A failure of the network that is counted in the store, with the states of its source around it.
+pub(super) struct StoredFailure {
+    pub(super) source_id: SourceId,
+    pub(super) polled_at: Timestamp,
+    pub(super) before: SourceState,
+    pub(super) after: SourceState,
+}
+
+impl StoredFailure {
+    fn of(before: &Source, decision: &Decision) -> Option<StoredFailure> {
+        let (classified, _) = decision.failure.as_ref()?;
+        (classified.kind == FailureKind::Network).then(|| StoredFailure {
+            source_id: before.id,
+            polled_at: decision.source.updated_at,
+            before: before.state.clone(),
+            after: decision.source.state.clone(),
+        })
+    }
 }
 
 impl SettleBatcher {
@@ -81,15 +102,16 @@ impl SettleBatcher {
     }
 }
 
-/// Writes a batch, however long that takes, and completes every poll in it.
-pub(super) async fn write(context: Arc<PipelineContext>, log: Logger, entries: Vec<Entry>) {
+/// Writes a batch, however long that takes, and completes every poll in it. Returns the failures that were counted.
+pub(super) async fn write(context: Arc<PipelineContext>, log: Logger, entries: Vec<Entry>) -> Vec<StoredFailure> {
+    let mut stored = Vec::new();
     let mut batches = VecDeque::from([(entries, ROUNDS_MAX)]);
     while let Some((batch, rounds)) = batches.pop_front() {
         match try_write(&context, &batch).await {
             Ok((answers, decisions)) => {
                 let mut again = Vec::new();
                 for ((entry, settled), decision) in batch.into_iter().zip(answers).zip(decisions) {
-                    again.extend(conclude(&context, &log, entry, settled, decision).await);
+                    again.extend(conclude(&context, &log, entry, settled, decision, &mut stored).await);
                 }
                 match rounds.checked_sub(1) {
                     _ if again.is_empty() => {}
@@ -102,6 +124,7 @@ pub(super) async fn write(context: Arc<PipelineContext>, log: Logger, entries: V
             Err(cause) => batches.extend(batch.into_iter().filter_map(|entry| refused(&context, &log, entry, &cause))),
         }
     }
+    stored
 }
 
 async fn try_write(context: &PipelineContext, batch: &[Entry]) -> Result<(Vec<Settled>, Vec<Decision>), StoreError> {
@@ -144,24 +167,18 @@ async fn conclude(
     mut entry: Entry,
     settled: Settled,
     decision: Decision,
+    stored: &mut Vec<StoredFailure>,
 ) -> Option<Entry> {
     match settled {
         Settled::Written { version, new_posts } => {
             let Entry { poll, verdict } = entry;
-            let state = decision.state.clone();
-            let source = Source { version, updated_at: poll.ended_at, state, ..poll.source };
-            let next = next_poll(&source, poll.host.as_ref(), &context.policy(), context.clock.now());
-            let written = Written {
-                source: &source,
-                verdict: &verdict,
-                decision: &decision,
-                new_posts: new_posts.len(),
-                asking: poll.asking,
-                next,
-            };
+            let written =
+                Written { verdict: &verdict, decision: &decision, new_posts: new_posts.len(), asking: poll.asking };
             record::tell(context, log, &written);
-            if let Some(url) = decision.believed_url {
-                move_source(context, log, source, url).await;
+            stored.extend(StoredFailure::of(&poll.source, &decision));
+            let Decision { source, next, believed_url, .. } = decision;
+            if let Some(url) = believed_url {
+                move_source(context, log, Source { version, ..source }, url).await;
                 poll.in_flight.end(Completion::Superseded);
             } else {
                 poll.in_flight.end(Completion::Settled(next));

@@ -150,7 +150,7 @@ fn never(source: &Source) -> Option<Never> {
 }
 
 /// A person's wish sets aside the source's own waits, never the publisher's or the host's (p20).
-pub(super) fn is_requested(source: &Source) -> bool {
+pub fn is_requested(source: &Source) -> bool {
     source.state.poll_requested_at.is_some_and(|asked| source.state.last_polled.is_none_or(|polled| polled < asked))
 }
 

@@ -4,8 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::model::{
-    FailureCause, FailureClass, FailureKind, FailureReport, FailureRun, LastFailure, Rest, RestCause, Source,
-    SourceState, Timestamp,
+    FailureCause, FailureClass, FailureKind, FailureReport, FailureRun, FailureState, LastFailure, Rest, RestCause,
+    Source, SourceState, Timestamp,
 };
 
 use super::classify::{Classified, classify};
@@ -52,12 +52,11 @@ pub enum FailureStep {
 /// The state after a failure.
 pub fn after_failure(source: &Source, report: &FailureReport, policy: &Policy, now: Timestamp) -> FailureDecision {
     let classified = classify(report.cause);
-    let mut state = record(&source.state, report, classified, now);
+    let mut state = record(&source.state, report, now);
     let step = if classified.kind == FailureKind::Internal {
         state.poll_requested_at = repeated_at(source, report.cause, policy, now).or(state.poll_requested_at);
         FailureStep::NotBlamed
     } else {
-        count(&mut state, source.state.failures.last.as_ref(), report, classified);
         let max_failures = source.settings.max_failures.unwrap_or(policy.max_failures);
         decide(&mut state, report.cause, max_failures, policy, now)
     };
@@ -65,14 +64,24 @@ pub fn after_failure(source: &Source, report: &FailureReport, policy: &Policy, n
 }
 
 /// What holds for every failure, ours included: it was a poll, and this is what went wrong (s204).
-fn record(state: &SourceState, report: &FailureReport, classified: Classified, now: Timestamp) -> SourceState {
+fn record(state: &SourceState, report: &FailureReport, now: Timestamp) -> SourceState {
     let mut next = state.clone();
     next.first_polled_at = state.first_polled_at.or(Some(now));
     next.last_polled = Some(now);
     next.hints.retry_after = report.retry_after;
-    next.failures.last =
-        Some(LastFailure { class: classified.class, kind: classified.kind, error: report.error.clone() });
+    next.failures = failures_after(&state.failures, report);
     next
+}
+
+/// The failures of a source once this one is among them. A fault of our own is noted and not counted.
+pub fn failures_after(before: &FailureState, report: &FailureReport) -> FailureState {
+    let classified = classify(report.cause);
+    let mut failures = before.clone();
+    failures.last = Some(LastFailure { class: classified.class, kind: classified.kind, error: report.error.clone() });
+    if classified.kind != FailureKind::Internal {
+        count(&mut failures, before.last.as_ref(), report, classified);
+    }
+    failures
 }
 
 /// When a poll is made again that our own fault has cost: about a minute later. One that was lost in a crash is, once: a
@@ -85,8 +94,7 @@ fn repeated_at(source: &Source, cause: FailureCause, policy: &Policy, now: Times
     is_repeated.then(|| now + interval(source, policy).min(REPEAT_AFTER))
 }
 
-fn count(state: &mut SourceState, last: Option<&LastFailure>, report: &FailureReport, classified: Classified) {
-    let failures = &mut state.failures;
+fn count(failures: &mut FailureState, last: Option<&LastFailure>, report: &FailureReport, classified: Classified) {
     failures.consecutive = failures.consecutive.saturating_add(1);
     failures.consecutive_permanent = match classified.class {
         FailureClass::Permanent => failures.consecutive_permanent.saturating_add(1),

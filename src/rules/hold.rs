@@ -1,6 +1,6 @@
 //! When an answer asks a whole host to be left alone, and for how long (p15 to p17).
 
-use crate::model::{FailureCause, FailureReport, SourceState, Timestamp};
+use crate::model::{FailureCause, FailureReport, FailureState, Timestamp};
 
 use super::Policy;
 use super::backoff::{RATE_LIMIT_PAUSE_MIN, rate_limit_pause};
@@ -14,14 +14,14 @@ pub struct Hold {
     pub reason: String,
 }
 
-/// The hold that follows from a failed poll; `after` is the state that the failure left its source in.
+/// The hold that follows from a failed poll of a source; `failures` are the source's, with this one among them.
 ///
 /// A 429 holds its host whether or not it says for how long, a 503 only if it does: without that it is a broken server,
 /// which is the breaker's business.
-pub fn hold(report: &FailureReport, after: &SourceState, policy: &Policy, now: Timestamp) -> Option<Hold> {
+pub fn hold(report: &FailureReport, failures: &FailureState, policy: &Policy, now: Timestamp) -> Option<Hold> {
     let (asked, said) = match (report.cause, report.retry_after) {
         (FailureCause::Status(429), None) => {
-            let pause = rate_limit_pause(&after.failures, policy.max_backoff).unwrap_or(RATE_LIMIT_PAUSE_MIN);
+            let pause = rate_limit_pause(failures, policy.max_backoff).unwrap_or(RATE_LIMIT_PAUSE_MIN);
             (now + pause, "HTTP 429 without Retry-After")
         }
         (FailureCause::Status(429), Some(until)) => (until, "HTTP 429 with Retry-After"),
@@ -52,7 +52,7 @@ mod tests {
         for _ in 0..times {
             source.state = failure::after_failure(&source, &report, policy, NOW).state;
         }
-        hold(&report, &source.state, policy, NOW)
+        hold(&report, &source.state.failures, policy, NOW)
     }
 
     fn check(status: u16, retry_after: Option<Duration>, times: u32, expected: Option<(Duration, &str)>) {
@@ -102,7 +102,7 @@ mod tests {
     fn p15_a_moment_that_has_passed_holds_nobody() {
         check(429, Some(Duration::ZERO), 1, None);
         let report = |retry_after| FailureReport { cause: FailureCause::Status(503), error: "x".into(), retry_after };
-        assert_eq!(hold(&report(Some(NOW - hours(1))), &SourceState::default(), &Policy::default(), NOW), None);
+        assert_eq!(hold(&report(Some(NOW - hours(1))), &FailureState::default(), &Policy::default(), NOW), None);
     }
 
     proptest! {

@@ -5,6 +5,7 @@ mod access;
 mod client;
 mod explain;
 mod feeds;
+mod forced;
 mod hosts;
 mod keys;
 mod listeners;

@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedwarden::actors::Scope;
+use feedwarden::clock::{Clock, HeldClock, Wait};
 use feedwarden::demo::web::{Character, Mix, RetryAfter, WebSettings};
 use feedwarden::dice::SeededDice;
+use feedwarden::model::Timestamp;
 use feedwarden::rules::change::Change;
+use feedwarden::rules::due::next_poll;
 use feedwarden::rules::{hours, minutes};
 use rstest::rstest;
 
@@ -290,6 +293,39 @@ fn s508_a_poll_asked_for_by_hand_is_made_at_once(#[values(Sqlite, Postgres)] eng
         assert_eq!(world.web.journal().len(), 2, "its interval begins anew");
         world.advance(MINUTE);
         world.settled(3).await;
+        world.stop().await;
+    });
+}
+
+/// Time passes between any two looks at this clock.
+struct TickingClock(Arc<HeldClock>);
+
+impl Clock for TickingClock {
+    fn now(&self) -> Timestamp {
+        self.0.advance(Duration::from_millis(1));
+        self.0.now()
+    }
+
+    fn until(&self, moment: Timestamp) -> Wait {
+        self.0.until(moment)
+    }
+}
+
+#[rstest]
+fn p16_host_source_and_log_agree_to_the_moment_on_when_a_bare_429_is_over(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(engine, &[Character::RateLimited(RetryAfter::Unsaid)]).await;
+        world.policy.interval = minutes(10);
+        world.pipeline_clock = Arc::new(TickingClock(world.clock.clone()));
+        let ids = world.start_and_poll_all().await;
+        let source = world.source(ids[0]).await;
+        let over = source.state.last_polled.unwrap() + hours(1);
+        let host = world.stored_host(0).await.unwrap();
+        assert_eq!(host.held_until, Some(over));
+        assert_eq!(next_poll(&source, Some(&host), &world.policy, world.now()).at(), Some(over));
+        let told = |message: &str, key: &str| world.records.of(message)[0][key].as_str().unwrap().to_owned();
+        assert_eq!(told("host held", "until"), over.to_string());
+        assert_eq!(told("feed poll failed", "next_poll_at"), over.to_string());
         world.stop().await;
     });
 }

@@ -269,3 +269,32 @@ fn p31_five_silent_sites_keep_no_healthy_host_waiting_and_are_counted(#[values(S
         world.stop().await;
     });
 }
+
+#[rstest]
+fn p31_a_failure_is_taken_back_as_it_was_written_also_where_a_person_changed_its_source_meanwhile(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        let mut characters = [Character::Healthy; 8];
+        characters[0] = Character::NotFound;
+        let mut world = World::of(engine, &characters).await;
+        world.http.connect_timeout = SECOND;
+        let ids = add_apart(&mut world, SECOND).await;
+        assert_eq!(failures(&world, &ids[..1]).await, [1]);
+        world.web.set_network_down(true).unwrap();
+        world.change(ids[0], Change::Poll).await;
+        world.until("its publisher is asked", async || world.handle().unsettled() == 1).await;
+        world.change(ids[0], Change::ResetFailures).await;
+        world.settled(9).await;
+        assert_eq!(failures(&world, &ids[..1]).await, [1], "counted from the state that the person left");
+        world.advance(minutes(60) - 7 * SECOND);
+        for polled in 10..=13 {
+            world.settled_so_far(polled).await;
+            world.advance(SECOND);
+        }
+        world.told("outage begun").await;
+        is_taken_back(&world, 4).await;
+        assert_eq!(failures(&world, &ids).await, [0; 8]);
+        world.stop().await;
+    });
+}

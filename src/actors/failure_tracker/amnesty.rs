@@ -10,9 +10,9 @@ use super::super::context::PipelineContext;
 use super::super::host_table::HostEntry;
 use super::super::messages::SourcesChanged;
 use super::super::poll::Poll;
+use super::super::settle_batcher::StoredFailure;
 use crate::model::{Breaker, FailureKind, FailureReport, HostState, SourceId, SourceState, Timestamp};
 use crate::rules::classify::classify;
-use crate::rules::failure::after_failure;
 use crate::rules::outage::{Evidence, evidence, take_back};
 use crate::rules::shown_url::shown_url;
 use crate::store::{Saved, StoreError};
@@ -33,7 +33,8 @@ pub(super) struct Amnesty {
 pub(super) struct CountedFailure {
     source_id: SourceId,
     url: String,
-    before: SourceState,
+    /// The states of its source before and after it, once it is stored.
+    stored: Option<(SourceState, SourceState)>,
     report: FailureReport,
     polled_at: Timestamp,
     host: Option<(Arc<HostEntry>, Breaker)>,
@@ -47,7 +48,7 @@ impl CountedFailure {
         (is_network && evidence(Some(report)) != Evidence::Answer).then(|| CountedFailure {
             source_id: poll.source.id,
             url: shown_url(&poll.source.settings.url),
-            before: poll.source.state.clone(),
+            stored: None,
             report: report.clone(),
             polled_at: poll.ended_at,
             host: host_entry.zip(poll.breaker_before),
@@ -73,6 +74,16 @@ impl Amnesty {
             self.counted.pop_front();
         }
         self.counted.push_back(failure);
+    }
+
+    /// Notes what became of the sources of failures that are stored by now.
+    pub(super) fn note_stored(&mut self, stored: Vec<StoredFailure>) {
+        for StoredFailure { source_id, polled_at, before, after } in stored {
+            let mut known = self.counted.iter_mut().chain(&mut self.declared).rev();
+            if let Some(failure) = known.find(|known| known.source_id == source_id && known.polled_at == polled_at) {
+                failure.stored = Some((before, after));
+            }
+        }
     }
 
     /// A host has answered: what failed before stays counted.
@@ -117,14 +128,12 @@ impl Amnesty {
 
 /// Takes one failure back, if nothing has happened to its source since.
 async fn take_back_one(context: &PipelineContext, log: &Logger, failure: &CountedFailure) -> Result<bool, StoreError> {
+    let Some((before, after)) = &failure.stored else { return Ok(false) };
     for _ in 0..ROUNDS_MAX {
         let reading = context.store_watch.retry_while_unavailable(|| context.store.source(failure.source_id)).await?;
         let Some(mut source) = reading else { return Ok(false) };
-        let mut failed = source.clone();
-        failed.state = failure.before.clone();
-        let after = after_failure(&failed, &failure.report, &context.policy(), failure.polled_at).state;
         let now = context.clock.now();
-        if !take_back(&mut source.state, &failure.before, &after, &failure.report, now) {
+        if !take_back(&mut source.state, before, after, &failure.report, now) {
             return Ok(false);
         }
         match context.store_watch.retry_while_unavailable(|| context.store.save_source(source.clone(), now)).await? {
