@@ -9,6 +9,7 @@ use slog::Logger;
 
 use super::PipelineSettings;
 use super::admission::AdmissionControl;
+use super::events::PipelineEvents;
 use super::failure_tracker::FailureTrackerActor;
 use super::faults::Faults;
 use super::fetch::FetchActor;
@@ -60,6 +61,7 @@ pub(super) struct PipelineContext {
     /// When the process began to ask: what an earlier one asked last it may not have been able to store.
     pub(super) started_at: Timestamp,
     pub(super) statistics: Arc<Statistics>,
+    pub(super) events: PipelineEvents,
     pub(super) admission: Arc<AdmissionControl>,
     pub(super) store_watch: StoreWatch,
     pub(super) faults: Faults,
@@ -86,7 +88,7 @@ pub(super) struct Addresses {
 }
 
 impl PipelineContext {
-    pub(super) fn new(parts: Parts, statistics: Arc<Statistics>, addresses: Addresses) -> PipelineContext {
+    pub(super) fn new(parts: Parts, addresses: Addresses) -> PipelineContext {
         let admission = Arc::new(AdmissionControl::new(parts.settings.fetch.concurrency));
         PipelineContext {
             started_at: parts.clock.now(),
@@ -102,7 +104,8 @@ impl PipelineContext {
             policy: RwLock::new(Arc::new(parts.policy)),
             settings: parts.settings,
             log: parts.log,
-            statistics,
+            statistics: Arc::default(),
+            events: PipelineEvents::default(),
             admission,
             post_sink: addresses.post_sink,
             failure_tracker: addresses.failure_tracker,

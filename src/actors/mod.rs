@@ -5,15 +5,16 @@
 //! source that is handed out travels as an `InFlightPoll`, which comes back to the scheduler whatever happens to it,
 //! so that a crash anywhere loses no source.
 
+mod actor_kind;
 mod admission;
 mod context;
 pub mod control;
 mod due_index;
 mod environment;
+mod events;
 mod failure_tracker;
 mod faults;
 mod fetch;
-mod histogram;
 mod history;
 mod host;
 mod host_table;
@@ -34,7 +35,8 @@ mod webhooks;
 
 pub use context::Parts;
 pub use control::PipelineHandle;
+pub use events::{PipelineEvent, PipelineEvents};
 pub use faults::{Fault, FaultAction, FaultSettings, NotAFault};
 pub use settings::{FetchSettings, PipelineSettings, SchedulerSettings};
-pub use statistics::{PipelineEvent, Statistics, StatisticsView};
+pub use statistics::{Statistics, StatisticsView};
 pub use topology::{Pipeline, Scope};

@@ -184,7 +184,12 @@ impl GroupTask {
         }
         let after = intensity.delay(nth, self.tree_context.environment().roll());
         let facts = slot.member.facts();
-        self.tree_context.observe(&Event::Restarting { name: &facts.name, after, nth });
+        self.tree_context.observe(&Event::Restarting {
+            supervisor: &self.cell.facts.name,
+            name: &facts.name,
+            after,
+            nth,
+        });
         if after.is_zero() {
             slot.restart(now);
         } else {

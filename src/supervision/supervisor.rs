@@ -225,7 +225,12 @@ impl Supervisor {
             let alarm = Alarm { id: index as u64, ticket: slot.ticket };
             self.timers.set(self.tree_context.environment(), after, alarm);
         }
-        self.tree_context.observe(&Event::Restarting { name: &slot.member.facts().name, after, nth });
+        self.tree_context.observe(&Event::Restarting {
+            supervisor: &self.spec.name,
+            name: &slot.member.facts().name,
+            after,
+            nth,
+        });
     }
 
     /// A child is done for good.

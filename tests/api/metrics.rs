@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use feedwarden::actors::FaultSettings;
+use feedwarden::api::settings::{Limits, TokenKey};
 use feedwarden::api::tokens::Scope as Allowed;
 use feedwarden::demo::web::Character;
 use feedwarden::model::SourceId;
@@ -12,7 +14,8 @@ use serde_json::{Value, json};
 
 use super::ApiWorld;
 use super::client::ask;
-use crate::pipeline::{Receiver, run};
+use super::world::SECRET;
+use crate::pipeline::{Receiver, World, run};
 use crate::store::Engine::{self, Postgres, Sqlite};
 use crate::store::post;
 
@@ -20,9 +23,10 @@ use crate::store::post;
 async fn scrape(api: &ApiWorld) -> BTreeMap<String, f64> {
     let answer = ask(api.socket().await, "GET", "/metrics", &[], b"").await;
     assert_eq!(answer.status, 200);
-    assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    assert_eq!(answer.header("content-type"), Some("application/openmetrics-text; version=1.0.0; charset=utf-8"));
     let mut samples = BTreeMap::new();
     let mut announced = String::new();
+    assert!(answer.body.ends_with("\n# EOF\n"), "{}", answer.body);
     for line in answer.body.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
             announced = rest.split(' ').next().unwrap().to_owned();
@@ -131,6 +135,25 @@ fn the_counters_say_what_was_done(#[values(Sqlite, Postgres)] engine: Engine) {
             samples["feedwarden_fetch_duration_seconds_bucket{le=\"+Inf\"}"],
             samples["feedwarden_fetch_duration_seconds_count"]
         );
+        api.stop().await;
+    });
+}
+
+#[test]
+fn a_host_that_is_called_scheduler_counts_as_a_host() {
+    run(async || {
+        let mut world = World::of(Sqlite, &[Character::Healthy]).await;
+        let faults = vec!["host/PollSource=panic@1".parse().unwrap()];
+        world.settings.faults = FaultSettings { is_enabled: true, seed: 1, limit: Some(1), faults };
+        let api = ApiWorld::around(world, TokenKey::Secret(SECRET.into()), Limits::default());
+        api.world.quiet().await;
+        api.world.add_feed("http://scheduler/feed.xml").await;
+        api.world.until("its host restarts", async || api.world.handle().statistics().view().restarts == 1).await;
+        let crashed = api.world.records.of("actor crashed");
+        assert_eq!(crashed[0]["actor"], "scheduler", "the actor of a host has the name of its host");
+        let samples = scrape(&api).await;
+        assert_eq!(samples["feedwarden_restarts_total{actor=\"host\"}"], 1.0);
+        assert_eq!(samples["feedwarden_restarts_total{actor=\"scheduler\"}"], 0.0);
         api.stop().await;
     });
 }

@@ -20,6 +20,7 @@ use actix::Addr;
 use tokio::sync::Notify;
 
 use super::context::PipelineContext;
+use super::events::PipelineEvents;
 use super::faults::FaultSettings;
 use super::host_table::HostTable;
 use super::in_flight::InFlightPolls;
@@ -34,11 +35,11 @@ use crate::rules::Policy;
 use crate::store::{Store, StoreError};
 use crate::supervision::{RootHandle, Tree};
 
+pub use super::events::PipelineEvent;
 pub use super::faults::Fault;
-pub use super::histogram::{BUCKET_SECONDS, HistogramView};
 pub use super::history::{PollOutcome, PollRecord};
 pub use super::host_table::HostCounts;
-pub use super::statistics::{ACTORS, Latencies, PipelineEvent, StatisticsView};
+pub use super::statistics::StatisticsView;
 pub use super::webhooks::WEBHOOKS_MAX;
 pub use crate::dice::new_secret;
 pub use crate::rules::change::{Change, Changed};
@@ -141,6 +142,11 @@ impl PipelineHandle {
     /// What was done so far.
     pub fn statistics(&self) -> Arc<Statistics> {
         self.context.statistics.clone()
+    }
+
+    /// What happens from now on.
+    pub fn events(&self) -> &PipelineEvents {
+        &self.context.events
     }
 
     /// The tree as it is now, with at most so many hosts.

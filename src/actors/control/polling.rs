@@ -76,7 +76,7 @@ impl PipelineHandle {
         apply(&mut source, change.clone(), now);
         let next = due::next_poll(&source, None, &policy, now);
         let outlook = self.outlook(&source.settings, next, wish.force).await?;
-        let events = self.context.statistics.listen();
+        let events = self.context.events.listen();
         let before = self.history(id).first().map(|poll| poll.at);
         if wish.force {
             self.context.force(id);
@@ -102,7 +102,7 @@ impl PipelineHandle {
     ) -> Result<(Added, Option<PollAnswer>), ControlError> {
         let next = NextPoll::At { at: self.context.clock.now(), because: Wait::NeverPolled };
         let outlook = self.outlook(&settings, next, false).await?;
-        let events = self.context.statistics.listen();
+        let events = self.context.events.listen();
         let id = match self.add_source(settings, labels, access).await? {
             Added::New(id) => id,
             duplicate => return Ok((duplicate, None)),

@@ -49,7 +49,7 @@ pub(super) async fn posts(
     let place = api.streams.clone().try_acquire_owned();
     let place = place.map_err(|_| Problem::unavailable("there are as many streams as there may be"))?;
     // From before the first look on, so that nothing that comes meanwhile is missed.
-    let arrivals = api.handle.statistics().arrivals();
+    let arrivals = api.handle.events().arrivals();
     let after = match last_event_id(&request)?.or(query.after) {
         Some(id) => PostId(id),
         None => {
