@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PipelineHandle;
 use crate::model::Timestamp;
-use crate::supervision::{Kind, Node};
+use crate::supervision::Node;
 
 /// The tree at one moment.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -77,15 +77,10 @@ impl PipelineHandle {
 }
 
 fn node(found: &Node) -> TreeNode {
-    let kind = match found.kind {
-        Kind::Actor => "actor",
-        Kind::Supervisor => "supervisor",
-        Kind::Group => "group",
-    };
     let crash = found.last_crash.as_ref();
     TreeNode {
         name: found.name.clone(),
-        kind: kind.to_owned(),
+        kind: found.kind.to_string(),
         state: found.state.to_string(),
         restarts: found.restarts,
         last_crash: crash.map(|crash| CrashView {
