@@ -1,10 +1,11 @@
 //! What all actors of the pipeline share: store, clock, settings, and the addresses of the other actors.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use actix::Addr;
+use parking_lot::{Mutex, RwLock};
 use slog::Logger;
 
 use super::PipelineSettings;
@@ -118,17 +119,17 @@ impl PipelineContext {
 
     /// What the rules follow now.
     pub(super) fn policy(&self) -> Arc<Policy> {
-        self.policy.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        self.policy.read().clone()
     }
 
     /// Follows another policy from now on.
     pub(super) fn set_policy(&self, policy: Policy) {
-        *self.policy.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Arc::new(policy);
+        *self.policy.write() = Arc::new(policy);
     }
 
     /// Forces the next poll of this source past holds and `Retry-After`.
     pub(super) fn force(&self, source: SourceId) {
-        let mut forced = self.forced();
+        let mut forced = self.forced.lock();
         // Requests that were never met, such as for sources that are gone, must not pile up.
         if forced.len() >= FORCED_MAX {
             forced.clear();
@@ -138,16 +139,12 @@ impl PipelineContext {
 
     /// Whether the next poll of this source is forced.
     pub(super) fn is_forced(&self, source: SourceId) -> bool {
-        self.forced().contains(&source)
+        self.forced.lock().contains(&source)
     }
 
     /// The source was polled.
     pub(super) fn end_force(&self, source: SourceId) {
-        self.forced().remove(&source);
-    }
-
-    fn forced(&self) -> MutexGuard<'_, HashSet<SourceId>> {
-        self.forced.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.forced.lock().remove(&source);
     }
 
     /// How many hosts have sources that are polled, counted up to what begins an outage of our own.

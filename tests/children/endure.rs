@@ -14,6 +14,7 @@ use feedwarden::dice::SeededDice;
 use feedwarden::fetch::{Fetcher, XSettings};
 use feedwarden::http::Client;
 use feedwarden::store;
+use feedwarden::supervision::RootEnd;
 use plan::Plan;
 use slog::{Drain, Logger, o};
 use tokio::signal::unix::{SignalKind, signal};
@@ -43,9 +44,9 @@ fn main() {
         println!("{}", handle.tree(3).unwrap());
         handle.drain().await;
         handle.stop();
-        let code = running.await.unwrap().exit_code();
+        let end = running.await.unwrap();
         store.close().await;
-        std::process::exit(code.into());
+        std::process::exit(i32::from(!matches!(end, RootEnd::Stopped)));
     });
 }
 
