@@ -1,7 +1,6 @@
 //! The only place that rolls dice; rules take the roll as an argument, and tests can hold it.
 
-use std::sync::Mutex;
-
+use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -37,7 +36,7 @@ pub fn new_secret() -> String {
 impl Dice for SeededDice {
     fn roll(&self) -> f64 {
         // A crash elsewhere while the lock was held leaves the generator usable: never spread the crash.
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).random()
+        self.0.lock().random()
     }
 }
 

@@ -1,9 +1,10 @@
 //! Admission control: the conditions that suspend requests, and the bounded number of polls in flight.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::model::HostKey;
@@ -83,25 +84,25 @@ impl AdmissionControl {
     /// Suspends requests for an outage. So many hosts may be tried at once that are not among these.
     pub(super) fn begin_outage(&self, silent: &[HostKey], fresh: usize) {
         let silent = silent.iter().cloned().collect();
-        *self.probes() = Probes { is_admitted: false, fresh, silent, lasted: Duration::ZERO };
+        *self.probes.lock() = Probes { is_admitted: false, fresh, silent, lasted: Duration::ZERO };
         self.switch(|blockers| blockers.is_outage = true);
     }
 
     /// Lets one of those who wait for the end of an outage through, to see whether it is over. One at a time.
     pub(super) fn admit_probe(&self) {
-        self.probes().is_admitted = true;
+        self.probes.lock().is_admitted = true;
         self.probe_admitted.notify_one();
     }
 
     /// Resumes requests after an outage that lasted so long. A probe that was not made is not needed any more.
     pub(super) fn end_outage(&self, lasted: Duration) {
-        *self.probes() = Probes { lasted, ..Probes::default() };
+        *self.probes.lock() = Probes { lasted, ..Probes::default() };
         self.switch(|blockers| blockers.is_outage = false);
     }
 
     /// What waited for the end of an outage comes back over this long: never longer than the outage was (p19, p31).
     pub(super) fn spread_after_outage(&self, spread: Duration) -> Duration {
-        spread.min(self.probes().lasted)
+        spread.min(self.probes.lock().lasted)
     }
 
     /// Waits until this host may be asked. Draining does not hold those who have begun: what was begun is to end.
@@ -117,7 +118,7 @@ impl AdmissionControl {
                 }
                 PollingBlockers { is_draining: false, is_store_down: false, is_outage: true } => {
                     saw_outage = true;
-                    if self.probes().take(host) {
+                    if self.probes.lock().take(host) {
                         return Admission::AsProbe;
                     }
                     tokio::select! {
@@ -130,10 +131,6 @@ impl AdmissionControl {
                 _ => drop(blockers.changed().await),
             }
         }
-    }
-
-    fn probes(&self) -> MutexGuard<'_, Probes> {
-        self.probes.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// How many polls hold one of the slots.

@@ -1,13 +1,15 @@
 //! What all actors of the pipeline share: store, clock, settings, and the addresses of the other actors.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock};
 
 use actix::Addr;
+use parking_lot::RwLock;
 use slog::Logger;
 
 use super::PipelineSettings;
 use super::admission::AdmissionControl;
+use super::events::PipelineEvents;
 use super::failure_tracker::FailureTrackerActor;
 use super::faults::Faults;
 use super::fetch::FetchActor;
@@ -58,6 +60,7 @@ pub(super) struct PipelineContext {
     /// When the process began to ask: what an earlier one asked last it may not have been able to store.
     pub(super) started_at: Timestamp,
     pub(super) statistics: Arc<Statistics>,
+    pub(super) events: PipelineEvents,
     pub(super) admission: Arc<AdmissionControl>,
     pub(super) store_watch: StoreWatch,
     pub(super) faults: Faults,
@@ -80,7 +83,7 @@ pub(super) struct Addresses {
 }
 
 impl PipelineContext {
-    pub(super) fn new(parts: Parts, statistics: Arc<Statistics>, addresses: Addresses) -> PipelineContext {
+    pub(super) fn new(parts: Parts, addresses: Addresses) -> PipelineContext {
         let admission = Arc::new(AdmissionControl::new(parts.settings.fetch.concurrency));
         PipelineContext {
             started_at: parts.clock.now(),
@@ -94,7 +97,8 @@ impl PipelineContext {
             policy: RwLock::new(Arc::new(parts.policy)),
             settings: parts.settings,
             log: parts.log,
-            statistics,
+            statistics: Arc::default(),
+            events: PipelineEvents::default(),
             admission,
             post_sink: addresses.post_sink,
             failure_tracker: addresses.failure_tracker,
@@ -107,12 +111,12 @@ impl PipelineContext {
 
     /// What the rules follow now.
     pub(super) fn policy(&self) -> Arc<Policy> {
-        self.policy.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        self.policy.read().clone()
     }
 
     /// Follows another policy from now on.
     pub(super) fn set_policy(&self, policy: Policy) {
-        *self.policy.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Arc::new(policy);
+        *self.policy.write() = Arc::new(policy);
     }
 
     /// Forces the next poll of this source past holds and `Retry-After`.

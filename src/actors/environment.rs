@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use slog::{debug, error, info, warn};
 
+use super::actor_kind::ActorKind;
 use super::context::PipelineContext;
-use super::statistics::PipelineEvent;
+use super::events::PipelineEvent;
 use crate::model::Timestamp;
 use crate::supervision::{Crash, Environment, Event};
 
@@ -27,7 +28,7 @@ impl PipelineEnvironment {
         // Resolving the names takes time and memory, so it is left to whoever really writes the record.
         let backtrace = slog::FnValue(|_| crash.backtrace.as_ref().map(ToString::to_string));
         debug!(self.0.log, "actor crash backtrace"; "actor" => name, "backtrace" => backtrace);
-        self.0.statistics.emit(|| PipelineEvent::Crashed { name: name.to_owned(), message: crash.message.clone() });
+        self.0.events.emit(|| PipelineEvent::Crashed { name: name.to_owned(), message: crash.message.clone() });
     }
 }
 
@@ -44,10 +45,10 @@ impl Environment for PipelineEnvironment {
         let log = &self.0.log;
         match event {
             Event::Crashed { name, crash } => self.crashed(name, crash),
-            Event::Restarting { name, after, nth } => {
-                self.0.statistics.count_restart(name);
+            Event::Restarting { supervisor, name, after, nth } => {
+                self.0.statistics.count_restart(ActorKind::of(supervisor, name));
                 warn!(log, "actor restarts"; "actor" => name, "after_ms" => after.as_millis() as u64, "nth" => nth);
-                self.0.statistics.emit(|| PipelineEvent::Restarted { name: (*name).to_owned() });
+                self.0.events.emit(|| PipelineEvent::Restarted { name: (*name).to_owned() });
             }
             Event::Overran { name, limit } => {
                 warn!(log, "actor did not stop in time"; "actor" => name, "limit_ms" => limit.as_millis() as u64);

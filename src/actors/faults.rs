@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use actix::fut::wrap_future;
 use actix::{Actor, AsyncContext, Context};
+use parking_lot::Mutex;
 
 use crate::dice::{Dice, SeededDice};
 
@@ -120,12 +120,12 @@ impl Faults {
 
     /// What can go wrong now.
     pub(super) fn settings(&self) -> FaultSettings {
-        self.settings.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        self.settings.lock().clone()
     }
 
     /// Makes other things go wrong from now on, or nothing.
     pub(super) fn change(&self, is_enabled: bool, rules: Option<Vec<Fault>>) {
-        let mut settings = self.settings.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut settings = self.settings.lock();
         settings.is_enabled = is_enabled;
         if let Some(rules) = rules {
             settings.faults = rules;
@@ -139,7 +139,7 @@ impl Faults {
 
     /// Makes nothing go wrong from now on.
     pub(super) fn cease(&self) {
-        self.settings.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).is_enabled = false;
+        self.settings.lock().is_enabled = false;
     }
 
     /// Perhaps makes something go wrong with the message in hand; true if the message is to be dropped.
@@ -178,8 +178,7 @@ impl Faults {
     }
 
     fn choose(&self, actor: &str, message: &str) -> Option<FaultAction> {
-        // The lock is not held while anything panics, and a poisoned one would still hold what it held.
-        let settings = self.settings.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let settings = self.settings.lock();
         if !settings.is_enabled || settings.limit.is_some_and(|limit| self.struck() >= limit) {
             return None;
         }

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use actix::Addr;
 use slog::Logger;
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::Notify;
 
 use super::admission::PollingBlockers;
 use super::context::PipelineContext;
+use super::events::PipelineEvents;
 use super::faults::{Fault, FaultSettings};
 use super::history::SettledPoll;
 use super::host_table::{HostCounts, HostTable};
@@ -19,7 +20,7 @@ use super::messages::{
     SourcesChanged,
 };
 use super::scheduler::SchedulerActor;
-use super::statistics::{PipelineEvent, Statistics};
+use super::statistics::Statistics;
 use super::webhooks::{TestWebhook, WebhookActor};
 use crate::clock::Clock;
 use crate::model::{HostKey, HostState, SourceId, SourceSettings, Timestamp, WebhookId};
@@ -141,9 +142,9 @@ impl PipelineHandle {
         self.context.statistics.clone()
     }
 
-    /// Events from now on. A receiver that falls far behind misses the oldest.
-    pub fn events(&self) -> broadcast::Receiver<PipelineEvent> {
-        self.context.statistics.listen()
+    /// What happens from now on.
+    pub fn events(&self) -> &PipelineEvents {
+        &self.context.events
     }
 
     /// The supervision tree, with at most so many hosts; none before the start and after the end.

@@ -1,7 +1,8 @@
 //! What the last polls of each source were like: a bounded memory for people, gone with the process.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard};
+
+use parking_lot::Mutex;
 
 use crate::model::{FailureKind, PollOutcome, SourceId, Timestamp};
 
@@ -47,7 +48,7 @@ struct Inner {
 
 impl History {
     pub(super) fn add(&self, source: SourceId, record: SettledPoll) {
-        let mut inner = self.lock();
+        let mut inner = self.0.lock();
         if !inner.of_source.contains_key(&source) {
             inner.order.push_back(source);
         }
@@ -65,12 +66,7 @@ impl History {
 
     /// The last polls of a source, the newest first.
     pub(super) fn of(&self, source: SourceId) -> Vec<SettledPoll> {
-        self.lock().of_source.get(&source).map(|records| records.iter().rev().cloned().collect()).unwrap_or_default()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A crash while the lock was held leaves the memory usable: it must not spread.
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.0.lock().of_source.get(&source).map(|records| records.iter().rev().cloned().collect()).unwrap_or_default()
     }
 }
 

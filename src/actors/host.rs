@@ -13,12 +13,12 @@ use actix_rt::task::JoinHandle;
 use slog::{Logger, debug, info, o, warn};
 
 use super::context::PipelineContext;
+use super::events::PipelineEvent;
 use super::host_table::{HostEntry, WeakHostTable};
 use super::messages::{
     Completion, Deferral, FetchFinished, FetchSource, Found, HostAnswered, PollFailed, PollSource, PollSucceeded,
 };
 use super::poll::{LentKey, Poll, Turn};
-use super::statistics::PipelineEvent;
 use crate::fetch::{Answer, Fetched, Trace};
 use crate::model::{FailureCause, FailureReport, HostKey, SourceId, Timestamp};
 use crate::rules::breaker::{self, BreakerStep, Heard};
@@ -286,7 +286,7 @@ impl HostActor {
     }
 
     fn tell(&self, what: impl FnOnce() -> String) {
-        self.context.statistics.emit(|| PipelineEvent::Host {
+        self.context.events.emit(|| PipelineEvent::Host {
             host: self.host_entry.key.as_ref().map(HostKey::to_string).unwrap_or_default(),
             what: what(),
         });

@@ -3,9 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 
 use actix::Addr;
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use super::context::PipelineContext;
@@ -72,7 +73,7 @@ impl HostTable {
         context: &PipelineContext,
     ) -> Result<(), StoreError> {
         let missing: Vec<Option<HostKey>> = {
-            let hosts = self.lock();
+            let hosts = self.0.hosts.lock();
             keys.into_iter().filter(|key| !hosts.contains_key(key)).collect()
         };
         if missing.is_empty() {
@@ -86,7 +87,7 @@ impl HostTable {
         let mut known: HashMap<HostKey, HostState> =
             known.into_iter().map(|state| (state.host.clone(), state)).collect();
         let now = context.clock.now();
-        let mut hosts = self.lock();
+        let mut hosts = self.0.hosts.lock();
         for key in missing {
             let state = key.as_ref().map(|key| known.remove(key).unwrap_or_else(|| HostState::new(key.clone())));
             hosts.entry(key.clone()).or_insert_with(|| Entry {
@@ -100,7 +101,7 @@ impl HostTable {
 
     /// Hands a poll to a host that has an entry. Where that cannot be, the poll is dropped and so goes back as lost.
     pub(super) fn send(&self, key: &Option<HostKey>, mut poll: Box<Poll>, context: &Arc<PipelineContext>) {
-        let mut hosts = self.lock();
+        let mut hosts = self.0.hosts.lock();
         let Some(entry) = hosts.get_mut(key) else { return };
         entry.used_at = context.clock.now();
         let address = match &entry.address {
@@ -117,14 +118,14 @@ impl HostTable {
 
     /// What is known of a host that is there.
     pub(super) fn state(&self, key: &HostKey) -> Option<HostState> {
-        self.lock().get(&Some(key.clone())).and_then(|entry| entry.host_entry.state())
+        self.0.hosts.lock().get(&Some(key.clone())).and_then(|entry| entry.host_entry.state())
     }
 
     /// Makes sure that a host has an entry, with what the store knows of it.
     pub(super) fn open_with(&self, key: &HostKey, known: Option<HostState>, now: Timestamp) {
         let state = known.unwrap_or_else(|| HostState::new(key.clone()));
         let key = Some(key.clone());
-        self.lock().entry(key.clone()).or_insert_with(|| Entry {
+        self.0.hosts.lock().entry(key.clone()).or_insert_with(|| Entry {
             host_entry: Arc::new(HostEntry::new(key, Some(state))),
             address: None,
             used_at: now,
@@ -133,14 +134,14 @@ impl HostTable {
 
     /// Changes what is known of a host that is there, and returns it.
     pub(super) fn change(&self, key: &HostKey, change: impl FnOnce(&mut HostState)) -> Option<HostState> {
-        let host_entry = self.lock().get(&Some(key.clone())).map(|entry| entry.host_entry.clone());
+        let host_entry = self.0.hosts.lock().get(&Some(key.clone())).map(|entry| entry.host_entry.clone());
         host_entry.and_then(|host_entry| host_entry.change(change))
     }
 
     /// How many hosts are there, by state.
     pub(super) fn counts(&self, now: Timestamp) -> HostCounts {
         let mut counts = HostCounts::default();
-        for state in self.lock().values().filter_map(|entry| entry.host_entry.state()) {
+        for state in self.0.hosts.lock().values().filter_map(|entry| entry.host_entry.state()) {
             if state.breaker.open_until.is_some_and(|until| until > now) {
                 counts.open += 1;
             } else if state.held_until.is_some_and(|until| until > now) {
@@ -154,12 +155,15 @@ impl HostTable {
 
     /// How many hosts are there.
     pub(super) fn len(&self) -> usize {
-        self.lock().len()
+        self.0.hosts.lock().len()
     }
 
     /// Lets go of hosts that nobody has had anything to do with since this moment. Without an address, their actors leave.
     pub(super) fn forget_idle(&self, since: Timestamp) {
-        self.lock().retain(|_, entry| entry.used_at >= since || entry.host_entry.present.load(Ordering::Acquire) > 0);
+        self.0
+            .hosts
+            .lock()
+            .retain(|_, entry| entry.used_at >= since || entry.host_entry.present.load(Ordering::Acquire) > 0);
     }
 
     fn start(&self, host_entry: &Arc<HostEntry>, context: &Arc<PipelineContext>) -> Option<Addr<HostActor>> {
@@ -167,11 +171,6 @@ impl HostTable {
         let (host_entry, context, table) = (host_entry.clone(), context.clone(), Arc::downgrade(&self.0));
         let factory = move || HostActor::new(host_entry.clone(), context.clone(), WeakHostTable(table.clone()));
         self.0.group.start(&name, MAILBOX_CAPACITY, factory).ok()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Option<HostKey>, Entry>> {
-        // A crash while the lock was held leaves the table usable: it must not spread.
-        self.0.hosts.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
@@ -197,12 +196,12 @@ impl HostEntry {
 
     /// What is known of the host; nothing if there is none.
     pub(super) fn state(&self) -> Option<HostState> {
-        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        self.state.lock().clone()
     }
 
     /// Changes what is known, and returns it.
     pub(super) fn change(&self, change: impl FnOnce(&mut HostState)) -> Option<HostState> {
-        let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut state = self.state.lock();
         state.as_mut().map(|state| {
             change(state);
             state.clone()

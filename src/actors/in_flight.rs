@@ -5,11 +5,12 @@
 //! every poll ends in a record. So no crash can make anybody forget a source, and no source is under way twice.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use actix::Recipient;
+use parking_lot::Mutex;
 
 use super::messages::{Completion, PollCompleted, PollLost};
 use super::scheduler::ForcedPoll;
@@ -50,7 +51,7 @@ impl InFlightPolls {
     /// Sends a source on its way, unless it is already.
     pub(super) fn begin(&self, source: &Source, interval: Duration) -> Option<InFlightPoll> {
         let (source_id, url) = (source.id, &source.settings.url);
-        let is_free = self.lock().insert(source_id);
+        let is_free = self.0.under_way.lock().insert(source_id);
         is_free.then(|| InFlightPoll {
             source_id,
             url: url.clone(),
@@ -64,22 +65,17 @@ impl InFlightPolls {
 
     /// Whether a source is under way.
     pub(super) fn contains(&self, source_id: SourceId) -> bool {
-        self.lock().contains(&source_id)
+        self.0.under_way.lock().contains(&source_id)
     }
 
     /// How many are.
     pub(super) fn len(&self) -> usize {
-        self.lock().len()
+        self.0.under_way.lock().len()
     }
 
     /// How many publishers were asked whose polls are not settled yet.
     pub(super) fn asked(&self) -> usize {
         self.0.asked.load(Ordering::Acquire)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashSet<SourceId>> {
-        // A crash while the lock was held leaves the set usable: it must not spread.
-        self.0.under_way.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
@@ -137,7 +133,7 @@ impl Drop for InFlightPoll {
                 InFlightPoll { source_id, url, interval, began_at, end: None, forced: None, in_flight_polls };
             return failure_tracker.do_send(PollLost { in_flight });
         }
-        self.in_flight_polls.lock().remove(&source_id);
+        self.in_flight_polls.0.under_way.lock().remove(&source_id);
         if began_at.is_some() {
             asked.fetch_sub(1, Ordering::AcqRel);
         }

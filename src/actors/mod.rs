@@ -5,15 +5,16 @@
 //! source that is handed out travels as an `InFlightPoll`, which comes back to the scheduler whatever happens to it,
 //! so that a crash anywhere loses no source.
 
+mod actor_kind;
 mod admission;
 mod context;
 mod due_index;
 mod environment;
+mod events;
 mod failure_tracker;
 mod faults;
 mod fetch;
 mod handle;
-mod histogram;
 mod history;
 mod host;
 mod host_table;
@@ -33,13 +34,13 @@ mod topology;
 mod webhooks;
 
 pub use context::Parts;
+pub use events::{PipelineEvent, PipelineEvents};
 pub use faults::{Fault, FaultAction, FaultSettings, NotAFault};
 pub use handle::PipelineHandle;
-pub use histogram::{BUCKET_SECONDS, HistogramView};
 pub use history::SettledPoll;
 pub use host_table::HostCounts;
 pub use messages::{ScheduleState, ScheduledSource, SchedulerStatus};
 pub use settings::{FetchSettings, PipelineSettings, SchedulerSettings};
-pub use statistics::{ACTORS, Latencies, PipelineEvent, Statistics, StatisticsView};
+pub use statistics::{Statistics, StatisticsView};
 pub use topology::{Pipeline, Scope};
 pub use webhooks::WEBHOOKS_MAX;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use slog::{Level, Logger, error, info, warn};
 
 use super::context::PipelineContext;
+use super::events::PipelineEvent;
 use super::history::SettledPoll;
 use super::outcome::{Decision, Verdict};
-use super::statistics::PipelineEvent;
 use crate::fetch::{Answer, Trace};
 use crate::model::{FailureKind, FailureReport, PollOutcome, Severity};
 use crate::rules::due::NextPoll;
@@ -52,6 +52,9 @@ pub(super) fn tell(context: &PipelineContext, log: &Logger, written: &Written<'_
                 matches!(written.verdict, Verdict::Answered(fetched) if matches!(fetched.answer, Answer::Read(_)));
             if is_read {
                 context.statistics.count_read(written.new_posts);
+                if written.new_posts > 0 {
+                    context.events.note_arrival();
+                }
             } else {
                 context.statistics.count_unchanged();
             }
@@ -59,7 +62,7 @@ pub(super) fn tell(context: &PipelineContext, log: &Logger, written: &Written<'_
         }
     }
     context.history.add(written.decision.source.id, remembered(written));
-    context.statistics.emit(|| PipelineEvent::Polled {
+    context.events.emit(|| PipelineEvent::Polled {
         source_id: written.decision.source.id,
         url,
         new_posts: written.new_posts,
@@ -162,7 +165,7 @@ fn tell_step(context: &PipelineContext, log: &Logger, written: &Written<'_>, url
             true
         }
     };
-    context.statistics.emit(|| PipelineEvent::Silenced { url: url.to_owned(), reason: step.to_string(), is_disabled });
+    context.events.emit(|| PipelineEvent::Silenced { url: url.to_owned(), reason: step.to_string(), is_disabled });
 }
 
 fn next_poll_at(next: NextPoll) -> Option<String> {

@@ -1,41 +1,44 @@
-//! What was done so far, counted where it happens, for whoever wants to show it.
+//! Counters since the start, counted where things happen. [`Statistics::register`] gives them their names as metrics.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{broadcast, watch};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use strum::VariantArray;
 
-use super::histogram::{Histogram, HistogramView};
-use crate::model::{FailureKind, SourceId, Timestamp};
+use super::actor_kind::ActorKind;
+use crate::model::{FailureKind, Timestamp};
 
-/// How many things that happened somebody who listens may be behind before the oldest are skipped.
-const HAPPENINGS_KEPT: usize = 1024;
+/// The upper ends of the buckets of all histograms, in seconds.
+const BUCKET_SECONDS: [f64; 14] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
+
+/// Counters that differ in the value of one label.
+type Labelled = Family<[(&'static str, &'static str); 1], Counter>;
 
 /// Counters since the start. They only grow.
 pub struct Statistics {
-    read: AtomicU64,
-    unchanged: AtomicU64,
-    failed: [AtomicU64; FailureKind::ALL.len()],
-    deferred: AtomicU64,
-    new_posts: AtomicU64,
-    wire_bytes: AtomicU64,
-    superseded: AtomicU64,
-    due: AtomicU64,
-    crashes: AtomicU64,
-    restarts: AtomicU64,
-    restarts_by_actor: [AtomicU64; ACTORS.len()],
+    /// By outcome: `read`, `unchanged` or the kind of failure.
+    polls: Labelled,
+    deferred: Counter,
+    new_posts: Counter,
+    wire_bytes: Counter,
+    superseded: Counter,
+    due: Counter,
+    crashes: Counter,
+    restarts: Counter,
+    restarts_by_actor: Labelled,
     failed_in_a_row: AtomicU64,
-    deliveries_taken: AtomicU64,
-    deliveries_failed: AtomicU64,
-    delivered_posts: AtomicU64,
+    /// By outcome: `taken` or `failed`.
+    deliveries: Labelled,
+    delivered_posts: Counter,
     /// In microseconds since 1970; zero before there was any.
     last_success_at: AtomicI64,
     fetching: Histogram,
     reading: Histogram,
     settling: Histogram,
-    events: broadcast::Sender<PipelineEvent>,
-    /// Grows with every poll that found something new.
-    arrivals: watch::Sender<u64>,
 }
 
 /// The counters at one moment.
@@ -61,8 +64,8 @@ pub struct StatisticsView {
     pub crashes: u64,
     /// Actors that were started again after a crash.
     pub restarts: u64,
-    /// The same for each sort of [`ACTORS`].
-    pub restarts_by_actor: [u64; ACTORS.len()],
+    /// The same for each [`ActorKind`], in their order.
+    pub restarts_by_actor: [u64; ActorKind::VARIANTS.len()],
     /// Polls that failed since the last one that did not.
     pub failed_in_a_row: u64,
     /// Deliveries that webhooks took.
@@ -71,133 +74,90 @@ pub struct StatisticsView {
     pub deliveries_failed: u64,
     /// Posts in those that were taken.
     pub delivered_posts: u64,
-    /// When a publisher last answered as it should.
+    /// The last poll that succeeded.
     pub last_success_at: Option<Timestamp>,
-}
-
-/// The sorts of actors that restarts are counted for. Hosts are one sort, however many there are.
-pub const ACTORS: [&str; 6] = ["scheduler", "host", "fetch", "post sink", "failure tracker", "webhooks"];
-
-/// How long things took.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Latencies {
-    /// Asking publishers and reading their answers: all requests of a poll together.
-    pub fetching: HistogramView,
-    /// Reading what they answered.
-    pub reading: HistogramView,
-    /// Writing what was found, a transaction each.
-    pub settling: HistogramView,
-}
-
-/// Something worth showing as it happens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PipelineEvent {
-    /// A poll is settled.
-    Polled {
-        /// Which source.
-        source_id: SourceId,
-        /// Its URL, without credentials.
-        url: String,
-        /// New posts.
-        new_posts: usize,
-        /// What went wrong, if it failed.
-        failure: Option<FailureKind>,
-    },
-    /// A source rests, or is disabled.
-    Silenced {
-        /// Its URL, without credentials.
-        url: String,
-        /// Why.
-        reason: String,
-        /// Whether only a person brings it back.
-        is_disabled: bool,
-    },
-    /// A host is held, or its breaker opened or closed.
-    Host {
-        /// Which one.
-        host: String,
-        /// What happened.
-        what: String,
-    },
-    /// An actor crashed.
-    Crashed {
-        /// Its name.
-        name: String,
-        /// What it said.
-        message: String,
-    },
-    /// An actor was started again.
-    Restarted {
-        /// Its name.
-        name: String,
-    },
 }
 
 impl Default for Statistics {
     fn default() -> Statistics {
+        let outcomes = ["read", "unchanged"].into_iter().chain(FailureKind::ALL.into_iter().map(FailureKind::name));
         Statistics {
-            read: AtomicU64::default(),
-            unchanged: AtomicU64::default(),
-            failed: Default::default(),
-            deferred: AtomicU64::default(),
-            new_posts: AtomicU64::default(),
-            wire_bytes: AtomicU64::default(),
-            superseded: AtomicU64::default(),
-            due: AtomicU64::default(),
-            crashes: AtomicU64::default(),
-            restarts: AtomicU64::default(),
-            restarts_by_actor: Default::default(),
+            polls: labelled("outcome", outcomes),
+            deferred: Counter::default(),
+            new_posts: Counter::default(),
+            wire_bytes: Counter::default(),
+            superseded: Counter::default(),
+            due: Counter::default(),
+            crashes: Counter::default(),
+            restarts: Counter::default(),
+            restarts_by_actor: labelled("actor", ActorKind::VARIANTS.iter().map(Into::into)),
             failed_in_a_row: AtomicU64::default(),
-            deliveries_taken: AtomicU64::default(),
-            deliveries_failed: AtomicU64::default(),
-            delivered_posts: AtomicU64::default(),
+            deliveries: labelled("outcome", ["taken", "failed"]),
+            delivered_posts: Counter::default(),
             last_success_at: AtomicI64::default(),
-            fetching: Histogram::default(),
-            reading: Histogram::default(),
-            settling: Histogram::default(),
-            events: broadcast::Sender::new(HAPPENINGS_KEPT),
-            arrivals: watch::Sender::new(0),
+            fetching: Histogram::new(BUCKET_SECONDS),
+            reading: Histogram::new(BUCKET_SECONDS),
+            settling: Histogram::new(BUCKET_SECONDS),
         }
     }
+}
+
+/// Counters for all values of a label: each of them is a metric from the start.
+fn labelled(label: &'static str, values: impl IntoIterator<Item = &'static str>) -> Labelled {
+    let family = Labelled::default();
+    values.into_iter().for_each(|value| drop(family.get_or_create(&[(label, value)])));
+    family
 }
 
 impl Statistics {
     /// The counters now.
     pub fn view(&self) -> StatisticsView {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let polls = |outcome| self.polls.get_or_create(&[("outcome", outcome)]).get();
+        let deliveries = |outcome| self.deliveries.get_or_create(&[("outcome", outcome)]).get();
+        let restarts = |kind: ActorKind| self.restarts_by_actor.get_or_create(&[("actor", kind.into())]).get();
         StatisticsView {
-            read: read(&self.read),
-            unchanged: read(&self.unchanged),
-            failed: std::array::from_fn(|index| read(&self.failed[index])),
-            deferred: read(&self.deferred),
-            new_posts: read(&self.new_posts),
-            wire_bytes: read(&self.wire_bytes),
-            superseded: read(&self.superseded),
-            due: read(&self.due),
-            crashes: read(&self.crashes),
-            restarts: read(&self.restarts),
-            restarts_by_actor: std::array::from_fn(|index| read(&self.restarts_by_actor[index])),
-            failed_in_a_row: read(&self.failed_in_a_row),
-            deliveries_taken: read(&self.deliveries_taken),
-            deliveries_failed: read(&self.deliveries_failed),
-            delivered_posts: read(&self.delivered_posts),
+            read: polls("read"),
+            unchanged: polls("unchanged"),
+            failed: FailureKind::ALL.map(|kind| polls(kind.name())),
+            deferred: self.deferred.get(),
+            new_posts: self.new_posts.get(),
+            wire_bytes: self.wire_bytes.get(),
+            superseded: self.superseded.get(),
+            due: self.due.get(),
+            crashes: self.crashes.get(),
+            restarts: self.restarts.get(),
+            restarts_by_actor: std::array::from_fn(|index| restarts(ActorKind::VARIANTS[index])),
+            failed_in_a_row: self.failed_in_a_row.load(Ordering::Relaxed),
+            deliveries_taken: deliveries("taken"),
+            deliveries_failed: deliveries("failed"),
+            delivered_posts: self.delivered_posts.get(),
             last_success_at: Some(self.last_success_at.load(Ordering::Relaxed))
                 .filter(|micros| *micros > 0)
                 .map(Timestamp::from_micros),
         }
     }
 
-    /// How long things took.
-    pub fn latencies(&self) -> Latencies {
-        let (fetching, reading) = (self.fetching.view(), self.reading.view());
-        Latencies { fetching, reading, settling: self.settling.view() }
+    /// Adds the counters and histograms to a page of metrics. The names of counters get `_total` when they are written.
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register("polls", "Settled polls, by outcome", self.polls.clone());
+        registry.register("new_posts", "Posts that were not known before", self.new_posts.clone());
+        registry.register("wire_bytes", "Bytes of body that crossed the wire", self.wire_bytes.clone());
+        registry.register("deferred", "Sources sent back by a held or silent host", self.deferred.clone());
+        registry.register("superseded", "Polls whose source changed meanwhile", self.superseded.clone());
+        registry.register("crashes", "Crashes of actors", self.crashes.clone());
+        registry.register("restarts", "Actors started again, by sort", self.restarts_by_actor.clone());
+        registry.register("fetch_duration_seconds", "A poll's requests together", self.fetching.clone());
+        registry.register("parse_duration_seconds", "Reading an answer", self.reading.clone());
+        registry.register("settle_duration_seconds", "Writing a group of polls", self.settling.clone());
+        registry.register("webhook_deliveries", "Deliveries to webhooks, by outcome", self.deliveries.clone());
+        registry.register("webhook_posts", "Posts that webhooks took", self.delivered_posts.clone());
     }
 
-    /// Notes how long a poll took to ask for and to read, and whether it worked.
+    /// Notes how long a poll took to ask for and to read, and whether it succeeded.
     pub(super) fn note_poll(&self, fetching: Duration, reading: Option<Duration>, success_at: Option<Timestamp>) {
-        self.fetching.add(fetching);
+        self.fetching.observe(fetching.as_secs_f64());
         if let Some(reading) = reading {
-            self.reading.add(reading);
+            self.reading.observe(reading.as_secs_f64());
         }
         match success_at {
             Some(at) => {
@@ -211,74 +171,54 @@ impl Statistics {
     }
 
     pub(super) fn note_settle(&self, took: Duration) {
-        self.settling.add(took);
-    }
-
-    /// Hears what happens from now on. Who does not listen for long misses the oldest.
-    pub fn listen(&self) -> broadcast::Receiver<PipelineEvent> {
-        self.events.subscribe()
-    }
-
-    /// Wakes whoever waits for new posts.
-    pub fn arrivals(&self) -> watch::Receiver<u64> {
-        self.arrivals.subscribe()
-    }
-
-    /// Tells those who listen; what it takes to tell is made only if anybody does.
-    pub(super) fn emit(&self, happening: impl FnOnce() -> PipelineEvent) {
-        if self.events.receiver_count() > 0 {
-            let _ = self.events.send(happening());
-        }
+        self.settling.observe(took.as_secs_f64());
     }
 
     pub(super) fn count_read(&self, new_posts: usize) {
-        self.read.fetch_add(1, Ordering::Relaxed);
-        self.new_posts.fetch_add(new_posts as u64, Ordering::Relaxed);
-        if new_posts > 0 {
-            self.arrivals.send_modify(|count| *count += 1);
-        }
+        self.polls.get_or_create(&[("outcome", "read")]).inc();
+        self.new_posts.inc_by(new_posts as u64);
     }
 
     pub(super) fn count_unchanged(&self) {
-        self.unchanged.fetch_add(1, Ordering::Relaxed);
+        self.polls.get_or_create(&[("outcome", "unchanged")]).inc();
     }
 
     pub(super) fn count_failed(&self, kind: FailureKind) {
-        self.failed[kind as usize].fetch_add(1, Ordering::Relaxed);
+        self.polls.get_or_create(&[("outcome", kind.name())]).inc();
     }
 
     pub(super) fn count_wire_bytes(&self, bytes: usize) {
-        self.wire_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.wire_bytes.inc_by(bytes as u64);
     }
 
     pub(super) fn count_deferred(&self) {
-        self.deferred.fetch_add(1, Ordering::Relaxed);
+        self.deferred.inc();
     }
 
     pub(super) fn count_superseded(&self) {
-        self.superseded.fetch_add(1, Ordering::Relaxed);
+        self.superseded.inc();
     }
 
     pub(super) fn count_due(&self) {
-        self.due.fetch_add(1, Ordering::Relaxed);
+        self.due.inc();
     }
 
     /// Counts a delivery to a webhook: so many posts were taken, or it failed.
     pub(super) fn count_delivery(&self, taken: Option<usize>) {
-        let counter = if taken.is_some() { &self.deliveries_taken } else { &self.deliveries_failed };
-        counter.fetch_add(1, Ordering::Relaxed);
-        self.delivered_posts.fetch_add(taken.unwrap_or(0) as u64, Ordering::Relaxed);
+        let outcome = if taken.is_some() { "taken" } else { "failed" };
+        self.deliveries.get_or_create(&[("outcome", outcome)]).inc();
+        self.delivered_posts.inc_by(taken.unwrap_or(0) as u64);
     }
 
     pub(super) fn count_crash(&self) {
-        self.crashes.fetch_add(1, Ordering::Relaxed);
+        self.crashes.inc();
     }
 
-    pub(super) fn count_restart(&self, name: &str) {
-        self.restarts.fetch_add(1, Ordering::Relaxed);
-        let sort = ACTORS.iter().position(|actor| name == *actor || (*actor == "fetch" && name.starts_with("fetch ")));
-        // Whatever has another name is a host.
-        self.restarts_by_actor[sort.unwrap_or(1)].fetch_add(1, Ordering::Relaxed);
+    pub(super) fn count_restart(&self, kind: Option<ActorKind>) {
+        self.restarts.inc();
+        if let Some(kind) = kind {
+            self.restarts_by_actor.get_or_create(&[("actor", kind.into())]).inc();
+        }
     }
 }
 

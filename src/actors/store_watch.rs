@@ -2,9 +2,10 @@
 //! log says it once.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use slog::{Logger, debug, error, info};
 use tokio::sync::Notify;
 
@@ -45,7 +46,7 @@ impl StoreWatch {
 
     /// What the store says to those it refuses, while it does.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.away().as_ref().map(|away| away.error.clone())
+        self.away.lock().as_ref().map(|away| away.error.clone())
     }
 
     /// Carries out a verb of the store, again and again while the store is away. What no patience can help is handed back.
@@ -80,7 +81,7 @@ impl StoreWatch {
     }
 
     fn refuse(&self, error: &StoreError) -> Refused<'_> {
-        let mut away = self.away();
+        let mut away = self.away.lock();
         if let Some(away) = away.as_mut() {
             away.refused += 1;
         } else {
@@ -90,16 +91,12 @@ impl StoreWatch {
         }
         Refused(self)
     }
-
-    fn away(&self) -> MutexGuard<'_, Option<Away>> {
-        self.away.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
 }
 
 impl Drop for Refused<'_> {
     /// It was served in the end, or gave up.
     fn drop(&mut self) {
-        let mut away = self.0.away();
+        let mut away = self.0.away.lock();
         let Some(Away { since, refused, .. }) = away.as_mut() else { return };
         *refused -= 1;
         if *refused == 0 {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::actor_kind::{ActorKind, FETCHERS, HOSTS};
 use super::context::{Addresses, Parts, PipelineContext};
 use super::environment::PipelineEnvironment;
 use super::failure_tracker::FailureTrackerActor;
@@ -14,7 +15,6 @@ use super::host_table::HostTable;
 use super::in_flight::InFlightPolls;
 use super::post_sink::PostSinkActor;
 use super::scheduler::SchedulerActor;
-use super::statistics::Statistics;
 use super::webhooks::WebhookActor;
 use crate::supervision::{ChildSpec, Group, GroupSettings, Inbox, Root, RootEnd, SupervisorSpec, Thread};
 
@@ -53,18 +53,17 @@ impl Pipeline {
             (1..=parts.settings.fetch.threads()).map(|number| Thread::new(&format!("fetch {number}"))).collect();
         let fetchers: Vec<Inbox<FetchActor>> = threads.iter().map(|_| Inbox::new(MAILBOX_CAPACITY)).collect();
         let intensity = parts.settings.intensity;
-        let hosts = Group::new("hosts", GroupSettings { intensity, ..GroupSettings::default() });
+        let hosts = Group::new(HOSTS, GroupSettings { intensity, ..GroupSettings::default() });
 
         let fetcher = parts.fetcher.clone();
         let courier = parts.fetcher.clone();
-        let statistics = Arc::new(Statistics::default());
         let addresses = Addresses {
             post_sink: post_sink.address(),
             failure_tracker: failure_tracker.address(),
             scheduler: scheduler.address(),
             fetchers: fetchers.iter().map(Inbox::address).collect(),
         };
-        let context = Arc::new(PipelineContext::new(parts, statistics.clone(), addresses));
+        let context = Arc::new(PipelineContext::new(parts, addresses));
         let environment = PipelineEnvironment::new(context.clone());
         let table = HostTable::new(hosts.clone());
         let in_flight_polls =
@@ -94,16 +93,18 @@ impl Pipeline {
                     (context.clone(), table.clone(), in_flight_polls.clone(), finished.clone());
                 let fetch = fetch_supervisor.take().expect("the children are listed once");
                 vec![
-                    ChildSpec::actor("post sink", &post_sink, move || PostSinkActor::new(of_sink.clone())),
-                    ChildSpec::actor("failure tracker", &failure_tracker, move || {
+                    ChildSpec::actor(ActorKind::PostSink.into(), &post_sink, move || {
+                        PostSinkActor::new(of_sink.clone())
+                    }),
+                    ChildSpec::actor(ActorKind::FailureTracker.into(), &failure_tracker, move || {
                         FailureTrackerActor::new(of_tracker.clone())
                     }),
-                    ChildSpec::actor("webhooks", &webhooks, move || {
+                    ChildSpec::actor(ActorKind::Webhooks.into(), &webhooks, move || {
                         WebhookActor::new(of_webhooks.clone(), courier.clone())
                     }),
-                    ChildSpec::supervisor(SupervisorSpec::new("fetchers", fetch).intensity(intensity)),
+                    ChildSpec::supervisor(SupervisorSpec::new(FETCHERS, fetch).intensity(intensity)),
                     ChildSpec::group(&hosts),
-                    ChildSpec::actor("scheduler", &scheduler, move || {
+                    ChildSpec::actor(ActorKind::Scheduler.into(), &scheduler, move || {
                         let finished = finished.clone();
                         SchedulerActor::new(
                             of_scheduler.clone(),

@@ -103,7 +103,7 @@ struct Courier {
 impl Courier {
     /// Gives turns for ever. A webhook has one at a time, and none before something may be new for it.
     async fn run(&self) {
-        let mut arrivals = self.context.statistics.arrivals();
+        let mut arrivals = self.context.events.arrivals();
         let mut turns = FuturesUnordered::new();
         let mut under_way = HashMap::<WebhookId, u64>::new();
         let mut idle = HashSet::<WebhookId>::new();

@@ -1,6 +1,8 @@
 //! Whom the TCP listener lets in, and how often: what can be changed while it is open.
 
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
 
 use super::settings::ApiSettings;
 use super::tokens::{TokenError, Verifier};
@@ -24,11 +26,11 @@ impl Admission {
 
     /// Judges by these rules from the next request on.
     pub fn follow(&self, rules: Rules) {
-        *self.0.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Arc::new(rules);
+        *self.0.write() = Arc::new(rules);
     }
 
     pub(super) fn rules(&self) -> Arc<Rules> {
-        self.0.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        self.0.read().clone()
     }
 }
 

@@ -1,79 +1,105 @@
-//! The counters in Prometheus' text format. `docs/operations.md` names them all; labels have a few fixed values each.
+//! The page of metrics, in the OpenMetrics text format for clients that accept it and in Prometheus' older one for others.
+//! `docs/operations.md` lists all metrics; labels have a few fixed values each.
 
-use std::fmt;
+use std::collections::HashSet;
 use std::time::Duration;
 
-use actix_web::{HttpResponse, web};
+use actix_web::http::header::ACCEPT;
+use actix_web::{HttpRequest, HttpResponse, web};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::registry::Registry;
 use tokio::sync::Mutex;
 
 use super::Api;
 use super::views::{TreeNode, TreeView};
-use crate::actors::{ACTORS, BUCKET_SECONDS, HistogramView, HostCounts, Latencies, SchedulerStatus, StatisticsView};
+use crate::actors::SchedulerStatus;
 use crate::clock::Stopwatch;
-use crate::model::{FailureKind, SourceCounts, Timestamp};
+use crate::model::{SourceCounts, Timestamp};
 use crate::service::WebhookFigures;
-use crate::telemetry::DroppedRecords;
 
+/// The media type of OpenMetrics.
+const OPEN_METRICS: &str = "application/openmetrics-text";
 /// Counting all sources means looking at all of them, so the count is this old at the most.
 const COUNTS_AGE_MAX: Duration = Duration::from_secs(60);
 
 /// The last count of sources, and when it was made.
 pub(super) type CountsCache = Mutex<Option<(Timestamp, SourceCounts)>>;
 
-/// Everything that is told.
-struct Metrics {
-    done: StatisticsView,
-    latencies: Latencies,
-    scheduler: Option<SchedulerStatus>,
-    lag: Duration,
-    hosts: HostCounts,
-    sources: Option<SourceCounts>,
-    store_seconds: Option<f64>,
-    is_store_up: bool,
-    is_ready: bool,
-    webhooks: Option<WebhookFigures>,
-    log_drops: DroppedRecords,
-    mailboxes: Vec<(String, usize)>,
-    uptime: Duration,
-}
-
-pub(super) async fn metrics(api: web::Data<Api>) -> HttpResponse {
-    let text = collect(&api).await.to_string();
-    HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text)
-}
-
-async fn collect(api: &Api) -> Metrics {
+pub(super) async fn metrics(api: web::Data<Api>, request: HttpRequest) -> HttpResponse {
     let now = api.service.now();
-    let watch = Stopwatch::start();
-    let store_seconds = api.service.ping_store().await.then(|| watch.elapsed().as_secs_f64());
-    let is_store_up = store_seconds.is_some() && api.pipeline().store_trouble().is_none();
+    let mut registry = Registry::with_prefix("feedwarden");
+    let page = &mut registry;
+    api.pipeline().statistics().register(page);
+    let last_success = api.pipeline().statistics().view().last_success_at.map_or(0, Timestamp::as_seconds);
+    let help = "When a publisher last answered as it should; 0 if none has since the start";
+    gauge(page, "last_success_timestamp_seconds", help, last_success);
+
     let scheduler = api.pipeline().scheduler_status().await;
-    let lag = scheduler.as_ref().and_then(|status| status.oldest_due_at).map_or(Duration::ZERO, |at| now.since(at));
-    // A scheduler that does not answer is waited for once: whoever scrapes does not wait long either.
+    // A scheduler that does not answer is waited for once: a scrape has little time.
     let is_ready = api.service.not_ready_because(scheduler.as_ref()).await.is_empty();
-    let statistics = api.pipeline().statistics();
-    let mut mailboxes = Vec::new();
-    if let Some(tree) = api.pipeline().tree(0) {
-        note_mailboxes(&TreeView::from(&tree).root, &mut mailboxes);
+    gauge(page, "ready", "Whether it does its work, as /readyz says", i64::from(is_ready));
+    if let Some(status) = &scheduler {
+        add_scheduler(page, status, now);
     }
-    Metrics {
-        done: statistics.view(),
-        latencies: statistics.latencies(),
-        scheduler,
-        lag,
-        hosts: api.pipeline().host_counts(),
-        sources: count_sources(api, now).await,
-        store_seconds,
-        is_store_up,
-        is_ready,
-        webhooks: api.service.webhook_figures().await.ok(),
-        log_drops: api.log.dropped(),
-        mailboxes,
-        uptime: now.since(api.service.started_at()),
+    let hosts = api.pipeline().host_counts();
+    let hosts = [("active", hosts.active), ("held", hosts.held), ("open", hosts.open)];
+    gauges(page, "hosts", "Hosts that are there, by state", "state", hosts);
+    if let Some(SourceCounts { total, disabled, resting, backing_off }) = count_sources(&api, now).await {
+        let healthy = total.saturating_sub(disabled + resting + backing_off);
+        let states = [("healthy", healthy), ("backing_off", backing_off), ("resting", resting), ("disabled", disabled)];
+        gauges(page, "sources", "Sources by state, at most a minute old", "state", states);
     }
+    if let Ok(figures) = api.service.webhook_figures().await {
+        add_webhooks(page, figures);
+    }
+    add_store(page, &api).await;
+    add_process(page, &api, now);
+
+    let mut text = String::new();
+    encode(&mut text, &registry).expect("a string takes all that is written to it");
+    let accepted = request.headers().get(ACCEPT).and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
+    let (content_type, text) = match accepted.contains(OPEN_METRICS) {
+        true => (format!("{OPEN_METRICS}; version=1.0.0; charset=utf-8"), text),
+        false => ("text/plain; version=0.0.4; charset=utf-8".to_owned(), prometheus_text(&text)),
+    };
+    HttpResponse::Ok().content_type(content_type).body(text)
 }
 
-/// Those who ask while it is counted wait for the same count.
+/// The same page in Prometheus' older text format, whose comments name a counter as its samples do.
+fn prometheus_text(open_metrics: &str) -> String {
+    let mut text = String::with_capacity(open_metrics.len());
+    let (counters, lines): (HashSet<&str>, _) = (
+        open_metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter")).collect(),
+        open_metrics.lines().filter(|line| *line != "# EOF"),
+    );
+    for line in lines {
+        let mut words = line.splitn(4, ' ');
+        match (words.next(), words.next(), words.next(), words.next()) {
+            (Some("#"), Some(keyword), Some(name), Some(rest)) if counters.contains(name) => {
+                text.push_str(&format!("# {keyword} {name}_total {rest}\n"));
+            }
+            _ => text.extend([line, "\n"]),
+        }
+    }
+    text
+}
+
+fn add_scheduler(page: &mut Registry, status: &SchedulerStatus, now: Timestamp) {
+    let help = "Sources that are due and wait: for their host, or for the end of a pause";
+    let lag = status.oldest_due_at.map_or(Duration::ZERO, |at| now.since(at));
+    let last_tick = status.last_tick_at.map_or(0, Timestamp::as_seconds);
+    gauge(page, "scheduled", "Sources with a time to be polled at", status.scheduled as i64);
+    gauge(page, "due_backlog", help, status.waiting as i64);
+    gauge(page, "under_way", "Sources under way", status.under_way as i64);
+    page.register("due_lag_seconds", "How long the oldest due source waits", ConstGauge::new(lag.as_secs_f64()));
+    gauge(page, "paused", "Whether a person paused polling", i64::from(status.paused_since.is_some()));
+    gauge(page, "last_tick_timestamp_seconds", "The last tick of the scheduler", last_tick);
+}
+
+/// Requests that come while the sources are counted wait for the same count.
 async fn count_sources(api: &Api, now: Timestamp) -> Option<SourceCounts> {
     let mut cache = api.counts.lock().await;
     if let Some((at, counts)) = *cache
@@ -86,131 +112,61 @@ async fn count_sources(api: &Api, now: Timestamp) -> Option<SourceCounts> {
     Some(counts)
 }
 
-fn note_mailboxes(node: &TreeNode, mailboxes: &mut Vec<(String, usize)>) {
+fn add_webhooks(page: &mut Registry, figures: WebhookFigures) {
+    let WebhookFigures { working, failing, disabled, lag } = figures;
+    let states = [("working", working), ("failing", failing), ("disabled", disabled)];
+    gauges(page, "webhooks", "Webhooks by state", "state", states);
+    let help = "How long the oldest post waits that an enabled webhook has not been through";
+    page.register("webhook_lag_seconds", help, ConstGauge::new(lag.as_secs_f64()));
+}
+
+async fn add_store(page: &mut Registry, api: &Api) {
+    let watch = Stopwatch::start();
+    let seconds = api.service.ping_store().await.then(|| watch.elapsed().as_secs_f64());
+    let is_up = seconds.is_some() && api.pipeline().store_trouble().is_none();
+    if let Some(seconds) = seconds {
+        page.register("store_ping_seconds", "What a question to the store takes now", ConstGauge::new(seconds));
+    }
+    gauge(page, "store_up", "Whether the store can be used", i64::from(is_up));
+}
+
+fn add_process(page: &mut Registry, api: &Api, now: Timestamp) {
+    if let Some(tree) = api.pipeline().tree(0) {
+        let mut depths = Vec::new();
+        collect_mailbox_depths(TreeView::from(&tree).root, &mut depths);
+        gauges(page, "mailbox_depth", "Messages that wait, by actor; hosts are left out", "actor", depths);
+    }
+    let dropped = api.log.dropped();
+    let drops = Family::<[(&str, &str); 1], Counter>::default();
+    drops.get_or_create(&[("reason", "queue_full")]).inc_by(dropped.queue_full);
+    drops.get_or_create(&[("reason", "write_failed")]).inc_by(dropped.write_failed);
+    page.register("log_dropped", "Log records that were lost, by reason", drops);
+    gauge(page, "uptime_seconds", "Time since the start", now.since(api.service.started_at()).as_secs() as i64);
+    gauges(page, "build_info", "Which build this is", "version", [(env!("CARGO_PKG_VERSION"), 1_u64)]);
+}
+
+fn collect_mailbox_depths(node: TreeNode, depths: &mut Vec<(String, usize)>) {
     if let Some(depth) = node.mailbox_depth {
-        mailboxes.push((node.name.clone(), depth));
+        depths.push((node.name, depth));
     }
-    node.children.iter().for_each(|child| note_mailboxes(child, mailboxes));
+    node.children.into_iter().for_each(|child| collect_mailbox_depths(child, depths));
 }
 
-impl fmt::Display for Metrics {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut page = Page(formatter);
-        page.polls(&self.done)?;
-        page.one("new_posts_total", "counter", "Posts that were not known before.", self.done.new_posts)?;
-        page.one("wire_bytes_total", "counter", "Bytes of body that crossed the wire.", self.done.wire_bytes)?;
-        page.one("deferred_total", "counter", "Sources sent back by a held or silent host.", self.done.deferred)?;
-        page.one("superseded_total", "counter", "Polls whose source changed meanwhile.", self.done.superseded)?;
-        page.one("crashes_total", "counter", "Crashes of actors.", self.done.crashes)?;
-        page.head("restarts_total", "counter", "Actors started again, by sort.")?;
-        for (actor, count) in ACTORS.iter().zip(self.done.restarts_by_actor) {
-            page.line("restarts_total", &format!("{{actor=\"{actor}\"}}"), count)?;
-        }
-        page.histogram("fetch_duration_seconds", "A poll's requests together.", &self.latencies.fetching)?;
-        page.histogram("parse_duration_seconds", "Reading an answer.", &self.latencies.reading)?;
-        page.histogram("settle_duration_seconds", "Writing a group of polls.", &self.latencies.settling)?;
-        page.scheduler(self)?;
-        page.head("hosts", "gauge", "Hosts that are there, by state.")?;
-        let HostCounts { active, held, open } = self.hosts;
-        for (state, count) in [("active", active), ("held", held), ("open", open)] {
-            page.line("hosts", &format!("{{state=\"{state}\"}}"), count)?;
-        }
-        page.sources(self.sources)?;
-        page.webhooks(&self.done, self.webhooks.as_ref())?;
-        page.head("mailbox_depth", "gauge", "Messages that wait, by actor; hosts are left out.")?;
-        for (actor, depth) in &self.mailboxes {
-            page.line("mailbox_depth", &format!("{{actor=\"{actor}\"}}"), depth)?;
-        }
-        if let Some(seconds) = self.store_seconds {
-            page.one("store_ping_seconds", "gauge", "What a question to the store takes now.", seconds)?;
-        }
-        page.one("store_up", "gauge", "Whether the store can be used.", u8::from(self.is_store_up))?;
-        page.one("ready", "gauge", "Whether it does its work, as /readyz says.", u8::from(self.is_ready))?;
-        page.head("log_dropped_total", "counter", "Log records that were lost, by reason.")?;
-        page.line("log_dropped_total", "{reason=\"queue_full\"}", self.log_drops.queue_full)?;
-        page.line("log_dropped_total", "{reason=\"write_failed\"}", self.log_drops.write_failed)?;
-        page.one("uptime_seconds", "gauge", "Time since the start.", self.uptime.as_secs())?;
-        page.head("build_info", "gauge", "Which build this is.")?;
-        page.line("build_info", concat!("{version=\"", env!("CARGO_PKG_VERSION"), "\"}"), 1)
-    }
+fn gauge(page: &mut Registry, name: &str, help: &str, value: i64) {
+    page.register(name, help, ConstGauge::new(value));
 }
 
-/// A page of metrics being written.
-struct Page<'a, 'b>(&'a mut fmt::Formatter<'b>);
-
-impl Page<'_, '_> {
-    fn head(&mut self, name: &str, kind: &str, help: &str) -> fmt::Result {
-        writeln!(self.0, "# HELP feedwarden_{name} {help}\n# TYPE feedwarden_{name} {kind}")
+/// A gauge for each value of a label.
+fn gauges<V: Into<String>, N: TryInto<i64>>(
+    page: &mut Registry,
+    name: &str,
+    help: &str,
+    label: &'static str,
+    values: impl IntoIterator<Item = (V, N)>,
+) {
+    let family = Family::<[(&'static str, String); 1], Gauge>::default();
+    for (value, number) in values {
+        family.get_or_create(&[(label, value.into())]).set(number.try_into().unwrap_or(i64::MAX));
     }
-
-    fn line(&mut self, name: &str, labels: &str, value: impl fmt::Display) -> fmt::Result {
-        writeln!(self.0, "feedwarden_{name}{labels} {value}")
-    }
-
-    fn one(&mut self, name: &str, kind: &str, help: &str, value: impl fmt::Display) -> fmt::Result {
-        self.head(name, kind, help)?;
-        self.line(name, "", value)
-    }
-
-    fn polls(&mut self, done: &StatisticsView) -> fmt::Result {
-        self.head("polls_total", "counter", "Settled polls, by outcome.")?;
-        self.line("polls_total", "{outcome=\"read\"}", done.read)?;
-        self.line("polls_total", "{outcome=\"unchanged\"}", done.unchanged)?;
-        for (kind, count) in FailureKind::ALL.into_iter().zip(done.failed) {
-            self.line("polls_total", &format!("{{outcome=\"{kind}\"}}"), count)?;
-        }
-        let help = "When a publisher last answered as it should; 0 if none has since the start.";
-        let last = done.last_success_at.map_or(0, Timestamp::as_seconds);
-        self.one("last_success_timestamp_seconds", "gauge", help, last)
-    }
-
-    fn scheduler(&mut self, metrics: &Metrics) -> fmt::Result {
-        let Some(status) = &metrics.scheduler else { return Ok(()) };
-        self.one("scheduled", "gauge", "Sources with a time to be polled at.", status.scheduled)?;
-        self.one(
-            "due_backlog",
-            "gauge",
-            "Sources that are due and wait: for their host, or for the end of a pause.",
-            status.waiting,
-        )?;
-        self.one("under_way", "gauge", "Sources under way.", status.under_way)?;
-        self.one("due_lag_seconds", "gauge", "How long the oldest due source waits.", metrics.lag.as_secs_f64())?;
-        self.one("paused", "gauge", "Whether a person paused polling.", u8::from(status.paused_since.is_some()))?;
-        let last_tick = status.last_tick_at.map_or(0, Timestamp::as_seconds);
-        self.one("last_tick_timestamp_seconds", "gauge", "The last tick of the scheduler.", last_tick)
-    }
-
-    fn sources(&mut self, counts: Option<SourceCounts>) -> fmt::Result {
-        let Some(counts) = counts else { return Ok(()) };
-        let SourceCounts { total, disabled, resting, backing_off } = counts;
-        let healthy = total.saturating_sub(disabled + resting + backing_off);
-        self.head("sources", "gauge", "Sources by state, at most a minute old.")?;
-        let states = [("healthy", healthy), ("backing_off", backing_off), ("resting", resting), ("disabled", disabled)];
-        states.iter().try_for_each(|(state, count)| self.line("sources", &format!("{{state=\"{state}\"}}"), count))
-    }
-
-    fn webhooks(&mut self, done: &StatisticsView, figures: Option<&WebhookFigures>) -> fmt::Result {
-        self.head("webhook_deliveries_total", "counter", "Deliveries to webhooks, by outcome.")?;
-        self.line("webhook_deliveries_total", "{outcome=\"taken\"}", done.deliveries_taken)?;
-        self.line("webhook_deliveries_total", "{outcome=\"failed\"}", done.deliveries_failed)?;
-        self.one("webhook_posts_total", "counter", "Posts that webhooks took.", done.delivered_posts)?;
-        let Some(WebhookFigures { working, failing, disabled, lag }) = figures else { return Ok(()) };
-        self.head("webhooks", "gauge", "Webhooks by state.")?;
-        for (state, count) in [("working", working), ("failing", failing), ("disabled", disabled)] {
-            self.line("webhooks", &format!("{{state=\"{state}\"}}"), count)?;
-        }
-        let help = "How long the oldest post waits that an enabled webhook has not been through.";
-        self.one("webhook_lag_seconds", "gauge", help, lag.as_secs_f64())
-    }
-
-    fn histogram(&mut self, name: &str, help: &str, view: &HistogramView) -> fmt::Result {
-        self.head(name, "histogram", help)?;
-        let total = view.cumulative[BUCKET_SECONDS.len()];
-        for (end, count) in BUCKET_SECONDS.iter().zip(view.cumulative) {
-            self.line(&format!("{name}_bucket"), &format!("{{le=\"{end}\"}}"), count)?;
-        }
-        self.line(&format!("{name}_bucket"), "{le=\"+Inf\"}", total)?;
-        self.line(&format!("{name}_sum"), "", view.sum_seconds)?;
-        self.line(&format!("{name}_count"), "", total)
-    }
+    page.register(name, help, family);
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::Mutex;
 
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
 use crate::model::Timestamp;
@@ -40,13 +40,13 @@ struct Bucket {
 impl Rate {
     /// Whether this payer has a bucket of its own.
     pub(super) fn knows(&self, payer: Payer) -> bool {
-        self.buckets.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).contains_key(&Some(payer))
+        self.buckets.lock().contains_key(&Some(payer))
     }
 
     /// Whether this payer may ask now: so many requests a second in the long run, and twice as many at once.
     pub(super) fn admits(&self, payer: Payer, per_second: u32, now: Timestamp) -> bool {
         let per_second = f64::from(per_second.max(1));
-        let mut buckets = self.buckets.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut buckets = self.buckets.lock();
         let most = 2.0 * per_second;
         if buckets.len() >= PAYERS_MAX && !buckets.contains_key(&Some(payer)) {
             // Those who have not asked for a while are like those who never did.
@@ -91,7 +91,7 @@ mod tests {
         for number in 0..3 * PAYERS_MAX as u32 {
             rate.admits(payer(number), 1, NOW);
         }
-        assert!(rate.buckets.lock().unwrap().len() <= PAYERS_MAX + 1);
+        assert!(rate.buckets.lock().len() <= PAYERS_MAX + 1);
         assert!(!rate.knows(payer(u32::MAX)));
         assert!(rate.admits(payer(u32::MAX), 1, NOW + Duration::from_secs(9)), "room is made for new ones");
         assert!(rate.knows(payer(u32::MAX)));

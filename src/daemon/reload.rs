@@ -1,7 +1,8 @@
 //! Reads the configuration anew while the daemon runs: what can change at once does, the rest is told.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use slog::{Logger, info, warn};
 
 use crate::actors::PipelineHandle;
@@ -82,7 +83,7 @@ impl Reloader {
     fn follow(&self) -> Result<Reloaded, Vec<String>> {
         let new = load(&self.0.request)
             .map_err(|Problems(problems)| problems.iter().map(ToString::to_string).collect::<Vec<_>>())?;
-        let mut in_force = self.in_force();
+        let mut in_force = self.0.in_force.lock();
         let (changed, needs_restart): (Vec<String>, Vec<String>) =
             in_force.differences(&new.effective).into_iter().partition(|key| follower(key).is_some());
         let concerns = |who| changed.iter().any(|key| follower(key) == Some(who));
@@ -111,11 +112,7 @@ impl Reloader {
             value: shown.value,
             origin: shown.origin.to_string(),
         };
-        self.in_force().shown().map(row).collect()
-    }
-
-    fn in_force(&self) -> MutexGuard<'_, Effective> {
-        self.0.in_force.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.0.in_force.lock().shown().map(row).collect()
     }
 }
 

@@ -22,7 +22,8 @@ pub struct Event {
 }
 
 /// What sort of thing happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum EventKind {
     /// A source rests.
     Rests,
@@ -33,6 +34,7 @@ pub enum EventKind {
     /// A host is held, silent, or back.
     Host,
     /// The little web does something on purpose.
+    #[strum(serialize = "the web")]
     World,
     /// An actor crashed.
     Crashed,
@@ -54,15 +56,7 @@ pub(super) struct Chronicle {
 impl EventKind {
     /// One word for it.
     pub fn name(self) -> &'static str {
-        match self {
-            EventKind::Rests => "rests",
-            EventKind::Disabled => "disabled",
-            EventKind::Returns => "returns",
-            EventKind::Host => "host",
-            EventKind::World => "the web",
-            EventKind::Crashed => "crashed",
-            EventKind::Healed => "healed",
-        }
+        self.into()
     }
 }
 

@@ -112,7 +112,7 @@ impl Show {
             speed: settings.speed,
             watch: Stopwatch::start(),
             started_at: world.clock.now(),
-            events: world.pipeline.statistics().listen(),
+            events: world.pipeline.events().listen(),
             chronicle: Chronicle::default(),
             director: Director::new(settings.seed, hosts),
             phase: Phase::Running,

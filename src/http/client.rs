@@ -1,11 +1,12 @@
 //! The client: settings and connections, and [`Client::send`], which makes a request and follows its redirects.
 
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::StatusCode;
 use hyper::body::Incoming;
 use hyper::header::{HeaderValue, LOCATION};
+use parking_lot::RwLock;
 use url::Url;
 
 use super::address::AddressPolicy;
@@ -79,7 +80,7 @@ impl Client {
     pub fn reconfigure(&self, settings: HttpSettings) -> Result<(), SetupError> {
         let Shared { inner, now, resolver } = &*self.0;
         let new = Arc::new(Inner::new(settings, now, resolver.as_ref())?);
-        *inner.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = new;
+        *inner.write() = new;
         Ok(())
     }
 
@@ -113,7 +114,7 @@ impl Client {
     }
 
     fn inner(&self) -> Arc<Inner> {
-        self.0.inner.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        self.0.inner.read().clone()
     }
 }
 

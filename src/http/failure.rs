@@ -73,8 +73,8 @@ pub(super) fn from_redirect(error: RedirectError, status: u16) -> FailureReport 
 pub(super) fn from_decode(error: DecodeError, limit: usize) -> FailureReport {
     match error {
         DecodeError::TooLarge => too_large(limit),
-        DecodeError::Broken(encoding) => unreadable(format!("the {} body is broken", encoding.name())),
-        DecodeError::CutOff(encoding) => unreadable(format!("the {} body ends early", encoding.name())),
+        DecodeError::Broken(encoding) => unreadable(format!("the {encoding} body is broken")),
+        DecodeError::CutOff(encoding) => unreadable(format!("the {encoding} body ends early")),
         DecodeError::Unsupported(name) => unreadable(format!("content encoding {name:?} is not supported")),
     }
 }

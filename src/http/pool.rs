@@ -1,8 +1,9 @@
 //! Connections that are kept for a little while, because more is wanted from their host. Few, and not for long.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use url::Url;
 
 use super::wire::Link;
@@ -33,7 +34,7 @@ impl Pool {
 
     /// A kept connection to the URL's origin that is still good.
     pub(super) fn take(&self, url: &Url) -> Option<Link> {
-        let mut kept = lock(&self.kept);
+        let mut kept = self.kept.lock();
         let origin = origin(url);
         while let Some(index) = kept.links.iter().rposition(|(of, ..)| *of == origin) {
             let (_, _, mut link) = kept.links.remove(index);
@@ -49,7 +50,7 @@ impl Pool {
         if !link.is_idle() {
             return;
         }
-        let mut kept = lock(&self.kept);
+        let mut kept = self.kept.lock();
         kept.last_number += 1;
         let number = kept.last_number;
         if kept.links.len() >= IDLE_MAX {
@@ -61,20 +62,15 @@ impl Pool {
         tokio::spawn(async move {
             tokio::time::sleep(idle_timeout).await;
             if let Some(kept) = kept.upgrade() {
-                lock(&kept).links.retain(|(_, of, _)| *of != number);
+                kept.lock().links.retain(|(_, of, _)| *of != number);
             }
         });
     }
 
     /// How many connections are kept.
     pub(super) fn count(&self) -> usize {
-        lock(&self.kept).links.len()
+        self.kept.lock().links.len()
     }
-}
-
-/// A crash elsewhere while the lock was held leaves the list usable: never spread the crash.
-fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn origin(url: &Url) -> Origin {

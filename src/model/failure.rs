@@ -1,16 +1,33 @@
 //! What can go wrong with a poll, as names. Which name a cause deserves is decided in `rules::classify`.
 
-use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{EnumCount, VariantArray};
 
 use super::Timestamp;
 
 /// What kind of failure it was: the `error_type` of logs, API and database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    strum::Display,
+    strum::EnumCount,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum FailureKind {
     /// The publisher asked for fewer requests (429).
     RateLimited,
@@ -36,33 +53,12 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// Every kind, in the order of their declaration.
-    pub const ALL: [FailureKind; 10] = [
-        FailureKind::RateLimited,
-        FailureKind::Unauthorized,
-        FailureKind::Forbidden,
-        FailureKind::NotFound,
-        FailureKind::Gone,
-        FailureKind::UpstreamFailure,
-        FailureKind::Network,
-        FailureKind::ParseError,
-        FailureKind::Unexpected,
-        FailureKind::Internal,
-    ];
+    pub const ALL: [FailureKind; FailureKind::COUNT] =
+        *FailureKind::VARIANTS.first_chunk().expect("there are as many as were counted");
 
     /// The name used in the database, in logs and in the API.
-    pub const fn name(self) -> &'static str {
-        match self {
-            FailureKind::RateLimited => "rate_limited",
-            FailureKind::Unauthorized => "unauthorized",
-            FailureKind::Forbidden => "forbidden",
-            FailureKind::NotFound => "not_found",
-            FailureKind::Gone => "gone",
-            FailureKind::UpstreamFailure => "upstream_failure",
-            FailureKind::Network => "network",
-            FailureKind::ParseError => "parse_error",
-            FailureKind::Unexpected => "unexpected",
-            FailureKind::Internal => "internal",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Whether a source can rest because of it. What is left to backoff or needs a person has no cooldown.
@@ -72,8 +68,22 @@ impl FailureKind {
 }
 
 /// Whether trying again can be expected to help.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    strum::Display,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum FailureClass {
     /// It may pass by itself: back off, never disable.
     Transient,
@@ -83,11 +93,8 @@ pub enum FailureClass {
 
 impl FailureClass {
     /// The name used in the database, in logs and in the API.
-    pub const fn name(self) -> &'static str {
-        match self {
-            FailureClass::Transient => "transient",
-            FailureClass::Permanent => "permanent",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -184,12 +191,6 @@ impl UnknownName {
     }
 }
 
-impl fmt::Display for FailureKind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
-
 impl FromStr for FailureKind {
     type Err = UnknownName;
 
@@ -198,17 +199,10 @@ impl FromStr for FailureKind {
     }
 }
 
-impl fmt::Display for FailureClass {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
-
 impl FromStr for FailureClass {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<FailureClass, UnknownName> {
-        let all = [FailureClass::Transient, FailureClass::Permanent];
-        UnknownName::find("class of failure", name, &all, FailureClass::name)
+        UnknownName::find("class of failure", name, FailureClass::VARIANTS, FailureClass::name)
     }
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 use super::{Timestamp, UnknownName};
 
@@ -54,7 +55,8 @@ pub struct PodcastChanges {
 }
 
 /// The service that a key opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum KeyProvider {
     /// X, for sources of type `twitter`.
     X,
@@ -62,10 +64,8 @@ pub enum KeyProvider {
 
 impl KeyProvider {
     /// The name used in the database.
-    pub const fn name(self) -> &'static str {
-        match self {
-            KeyProvider::X => "x",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -73,7 +73,7 @@ impl FromStr for KeyProvider {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<KeyProvider, UnknownName> {
-        UnknownName::find("key provider", name, &[KeyProvider::X], KeyProvider::name)
+        UnknownName::find("key provider", name, KeyProvider::VARIANTS, KeyProvider::name)
     }
 }
 

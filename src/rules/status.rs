@@ -1,7 +1,8 @@
 //! The status of a source, in one word.
 
-use std::fmt;
 use std::str::FromStr;
+
+use strum::VariantArray;
 
 use crate::model::{Source, Timestamp, UnknownName};
 
@@ -9,7 +10,8 @@ use super::Policy;
 use super::due::is_resting;
 
 /// Where a source stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum SourceStatus {
     /// Polled, and its last poll went well or it had none.
     Active,
@@ -22,18 +24,9 @@ pub enum SourceStatus {
 }
 
 impl SourceStatus {
-    /// Every one, in the order of their declaration.
-    pub const ALL: [SourceStatus; 4] =
-        [SourceStatus::Active, SourceStatus::BackingOff, SourceStatus::Resting, SourceStatus::Disabled];
-
     /// The name used in the API.
-    pub const fn name(self) -> &'static str {
-        match self {
-            SourceStatus::Active => "active",
-            SourceStatus::BackingOff => "backing_off",
-            SourceStatus::Resting => "resting",
-            SourceStatus::Disabled => "disabled",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Whether it is polled at all for now (s1003).
@@ -52,17 +45,11 @@ pub fn status(source: &Source, policy: &Policy, now: Timestamp) -> SourceStatus 
     }
 }
 
-impl fmt::Display for SourceStatus {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
-
 impl FromStr for SourceStatus {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<SourceStatus, UnknownName> {
-        UnknownName::find("state of a source", name, &SourceStatus::ALL, SourceStatus::name)
+        UnknownName::find("state of a source", name, SourceStatus::VARIANTS, SourceStatus::name)
     }
 }
 

@@ -62,7 +62,7 @@ impl Service {
         apply(&mut source, change.clone(), now);
         let next = due::next_poll(&source, None, &policy, now);
         let outlook = self.outlook(&source.settings, next, request.force).await?;
-        let events = self.pipeline.events();
+        let events = self.pipeline.events().listen();
         let before = self.pipeline.history(id).first().map(|poll| poll.at);
         if request.force {
             self.pipeline.force_next_poll(id);
@@ -81,7 +81,7 @@ impl Service {
     pub(super) async fn watch_first_poll(&self, settings: &SourceSettings) -> Result<FirstPollWatch> {
         let next = NextPoll::At { at: self.now(), because: Wait::NeverPolled };
         let outlook = self.outlook(settings, next, false).await?;
-        Ok(FirstPollWatch { outlook, events: self.pipeline.events() })
+        Ok(FirstPollWatch { outlook, events: self.pipeline.events().listen() })
     }
 
     pub(super) async fn finish_first_poll(&self, id: SourceId, watch: FirstPollWatch) -> Result<PollAnswer> {

@@ -48,6 +48,6 @@ impl Service {
 
     /// Changes whenever a poll of this node stores new posts.
     pub fn new_posts(&self) -> watch::Receiver<u64> {
-        self.pipeline.statistics().arrivals()
+        self.pipeline.events().arrivals()
     }
 }

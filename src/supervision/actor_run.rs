@@ -11,7 +11,6 @@ use actix::{Actor, ActorContext, ActorFuture, AsyncContext};
 
 use super::child::ActorCell;
 use super::crash::{Fault, guard};
-use super::tree_context::lock;
 
 /// After so many messages an actor lets others on its thread run. actix alone would go on until the mailbox is empty.
 const MESSAGES_PER_TURN: usize = 256;
@@ -25,8 +24,8 @@ pub(super) struct ActorRun<A: Actor<Context = actix::Context<A>>> {
 
 impl<A: Actor<Context = actix::Context<A>>> ActorRun<A> {
     pub(super) fn begin(cell: &Arc<ActorCell<A>>) -> Result<ActorRun<A>, Fault> {
-        let actor = guard(|| lock(&cell.factory)())?;
-        let parts = lock(&cell.intake).context_parts().ok_or_else(|| Fault::because("its mailbox is closed"))?;
+        let actor = guard(|| (cell.factory.lock())())?;
+        let parts = cell.intake.lock().context_parts().ok_or_else(|| Fault::because("its mailbox is closed"))?;
         let mut context = actix::Context::new();
         // The context has a mailbox of its own, which nobody can address; its address becomes that of the cell's.
         *context.parts() = parts;
@@ -36,7 +35,7 @@ impl<A: Actor<Context = actix::Context<A>>> ActorRun<A> {
 
     pub(super) fn poll(&mut self, cell: &Arc<ActorCell<A>>, cx: &mut Context<'_>) -> Result<Poll<()>, Fault> {
         let Some(context) = &mut self.context else { return Ok(Poll::Ready(())) };
-        if cell.is_unpumped.load(Ordering::Relaxed) && lock(&cell.intake).is_addressed() {
+        if cell.is_unpumped.load(Ordering::Relaxed) && cell.intake.lock().is_addressed() {
             // Its address was given up by everybody, but the actor had more to do and has handed out a new one.
             pump_into(context.ctx(), cell);
         }
@@ -86,7 +85,7 @@ impl<A: Actor<Context = actix::Context<A>>> ActorFuture<A> for Pump<A> {
                 return Poll::Pending;
             }
             // The lock is not held while the message is handled: the tree can be read meanwhile.
-            let mut intake = lock(&self.0.intake);
+            let mut intake = self.0.intake.lock();
             let Some(mut envelope) = intake.next(cx) else {
                 if self.0.ends_unaddressed && !intake.is_addressed() {
                     self.0.is_unpumped.store(true, Ordering::Relaxed);

@@ -6,19 +6,19 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use actix::Actor;
 use actix::dev::channel::AddressReceiver;
 use futures_util::task::AtomicWaker;
+use parking_lot::Mutex;
 
 use super::actor_run::ActorRun;
 use super::crash::{Fault, guard};
 use super::inbox::Intake;
 use super::member::{Facts, Member, Order, Report, Uplink};
-use super::tree_context::lock;
 use super::{Kind, MailboxView, Thread};
 
 /// What stays when an actor crashes.
@@ -77,7 +77,7 @@ impl<A: Actor<Context = actix::Context<A>>> ActorCell<A> {
         if !self.has_order.load(Ordering::Acquire) {
             return None;
         }
-        let mut command_slot = lock(&self.command_slot);
+        let mut command_slot = self.command_slot.lock();
         self.has_order.store(false, Ordering::Release);
         command_slot.order.take()
     }
@@ -94,14 +94,14 @@ impl<A: Actor<Context = actix::Context<A>>> ActorCell<A> {
     }
 
     fn close(&self) {
-        let left = lock(&self.intake).close();
+        let left = self.intake.lock().close();
         let _ = guard(move || drop(left));
     }
 }
 
 impl<A: Actor<Context = actix::Context<A>>> Member for ActorCell<A> {
     fn order(self: Arc<Self>, order: Order) {
-        let mut command_slot = lock(&self.command_slot);
+        let mut command_slot = self.command_slot.lock();
         if command_slot.closed {
             return;
         }
@@ -138,7 +138,7 @@ impl<A: Actor<Context = actix::Context<A>>> Member for ActorCell<A> {
     }
 
     fn mailbox(&self) -> Option<MailboxView> {
-        lock(&self.intake).view()
+        self.intake.lock().view()
     }
 
     fn children(&self, _: usize) -> (Vec<Arc<dyn Member>>, usize) {
@@ -158,7 +158,7 @@ struct RunGuard<A: Actor<Context = actix::Context<A>>> {
 impl<A: Actor<Context = actix::Context<A>>> Drop for RunGuard<A> {
     fn drop(&mut self) {
         let cell = &self.cell;
-        let mut command_slot = lock(&cell.command_slot);
+        let mut command_slot = cell.command_slot.lock();
         if !command_slot.is_running {
             return;
         }
@@ -224,7 +224,7 @@ impl<A: Actor<Context = actix::Context<A>>> Running<A> {
             }
             Order::Close => {
                 drop(self.actor.take());
-                lock(&self.cell().command_slot).is_running = false;
+                self.cell().command_slot.lock().is_running = false;
                 self.cell().close();
                 return false;
             }
@@ -315,7 +315,7 @@ mod tests {
             cell.clone().order(Order::Close);
             assert!(!address.connected());
             cell.clone().order(Order::Start);
-            assert!(!lock(&cell.command_slot).is_running);
+            assert!(!cell.command_slot.lock().is_running);
             drop(cell);
             assert!(reports.recv().await.is_none(), "it reports nothing, and nothing of it is left");
         });

@@ -48,6 +48,8 @@ pub enum Event<'a> {
     },
     /// A child will be started again.
     Restarting {
+        /// The name of its supervisor or group.
+        supervisor: &'a str,
         /// Its name.
         name: &'a str,
         /// How long it waits first.

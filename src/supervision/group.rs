@@ -3,19 +3,20 @@
 //! Each has a patience of its own, so that one that crashes again and again is given up without hurting its siblings.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use actix::dev::channel::channel;
 use actix::{Actor, Addr, Context};
+use parking_lot::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::child::{ActorCell, ActorCellParts};
 use super::group_task::GroupTask;
 use super::member::{Facts, Member, Note, Order, Uplink};
-use super::tree_context::{TreeContext, lock};
-use super::{Intensity, Kind, MailboxView, Restart, Thread};
+use super::tree_context::TreeContext;
+use super::{Intensity, Kind, MailboxView, Restart};
 
 /// How many children that were given up the tree still shows.
 const GIVEN_UP_SHOWN_MAX: usize = 64;
@@ -79,7 +80,6 @@ pub(super) struct GroupCell {
     notes: UnboundedSender<Note>,
     /// Until the group is made.
     unheard: Mutex<Option<UnboundedReceiver<Note>>>,
-    tree_context: OnceLock<Arc<TreeContext>>,
     pub(super) is_open: AtomicBool,
     id_next: AtomicU64,
     pub(super) count: AtomicUsize,
@@ -97,7 +97,6 @@ impl Group {
             settings,
             notes,
             unheard: Mutex::new(Some(receiver)),
-            tree_context: OnceLock::new(),
             is_open: AtomicBool::new(false),
             id_next: AtomicU64::new(0),
             count: AtomicUsize::new(0),
@@ -132,33 +131,6 @@ impl Group {
     where
         A: Actor<Context = Context<A>>,
     {
-        self.join(name, mailbox_capacity, None, Box::new(factory))
-    }
-
-    /// Starts a child on another thread.
-    pub fn start_on<A>(
-        &self,
-        thread: &Thread,
-        name: &str,
-        mailbox_capacity: usize,
-        factory: impl FnMut() -> A + Send + 'static,
-    ) -> Result<Addr<A>, JoinError>
-    where
-        A: Actor<Context = Context<A>>,
-    {
-        self.join(name, mailbox_capacity, Some(thread.clone()), Box::new(factory))
-    }
-
-    fn join<A>(
-        &self,
-        name: &str,
-        mailbox_capacity: usize,
-        thread: Option<Thread>,
-        factory: Box<dyn FnMut() -> A + Send>,
-    ) -> Result<Addr<A>, JoinError>
-    where
-        A: Actor<Context = Context<A>>,
-    {
         let group = &self.0;
         if !group.is_open.load(Ordering::Acquire) {
             return Err(JoinError::Closed);
@@ -167,18 +139,15 @@ impl Group {
             group.count.fetch_sub(1, Ordering::AcqRel);
             return Err(JoinError::Full);
         }
-        if let (Some(thread), Some(tree_context)) = (&thread, group.tree_context.get()) {
-            tree_context.look_after(thread);
-        }
         let (sender, receiver) = channel(mailbox_capacity.max(1));
         let id = group.id_next.fetch_add(1, Ordering::Relaxed);
         let uplink = Uplink { notes: group.notes.clone(), id };
         let member = ActorCell::new(ActorCellParts {
             name: name.into(),
             uplink,
-            thread,
+            thread: None,
             ends_unaddressed: true,
-            factory,
+            factory: Box::new(factory),
             receiver,
         });
         if group.notes.send(Note::Joined(id, member.clone())).is_err() {
@@ -191,8 +160,7 @@ impl Group {
     /// # Panics
     /// If the group already belongs to a supervisor.
     pub(super) fn spawn(self, uplink: Uplink, tree_context: &Arc<TreeContext>) -> Arc<dyn Member> {
-        let notes = lock(&self.0.unheard).take().expect("a group belongs to one supervisor only");
-        let _ = self.0.tree_context.set(tree_context.clone());
+        let notes = self.0.unheard.lock().take().expect("a group belongs to one supervisor only");
         GroupTask::spawn(self.0.clone(), notes, uplink, tree_context);
         self.0
     }
@@ -201,7 +169,7 @@ impl Group {
 impl GroupCell {
     /// Lets the tree show a child that was given up, until others take its place.
     pub(super) fn remember(&self, member: Arc<dyn Member>) {
-        let mut given_up = lock(&self.given_up);
+        let mut given_up = self.given_up.lock();
         given_up.truncate(GIVEN_UP_SHOWN_MAX - 1);
         given_up.push_front(member);
     }
@@ -225,8 +193,8 @@ impl Member for GroupCell {
     }
 
     fn children(&self, children_max: usize) -> (Vec<Arc<dyn Member>>, usize) {
-        let mut children: Vec<Arc<dyn Member>> = lock(&self.given_up).iter().cloned().collect();
-        children.extend(lock(&self.roster).values().cloned());
+        let mut children: Vec<Arc<dyn Member>> = self.given_up.lock().iter().cloned().collect();
+        children.extend(self.roster.lock().values().cloned());
         let total = children.len();
         children.sort_by_cached_key(|child| (std::cmp::Reverse(child.facts().restarts()), child.facts().name.clone()));
         children.truncate(children_max);

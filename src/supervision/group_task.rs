@@ -15,7 +15,7 @@ use super::mode::Mode;
 use super::strategy::Phase;
 use super::supervisor::KILL_GRACE;
 use super::timers::{Alarm, Timers};
-use super::tree_context::{TreeContext, lock};
+use super::tree_context::TreeContext;
 use super::{Event, GroupSettings, Restart, State, WhenGivenUp};
 
 /// The alarm of the whole group; children have smaller ids.
@@ -125,7 +125,7 @@ impl GroupTask {
             return;
         }
         member.facts().enter(State::Starting, self.tree_context.now());
-        lock(&self.cell.roster).insert(id, member.clone());
+        self.cell.roster.lock().insert(id, member.clone());
         self.slots.insert(id, Slot { member, phase: Phase::Starting, history: History::default(), ticket: 0 });
     }
 
@@ -184,7 +184,12 @@ impl GroupTask {
         }
         let after = intensity.delay(nth, self.tree_context.environment().roll());
         let facts = slot.member.facts();
-        self.tree_context.observe(&Event::Restarting { name: &facts.name, after, nth });
+        self.tree_context.observe(&Event::Restarting {
+            supervisor: &self.cell.facts.name,
+            name: &facts.name,
+            after,
+            nth,
+        });
         if after.is_zero() {
             slot.restart(now);
         } else {
@@ -198,7 +203,7 @@ impl GroupTask {
     /// Takes a child off the list and closes its mailbox.
     fn remove(&mut self, id: u64) -> Option<Arc<dyn Member>> {
         let slot = self.slots.remove(&id)?;
-        lock(&self.cell.roster).remove(&id);
+        self.cell.roster.lock().remove(&id);
         self.cell.count.fetch_sub(1, Ordering::AcqRel);
         slot.member.clone().order(Order::Close);
         Some(slot.member)
@@ -266,7 +271,7 @@ impl GroupTask {
 
     fn close_all(&mut self) {
         self.cell.is_open.store(false, Ordering::Release);
-        lock(&self.cell.roster).clear();
+        self.cell.roster.lock().clear();
         self.cell.count.fetch_sub(self.slots.len(), Ordering::AcqRel);
         for (_, slot) in self.slots.drain() {
             slot.member.order(Order::Close);

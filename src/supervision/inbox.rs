@@ -2,16 +2,16 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use actix::dev::channel::{AddressReceiver, channel};
 use actix::dev::{ContextParts, Envelope};
 use actix::{Actor, Addr};
 use futures_util::Stream;
+use parking_lot::Mutex;
 
 use super::MailboxView;
-use super::tree_context::lock;
 
 /// The mailbox of an actor that may not exist yet. Addresses can be taken from it at once, also by actors that need each
 /// other's; messages wait until the actor runs.
@@ -39,7 +39,7 @@ impl<A: Actor> Inbox<A> {
     /// # Panics
     /// If it already belongs to one: no mailbox can be read by two.
     pub(super) fn take(&self) -> AddressReceiver<A> {
-        lock(&self.receiver).take().expect("an inbox belongs to one child only")
+        self.receiver.lock().take().expect("an inbox belongs to one child only")
     }
 }
 

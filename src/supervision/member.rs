@@ -1,12 +1,12 @@
 //! What a supervisor and its children have to say to each other, whatever the child is: an actor, a supervisor, a group.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::crash::{Crash, CrashRecord, Fault};
-use super::tree_context::lock;
 use super::{Kind, MailboxView, State};
 
 /// What a supervisor tells a child.
@@ -87,15 +87,15 @@ impl Facts {
     }
 
     pub(super) fn read(&self) -> Changing {
-        lock(&self.changing).clone()
+        self.changing.lock().clone()
     }
 
     pub(super) fn restarts(&self) -> u32 {
-        lock(&self.changing).restarts()
+        self.changing.lock().restarts()
     }
 
     pub(super) fn enter(&self, state: State, now: Duration) {
-        let mut changing = lock(&self.changing);
+        let mut changing = self.changing.lock();
         changing.state = state;
         changing.since = now;
         if state == State::Starting {
@@ -104,7 +104,7 @@ impl Facts {
     }
 
     pub(super) fn note_crash(&self, crash: &Crash) {
-        lock(&self.changing).last_crash = Some(Box::new(crash.to_record()));
+        self.changing.lock().last_crash = Some(Box::new(crash.to_record()));
     }
 }
 

@@ -35,7 +35,6 @@ pub use inbox::Inbox;
 pub use intensity::Intensity;
 pub use root::{Root, RootEnd, RootHandle};
 pub use spec::{ChildSpec, Restart, SupervisorSpec};
-pub use strategy::Strategy;
 pub use thread::Thread;
 pub use tree::{Kind, MailboxView, Node, State, ThreadState, ThreadView, Tree};
 pub use watchdog::WatchdogSettings;

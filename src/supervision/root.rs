@@ -22,14 +22,6 @@ pub enum RootEnd {
 impl RootEnd {
     /// The exit code of a process whose tree failed: `EX_SOFTWARE` of sysexits.h, an internal software error.
     pub const ESCALATED_EXIT_CODE: u8 = 70;
-
-    /// What the process should end with: 0, or 70 after a failure.
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            RootEnd::Stopped => 0,
-            RootEnd::Escalated(_) => RootEnd::ESCALATED_EXIT_CODE,
-        }
-    }
 }
 
 /// A tree that can be run.

@@ -9,7 +9,7 @@ use super::child::{ActorCell, ActorCellParts};
 use super::member::{Member, Uplink};
 use super::supervisor::Supervisor;
 use super::tree_context::TreeContext;
-use super::{Group, Inbox, Intensity, Strategy, Thread};
+use super::{Group, Inbox, Intensity, Thread};
 
 /// How long an actor may take to stop, unless its spec says otherwise. OTP's default, too.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
@@ -112,7 +112,6 @@ impl ChildSpec {
 /// A supervisor and how it treats its children.
 pub struct SupervisorSpec {
     pub(super) name: Box<str>,
-    pub(super) strategy: Strategy,
     pub(super) intensity: Intensity,
     pub(super) list: Box<dyn FnMut() -> Vec<ChildSpec>>,
 }
@@ -121,17 +120,7 @@ impl SupervisorSpec {
     /// A supervisor of these children, in the order in which they start. The list is asked for when the supervisor
     /// starts; if that panics the supervisor has crashed, and it is asked again. Once made, children stay the same.
     pub fn new(name: &str, children: impl FnMut() -> Vec<ChildSpec> + 'static) -> SupervisorSpec {
-        SupervisorSpec {
-            name: name.into(),
-            strategy: Strategy::default(),
-            intensity: Intensity::default(),
-            list: Box::new(children),
-        }
-    }
-
-    /// What happens to the siblings of a child that crashed.
-    pub fn strategy(self, strategy: Strategy) -> SupervisorSpec {
-        SupervisorSpec { strategy, ..self }
+        SupervisorSpec { name: name.into(), intensity: Intensity::default(), list: Box::new(children) }
     }
 
     /// How many crashes of all its children together are borne.

@@ -1,15 +1,5 @@
 //! In which order the children of a supervisor are started and stopped. Pure: phases in, steps out.
 
-/// What happens to the siblings of a child that crashed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Strategy {
-    /// Nothing.
-    #[default]
-    OneForOne,
-    /// Those that were started after it are stopped, and started again after it.
-    RestForOne,
-}
-
 /// Where a child stands, as its supervisor sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -27,13 +17,6 @@ pub(super) enum Phase {
     Gone,
 }
 
-/// What a supervisor should do now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    Start(usize),
-    Stop(usize),
-}
-
 /// One child in the eyes of the strategy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
@@ -42,12 +25,21 @@ pub(super) struct Standing {
     pub(super) has_run: bool,
 }
 
-/// The next steps of a supervisor whose children should all be running.
-pub(super) fn steps_to_run(strategy: Strategy, children: &[Standing]) -> Vec<Step> {
-    match strategy {
-        Strategy::OneForOne => one_for_one(children),
-        Strategy::RestForOne => rest_for_one(children).into_iter().collect(),
+/// The children to start now, if all should be running. A crash of one leaves its siblings alone (one for one).
+pub(super) fn children_to_start(children: &[Standing]) -> Vec<usize> {
+    let mut ready = Vec::new();
+    for (index, child) in children.iter().enumerate() {
+        match child.phase {
+            Phase::Gone => continue,
+            Phase::Ready => ready.push(index),
+            Phase::Delayed | Phase::Starting | Phase::Up | Phase::Stopping => {}
+        }
+        // The first start is in order: a child starts after all in front of it have been up once.
+        if !child.has_run {
+            break;
+        }
     }
+    ready
 }
 
 /// The next step of a supervisor whose children should all end: the last one first, one at a time.
@@ -68,32 +60,6 @@ pub(super) enum Stopping {
     Done,
 }
 
-fn one_for_one(children: &[Standing]) -> Vec<Step> {
-    let mut steps = Vec::new();
-    for (index, child) in children.iter().enumerate() {
-        match child.phase {
-            Phase::Gone => continue,
-            Phase::Ready => steps.push(Step::Start(index)),
-            Phase::Delayed | Phase::Starting | Phase::Up | Phase::Stopping => {}
-        }
-        // The first start is in order: nobody starts before those in front of him have been up once.
-        if !child.has_run {
-            break;
-        }
-    }
-    steps
-}
-
-/// A child runs only while all in front of it do. This one law gives the order of the first start, too.
-fn rest_for_one(children: &[Standing]) -> Option<Step> {
-    let first = children.iter().position(|child| !matches!(child.phase, Phase::Up | Phase::Gone))?;
-    match step_to_stop(&children[first + 1..]) {
-        Stopping::Stop(later) => Some(Step::Stop(first + 1 + later)),
-        Stopping::Wait => None,
-        Stopping::Done => (children[first].phase == Phase::Ready).then_some(Step::Start(first)),
-    }
-}
-
 fn is_alive(phase: Phase) -> bool {
     matches!(phase, Phase::Starting | Phase::Up | Phase::Stopping)
 }
@@ -110,45 +76,28 @@ mod tests {
     }
 
     #[test]
-    fn the_first_start_is_in_order_whatever_the_strategy() {
-        for strategy in [Strategy::OneForOne, Strategy::RestForOne] {
-            let check = |phases: &[Phase], wanted: &[Step]| {
-                assert_eq!(steps_to_run(strategy, &children(phases)), wanted, "{strategy:?} {phases:?}");
-            };
-            check(&[Ready, Ready, Ready], &[Step::Start(0)]);
-            check(&[Starting, Ready, Ready], &[]);
-            check(&[Up, Ready, Ready], &[Step::Start(1)]);
-            check(&[Up, Gone, Ready], &[Step::Start(2)]);
-            check(&[Up, Up, Up], &[]);
-            check(&[], &[]);
-        }
+    fn the_first_start_is_in_order() {
+        let check = |phases: &[Phase], wanted: &[usize]| {
+            assert_eq!(children_to_start(&children(phases)), wanted, "{phases:?}");
+        };
+        check(&[Ready, Ready, Ready], &[0]);
+        check(&[Starting, Ready, Ready], &[]);
+        check(&[Up, Ready, Ready], &[1]);
+        check(&[Up, Gone, Ready], &[2]);
+        check(&[Up, Up, Up], &[]);
+        check(&[], &[]);
     }
 
     #[test]
     fn one_for_one_leaves_the_siblings_alone() {
-        let check = |phases: &[Phase], wanted: &[Step]| {
+        let check = |phases: &[Phase], wanted: &[usize]| {
             let mut children = children(phases);
             children.iter_mut().for_each(|child| child.has_run = true);
-            assert_eq!(steps_to_run(Strategy::OneForOne, &children), wanted, "{phases:?}");
+            assert_eq!(children_to_start(&children), wanted, "{phases:?}");
         };
         check(&[Up, Delayed, Up], &[]);
-        check(&[Up, Ready, Up], &[Step::Start(1)]);
-        check(&[Ready, Up, Ready], &[Step::Start(0), Step::Start(2)]);
-    }
-
-    #[test]
-    fn rest_for_one_stops_the_later_ones_in_reverse_and_starts_them_again_in_order() {
-        let check = |phases: &[Phase], wanted: Option<Step>| {
-            assert_eq!(rest_for_one(&children(phases)), wanted, "{phases:?}");
-        };
-        check(&[Up, Delayed, Up, Up], Some(Step::Stop(3)));
-        check(&[Up, Delayed, Up, BeingStopped], None);
-        check(&[Up, Delayed, Up, Ready], Some(Step::Stop(2)));
-        check(&[Up, Delayed, Ready, Ready], None);
-        check(&[Up, Ready, Ready, Ready], Some(Step::Start(1)));
-        check(&[Up, Up, Ready, Ready], Some(Step::Start(2)));
-        // An earlier one that crashes meanwhile takes over.
-        check(&[Delayed, Starting, Ready, Ready], Some(Step::Stop(1)));
+        check(&[Up, Ready, Up], &[1]);
+        check(&[Ready, Up, Ready], &[0, 2]);
     }
 
     #[test]

@@ -3,9 +3,10 @@
 //! It is a task on the root's thread and itself a child of another supervisor, or of the root. It never waits: every step
 //! takes one note or alarm, and is guarded, so that its own crash is its parent's business.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::crash::{Fault, guard};
@@ -13,9 +14,9 @@ use super::intensity::History;
 use super::member::{Facts, Member, Note, Order, Report, Uplink};
 use super::mode::Mode;
 use super::slot::Slot;
-use super::strategy::{Phase, Standing, Step, Stopping, step_to_stop, steps_to_run};
+use super::strategy::{Phase, Standing, Stopping, children_to_start, step_to_stop};
 use super::timers::{Alarm, Timers};
-use super::tree_context::{TreeContext, lock};
+use super::tree_context::TreeContext;
 use super::{ChildSpec, Event, Kind, MailboxView, Restart, State, SupervisorSpec};
 
 /// How long a child that is dropped by force may take to answer. If it does not, its thread is blocked.
@@ -62,7 +63,7 @@ impl Member for SupervisorCell {
 
     fn children(&self, _: usize) -> (Vec<Arc<dyn Member>>, usize) {
         // A list that somebody wrote down is short.
-        let roster = lock(&self.roster).clone();
+        let roster = self.roster.lock().clone();
         let count = roster.len();
         (roster, count)
     }
@@ -150,7 +151,7 @@ impl Supervisor {
             Slot::new(spec, uplink, &self.tree_context)
         };
         self.slots = (0..).zip(specs).map(slot).collect();
-        *lock(&self.cell.roster) = self.slots.iter().map(|slot| slot.member.clone()).collect();
+        *self.cell.roster.lock() = self.slots.iter().map(|slot| slot.member.clone()).collect();
     }
 
     fn hear_report(&mut self, index: usize, report: Report) {
@@ -225,7 +226,12 @@ impl Supervisor {
             let alarm = Alarm { id: index as u64, ticket: slot.ticket };
             self.timers.set(self.tree_context.environment(), after, alarm);
         }
-        self.tree_context.observe(&Event::Restarting { name: &slot.member.facts().name, after, nth });
+        self.tree_context.observe(&Event::Restarting {
+            supervisor: &self.spec.name,
+            name: &slot.member.facts().name,
+            after,
+            nth,
+        });
     }
 
     /// A child is done for good.
@@ -254,15 +260,12 @@ impl Supervisor {
         }
     }
 
-    /// Not even force helps: goes on without the child when stopping, and fails when it should have been replaced.
+    /// Not even force helps: goes on without the child. The supervisor cannot be started again after that.
     fn abandon(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         slot.phase = Phase::Gone;
         slot.is_abandoned = true;
-        let facts = slot.member.facts();
-        facts.enter(State::Abandoned, self.tree_context.now());
-        let message = format!("{} cannot be stopped: its thread is blocked", facts.name);
-        self.fail(Fault::because(message));
+        slot.member.facts().enter(State::Abandoned, self.tree_context.now());
     }
 
     /// Begins to fail, unless it is already ending.
@@ -281,11 +284,8 @@ impl Supervisor {
         match self.mode {
             Mode::Down | Mode::Closed => {}
             Mode::Running => {
-                for step in steps_to_run(self.spec.strategy, &standings) {
-                    match step {
-                        Step::Start(index) => self.slots[index].start(self.tree_context.now()),
-                        Step::Stop(index) => self.stop(index),
-                    }
+                for index in children_to_start(&standings) {
+                    self.slots[index].start(self.tree_context.now());
                 }
                 let is_up = |slot: &Slot| slot.has_run || slot.phase == Phase::Gone;
                 if !self.has_started && self.slots.iter().all(is_up) {

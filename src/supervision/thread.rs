@@ -1,12 +1,12 @@
 //! Threads for children, replaced when they end before their time, and the heartbeat by which the watchdog knows them.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actix_rt::{Arbiter, ArbiterHandle};
+use parking_lot::Mutex;
 
-use super::tree_context::lock;
 use super::{ThreadState, ThreadView};
 
 /// A thread on which children can run. It is started with its first child, and replaced by a new one if it should end
@@ -59,7 +59,7 @@ impl Thread {
 
     /// Runs something on the thread, on a new one if it is gone. If no thread can be had, the work is dropped.
     pub(super) fn run(&self, work: impl FnOnce() + Send + 'static) {
-        let mut arbiter = lock(&self.0.arbiter);
+        let mut arbiter = self.0.arbiter.lock();
         if !arbiter.as_ref().is_some_and(ArbiterHandle::alive) {
             let Ok(fresh) = Arbiter::try_new() else { return };
             if arbiter.replace(fresh.handle()).is_some() {
@@ -76,7 +76,7 @@ impl Thread {
 
     /// Ends the thread, once its children are gone.
     pub(super) fn end(&self) {
-        if let Some(arbiter) = lock(&self.0.arbiter).take() {
+        if let Some(arbiter) = self.0.arbiter.lock().take() {
             arbiter.stop();
         }
     }
@@ -91,7 +91,7 @@ impl Thread {
             return;
         }
         beats.missed.store(0, Ordering::Release);
-        let Some(arbiter) = lock(&self.0.arbiter).clone() else { return };
+        let Some(arbiter) = self.0.arbiter.lock().clone() else { return };
         let inner = self.0.clone();
         if arbiter.spawn_fn(move || inner.beats.answered.store(asked + 1, Ordering::Release)) {
             beats.asked.store(asked + 1, Ordering::Release);
@@ -101,7 +101,7 @@ impl Thread {
     /// What is known about it, given the pace of the watchdog.
     pub(super) fn view(&self, interval: Duration, missed_max: u32) -> ThreadView {
         let missed = self.0.beats.missed.load(Ordering::Acquire);
-        let state = match &*lock(&self.0.arbiter) {
+        let state = match &*self.0.arbiter.lock() {
             None => ThreadState::NotStarted,
             Some(arbiter) if !arbiter.alive() => ThreadState::Gone,
             Some(_) if missed >= missed_max => ThreadState::Blocked { silent: interval.saturating_mul(missed) },

@@ -40,7 +40,8 @@ pub struct Node {
 }
 
 /// What a node of the tree is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum Kind {
     /// An actor.
     Actor,
@@ -51,7 +52,8 @@ pub enum Kind {
 }
 
 /// Where a child stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum State {
     /// Its turn to start has not come yet.
     Waiting,
@@ -60,6 +62,7 @@ pub enum State {
     /// Running.
     Up,
     /// Crashed, and waiting out the delay before its restart. Its messages wait, too.
+    #[strum(serialize = "waiting to restart")]
     Delayed,
     /// Being stopped.
     Stopping,
@@ -68,6 +71,7 @@ pub enum State {
     /// Ended by its own wish.
     Ended,
     /// Crashed too often, or once if it is temporary; not started again.
+    #[strum(serialize = "given up")]
     GivenUp,
     /// Did not stop, not even by force: its thread is blocked.
     Abandoned,
@@ -177,22 +181,6 @@ impl fmt::Display for Tree {
             writeln!(formatter)?;
         }
         Ok(())
-    }
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            State::Waiting => "waiting",
-            State::Starting => "starting",
-            State::Up => "up",
-            State::Delayed => "waiting to restart",
-            State::Stopping => "stopping",
-            State::Stopped => "stopped",
-            State::Ended => "ended",
-            State::GivenUp => "given up",
-            State::Abandoned => "abandoned",
-        })
     }
 }
 

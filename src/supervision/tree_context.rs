@@ -2,8 +2,10 @@
 
 use std::backtrace::Backtrace;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::crash::{Crash, Fault, guard};
 use super::{Environment, Event, Thread};
@@ -36,7 +38,7 @@ impl TreeContext {
     /// The time. Everything is dated, so a clock that panics is taken to stand still.
     pub(super) fn now(&self) -> Duration {
         let now = guard(|| self.environment.now());
-        let mut last = lock(&self.last_now);
+        let mut last = self.last_now.lock();
         *last = now.unwrap_or(*last);
         *last
     }
@@ -49,7 +51,7 @@ impl TreeContext {
     /// Dates a fault and keeps its backtrace for as long as there is room.
     pub(super) fn record(&self, fault: Fault) -> Crash {
         if let Some(backtrace) = &fault.backtrace {
-            let mut kept = lock(&self.backtraces);
+            let mut kept = self.backtraces.lock();
             if !kept.iter().any(|known| Arc::ptr_eq(known, backtrace)) {
                 kept.truncate(BACKTRACES_MAX - 1);
                 kept.push_front(backtrace.clone());
@@ -60,18 +62,13 @@ impl TreeContext {
 
     /// Lets the watchdog look after a thread, and the tree show it.
     pub(super) fn look_after(&self, thread: &Thread) {
-        let mut threads = lock(&self.threads);
+        let mut threads = self.threads.lock();
         if !threads.contains(thread) {
             threads.push(thread.clone());
         }
     }
 
     pub(super) fn threads(&self) -> Vec<Thread> {
-        lock(&self.threads).clone()
+        self.threads.lock().clone()
     }
-}
-
-/// Locks without spreading a crash: what is behind these locks is whole after every statement.
-pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use feedwarden::actors::FaultSettings;
+use feedwarden::api::settings::{Limits, TokenKey};
 use feedwarden::api::tokens::Scope as Allowed;
 use feedwarden::demo::web::Character;
 use feedwarden::model::SourceId;
@@ -12,7 +14,8 @@ use serde_json::{Value, json};
 
 use super::ApiWorld;
 use super::client::ask;
-use crate::pipeline::{Receiver, run};
+use super::world::SECRET;
+use crate::pipeline::{Receiver, World, run};
 use crate::store::Engine::{self, Postgres, Sqlite};
 use crate::store::post;
 
@@ -21,18 +24,43 @@ async fn scrape(api: &ApiWorld) -> BTreeMap<String, f64> {
     let answer = ask(api.socket().await, "GET", "/metrics", &[], b"").await;
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    assert!(!answer.body.contains("# EOF"), "{}", answer.body);
+    samples(&answer.body, |line, announced| line.starts_with(announced))
+}
+
+fn samples(page: &str, belongs: impl Fn(&str, &str) -> bool) -> BTreeMap<String, f64> {
     let mut samples = BTreeMap::new();
     let mut announced = String::new();
-    for line in answer.body.lines() {
+    for line in page.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
             announced = rest.split(' ').next().unwrap().to_owned();
         } else if !line.starts_with('#') {
-            assert!(line.starts_with(&announced), "{line} stands below {announced}");
+            assert!(belongs(line, &announced), "{line} stands below {announced}");
             let (name, value) = line.rsplit_once(' ').unwrap();
             assert!(samples.insert(name.to_owned(), value.parse().unwrap()).is_none(), "{name} is there twice");
         }
     }
     samples
+}
+
+#[test]
+fn each_client_gets_the_text_format_that_it_accepts() {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let prometheus = "application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+        let open = ask(api.socket().await, "GET", "/metrics", &[("Accept", prometheus)], b"").await;
+        assert_eq!(open.header("content-type"), Some("application/openmetrics-text; version=1.0.0; charset=utf-8"));
+        assert!(open.body.ends_with("\n# EOF\n"), "{}", open.body);
+        assert!(open.body.contains("# TYPE feedwarden_polls counter\n"), "{}", open.body);
+        let of_metric = |line: &str, name: &str| line.starts_with(name);
+        let plain = ask(api.socket().await, "GET", "/metrics", &[("Accept", "text/plain")], b"").await;
+        for line in ["# TYPE feedwarden_polls_total counter", "# TYPE feedwarden_ready gauge"] {
+            assert!(plain.body.contains(line), "{}", plain.body);
+        }
+        let (open, plain) = (samples(&open.body, of_metric), samples(&plain.body, of_metric));
+        assert_eq!(open.keys().collect::<Vec<_>>(), plain.keys().collect::<Vec<_>>());
+        api.stop().await;
+    });
 }
 
 async fn ready(api: &ApiWorld) -> (u16, String) {
@@ -131,6 +159,25 @@ fn the_counters_say_what_was_done(#[values(Sqlite, Postgres)] engine: Engine) {
             samples["feedwarden_fetch_duration_seconds_bucket{le=\"+Inf\"}"],
             samples["feedwarden_fetch_duration_seconds_count"]
         );
+        api.stop().await;
+    });
+}
+
+#[test]
+fn a_host_that_is_called_scheduler_counts_as_a_host() {
+    run(async || {
+        let mut world = World::of(Sqlite, &[Character::Healthy]).await;
+        let faults = vec!["host/PollSource=panic@1".parse().unwrap()];
+        world.settings.faults = FaultSettings { is_enabled: true, seed: 1, limit: Some(1), faults };
+        let api = ApiWorld::around(world, TokenKey::Secret(SECRET.into()), Limits::default());
+        api.world.quiet().await;
+        api.world.add_feed("http://scheduler/feed.xml").await;
+        api.world.until("its host restarts", async || api.world.handle().statistics().view().restarts == 1).await;
+        let crashed = api.world.records.of("actor crashed");
+        assert_eq!(crashed[0]["actor"], "scheduler", "the actor of a host has the name of its host");
+        let samples = scrape(&api).await;
+        assert_eq!(samples["feedwarden_restarts_total{actor=\"host\"}"], 1.0);
+        assert_eq!(samples["feedwarden_restarts_total{actor=\"scheduler\"}"], 0.0);
         api.stop().await;
     });
 }

@@ -15,6 +15,7 @@ use feedwarden::fetch::Fetcher;
 use feedwarden::http::Client;
 use feedwarden::sources::TypeSettings;
 use feedwarden::store;
+use feedwarden::supervision::RootEnd;
 use plan::Plan;
 use slog::{Drain, Logger, o};
 use tokio::signal::unix::{SignalKind, signal};
@@ -44,9 +45,9 @@ fn main() {
         println!("{}", handle.tree(3).unwrap());
         handle.drain().await;
         handle.stop();
-        let code = running.await.unwrap().exit_code();
+        let end = running.await.unwrap();
         store.close().await;
-        std::process::exit(code.into());
+        std::process::exit(i32::from(!matches!(end, RootEnd::Stopped)));
     });
 }
 

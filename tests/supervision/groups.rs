@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix::{Addr, MailboxError};
 use feedwarden::supervision::{
-    ChildSpec, Group, GroupSettings, Intensity, JoinError, RootEnd, State, SupervisorSpec, Thread, WhenGivenUp,
+    ChildSpec, Group, GroupSettings, Intensity, JoinError, RootEnd, State, SupervisorSpec, WhenGivenUp,
 };
 
 use super::probe::{Cast, Fail, Generation, Note, Probe};
@@ -81,17 +81,13 @@ fn children_leave_when_they_stop_or_when_nobody_knows_them_any_more() {
 }
 
 #[test]
-fn a_crash_in_a_group_is_healed_behind_the_same_address_on_the_childs_own_thread() {
+fn a_crash_in_a_group_is_healed_behind_the_same_address() {
     on_stage(async {
-        let (group, stage) = group(&World::new(), settings()).await;
+        let (group, _stage) = group(&World::new(), settings()).await;
         let cast = Cast::new("probe");
-        let address = group.start_on(&Thread::new("worker"), "probe", 16, cast.factory()).unwrap();
+        let address = group.start("probe", 16, cast.factory()).unwrap();
         address.do_send(Fail::InHandler);
         assert_eq!(address.send(Generation).await, Ok(2));
-        address.do_send(Fail::EndThread);
-        stage.until_saw("probe crashed: the thread it ran on is gone").await;
-        assert_eq!(address.send(Generation).await, Ok(3));
-        assert_eq!(stage.tree().threads.last().unwrap().replaced, 1);
     });
 }
 

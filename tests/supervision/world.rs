@@ -86,7 +86,7 @@ impl Environment for World {
         let line = match event {
             Event::Started { name } => format!("{name} started"),
             Event::Crashed { name, crash } => format!("{name} crashed: {}", crash.message),
-            Event::Restarting { name, after, nth } => format!("{name} restarts after {after:?}, crash {nth}"),
+            Event::Restarting { name, after, nth, .. } => format!("{name} restarts after {after:?}, crash {nth}"),
             Event::Ended { name } => format!("{name} ended"),
             Event::Stopped { name } => format!("{name} stopped"),
             Event::Overran { name, limit } => format!("{name} overran {limit:?}"),

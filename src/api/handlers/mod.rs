@@ -366,9 +366,12 @@ fn of_others() -> Vec<Endpoint> {
             .answers_object("application/feed+json", "Feed of the newest posts")
             .conditional()
             .refuses(404, "No source has this label"),
-        Endpoint::new(Method::GET, "/metrics", "Get metrics in the Prometheus text format", metrics::metrics)
+        Endpoint::new(Method::GET, "/metrics", "Get metrics in a text format of Prometheus", metrics::metrics)
             .at_root()
-            .answers_text("text/plain", "Metrics; docs/operations.md lists them"),
+            .answers_text(
+                "text/plain",
+                "Metrics, as OpenMetrics if the request accepts it; docs/operations.md lists them",
+            ),
         Endpoint::new(Method::GET, "/healthz", "Check that the process answers", health::healthz)
             .at_root()
             .answers::<HealthView>(200, "Process answers"),

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Timestamp;
-use crate::supervision::{Kind, Node, Tree};
+use crate::supervision::{Node, Tree};
 
 /// The tree at one moment.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -74,15 +74,10 @@ impl From<&Tree> for TreeView {
 }
 
 fn node(found: &Node) -> TreeNode {
-    let kind = match found.kind {
-        Kind::Actor => "actor",
-        Kind::Supervisor => "supervisor",
-        Kind::Group => "group",
-    };
     let crash = found.last_crash.as_ref();
     TreeNode {
         name: found.name.clone(),
-        kind: kind.to_owned(),
+        kind: found.kind.to_string(),
         state: found.state.to_string(),
         restarts: found.restarts,
         last_crash: crash.map(|crash| CrashView {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::character::{Character, Elsewhere, RetryAfter, Robots};
 use super::content::{Content, Document};
 use super::render::http_date;
-use super::town::{Place, Route, Town, locked};
+use super::town::{Place, Route, Town};
 use super::wire::Head;
 use crate::model::Timestamp;
 
@@ -72,7 +72,7 @@ pub(super) fn plan(town: &Town, host: usize, route: Route, head: &Head) -> Plan 
         Route::Robots => robots(town, host, now),
         Route::Nowhere => refusal(404, "", now),
         Route::Site(site, place) => {
-            let mut content = locked(&town.sites[site]);
+            let mut content = town.sites[site].lock();
             content.requests += 1;
             let slow = if content.character == Character::Slow { town.settings.slow } else { Duration::ZERO };
             let act = visit(town, &mut content, place, head, now);
@@ -180,12 +180,12 @@ fn sent_away(content: &mut Content, status: u16, target: &str, now: Timestamp) -
 
 fn robots(town: &Town, host: usize, now: Timestamp) -> Act {
     let text = |text: String| answer(200, "text/plain; charset=utf-8", "", text, now);
-    match *locked(&town.hosts[host].robots) {
+    match *town.hosts[host].robots.lock() {
         Robots::Allowing => text("User-agent: *\nDisallow: /private/\n".into()),
         Robots::Forbidding => {
             let mut words = String::from("User-agent: *\n");
             for site in &town.hosts[host].sites {
-                if locked(&town.sites[*site]).character == Character::Website {
+                if town.sites[*site].lock().character == Character::Website {
                     words.push_str(&format!("Disallow: /{site}/\n"));
                 }
             }

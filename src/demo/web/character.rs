@@ -1,15 +1,15 @@
 //! How the sites of the little web behave.
 
-use std::fmt;
-
 use crate::model::SourceType;
 
 /// How a site behaves. Everything that publishes shows its newest entries, as many as fit its window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Character {
     /// A feed with validators (`ETag`, `Last-Modified` or both) that answers 304 when nothing is new.
     Healthy,
     /// A feed without validators: always a 200, often with the same body.
+    #[strum(serialize = "no validators")]
     NoValidators,
     /// A feed that has one more entry at every request, whatever [`Publishing`](super::Publishing) says.
     Busy,
@@ -18,8 +18,10 @@ pub enum Character {
     /// A healthy feed that is always sent with gzip.
     Gzip,
     /// A healthy feed that says for how many seconds an answer stays fresh (`Cache-Control: max-age`).
+    #[strum(serialize = "cached")]
     CacheFor(u32),
     /// 404.
+    #[strum(serialize = "not found")]
     NotFound,
     /// 410.
     Gone,
@@ -28,6 +30,7 @@ pub enum Character {
     /// 401 with a challenge.
     Unauthorized,
     /// 429.
+    #[strum(serialize = "rate limited")]
     RateLimited(RetryAfter),
     /// 503.
     Unavailable(RetryAfter),
@@ -44,8 +47,10 @@ pub enum Character {
     /// Takes the request and resets the connection.
     Reset,
     /// A 200 with XML of which nothing can be made.
+    #[strum(serialize = "broken XML")]
     BrokenXml,
     /// A 200 with a web page where a feed should be.
+    #[strum(serialize = "not a feed")]
     NotAFeed,
     /// A 200 whose body goes on for [`WebSettings::huge_bytes`](super::WebSettings::huge_bytes).
     Huge,
@@ -175,40 +180,6 @@ impl Character {
 
     /// A short name for people.
     pub fn name(self) -> &'static str {
-        match self {
-            Character::Healthy => "healthy",
-            Character::NoValidators => "no validators",
-            Character::Busy => "busy",
-            Character::Titleless => "titleless",
-            Character::Gzip => "gzip",
-            Character::CacheFor(_) => "cached",
-            Character::NotFound => "not found",
-            Character::Gone => "gone",
-            Character::Forbidden => "forbidden",
-            Character::Unauthorized => "unauthorized",
-            Character::RateLimited(_) => "rate limited",
-            Character::Unavailable(_) => "unavailable",
-            Character::Broken(_) => "broken",
-            Character::Slow => "slow",
-            Character::Dripping => "dripping",
-            Character::Hanging => "hanging",
-            Character::Cut => "cut",
-            Character::Reset => "reset",
-            Character::BrokenXml => "broken XML",
-            Character::NotAFeed => "not a feed",
-            Character::Huge => "huge",
-            Character::Moved(_) => "moved",
-            Character::Found(_) => "found",
-            Character::Loop => "loop",
-            Character::Website => "website",
-            Character::Flaky => "flaky",
-            Character::Dead => "dead",
-        }
-    }
-}
-
-impl fmt::Display for Character {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
+        self.into()
     }
 }

@@ -7,7 +7,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::answer::{self, Act, Answer, Manner, Plan};
 use super::journal::{Deed, Exchange, Visit};
-use super::town::{Place, Route, Town, locked};
+use super::town::{Place, Route, Town};
 use super::wire::{self, Head, hand_over, hung_up};
 
 /// Talks until one side has had enough or the host goes down; says nothing more while the network is away.
@@ -149,10 +149,10 @@ impl<'a> Entry<'a> {
         let (mut site, mut is_hop) = (None, false);
         if let Route::Site(asked, place) = route {
             site = Some(asked);
-            is_hop = std::mem::take(&mut locked(&town.sites[asked]).awaits_hop) && place != Place::Front;
+            is_hop = std::mem::take(&mut town.sites[asked].lock().awaits_hop) && place != Place::Front;
         }
         let continues = is_hop && site.is_some_and(|site| town.host_of[site] == host);
-        let visit = locked(&town.hosts[host].ledger).begin(began_micros, continues);
+        let visit = town.hosts[host].ledger.lock().begin(began_micros, continues);
         let began_at = town.clock.now();
         let exchange = Exchange {
             host: Arc::clone(&town.hosts[host].name),
@@ -179,14 +179,14 @@ impl Drop for Entry<'_> {
         let ended_micros = self.ended_micros.unwrap_or_else(|| wire::micros(&self.town.watch));
         let by_client = matches!(self.exchange.deed, Deed::Hung | Deed::Abandoned);
         let known_end = Some(ended_micros).filter(|_| !by_client);
-        let overlapped = locked(&self.town.hosts[self.host].ledger).end(self.visit, known_end);
+        let overlapped = self.town.hosts[self.host].ledger.lock().end(self.visit, known_end);
         if let (Some(site), Deed::Answered(200)) = (self.exchange.site, self.exchange.deed) {
-            locked(&self.town.sites[site]).note_served(&self.exchange.entries);
+            self.town.sites[site].lock().note_served(&self.exchange.entries);
         }
         if self.town.settings.journal_max == 0 {
             return;
         }
-        locked(&self.town.journal).push(Exchange {
+        self.town.journal.lock().push(Exchange {
             ended_micros,
             ended_at: self.town.clock.now(),
             overlapped,

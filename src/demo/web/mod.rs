@@ -32,7 +32,7 @@ use crate::clock::Clock;
 use crate::model::SourceType;
 use listener::Order;
 use server::Server;
-use town::{Plan, Town, locked};
+use town::{Plan, Town};
 
 /// A little web. It is there until it is dropped, and then completely gone.
 pub struct Web {
@@ -83,7 +83,7 @@ impl Web {
 
     /// Publishes so many entries on a site, dated now. What does not fit the feed any more was never seen.
     pub fn publish(&self, site: usize, count: usize) {
-        locked(&self.town.sites[site]).publish(count, self.town.clock.now());
+        self.town.sites[site].lock().publish(count, self.town.clock.now());
     }
 
     /// The texts of all entries that were sent whole in a 200, site by site, as Feedwarden would store them.
@@ -102,13 +102,13 @@ impl Web {
     /// a client has hung up is noticed a little later.
     pub fn journal(&self) -> Vec<Exchange> {
         self.server.catch_up();
-        locked(&self.town.journal).all()
+        self.town.journal.lock().all()
     }
 
     /// How each host was treated since the start.
     pub fn manners(&self) -> Vec<HostManners> {
         let manners = |host: &town::Host| {
-            let ledger = locked(&host.ledger);
+            let ledger = host.ledger.lock();
             HostManners {
                 host: host.name.to_string(),
                 requests: ledger.requests,
@@ -122,24 +122,24 @@ impl Web {
 
     /// How a site behaves now.
     pub fn character(&self, site: usize) -> Character {
-        locked(&self.town.sites[site]).character
+        self.town.sites[site].lock().character
     }
 
     /// Changes how a site behaves, from the next request on.
     pub fn set_character(&self, site: usize, character: Character) -> io::Result<()> {
-        locked(&self.town.sites[site]).become_character(character, self.town.clock.now());
+        self.town.sites[site].lock().become_character(character, self.town.clock.now());
         // The first or last living site of a host brings it up or takes it down.
         self.turn_listener(self.town.host_of[site])
     }
 
     /// What the robots.txt of a host says.
     pub fn robots(&self, host: &str) -> io::Result<Robots> {
-        Ok(*locked(&self.town.hosts[self.host_named(host)?].robots))
+        Ok(*self.town.hosts[self.host_named(host)?].robots.lock())
     }
 
     /// Changes what the robots.txt of a host says.
     pub fn set_robots(&self, host: &str, robots: Robots) -> io::Result<()> {
-        *locked(&self.town.hosts[self.host_named(host)?].robots) = robots;
+        *self.town.hosts[self.host_named(host)?].robots.lock() = robots;
         Ok(())
     }
 
@@ -165,7 +165,7 @@ impl Web {
     }
 
     fn served_texts(&self, site: usize) -> Vec<String> {
-        locked(&self.town.sites[site]).served().map(|number| self.town.prose.plain(site, number)).collect()
+        self.town.sites[site].lock().served().map(|number| self.town.prose.plain(site, number)).collect()
     }
 
     fn host_named(&self, name: &str) -> io::Result<usize> {
@@ -175,7 +175,7 @@ impl Web {
 
     /// Turns a host's listener as its state wants it, and waits until that is done.
     fn turn_listener(&self, host: usize) -> io::Result<()> {
-        let listener = locked(&self.town.hosts[host].listener);
+        let listener = self.town.hosts[host].listener.lock();
         let (done, outcome) = answers::sync_channel(1);
         let order = Order { reaction: self.town.reaction(host), done };
         // One order at a time fits; if none does, or nobody answers, the server has ended.
@@ -187,7 +187,7 @@ impl Web {
 
 fn site_of(town: &Town, site: usize) -> Site {
     let host = town.host_of[site];
-    let character = locked(&town.sites[site]).character;
+    let character = town.sites[site].lock().character;
     let source_type = character.source_type();
     let page = if character == Character::Website { "page" } else { "feed" };
     Site {

@@ -3,9 +3,10 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
 use super::character::{Character, Robots};
@@ -182,7 +183,7 @@ impl Town {
     /// What becomes of those who connect to a host.
     pub(super) fn reaction(&self, host: usize) -> Reaction {
         let host = &self.hosts[host];
-        let is_alive = |site: &usize| locked(&self.sites[*site]).character != Character::Dead;
+        let is_alive = |site: &usize| self.sites[*site].lock().character != Character::Dead;
         if *self.network_down.borrow() || host.is_silent.load(Ordering::Acquire) {
             Reaction::Mute
         } else if !*host.is_down.borrow() && (host.sites.is_empty() || host.sites.iter().any(is_alive)) {
@@ -191,11 +192,6 @@ impl Town {
             Reaction::Shut
         }
     }
-}
-
-/// A crash elsewhere leaves our notes usable: never spread it.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn form(site: usize, host: &Host, entries: &RangeInclusive<usize>, dice: &SeededDice) -> Form {

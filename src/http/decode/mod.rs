@@ -33,23 +33,14 @@ pub(super) enum DecodeError {
 }
 
 /// The encodings that can be undone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[cfg_attr(test, derive(strum::VariantArray))]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum Encoding {
     Gzip,
     Deflate,
     Brotli,
     Zstd,
-}
-
-impl Encoding {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Encoding::Gzip => "gzip",
-            Encoding::Deflate => "deflate",
-            Encoding::Brotli => "brotli",
-            Encoding::Zstd => "zstd",
-        }
-    }
 }
 
 /// Reads the values of `Content-Encoding` into the encodings to undo, the last applied first.
@@ -198,8 +189,7 @@ impl Stage {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    const ALL: [Encoding; 4] = [Encoding::Gzip, Encoding::Deflate, Encoding::Brotli, Encoding::Zstd];
+    use strum::VariantArray;
 
     proptest! {
         #[test]
@@ -208,7 +198,7 @@ mod tests {
             magic in any::<bool>(),
             piece_bytes in 1_usize..50,
         ) {
-            for encoding in ALL {
+            for encoding in Encoding::VARIANTS.iter().copied() {
                 let mut decoder = Decoder::new(&[encoding], 1000).unwrap();
                 let starts: &[u8] = match encoding {
                     Encoding::Gzip => &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3],

@@ -2,10 +2,10 @@
 //! the disk.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::thread::JoinHandle;
 
 use async_channel::{Receiver, Sender};
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -52,7 +52,7 @@ impl Threads {
     /// Lets no more work in, and waits until what is in the queue is done and the connections are closed.
     pub(super) async fn stop(&self) {
         self.jobs.close();
-        let handles = std::mem::take(&mut *self.handles.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        let handles = std::mem::take(&mut *self.handles.lock());
         let joined = tokio::task::spawn_blocking(move || {
             for handle in handles {
                 // A thread that panicked has closed its connection all the same.
