@@ -1,13 +1,13 @@
-//! How long things take, in buckets that only grow.
+//! Histograms of durations.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The upper ends of the buckets, in seconds; one more has no end.
+/// Upper bounds of the buckets, in seconds; one more bucket has no bound.
 pub const BUCKET_SECONDS: [f64; 14] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
-/// A histogram that many can add to at once.
+/// A histogram that several threads can add to.
 #[derive(Default)]
 pub(super) struct Histogram {
     buckets: [AtomicU64; BUCKET_SECONDS.len() + 1],
@@ -17,9 +17,9 @@ pub(super) struct Histogram {
 /// A histogram at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HistogramView {
-    /// How many took no longer than each end of [`BUCKET_SECONDS`], and how many there were in all.
+    /// Number of durations up to each bound of [`BUCKET_SECONDS`], and number of all.
     pub cumulative: [u64; BUCKET_SECONDS.len() + 1],
-    /// How long all of them took together.
+    /// Sum of all durations.
     pub sum_seconds: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The status of a source, in one word.
+//! Status of a source.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,25 +8,25 @@ use crate::model::{Source, Timestamp, UnknownName};
 use super::Policy;
 use super::due::is_resting;
 
-/// Where a source stands.
+/// Status of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceStatus {
-    /// Polled, and its last poll went well or it had none.
+    /// Polled; the last poll succeeded, or there was none.
     Active,
-    /// Polled, less and less often while it fails.
+    /// Polled less often after failures.
     BackingOff,
-    /// Left alone until its cooldown is over or a person ends the rest.
+    /// Not polled until its cooldown is over or a person ends the rest.
     Resting,
-    /// Left alone until a person enables it.
+    /// Not polled until a person enables it.
     Disabled,
 }
 
 impl SourceStatus {
-    /// Every one, in the order of their declaration.
+    /// All, in the order of their declaration.
     pub const ALL: [SourceStatus; 4] =
         [SourceStatus::Active, SourceStatus::BackingOff, SourceStatus::Resting, SourceStatus::Disabled];
 
-    /// The name used in the API.
+    /// Name in the API.
     pub const fn name(self) -> &'static str {
         match self {
             SourceStatus::Active => "active",
@@ -36,13 +36,13 @@ impl SourceStatus {
         }
     }
 
-    /// Whether it is polled at all for now (s1003).
+    /// Whether the source is polled (s1003).
     pub const fn is_feed_active(self) -> bool {
         matches!(self, SourceStatus::Active | SourceStatus::BackingOff)
     }
 }
 
-/// Where this source stands now.
+/// Status of this source now.
 pub fn status(source: &Source, policy: &Policy, now: Timestamp) -> SourceStatus {
     match () {
         () if !source.state.enabled => SourceStatus::Disabled,

@@ -5,13 +5,12 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use super::crash::{Crash, Fault, guard};
+use super::crash::{Crash, UndatedCrash, guard};
 use super::{Environment, Event, Thread};
 
-/// How many backtraces a tree keeps. Each takes some kilobytes, more once it was printed.
+/// Backtraces that a tree keeps. Each takes some kilobytes, more once it was printed.
 const BACKTRACES_MAX: usize = 64;
 
-/// Shared by everything in one tree.
 pub(super) struct TreeContext {
     environment: Arc<dyn Environment>,
     backtraces: Mutex<VecDeque<Arc<Backtrace>>>,
@@ -33,7 +32,7 @@ impl TreeContext {
         self.environment.as_ref()
     }
 
-    /// The time. Everything is dated, so a clock that panics is taken to stand still.
+    /// The time; the last known one if the clock panics.
     pub(super) fn now(&self) -> Duration {
         let now = guard(|| self.environment.now());
         let mut last = lock(&self.last_now);
@@ -41,13 +40,13 @@ impl TreeContext {
         *last
     }
 
-    /// Tells the log. A log that panics must not stop the work.
+    /// Passes an event to the environment, whose panics are ignored.
     pub(super) fn observe(&self, event: &Event<'_>) {
         let _ = guard(|| self.environment.observe(event));
     }
 
-    /// Dates a fault and keeps its backtrace for as long as there is room.
-    pub(super) fn record(&self, fault: Fault) -> Crash {
+    /// Gives a crash its time, and keeps its backtrace while there is room.
+    pub(super) fn record(&self, fault: UndatedCrash) -> Crash {
         if let Some(backtrace) = &fault.backtrace {
             let mut kept = lock(&self.backtraces);
             if !kept.iter().any(|known| Arc::ptr_eq(known, backtrace)) {
@@ -58,7 +57,7 @@ impl TreeContext {
         fault.happened_at(self.now())
     }
 
-    /// Lets the watchdog look after a thread, and the tree show it.
+    /// Adds a thread to the watchdog and to the snapshots of the tree.
     pub(super) fn look_after(&self, thread: &Thread) {
         let mut threads = lock(&self.threads);
         if !threads.contains(thread) {
@@ -71,7 +70,7 @@ impl TreeContext {
     }
 }
 
-/// Locks without spreading a crash: what is behind these locks is whole after every statement.
+/// Locks a mutex, also after a panic: the data behind these locks is consistent after every statement.
 pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 
 use super::context::PipelineContext;
 use super::faults::FaultSettings;
-use super::host_table::HostTable;
+use super::host::HostTable;
 use super::in_flight::InFlightPolls;
 use super::messages::{AskScheduler, ReadSourcesAgain, SchedulerStatus, SourcesChanged};
 use super::scheduler::SchedulerActor;
@@ -37,7 +37,7 @@ use crate::supervision::{RootHandle, Tree};
 pub use super::faults::Fault;
 pub use super::histogram::{BUCKET_SECONDS, HistogramView};
 pub use super::history::{PollOutcome, PollRecord};
-pub use super::host_table::HostCounts;
+pub use super::host::HostCounts;
 pub use super::statistics::{ACTORS, Latencies, PipelineEvent, StatisticsView};
 pub use super::webhooks::WEBHOOKS_MAX;
 pub use crate::dice::new_secret;

@@ -2,9 +2,9 @@
 
 use actix::{Context, Handler};
 
-use super::super::control::ScheduledView;
-use super::super::messages::{AskScheduler, AskSource, ReadSourcesAgain, SchedulerStatus, SourcesChanged};
 use super::SchedulerActor;
+use crate::actors::control::ScheduledView;
+use crate::actors::messages::{AskScheduler, AskSource, ReadSourcesAgain, SchedulerStatus, SourcesChanged};
 
 impl Handler<SourcesChanged> for SchedulerActor {
     type Result = ();
@@ -30,8 +30,8 @@ impl Handler<AskSource> for SchedulerActor {
     type Result = Option<ScheduledView>;
 
     fn handle(&mut self, AskSource(id): AskSource, _: &mut Context<SchedulerActor>) -> Option<ScheduledView> {
-        let (at, place) = self.index.find(id)?;
-        Some(ScheduledView { at, place: place.to_owned() })
+        let (at, state) = self.index.find(id)?;
+        Some(ScheduledView { at, place: state.name().to_owned() })
     }
 }
 
@@ -46,7 +46,7 @@ impl Handler<AskScheduler> for SchedulerActor {
             scheduled,
             waiting,
             under_way,
-            oldest_due_at: self.index.oldest_waiting(),
+            oldest_due_at: self.index.oldest_waiting_at(),
             last_tick_at: self.last_tick_at,
         }
     }
