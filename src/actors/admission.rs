@@ -14,7 +14,7 @@ use crate::model::HostKey;
 pub struct PollingBlockers {
     /// The daemon is ending.
     pub is_draining: bool,
-    /// What is found could not be kept.
+    /// Answers could not be stored.
     pub is_store_down: bool,
     /// Our own network is down (p31).
     pub is_outage: bool,
@@ -23,11 +23,11 @@ pub struct PollingBlockers {
 /// How a request was admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// Nothing suspends requests, or nothing does any more.
+    /// Requests are not suspended, or no longer.
     Open,
-    /// An outage suspended it, which is over: what waited for that comes back spread out (p19).
+    /// The request waited for the end of an outage: such requests are spread over time (p19).
     AfterOutage,
-    /// An outage suspends requests, and this is a probe.
+    /// An outage suspends requests, and this one is a probe.
     AsProbe,
 }
 
@@ -40,22 +40,21 @@ pub(super) struct AdmissionControl {
     slots_total: usize,
 }
 
-/// Which requests are made during an outage of our own, to see whether it is over.
+/// Requests that are made during an outage of our own network, to find out whether it is over.
 #[derive(Default)]
 struct Probes {
-    /// Whether a poll of any host may go, until one does.
+    /// Whether the next request to any host is admitted.
     is_admitted: bool,
-    /// How many polls of hosts that are not known to be silent may go at once: a host that is well is not kept waiting by
-    /// those that are not (p31).
+    /// Number of requests to admit to hosts that are not known to be silent: a healthy host need not wait for a probe
+    /// (p31).
     fresh: usize,
-    /// The hosts that are known to be silent.
     silent: HashSet<HostKey>,
-    /// How long the last outage lasted.
+    /// Duration of the last outage.
     lasted: Duration,
 }
 
 impl AdmissionControl {
-    /// Nothing is suspended, and this many polls may be in flight.
+    /// Bounds the polls in flight to this number.
     pub(super) fn new(slots: usize) -> AdmissionControl {
         let slots = slots.max(1);
         AdmissionControl {
@@ -67,7 +66,6 @@ impl AdmissionControl {
         }
     }
 
-    /// Changes what suspends requests.
     pub(super) fn switch(&self, change: impl FnOnce(&mut PollingBlockers)) {
         self.blockers.send_if_modified(|blockers| {
             let before = *blockers;
@@ -76,36 +74,37 @@ impl AdmissionControl {
         });
     }
 
-    /// What suspends requests, now and from now on.
     pub(super) fn watch(&self) -> watch::Receiver<PollingBlockers> {
         self.blockers.subscribe()
     }
 
-    /// Suspends requests for an outage. So many hosts may be tried at once that are not among these.
+    /// Suspends requests for an outage, except for `fresh` requests to hosts that are not among the silent ones.
     pub(super) fn begin_outage(&self, silent: &[HostKey], fresh: usize) {
         let silent = silent.iter().cloned().collect();
         *self.probes.lock() = Probes { is_admitted: false, fresh, silent, lasted: Duration::ZERO };
         self.switch(|blockers| blockers.is_outage = true);
     }
 
-    /// Lets one of those who wait for the end of an outage through, to see whether it is over. One at a time.
+    /// Admits one request as a probe, to find out whether the outage is over.
     pub(super) fn admit_probe(&self) {
         self.probes.lock().is_admitted = true;
         self.probe_admitted.notify_one();
     }
 
-    /// Resumes requests after an outage that lasted so long. A probe that was not made is not needed any more.
+    /// Resumes requests after an outage of this duration.
     pub(super) fn end_outage(&self, lasted: Duration) {
         *self.probes.lock() = Probes { lasted, ..Probes::default() };
         self.switch(|blockers| blockers.is_outage = false);
     }
 
-    /// What waited for the end of an outage comes back over this long: never longer than the outage was (p19, p31).
+    /// Window over which the requests that waited for the end of an outage are spread: never longer than the outage was
+    /// (p19, p31).
     pub(super) fn spread_after_outage(&self, spread: Duration) -> Duration {
         spread.min(self.probes.lock().lasted)
     }
 
-    /// Waits until this host may be asked. Draining does not hold those who have begun: what was begun is to end.
+    /// Waits until a request to this host is admitted. Draining does not delay a poll that has begun, so that it can
+    /// end.
     pub(super) async fn admit(&self, host: Option<&HostKey>, has_begun: bool) -> Admission {
         let mut blockers = self.blockers.subscribe();
         let mut saw_outage = false;
@@ -133,19 +132,19 @@ impl AdmissionControl {
         }
     }
 
-    /// How many polls hold one of the slots.
+    /// Number of polls that hold a slot.
     pub(super) fn under_way(&self) -> usize {
         self.slots_total - self.slots.available_permits()
     }
 
-    /// Waits for one of the slots. Whoever holds it is under way until it is dropped.
+    /// Waits for a slot, which is free again when the permit is dropped.
     pub(super) async fn slot(&self) -> OwnedSemaphorePermit {
         self.slots.clone().acquire_owned().await.expect("the semaphore is never closed")
     }
 }
 
 impl Probes {
-    /// Whether this host may be asked as a probe, which uses that up.
+    /// Takes the admission of a probe for this host, if there is one.
     fn take(&mut self, host: Option<&HostKey>) -> bool {
         if let Some(host) = host
             && self.fresh > 0
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn draining_holds_those_who_have_not_begun_and_nobody_else() {
+    async fn draining_delays_only_polls_that_have_not_begun() {
         let admission = AdmissionControl::new(1);
         admission.switch(|blockers| blockers.is_draining = true);
         assert_eq!(admission.admit(None, true).now_or_never(), Some(Admission::Open));

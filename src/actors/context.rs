@@ -10,13 +10,12 @@ use slog::Logger;
 use super::PipelineSettings;
 use super::admission::AdmissionControl;
 use super::events::PipelineEvents;
-use super::failure_tracker::FailureTrackerActor;
 use super::faults::Faults;
 use super::fetch::FetchActor;
 use super::history::History;
 use super::messages::ForcePoll;
-use super::post_sink::PostSinkActor;
 use super::scheduler::{ForcedPoll, SchedulerActor};
+use super::settling::{FailureTrackerActor, PostSinkActor};
 use super::statistics::Statistics;
 use super::store_watch::StoreWatch;
 use crate::clock::Clock;
@@ -30,25 +29,24 @@ use crate::store::Store;
 /// What a pipeline is made of.
 #[derive(Clone)]
 pub struct Parts {
-    /// Where things are kept.
+    /// Store of sources, posts and hosts.
     pub store: Arc<dyn Store>,
-    /// What time it is.
+    /// Clock of the pipeline.
     pub clock: Arc<dyn Clock>,
-    /// What happens by chance.
+    /// Source of randomness.
     pub dice: Arc<dyn Dice>,
-    /// How publishers are asked.
+    /// Makes the requests.
     pub fetcher: Fetcher,
-    /// The settings of source types.
+    /// Settings of source types.
     pub type_settings: TypeSettings,
-    /// What the rules follow.
+    /// Parameters of the rules.
     pub policy: Policy,
-    /// Everything else that can be decided.
+    /// Settings of the actors.
     pub settings: PipelineSettings,
-    /// Where it is told.
+    /// Parent of the loggers of the actors.
     pub log: Logger,
 }
 
-/// The parts, and the actors that others speak to.
 pub(super) struct PipelineContext {
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
@@ -57,7 +55,7 @@ pub(super) struct PipelineContext {
     policy: RwLock<Arc<Policy>>,
     pub(super) settings: PipelineSettings,
     pub(super) log: Logger,
-    /// When the process began to ask: what an earlier one asked last it may not have been able to store.
+    /// Start of this process. An earlier process that was killed could not store its last request.
     pub(super) started_at: Timestamp,
     pub(super) statistics: Arc<Statistics>,
     pub(super) events: PipelineEvents,
@@ -70,11 +68,11 @@ pub(super) struct PipelineContext {
     pub(super) scheduler: Addr<SchedulerActor>,
     pub(super) fetchers: Vec<Addr<FetchActor>>,
     pub(super) fetcher_next: AtomicUsize,
-    /// How many hosts have sources that are polled, as far as that matters to an outage of our own.
+    /// Number of hosts that have sources, counted up to what an outage needs.
     hosts_polled: AtomicUsize,
 }
 
-/// The addresses that are known before their actors run.
+/// Addresses of actors that do not run yet.
 pub(super) struct Addresses {
     pub(super) post_sink: Addr<PostSinkActor>,
     pub(super) failure_tracker: Addr<FailureTrackerActor>,
@@ -109,12 +107,10 @@ impl PipelineContext {
         }
     }
 
-    /// What the rules follow now.
     pub(super) fn policy(&self) -> Arc<Policy> {
         self.policy.read().clone()
     }
 
-    /// Follows another policy from now on.
     pub(super) fn set_policy(&self, policy: Policy) {
         *self.policy.write() = Arc::new(policy);
     }
@@ -125,17 +121,16 @@ impl PipelineContext {
         self.scheduler.do_send(ForcePoll(forced));
     }
 
-    /// How many hosts have sources that are polled, counted up to what begins an outage of our own.
+    /// Number of hosts that have sources, counted up to what an outage needs.
     pub(super) fn hosts_polled(&self) -> usize {
         self.hosts_polled.load(Ordering::Relaxed)
     }
 
-    /// Notes how many hosts have sources that are polled.
     pub(super) fn note_hosts_polled(&self, count: usize) {
         self.hosts_polled.store(count, Ordering::Relaxed);
     }
 
-    /// The fetcher whose turn it is.
+    /// The next fetcher in turn.
     pub(super) fn fetcher(&self) -> &Addr<FetchActor> {
         let index = self.fetcher_next.fetch_add(1, Ordering::Relaxed) % self.fetchers.len();
         &self.fetchers[index]

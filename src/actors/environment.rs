@@ -1,4 +1,4 @@
-//! What the supervisors of the pipeline get from outside: the clock, the dice and the log.
+//! The environment of the supervisors: clock, dice and log of the pipeline.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,6 @@ use super::events::PipelineEvent;
 use crate::model::Timestamp;
 use crate::supervision::{Crash, Environment, Event};
 
-/// The outside world of the tree.
 pub(super) struct PipelineEnvironment(Arc<PipelineContext>);
 
 impl PipelineEnvironment {
@@ -25,7 +24,7 @@ impl PipelineEnvironment {
             "actor" => name,
             "error" => &crash.message,
             "place" => crash.place.as_ref().map(ToString::to_string));
-        // Resolving the names takes time and memory, so it is left to whoever really writes the record.
+        // Resolving the names takes time and memory, so the log does it, and only if it writes the record.
         let backtrace = slog::FnValue(|_| crash.backtrace.as_ref().map(ToString::to_string));
         debug!(self.0.log, "actor crash backtrace"; "actor" => name, "backtrace" => backtrace);
         self.0.events.emit(|| PipelineEvent::Crashed { name: name.to_owned(), message: crash.message.clone() });

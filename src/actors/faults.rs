@@ -1,4 +1,5 @@
-//! Faults on purpose: a panic, a stall or a lost message in an actor of one's choice, by seeded dice. Off unless enabled.
+//! Fault injection for tests and the demo: panics, stalls and lost messages in chosen actors, by seeded dice. Off by
+//! default.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,34 +12,34 @@ use parking_lot::Mutex;
 
 use crate::dice::{Dice, SeededDice};
 
-/// What is made to go wrong.
+/// Faults to inject.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FaultSettings {
-    /// Nothing goes wrong without this.
+    /// No fault is injected without this.
     pub is_enabled: bool,
-    /// Where the dice start.
+    /// Seed of the dice.
     pub seed: u64,
-    /// No more than this many faults; no bound without one.
+    /// The most faults in all; no bound without it.
     pub limit: Option<u64>,
-    /// What can go wrong.
+    /// Rules, of which the first that matches applies.
     pub faults: Vec<Fault>,
 }
 
-/// One thing that can go wrong.
+/// One rule of the fault injection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// The actor it befalls, by its name; `*` is any.
+    /// Name of the actor; `*` is any.
     pub actor: String,
-    /// The message at which it does; `*` is any.
+    /// Name of the message; `*` is any.
     pub message: String,
-    /// What happens.
+    /// What the fault does.
     pub action: FaultAction,
-    /// How likely it is, from 0 to 1, each time.
+    /// Probability for each message, from 0 to 1.
     pub probability: f64,
 }
 
 impl Fault {
-    /// The actors that faults can inject, and the messages at which they can.
+    /// The actors and messages that faults can be injected into.
     pub const PLACES: [(&'static str, &'static [&'static str]); 6] = [
         ("scheduler", &["PollCompleted", "SourcesChanged"]),
         ("host", &["PollSource", "FetchFinished"]),
@@ -49,7 +50,7 @@ impl Fault {
     ];
 }
 
-/// A text that names no fault.
+/// The text is no fault rule.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is no fault; write ACTOR/MESSAGE=ACTION@PROBABILITY, such as host/PollSource=panic@0.01, with * for any actor \
@@ -97,7 +98,7 @@ impl fmt::Display for Fault {
 /// What a fault does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultAction {
-    /// The actor panics with the message in its hands.
+    /// The actor panics while it handles the message.
     Panic,
     /// The actor does nothing for this long.
     Stall(Duration),
@@ -105,7 +106,7 @@ pub enum FaultAction {
     Drop,
 }
 
-/// Makes things go wrong.
+/// Injects faults.
 pub(super) struct Faults {
     settings: Mutex<FaultSettings>,
     dice: SeededDice,
@@ -118,12 +119,11 @@ impl Faults {
         Faults { settings: Mutex::new(settings), dice, struck: AtomicU64::new(0) }
     }
 
-    /// What can go wrong now.
     pub(super) fn settings(&self) -> FaultSettings {
         self.settings.lock().clone()
     }
 
-    /// Makes other things go wrong from now on, or nothing.
+    /// Replaces the rules, or only enables or disables them.
     pub(super) fn change(&self, is_enabled: bool, rules: Option<Vec<Fault>>) {
         let mut settings = self.settings.lock();
         settings.is_enabled = is_enabled;
@@ -132,20 +132,19 @@ impl Faults {
         }
     }
 
-    /// How many there were.
+    /// Number of faults so far.
     pub(super) fn struck(&self) -> u64 {
         self.struck.load(Ordering::Relaxed)
     }
 
-    /// Makes nothing go wrong from now on.
     pub(super) fn cease(&self) {
         self.settings.lock().is_enabled = false;
     }
 
-    /// Perhaps makes something go wrong with the message in hand; true if the message is to be dropped.
+    /// Injects a fault into the handling of a message, if a rule says so; returns true if the message is to be dropped.
     ///
     /// # Panics
-    /// If that is what is to go wrong.
+    /// If that is the fault.
     pub(super) fn inject<A>(&self, actor: &'static str, message: &'static str, ctx: &mut Context<A>) -> bool
     where
         A: Actor<Context = Context<A>>,
@@ -161,10 +160,10 @@ impl Faults {
         }
     }
 
-    /// The same for what an actor does without a message in hand.
+    /// The same for work of an actor that no message starts.
     ///
     /// # Panics
-    /// If that is what is to go wrong.
+    /// If that is the fault.
     pub(super) async fn inject_into_work(&self, actor: &'static str, work: &'static str) -> bool {
         match self.choose(actor, work) {
             None => false,
@@ -178,6 +177,7 @@ impl Faults {
     }
 
     fn choose(&self, actor: &str, message: &str) -> Option<FaultAction> {
+        // No code that may panic runs while the lock is held.
         let settings = self.settings.lock();
         if !settings.is_enabled || settings.limit.is_some_and(|limit| self.struck() >= limit) {
             return None;
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_befall_whom_they_name_as_often_as_they_say_and_are_seeded() {
+    fn faults_match_their_actor_occur_with_their_probability_and_are_seeded() {
         assert_eq!(strikes(&faults(true, None), "scheduler"), 0);
         let count = strikes(&faults(true, None), "host");
         assert!((450..550).contains(&count), "{count}");

@@ -1,5 +1,5 @@
-//! The pool that asks publishers: an actor on each of its threads, and a task of its own for every request, so that a
-//! poisonous document harms its own poll alone.
+//! The fetch pool: one actor on each of its threads, and one task for each request, so that a panic on a document harms
+//! only the poll of that document.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -9,31 +9,30 @@ use futures_util::FutureExt;
 use tokio::sync::Semaphore;
 
 use super::context::PipelineContext;
-use super::host_table::HostEntry;
-use super::messages::{FetchFinished, FetchSource, Found};
+use super::host::HostEntry;
+use super::messages::{FetchFinished, FetchOutcome, FetchSource};
 use super::poll::{NextRequest, Poll};
 use crate::clock::{Clock, Stopwatch};
 use crate::fetch::{Answer, Fetched, Fetcher, Learned, RobotsAnswer, RobotsFetched, RobotsTask, Trace};
 use crate::model::{FailureCause, FailureReport};
 use crate::sources::{self, TypeSettings};
 
-/// Fetches on its thread.
 pub(super) struct FetchActor {
     context: Arc<PipelineContext>,
     fetcher: Fetcher,
-    /// How many requests this thread makes at once.
-    places: Arc<Semaphore>,
+    /// Requests that this thread makes at once.
+    slots: Arc<Semaphore>,
 }
 
 impl FetchActor {
-    /// What the fault injection calls it.
+    /// Name in fault rules.
     const NAME: &'static str = "fetch";
 
     pub(super) fn new(context: Arc<PipelineContext>, fetcher: Fetcher) -> FetchActor {
         let settings = &context.settings.fetch;
-        // Polls go round in turn, so one thread gets more than its share only while others are slow.
+        // Polls go to the threads in turn, so a thread gets more than its share only while others are slow.
         let share = settings.concurrency.div_ceil(settings.threads()).saturating_mul(2);
-        FetchActor { context, fetcher, places: Arc::new(Semaphore::new(share)) }
+        FetchActor { context, fetcher, slots: Arc::new(Semaphore::new(share)) }
     }
 }
 
@@ -48,25 +47,25 @@ impl Handler<FetchSource> for FetchActor {
         if self.context.faults.inject(FetchActor::NAME, "FetchSource", ctx) {
             return;
         }
-        let (context, fetcher, places) = (self.context.clone(), self.fetcher.clone(), self.places.clone());
-        // Not as a local task: those are woken through the thread's own queue, which costs a system call each time.
+        let (context, fetcher, slots) = (self.context.clone(), self.fetcher.clone(), self.slots.clone());
+        // Not a local task: waking one costs a system call each time.
         tokio::spawn(async move {
-            let _place = places.acquire().await;
-            let asked_at = context.clock.now();
+            let _slot = slots.acquire().await;
+            let began_at = context.clock.now();
             let watch = Stopwatch::start();
-            let found = {
-                let _asking = Asking::begin(&poll, &context);
-                ask(&fetcher, &context.type_settings, &poll).await
+            let outcome = {
+                let _span = RequestSpan::begin(&poll, &context);
+                request(&fetcher, &context.type_settings, &poll).await
             };
             poll.ended_at = context.clock.now();
-            poll.asking += poll.ended_at.since(asked_at);
+            poll.request_time += poll.ended_at.since(began_at);
             poll.time_used += watch.elapsed();
-            host.do_send(FetchFinished { poll, found });
+            host.do_send(FetchFinished { poll, outcome });
         });
     }
 }
 
-async fn ask(fetcher: &Fetcher, settings: &TypeSettings, poll: &Poll) -> Found {
+async fn request(fetcher: &Fetcher, settings: &TypeSettings, poll: &Poll) -> FetchOutcome {
     match (&poll.request, poll.robots_url()) {
         (NextRequest::Robots(pending_redirect), Some(url)) => {
             let task = RobotsTask {
@@ -78,13 +77,13 @@ async fn ask(fetcher: &Fetcher, settings: &TypeSettings, poll: &Poll) -> Found {
             let fetched = AssertUnwindSafe(fetcher.robots(&task)).catch_unwind().await.unwrap_or_else(|_| {
                 RobotsFetched { answer: RobotsAnswer::Unreachable(panicked()), trace: Trace::default() }
             });
-            Found::Robots(Box::new(fetched))
+            FetchOutcome::Robots(Box::new(fetched))
         }
         _ => {
-            // Connections are not kept: one that broke would have to be asked again at once, without the host's pause.
+            // Connections are not kept: a broken one would need another request at once, without the pause of the host.
             let task = poll.task(false);
             let fetched = AssertUnwindSafe(sources::poll(fetcher, settings, &task)).catch_unwind().await;
-            Found::Document(Box::new(fetched.unwrap_or_else(|_| Fetched {
+            FetchOutcome::Document(Box::new(fetched.unwrap_or_else(|_| Fetched {
                 answer: Answer::Failed(panicked()),
                 trace: Trace::default(),
                 learned: Learned::default(),
@@ -98,19 +97,19 @@ fn panicked() -> FailureReport {
     FailureReport { cause: FailureCause::Internal, error, retry_after: None }
 }
 
-/// Notes in the host's entry when the host is asked, at both ends of the request and however it ends: the next request is
-/// spaced from there.
-struct Asking {
+/// Notes the time of a request in the host's entry, at its beginning and at its end, however it ends: the pause before
+/// the next request counts from there.
+struct RequestSpan {
     host_entry: Option<Arc<HostEntry>>,
     clock: Arc<dyn Clock>,
 }
 
-impl Asking {
-    fn begin(poll: &Poll, context: &PipelineContext) -> Asking {
-        let asking =
-            Asking { host_entry: poll.turn.as_ref().map(|turn| turn.host_entry.clone()), clock: context.clock.clone() };
-        asking.note();
-        asking
+impl RequestSpan {
+    fn begin(poll: &Poll, context: &PipelineContext) -> RequestSpan {
+        let host_entry = poll.permit.as_ref().map(|permit| permit.host_entry.clone());
+        let span = RequestSpan { host_entry, clock: context.clock.clone() };
+        span.note();
+        span
     }
 
     fn note(&self) {
@@ -120,7 +119,7 @@ impl Asking {
     }
 }
 
-impl Drop for Asking {
+impl Drop for RequestSpan {
     fn drop(&mut self) {
         self.note();
     }

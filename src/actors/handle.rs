@@ -13,7 +13,7 @@ use super::context::PipelineContext;
 use super::events::PipelineEvents;
 use super::faults::{Fault, FaultSettings};
 use super::history::SettledPoll;
-use super::host_table::{HostCounts, HostTable};
+use super::host::{HostCounts, HostTable};
 use super::in_flight::InFlightPolls;
 use super::messages::{
     AskScheduler, AskSource, PausePolling, ReadSourcesAgain, ResumePolling, ScheduledSource, SchedulerStatus,

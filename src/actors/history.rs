@@ -1,4 +1,4 @@
-//! What the last polls of each source were like: a bounded memory for people, gone with the process.
+//! The last polls of each source, in memory and bounded.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,9 +6,9 @@ use parking_lot::Mutex;
 
 use crate::model::{FailureKind, PollOutcome, SourceId, Timestamp};
 
-/// How many polls of one source are remembered.
+/// Polls that are kept for each source.
 const PER_SOURCE_MAX: usize = 20;
-/// How many sources are remembered; the one that came first is forgotten first.
+/// Sources whose polls are kept; the source that came first is dropped first.
 const SOURCES_MAX: usize = 10_000;
 
 /// A settled poll.
@@ -20,7 +20,7 @@ pub struct SettledPoll {
     pub outcome: PollOutcome,
     /// The status of the last answer, if there was one.
     pub status_code: Option<u16>,
-    /// What kind of failure it was.
+    /// Kind of failure.
     pub error_type: Option<FailureKind>,
     /// Error of a failed poll.
     pub error: Option<String>,
@@ -28,15 +28,14 @@ pub struct SettledPoll {
     pub new_posts: usize,
     /// Bytes of body that crossed the wire.
     pub bytes: usize,
-    /// How long its requests took together.
+    /// Duration of all its requests.
     pub duration_ms: u64,
-    /// When and why the source was to be polled next.
+    /// Time of the next poll of the source, with its reason.
     pub next: String,
     /// Feeds that the answer links to, where it is a web page and no feed.
     pub linked_feeds: Vec<String>,
 }
 
-/// Remembers polls.
 #[derive(Default)]
 pub(super) struct History(Mutex<Inner>);
 

@@ -1,5 +1,5 @@
-//! What the actors say to each other, and what the API says to them: facts (`PollCompleted`) and requests
-//! (`PollSource`). Messages own their data.
+//! Messages between the actors, and from the API to them: facts (`PollCompleted`) and requests (`PollSource`). Messages
+//! own their data.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::fetch::{Fetched, RobotsFetched, Trace};
 use crate::model::{FailureReport, HostKey, SourceId, Timestamp};
 use crate::rules::due::NextPoll;
 
-/// To the scheduler: something about these sources changed, or they are new. What is in the store counts.
+/// To the scheduler: these sources are new or were changed. The scheduler reads them from the store.
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "()")]
 pub struct SourcesChanged(pub Vec<SourceId>);
@@ -22,25 +22,25 @@ pub struct SourcesChanged(pub Vec<SourceId>);
 #[rtype(result = "()")]
 pub(super) struct ForcePoll(pub(super) ForcedPoll);
 
-/// To the scheduler: hand out nothing until told otherwise. It is in the store already.
+/// To the scheduler: hand out nothing until `ResumePolling`. The pause is in the store already.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "()")]
 pub struct PausePolling {
-    /// When the pause began.
+    /// Beginning of the pause.
     pub since: Timestamp,
 }
 
-/// To the scheduler: go on. It is in the store already.
+/// To the scheduler: end the pause. Its end is in the store already.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "()")]
 pub struct ResumePolling;
 
-/// To the scheduler: what is due when may have changed for everybody; read all sources again.
+/// To the scheduler: read all sources again, because the rules for due times have changed.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "()")]
 pub struct ReadSourcesAgain;
 
-/// To the scheduler: where do you have this source?
+/// To the scheduler: state of this source in the schedule.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "Option<ScheduledSource>")]
 pub struct AskSource(pub SourceId);
@@ -61,7 +61,7 @@ pub enum ScheduleState {
     /// Due, and waiting for its host.
     Waiting,
     /// Handed to its host.
-    UnderWay,
+    InFlight,
 }
 
 impl ScheduleState {
@@ -69,12 +69,12 @@ impl ScheduleState {
         match self {
             ScheduleState::Scheduled => "scheduled",
             ScheduleState::Waiting => "waiting",
-            ScheduleState::UnderWay => "under_way",
+            ScheduleState::InFlight => "under_way",
         }
     }
 }
 
-/// To the scheduler: how do you do?
+/// To the scheduler: its status.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "SchedulerStatus")]
 pub struct AskScheduler;
@@ -82,17 +82,17 @@ pub struct AskScheduler;
 /// Status of the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, actix::MessageResponse)]
 pub struct SchedulerStatus {
-    /// Whether all sources have been read since its start.
+    /// Whether the scheduler has read all sources since its start.
     pub is_loaded: bool,
-    /// Since when it is paused by a person, if it is.
+    /// Beginning of the pause of all polling, if there is one.
     pub paused_since: Option<Timestamp>,
-    /// Sources that have a time to be polled at.
+    /// Sources that are scheduled for a moment to come.
     pub scheduled: usize,
-    /// Sources that are due and wait: for their host, or for the end of a pause.
+    /// Sources that are due and wait for their host or for the end of a pause.
     pub waiting: usize,
-    /// Sources that are under way.
+    /// Sources that are in flight.
     pub under_way: usize,
-    /// When the one that waits longest was due.
+    /// Moment at which the source that waits longest fell due.
     pub oldest_due_at: Option<Timestamp>,
     /// Time of the last tick.
     pub last_tick_at: Option<Timestamp>,
@@ -108,35 +108,31 @@ pub(super) struct PollCompleted {
     pub(super) forced: Option<ForcedPoll>,
 }
 
-/// What became of a poll in flight.
+/// How a poll in flight ended.
 #[derive(Debug)]
 pub(super) enum Completion {
-    /// The poll is settled; this is when the next one is due.
+    /// The poll is settled; the next one is due then.
     Settled(NextPoll),
-    /// The source is no longer there.
+    /// The source was removed.
     Gone,
-    /// Nobody was asked, or nobody could be: not before this moment.
+    /// No request was made.
     Deferred(Deferral),
-    /// The source changed while it was polled, so that what was found is not its: look at it again.
+    /// The source changed while it was polled and the answer is not its: read the source again.
     Superseded,
-    /// The part of the program that held it crashed before the publisher was asked.
-    Lost {
-        url: String,
-        /// How often the source is polled.
-        interval: Duration,
-    },
+    /// An actor crashed with the poll before its first request.
+    Lost { url: String, interval: Duration },
 }
 
-/// Why a source was sent back unpolled.
+/// Why a source was not polled.
 #[derive(Clone, Debug)]
 pub(super) struct Deferral {
-    /// Not before this.
+    /// The source is polled no sooner.
     pub(super) until: Timestamp,
-    /// The host that is closed for all of its sources, and until when.
+    /// The host, if it takes no requests for any source, and until when.
     pub(super) closed: Option<(HostKey, Timestamp)>,
 }
 
-/// To a host: poll this when it is your turn to be asked. From the scheduler, or from a host that was redirected here.
+/// To a host: make the next request of this poll. From the scheduler, or from a host that redirects here.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(super) struct PollSource(pub(super) Box<Poll>);
@@ -149,19 +145,19 @@ pub(super) struct FetchSource {
     pub(super) host: actix::Addr<super::host::HostActor>,
 }
 
-/// To a host: the request that was made is over.
+/// To a host: a request is over.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(super) struct FetchFinished {
     pub(super) poll: Box<Poll>,
-    pub(super) found: Found,
+    pub(super) outcome: FetchOutcome,
 }
 
-/// What a request found.
-pub(super) enum Found {
-    /// Of the source itself.
+/// What a request returned.
+pub(super) enum FetchOutcome {
+    /// The source itself.
     Document(Box<Fetched>),
-    /// Of the robots.txt that governs it.
+    /// The robots.txt that governs it.
     Robots(Box<RobotsFetched>),
 }
 
@@ -180,18 +176,18 @@ pub(super) struct PollFailed {
     pub(super) poll: Box<Poll>,
     pub(super) report: FailureReport,
     pub(super) trace: Box<Trace>,
-    /// Whether what led to it was told already.
+    /// Whether the cause has a log record of its own.
     pub(super) is_explained: bool,
 }
 
-/// To the failure tracker: the poll of this source was lost after its publisher was asked.
+/// To the failure tracker: an actor crashed with this poll after its first request.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(super) struct PollLost {
     pub(super) in_flight: InFlightPoll,
 }
 
-/// To the failure tracker: a host answered something, so our own network works.
+/// To the failure tracker: a host has answered, so our own network works.
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "()")]
 pub(super) struct HostAnswered {
@@ -199,7 +195,7 @@ pub(super) struct HostAnswered {
     pub(super) at: Timestamp,
 }
 
-/// To the post sink: clean up before the sources of this tick are polled.
+/// To the post sink: remove old posts before the sources of this tick are polled.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "()")]
 pub(super) struct CleanUp;

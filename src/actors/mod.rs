@@ -1,33 +1,24 @@
-//! The pipeline: a scheduler that knows what is due, an actor for each host that is asked, a pool that fetches, a sink
-//! that stores what was found, and a tracker of what failed.
+//! The pipeline: a scheduler, an actor for each host, a fetch pool, a post sink, a failure tracker and webhooks.
 //!
-//! Actors speak to each other by message and decide by asking `rules`; what they know can be rebuilt from the store. A
-//! source that is handed out travels as an `InFlightPoll`, which comes back to the scheduler whatever happens to it,
-//! so that a crash anywhere loses no source.
+//! Actors send each other messages and decide by `rules`; their state can be rebuilt from the store. A source that is
+//! handed out travels as an `InFlightPoll`, which always returns to the scheduler, so that no crash loses a source.
 
 mod actor_kind;
 mod admission;
 mod context;
-mod due_index;
 mod environment;
 mod events;
-mod failure_tracker;
 mod faults;
 mod fetch;
 mod handle;
 mod history;
 mod host;
-mod host_table;
 mod in_flight;
-mod loading;
 pub mod messages;
-mod outcome;
 mod poll;
-mod post_sink;
-mod record;
 mod scheduler;
 mod settings;
-mod settle_batcher;
+mod settling;
 mod statistics;
 mod store_watch;
 mod topology;
@@ -38,7 +29,7 @@ pub use events::{PipelineEvent, PipelineEvents};
 pub use faults::{Fault, FaultAction, FaultSettings, NotAFault};
 pub use handle::PipelineHandle;
 pub use history::SettledPoll;
-pub use host_table::HostCounts;
+pub use host::HostCounts;
 pub use messages::{ScheduleState, ScheduledSource, SchedulerStatus};
 pub use settings::{FetchSettings, PipelineSettings, SchedulerSettings};
 pub use statistics::{Statistics, StatisticsView};

@@ -1,4 +1,4 @@
-//! One poll on its way: the source as it was read, what was found out so far, and the right to ask.
+//! A poll in flight: the source as it was read, what its requests have found so far, and its request permit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::host_table::{HostEntry, Presence};
+use super::host::{HostEntry, Presence};
 use super::in_flight::InFlightPoll;
 use crate::fetch::{Task, robots_url};
 use crate::http::PendingRedirect;
@@ -16,35 +16,33 @@ use crate::model::{
 use crate::rules::host_key::host_key;
 use crate::sources::{Preparation, TypeSettings, kind};
 
-/// One poll.
 pub(super) struct Poll {
     pub(super) in_flight: InFlightPoll,
     /// As it stood in the store when it was handed out.
     pub(super) source: Source,
     pub(super) access: SourceAccess,
-    /// Why what it needs to be let in cannot be read.
+    /// Why login and headers of the source cannot be used.
     pub(super) access_error: Option<String>,
-    /// When it became due: hosts ask in this order.
+    /// Hosts make requests in this order.
     pub(super) due_at: Timestamp,
     /// Where redirects have led so far.
     pub(super) pending_redirect: Option<Box<PendingRedirect>>,
-    /// What is asked for next.
     pub(super) request: NextRequest,
     /// The key of its podcast's owner, for sources that need one.
     pub(super) key: Option<LentKey>,
-    /// The right to ask, held until the poll is settled.
-    pub(super) turn: Option<Turn>,
-    /// Makes the host stay.
+    /// Held until the poll is settled.
+    pub(super) permit: Option<RequestPermit>,
+    /// Keeps the host in the table.
     pub(super) presence: Option<Presence>,
-    /// What is known of the host that was asked last.
+    /// State of the host of the last request.
     pub(super) host: Option<HostState>,
-    /// The breaker of that host before its last answer, or silence.
+    /// The breaker of that host before the last request.
     pub(super) breaker_before: Option<Breaker>,
     /// When the last request of the poll ended.
     pub(super) ended_at: Timestamp,
-    /// How long its requests took together.
-    pub(super) asking: Duration,
-    /// The same by the machine's monotonic clock, which is the one that the deadline follows (p35).
+    /// Duration of all its requests.
+    pub(super) request_time: Duration,
+    /// The same by the monotonic clock, which the deadline follows (p35).
     pub(super) time_used: Duration,
 }
 
@@ -56,27 +54,26 @@ pub(super) struct LentKey {
     pub(super) key: SecretString,
 }
 
-/// What is asked for next.
+/// The next request of a poll.
 pub(super) enum NextRequest {
-    /// It is not known yet whether robots.txt has to be asked for first.
+    /// Not known yet: robots.txt may have to be read first.
     Undecided,
-    /// The robots.txt that governs the page, or where that led.
+    /// The robots.txt that governs the page, or the target of its redirect.
     Robots(Option<Box<PendingRedirect>>),
     /// The source itself.
     Document,
 }
 
-/// The right to ask a host.
-pub(super) struct Turn {
+/// The right to send requests to a host.
+pub(super) struct RequestPermit {
     pub(super) host_entry: Arc<HostEntry>,
-    /// One request to a host at a time; it outlives the host's actor.
+    /// One request to a host at a time, also if the actor of the host crashes.
     pub(super) _permit: OwnedSemaphorePermit,
-    /// One of the polls under way.
+    /// One of the polls in flight at once.
     pub(super) _slot: OwnedSemaphorePermit,
 }
 
 impl Poll {
-    /// A poll that is about to be handed to its host.
     pub(super) fn new(in_flight: InFlightPoll, ready: SourceToPoll, due_at: Timestamp) -> Poll {
         let SourceToPoll { source, access } = ready;
         let (access, access_error) = match access {
@@ -102,30 +99,30 @@ impl Poll {
             pending_redirect: None,
             request,
             key: None,
-            turn: None,
+            permit: None,
             presence: None,
             host: None,
             breaker_before: None,
             ended_at,
-            asking: Duration::ZERO,
+            request_time: Duration::ZERO,
             time_used: Duration::ZERO,
         }
     }
 
-    /// Goes where a redirect of the source leads. Another page may be governed by another robots.txt.
+    /// Follows a redirect of the source. Another page may be governed by another robots.txt.
     pub(super) fn redirect(&mut self, pending_redirect: PendingRedirect) {
         self.pending_redirect = Some(Box::new(pending_redirect));
         self.request = first_request(self.source.settings.source_type);
     }
 
-    /// Where the source is, as far as is known by now.
+    /// The URL of the source, or the target of its redirects so far.
     pub(super) fn url(&self) -> &str {
         self.pending_redirect
             .as_ref()
             .map_or(&self.source.settings.url, |pending_redirect| pending_redirect.url().as_str())
     }
 
-    /// The host that is asked next; none for what has no host (s506).
+    /// The host of the next request; none for a URL without a host (s506).
     pub(super) fn host_key(&self, settings: &TypeSettings) -> Option<HostKey> {
         match &self.request {
             NextRequest::Robots(Some(pending_redirect)) => host_key(pending_redirect.url().as_str()),
@@ -133,7 +130,7 @@ impl Poll {
         }
     }
 
-    /// What to fetch, if the next request is for the source itself.
+    /// The next request, if it is for the source itself.
     pub(super) fn task(&self, keep_alive: bool) -> Task {
         let state = &self.source.state;
         let mut task = Task::new(self.source.settings.clone());
@@ -149,7 +146,6 @@ impl Poll {
         task
     }
 
-    /// Where the robots.txt of a web page is.
     pub(super) fn robots_url(&self) -> Option<url::Url> {
         robots_url(self.url())
     }

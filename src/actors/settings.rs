@@ -5,34 +5,34 @@ use std::time::Duration;
 use super::FaultSettings;
 use crate::supervision::Intensity;
 
-/// Everything an operator can decide about the pipeline that is no rule.
+/// Settings of the pipeline, apart from the rules.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PipelineSettings {
-    /// The heartbeat.
+    /// Times of the scheduler.
     pub scheduler: SchedulerSettings,
-    /// The pool.
+    /// Size of the fetch pool.
     pub fetch: FetchSettings,
-    /// How many crashes are borne, and how long a crashed actor waits.
+    /// Limits on restarts, and the delays before them.
     pub intensity: Intensity,
-    /// What is made to go wrong on purpose.
+    /// Faults to inject.
     pub faults: FaultSettings,
 }
 
-/// The heartbeat that finds due sources.
+/// Times of the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchedulerSettings {
-    /// The time between two ticks. A source that is due between them does not wait for the next one.
+    /// Time between two ticks. A source that falls due between them does not wait for the next one.
     pub tick: Duration,
-    /// The least time between two looks at what is due, so that looking costs little however much is due.
+    /// Least time between two checks for due sources, which bounds their cost.
     pub look_gap: Duration,
 }
 
-/// How many requests are made at once.
+/// Size of the fetch pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchSettings {
-    /// Threads that fetch; as many as the machine has cores without one.
+    /// Number of threads; by default one for each core.
     pub threads: Option<usize>,
-    /// Polls under way at once, over all threads, until they are settled: what a slow store cannot take is not asked for.
+    /// Polls in flight at once, over all threads, until they are settled: a slow store slows the requests down.
     pub concurrency: usize,
 }
 
@@ -49,7 +49,7 @@ impl Default for FetchSettings {
 }
 
 impl FetchSettings {
-    /// How many threads that are on this machine.
+    /// Number of threads on this machine.
     pub(super) fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.threads.unwrap_or_else(cores).clamp(1, 64)

@@ -1,5 +1,5 @@
-//! Patience with a store that is away: everybody tries again, nobody asks publishers for what could not be kept, and the
-//! log says it once.
+//! Retries while the store is unavailable. Meanwhile no requests are made, since their answers could not be stored, and
+//! one log record says so.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -19,89 +19,90 @@ const RETRY_FIRST: Duration = Duration::from_millis(250);
 /// The longest wait between two tries.
 const RETRY_MAX: Duration = Duration::from_secs(30);
 
-/// Knows whether the store is there.
 pub(super) struct StoreWatch {
-    away: Mutex<Option<Away>>,
-    /// Somebody who was refused is not any more.
-    hope: Notify,
+    outage: Mutex<Option<StoreOutage>>,
+    /// Notified when a call succeeds that the store refused before.
+    recovered: Notify,
     admission: Arc<AdmissionControl>,
     clock: Arc<dyn Clock>,
     log: Logger,
 }
 
-/// Since when the store is away, and for how many.
-struct Away {
+/// The store is unavailable.
+struct StoreOutage {
     since: Timestamp,
-    refused: usize,
+    /// Calls that are being retried.
+    retrying: usize,
     error: String,
 }
 
-/// Somebody whom the store refuses.
-struct Refused<'a>(&'a StoreWatch);
+/// A call that is being retried.
+struct RetryingCall<'a>(&'a StoreWatch);
 
 impl StoreWatch {
     pub(super) fn new(admission: Arc<AdmissionControl>, clock: Arc<dyn Clock>, log: Logger) -> StoreWatch {
-        StoreWatch { away: Mutex::default(), hope: Notify::new(), admission, clock, log }
+        StoreWatch { outage: Mutex::default(), recovered: Notify::new(), admission, clock, log }
     }
 
-    /// What the store says to those it refuses, while it does.
+    /// Error of the store while it is unavailable.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.away.lock().as_ref().map(|away| away.error.clone())
+        self.outage.lock().as_ref().map(|outage| outage.error.clone())
     }
 
-    /// Carries out a verb of the store, again and again while the store is away. What no patience can help is handed back.
+    /// Calls the store, again and again while it is unavailable. Errors that do not pass by themselves are returned.
     ///
-    /// The store is back when nobody is refused any more: one that is full or locked still lets everybody read.
-    pub(super) async fn retry_while_unavailable<T, F>(&self, mut verb: impl FnMut() -> F) -> Result<T, StoreError>
+    /// The store is available again when no call is being retried: a store that is full or locked still lets others
+    /// read.
+    pub(super) async fn retry_while_unavailable<T, F>(&self, mut call: impl FnMut() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
     {
         let mut wait = RETRY_FIRST;
-        let mut refused = None;
+        let mut retrying = None;
         loop {
-            match verb().await {
+            match call().await {
                 Ok(value) => {
-                    if refused.take().is_some() {
-                        self.hope.notify_waiters();
+                    if retrying.take().is_some() {
+                        self.recovered.notify_waiters();
                     }
                     return Ok(value);
                 }
                 Err(error) if error.is_passing() => {
-                    refused = Some(refused.unwrap_or_else(|| self.refuse(&error)));
+                    retrying = Some(retrying.unwrap_or_else(|| self.begin_retrying(&error)));
                     debug!(self.log, "store still unavailable"; "error" => %error, "retry_ms" => wait.as_millis() as u64);
                 }
                 Err(error) => return Err(error),
             }
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
-                () = self.hope.notified() => {}
+                () = self.recovered.notified() => {}
             }
             wait = (wait * 2).min(RETRY_MAX);
         }
     }
 
-    fn refuse(&self, error: &StoreError) -> Refused<'_> {
-        let mut away = self.away.lock();
-        if let Some(away) = away.as_mut() {
-            away.refused += 1;
+    fn begin_retrying(&self, error: &StoreError) -> RetryingCall<'_> {
+        let mut outage = self.outage.lock();
+        if let Some(outage) = outage.as_mut() {
+            outage.retrying += 1;
         } else {
-            *away = Some(Away { since: self.clock.now(), refused: 1, error: error.to_string() });
+            *outage = Some(StoreOutage { since: self.clock.now(), retrying: 1, error: error.to_string() });
             self.admission.switch(|blockers| blockers.is_store_down = true);
             error!(self.log, "store unavailable"; "error" => %error, "retry_seconds_max" => RETRY_MAX.as_secs());
         }
-        Refused(self)
+        RetryingCall(self)
     }
 }
 
-impl Drop for Refused<'_> {
-    /// It was served in the end, or gave up.
+impl Drop for RetryingCall<'_> {
+    /// The call has succeeded, or its caller stopped waiting.
     fn drop(&mut self) {
-        let mut away = self.0.away.lock();
-        let Some(Away { since, refused, .. }) = away.as_mut() else { return };
-        *refused -= 1;
-        if *refused == 0 {
+        let mut outage = self.0.outage.lock();
+        let Some(StoreOutage { since, retrying, .. }) = outage.as_mut() else { return };
+        *retrying -= 1;
+        if *retrying == 0 {
             let away_seconds = self.0.clock.now().since(*since).as_secs();
-            *away = None;
+            *outage = None;
             self.0.admission.switch(|blockers| blockers.is_store_down = false);
             info!(self.0.log, "store available again"; "away_seconds" => away_seconds);
         }
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_store_that_lets_others_read_is_still_away_for_whoever_it_refuses() {
+    async fn a_store_that_refuses_writes_is_unavailable_although_it_lets_others_read() {
         let (watch, admission) = watch();
         let is_full = AtomicBool::new(true);
         let write = || async {
@@ -141,16 +142,16 @@ mod tests {
         let mut second = Box::pin(watch.retry_while_unavailable(write));
         assert!((&mut first).now_or_never().is_none() && (&mut second).now_or_never().is_none());
         watch.retry_while_unavailable(|| async { Ok(()) }).await.unwrap();
-        assert!(is_down(&admission) && watch.trouble().unwrap().contains("full"), "who reads is not refused");
+        assert!(is_down(&admission) && watch.trouble().unwrap().contains("full"), "reads succeed");
         is_full.store(false, Ordering::SeqCst);
         first.await.unwrap();
-        assert!(is_down(&admission), "the second has not been served yet");
-        assert!(matches!((&mut second).now_or_never(), Some(Ok(()))), "and is tried as soon as the first was");
+        assert!(is_down(&admission), "the second call has not succeeded yet");
+        assert!(matches!((&mut second).now_or_never(), Some(Ok(()))), "and is retried as soon as the first has");
         assert!(!is_down(&admission) && watch.trouble().is_none());
     }
 
     #[tokio::test]
-    async fn who_gives_up_is_refused_no_more() {
+    async fn a_call_that_is_dropped_is_retried_no_more() {
         let (watch, admission) = watch();
         let mut refused =
             Box::pin(watch.retry_while_unavailable(|| async { Err::<(), _>(StoreError::Unavailable("away".into())) }));

@@ -1,4 +1,4 @@
-//! The tree of the pipeline: who is there, and who watches over whom.
+//! The supervision tree of the pipeline.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,42 +8,40 @@ use tokio::sync::Notify;
 use super::actor_kind::{ActorKind, FETCHERS, HOSTS};
 use super::context::{Addresses, Parts, PipelineContext};
 use super::environment::PipelineEnvironment;
-use super::failure_tracker::FailureTrackerActor;
 use super::fetch::FetchActor;
 use super::handle::PipelineHandle;
-use super::host_table::HostTable;
+use super::host::HostTable;
 use super::in_flight::InFlightPolls;
-use super::post_sink::PostSinkActor;
 use super::scheduler::SchedulerActor;
+use super::settling::{FailureTrackerActor, PostSinkActor};
 use super::webhooks::WebhookActor;
 use crate::supervision::{ChildSpec, Group, GroupSettings, Inbox, Root, RootEnd, SupervisorSpec, Thread};
 
-/// Messages that may wait for one of the few. `do_send` is not bound by it; what can be sent is bounded by the polls under
-/// way.
+/// Mailbox capacity of the single actors. `do_send` ignores it; the number of polls in flight bounds those messages.
 const MAILBOX_CAPACITY: usize = 1024;
-/// How long an actor may take to stop.
+/// Time limit for an actor to stop.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
-/// What is polled, and until when.
+/// Which sources a run polls, and whether it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Everything, for ever.
+    /// All sources, until the pipeline is stopped.
     Daemon,
-    /// What is due, once.
+    /// Sources that are due, once.
     Once {
-        /// Everything that is enabled, whether it is due or not.
+        /// All enabled sources, whether or not they are due.
         ignores_due_times: bool,
     },
 }
 
-/// A pipeline that can be run.
+/// A pipeline that is ready to run.
 pub struct Pipeline {
     root: Root,
     handle: PipelineHandle,
 }
 
 impl Pipeline {
-    /// A pipeline of these parts. Nothing happens before it is run.
+    /// Builds the tree; no actor starts before `run`.
     pub fn new(parts: Parts, scope: Scope) -> Pipeline {
         let scheduler = Inbox::<SchedulerActor>::new(MAILBOX_CAPACITY);
         let post_sink = Inbox::<PostSinkActor>::new(MAILBOX_CAPACITY);
@@ -56,7 +54,7 @@ impl Pipeline {
         let hosts = Group::new(HOSTS, GroupSettings { intensity, ..GroupSettings::default() });
 
         let fetcher = parts.fetcher.clone();
-        let courier = parts.fetcher.clone();
+        let webhook_fetcher = parts.fetcher.clone();
         let addresses = Addresses {
             post_sink: post_sink.address(),
             failure_tracker: failure_tracker.address(),
@@ -88,7 +86,7 @@ impl Pipeline {
                 (context.clone(), table.clone(), in_flight_polls.clone(), finished.clone());
             move || {
                 let (of_sink, of_tracker, of_webhooks) = (context.clone(), context.clone(), context.clone());
-                let courier = courier.clone();
+                let webhook_fetcher = webhook_fetcher.clone();
                 let (of_scheduler, table, in_flight_polls, finished) =
                     (context.clone(), table.clone(), in_flight_polls.clone(), finished.clone());
                 let fetch = fetch_supervisor.take().expect("the children are listed once");
@@ -100,7 +98,7 @@ impl Pipeline {
                         FailureTrackerActor::new(of_tracker.clone())
                     }),
                     ChildSpec::actor(ActorKind::Webhooks.into(), &webhooks, move || {
-                        WebhookActor::new(of_webhooks.clone(), courier.clone())
+                        WebhookActor::new(of_webhooks.clone(), webhook_fetcher.clone())
                     }),
                     ChildSpec::supervisor(SupervisorSpec::new(FETCHERS, fetch).intensity(intensity)),
                     ChildSpec::group(&hosts),
@@ -131,12 +129,12 @@ impl Pipeline {
         Pipeline { root, handle }
     }
 
-    /// To steer it.
+    /// Handle of the pipeline, for the API.
     pub fn handle(&self) -> PipelineHandle {
         self.handle.clone()
     }
 
-    /// Runs until it is stopped, or fails for good; on the thread of an actix system.
+    /// Runs on the thread of an actix system until the pipeline is stopped or fails for good.
     pub async fn run(self) -> RootEnd {
         self.root.run().await
     }

@@ -1,7 +1,7 @@
-//! Sends new posts to webhooks: in the order of their numbers, at least once, each webhook at its own pace.
+//! Sends new posts to webhooks: in the order of their ids, at least once, each webhook at its own pace.
 //!
-//! The posts are the outbox, and each webhook's progress is in the store: a crash, or a kill, costs nothing but that the
-//! delivery under way is made again. Nobody waits for this actor.
+//! The posts are the outbox, and the progress of each webhook is in the store: after a crash or a kill only the
+//! delivery under way is made again. No other actor waits for this one.
 
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
@@ -25,48 +25,46 @@ use crate::rules::shown_url::shown_url;
 use crate::rules::webhook::{AfterFailure, after_failure};
 use crate::store::StoreError;
 
-/// More webhooks than this are not looked at.
+/// The most webhooks that are served.
 pub const WEBHOOKS_MAX: u32 = 100;
-/// So many are sent something at once.
+/// Deliveries at once.
 const AT_ONCE: usize = 8;
-/// How often it is looked for posts of other nodes and for webhooks that a person added or enabled.
-const LOOK: Duration = Duration::from_secs(15);
-/// So many pages are gone through before it is another webhook's turn.
+/// Time between two checks for posts of other nodes and for webhooks that were added or enabled.
+const CHECK_EVERY: Duration = Duration::from_secs(15);
+/// Pages that a webhook gets before another one has its turn.
 const PAGES_PER_TURN: usize = 20;
 
-/// The wait before a verb of a store that is away is tried again; it doubles with every try.
+/// Wait before a call to an unavailable store is retried; it doubles with every try.
 const STORE_RETRY_FIRST: Duration = Duration::from_millis(250);
-/// The longest such wait.
 const STORE_RETRY_MAX: Duration = Duration::from_secs(30);
 
-/// Sends posts.
 pub(super) struct WebhookActor {
-    courier: Courier,
-    /// How many tests go on at once.
+    deliverer: Deliverer,
+    /// Bounds the tests at once.
     tests: Arc<Semaphore>,
 }
 
-/// Sends a webhook a delivery without posts, to see whether it takes it; beside everything else.
+/// Sends a webhook a delivery without posts, independently of its other deliveries.
 #[derive(Message)]
 #[rtype(result = "Result<(), FailureReport>")]
 pub(super) struct TestWebhook(pub(super) WebhookId);
 
 /// How a turn of a webhook ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
-    /// There may be more to be sent; if it failed, the store says when.
+enum TurnEnd {
+    /// There may be more to send; after a failure the store says when.
     Again,
-    /// There is nothing to be sent, or nothing that could be.
+    /// There is nothing to send, or nothing that could be sent.
     Idle,
 }
 
 impl WebhookActor {
-    /// What the fault injection calls it.
+    /// Name in fault rules.
     const NAME: &'static str = "webhooks";
 
     pub(super) fn new(context: Arc<PipelineContext>, fetcher: Fetcher) -> WebhookActor {
         let log = context.log.new(o!("actor" => "webhooks"));
-        WebhookActor { courier: Courier { context, fetcher, log }, tests: Arc::new(Semaphore::new(AT_ONCE)) }
+        WebhookActor { deliverer: Deliverer { context, fetcher, log }, tests: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 }
 
@@ -74,8 +72,8 @@ impl Actor for WebhookActor {
     type Context = Context<WebhookActor>;
 
     fn started(&mut self, ctx: &mut Context<WebhookActor>) {
-        let courier = self.courier.clone();
-        ctx.spawn(async move { courier.run().await }.into_actor(self));
+        let deliverer = self.deliverer.clone();
+        ctx.spawn(async move { deliverer.run().await }.into_actor(self));
     }
 }
 
@@ -83,35 +81,35 @@ impl Handler<TestWebhook> for WebhookActor {
     type Result = ResponseFuture<Result<(), FailureReport>>;
 
     fn handle(&mut self, TestWebhook(id): TestWebhook, _: &mut Context<WebhookActor>) -> Self::Result {
-        let (courier, tests) = (self.courier.clone(), self.tests.clone());
+        let (deliverer, tests) = (self.deliverer.clone(), self.tests.clone());
         Box::pin(async move {
-            let _place = tests.acquire().await;
-            // No posts at all: whoever does not know of tests takes it for what it is.
-            courier.send(id, format!("{id}-test"), "[]".to_owned(), true).await
+            let _slot = tests.acquire().await;
+            // No posts at all, so that a receiver that does not know of tests does nothing with it.
+            deliverer.send(id, format!("{id}-test"), "[]".to_owned(), true).await
         })
     }
 }
 
-/// What a turn needs.
 #[derive(Clone)]
-struct Courier {
+struct Deliverer {
     context: Arc<PipelineContext>,
     fetcher: Fetcher,
     log: Logger,
 }
 
-impl Courier {
-    /// Gives turns for ever. A webhook has one at a time, and none before something may be new for it.
+impl Deliverer {
+    /// Gives turns to the webhooks, without end. A webhook has one turn at a time, and none before it may have new
+    /// posts.
     async fn run(&self) {
         let mut arrivals = self.context.events.arrivals();
         let mut turns = FuturesUnordered::new();
         let mut under_way = HashMap::<WebhookId, u64>::new();
         let mut idle = HashSet::<WebhookId>::new();
-        // Counts the moments at which something may be new, so that a turn that began before one does not end idle.
+        // Counts the arrivals of posts: a webhook whose turn began before one is not idle after it.
         let mut news = 0_u64;
-        let mut look_at = self.context.clock.now() + LOOK;
+        let mut check_at = self.context.clock.now() + CHECK_EVERY;
         loop {
-            let mut wake_at = look_at;
+            let mut wake_at = check_at;
             for webhook in self.webhooks().await {
                 let is_free = !under_way.contains_key(&webhook.id) && !idle.contains(&webhook.id);
                 match webhook.progress.retry_at {
@@ -126,7 +124,7 @@ impl Courier {
             }
             tokio::select! {
                 Some((id, turn)) = turns.next(), if !turns.is_empty() => {
-                    if under_way.remove(&id) == Some(news) && turn == Turn::Idle {
+                    if under_way.remove(&id) == Some(news) && turn == TurnEnd::Idle {
                         idle.insert(id);
                     }
                     continue;
@@ -136,36 +134,36 @@ impl Courier {
             }
             news += 1;
             idle.clear();
-            look_at = self.context.clock.now() + LOOK;
+            check_at = self.context.clock.now() + CHECK_EVERY;
         }
     }
 
     async fn webhooks(&self) -> Vec<Webhook> {
-        let read = patiently(|| self.context.store.list_webhooks(None, WEBHOOKS_MAX)).await;
+        let read = retry_while_unavailable(|| self.context.store.list_webhooks(None, WEBHOOKS_MAX)).await;
         read.unwrap_or_else(|cause| {
             error!(self.log, "webhooks not read"; "error" => %cause);
             Vec::new()
         })
     }
 
-    async fn turn(&self, id: WebhookId) -> (WebhookId, Turn) {
+    async fn turn(&self, id: WebhookId) -> (WebhookId, TurnEnd) {
         let turn = self.pages(id).await.unwrap_or_else(|cause| {
             error!(self.log, "webhook not served"; "webhook_id" => id.0, "error" => %cause);
-            Turn::Idle
+            TurnEnd::Idle
         });
         (id, turn)
     }
 
-    async fn pages(&self, id: WebhookId) -> Result<Turn, StoreError> {
+    async fn pages(&self, id: WebhookId) -> Result<TurnEnd, StoreError> {
         let store = &self.context.store;
         for _ in 0..PAGES_PER_TURN {
-            // Read anew for every page: a person may have changed, disabled or removed it.
-            let webhook = patiently(|| store.webhook(id)).await?.filter(|webhook| webhook.enabled);
-            let Some(webhook) = webhook else { return Ok(Turn::Idle) };
+            // Read again for every page: it may have been changed, disabled or removed.
+            let webhook = retry_while_unavailable(|| store.webhook(id)).await?.filter(|webhook| webhook.enabled);
+            let Some(webhook) = webhook else { return Ok(TurnEnd::Idle) };
             let policy = self.context.policy().webhooks.clone();
             let after = Some(webhook.progress.last_post);
-            let posts = patiently(|| store.list_posts(None, after, policy.posts_max)).await?;
-            let Some(last) = posts.last().map(|post| post.id) else { return Ok(Turn::Idle) };
+            let posts = retry_while_unavailable(|| store.list_posts(None, after, policy.posts_max)).await?;
+            let Some(last) = posts.last().map(|post| post.id) else { return Ok(TurnEnd::Idle) };
             let wanted = self.wanted(&webhook, &posts).await?;
             if wanted.is_empty() {
                 let progress = WebhookProgress { last_post: last, ..webhook.progress };
@@ -173,15 +171,15 @@ impl Courier {
                 continue;
             }
             let (body, count) = delivery_body(&wanted, policy.body_bytes_max);
-            // What is behind the last wanted post is not wanted.
+            // The posts behind the last wanted one are not wanted.
             let reached = if count == wanted.len() { last } else { wanted[count - 1].id };
             let name = format!("{id}-{}-{}", wanted[0].id, wanted[count - 1].id);
             if self.context.faults.inject_into_work(WebhookActor::NAME, "Deliver").await {
-                return Ok(Turn::Again);
+                return Ok(TurnEnd::Again);
             }
             let sent = self.send(id, name, body, false).await;
             if self.context.faults.inject_into_work(WebhookActor::NAME, "Delivered").await {
-                return Ok(Turn::Again);
+                return Ok(TurnEnd::Again);
             }
             self.context.statistics.count_delivery(sent.is_ok().then_some(count));
             match sent {
@@ -193,18 +191,18 @@ impl Courier {
                 }
                 Err(report) => {
                     self.failed(webhook, report).await?;
-                    return Ok(Turn::Again);
+                    return Ok(TurnEnd::Again);
                 }
             }
         }
-        Ok(Turn::Again)
+        Ok(TurnEnd::Again)
     }
 
     async fn wanted<'a>(&self, webhook: &Webhook, posts: &'a [Post]) -> Result<Vec<&'a Post>, StoreError> {
         let Some(label) = &webhook.label else { return Ok(posts.iter().collect()) };
         let store = &self.context.store;
         let sources: HashSet<SourceId> = posts.iter().map(|post| post.source_id).collect();
-        let labels = patiently(|| store.labels_of(sources.iter().copied().collect())).await?;
+        let labels = retry_while_unavailable(|| store.labels_of(sources.iter().copied().collect())).await?;
         let labelled: HashSet<SourceId> =
             labels.into_iter().filter(|(_, one)| one == label).map(|(source, _)| source).collect();
         Ok(posts.iter().filter(|post| labelled.contains(&post.source_id)).collect())
@@ -213,7 +211,7 @@ impl Courier {
     async fn send(&self, id: WebhookId, name: String, body: String, is_test: bool) -> Result<(), FailureReport> {
         let failed = |cause, error| Err(FailureReport { cause, error, retry_after: None });
         let PipelineContext { store, clock, .. } = &*self.context;
-        let WebhookTarget { url, secret } = match patiently(|| store.webhook_target(id)).await {
+        let WebhookTarget { url, secret } = match retry_while_unavailable(|| store.webhook_target(id)).await {
             Ok(Some(target)) => target,
             Ok(None) => return failed(FailureCause::Internal, "it was removed".into()),
             Err(cause) => return failed(FailureCause::Internal, cause.to_string()),
@@ -259,19 +257,19 @@ impl Courier {
     ) -> Result<(), StoreError> {
         let record = DeliveryRecord { progress, delivered_at, disabled_reason };
         let store = &self.context.store;
-        patiently(|| store.record_delivery(id, record.clone())).await
+        retry_while_unavailable(|| store.record_delivery(id, record.clone())).await
     }
 }
 
-/// Carries out a verb again and again while the store is away. Not by the pipeline's watch: what can be read here says nothing
-/// about whether polls can be written.
-async fn patiently<T, F>(mut verb: impl FnMut() -> F) -> Result<T, StoreError>
+/// Calls the store, again and again while it is unavailable. Not by the store watch of the pipeline: a successful read
+/// here does not mean that polls can be written.
+async fn retry_while_unavailable<T, F>(mut call: impl FnMut() -> F) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, StoreError>>,
 {
     let mut wait = STORE_RETRY_FIRST;
     loop {
-        match verb().await {
+        match call().await {
             Err(error) if error.is_passing() => tokio::time::sleep(wait).await,
             done => return done,
         }

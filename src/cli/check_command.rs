@@ -78,14 +78,17 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
             step = Some(fail(&mut source, report, policy, now));
         }
         Answer::NotModified { validators, fresh_until } => {
-            source.state =
-                success::after_success(&source.state, success::Answer::NotModified { validators, fresh_until }, now);
+            source.state = success::after_success(
+                &source.state,
+                success::SourceAnswer::NotModified { validators, fresh_until },
+                now,
+            );
         }
         Answer::Read(read) => {
             let kind = kind(source.settings.source_type).watermark();
-            let rule = filter::Reading::of(&source, kind, policy.article_age_max, now);
+            let rule = filter::EntryFilter::of(&source, kind, policy.article_age_max, now);
             let published = read.entries.iter().filter_map(|found| found.post.published_at());
-            let answer = success::Answer::Read {
+            let answer = success::SourceAnswer::Read {
                 validators: read.validators.clone(),
                 hints: read.hints.clone(),
                 last_seen: watermark::after_reading(kind, source.state.last_seen, published, read.newest_number, now),

@@ -12,7 +12,7 @@ use crate::model::{Severity, Source};
 use crate::rules::classify::Classified;
 use crate::rules::due::NextPoll;
 use crate::rules::failure::FailureStep;
-use crate::rules::filter::Entry;
+use crate::rules::filter::EntryDecision;
 
 /// The most entries that are shown to a person.
 const SHOWN_ENTRIES_MAX: usize = 20;
@@ -31,7 +31,7 @@ pub(super) struct Report {
     /// What was read, if anything was.
     pub(super) reading: Option<Box<Reading>>,
     /// What would become of each entry read.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<EntryDecision>,
     /// What failed, and what that would lead to.
     pub(super) step: Option<Step>,
     /// When it would be polled next.
@@ -45,7 +45,7 @@ impl Report {
     }
 
     fn kept(&self) -> usize {
-        self.entries.iter().filter(|entry| matches!(entry, Entry::Kept(_))).count()
+        self.entries.iter().filter(|entry| matches!(entry, EntryDecision::Kept(_))).count()
     }
 
     pub(super) fn for_people(&self) -> String {
@@ -174,7 +174,7 @@ impl Report {
                 "byline": text.byline,
                 "published": found.post.published_at(),
                 "content_hash": found.post.content_hash().to_string(),
-                "stored": matches!(entry, Entry::Kept(_)),
+                "stored": matches!(entry, EntryDecision::Kept(_)),
                 "reason": entry.to_string(),
             })
         });

@@ -1,4 +1,4 @@
-//! How long to leave a failing source alone: its interval, doubled with every failure, up to a ceiling.
+//! Backoff of a failing source: its interval, doubled with every failure, up to a ceiling.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,15 +10,15 @@ use super::hours;
 /// Beyond this many doublings any interval of a microsecond or more has passed every ceiling that can be configured.
 const DOUBLINGS_MAX: u32 = 43;
 
-/// A publisher who said 429 without saying for how long is left alone for at least this long (p16).
+/// Least wait after a 429 without `Retry-After` (p16).
 pub(super) const RATE_LIMIT_PAUSE_MIN: Duration = hours(1);
 
-/// The wait between two polls, and where it came from.
+/// Wait between two polls, with its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
-    /// The wait.
+    /// Wait between two polls.
     pub delay: Duration,
-    /// Why it is that long.
+    /// Reason for its length.
     pub reason: BackoffReason,
 }
 
@@ -49,14 +49,14 @@ pub fn backoff(interval: Duration, failures: u32, ceiling: Duration) -> Backoff 
     }
 }
 
-/// The least wait after 429 answers that did not say how long to stay away: an hour, doubled with each further one.
+/// Least wait after 429 answers without `Retry-After`: an hour, doubled with each further one.
 pub fn rate_limit_pause(failures: &FailureState, ceiling: Duration) -> Option<Duration> {
     let run = failures.run.filter(|run| run.kind == FailureKind::RateLimited)?;
     let ceiling = ceiling.max(RATE_LIMIT_PAUSE_MIN);
     Some(backoff(RATE_LIMIT_PAUSE_MIN, run.length.saturating_sub(1), ceiling).delay)
 }
 
-/// The interval times two to the power of `times`, if that is a number worth comparing.
+/// The interval times two to the power of `times`; none if that is beyond every ceiling.
 fn doubled(interval: Duration, times: u32) -> Option<Duration> {
     let micros = if times <= DOUBLINGS_MAX { interval.as_micros() << times } else { return None };
     u64::try_from(micros).ok().map(Duration::from_micros)

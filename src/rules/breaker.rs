@@ -1,4 +1,4 @@
-//! A host that is down is left alone: after enough silence nobody is asked but one probe at a time (p32).
+//! Circuit breaker of a host: after enough requests without an answer only single probes are made (p32).
 
 use std::fmt;
 
@@ -7,46 +7,46 @@ use crate::model::{Breaker, FailureCause, FailureReport, Timestamp};
 use super::BreakerPolicy;
 use super::backoff::backoff;
 
-/// What a poll heard of its host.
+/// What a poll says about its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// It answered, be it with a refusal.
+    /// The host answered, if only with a refusal.
     Answer,
-    /// Nothing came, or only a gateway's word that nothing came.
+    /// No answer, or the error of a gateway that got none.
     Silence,
 }
 
-/// What a breaker did.
+/// Change of a breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BreakerStep {
-    /// It opened.
+    /// The breaker opened.
     Opened {
-        /// When the first probe may go.
+        /// Time of the first probe.
         until: Timestamp,
-        /// After how many requests without an answer.
+        /// Requests without an answer.
         failures: u32,
     },
-    /// A probe got no answer: it stays open.
+    /// A probe got no answer: the breaker stays open.
     Reopened {
-        /// When the next probe may go.
+        /// Time of the next probe.
         until: Timestamp,
     },
-    /// The host answered: it is closed.
+    /// The host answered: the breaker is closed.
     Closed,
 }
 
-/// What a finished poll says about its host; `None` for those that say nothing. No failure is a success.
+/// What a finished poll says about its host, if anything. Without a failure the poll succeeded.
 pub fn heard(failure: Option<&FailureReport>) -> Option<Heard> {
     let Some(report) = failure else { return Some(Heard::Answer) };
     match report.cause {
         FailureCause::NoNetwork | FailureCause::Unreachable | FailureCause::Connection | FailureCause::Stalled => {
             Some(Heard::Silence)
         }
-        // The resolver has answered; the host was not asked, and each of its sources is counted (s401).
+        // The resolver has answered; no request reached the host, and each of its sources is counted (s401).
         FailureCause::Dns => None,
-        // 52x and 530 are what content networks say of a host that gave them no answer.
+        // Content networks answer 52x and 530 for a host that gave them no answer.
         FailureCause::Status(502 | 504 | 520..=527 | 530) => Some(Heard::Silence),
-        // A server that says when to come back is there.
+        // A server that sends Retry-After is up.
         FailureCause::Status(503) if report.retry_after.is_none() => Some(Heard::Silence),
         FailureCause::Status(_) | FailureCause::Unreadable => Some(Heard::Answer),
         FailureCause::Credentials | FailureCause::KeyMissing | FailureCause::Robots | FailureCause::Other => None,
@@ -54,7 +54,7 @@ pub fn heard(failure: Option<&FailureReport>) -> Option<Heard> {
     }
 }
 
-/// The breaker after a poll, and what it did.
+/// The breaker after a poll, and its change.
 pub fn after(
     breaker: &Breaker,
     heard: Heard,
@@ -66,7 +66,7 @@ pub fn after(
     }
     let counted = Breaker { failures: breaker.failures.saturating_add(1), ..*breaker };
     let is_open = breaker.openings > 0;
-    // What a person forced through an open breaker, and what was under way when it opened, is no probe.
+    // A forced poll, and one that was in flight when the breaker opened, is no probe.
     let may_open = if is_open { open_until(breaker, policy, now).is_none() } else { counted.failures >= policy.after };
     if !may_open {
         return (counted, None);
@@ -81,8 +81,8 @@ pub fn after(
     (opened, Some(step))
 }
 
-/// Until when the host is not to be asked; none if it may be, be it for a probe. What lies further ahead than the longest
-/// pause was written by a clock that was ahead, and is not believed.
+/// Until when the breaker allows no request; none if it allows one, if only a probe. A moment further ahead than the
+/// longest pause was written by a clock that was ahead, and is ignored.
 pub fn open_until(breaker: &Breaker, policy: &BreakerPolicy, now: Timestamp) -> Option<Timestamp> {
     let longest = policy.pause_max.max(policy.pause_first);
     breaker.open_until.filter(|until| breaker.openings > 0 && *until > now && *until <= now + longest)

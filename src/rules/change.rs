@@ -1,5 +1,4 @@
-//! What a person's word does to a source. API, command line and import go through here. And what a
-//! publisher's does who moved it.
+//! Changes of a source by a person, for API, command line and import; and its move by permanent redirects.
 
 use std::fmt;
 
@@ -8,59 +7,59 @@ use url::Url;
 use super::due::is_requested;
 use crate::model::{FailureState, Rest, RestCause, Source, SourceSettings, SourceState, Timestamp, Validators};
 
-/// What a person wants of a source.
+/// A change of a source that a person asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// Other settings, and perhaps enabled or disabled in the same step (`PATCH /sources/{id}`).
+    /// New settings, optionally with enabling or disabling (`PATCH /sources/{id}`).
     Update {
-        /// Another URL or type makes it another source, so to speak.
+        /// With another URL or type the source starts afresh.
         settings: SourceSettings,
-        /// From false to true is `Enable`, from true to false is `Disable` without a reason; else nothing happens.
+        /// A change to true is `Enable`, a change to false is `Disable` without a reason.
         enabled: Option<bool>,
         /// Whether sources of the new type are read with a key of their podcast's owner.
         needs_owner_key: bool,
     },
-    /// Poll it again, from a clean slate.
+    /// Enable the source and forget its failures.
     Enable,
-    /// Never poll it until enabled.
+    /// Stop polling until the source is enabled.
     Disable(Option<String>),
-    /// Leave it alone for this reason (`feed-disable`): for the cooldown of the kind of failure that it names, or until
-    /// a person ends the rest.
+    /// Put the source to rest for this reason (`feed-disable`): for the cooldown of the kind of failure that the reason
+    /// names, otherwise until a person ends the rest.
     Rest(String),
     /// End the rest (`feed-enable`).
     Wake,
-    /// Poll it now.
+    /// Poll as soon as publisher and host allow.
     Poll,
-    /// Poll it now, whatever its publisher said about coming back.
+    /// Poll now, in spite of `Retry-After`. The order to ignore holds goes to the scheduler.
     PollForced,
-    /// Forget its failures, and the rest that followed from them.
+    /// Forget the failures of the source, and a rest that followed from them.
     ResetFailures,
 }
 
-/// What a change did.
+/// Effect of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changed {
-    /// The source is as it was.
+    /// The source is unchanged.
     Nothing,
-    /// Its settings are new; what was learned about it stays.
+    /// New settings; the state is kept.
     Settings,
-    /// Its settings are new, and so is everything that was learned about it.
+    /// New settings; the state is reset.
     StartedAfresh,
-    /// It is enabled.
+    /// The source is enabled.
     Enabled,
-    /// It is disabled.
+    /// The source is disabled.
     Disabled,
-    /// It rests.
+    /// The source rests.
     Resting,
-    /// It is awake.
+    /// The rest is over.
     Awake,
-    /// It is polled as soon as its publisher and its host allow.
+    /// A poll is requested.
     PollRequested,
-    /// Its failures are forgotten.
+    /// The failures are forgotten.
     FailuresReset,
 }
 
-/// Applies a change to a source, and says what it did.
+/// Applies a change to a source.
 pub fn apply(source: &mut Source, change: Change, now: Timestamp) -> Changed {
     match change {
         Change::Update { settings, enabled, needs_owner_key } => {
@@ -86,7 +85,7 @@ pub fn apply(source: &mut Source, change: Change, now: Timestamp) -> Changed {
         }
         Change::Rest(reason) => {
             source.state.rest = Some(Rest { since: now, cause: RestCause::from_reason(reason) });
-            // The last word counts: a poll that was asked for before would be made in the middle of the rest.
+            // The rest replaces an earlier request, which would poll in the middle of the rest.
             if is_requested(source) {
                 source.state.poll_requested_at = None;
             }
@@ -113,7 +112,7 @@ pub fn apply(source: &mut Source, change: Change, now: Timestamp) -> Changed {
     }
 }
 
-/// A new URL or type has nothing to do with the old one's answers: an old validator would get 304 for ever (s608).
+/// A new URL or type resets the state: an old validator would get 304 for ever (s608).
 fn apply_settings(source: &mut Source, settings: SourceSettings, needs_owner_key: bool, now: Timestamp) -> Changed {
     if source.settings == settings {
         return Changed::Nothing;
@@ -141,16 +140,16 @@ fn apply_settings(source: &mut Source, settings: SourceSettings, needs_owner_key
     Changed::StartedAfresh
 }
 
-/// Gives a source the URL that its publisher moved it to (`rules::moved`). It is the same feed in another place, so all
-/// that was learned about it stays, but for its validators: they belong to a URL (p07).
+/// Gives a source the URL that its publisher moved it to (`rules::moved`). It is the same feed, so its state is kept,
+/// except for its validators: they belong to a URL (p07).
 pub fn relocate(source: &mut Source, url: String) {
     source.settings.url = with_login_of(&source.settings.url, &url).unwrap_or(url);
     source.state.validators = Validators::default();
     source.state.moved = None;
 }
 
-/// The new URL with the old one's login, if both are of one origin. Other origins were never told the login (p23), and
-/// answered all the same.
+/// The new URL with the login of the old one, if both have the same origin. Other origins never got the login (p23),
+/// and answered without it.
 fn with_login_of(old: &str, new: &str) -> Option<String> {
     let (old, mut new) = (Url::parse(old).ok()?, Url::parse(new).ok()?);
     let has_login = |url: &Url| !url.username().is_empty() || url.password().is_some();

@@ -1,21 +1,21 @@
-//! What kind of failure a cause is, whether it can pass by itself, and how loudly to say so.
+//! Kind, class and log level of a failure, by its cause.
 
 use crate::model::{FailureCause, FailureClass, FailureKind, Severity};
 
-/// The name a failure deserves.
+/// Classification of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classified {
-    /// Its kind.
+    /// Kind of failure.
     pub kind: FailureKind,
     /// Whether it can pass by itself.
     pub class: FailureClass,
-    /// How loudly it is logged.
+    /// Log level.
     pub severity: Severity,
-    /// Why, in words.
+    /// Reason for people.
     pub reason: &'static str,
 }
 
-/// Names the failure behind a cause.
+/// Classifies a failure by its cause.
 pub fn classify(cause: FailureCause) -> Classified {
     match cause {
         FailureCause::Status(status) => classify_status(status),

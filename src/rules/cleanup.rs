@@ -1,10 +1,10 @@
-//! Before which moments posts, articles, remembered hashes and `robots.txt` files may go.
+//! Age limits of posts, articles, hashes and `robots.txt` files.
 
 use crate::model::{Cutoffs, Timestamp};
 
 use super::{Policy, robots};
 
-/// The cutoffs that hold now.
+/// The age limits as moments.
 pub fn cutoffs(policy: &Policy, now: Timestamp) -> Cutoffs {
     let oldest = now - policy.article_age_max;
     Cutoffs {

@@ -1,4 +1,4 @@
-//! How long to pause between two requests to one host.
+//! Pause between two requests to one host.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,16 +7,16 @@ use crate::model::{HostKey, SourceSettings};
 
 use super::Delays;
 
-/// The pause, and which layer decided it.
+/// Pause between two requests, and the layer of settings that decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delay {
-    /// How long.
+    /// Length of the pause.
     pub pause: Duration,
-    /// Who said so.
+    /// Layer that decides it.
     pub layer: DelayLayer,
 }
 
-/// Who decided the pause, from the most particular to the most general.
+/// Layers of settings for the pause, the most specific first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayLayer {
     /// The source's own setting.
@@ -25,13 +25,13 @@ pub enum DelayLayer {
     Host,
     /// The configuration, for this type of source.
     Type,
-    /// Nobody.
+    /// No setting applies.
     Nothing,
 }
 
-/// The pause before a source is asked, counted from the end of the previous request to its host.
+/// The pause before a request for a source, counted from the end of the previous request to its host.
 ///
-/// A source without a host shares no server with anybody, so it waits for nobody (s506).
+/// A source without a host shares no server, so it has no pause (s506).
 pub fn delay(settings: &SourceSettings, host: Option<&HostKey>, delays: &Delays) -> Delay {
     let Some(host) = host else {
         return Delay { pause: Duration::ZERO, layer: DelayLayer::Nothing };
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn s506_a_source_without_a_host_waits_for_nobody() {
+    fn s506_a_source_without_a_host_has_no_pause() {
         check(Some(9), None, true, true, 0, DelayLayer::Nothing);
     }
 }

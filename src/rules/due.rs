@@ -1,4 +1,4 @@
-//! When a source is polled next: the latest of everything that asks for a wait.
+//! Time of the next poll of a source: the latest of all its waits.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,16 +8,16 @@ use crate::model::{FailureKind, HostState, Rest, RestCause, Source, Timestamp};
 use super::backoff::{BackoffReason, backoff, rate_limit_pause};
 use super::{Policy, hours, minutes};
 
-/// When a source is polled next.
+/// Time of the next poll of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextPoll {
-    /// Not before a person says so.
+    /// Not until a person changes the source.
     Never(Never),
-    /// From this moment on.
+    /// At this moment or later.
     At {
-        /// The moment.
+        /// Time of the poll.
         at: Timestamp,
-        /// What asked for the longest wait.
+        /// The longest wait.
         because: Wait,
     },
 }
@@ -25,26 +25,26 @@ pub enum NextPoll {
 /// Why a source is not polled at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Never {
-    /// It is disabled.
+    /// The source is disabled.
     Disabled,
-    /// A person put it to rest.
+    /// A person put the source to rest.
     Resting,
 }
 
-/// What asks for a wait.
+/// Reason for a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Nothing: it has never been polled.
+    /// No wait: the source has never been polled.
     NeverPolled,
-    /// Nothing: a person asked for a poll.
+    /// No wait: a person asked for a poll.
     Requested,
-    /// Nothing but a moment: our own fault has cost the last poll, which is made again.
+    /// A short wait: the last poll was lost to a fault of our own, and is made again.
     Repeated,
-    /// Its place among the first polls, which jitter gave it.
+    /// Jitter of the first poll.
     Spread,
-    /// Its interval, backed off by its failures.
+    /// The interval of the source, with backoff after failures.
     Backoff(BackoffReason),
-    /// A 429 that did not say for how long.
+    /// A 429 without `Retry-After`.
     RateLimited,
     /// A rest after a run of this kind.
     Rest(FailureKind),
@@ -62,12 +62,12 @@ pub enum Wait {
     Skipped,
 }
 
-/// One thing that asks for a wait, and until when.
+/// One wait of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// Until when.
+    /// End of the wait.
     pub until: Timestamp,
-    /// What asks for it.
+    /// Reason for the wait.
     pub wait: Wait,
 }
 
@@ -79,7 +79,7 @@ pub fn next_poll(source: &Source, host: Option<&HostState>, policy: &Policy, now
     let latest =
         terms(source, host, policy, now).reduce(|one, other| if other.until > one.until { other } else { one });
     let Some(Term { until, wait }) = latest else {
-        // Due since it was added, which a clock that was ahead may have said is yet to come.
+        // Due since it was added; a clock that was ahead may have stored a moment in the future.
         return NextPoll::At { at: source.created_at.min(now), because: Wait::NeverPolled };
     };
     match after_skipped(source, until) {
@@ -88,7 +88,7 @@ pub fn next_poll(source: &Source, host: Option<&HostState>, policy: &Policy, now
     }
 }
 
-/// Everything that asks for a wait, for `next_poll` to take the latest of and for people to see.
+/// All waits of a source; `next_poll` takes the latest of them.
 pub fn terms<'a>(
     source: &'a Source,
     host: Option<&'a HostState>,
@@ -104,12 +104,12 @@ pub fn terms<'a>(
     own.into_iter().chain(asked).chain([held]).flatten()
 }
 
-/// How often this source is polled while it is healthy.
+/// Interval of this source while it is healthy.
 pub fn interval(source: &Source, policy: &Policy) -> Duration {
     source.settings.poll_interval_minutes.map_or(policy.interval, minutes)
 }
 
-/// Whether a source is left alone for now: only a person ends its rest, or its cooldown is not over.
+/// Whether a source rests now: until a person ends the rest, or until its cooldown is over.
 pub fn is_resting(source: &Source, policy: &Policy, now: Timestamp) -> bool {
     source.state.rest.as_ref().is_some_and(|rest| {
         rest.cause.is_open_ended() || rest_until(rest, policy, now).is_some_and(|until| until > now)
@@ -121,14 +121,14 @@ pub fn rest_until(rest: &Rest, policy: &Policy, now: Timestamp) -> Option<Timest
     let rule = match rest.cause {
         RestCause::Person(_) => None,
         RestCause::Reported(kind) => policy.rests.for_kind(kind),
-        // A kind whose rests were switched off meanwhile keeps nobody waiting.
+        // A rest of a kind whose rests were switched off meanwhile is over.
         RestCause::Failures(kind) => policy.rests.for_kind(kind).filter(|rule| rule.after > 0),
     };
     Some(rest.since.min(now) + rule?.cooldown)
 }
 
 impl NextPoll {
-    /// The moment, if there is one.
+    /// Time of the poll, if there is one.
     pub fn at(self) -> Option<Timestamp> {
         match self {
             NextPoll::Never(_) => None,
@@ -136,7 +136,7 @@ impl NextPoll {
         }
     }
 
-    /// Whether the source is to be polled now.
+    /// Whether the source is due.
     pub fn is_due(self, now: Timestamp) -> bool {
         self.at().is_some_and(|at| at <= now)
     }
@@ -149,12 +149,13 @@ fn never(source: &Source) -> Option<Never> {
     source.state.rest.as_ref()?.cause.is_open_ended().then_some(Never::Resting)
 }
 
-/// A person's wish sets aside the source's own waits, never the publisher's or the host's (p20).
+/// Whether a poll is requested that has not been made. A request sets aside the waits of the source itself, but neither
+/// `Retry-After` nor the waits of its host (p20).
 pub fn is_requested(source: &Source) -> bool {
     source.state.poll_requested_at.is_some_and(|asked| source.state.last_polled.is_none_or(|polled| polled < asked))
 }
 
-/// A request that follows from our own fault, not from a person's wish.
+/// Whether the request follows from a fault of our own.
 fn is_repeated(source: &Source) -> bool {
     source.state.failures.last.as_ref().is_some_and(|last| last.kind == FailureKind::Internal)
 }
@@ -168,7 +169,7 @@ fn own_terms(source: &Source, policy: &Policy, now: Timestamp) -> [Option<Term>;
     let ceiling = source.settings.max_backoff_hours.map_or(policy.max_backoff, hours);
     let backoff = backoff(interval, state.failures.consecutive, ceiling);
     let term = |pause, wait| Term { until: last_polled + pause, wait };
-    // Nobody was asked at the moment that jitter left behind.
+    // The moment that jitter stored is no poll.
     let own = if state.polled_at().is_some() { Wait::Backoff(backoff.reason) } else { Wait::Spread };
     let rate_limited = state.hints.retry_after.is_none().then(|| rate_limit_pause(&state.failures, ceiling)).flatten();
     let period = state.hints.update_period_minutes.map(|period| minutes(period).min(policy.freshness_max));
@@ -194,7 +195,7 @@ fn rest_term(source: &Source, policy: &Policy, now: Timestamp) -> Option<Term> {
     rest_until(rest, policy, now).map(|until| Term { until, wait })
 }
 
-/// A poll cannot have happened later than now: a clock that was ahead must not silence its sources once it is right again.
+/// The last poll, no later than now: a clock that was ahead must not delay its sources once it is right again.
 fn last_polled(source: &Source, now: Timestamp) -> Option<Timestamp> {
     source.state.last_polled.map(|polled| polled.min(now))
 }
@@ -205,8 +206,7 @@ fn retry_after_term(source: &Source, policy: &Policy, now: Timestamp) -> Option<
     Some(Term { until: until.min(ceiling), wait: Wait::RetryAfter(until > ceiling) })
 }
 
-/// Moves a moment out of the hours and days in which the feed asks not to be polled (p14). A feed that asks never to
-/// be polled is not believed.
+/// Moves a moment out of the hours and days in which the feed asks not to be polled (p14), unless these are all hours.
 fn after_skipped(source: &Source, at: Timestamp) -> Timestamp {
     let hints = &source.state.hints;
     if (hints.skip_hours == 0 && hints.skip_days == 0) || is_requested(source) {

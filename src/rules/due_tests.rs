@@ -96,7 +96,7 @@ fn s417_a_source_that_was_reported_before_its_first_poll_waits_too() {
 }
 
 #[test]
-fn s418_a_rest_whose_rule_was_switched_off_keeps_nobody_waiting() {
+fn s418_a_rest_whose_rule_was_switched_off_is_over() {
     let mut source = failing(1);
     source.state.rest = Some(Rest { since: POLLED, cause: RestCause::Failures(FailureKind::Gone) });
     let mut policy = Policy::default();

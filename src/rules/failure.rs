@@ -1,4 +1,4 @@
-//! What a failure does to a source: counted, and after enough of them a rest or the end of polling.
+//! The state of a source after a failure: counted, and after enough failures resting or disabled.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,40 +12,40 @@ use super::classify::{Classified, classify};
 use super::due::interval;
 use super::{Policy, minutes};
 
-/// How long a poll waits that is made again because our own fault has cost it.
+/// Wait before a poll that was lost to a fault of our own is made again.
 const REPEAT_AFTER: Duration = minutes(1);
 
-/// What follows from a failed poll.
+/// Result of the failure rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailureDecision {
-    /// The source's state from now on.
+    /// New state of the source.
     pub state: SourceState,
-    /// The name of the failure.
+    /// Kind and class of the failure.
     pub classified: Classified,
-    /// What was decided, and why.
+    /// Decision about the source.
     pub step: FailureStep,
 }
 
-/// What was decided about a source that failed.
+/// Decision about a source that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FailureStep {
-    /// It was our own fault: nothing is counted.
+    /// A fault of our own, which is not counted.
     NotBlamed,
-    /// It was counted; backoff does the rest.
+    /// Counted: the source backs off.
     Counted {
         /// Failures in a row.
         consecutive: u32,
     },
-    /// A rest begins.
+    /// The source rests.
     Rests {
-        /// The kind that ran.
+        /// Kind of the failures.
         kind: FailureKind,
-        /// How often in a row.
+        /// Failures of that kind in a row.
         run: u32,
-        /// How long the rest lasts.
+        /// Duration of the rest.
         cooldown: Duration,
     },
-    /// It is disabled, for the reason that is now its `disabled_reason`.
+    /// The source is disabled; the text is its `disabled_reason`.
     Disabled(String),
 }
 
@@ -63,7 +63,7 @@ pub fn after_failure(source: &Source, report: &FailureReport, policy: &Policy, n
     FailureDecision { state, classified, step }
 }
 
-/// What holds for every failure, ours included: it was a poll, and this is what went wrong (s204).
+/// What every failure changes, including faults of our own (s204).
 fn record(state: &SourceState, report: &FailureReport, now: Timestamp) -> SourceState {
     let mut next = state.clone();
     next.first_polled_at = state.first_polled_at.or(Some(now));
@@ -84,9 +84,9 @@ pub fn failures_after(before: &FailureState, report: &FailureReport) -> FailureS
     failures
 }
 
-/// When a poll is made again that our own fault has cost: about a minute later. One that was lost in a crash is, once: a
-/// source whose every poll crashes must not do so every minute (s509). What is tried during an outage waits for its end
-/// anyway (p31).
+/// When a poll that was lost to a fault of our own is made again: about a minute later. A poll that was lost in a crash
+/// is made again once, so that a source whose every poll crashes does not do so every minute (s509). A poll that failed
+/// during an outage waits for its end anyway (p31).
 fn repeated_at(source: &Source, cause: FailureCause, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
     let last = source.state.failures.last.as_ref();
     let is_first = last.is_none_or(|last| last.kind != FailureKind::Internal);
@@ -100,18 +100,18 @@ fn count(failures: &mut FailureState, last: Option<&LastFailure>, report: &Failu
         FailureClass::Permanent => failures.consecutive_permanent.saturating_add(1),
         FailureClass::Transient => 0,
     };
-    // A refusal by robots.txt or for want of a key has the kind of a 403 or 401, but is none (s401).
+    // A refusal by robots.txt or for lack of a key has the kind of a 403 or 401, but is none (s401).
     let is_status = |error: &str| error.starts_with("HTTP ");
     let is_alike =
         last.is_none_or(|last| last.kind != classified.kind || is_status(&last.error) == is_status(&report.error));
     let before = failures.run.filter(|run| run.kind == classified.kind && is_alike).map_or(0, |run| run.length);
-    // A server that says when to come back is not broken: it does not get closer to a rest (p18).
+    // A server that sends Retry-After is not broken: its failures do not count towards a rest (p18).
     let asked_to_wait = classified.kind == FailureKind::UpstreamFailure && report.retry_after.is_some();
     let length = if asked_to_wait { before } else { before.saturating_add(1) };
     failures.run = Some(FailureRun { kind: classified.kind, length });
 }
 
-/// Disabling wins over resting (s409). What a person decided meanwhile stays as it is.
+/// Disabling wins over resting (s409). A rest or disabling by a person stays as it is.
 fn decide(
     state: &mut SourceState,
     cause: FailureCause,
@@ -143,7 +143,7 @@ fn decide(
     }
 }
 
-/// Claims "N consecutive 404 errors" only where all of the last N were that (design, traps).
+/// Says "N consecutive 404 errors" only if all of the last N were 404.
 fn disabled_reason(state: &SourceState, cause: FailureCause, max_failures: u32) -> String {
     let failures = &state.failures;
     let (permanent, last) = (failures.consecutive_permanent, permanent_name(cause));
@@ -154,7 +154,7 @@ fn disabled_reason(state: &SourceState, cause: FailureCause, max_failures: u32) 
     format!("Auto-disabled after {permanent} consecutive permanent errors, the last a {last} error")
 }
 
-/// What people call a permanent failure with this cause (s401): its status, where it has one.
+/// Name of a permanent failure in `disabled_reason` (s401): its status, if it has one.
 fn permanent_name(cause: FailureCause) -> String {
     match cause {
         FailureCause::Status(status) => status.to_string(),

@@ -1,4 +1,4 @@
-//! Which entries of an answer become posts, before it is asked which are known.
+//! Which entries of an answer become posts, unless their hashes are known.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,31 +7,31 @@ use crate::model::{ContentHash, LastSeen, NewPost, Source, Timestamp, Watermark}
 
 use super::watermark;
 
-/// How many entries a reading can leave out by their hashes. A day of the busiest feed has fewer, and only the newest
-/// date of a backlog is left to the hash at all.
+/// The most entries that one answer can leave out by their hashes. A day of the busiest feed has fewer, and the hash
+/// decides only about entries with the newest date of a backlog.
 pub const LEFT_OUT_MAX: usize = 1000;
 
-/// What the decision about an entry depends on beside the entry.
+/// Decides about the entries of one answer.
 #[derive(Clone, Copy, Debug)]
-pub struct Reading {
-    /// When the answer is read.
+pub struct EntryFilter {
+    /// Time of the answer.
     pub now: Timestamp,
-    /// How far entries were seen before this answer.
+    /// Watermark before this answer.
     pub last_seen: Option<LastSeen>,
-    /// On the first reading: when the source was added.
+    /// Time at which the source was added; on the first reading only.
     pub added_at: Option<Timestamp>,
-    /// How old an entry may be.
+    /// Age limit of entries.
     pub age_max: Duration,
-    /// Whether it is a page, whose date is no reason to leave it out (s704).
+    /// Whether the source is a page, which is kept whatever its date (s704).
     pub is_page: bool,
 }
 
-/// What becomes of an entry, and why.
+/// Decision about an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
-    /// It becomes a post unless its body is known.
+pub enum EntryDecision {
+    /// The entry becomes a post unless its body is known.
     Kept(Kept),
-    /// It is left out.
+    /// The entry is left out.
     Skipped(Skipped),
 }
 
@@ -40,11 +40,11 @@ pub enum Entry {
 pub enum Kept {
     /// It is as new as the newest one seen, or newer.
     New,
-    /// It has no date, so no date can speak against it (s803).
+    /// It has no date (s803).
     Undated,
-    /// It claims to be from the future (s607).
+    /// Its date lies in the future (s607).
     Future,
-    /// It is a page, whose content is known by its hash alone (s704).
+    /// It is a page, which only its hash identifies (s704).
     Page,
 }
 
@@ -59,14 +59,14 @@ pub enum Skipped {
     BeforeSource,
 }
 
-impl Reading {
-    /// The reading of an answer of this source.
+impl EntryFilter {
+    /// The filter for an answer of this source.
     ///
-    /// The first reading is the first time that entries were looked at. Jitter, and polls that failed, do not make
-    /// the next poll a later one: otherwise the backlog that the first poll is meant to skip would slip in (s807).
-    pub fn of(source: &Source, watermark: Watermark, age_max: Duration, now: Timestamp) -> Reading {
+    /// The first reading is the first answer with entries. Jitter and failed polls do not count as one: otherwise the
+    /// backlog that the first reading skips would be stored (s807).
+    pub fn of(source: &Source, watermark: Watermark, age_max: Duration, now: Timestamp) -> EntryFilter {
         let first = source.state.last_read_at.is_none();
-        Reading {
+        EntryFilter {
             now,
             last_seen: source.state.last_seen,
             added_at: first.then_some(source.created_at),
@@ -77,32 +77,32 @@ impl Reading {
 
     /// Decides about an entry by its time of publication.
     ///
-    /// An entry dated exactly like the newest one seen is kept for the hash to decide: feeds that give whole days
-    /// would otherwise lose everything they publish later on the same day.
-    pub fn decide(&self, published: Option<Timestamp>) -> Entry {
+    /// An entry with exactly the date of the newest one seen is kept, and its hash decides: feeds that give whole days
+    /// would otherwise lose what they publish later on the same day.
+    pub fn decide(&self, published: Option<Timestamp>) -> EntryDecision {
         if self.is_page {
-            return Entry::Kept(Kept::Page);
+            return EntryDecision::Kept(Kept::Page);
         }
         let Some(published) = published else {
-            return Entry::Kept(Kept::Undated);
+            return EntryDecision::Kept(Kept::Undated);
         };
         if self.last_seen.and_then(watermark::published_mark).is_some_and(|mark| published < mark) {
-            return Entry::Skipped(Skipped::Seen);
+            return EntryDecision::Skipped(Skipped::Seen);
         }
         if published < self.now - self.age_max {
-            return Entry::Skipped(Skipped::TooOld);
+            return EntryDecision::Skipped(Skipped::TooOld);
         }
         if self.added_at.is_some_and(|added_at| published < added_at) {
-            return Entry::Skipped(Skipped::BeforeSource);
+            return EntryDecision::Skipped(Skipped::BeforeSource);
         }
-        Entry::Kept(if published > self.now { Kept::Future } else { Kept::New })
+        EntryDecision::Kept(if published > self.now { Kept::Future } else { Kept::New })
     }
 
-    /// The hashes to be remembered of those found: of entries older than the source that would come in with the next
-    /// reading, because the watermark that this one leaves behind does not hide them (s806).
+    /// Hashes of the entries to remember as left out: entries older than the source that the next reading would keep,
+    /// because the new watermark does not hide them (s806).
     ///
-    /// The watermark leaves what has exactly its date to the hash, so the hash has to be known. Numbered posts are asked
-    /// for by their number and do not come again.
+    /// These are entries with exactly the date of the watermark. Numbered posts are requested by their number and do
+    /// not come again.
     pub fn left_out<'a>(
         &self,
         found: impl IntoIterator<Item = &'a NewPost>,
@@ -115,22 +115,22 @@ impl Reading {
         };
         let is_left_out = |post: &&NewPost| {
             post.published_at().is_some_and(comes_again)
-                && self.decide(post.published_at()) == Entry::Skipped(Skipped::BeforeSource)
+                && self.decide(post.published_at()) == EntryDecision::Skipped(Skipped::BeforeSource)
         };
         found.into_iter().filter(is_left_out).map(NewPost::content_hash).take(LEFT_OUT_MAX).collect()
     }
 }
 
-impl fmt::Display for Entry {
+impl fmt::Display for EntryDecision {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Entry::Kept(Kept::New) => "new",
-            Entry::Kept(Kept::Undated) => "kept: it has no date",
-            Entry::Kept(Kept::Future) => "kept: it is dated in the future",
-            Entry::Kept(Kept::Page) => "new, unless its text is known",
-            Entry::Skipped(Skipped::Seen) => "skipped: a later entry was seen before",
-            Entry::Skipped(Skipped::TooOld) => "skipped: older than source.max-article-age-days",
-            Entry::Skipped(Skipped::BeforeSource) => "skipped: published before the source was added",
+            EntryDecision::Kept(Kept::New) => "new",
+            EntryDecision::Kept(Kept::Undated) => "kept: it has no date",
+            EntryDecision::Kept(Kept::Future) => "kept: it is dated in the future",
+            EntryDecision::Kept(Kept::Page) => "new, unless its text is known",
+            EntryDecision::Skipped(Skipped::Seen) => "skipped: a later entry was seen before",
+            EntryDecision::Skipped(Skipped::TooOld) => "skipped: older than source.max-article-age-days",
+            EntryDecision::Skipped(Skipped::BeforeSource) => "skipped: published before the source was added",
         })
     }
 }
@@ -163,86 +163,86 @@ mod tests {
         source
     }
 
-    fn check(source: &Source, published: Option<&str>, expected: Entry) {
+    fn check(source: &Source, published: Option<&str>, expected: EntryDecision) {
         check_reading(feed_reading(source), published, expected);
     }
 
-    fn check_reading(reading: Reading, published: Option<&str>, expected: Entry) {
+    fn check_reading(reading: EntryFilter, published: Option<&str>, expected: EntryDecision) {
         assert_eq!(reading.decide(published.map(moment)), expected, "{published:?}");
     }
 
-    fn feed_reading(source: &Source) -> Reading {
-        Reading::of(source, Watermark::Published, hours(7 * 24), moment(NOW))
+    fn feed_reading(source: &Source) -> EntryFilter {
+        EntryFilter::of(source, Watermark::Published, hours(7 * 24), moment(NOW))
     }
 
     #[test]
     fn s601_entries_newer_than_the_newest_seen_are_kept() {
         let mut source = read_before();
         source.state.last_seen = Some(LastSeen::Published(moment("2026-02-17T11:00:00Z")));
-        check(&source, Some("2026-02-17T11:00:01Z"), Entry::Kept(Kept::New));
-        check(&source, Some("2026-02-17T11:00:00Z"), Entry::Kept(Kept::New));
+        check(&source, Some("2026-02-17T11:00:01Z"), EntryDecision::Kept(Kept::New));
+        check(&source, Some("2026-02-17T11:00:00Z"), EntryDecision::Kept(Kept::New));
     }
 
     #[test]
     fn s603_entries_older_than_the_newest_seen_are_skipped() {
         let mut source = read_before();
         source.state.last_seen = Some(LastSeen::Published(moment("2026-02-17T11:00:00Z")));
-        check(&source, Some("2026-02-17T10:59:59Z"), Entry::Skipped(Skipped::Seen));
+        check(&source, Some("2026-02-17T10:59:59Z"), EntryDecision::Skipped(Skipped::Seen));
     }
 
     #[test]
     fn s607_an_entry_from_the_future_is_kept() {
-        check(&read_before(), Some("2026-03-01T00:00:00Z"), Entry::Kept(Kept::Future));
+        check(&read_before(), Some("2026-03-01T00:00:00Z"), EntryDecision::Kept(Kept::Future));
     }
 
     #[test]
     fn s802_entries_beyond_the_age_limit_are_skipped() {
-        check(&read_before(), Some("2026-02-11T11:59:59Z"), Entry::Skipped(Skipped::TooOld));
-        check(&read_before(), Some("2026-02-11T12:00:00Z"), Entry::Kept(Kept::New));
+        check(&read_before(), Some("2026-02-11T11:59:59Z"), EntryDecision::Skipped(Skipped::TooOld));
+        check(&read_before(), Some("2026-02-11T12:00:00Z"), EntryDecision::Kept(Kept::New));
     }
 
     #[test]
     fn s803_entries_without_a_date_are_kept_on_any_poll() {
-        check(&source(), None, Entry::Kept(Kept::Undated));
-        check(&read_before(), None, Entry::Kept(Kept::Undated));
+        check(&source(), None, EntryDecision::Kept(Kept::Undated));
+        check(&read_before(), None, EntryDecision::Kept(Kept::Undated));
     }
 
     #[test]
     fn s804_the_first_poll_skips_what_is_older_than_the_source() {
-        check(&source(), Some("2026-02-15T08:00:00Z"), Entry::Skipped(Skipped::BeforeSource));
+        check(&source(), Some("2026-02-15T08:00:00Z"), EntryDecision::Skipped(Skipped::BeforeSource));
     }
 
     #[test]
     fn s805_the_first_poll_keeps_what_is_younger_than_the_source() {
-        check(&source(), Some("2026-02-17T12:00:00Z"), Entry::Kept(Kept::New));
-        check(&source(), Some("2026-02-17T10:00:00Z"), Entry::Kept(Kept::New));
+        check(&source(), Some("2026-02-17T12:00:00Z"), EntryDecision::Kept(Kept::New));
+        check(&source(), Some("2026-02-17T10:00:00Z"), EntryDecision::Kept(Kept::New));
     }
 
     #[test]
     fn s806_later_polls_do_not_look_at_the_sources_age() {
-        check(&read_before(), Some("2026-02-16T08:00:00Z"), Entry::Kept(Kept::New));
+        check(&read_before(), Some("2026-02-16T08:00:00Z"), EntryDecision::Kept(Kept::New));
     }
 
     #[test]
     fn s806_what_the_first_poll_skipped_stays_out() {
         let mut source = source();
         let backlog = moment("2026-02-15T08:00:00Z");
-        check(&source, Some("2026-02-15T08:00:00Z"), Entry::Skipped(Skipped::BeforeSource));
+        check(&source, Some("2026-02-15T08:00:00Z"), EntryDecision::Skipped(Skipped::BeforeSource));
         let newest = moment("2026-02-16T09:00:00Z");
         source.state.last_seen = watermark::advance(None, [backlog, newest], moment(NOW));
         source.state.last_read_at = Some(moment(NOW));
-        check(&source, Some("2026-02-15T08:00:00Z"), Entry::Skipped(Skipped::Seen));
+        check(&source, Some("2026-02-15T08:00:00Z"), EntryDecision::Skipped(Skipped::Seen));
     }
 
     #[test]
     fn s704_a_page_is_kept_whatever_its_date_says() {
         for mut source in [source(), read_before()] {
             source.state.last_seen = mark("2026-02-18T11:00:00Z");
-            let page = Reading::of(&source, Watermark::None, hours(7 * 24), moment(NOW));
+            let page = EntryFilter::of(&source, Watermark::None, hours(7 * 24), moment(NOW));
             let dates =
                 ["0500-01-01T00:00:00Z", "2026-01-19T12:00:00Z", "2026-02-17T09:00:00Z", "2026-02-18T12:00:00Z", NOW];
             for published in dates.map(Some).into_iter().chain([None, Some("2036-02-18T12:00:00Z")]) {
-                check_reading(page, published, Entry::Kept(Kept::Page));
+                check_reading(page, published, EntryDecision::Kept(Kept::Page));
                 // Nor is it remembered as left out, which would keep it out for good.
                 check_reading_leaves_out(page, &[published], None, &[]);
             }
@@ -255,7 +255,7 @@ mod tests {
     }
 
     fn check_reading_leaves_out(
-        reading: Reading,
+        reading: EntryFilter,
         published: &[Option<&str>],
         watermark: Option<LastSeen>,
         expected: &[usize],
@@ -313,6 +313,6 @@ mod tests {
         let mut source = source();
         source.state.last_polled = Some(jitter::jittered_last_polled(moment(NOW), hours(1), 0.5));
         source.state.first_polled_at = Some(moment(NOW));
-        check(&source, Some("2026-02-15T08:00:00Z"), Entry::Skipped(Skipped::BeforeSource));
+        check(&source, Some("2026-02-15T08:00:00Z"), EntryDecision::Skipped(Skipped::BeforeSource));
     }
 }

@@ -1,23 +1,23 @@
-//! When an answer asks a whole host to be left alone, and for how long (p15 to p17).
+//! Hold of a whole host after a 429 or 503 (p15 to p17).
 
 use crate::model::{FailureCause, FailureReport, FailureState, Timestamp};
 
 use super::Policy;
 use super::backoff::{RATE_LIMIT_PAUSE_MIN, rate_limit_pause};
 
-/// No source of the host is asked before this moment.
+/// No request to the host before a moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
-    /// The moment.
+    /// End of the hold.
     pub until: Timestamp,
-    /// What asked for it, in words.
+    /// Reason for people.
     pub reason: String,
 }
 
 /// The hold that follows from a failed poll of a source; `failures` are the source's, with this one among them.
 ///
-/// A 429 holds its host whether or not it says for how long, a 503 only if it does: without that it is a broken server,
-/// which is the breaker's business.
+/// A 429 holds its host with or without `Retry-After`, a 503 only with it: without, the server is broken, which is for
+/// the breaker.
 pub fn hold(report: &FailureReport, failures: &FailureState, policy: &Policy, now: Timestamp) -> Option<Hold> {
     let (asked, said) = match (report.cause, report.retry_after) {
         (FailureCause::Status(429), None) => {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn p15_a_moment_that_has_passed_holds_nobody() {
+    fn p15_a_moment_that_has_passed_holds_no_host() {
         check(429, Some(Duration::ZERO), 1, None);
         let report = |retry_after| FailureReport { cause: FailureCause::Status(503), error: "x".into(), retry_after };
         assert_eq!(hold(&report(Some(NOW - hours(1))), &FailureState::default(), &Policy::default(), NOW), None);

@@ -1,8 +1,8 @@
-//! Which host a URL belongs to, in one spelling, so that politeness cannot be dodged by writing it differently.
+//! Host of a URL in canonical form, so that different spellings of a host share its limits.
 
 use crate::model::HostKey;
 
-/// The host that a URL names; none for what is no URL or has no host, which forms a group of its own (s506).
+/// Host of a URL; none for a text that is no URL or has no host (s506).
 pub fn host_key(url: &str) -> Option<HostKey> {
     HostKey::of_url(url)
 }

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use crate::model::{SourceState, Timestamp};
 
-/// Whether a source that is there at start gets jitter: nobody has polled it, and nobody waits for it.
+/// Whether a source that exists at the start gets jitter: it was never polled, and no poll is requested.
 pub fn wants_jitter(state: &SourceState) -> bool {
     state.last_polled.is_none() && state.poll_requested_at.is_none()
 }
 
 /// The moment to store as `last_polled`, so that the ordinary rule makes the source due somewhere in the coming
-/// interval. The roll lies in 0..1; what lies outside is moved inside.
+/// interval. The roll is clamped to 0..1.
 pub fn jittered_last_polled(now: Timestamp, interval: Duration, roll: f64) -> Timestamp {
     now - share(interval, roll)
 }

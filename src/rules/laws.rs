@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::backoff::backoff;
 use super::failure::{FailureStep, after_failure};
-use super::success::{Answer, after_success};
+use super::success::{SourceAnswer, after_success};
 use super::{Policy, due, hours, minutes};
 use crate::model::{
     FailureCause, FailureClass, FailureReport, FailureState, Hints, NewSource, Source, SourceId, SourceSettings,
@@ -45,8 +45,8 @@ fn report(cause: FailureCause) -> FailureReport {
     FailureReport { cause, error: "x".into(), retry_after: None }
 }
 
-fn read() -> Answer {
-    Answer::Read { validators: Validators::default(), hints: Hints::default(), last_seen: None }
+fn read() -> SourceAnswer {
+    SourceAnswer::Read { validators: Validators::default(), hints: Hints::default(), last_seen: None }
 }
 
 /// Fails the source with each cause, an hour apart, and hands every step to `watch`.
@@ -131,7 +131,7 @@ proptest! {
         fail(&mut source, &causes, |_, _, _| ());
         let enabled = source.state.enabled;
         let answer = if modified { read() } else {
-            Answer::NotModified { validators: Validators::default(), fresh_until: None }
+            SourceAnswer::NotModified { validators: Validators::default(), fresh_until: None }
         };
         let after = after_success(&source.state, answer, START);
         prop_assert_eq!(&after.failures, &FailureState::default());

@@ -1,4 +1,5 @@
-//! When a permanent redirect is believed: publishers redirect by mistake, and a saved mistake is a lost source (p22).
+//! When a permanent redirect changes the URL of a source. Publishers redirect by mistake, and a stored mistake loses
+//! the source (p22).
 
 use std::fmt;
 
@@ -6,24 +7,23 @@ use url::Url;
 
 use crate::model::{Moved, Timestamp};
 
-/// A longer target is no address that a source moves to.
+/// Longer targets are ignored.
 const URL_BYTES_MAX: usize = 8 * 1024;
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// What follows from where an answer was found.
+/// Decision about the redirects of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MovedDecision {
-    /// What is remembered from now on.
+    /// Redirect to store with the source.
     pub moved: Option<Moved>,
-    /// Where the source is from now on, if that is believed.
+    /// New URL of the source, once the redirect is believed.
     pub believed: Option<String>,
 }
 
-/// What follows from an answer that permanent redirects led to, or that came without them. Not for polls that failed:
-/// they say nothing about where the source is.
+/// Decides about an answer that came with or without permanent redirects. Not for failed polls.
 ///
-/// The same target counts once on each day, in universal time; another one, or none, starts over.
+/// A target counts once on each UTC day; another target, or an answer without a redirect, starts over.
 pub fn after(
     state: Option<&Moved>,
     moved_to: Option<&str>,
@@ -31,13 +31,13 @@ pub fn after(
     now: Timestamp,
     days_needed: u32,
 ) -> MovedDecision {
-    let elsewhere = |to: &&str| to.len() <= URL_BYTES_MAX && place(to) != place(own_url);
+    let elsewhere = |to: &&str| to.len() <= URL_BYTES_MAX && requested_url(to) != requested_url(own_url);
     let Some(to) = moved_to.filter(elsewhere) else { return MovedDecision::default() };
     let moved = match state.filter(|moved| moved.to == to) {
         Some(moved) if day(now) > day(moved.last_at) => {
             Moved { days: moved.days.saturating_add(1), last_at: now, ..moved.clone() }
         }
-        // A clock that was ahead must not stop the count: the next day counts again.
+        // After a clock that was ahead the next day counts again.
         Some(moved) => Moved { last_at: moved.last_at.min(now), ..moved.clone() },
         None => Moved { to: to.to_owned(), days: 1, last_at: now },
     };
@@ -47,13 +47,13 @@ pub fn after(
     MovedDecision { moved: Some(moved), believed: None }
 }
 
-/// What a request for a URL asks for; login and fragment are not part of that.
-fn place(url: &str) -> Result<Url, &str> {
-    let mut place = Url::parse(url).map_err(|_| url)?;
-    place.set_fragment(None);
-    // Where a URL has no host there is no login to take away.
-    let _ = place.set_username("").and_then(|()| place.set_password(None));
-    Ok(place)
+/// The URL without login and fragment.
+fn requested_url(url: &str) -> Result<Url, &str> {
+    let mut requested = Url::parse(url).map_err(|_| url)?;
+    requested.set_fragment(None);
+    // This fails only for a URL without a host, which has no login.
+    let _ = requested.set_username("").and_then(|()| requested.set_password(None));
+    Ok(requested)
 }
 
 fn day(moment: Timestamp) -> i64 {

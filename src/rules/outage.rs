@@ -1,9 +1,9 @@
-//! Tells our own network being down from hosts being down (p31).
+//! Tells an outage of our own network from hosts that are down (p31).
 //!
-//! Evidence is silence: no route, no connection in time, no word from the resolver. A failure is counted when it happens,
-//! and nothing waits for a verdict. An outage begins when enough different hosts have been silent with no answer in
-//! between; the failures that were counted since the last answer are then taken back ([`take_back`]). During an outage
-//! only probes are sent. Any answer ends it.
+//! Evidence is silence: no route, no connection in time, no answer of the resolver. A failure is counted at once. An
+//! outage begins when enough different hosts have been silent with no answer in between; the failures that were counted
+//! since the last answer are then taken back ([`take_back`]). During an outage only probes are sent. Any answer ends
+//! it.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,31 +14,31 @@ use super::OutagePolicy;
 use super::backoff::backoff;
 use super::classify::classify;
 
-/// A source that has failed this often in a row tells nothing new about our own network by failing again.
+/// Further failures of a source that has failed this often in a row are no evidence.
 const FAILURES_KNOWN: u32 = 3;
-/// One silent host is one silent host, however small the installation: it may be down itself.
+/// Fewer silent hosts are no outage, however few are polled: a single host may be down itself.
 const HOSTS_MIN: usize = 2;
 
-/// What is known about our own network.
+/// State of our own network, as far as the polls show it.
 #[derive(Clone, Debug)]
 pub struct Outage {
     policy: OutagePolicy,
-    /// From here on every host that answers has had the time to.
+    /// From this moment on every host has been polled.
     settled_at: Timestamp,
     /// Hosts that have answered, the latest last; no more than begin an outage.
     answering: Vec<HostKey>,
     /// Hosts that have been silent since the last answer, as far as they are evidence: no more than begin an outage.
     silent: Vec<HostKey>,
-    /// Hosts that were silent before the last outage and have not answered since: their silence is their own.
+    /// Hosts that were silent before the last outage and have not answered since: their silence is no evidence.
     suspects: Vec<HostKey>,
     /// Set while an outage is on.
-    running: Option<Running>,
+    running: Option<OngoingOutage>,
     /// The end of the last outage.
     ended_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Running {
+struct OngoingOutage {
     since: Timestamp,
     probes: u32,
     next_probe_at: Timestamp,
@@ -47,46 +47,46 @@ struct Running {
 /// What a finished poll says about our own network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// It is up: something came back from outside.
+    /// The network is up: an answer came.
     Answer,
-    /// It may be down: nothing came back.
+    /// The network may be down: no answer came.
     Silence,
-    /// Nothing that could be relied on.
+    /// No evidence.
     None,
 }
 
-/// What happened to our own network. Each is worth one log record.
+/// Beginning or end of an outage. Each has one log record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutageStep {
-    /// It went down.
+    /// The outage has begun.
     Begun {
-        /// How many hosts were silent, while none answered.
+        /// Hosts that were silent while none answered.
         hosts: usize,
     },
-    /// It is up again.
+    /// The outage is over.
     Ended {
-        /// How long it was down.
+        /// Duration of the outage.
         lasted: Duration,
     },
 }
 
-/// A silent poll, and what it says.
+/// A poll without an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Silence<'a> {
-    /// The host that was asked.
+    /// Host of the request.
     pub host: &'a HostKey,
-    /// Whether the silence is on our side, so that one host is enough where there is only one: no route, no resolver.
+    /// Whether the cause is on our side (no route, no resolver), so that one host is enough if there is only one.
     pub is_local: bool,
-    /// How often the source had failed in a row before.
+    /// Failures of the source in a row before.
     pub failures: u32,
-    /// How many hosts are polled at all, counted up to a bound that is not lower than the policy's.
+    /// Number of hosts that are polled, counted up to a bound that is at least the policy's.
     pub hosts_polled: usize,
 }
 
-/// What a finished poll says about our own network. No failure is a success.
+/// What a finished poll says about our own network. Without a failure the poll succeeded.
 ///
-/// Any status is an answer here, a gateway's too. A refused or broken connection is one as well. That a name does not
-/// resolve can come from a cache, and a connection that stalls was made before it did: neither says anything.
+/// Any status is an answer, also that of a gateway, and so is a refused or broken connection. A name that does not
+/// resolve may come from a cache, and a stalled connection was made earlier: neither is evidence.
 pub fn evidence(failure: Option<&FailureReport>) -> Evidence {
     match failure.map(|report| report.cause) {
         None | Some(FailureCause::Status(_) | FailureCause::Unreadable | FailureCause::Connection) => Evidence::Answer,
@@ -99,9 +99,9 @@ pub fn evidence(failure: Option<&FailureReport>) -> Evidence {
     }
 }
 
-/// Takes a failure back that was counted at this moment and that an outage explains: the counters, a rest or the end of
-/// polling that followed from it. `before` and `after` are the states around that failure. Returns false, and changes
-/// nothing, if something has happened to the source since.
+/// Takes back a failure that an outage explains: its counters, and a rest or disabling that followed from it. `before`
+/// and `after` are the states around the failure. Returns false, and changes nothing, if the source was polled or its
+/// failures were changed since.
 pub fn take_back(
     state: &mut SourceState,
     before: &SourceState,
@@ -127,13 +127,13 @@ pub fn take_back(
     true
 }
 
-/// The words for a failure that an outage explains.
+/// Error text of a failure that an outage explains.
 pub fn explained(report: &FailureReport) -> String {
     format!("our own network or name server seems to be down: {}", report.error)
 }
 
 impl Outage {
-    /// A network that is up, as far as is known; healthy sources are polled at this interval.
+    /// A network without an outage, with healthy sources polled at this interval.
     pub fn new(policy: OutagePolicy, interval: Duration, now: Timestamp) -> Outage {
         Outage {
             policy,
@@ -146,7 +146,7 @@ impl Outage {
         }
     }
 
-    /// A host answered: the network works. Ends an outage, if one is on.
+    /// Notes an answer of a host, which ends an outage.
     pub fn answered(&mut self, host: &HostKey, now: Timestamp) -> Option<OutageStep> {
         self.answering.retain(|known| known != host);
         if self.answering.len() >= self.policy.hosts as usize {
@@ -161,7 +161,7 @@ impl Outage {
         Some(OutageStep::Ended { lasted: now.since(running.since) })
     }
 
-    /// A host was silent. Begins an outage if that makes enough hosts, or if it makes all that ever answer.
+    /// Notes silence of a host, which begins an outage if enough hosts are silent, or all that ever answer.
     pub fn silent(&mut self, silence: Silence<'_>, now: Timestamp) -> Option<OutageStep> {
         let Silence { host, is_local, failures, hosts_polled } = silence;
         let is_evidence = failures < FAILURES_KNOWN && !self.suspects.contains(host) && !self.silent.contains(host);
@@ -169,7 +169,7 @@ impl Outage {
             return None;
         }
         if self.running.is_some() {
-            // More of them change nothing now, but they are suspects once it is over.
+            // Further silent hosts are suspects once the outage is over.
             if self.silent.len() < 2 * self.policy.hosts as usize {
                 self.silent.push(host.clone());
             }
@@ -179,41 +179,41 @@ impl Outage {
         if self.silent.len() < self.hosts_needed(hosts_polled, is_local, now) {
             return None;
         }
-        self.running = Some(Running { since: now, probes: 0, next_probe_at: now + self.policy.probe_first });
+        self.running = Some(OngoingOutage { since: now, probes: 0, next_probe_at: now + self.policy.probe_first });
         Some(OutageStep::Begun { hosts: self.silent.len() })
     }
 
-    /// Whether a failure is counted of a poll that began at this moment. What began during an outage had no chance, even
-    /// if it failed after the end.
+    /// Whether the failure of a poll that began at this moment is counted. A poll that began during an outage is not
+    /// counted, even if it failed after the end.
     pub fn counts(&self, began_at: Timestamp, now: Timestamp) -> bool {
         let ended_at = self.ended_at.filter(|ended_at| *ended_at <= now);
         self.running.is_none() && ended_at.is_none_or(|ended_at| ended_at <= began_at)
     }
 
-    /// Whether an outage is on, so that only probes are sent.
+    /// Whether an outage is on.
     pub fn is_on(&self) -> bool {
         self.running.is_some()
     }
 
-    /// The hosts whose silence is known.
+    /// The silent hosts that are evidence.
     pub fn silent_hosts(&self) -> &[HostKey] {
         &self.silent
     }
 
-    /// When the next probe may go; none while no outage is on.
+    /// Time of the next probe during an outage.
     pub fn next_probe(&self) -> Option<Timestamp> {
         self.running.map(|running| running.next_probe_at)
     }
 
-    /// Whether a probe may go now. One that would be further ahead than the longest pause was planned by a clock that has
-    /// been put back, and may go at once.
+    /// Whether a probe is due. A probe that lies further ahead than the longest pause was planned before the clock was
+    /// set back, and is due at once.
     pub fn is_probe_due(&self, now: Timestamp) -> bool {
         let longest = self.policy.probe_max.max(self.policy.probe_first);
         self.next_probe().is_some_and(|at| at <= now || at > now + longest)
     }
 
-    /// A probe is on its way: the next one follows after twice the pause. The pause counts from here and not from the
-    /// probe's end, so that a probe that is lost stops nothing.
+    /// Notes that a probe was sent: the next one follows after twice the pause. The pause counts from the start of the
+    /// probe, so that a lost probe delays nothing.
     pub fn probe_sent(&mut self, now: Timestamp) {
         let policy = self.policy;
         if let Some(running) = &mut self.running {
@@ -222,8 +222,8 @@ impl Outage {
         }
     }
 
-    /// How many silent hosts make an outage. A small installation has fewer than the policy asks for; and where most hosts
-    /// are dead anyway, those that ever answer are enough, once all have had the time to.
+    /// Number of silent hosts that make an outage: no more than are polled and, once all have been polled, no more than
+    /// ever answer.
     fn hosts_needed(&self, hosts_polled: usize, is_local: bool, now: Timestamp) -> usize {
         let least = if is_local && hosts_polled <= 1 { 1 } else { HOSTS_MIN };
         let hosts = if now >= self.settled_at { hosts_polled.min(self.answering.len()) } else { hosts_polled };

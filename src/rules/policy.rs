@@ -1,4 +1,4 @@
-//! The settings that the rules follow.
+//! Parameters of the rules.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -6,54 +6,54 @@ use std::time::Duration;
 use super::webhook::WebhookPolicy;
 use crate::model::{FailureKind, SourceType};
 
-/// Everything an operator can decide about when, how often and for how long.
+/// Parameters of the rules, from the configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
-    /// How often a healthy source is polled that has no interval of its own.
+    /// Interval of a healthy source without an interval of its own.
     pub interval: Duration,
-    /// How many permanent failures in a row disable a source.
+    /// Permanent failures in a row that disable a source.
     pub max_failures: u32,
-    /// The longest wait that backoff asks for.
+    /// Longest wait by backoff.
     pub max_backoff: Duration,
-    /// After which runs of failures a source rests, and for how long.
+    /// Rests after runs of failures.
     pub rests: Rests,
-    /// The pauses between two requests to one host.
+    /// Pauses between two requests to one host.
     pub delays: Delays,
-    /// What was published longer ago is not stored, and not kept unless it is used.
+    /// Age limit of posts: older ones are not stored, and are removed unless they are used.
     pub article_age_max: Duration,
-    /// How long the hash of a cleaned post is remembered after it left its feed.
+    /// How long the hash of a removed post is kept after the post left its feed.
     pub cleaned_memory: Duration,
-    /// The longest wait that an answer's freshness can ask for.
+    /// Longest wait by freshness of an answer.
     pub freshness_max: Duration,
-    /// The longest wait that `Retry-After` can ask for.
+    /// Longest wait by `Retry-After`.
     pub retry_after_max: Duration,
-    /// When a silent host is left alone.
+    /// Circuit breaker of a host.
     pub breaker: BreakerPolicy,
-    /// When our own network is taken to be down.
+    /// Recognition of outages of our own network.
     pub outage: OutagePolicy,
-    /// Sources that are freed together come back over this long.
+    /// Window over which sources that are freed together are spread.
     pub spread: Duration,
-    /// On how many different days a permanent redirect has to lead to the same place before it is believed.
+    /// Number of days on which a permanent redirect has to lead to the same URL before it is believed.
     pub moved_after_days: u32,
-    /// How posts are sent on.
+    /// Deliveries to webhooks.
     pub webhooks: WebhookPolicy,
 }
 
-/// When a silent host is left alone, and for how long.
+/// Parameters of the circuit breaker of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BreakerPolicy {
-    /// How many requests in a row without an answer open the breaker.
+    /// Requests in a row without an answer that open the breaker.
     pub after: u32,
-    /// How long it stays open at first; doubled with each probe that gets no answer.
+    /// Pause before the first probe; doubled with each probe without an answer.
     pub pause_first: Duration,
-    /// The longest that it stays open between two probes.
+    /// Longest pause between two probes.
     pub pause_max: Duration,
 }
 
-/// When our own network is taken to be down, and how often that is checked.
+/// Recognition of outages of our own network, and their probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutagePolicy {
-    /// How many different hosts have to be silent, with none answering in between; fewer where fewer are polled.
+    /// Number of hosts that have to be silent, with no answer in between; fewer if fewer are polled.
     pub hosts: u32,
     /// The pause before the first probe; doubled with each one.
     pub probe_first: Duration,
@@ -61,12 +61,12 @@ pub struct OutagePolicy {
     pub probe_max: Duration,
 }
 
-/// One row of the table of rests.
+/// Rule for rests after one kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RestRule {
-    /// How many failures of the kind in a row start a rest; 0: none do.
+    /// Failures of the kind in a row that start a rest; 0 for no rests.
     pub after: u32,
-    /// How long a rest lasts, whoever started it.
+    /// Duration of a rest, also of one that a person started.
     pub cooldown: Duration,
 }
 
@@ -77,7 +77,7 @@ impl RestRule {
     }
 }
 
-/// The table of rests. Kinds that are not here never rest: a rest would hide what a person must see.
+/// Rules for rests by kind of failure. Other kinds never start a rest, which would hide what a person must see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rests {
     /// 401.
@@ -97,7 +97,7 @@ pub struct Rests {
 }
 
 impl Rests {
-    /// The row for a kind.
+    /// Rule for a kind.
     pub fn for_kind(&self, kind: FailureKind) -> Option<RestRule> {
         match kind {
             FailureKind::Unauthorized => Some(self.unauthorized),

@@ -1,4 +1,4 @@
-//! Whose `robots.txt` speaks for a URL, and how long its word holds. What it says is read in `parse`.
+//! Which `robots.txt` governs a URL, and for how long. `parse` reads its rules.
 
 use std::time::Duration;
 
@@ -9,21 +9,21 @@ use crate::model::{RobotsRecord, Timestamp};
 use super::host_key::host_key;
 use super::hours;
 
-/// How long the word of a `robots.txt` holds at the most (RFC 9309, p29).
+/// The longest time that a stored `robots.txt` is used (RFC 9309, p29).
 pub const AGE_MAX: Duration = hours(24);
 
-/// The origin that a URL belongs to, in one spelling: scheme, host, and the port where it is not the usual one. None for
-/// what is no page on the web.
+/// Origin of a URL in canonical form: scheme, host, and the port if it is not the default. None for a URL that is no
+/// web page.
 pub fn origin(url: &str) -> Option<String> {
     let parsed = Url::parse(url).ok().filter(|parsed| matches!(parsed.scheme(), "http" | "https"))?;
-    // What has no key is no host that anybody could ask, and no origin that a store can keep.
+    // A host without a key can neither get requests nor be stored.
     let host = host_key(url)?;
     let port = parsed.port().map_or_else(String::new, |port| format!(":{port}"));
     Some(format!("{}://{host}{port}", parsed.scheme()))
 }
 
-/// Whether a `robots.txt` has to be asked for again. One from the future was stamped by a clock that was ahead, and
-/// nobody knows how old it is.
+/// Whether a `robots.txt` has to be requested again. One from the future was stored by a clock that was ahead, so its
+/// age is unknown.
 pub fn is_stale(record: &RobotsRecord, now: Timestamp, age_max: Duration) -> bool {
     record.fetched_at > now || now.since(record.fetched_at) >= age_max
 }

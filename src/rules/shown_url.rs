@@ -1,9 +1,9 @@
-//! A source's URL as it may be shown: in logs, on screens, to other people.
+//! The URL of a source for logs and output, without secrets.
 
 use url::Url;
 
-/// The URL as it is stored, without credentials (p37) and with control characters escaped (s206). A text that is no URL is
-/// shown as well: the person who wrote it has to find it.
+/// The URL as it is stored, without credentials (p37) and with control characters escaped (s206). A text that is no URL
+/// is shown as well, so that it can be found.
 pub fn shown_url(url: &str) -> String {
     let has_authority = |url: &Url| !url.cannot_be_a_base();
     match Url::parse(url).ok().filter(has_authority) {

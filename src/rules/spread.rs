@@ -1,4 +1,4 @@
-//! Spreads sources that are freed together, so that a host that is back is not met by a crowd (p19, p33).
+//! Spreads sources that are freed together over time (p19, p33).
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use crate::model::Timestamp;
 
 use super::jitter::share;
 
-/// When a source comes back that was freed at this moment and was or is due at that one: somewhere in the window, never
-/// before either. The roll lies in 0..1; what lies outside is moved inside.
+/// New due time of a source that is freed at this moment: within the window, and not before its own due time. The roll
+/// is clamped to 0..1.
 pub fn spread(freed_at: Timestamp, due_at: Timestamp, window: Duration, roll: f64) -> Timestamp {
     due_at.max(freed_at + share(window, roll))
 }
@@ -34,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_window_everybody_comes_at_once() {
+    fn without_a_window_all_sources_come_at_once() {
         assert_eq!(spread(NOW, NOW - minutes(1), Duration::ZERO, 0.9), NOW);
     }
 

@@ -1,4 +1,4 @@
-//! The status of a source, in one word.
+//! Status of a source.
 
 use std::str::FromStr;
 
@@ -9,33 +9,33 @@ use crate::model::{Source, Timestamp, UnknownName};
 use super::Policy;
 use super::due::is_resting;
 
-/// Where a source stands.
+/// Status of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum SourceStatus {
-    /// Polled, and its last poll went well or it had none.
+    /// Polled; the last poll succeeded, or there was none.
     Active,
-    /// Polled, less and less often while it fails.
+    /// Polled less often after failures.
     BackingOff,
-    /// Left alone until its cooldown is over or a person ends the rest.
+    /// Not polled until its cooldown is over or a person ends the rest.
     Resting,
-    /// Left alone until a person enables it.
+    /// Not polled until a person enables it.
     Disabled,
 }
 
 impl SourceStatus {
-    /// The name used in the API.
+    /// Name in the API.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Whether it is polled at all for now (s1003).
+    /// Whether the source is polled (s1003).
     pub const fn is_feed_active(self) -> bool {
         matches!(self, SourceStatus::Active | SourceStatus::BackingOff)
     }
 }
 
-/// Where this source stands now.
+/// Status of this source now.
 pub fn status(source: &Source, policy: &Policy, now: Timestamp) -> SourceStatus {
     match () {
         () if !source.state.enabled => SourceStatus::Disabled,

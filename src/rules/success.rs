@@ -1,32 +1,32 @@
-//! What a success does to a source: counters reset, a rest ended, validators and watermark moved on.
+//! The state of a source after a success: counters reset, rest over, new validators and watermark.
 
 use crate::model::{FailureState, Hints, LastSeen, SourceState, Timestamp, Validators};
 
 /// A 200 or a 304, as far as the source's state is concerned.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum SourceAnswer {
     /// 200: entries were read.
     Read {
-        /// What came with it; a 200 without validators clears the stored ones (p04).
+        /// Validators of the answer; a 200 without any clears the stored ones (p04).
         validators: Validators,
-        /// What the answer and the feed in it said about coming back.
+        /// Hints of the answer and its feed about the next poll.
         hints: Hints,
-        /// The watermark over everything that was looked at.
+        /// Watermark after this answer.
         last_seen: Option<LastSeen>,
     },
     /// 304: nothing changed.
     NotModified {
-        /// Those that came with it replace the stored ones, the others stay (p05).
+        /// Validators of the answer, which replace the stored ones of the same kind (p05).
         validators: Validators,
-        /// How long the answer says it stays fresh.
+        /// End of the freshness of the answer.
         fresh_until: Option<Timestamp>,
     },
 }
 
 /// The state after a success.
 ///
-/// A rest that only a person ends goes on, and so does a disabling.
-pub fn after_success(state: &SourceState, answer: Answer, now: Timestamp) -> SourceState {
+/// A rest that only a person ends stays, and a disabled source stays disabled.
+pub fn after_success(state: &SourceState, answer: SourceAnswer, now: Timestamp) -> SourceState {
     let mut next = SourceState {
         failures: FailureState::default(),
         first_polled_at: state.first_polled_at.or(Some(now)),
@@ -36,13 +36,13 @@ pub fn after_success(state: &SourceState, answer: Answer, now: Timestamp) -> Sou
         ..state.clone()
     };
     match answer {
-        Answer::Read { validators, hints, last_seen } => {
+        SourceAnswer::Read { validators, hints, last_seen } => {
             next.last_read_at = Some(now);
             next.last_seen = last_seen;
             next.validators = validators;
             next.hints = hints;
         }
-        Answer::NotModified { validators, fresh_until } => {
+        SourceAnswer::NotModified { validators, fresh_until } => {
             next.validators.etag = validators.etag.or(next.validators.etag);
             next.validators.last_modified = validators.last_modified.or(next.validators.last_modified);
             next.hints.retry_after = None;
@@ -63,12 +63,12 @@ mod tests {
         Validators { etag: etag.map(Into::into), last_modified: last_modified.map(Into::into) }
     }
 
-    fn read() -> Answer {
-        Answer::Read { validators: Validators::default(), hints: Hints::default(), last_seen: None }
+    fn read() -> SourceAnswer {
+        SourceAnswer::Read { validators: Validators::default(), hints: Hints::default(), last_seen: None }
     }
 
-    fn not_modified() -> Answer {
-        Answer::NotModified { validators: Validators::default(), fresh_until: None }
+    fn not_modified() -> SourceAnswer {
+        SourceAnswer::NotModified { validators: Validators::default(), fresh_until: None }
     }
 
     fn failing() -> SourceState {
@@ -145,7 +145,7 @@ mod tests {
     fn p04_a_200_replaces_both_validators_and_clears_the_missing() {
         let state = SourceState { validators: validators(Some("\"a\""), Some("Mon")), ..SourceState::default() };
         for fresh in [validators(Some("W/\"b\""), Some("Mon")), validators(None, Some("Tue")), validators(None, None)] {
-            let answer = Answer::Read { validators: fresh.clone(), hints: Hints::default(), last_seen: None };
+            let answer = SourceAnswer::Read { validators: fresh.clone(), hints: Hints::default(), last_seen: None };
             assert_eq!(after_success(&state, answer, NOW).validators, fresh);
         }
     }
@@ -158,7 +158,7 @@ mod tests {
             (validators(Some("\"b\""), None), validators(Some("\"b\""), Some("Mon"))),
             (validators(None, Some("Tue")), validators(Some("\"a\""), Some("Tue"))),
         ] {
-            let answer = Answer::NotModified { validators: carried, fresh_until: None };
+            let answer = SourceAnswer::NotModified { validators: carried, fresh_until: None };
             assert_eq!(after_success(&state, answer, NOW).validators, kept);
         }
     }

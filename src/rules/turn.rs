@@ -1,4 +1,4 @@
-//! When a host may be asked: one thing at a time, spaced, never while it is held or silent (p10, p17, p28, p32).
+//! When a host takes the next request: spaced, and not while it is held or its breaker is open (p10, p17, p28, p32).
 
 use std::fmt;
 use std::time::Duration;
@@ -7,45 +7,45 @@ use crate::model::{HostState, Timestamp};
 
 use super::{Policy, breaker};
 
-/// Whether a host may be asked now.
+/// When a host takes the next request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// It may.
+    /// Now.
     Now,
-    /// At this moment: the last request was not long ago.
+    /// At this moment, when the pause since the last request is over.
     At(Timestamp),
-    /// Not before this moment, whoever asks.
+    /// Not before this moment, for any source.
     NotBefore {
-        /// The moment.
+        /// End of the hold or of the breaker's pause.
         until: Timestamp,
-        /// Why it is closed to us.
+        /// Reason for people.
         because: Closed,
     },
 }
 
-/// Why a host is not to be asked.
+/// Why a host takes no requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Closed {
-    /// It asked for that, in these words.
+    /// The host is held, for this reason.
     Held(String),
-    /// It does not answer.
+    /// The host does not answer.
     BreakerOpen {
-        /// How many requests in a row had no answer.
+        /// Requests in a row without an answer.
         failures: u32,
     },
 }
 
-/// Whether a host may be asked now, if two requests to it lie this far apart and this process began at that moment.
+/// When a host takes the next request, with this pause between two requests and this start of the process.
 ///
-/// The pause counts from the end of the last request. A process that was killed could not write down its last request,
-/// so it also counts from the start of this one, whether or not the host is known to have been asked (p28).
+/// The pause counts from the end of the last request. A process that was killed could not store its last request, so
+/// the pause also counts from the start of this process, whether or not a request to the host is known (p28).
 ///
-/// Hand in a state that [`clamp_future_times`] has seen.
+/// Call [`clamp_future_times`] on the state first.
 pub fn turn(host: &HostState, delay: Duration, started_at: Timestamp, policy: &Policy, now: Timestamp) -> Turn {
     if let Some((until, because)) = closed(host, policy, now) {
         return Turn::NotBefore { until, because };
     }
-    // A start that lies ahead was stamped before the clock was put right: how long ago it was, nobody knows.
+    // A start in the future was taken before the clock was set back: its age is unknown.
     let started_at = Some(started_at).filter(|started_at| *started_at <= now);
     let asked_at = host.last_asked_at.map(|asked_at| asked_at.min(now));
     match started_at.max(asked_at).map(|base| base + delay) {
@@ -54,12 +54,12 @@ pub fn turn(host: &HostState, delay: Duration, started_at: Timestamp, policy: &P
     }
 }
 
-/// Puts right what a clock that was ahead wrote into a host's state, and says whether anything was wrong.
+/// Corrects moments in a host's state that a clock that was ahead has stored; returns whether there were any.
 ///
-/// Call it when a state comes out of the store and before each look at it, and keep what it leaves: no request can have
-/// ended later than now, no hold lasts longer than the ceiling, no breaker stays open longer than its longest pause. It
-/// moves such a moment once. To judge it anew each time would move it along with now, and silence the host until the
-/// true time has caught up with the wrong one.
+/// Call it when a state is read from the store and before each use, and keep the result: no request ended later than
+/// now, no hold lasts longer than the ceiling, no breaker stays open longer than its longest pause. The result must be
+/// kept because a moment that is clamped anew each time would move along with now, and the host would wait until the
+/// true time has reached the wrong one.
 pub fn clamp_future_times(host: &mut HostState, policy: &Policy, now: Timestamp) -> bool {
     let before = (host.last_asked_at, host.held_until, host.breaker.open_until);
     let at_most = |moment: Option<Timestamp>, ceiling: Timestamp| moment.map(|moment| moment.min(ceiling));

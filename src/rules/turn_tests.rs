@@ -68,7 +68,7 @@ fn p17_a_hold_wins_over_spacing_until_it_is_over() {
 }
 
 #[test]
-fn p32_an_open_breaker_lets_nobody_through_before_the_probe() {
+fn p32_an_open_breaker_allows_no_request_before_the_probe() {
     check(&open(NOW + minutes(5)), 0, LONG_AGO, &by_breaker(NOW + minutes(5)));
     check(&open(NOW), 0, LONG_AGO, &Turn::Now);
     check(&HostState { last_asked_at: Some(NOW), ..open(NOW) }, 2, LONG_AGO, &Turn::At(NOW + seconds(2)));
@@ -141,9 +141,9 @@ fn any_host() -> impl Strategy<Value = HostState> {
 }
 
 proptest! {
-    /// Whoever waits as long as he is told is let in: after the hold or breaker, and then after the pause.
+    /// A request is allowed after the hold or breaker, and then after the pause.
     #[test]
-    fn p28_nobody_waits_for_ever(mut host in any_host(), started_at in any_moment(), delay_seconds in 0u64..10_000) {
+    fn p28_no_request_waits_for_ever(mut host in any_host(), started_at in any_moment(), delay_seconds in 0u64..10_000) {
         let policy = Policy::default();
         let mut now = NOW;
         for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! How far a source's entries have been seen.
+//! Watermark of a source: the newest entry that was seen.
 
 use crate::model::{LastSeen, Timestamp, Watermark};
 

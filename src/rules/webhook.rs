@@ -1,4 +1,4 @@
-//! What follows when a webhook did not take what it was sent: another try, later and later, or the end.
+//! Retry or disabling of a webhook after a failed delivery.
 
 use std::time::Duration;
 
@@ -7,20 +7,20 @@ use crate::model::{FailureReport, Timestamp};
 use super::backoff::backoff;
 use super::jitter::share;
 
-/// How posts are sent to webhooks, and how patient we are with them.
+/// Parameters of deliveries to webhooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookPolicy {
-    /// One delivery ends within this.
+    /// Time limit of one delivery.
     pub timeout: Duration,
-    /// How many posts a delivery has at the most.
+    /// The most posts in one delivery.
     pub posts_max: u32,
     /// The largest body of a delivery, unless a single post is larger.
     pub body_bytes_max: usize,
-    /// The wait after the first failure; it doubles with every further one.
+    /// Wait after the first failure; it doubles with every further one.
     pub retry_first: Duration,
     /// The longest wait, whatever the webhook asks for.
     pub retry_max: Duration,
-    /// So many failures in a row disable it.
+    /// Failures in a row that disable a webhook.
     pub failures_max: u32,
 }
 
@@ -38,17 +38,17 @@ impl Default for WebhookPolicy {
     }
 }
 
-/// What follows a failure.
+/// Decision after a failed delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AfterFailure {
     /// The same posts are sent again, not before this moment.
     Retry(Timestamp),
-    /// Nothing is sent until a person enables it.
+    /// The webhook is disabled until a person enables it.
     Disable(String),
 }
 
-/// What follows the failure that makes it so many in a row. The roll lies in 0..1 and takes up to half of the wait away, so
-/// that webhooks that failed together do not come back together.
+/// Decides after this many failures in a row. The roll, from 0 to 1, takes up to half of the wait away, so that
+/// webhooks that failed together are not retried together.
 pub fn after_failure(
     failures: u32,
     report: &FailureReport,

@@ -147,7 +147,7 @@ fn summary(
 ) -> String {
     let is_due = next.is_due(now);
     match scheduled {
-        Some(ScheduledSource { state: ScheduleState::UnderWay, .. }) => {
+        Some(ScheduledSource { state: ScheduleState::InFlight, .. }) => {
             return "it is being polled right now".to_owned();
         }
         _ if is_due && !blockers.is_empty() => return format!("it is due, but {}", blockers[0]),

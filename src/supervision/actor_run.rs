@@ -10,9 +10,9 @@ use actix::dev::{AsyncContextParts, ContextFut, EnvelopeProxy};
 use actix::{Actor, ActorContext, ActorFuture, AsyncContext};
 
 use super::child::ActorCell;
-use super::crash::{Fault, guard};
+use super::crash::{UndatedCrash, guard};
 
-/// After so many messages an actor lets others on its thread run. actix alone would go on until the mailbox is empty.
+/// Messages after which an actor lets others on its thread run. actix alone would go on until the mailbox is empty.
 const MESSAGES_PER_TURN: usize = 256;
 
 /// One actor from its start to its end. Can be dropped whatever its destructor does.
@@ -23,20 +23,20 @@ pub(super) struct ActorRun<A: Actor<Context = actix::Context<A>>> {
 }
 
 impl<A: Actor<Context = actix::Context<A>>> ActorRun<A> {
-    pub(super) fn begin(cell: &Arc<ActorCell<A>>) -> Result<ActorRun<A>, Fault> {
-        let actor = guard(|| (cell.factory.lock())())?;
-        let parts = cell.intake.lock().context_parts().ok_or_else(|| Fault::because("its mailbox is closed"))?;
+    pub(super) fn begin(cell: &Arc<ActorCell<A>>) -> Result<ActorRun<A>, UndatedCrash> {
+        let actor = guard(|| cell.factory.lock()())?;
+        let parts = cell.intake.lock().context_parts().ok_or_else(|| UndatedCrash::because("its mailbox is closed"))?;
         let mut context = actix::Context::new();
-        // The context has a mailbox of its own, which nobody can address; its address becomes that of the cell's.
+        // The context has a mailbox of its own without an address; its address becomes that of the cell's.
         *context.parts() = parts;
         pump_into(&mut context, cell);
         Ok(ActorRun { context: Some(context.into_future(actor)), has_started: false })
     }
 
-    pub(super) fn poll(&mut self, cell: &Arc<ActorCell<A>>, cx: &mut Context<'_>) -> Result<Poll<()>, Fault> {
+    pub(super) fn poll(&mut self, cell: &Arc<ActorCell<A>>, cx: &mut Context<'_>) -> Result<Poll<()>, UndatedCrash> {
         let Some(context) = &mut self.context else { return Ok(Poll::Ready(())) };
         if cell.is_unpumped.load(Ordering::Relaxed) && cell.intake.lock().is_addressed() {
-            // Its address was given up by everybody, but the actor had more to do and has handed out a new one.
+            // All addresses were dropped, but the actor had more to do and has given out a new one.
             pump_into(context.ctx(), cell);
         }
         guard(|| Pin::new(context).poll(cx))
@@ -48,12 +48,12 @@ impl<A: Actor<Context = actix::Context<A>>> ActorRun<A> {
         }
     }
 
-    /// Drops the actor and its futures, and tells if that panicked.
-    pub(super) fn end(mut self) -> Option<Fault> {
+    /// Drops the actor and its futures; returns the crash if that panicked.
+    pub(super) fn end(mut self) -> Option<UndatedCrash> {
         self.drop_context()
     }
 
-    fn drop_context(&mut self) -> Option<Fault> {
+    fn drop_context(&mut self) -> Option<UndatedCrash> {
         let mut context = self.context.take()?;
         // Dropped alive, a context would run its actor once more, crashed or not.
         context.ctx().terminate();

@@ -1,8 +1,9 @@
-//! One supervised actor: its cell, which lasts, and the actors that run in it one after the other.
+//! One supervised actor: its cell, which outlives crashes, and the actors that run in it one after the other.
 //!
 //! The cell owns the mailbox and the factory. The actor lives in an ordinary actix context whose messages are pumped in
-//! from the cell's mailbox, and every call into it is guarded. So a crash costs the actor, its futures and the message in
-//! hand, and nothing else: the next actor gets the same mailbox, on the same thread or, if that is gone, on a new one.
+//! from the cell's mailbox, and every call into it is guarded. So a crash costs the actor, its futures and the message
+//! in hand, and nothing else: the next actor gets the same mailbox, on the same thread or, if that is gone, on a new
+//! one.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,38 +17,37 @@ use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
 
 use super::actor_run::ActorRun;
-use super::crash::{Fault, guard};
+use super::crash::{UndatedCrash, guard};
 use super::inbox::Intake;
-use super::member::{Facts, Member, Order, Report, Uplink};
+use super::member::{ChildCommand, ChildFacts, ChildReport, Member, Uplink};
 use super::{Kind, MailboxView, Thread};
 
-/// What stays when an actor crashes.
+/// What outlives a crash of the actor.
 pub(super) struct ActorCell<A: Actor> {
-    facts: Facts,
+    facts: ChildFacts,
     uplink: Uplink,
     thread: Option<Thread>,
-    /// Whether the actor ends when nobody holds its address any more, as actix actors do.
+    /// Whether the actor ends when its last address is dropped, as actix actors do.
     pub(super) ends_unaddressed: bool,
     /// Whether the pump has ended for that reason.
     pub(super) is_unpumped: AtomicBool,
     pub(super) factory: Mutex<Box<dyn FnMut() -> A + Send>>,
     pub(super) intake: Mutex<Intake<A>>,
     command_slot: Mutex<CommandSlot>,
-    /// Whether there is an order in the command slot, to be seen without locking it.
+    /// Whether the command slot holds a command, readable without its lock.
     has_order: AtomicBool,
     waker: AtomicWaker,
 }
 
-/// Where orders lie until the task that runs the actor picks them up.
+/// Holds the command that the task of the actor takes next.
 struct CommandSlot {
-    order: Option<Order>,
+    order: Option<ChildCommand>,
     /// Whether there is such a task.
     is_running: bool,
-    /// Whether the cell was closed: no order that comes late may open it again.
+    /// Whether the cell was closed: no late command may open it again.
     closed: bool,
 }
 
-/// What a cell is made of.
 pub(super) struct ActorCellParts<A: Actor> {
     pub(super) name: Box<str>,
     pub(super) uplink: Uplink,
@@ -60,7 +60,7 @@ pub(super) struct ActorCellParts<A: Actor> {
 impl<A: Actor<Context = actix::Context<A>>> ActorCell<A> {
     pub(super) fn new(parts: ActorCellParts<A>) -> Arc<ActorCell<A>> {
         Arc::new(ActorCell {
-            facts: Facts::new(&parts.name),
+            facts: ChildFacts::new(&parts.name),
             uplink: parts.uplink,
             thread: parts.thread,
             ends_unaddressed: parts.ends_unaddressed,
@@ -73,7 +73,7 @@ impl<A: Actor<Context = actix::Context<A>>> ActorCell<A> {
         })
     }
 
-    fn take_order(&self) -> Option<Order> {
+    fn take_order(&self) -> Option<ChildCommand> {
         if !self.has_order.load(Ordering::Acquire) {
             return None;
         }
@@ -87,9 +87,9 @@ impl<A: Actor<Context = actix::Context<A>>> ActorCell<A> {
         let thread = self.thread.clone();
         let run_guard = RunGuard { cell: self, is_stopping: false, is_occupied: false };
         match thread {
-            None => drop(actix_rt::spawn(Running::new(run_guard))),
-            // Should the thread end before it gets to this, the guard is dropped and reports it.
-            Some(thread) => thread.run(move || drop(actix_rt::spawn(Running::new(run_guard)))),
+            None => drop(actix_rt::spawn(RunningActor::new(run_guard))),
+            // If the thread ends before this runs, the guard is dropped and reports it.
+            Some(thread) => thread.run(move || drop(actix_rt::spawn(RunningActor::new(run_guard)))),
         }
     }
 
@@ -100,12 +100,12 @@ impl<A: Actor<Context = actix::Context<A>>> ActorCell<A> {
 }
 
 impl<A: Actor<Context = actix::Context<A>>> Member for ActorCell<A> {
-    fn order(self: Arc<Self>, order: Order) {
+    fn order(self: Arc<Self>, order: ChildCommand) {
         let mut command_slot = self.command_slot.lock();
         if command_slot.closed {
             return;
         }
-        command_slot.closed = order == Order::Close;
+        command_slot.closed = order == ChildCommand::Close;
         if command_slot.is_running {
             command_slot.order = Some(order);
             self.has_order.store(true, Ordering::Release);
@@ -114,22 +114,22 @@ impl<A: Actor<Context = actix::Context<A>>> Member for ActorCell<A> {
             return;
         }
         match order {
-            Order::Start => {
+            ChildCommand::Start => {
                 command_slot.is_running = true;
                 command_slot.order = Some(order);
                 self.has_order.store(true, Ordering::Release);
                 drop(command_slot);
                 self.attend();
             }
-            Order::Stop | Order::Kill => self.uplink.report(Report::Stopped(None)),
-            Order::Close => {
+            ChildCommand::Stop | ChildCommand::Kill => self.uplink.report(ChildReport::Stopped(None)),
+            ChildCommand::Close => {
                 drop(command_slot);
                 self.close();
             }
         }
     }
 
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &ChildFacts {
         &self.facts
     }
 
@@ -146,12 +146,12 @@ impl<A: Actor<Context = actix::Context<A>>> Member for ActorCell<A> {
     }
 }
 
-/// Notices when the task of a cell is dropped without having been told to end: its thread is gone.
+/// Reports when the task of a cell is dropped without a command: its thread is gone.
 struct RunGuard<A: Actor<Context = actix::Context<A>>> {
     cell: Arc<ActorCell<A>>,
     /// Whether the supervisor waits for the actor to stop.
     is_stopping: bool,
-    /// Whether there is an actor that the end of the thread would cost.
+    /// Whether there is an actor that the end of the thread would drop.
     is_occupied: bool,
 }
 
@@ -164,65 +164,65 @@ impl<A: Actor<Context = actix::Context<A>>> Drop for RunGuard<A> {
         }
         command_slot.is_running = false;
         cell.has_order.store(false, Ordering::Release);
-        let fault = Fault::because("the thread it ran on is gone");
+        let fault = UndatedCrash::because("the thread it ran on is gone");
         match command_slot.order.take() {
-            None if self.is_stopping => cell.uplink.report(Report::Stopped(Some(fault))),
-            Some(Order::Stop | Order::Kill) => cell.uplink.report(Report::Stopped(Some(fault))),
-            Some(Order::Close) => {
+            None if self.is_stopping => cell.uplink.report(ChildReport::Stopped(Some(fault))),
+            Some(ChildCommand::Stop | ChildCommand::Kill) => cell.uplink.report(ChildReport::Stopped(Some(fault))),
+            Some(ChildCommand::Close) => {
                 drop(command_slot);
                 cell.close();
             }
             // A cell without an actor loses nothing with its thread: the next start finds another one.
             None if !self.is_occupied => {}
-            Some(Order::Start) | None => cell.uplink.report(Report::Crashed(fault)),
+            Some(ChildCommand::Start) | None => cell.uplink.report(ChildReport::Crashed(fault)),
         }
     }
 }
 
 /// The task that runs the actors of a cell.
-struct Running<A: Actor<Context = actix::Context<A>>> {
+struct RunningActor<A: Actor<Context = actix::Context<A>>> {
     // Before the guard, so that a thread that ends drops the actor first and reports afterwards.
     actor: Option<ActorRun<A>>,
     run_guard: RunGuard<A>,
 }
 
-impl<A: Actor<Context = actix::Context<A>>> Running<A> {
-    fn new(run_guard: RunGuard<A>) -> Running<A> {
-        Running { actor: None, run_guard }
+impl<A: Actor<Context = actix::Context<A>>> RunningActor<A> {
+    fn new(run_guard: RunGuard<A>) -> RunningActor<A> {
+        RunningActor { actor: None, run_guard }
     }
 
     fn cell(&self) -> &Arc<ActorCell<A>> {
         &self.run_guard.cell
     }
 
-    fn report(&self, report: Report) {
+    fn report(&self, report: ChildReport) {
         self.cell().uplink.report(report);
     }
 
-    /// Follows an order; false ends the task.
-    fn follow(&mut self, order: Order) -> bool {
+    /// Carries out a command; returns false if the task is to end.
+    fn follow(&mut self, order: ChildCommand) -> bool {
         match order {
-            Order::Start => match ActorRun::begin(self.cell()) {
+            ChildCommand::Start => match ActorRun::begin(self.cell()) {
                 Ok(run) => {
                     self.actor = Some(run);
                     self.run_guard.is_occupied = true;
                 }
-                Err(fault) => self.report(Report::Crashed(fault)),
+                Err(fault) => self.report(ChildReport::Crashed(fault)),
             },
-            Order::Stop => match &mut self.actor {
+            ChildCommand::Stop => match &mut self.actor {
                 Some(run) => {
                     run.ask_to_stop();
                     self.run_guard.is_stopping = true;
                 }
-                None => self.report(Report::Stopped(None)),
+                None => self.report(ChildReport::Stopped(None)),
             },
-            Order::Kill => {
+            ChildCommand::Kill => {
                 let fault = self.actor.take().and_then(ActorRun::end);
                 self.run_guard.is_stopping = false;
                 self.run_guard.is_occupied = false;
-                self.report(Report::Stopped(fault));
+                self.report(ChildReport::Stopped(fault));
             }
-            Order::Close => {
+            ChildCommand::Close => {
                 drop(self.actor.take());
                 self.cell().command_slot.lock().is_running = false;
                 self.cell().close();
@@ -232,8 +232,8 @@ impl<A: Actor<Context = actix::Context<A>>> Running<A> {
         true
     }
 
-    /// Says goodbye to an actor that finished or panicked.
-    fn finish(&mut self, outcome: Result<(), Fault>) {
+    /// Reports the end of an actor that finished or panicked.
+    fn finish(&mut self, outcome: Result<(), UndatedCrash>) {
         let Some(run) = self.actor.take() else { return };
         let has_started = run.has_started;
         self.run_guard.is_occupied = false;
@@ -241,20 +241,20 @@ impl<A: Actor<Context = actix::Context<A>>> Running<A> {
         let in_drop = run.end();
         let fault = outcome.err().or(in_drop);
         match fault {
-            _ if is_stopping => self.report(Report::Stopped(fault)),
-            Some(fault) => self.report(Report::Crashed(fault)),
+            _ if is_stopping => self.report(ChildReport::Stopped(fault)),
+            Some(fault) => self.report(ChildReport::Crashed(fault)),
             None => {
-                // It may have ended in its very first turn, but it was up.
+                // The actor may have ended in its first turn, but it was up.
                 if !has_started {
-                    self.report(Report::Started);
+                    self.report(ChildReport::Started);
                 }
-                self.report(Report::Ended);
+                self.report(ChildReport::Ended);
             }
         }
     }
 }
 
-impl<A: Actor<Context = actix::Context<A>>> Future for Running<A> {
+impl<A: Actor<Context = actix::Context<A>>> Future for RunningActor<A> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -266,12 +266,12 @@ impl<A: Actor<Context = actix::Context<A>>> Future for Running<A> {
             {
                 return Poll::Ready(());
             }
-            // A child that waits out its delay has no actor, so its messages wait, too.
+            // A child that waits for its restart has no actor, so its messages wait, too.
             let Some(run) = &mut this.actor else { return Poll::Pending };
             match run.poll(&this.run_guard.cell, cx) {
                 Ok(Poll::Pending) => {
                     if !std::mem::replace(&mut run.has_started, true) {
-                        this.report(Report::Started);
+                        this.report(ChildReport::Started);
                     }
                     return Poll::Pending;
                 }
@@ -288,7 +288,7 @@ mod tests {
     use tokio::sync::mpsc::unbounded_channel;
 
     use super::*;
-    use crate::supervision::member::Note;
+    use crate::supervision::member::SupervisorMessage;
 
     struct Idle;
 
@@ -310,11 +310,11 @@ mod tests {
                 factory: Box::new(|| Idle),
                 receiver,
             });
-            cell.clone().order(Order::Stop);
-            assert!(matches!(reports.recv().await, Some(Note::Report(0, Report::Stopped(None)))));
-            cell.clone().order(Order::Close);
+            cell.clone().order(ChildCommand::Stop);
+            assert!(matches!(reports.recv().await, Some(SupervisorMessage::Report(0, ChildReport::Stopped(None)))));
+            cell.clone().order(ChildCommand::Close);
             assert!(!address.connected());
-            cell.clone().order(Order::Start);
+            cell.clone().order(ChildCommand::Start);
             assert!(!cell.command_slot.lock().is_running);
             drop(cell);
             assert!(reports.recv().await.is_none(), "it reports nothing, and nothing of it is left");

@@ -10,26 +10,26 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::{Arc, Once, Weak};
 use std::time::Duration;
 
-/// How much of a panic's message is kept.
+/// Length limit of a panic message.
 const MESSAGE_BYTES_MAX: usize = 1024;
 
-/// What is known about a crash.
+/// A crash of a child.
 #[derive(Clone, Debug)]
 pub struct Crash {
     /// The panic's message, or why the end counts as a crash. Cut after a kilobyte.
     pub message: String,
     /// File, line and column of the panic.
     pub place: Option<String>,
-    /// When the supervisor heard of it, by the environment's clock.
+    /// When the crash was reported to the supervisor, by the clock of the environment.
     pub at: Duration,
-    /// Where the panic came from. Only the latest crashes of a tree keep theirs. Printing resolves the names, which takes
-    /// milliseconds the first time.
+    /// Where the panic came from. Only the latest crashes of a tree keep theirs. Printing resolves the names, which
+    /// takes milliseconds the first time.
     pub backtrace: Option<Arc<Backtrace>>,
 }
 
-/// A crash as it leaves the guard, before anybody has looked at a clock.
+/// A crash as the guard returns it, without a time.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct UndatedCrash {
     pub(super) message: String,
     place: Option<String>,
     pub(super) backtrace: Option<Arc<Backtrace>>,
@@ -44,15 +44,15 @@ pub(super) struct CrashRecord {
     backtrace: Weak<Backtrace>,
 }
 
-impl Fault {
+impl UndatedCrash {
     /// A failure that is no panic.
-    pub(super) fn because(message: impl Into<String>) -> Fault {
-        Fault { message: cut(message.into()), place: None, backtrace: None }
+    pub(super) fn because(message: impl Into<String>) -> UndatedCrash {
+        UndatedCrash { message: cut(message.into()), place: None, backtrace: None }
     }
 
     /// The same failure, seen from one level further up.
-    pub(super) fn within(self, reason: &str) -> Fault {
-        Fault { message: cut(format!("{reason}: {}", self.message)), ..self }
+    pub(super) fn within(self, reason: &str) -> UndatedCrash {
+        UndatedCrash { message: cut(format!("{reason}: {}", self.message)), ..self }
     }
 
     pub(super) fn happened_at(self, at: Duration) -> Crash {
@@ -70,8 +70,8 @@ impl Crash {
         }
     }
 
-    pub(super) fn to_fault(&self) -> Fault {
-        Fault { message: self.message.clone(), place: self.place.clone(), backtrace: self.backtrace.clone() }
+    pub(super) fn to_fault(&self) -> UndatedCrash {
+        UndatedCrash { message: self.message.clone(), place: self.place.clone(), backtrace: self.backtrace.clone() }
     }
 }
 
@@ -89,22 +89,21 @@ impl CrashRecord {
 thread_local! {
     /// How many guards are active on this thread.
     static GUARDS: Cell<u32> = const { Cell::new(0) };
-    /// What the hook saw last while one was.
-    static SEEN: RefCell<Option<Fault>> = const { RefCell::new(None) };
+    /// The last panic while a guard was active.
+    static SEEN: RefCell<Option<UndatedCrash>> = const { RefCell::new(None) };
 }
 
-/// Runs something that may panic. Nothing is left of the panic but the fault: not even its payload, whose destructor may
-/// panic as well.
-pub(super) fn guard<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
+/// Runs a function that may panic. The payload of the panic is dropped, too, although its destructor may panic.
+pub(super) fn guard<T>(work: impl FnOnce() -> T) -> Result<T, UndatedCrash> {
     GUARDS.set(GUARDS.get() + 1);
     let outcome = panic::catch_unwind(AssertUnwindSafe(work));
     GUARDS.set(GUARDS.get() - 1);
     let seen = take_seen();
     outcome.map_err(|payload| {
-        // A panic that was resumed rather than begun never met the hook.
-        let fault = seen.unwrap_or_else(|| Fault::because(message_of(payload.as_ref())));
+        // A resumed panic does not call the hook.
+        let fault = seen.unwrap_or_else(|| UndatedCrash::because(message_of(payload.as_ref())));
         if let Err(payload_of_drop) = panic::catch_unwind(AssertUnwindSafe(move || drop(payload))) {
-            // Two destructors that panic in a row are one too many: this one is left alone for ever.
+            // A second payload whose destructor may panic is leaked.
             std::mem::forget(payload_of_drop);
             take_seen();
         }
@@ -113,7 +112,7 @@ pub(super) fn guard<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
 }
 
 /// Threads that are ending may have lost their locals already.
-fn take_seen() -> Option<Fault> {
+fn take_seen() -> Option<UndatedCrash> {
     SEEN.try_with(RefCell::take).ok().flatten()
 }
 
@@ -123,7 +122,8 @@ pub(super) fn install_hook() {
     INSTALLED.call_once(|| {
         let previous = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            // A panic in a hook aborts the process, so a thread whose locals are already gone is left to the other hook.
+            // A panic in a hook aborts the process, so a thread whose locals are already gone is left to the other
+            // hook.
             if GUARDS.try_with(Cell::get).unwrap_or(0) > 0 {
                 let _ = SEEN.try_with(|seen| seen.replace(Some(see(info))));
             } else {
@@ -133,8 +133,8 @@ pub(super) fn install_hook() {
     });
 }
 
-fn see(info: &PanicHookInfo<'_>) -> Fault {
-    Fault {
+fn see(info: &PanicHookInfo<'_>) -> UndatedCrash {
+    UndatedCrash {
         message: message_of(info.payload()),
         place: info.location().map(ToString::to_string),
         backtrace: Some(Arc::new(Backtrace::force_capture())),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_that_somebody_else_caught_is_not_reported_later() {
+    fn a_panic_that_other_code_caught_is_not_reported_later() {
         install_hook();
         guard(|| panic::catch_unwind(|| panic!("an earlier one")).unwrap_err()).map(|_| ()).unwrap();
         let fault = guard::<()>(|| panic::resume_unwind(Box::new("a later one"))).unwrap_err();

@@ -1,6 +1,7 @@
-//! Children that are made on demand and leave when they are done: many, alike, and independent of each other.
+//! Groups: many children of one kind, independent of each other, that are started on demand and end by themselves.
 //!
-//! Each has a patience of its own, so that one that crashes again and again is given up without hurting its siblings.
+//! Restarts are counted for each child, so that one that crashes again and again is given up without harm to its
+//! siblings.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::child::{ActorCell, ActorCellParts};
 use super::group_task::GroupTask;
-use super::member::{Facts, Member, Note, Order, Uplink};
+use super::member::{ChildCommand, ChildFacts, Member, SupervisorMessage, Uplink};
 use super::tree_context::TreeContext;
 use super::{Intensity, Kind, MailboxView, Restart};
 
@@ -26,13 +27,13 @@ const GIVEN_UP_SHOWN_MAX: usize = 64;
 pub struct GroupSettings {
     /// When a child that ended is started again.
     pub restart: Restart,
-    /// How many crashes of each single child are borne.
+    /// Limits on the restarts of each child.
     pub intensity: Intensity,
     /// What happens when a child crashes more often than that.
     pub when_given_up: WhenGivenUp,
-    /// How many children there may be at once.
+    /// The most children at once.
     pub children_max: usize,
-    /// How long all of them together may take to stop.
+    /// Time limit for all children together to stop.
     pub stop_within: Duration,
 }
 
@@ -51,7 +52,7 @@ impl Default for GroupSettings {
 /// What follows when a child of a group has crashed too often.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenGivenUp {
-    /// It alone is given up: its address closes, and its siblings notice nothing.
+    /// The child is given up: its address closes, and its siblings go on.
     #[default]
     Leave,
     /// The group has failed, and its supervisor decides.
@@ -64,7 +65,7 @@ pub enum JoinError {
     /// The group does not run: not yet, not now or no longer.
     #[error("the group does not run")]
     Closed,
-    /// There are as many children as there may be.
+    /// The group is full.
     #[error("the group is full")]
     Full,
 }
@@ -75,11 +76,11 @@ pub struct Group(Arc<GroupCell>);
 
 /// A group as its children, its supervisor and the tree see it.
 pub(super) struct GroupCell {
-    pub(super) facts: Facts,
+    pub(super) facts: ChildFacts,
     pub(super) settings: GroupSettings,
-    notes: UnboundedSender<Note>,
+    notes: UnboundedSender<SupervisorMessage>,
     /// Until the group is made.
-    unheard: Mutex<Option<UnboundedReceiver<Note>>>,
+    unheard: Mutex<Option<UnboundedReceiver<SupervisorMessage>>>,
     pub(super) is_open: AtomicBool,
     id_next: AtomicU64,
     pub(super) count: AtomicUsize,
@@ -93,7 +94,7 @@ impl Group {
     pub fn new(name: &str, settings: GroupSettings) -> Group {
         let (notes, receiver) = unbounded_channel();
         Group(Arc::new(GroupCell {
-            facts: Facts::new(name),
+            facts: ChildFacts::new(name),
             settings,
             notes,
             unheard: Mutex::new(Some(receiver)),
@@ -105,23 +106,24 @@ impl Group {
         }))
     }
 
-    /// The name.
+    /// Name of the group.
     pub fn name(&self) -> &str {
         &self.0.facts.name
     }
 
-    /// How many children there are.
+    /// Number of children.
     pub fn len(&self) -> usize {
         self.0.count.load(Ordering::Relaxed)
     }
 
-    /// Whether there is none.
+    /// Whether the group has no children.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Starts a child on the calling thread, which must run actix. It leaves when it stops its own context, or when nobody
-    /// holds its address any more and it has nothing left to do. Should the thread end, it goes on on the root's.
+    /// Starts a child on the calling thread, which must run actix. The child ends when it stops its own context, or
+    /// when its last address is dropped and it has nothing left to do. If the thread ends, the child is restarted on
+    /// the root's.
     pub fn start<A>(
         &self,
         name: &str,
@@ -150,10 +152,10 @@ impl Group {
             factory: Box::new(factory),
             receiver,
         });
-        if group.notes.send(Note::Joined(id, member.clone())).is_err() {
+        if group.notes.send(SupervisorMessage::Joined(id, member.clone())).is_err() {
             return Err(JoinError::Closed);
         }
-        member.order(Order::Start);
+        member.order(ChildCommand::Start);
         Ok(Addr::new(sender))
     }
 
@@ -176,11 +178,11 @@ impl GroupCell {
 }
 
 impl Member for GroupCell {
-    fn order(self: Arc<Self>, order: Order) {
-        let _ = self.notes.send(Note::Order(order));
+    fn order(self: Arc<Self>, order: ChildCommand) {
+        let _ = self.notes.send(SupervisorMessage::Command(order));
     }
 
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &ChildFacts {
         &self.facts
     }
 

@@ -1,4 +1,4 @@
-//! Looks after the children of a group, each for itself: hears their reports, restarts them, gives them up.
+//! The task of a group: handles the reports of its children, restarts them and gives them up, each on its own.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::crash::{Fault, guard};
+use super::crash::{UndatedCrash, guard};
 use super::group::GroupCell;
-use super::intensity::History;
-use super::member::{Member, Note, Order, Report, Uplink};
+use super::intensity::CrashTimes;
+use super::member::{ChildCommand, ChildReport, Member, SupervisorMessage, Uplink};
 use super::mode::Mode;
-use super::strategy::Phase;
+use super::strategy::ChildPhase;
 use super::supervisor::KILL_GRACE;
 use super::timers::{Alarm, Timers};
 use super::tree_context::TreeContext;
@@ -21,30 +21,30 @@ use super::{Event, GroupSettings, Restart, State, WhenGivenUp};
 /// The alarm of the whole group; children have smaller ids.
 const GROUP_ALARM: u64 = u64::MAX;
 
-/// The task that looks after the children of a group, on the root's thread.
+/// Supervises the children of a group, on the root's thread.
 pub(super) struct GroupTask {
     cell: Arc<GroupCell>,
     tree_context: Arc<TreeContext>,
     uplink: Uplink,
-    notes: UnboundedReceiver<Note>,
+    notes: UnboundedReceiver<SupervisorMessage>,
     timers: Timers,
     mode: Mode,
-    slots: HashMap<u64, Slot>,
+    slots: HashMap<u64, MemberSlot>,
     /// Which alarm of the whole group is meant.
     ticket: u64,
 }
 
-struct Slot {
+struct MemberSlot {
     member: Arc<dyn Member>,
-    phase: Phase,
-    history: History,
+    phase: ChildPhase,
+    history: CrashTimes,
     ticket: u64,
 }
 
 impl GroupTask {
     pub(super) fn spawn(
         cell: Arc<GroupCell>,
-        notes: UnboundedReceiver<Note>,
+        notes: UnboundedReceiver<SupervisorMessage>,
         uplink: Uplink,
         tree_context: &Arc<TreeContext>,
     ) {
@@ -65,8 +65,8 @@ impl GroupTask {
         while !self.mode.is_closed() {
             let stepped = tokio::select! {
                 biased;
-                Some(note) = self.notes.recv() => guard(|| self.hear(note)),
-                alarm = self.timers.next() => guard(|| self.ring(alarm)),
+                Some(note) = self.notes.recv() => guard(|| self.handle(note)),
+                alarm = self.timers.next() => guard(|| self.handle_alarm(alarm)),
             };
             if let Err(fault) = stepped {
                 let _ = guard(|| self.fail(fault.within("the group itself panicked")));
@@ -80,37 +80,37 @@ impl GroupTask {
         // A child that was started at the last moment must not run unsupervised.
         self.notes.close();
         while let Ok(note) = self.notes.try_recv() {
-            if let Note::Joined(_, member) = note {
-                member.order(Order::Close);
+            if let SupervisorMessage::Joined(_, member) = note {
+                member.order(ChildCommand::Close);
             }
         }
     }
 
-    fn hear(&mut self, note: Note) {
+    fn handle(&mut self, note: SupervisorMessage) {
         match note {
-            Note::Order(order) => self.follow(order),
-            Note::Joined(id, member) => self.welcome(id, member),
-            Note::Report(id, report) => self.hear_report(id, report),
+            SupervisorMessage::Command(order) => self.follow(order),
+            SupervisorMessage::Joined(id, member) => self.welcome(id, member),
+            SupervisorMessage::Report(id, report) => self.handle_report(id, report),
         }
     }
 
-    fn follow(&mut self, order: Order) {
+    fn follow(&mut self, order: ChildCommand) {
         match order {
-            Order::Start => {
+            ChildCommand::Start => {
                 self.mode = Mode::Running;
                 self.cell.is_open.store(true, Ordering::Release);
-                self.uplink.report(Report::Started);
+                self.uplink.report(ChildReport::Started);
             }
-            Order::Stop => {
+            ChildCommand::Stop => {
                 self.mode.begin_to_stop();
                 self.stop_all();
             }
-            Order::Kill => {
+            ChildCommand::Kill => {
                 self.close_all();
                 self.mode = Mode::Down;
-                self.uplink.report(Report::Stopped(None));
+                self.uplink.report(ChildReport::Stopped(None));
             }
-            Order::Close => {
+            ChildCommand::Close => {
                 self.close_all();
                 self.mode = Mode::Closed;
             }
@@ -121,41 +121,42 @@ impl GroupTask {
         if !self.mode.is_running() {
             // It was started while the group was being closed.
             self.cell.count.fetch_sub(1, Ordering::AcqRel);
-            member.order(Order::Close);
+            member.order(ChildCommand::Close);
             return;
         }
         member.facts().enter(State::Starting, self.tree_context.now());
         self.cell.roster.lock().insert(id, member.clone());
-        self.slots.insert(id, Slot { member, phase: Phase::Starting, history: History::default(), ticket: 0 });
+        self.slots
+            .insert(id, MemberSlot { member, phase: ChildPhase::Starting, history: CrashTimes::default(), ticket: 0 });
     }
 
-    fn hear_report(&mut self, id: u64, report: Report) {
+    fn handle_report(&mut self, id: u64, report: ChildReport) {
         let Some(slot) = self.slots.get_mut(&id) else { return };
-        let is_running = matches!(slot.phase, Phase::Starting | Phase::Up);
+        let is_running = matches!(slot.phase, ChildPhase::Starting | ChildPhase::Up);
         match report {
-            Report::Started if slot.phase == Phase::Starting => {
-                slot.phase = Phase::Up;
+            ChildReport::Started if slot.phase == ChildPhase::Starting => {
+                slot.phase = ChildPhase::Up;
                 slot.member.facts().enter(State::Up, self.tree_context.now());
                 self.tree_context.observe(&Event::Started { name: &slot.member.facts().name });
             }
-            Report::Started => {}
-            Report::Crashed(fault) => {
+            ChildReport::Started => {}
+            ChildReport::Crashed(fault) => {
                 let fault = self.note_crash(id, fault);
                 if is_running {
                     self.answer_crash(id, fault);
                 }
             }
-            Report::Ended if is_running && self.cell.settings.restart == Restart::Permanent => {
-                let fault = self.note_crash(id, Fault::because("it ended, though it is permanent"));
+            ChildReport::Ended if is_running && self.cell.settings.restart == Restart::Permanent => {
+                let fault = self.note_crash(id, UndatedCrash::because("it ended, though it is permanent"));
                 self.answer_crash(id, fault);
             }
-            Report::Ended if is_running => {
+            ChildReport::Ended if is_running => {
                 if let Some(member) = self.remove(id) {
                     self.tree_context.observe(&Event::Ended { name: &member.facts().name });
                 }
             }
-            Report::Ended => {}
-            Report::Stopped(fault) => {
+            ChildReport::Ended => {}
+            ChildReport::Stopped(fault) => {
                 if let Some(fault) = fault {
                     self.note_crash(id, fault);
                 }
@@ -164,7 +165,7 @@ impl GroupTask {
         }
     }
 
-    fn note_crash(&self, id: u64, fault: Fault) -> Fault {
+    fn note_crash(&self, id: u64, fault: UndatedCrash) -> UndatedCrash {
         let crash = self.tree_context.record(fault);
         if let Some(slot) = self.slots.get(&id) {
             let facts = slot.member.facts();
@@ -174,7 +175,7 @@ impl GroupTask {
         crash.to_fault()
     }
 
-    fn answer_crash(&mut self, id: u64, fault: Fault) {
+    fn answer_crash(&mut self, id: u64, fault: UndatedCrash) {
         let GroupSettings { restart, intensity, .. } = self.cell.settings;
         let Some(slot) = self.slots.get_mut(&id) else { return };
         let now = self.tree_context.now();
@@ -194,7 +195,7 @@ impl GroupTask {
             slot.restart(now);
         } else {
             facts.enter(State::Delayed, now);
-            slot.phase = Phase::Delayed;
+            slot.phase = ChildPhase::Delayed;
             slot.ticket += 1;
             self.timers.set(self.tree_context.environment(), after, Alarm { id, ticket: slot.ticket });
         }
@@ -205,11 +206,11 @@ impl GroupTask {
         let slot = self.slots.remove(&id)?;
         self.cell.roster.lock().remove(&id);
         self.cell.count.fetch_sub(1, Ordering::AcqRel);
-        slot.member.clone().order(Order::Close);
+        slot.member.clone().order(ChildCommand::Close);
         Some(slot.member)
     }
 
-    fn give_up(&mut self, id: u64, fault: Fault) {
+    fn give_up(&mut self, id: u64, fault: UndatedCrash) {
         let Some(member) = self.remove(id) else { return };
         let crash = self.tree_context.record(fault);
         member.facts().enter(State::GivenUp, self.tree_context.now());
@@ -221,10 +222,10 @@ impl GroupTask {
         }
     }
 
-    fn ring(&mut self, alarm: Alarm) {
+    fn handle_alarm(&mut self, alarm: Alarm) {
         if alarm.id != GROUP_ALARM {
             let slot = self.slots.get_mut(&alarm.id);
-            if let Some(slot) = slot.filter(|slot| slot.ticket == alarm.ticket && slot.phase == Phase::Delayed) {
+            if let Some(slot) = slot.filter(|slot| slot.ticket == alarm.ticket && slot.phase == ChildPhase::Delayed) {
                 slot.restart(self.tree_context.now());
             }
             return;
@@ -232,20 +233,20 @@ impl GroupTask {
         if alarm.ticket != self.ticket || !self.mode.is_ending() {
             return;
         }
-        // The first time those that are left are dropped by force, the second time nobody waits for them any longer.
-        if self.slots.values().all(|slot| slot.phase != Phase::Stopping) {
+        // The first alarm drops the remaining children by force, the second ends the wait for them.
+        if self.slots.values().all(|slot| slot.phase != ChildPhase::Stopping) {
             return self.close_all();
         }
         let limit = self.cell.settings.stop_within;
         for slot in self.slots.values_mut() {
-            slot.phase = Phase::Gone;
-            slot.member.clone().order(Order::Kill);
+            slot.phase = ChildPhase::Gone;
+            slot.member.clone().order(ChildCommand::Kill);
             self.tree_context.observe(&Event::Overran { name: &slot.member.facts().name, limit });
         }
         self.timers.set(self.tree_context.environment(), KILL_GRACE, alarm);
     }
 
-    fn fail(&mut self, fault: Fault) {
+    fn fail(&mut self, fault: UndatedCrash) {
         if !self.mode.is_running() {
             return;
         }
@@ -263,9 +264,9 @@ impl GroupTask {
         self.timers.set(self.tree_context.environment(), self.cell.settings.stop_within, alarm);
         let now = self.tree_context.now();
         for slot in self.slots.values_mut() {
-            slot.phase = Phase::Stopping;
+            slot.phase = ChildPhase::Stopping;
             slot.member.facts().enter(State::Stopping, now);
-            slot.member.clone().order(Order::Stop);
+            slot.member.clone().order(ChildCommand::Stop);
         }
     }
 
@@ -274,15 +275,15 @@ impl GroupTask {
         self.cell.roster.lock().clear();
         self.cell.count.fetch_sub(self.slots.len(), Ordering::AcqRel);
         for (_, slot) in self.slots.drain() {
-            slot.member.order(Order::Close);
+            slot.member.order(ChildCommand::Close);
         }
     }
 }
 
-impl Slot {
+impl MemberSlot {
     fn restart(&mut self, now: Duration) {
-        self.phase = Phase::Starting;
+        self.phase = ChildPhase::Starting;
         self.member.facts().enter(State::Starting, now);
-        self.member.clone().order(Order::Start);
+        self.member.clone().order(ChildCommand::Start);
     }
 }

@@ -13,8 +13,8 @@ use parking_lot::Mutex;
 
 use super::MailboxView;
 
-/// The mailbox of an actor that may not exist yet. Addresses can be taken from it at once, also by actors that need each
-/// other's; messages wait until the actor runs.
+/// The mailbox of an actor that may not exist yet. Addresses can be taken from it at once, also by actors that need
+/// each other's; messages wait until the actor runs.
 ///
 /// The capacity binds `send` and `try_send`; **`do_send` ignores it**, as everywhere in actix.
 pub struct Inbox<A: Actor> {
@@ -23,7 +23,7 @@ pub struct Inbox<A: Actor> {
 }
 
 impl<A: Actor> Inbox<A> {
-    /// A mailbox for so many messages, at least one.
+    /// A mailbox of this capacity, at least one message.
     pub fn new(capacity: usize) -> Inbox<A> {
         let (sender, receiver) = channel(capacity.max(1));
         Inbox { address: Addr::new(sender), receiver: Arc::new(Mutex::new(Some(receiver))) }
@@ -52,12 +52,12 @@ impl<A: Actor> Clone for Inbox<A> {
 
 /// The reading end of a mailbox.
 ///
-/// actix does not tell how many messages wait in its channel, so whoever wants to know moves them to a queue of our own
-/// and counts. That queue is never longer than the channel's capacity, so that counting does not let more and more in.
+/// actix does not say how many messages wait in its channel, so counting moves them to a queue of our own. That queue
+/// is never longer than the capacity of the channel, so that counting does not enlarge the mailbox.
 pub(super) struct Intake<A: Actor> {
     receiver: Option<AddressReceiver<A>>,
     counted: VecDeque<Envelope<A>>,
-    /// Wakes the actor; the channel must not forget it when somebody else looks into it.
+    /// Wakes the actor; passed to the channel also when another task counts its messages.
     waker: Waker,
 }
 
@@ -74,12 +74,12 @@ impl<A: Actor> Intake<A> {
         self.counted.pop_front().or_else(|| self.receive())
     }
 
-    /// Whether anybody could still send anything.
+    /// Whether there is still an address of this mailbox.
     pub(super) fn is_addressed(&self) -> bool {
         self.receiver.as_ref().is_some_and(AddressReceiver::connected)
     }
 
-    /// Counts what waits, up to the capacity.
+    /// Counts the waiting messages, up to the capacity.
     pub(super) fn view(&mut self) -> Option<MailboxView> {
         let capacity = self.receiver.as_ref()?.capacity();
         while self.counted.len() < capacity {
@@ -97,7 +97,7 @@ impl<A: Actor> Intake<A> {
         self.receiver.as_ref().map(|receiver| ContextParts::new(receiver.sender_producer()))
     }
 
-    /// Closes the mailbox; what waited in it is handed out to be dropped where it cannot hurt.
+    /// Closes the mailbox; returns its messages, whose destructors may panic, for the caller to drop.
     pub(super) fn close(&mut self) -> impl Sized + use<A> {
         (self.receiver.take(), std::mem::take(&mut self.counted))
     }

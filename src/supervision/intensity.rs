@@ -1,20 +1,20 @@
-//! How many crashes are borne, and how long a child waits before it is started again. Pure.
+//! Limits on restarts, and the delays before them. Pure.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The patience of a supervisor, or of a group with each of its children.
+/// Limits on restarts, for a supervisor or for each child of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Intensity {
-    /// How many restarts are borne within the window. One more crash is a failure of the supervisor itself.
+    /// The most restarts within the window. One more crash is a failure of the supervisor itself.
     pub restarts_max: u32,
-    /// The window.
+    /// Length of the window.
     pub within: Duration,
     /// The wait before the first restart; it doubles with every further crash of the same child in the window.
     pub delay_first: Duration,
     /// The longest wait.
     pub delay_max: Duration,
-    /// Which part of a wait is left to the dice, from 0 to 1.
+    /// Random part of a wait, from 0 to 1.
     pub jitter: f64,
 }
 
@@ -40,14 +40,14 @@ impl Intensity {
     }
 }
 
-/// When the crashes of the window were. Holds at most one more than are borne.
+/// Times of the crashes within the window, at most one more than the limit.
 #[derive(Debug, Default)]
-pub(super) struct History(VecDeque<Duration>);
+pub(super) struct CrashTimes(VecDeque<Duration>);
 
-impl History {
+impl CrashTimes {
     /// Adds a crash and counts those in the window.
     pub(super) fn add(&mut self, now: Duration, intensity: &Intensity) -> u32 {
-        // What lies in the future was noted before the clock was set back: its age is unknown, so it is forgotten.
+        // Times in the future were noted before the clock was set back: their age is unknown, so they are dropped.
         self.0.retain(|at| *at <= now && now - *at < intensity.within);
         if self.0.len() > intensity.restarts_max as usize {
             self.0.pop_front();
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn crashes_are_counted_within_the_window_only() {
         let intensity = Intensity { restarts_max: 3, within: 10 * SECOND, ..Intensity::default() };
-        let mut history = History::default();
+        let mut history = CrashTimes::default();
         let mut at = |seconds: u32| history.add(seconds * SECOND, &intensity);
         assert_eq!([at(100), at(101), at(102), at(103)], [1, 2, 3, 4]);
         // The window is full and stays at one more than is borne.
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn a_clock_that_is_set_back_forgets_instead_of_giving_up() {
         let intensity = Intensity::default();
-        let mut history = History::default();
+        let mut history = CrashTimes::default();
         for _ in 0..5 {
             history.add(1_000 * SECOND, &intensity);
         }

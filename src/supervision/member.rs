@@ -1,4 +1,4 @@
-//! What a supervisor and its children have to say to each other, whatever the child is: an actor, a supervisor, a group.
+//! Commands and reports between a supervisor and its children, which are actors, supervisors or groups.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::crash::{Crash, CrashRecord, Fault};
+use super::crash::{Crash, CrashRecord, UndatedCrash};
 use super::{Kind, MailboxView, State};
 
-/// What a supervisor tells a child.
+/// Command of a supervisor to a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ChildCommand {
     /// Start, with a fresh actor. Answered by `Started` or `Crashed`.
     Start,
     /// Stop in good order, and keep the mailbox. Answered by `Stopped`.
@@ -22,21 +22,21 @@ pub(super) enum Order {
     Close,
 }
 
-/// What a child tells its supervisor. A child that has reported a crash or its end does nothing until it is told to.
+/// Report of a child to its supervisor. After a crash or its end a child waits for the next command.
 #[derive(Debug)]
-pub(super) enum Report {
+pub(super) enum ChildReport {
     Started,
-    /// It stopped by its own wish.
+    /// The child ended by itself.
     Ended,
-    Crashed(Fault),
-    /// It stopped because it was told to; perhaps with a crash on the way.
-    Stopped(Option<Fault>),
+    Crashed(UndatedCrash),
+    /// The child stopped on command; perhaps with a crash on the way.
+    Stopped(Option<UndatedCrash>),
 }
 
-/// One note in the queue of a supervisor. The queue is unbounded but short: a child has one report under way at a time.
-pub(super) enum Note {
-    Order(Order),
-    Report(u64, Report),
+/// Message in the queue of a supervisor. The queue is unbounded but short: a child sends one report at a time.
+pub(super) enum SupervisorMessage {
+    Command(ChildCommand),
+    Report(u64, ChildReport),
     /// A group has a new child.
     Joined(u64, Arc<dyn Member>),
 }
@@ -44,30 +44,30 @@ pub(super) enum Note {
 /// The way from a child to its supervisor.
 #[derive(Clone)]
 pub(super) struct Uplink {
-    pub(super) notes: UnboundedSender<Note>,
+    pub(super) notes: UnboundedSender<SupervisorMessage>,
     pub(super) id: u64,
 }
 
 impl Uplink {
-    pub(super) fn report(&self, report: Report) {
-        // Nobody listens when the tree itself is being dropped.
-        let _ = self.notes.send(Note::Report(self.id, report));
+    pub(super) fn report(&self, report: ChildReport) {
+        // The receiver is gone while the tree itself is being dropped.
+        let _ = self.notes.send(SupervisorMessage::Report(self.id, report));
     }
 }
 
 /// A child as its supervisor and the tree see it.
 pub(super) trait Member: Send + Sync {
-    fn order(self: Arc<Self>, order: Order);
-    fn facts(&self) -> &Facts;
+    fn order(self: Arc<Self>, order: ChildCommand);
+    fn facts(&self) -> &ChildFacts;
     fn kind(&self) -> Kind;
     fn mailbox(&self) -> Option<MailboxView>;
-    /// The children to be shown, those with most restarts first if there are more than `children_max`; and how many there
-    /// are.
+    /// The children to be shown, those with most restarts first if there are more than `children_max`; and how many
+    /// there are.
     fn children(&self, children_max: usize) -> (Vec<Arc<dyn Member>>, usize);
 }
 
 /// What the tree shows of a child, written by its supervisor.
-pub(super) struct Facts {
+pub(super) struct ChildFacts {
     pub(super) name: Box<str>,
     changing: Mutex<Changing>,
 }
@@ -80,10 +80,10 @@ pub(super) struct Changing {
     pub(super) last_crash: Option<Box<CrashRecord>>,
 }
 
-impl Facts {
-    pub(super) fn new(name: &str) -> Facts {
+impl ChildFacts {
+    pub(super) fn new(name: &str) -> ChildFacts {
         let changing = Changing { state: State::Waiting, since: Duration::ZERO, starts: 0, last_crash: None };
-        Facts { name: name.into(), changing: Mutex::new(changing) }
+        ChildFacts { name: name.into(), changing: Mutex::new(changing) }
     }
 
     pub(super) fn read(&self) -> Changing {

@@ -1,20 +1,18 @@
-//! What a supervisor or a group is about. Pure.
+//! Mode of a supervisor or a group. Pure.
 
-use super::crash::Fault;
-use super::member::Report;
+use super::crash::UndatedCrash;
+use super::member::ChildReport;
 
-/// What a supervisor or a group is about.
 #[derive(Debug)]
 pub(super) enum Mode {
-    /// Nothing: it waits for its parent.
+    /// Waits for its parent.
     Down,
     /// Its children should run.
     Running,
-    /// It stops its children, and then tells its parent why.
-    Failing(Fault),
-    /// It stops its children because its parent wants it; perhaps while it was failing.
-    Stopping(Option<Fault>),
-    /// It is done for good.
+    /// Stops its children, then reports the failure to its parent.
+    Failing(UndatedCrash),
+    /// Stops its children on command of its parent, perhaps after a failure.
+    Stopping(Option<UndatedCrash>),
     Closed,
 }
 
@@ -31,7 +29,7 @@ impl Mode {
         matches!(self, Mode::Closed)
     }
 
-    /// Obeys the parent without forgetting a failure.
+    /// Stops on command of the parent; keeps a failure.
     pub(super) fn begin_to_stop(&mut self) {
         let fault = match std::mem::replace(self, Mode::Down) {
             Mode::Failing(fault) => Some(fault),
@@ -41,14 +39,14 @@ impl Mode {
         *self = Mode::Stopping(fault);
     }
 
-    /// All children are down: what the parent is told.
-    pub(super) fn end(&mut self) -> Option<Report> {
+    /// The report to the parent when all children are down.
+    pub(super) fn end(&mut self) -> Option<ChildReport> {
         if !self.is_ending() {
             return None;
         }
         match std::mem::replace(self, Mode::Down) {
-            Mode::Failing(fault) => Some(Report::Crashed(fault)),
-            Mode::Stopping(fault) => Some(Report::Stopped(fault)),
+            Mode::Failing(fault) => Some(ChildReport::Crashed(fault)),
+            Mode::Stopping(fault) => Some(ChildReport::Stopped(fault)),
             Mode::Down | Mode::Running | Mode::Closed => None,
         }
     }
@@ -60,10 +58,10 @@ mod tests {
 
     #[test]
     fn a_failure_is_not_forgotten_when_the_parent_wants_a_stop_meanwhile() {
-        let mut mode = Mode::Failing(Fault::because("too often"));
+        let mut mode = Mode::Failing(UndatedCrash::because("too often"));
         mode.begin_to_stop();
         mode.begin_to_stop();
-        assert!(matches!(mode.end(), Some(Report::Stopped(Some(fault))) if fault.message == "too often"));
+        assert!(matches!(mode.end(), Some(ChildReport::Stopped(Some(fault))) if fault.message == "too often"));
         assert!(mode.end().is_none(), "it is told once");
     }
 
@@ -71,9 +69,9 @@ mod tests {
     fn a_stop_and_a_failure_end_differently() {
         let mut mode = Mode::Running;
         mode.begin_to_stop();
-        assert!(matches!(mode.end(), Some(Report::Stopped(None))));
-        let mut mode = Mode::Failing(Fault::because("too often"));
-        assert!(matches!(mode.end(), Some(Report::Crashed(_))));
+        assert!(matches!(mode.end(), Some(ChildReport::Stopped(None))));
+        let mut mode = Mode::Failing(UndatedCrash::because("too often"));
+        assert!(matches!(mode.end(), Some(ChildReport::Crashed(_))));
         assert!(Mode::Running.end().is_none());
     }
 }

@@ -1,11 +1,11 @@
-//! The top of a tree: runs it, and ends with a value when it ends.
+//! The root: runs a tree, and returns how it ended.
 
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::crash::{Fault, install_hook};
-use super::member::{Member, Note, Order, Report, Uplink};
+use super::crash::{UndatedCrash, install_hook};
+use super::member::{ChildCommand, ChildReport, Member, SupervisorMessage, Uplink};
 use super::tree_context::TreeContext;
 use super::watchdog::Watchdog;
 use super::{ChildSpec, Crash, Environment, Node, State, SupervisorSpec, Thread, Tree, WatchdogSettings};
@@ -13,7 +13,7 @@ use super::{ChildSpec, Crash, Environment, Node, State, SupervisorSpec, Thread, 
 /// How a tree ended.
 #[derive(Clone, Debug)]
 pub enum RootEnd {
-    /// It was told to.
+    /// The tree was stopped.
     Stopped,
     /// The root supervisor failed. All children were stopped in order.
     Escalated(Crash),
@@ -24,12 +24,12 @@ impl RootEnd {
     pub const ESCALATED_EXIT_CODE: u8 = 70;
 }
 
-/// A tree that can be run.
+/// A tree that is ready to run.
 pub struct Root {
     spec: SupervisorSpec,
     watchdog: WatchdogSettings,
     handle: RootHandle,
-    notes: UnboundedReceiver<Note>,
+    notes: UnboundedReceiver<SupervisorMessage>,
 }
 
 /// Reads and stops a tree, from any thread.
@@ -37,7 +37,7 @@ pub struct Root {
 pub struct RootHandle {
     tree_context: Arc<TreeContext>,
     member: Arc<OnceLock<Arc<dyn Member>>>,
-    notes: UnboundedSender<Note>,
+    notes: UnboundedSender<SupervisorMessage>,
     watchdog: WatchdogSettings,
 }
 
@@ -47,7 +47,7 @@ impl Root {
         Root::watched(spec, environment, WatchdogSettings::default())
     }
 
-    /// The same with a watchdog of another pace.
+    /// Sets the intervals of the watchdog.
     pub fn watched(spec: SupervisorSpec, environment: Arc<dyn Environment>, watchdog: WatchdogSettings) -> Root {
         let (sender, notes) = unbounded_channel();
         let handle =
@@ -55,7 +55,7 @@ impl Root {
         Root { spec, watchdog, handle, notes }
     }
 
-    /// To read and stop it.
+    /// Handle to read and stop the tree.
     pub fn handle(&self) -> RootHandle {
         self.handle.clone()
     }
@@ -75,23 +75,23 @@ impl Root {
         let _ = handle.member.set(member.clone());
         let closing = Closing { member, tree_context };
         closing.enter(State::Starting);
-        closing.order(Order::Start);
+        closing.order(ChildCommand::Start);
         loop {
             match notes.recv().await {
-                Some(Note::Order(order)) => {
+                Some(SupervisorMessage::Command(order)) => {
                     closing.enter(State::Stopping);
                     closing.order(order);
                 }
-                Some(Note::Report(_, Report::Started)) => closing.enter(State::Up),
-                // A tree that was told to stop while it was failing has failed.
-                Some(Note::Report(_, Report::Crashed(fault) | Report::Stopped(Some(fault)))) => {
+                Some(SupervisorMessage::Report(_, ChildReport::Started)) => closing.enter(State::Up),
+                // A tree that is stopped while it fails has failed.
+                Some(SupervisorMessage::Report(_, ChildReport::Crashed(fault) | ChildReport::Stopped(Some(fault)))) => {
                     return closing.escalate(fault);
                 }
-                Some(Note::Report(_, Report::Stopped(None) | Report::Ended)) | None => {
+                Some(SupervisorMessage::Report(_, ChildReport::Stopped(None) | ChildReport::Ended)) | None => {
                     closing.enter(State::Stopped);
                     return RootEnd::Stopped;
                 }
-                Some(Note::Joined(..)) => {}
+                Some(SupervisorMessage::Joined(..)) => {}
             }
         }
     }
@@ -107,12 +107,12 @@ impl RootHandle {
 
     /// Stops all children in the reverse order of their start, each within its limit.
     pub fn stop(&self) {
-        let _ = self.notes.send(Note::Order(Order::Stop));
+        let _ = self.notes.send(SupervisorMessage::Command(ChildCommand::Stop));
     }
 
     /// Drops all children at once.
     pub fn kill(&self) {
-        let _ = self.notes.send(Note::Order(Order::Kill));
+        let _ = self.notes.send(SupervisorMessage::Command(ChildCommand::Kill));
     }
 }
 
@@ -123,7 +123,7 @@ struct Closing {
 }
 
 impl Closing {
-    fn order(&self, order: Order) {
+    fn order(&self, order: ChildCommand) {
         self.member.clone().order(order);
     }
 
@@ -131,7 +131,7 @@ impl Closing {
         self.member.facts().enter(state, self.tree_context.now());
     }
 
-    fn escalate(&self, fault: Fault) -> RootEnd {
+    fn escalate(&self, fault: UndatedCrash) -> RootEnd {
         let crash = self.tree_context.record(fault);
         self.member.facts().note_crash(&crash);
         self.enter(State::GivenUp);
@@ -141,7 +141,7 @@ impl Closing {
 
 impl Drop for Closing {
     fn drop(&mut self) {
-        self.order(Order::Close);
+        self.order(ChildCommand::Close);
         // The first thread is the root's own.
         for thread in self.tree_context.threads().iter().skip(1) {
             thread.end();

@@ -11,7 +11,7 @@ use super::supervisor::Supervisor;
 use super::tree_context::TreeContext;
 use super::{Group, Inbox, Intensity, Thread};
 
-/// How long an actor may take to stop, unless its spec says otherwise. OTP's default, too.
+/// Default time limit for an actor to stop, as in OTP.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
 /// When a child that ended is started again.
@@ -20,7 +20,7 @@ pub enum Restart {
     /// Always: it must not end.
     #[default]
     Permanent,
-    /// After a crash; if it ends by its own wish it is done.
+    /// After a crash, but not when the child ends by itself.
     Transient,
     /// Never.
     Temporary,
@@ -109,7 +109,7 @@ impl ChildSpec {
     }
 }
 
-/// A supervisor and how it treats its children.
+/// A supervisor with its strategy and limits.
 pub struct SupervisorSpec {
     pub(super) name: Box<str>,
     pub(super) intensity: Intensity,
@@ -117,13 +117,13 @@ pub struct SupervisorSpec {
 }
 
 impl SupervisorSpec {
-    /// A supervisor of these children, in the order in which they start. The list is asked for when the supervisor
-    /// starts; if that panics the supervisor has crashed, and it is asked again. Once made, children stay the same.
+    /// A supervisor of these children, in the order in which they start. The supervisor calls the function when it
+    /// starts, and again if it panics, which counts as a crash. Once made, the list stays the same.
     pub fn new(name: &str, children: impl FnMut() -> Vec<ChildSpec> + 'static) -> SupervisorSpec {
         SupervisorSpec { name: name.into(), intensity: Intensity::default(), list: Box::new(children) }
     }
 
-    /// How many crashes of all its children together are borne.
+    /// Limits on the restarts of all its children together.
     pub fn intensity(self, intensity: Intensity) -> SupervisorSpec {
         SupervisorSpec { intensity, ..self }
     }

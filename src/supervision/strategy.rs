@@ -1,17 +1,14 @@
-//! In which order the children of a supervisor are started and stopped. Pure: phases in, steps out.
+//! Order in which the children of a supervisor start and stop. Pure: phases in, steps out.
 
 /// Where a child stands, as its supervisor sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum ChildPhase {
     /// Not running, and free to be started.
     Ready,
     /// Not running, and waiting out a delay.
     Delayed,
-    /// Told to start.
     Starting,
-    /// Running.
     Up,
-    /// Told to stop.
     Stopping,
     /// Will never run again.
     Gone,
@@ -20,7 +17,7 @@ pub(super) enum Phase {
 /// One child in the eyes of the strategy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
-    pub(super) phase: Phase,
+    pub(super) phase: ChildPhase,
     /// Whether it was up since its supervisor started.
     pub(super) has_run: bool,
 }
@@ -30,9 +27,9 @@ pub(super) fn children_to_start(children: &[Standing]) -> Vec<usize> {
     let mut ready = Vec::new();
     for (index, child) in children.iter().enumerate() {
         match child.phase {
-            Phase::Gone => continue,
-            Phase::Ready => ready.push(index),
-            Phase::Delayed | Phase::Starting | Phase::Up | Phase::Stopping => {}
+            ChildPhase::Gone => continue,
+            ChildPhase::Ready => ready.push(index),
+            ChildPhase::Delayed | ChildPhase::Starting | ChildPhase::Up | ChildPhase::Stopping => {}
         }
         // The first start is in order: a child starts after all in front of it have been up once.
         if !child.has_run {
@@ -47,7 +44,7 @@ pub(super) fn step_to_stop(children: &[Standing]) -> Stopping {
     let last = children.iter().rposition(|child| is_alive(child.phase));
     match last {
         None => Stopping::Done,
-        Some(last) if children[last].phase == Phase::Stopping => Stopping::Wait,
+        Some(last) if children[last].phase == ChildPhase::Stopping => Stopping::Wait,
         Some(last) => Stopping::Stop(last),
     }
 }
@@ -60,16 +57,16 @@ pub(super) enum Stopping {
     Done,
 }
 
-fn is_alive(phase: Phase) -> bool {
-    matches!(phase, Phase::Starting | Phase::Up | Phase::Stopping)
+fn is_alive(phase: ChildPhase) -> bool {
+    matches!(phase, ChildPhase::Starting | ChildPhase::Up | ChildPhase::Stopping)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Phase::{Delayed, Gone, Ready, Starting, Stopping as BeingStopped, Up};
+    use super::ChildPhase::{Delayed, Gone, Ready, Starting, Stopping as BeingStopped, Up};
     use super::*;
 
-    fn children(phases: &[Phase]) -> Vec<Standing> {
+    fn children(phases: &[ChildPhase]) -> Vec<Standing> {
         // What is or was up has run; `Ready` and `Starting` stand for the first start.
         let has_run = |phase| matches!(phase, Up | Delayed | BeingStopped);
         phases.iter().map(|&phase| Standing { phase, has_run: has_run(phase) }).collect()
@@ -77,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_first_start_is_in_order() {
-        let check = |phases: &[Phase], wanted: &[usize]| {
+        let check = |phases: &[ChildPhase], wanted: &[usize]| {
             assert_eq!(children_to_start(&children(phases)), wanted, "{phases:?}");
         };
         check(&[Ready, Ready, Ready], &[0]);
@@ -90,7 +87,7 @@ mod tests {
 
     #[test]
     fn one_for_one_leaves_the_siblings_alone() {
-        let check = |phases: &[Phase], wanted: &[usize]| {
+        let check = |phases: &[ChildPhase], wanted: &[usize]| {
             let mut children = children(phases);
             children.iter_mut().for_each(|child| child.has_run = true);
             assert_eq!(children_to_start(&children), wanted, "{phases:?}");
@@ -102,7 +99,7 @@ mod tests {
 
     #[test]
     fn all_are_stopped_in_reverse_one_at_a_time() {
-        let check = |phases: &[Phase], wanted: Stopping| {
+        let check = |phases: &[ChildPhase], wanted: Stopping| {
             assert_eq!(step_to_stop(&children(phases)), wanted, "{phases:?}");
         };
         check(&[Up, Up], Stopping::Stop(1));

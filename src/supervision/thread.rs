@@ -1,4 +1,4 @@
-//! Threads for children, replaced when they end before their time, and the heartbeat by which the watchdog knows them.
+//! Threads for children, replaced if they end while the tree runs, and their heartbeat for the watchdog.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -21,12 +21,12 @@ struct Inner {
     beats: Beats,
 }
 
-/// The watchdog asks by number, the thread answers by repeating it.
+/// The watchdog sends a number, and the thread returns it.
 #[derive(Default)]
 struct Beats {
     asked: AtomicU64,
     answered: AtomicU64,
-    /// How many rounds the last question is unanswered.
+    /// Rounds since the last number without an answer.
     missed: AtomicU32,
 }
 
@@ -52,7 +52,7 @@ impl Thread {
         Thread(Arc::new(Inner { name: name.into(), arbiter, replaced: AtomicU32::new(0), beats: Beats::default() }))
     }
 
-    /// The name.
+    /// Name of the thread.
     pub fn name(&self) -> &str {
         &self.0.name
     }
@@ -64,7 +64,7 @@ impl Thread {
             let Ok(fresh) = Arbiter::try_new() else { return };
             if arbiter.replace(fresh.handle()).is_some() {
                 self.0.replaced.fetch_add(1, Ordering::Relaxed);
-                // Whatever the old thread was asked, nobody answers any more.
+                // The old thread answers no more.
                 let beats = &self.0.beats;
                 beats.answered.store(beats.asked.load(Ordering::Acquire), Ordering::Release);
             }
@@ -86,7 +86,7 @@ impl Thread {
         let beats = &self.0.beats;
         let asked = beats.asked.load(Ordering::Acquire);
         if beats.answered.load(Ordering::Acquire) != asked {
-            // One question is enough: more would pile up in front of a thread that is blocked.
+            // One number at a time: more would pile up for a blocked thread.
             beats.missed.fetch_add(1, Ordering::AcqRel);
             return;
         }

@@ -9,16 +9,16 @@ use futures_util::stream::FuturesUnordered;
 
 use super::Environment;
 
-/// A wait that is over.
+/// End of a wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Alarm {
-    /// Whom it concerns.
+    /// Id of the child.
     pub(super) id: u64,
-    /// Tells it from waits that have lost their reason: it counts only if it equals the child's current ticket.
+    /// The alarm is valid only if this equals the current ticket of the child.
     pub(super) ticket: u64,
 }
 
-/// Waits under way. One that lost its reason stays until its time is over: there are at most as many as crashes are borne.
+/// Pending waits. An invalid one stays until its time is over; the limit on restarts bounds their number.
 #[derive(Default)]
 pub(super) struct Timers(FuturesUnordered<Pin<Box<dyn Future<Output = Alarm>>>>);
 

@@ -1,4 +1,4 @@
-//! The tree as a plain value, for those who want to show it.
+//! The tree as a plain value, to be shown.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Crash;
 use super::member::Member;
 
-/// Everything there is to see at one moment. Each child is read on its own, while the others go on.
+/// Snapshot of a tree. Each child is read on its own, while the others go on.
 #[derive(Clone, Debug)]
 pub struct Tree {
     /// The root supervisor.
@@ -21,21 +21,21 @@ pub struct Tree {
 pub struct Node {
     /// The name that its spec gave it.
     pub name: String,
-    /// What it is.
+    /// Kind of the child.
     pub kind: Kind,
-    /// Where it stands.
+    /// State of the child.
     pub state: State,
-    /// How often it was started again since the tree began.
+    /// Number of restarts since the tree began.
     pub restarts: u32,
     /// The last crash, if there ever was one.
     pub last_crash: Option<Crash>,
     /// Actors only.
     pub mailbox: Option<MailboxView>,
-    /// How long it has been up, if it is.
+    /// Time since its start, if the child is up.
     pub uptime: Option<Duration>,
     /// In the order in which they start; in a group those with most restarts first if not all are here.
     pub children: Vec<Node>,
-    /// How many children there are: a group shows no more than were asked for.
+    /// Number of all children, also those that the snapshot leaves out.
     pub children_total: usize,
 }
 
@@ -51,24 +51,24 @@ pub enum Kind {
     Group,
 }
 
-/// Where a child stands.
+/// State of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "lowercase")]
 pub enum State {
-    /// Its turn to start has not come yet.
+    /// Not started yet.
     Waiting,
     /// Being started.
     Starting,
     /// Running.
     Up,
-    /// Crashed, and waiting out the delay before its restart. Its messages wait, too.
+    /// Crashed, and waiting for its restart. Its messages wait, too.
     #[strum(serialize = "waiting to restart")]
     Delayed,
     /// Being stopped.
     Stopping,
     /// Stopped by its supervisor. Its messages wait.
     Stopped,
-    /// Ended by its own wish.
+    /// Ended by itself.
     Ended,
     /// Crashed too often, or once if it is temporary; not started again.
     #[strum(serialize = "given up")]
@@ -77,39 +77,39 @@ pub enum State {
     Abandoned,
 }
 
-/// How full a mailbox is.
+/// Mailbox of an actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MailboxView {
-    /// How many messages wait, counted up to the capacity.
+    /// Number of waiting messages, counted up to the capacity.
     pub depth: usize,
-    /// How many may wait before `send` waits and `try_send` refuses. `do_send` does neither.
+    /// Messages that may wait before `send` waits and `try_send` refuses. `do_send` does neither.
     pub capacity: usize,
 }
 
-/// One thread.
+/// A thread of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadView {
-    /// Its name.
+    /// Name of the thread.
     pub name: String,
-    /// How it is.
+    /// State of the thread.
     pub state: ThreadState,
-    /// How often it had to be replaced by a new one.
+    /// Number of times that it was replaced by a new one.
     pub replaced: u32,
 }
 
-/// How a thread is.
+/// State of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThreadState {
     /// No child has needed it yet, or the tree has ended.
     NotStarted,
-    /// It answers the watchdog.
+    /// The thread answers the watchdog.
     Responsive,
-    /// It does not: something on it blocks.
+    /// The thread does not answer: something on it blocks.
     Blocked {
-        /// For how long, in steps of the watchdog's interval.
+        /// Time without an answer, in steps of the watchdog's interval.
         silent: Duration,
     },
-    /// It has ended. It is replaced as soon as one of its children is started again.
+    /// The thread has ended. It is replaced as soon as one of its children is started again.
     Gone,
 }
 

@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::crash::{Crash, Fault, guard};
+use super::crash::{Crash, UndatedCrash, guard};
 use super::{Environment, Event, Thread};
 
-/// How many backtraces a tree keeps. Each takes some kilobytes, more once it was printed.
+/// Backtraces that a tree keeps. Each takes some kilobytes, more once it was printed.
 const BACKTRACES_MAX: usize = 64;
 
-/// Shared by everything in one tree.
 pub(super) struct TreeContext {
     environment: Arc<dyn Environment>,
     backtraces: Mutex<VecDeque<Arc<Backtrace>>>,
@@ -35,7 +34,7 @@ impl TreeContext {
         self.environment.as_ref()
     }
 
-    /// The time. Everything is dated, so a clock that panics is taken to stand still.
+    /// The time; the last known one if the clock panics.
     pub(super) fn now(&self) -> Duration {
         let now = guard(|| self.environment.now());
         let mut last = self.last_now.lock();
@@ -43,13 +42,13 @@ impl TreeContext {
         *last
     }
 
-    /// Tells the log. A log that panics must not stop the work.
+    /// Passes an event to the environment, whose panics are ignored.
     pub(super) fn observe(&self, event: &Event<'_>) {
         let _ = guard(|| self.environment.observe(event));
     }
 
-    /// Dates a fault and keeps its backtrace for as long as there is room.
-    pub(super) fn record(&self, fault: Fault) -> Crash {
+    /// Gives a crash its time, and keeps its backtrace while there is room.
+    pub(super) fn record(&self, fault: UndatedCrash) -> Crash {
         if let Some(backtrace) = &fault.backtrace {
             let mut kept = self.backtraces.lock();
             if !kept.iter().any(|known| Arc::ptr_eq(known, backtrace)) {
@@ -60,7 +59,7 @@ impl TreeContext {
         fault.happened_at(self.now())
     }
 
-    /// Lets the watchdog look after a thread, and the tree show it.
+    /// Adds a thread to the watchdog and to the snapshots of the tree.
     pub(super) fn look_after(&self, thread: &Thread) {
         let mut threads = self.threads.lock();
         if !threads.contains(thread) {

@@ -1,5 +1,5 @@
-//! Notices threads that are blocked or gone. Runs on a thread of its own, since any other may be the blocked one, and needs
-//! no clock: it counts its own rounds.
+//! Notices threads that are blocked or gone. Runs on a thread of its own, since any other may be the blocked one, and
+//! needs no clock: it counts its own rounds.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use std::time::Duration;
 use super::tree_context::TreeContext;
 use super::{Event, ThreadState};
 
-/// How closely threads are watched.
+/// Intervals of the watchdog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchdogSettings {
-    /// How often every thread is asked for a sign of life.
+    /// Time between two heartbeats of every thread.
     pub interval: Duration,
-    /// After how many intervals without one it counts as blocked.
+    /// Intervals without an answer after which a thread counts as blocked.
     pub missed_max: u32,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Without a thread to spare there is no watchdog; the tree works without.
+    /// Starts no watchdog if no thread can be started; the tree works without it.
     pub(super) fn start(tree_context: Arc<TreeContext>, settings: WatchdogSettings) -> Option<Watchdog> {
         let (sender, receiver) = channel::<()>();
         let watch = move || {
@@ -45,8 +45,8 @@ impl Watchdog {
     }
 }
 
-/// Asks every thread, and tells what has changed since the last round. `troubled` holds the position of each thread that
-/// was reported, and whether as gone.
+/// Checks every thread, and reports what has changed since the last round. `troubled` holds the position of each thread
+/// that was reported, and whether as gone.
 fn round(tree_context: &TreeContext, settings: WatchdogSettings, troubled: &mut HashMap<usize, bool>) {
     for (index, thread) in tree_context.threads().iter().enumerate() {
         thread.beat();

@@ -7,7 +7,7 @@ use feedwarden::model::{
     FailureCause, FailureReport, FailureState, NewSource, Rest, RestCause, Source, SourceId, Timestamp,
 };
 use feedwarden::rules::failure::after_failure;
-use feedwarden::rules::success::{Answer, after_success};
+use feedwarden::rules::success::{SourceAnswer, after_success};
 use serde_json::Value;
 
 use super::plan::Plan;
@@ -33,7 +33,7 @@ pub(super) fn replay(source: &Source, polls: &[Value], character: Character, pla
     for record in polls {
         replayed.state = match record["msg"].as_str() {
             Some("source polled") => {
-                let answer = Answer::NotModified { validators: Default::default(), fresh_until: None };
+                let answer = SourceAnswer::NotModified { validators: Default::default(), fresh_until: None };
                 after_success(&replayed.state, answer, now)
             }
             _ => after_failure(&replayed, &report(record, character), &policy, now).state,

@@ -1,5 +1,5 @@
-//! What a poll needs before its source can be asked, as its type says: permission by robots.txt (p29), a key of its
-//! podcast's owner.
+//! What a poll needs before its request, as its source type says: permission by robots.txt (p29), a key of the owner of
+//! its podcast.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use actix::fut::WrapFuture;
 use actix::{ActorFutureExt, AsyncContext, Context};
 use slog::Logger;
 
-use super::super::context::PipelineContext;
-use super::super::poll::{LentKey, NextRequest, Poll};
 use super::HostActor;
+use crate::actors::context::PipelineContext;
+use crate::actors::poll::{LentKey, NextRequest, Poll};
 use crate::fetch::{PRODUCT, RobotsAnswer, RobotsFetched, robots_refusal, robots_unreachable};
 use crate::model::{FailureCause, FailureReport, KeyProvider, RobotsRecord};
 use crate::parse::robots::Robots;
@@ -18,38 +18,36 @@ use crate::rules::shown_url::shown_url;
 use crate::sources::owner_key;
 use crate::store::StoreError;
 
-/// A poll that is ready, or never will be.
+/// Result of the preparation of a poll.
 pub(super) enum Prepared {
-    /// The host can be asked.
-    Ask(Box<Poll>),
-    /// There is no request: the poll has failed.
+    Ready(Box<Poll>),
+    /// The poll has failed without a request.
     Refused(Box<Poll>, FailureReport),
-    /// The store does not give what is needed.
+    /// The store did not return what the poll needs.
     Unreadable(Box<Poll>, String),
 }
 
-/// Finds what the poll needs.
 pub(super) async fn prepare(mut poll: Box<Poll>, context: Arc<PipelineContext>) -> Prepared {
     if let Some(error) = poll.access_error.clone() {
         let report = FailureReport { cause: FailureCause::Credentials, error, retry_after: None };
         return Prepared::Refused(poll, report);
     }
     let found = match (&poll.request, owner_key(poll.source.settings.source_type)) {
-        (NextRequest::Undecided, _) => ask_robots(&mut poll, &context).await,
+        (NextRequest::Undecided, _) => check_robots(&mut poll, &context).await,
         (NextRequest::Document, Some(needed)) => find_key(&mut poll, needed.provider, &context).await.map(|()| None),
         _ => Ok(None),
     };
     match found {
-        Ok(None) => Prepared::Ask(poll),
+        Ok(None) => Prepared::Ready(poll),
         Ok(Some(report)) => Prepared::Refused(poll, report),
         Err(error) => Prepared::Unreadable(poll, error.to_string()),
     }
 }
 
-/// Obeys the robots.txt that is known, or makes asking for it the next request.
-async fn ask_robots(poll: &mut Poll, context: &PipelineContext) -> Result<Option<FailureReport>, StoreError> {
+/// Obeys the stored robots.txt, or makes a request for it the next one.
+async fn check_robots(poll: &mut Poll, context: &PipelineContext) -> Result<Option<FailureReport>, StoreError> {
     let Some(origin) = origin(poll.url()) else {
-        // What is no web address fails by itself, in better words.
+        // A URL that is no web address fails later with a better error.
         poll.request = NextRequest::Document;
         return Ok(None);
     };
@@ -64,15 +62,15 @@ async fn ask_robots(poll: &mut Poll, context: &PipelineContext) -> Result<Option
     })
 }
 
-/// What the rules, if there are any, mean for the page.
+/// Applies the rules to the page; returns a failure if they forbid it.
 fn obey(poll: &mut Poll, rules: Option<&str>) -> Option<FailureReport> {
     poll.request = NextRequest::Document;
     let url = url::Url::parse(poll.url()).ok()?;
     robots_refusal(&Robots::parse(rules?.as_bytes()).allows(PRODUCT, &url))
 }
 
-/// The owner of the source's podcast is resolved, and that user's key given to the fetch (s510). Without one the fetch
-/// says what is missing.
+/// Finds the key of the user who owns the podcast of the source (s510). Without a key the fetch reports what is
+/// missing.
 async fn find_key(poll: &mut Poll, provider: KeyProvider, context: &PipelineContext) -> Result<(), StoreError> {
     let Some(podcast_id) = poll.source.settings.podcast_id else { return Ok(()) };
     let store = &context.store;
@@ -86,7 +84,7 @@ async fn find_key(poll: &mut Poll, provider: KeyProvider, context: &PipelineCont
 }
 
 impl HostActor {
-    /// The robots.txt of a web page was asked for.
+    /// The request for the robots.txt of a web page is over.
     pub(super) fn robots_finished(
         &mut self,
         mut poll: Box<Poll>,
@@ -97,7 +95,7 @@ impl HostActor {
             RobotsAnswer::PendingRedirect(pending_redirect) => {
                 self.record_response(None, &mut poll);
                 poll.request = NextRequest::Robots(Some(Box::new(pending_redirect)));
-                return self.go_on(poll, ctx);
+                return self.send_next_request(poll, ctx);
             }
             RobotsAnswer::Unreachable(report) => {
                 self.record_response(Some(&report), &mut poll);
@@ -107,19 +105,19 @@ impl HostActor {
             RobotsAnswer::Absent => None,
         };
         self.record_response(None, &mut poll);
-        // Stored while the poll still has its turn, so that the next one for a page of this site finds it.
-        let remembering = remember(self.context.clone(), self.log.clone(), poll, rules);
-        ctx.spawn(remembering.into_actor(self).map(|(mut poll, rules), host, ctx| {
+        // Stored while the poll holds its permit, so that the next poll of a page of this site finds it.
+        let storing = store_rules(self.context.clone(), self.log.clone(), poll, rules);
+        ctx.spawn(storing.into_actor(self).map(|(mut poll, rules), host, ctx| {
             match obey(&mut poll, rules.as_deref()) {
                 Some(report) => host.fail(poll, report, fetched.trace),
-                None => host.go_on(poll, ctx),
+                None => host.send_next_request(poll, ctx),
             }
         }));
     }
 }
 
-/// Keeps what the robots.txt said that governs the poll's page, and hands both back.
-async fn remember(
+/// Stores the robots.txt that governs the page of the poll, and returns both.
+async fn store_rules(
     context: Arc<PipelineContext>,
     log: Logger,
     poll: Box<Poll>,

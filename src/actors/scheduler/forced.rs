@@ -4,16 +4,16 @@ use std::fmt;
 
 use actix::{Context, Handler, Recipient};
 
-use super::super::messages::ForcePoll;
 use super::SchedulerActor;
+use crate::actors::messages::ForcePoll;
 use crate::model::{Source, SourceId, Timestamp};
 use crate::rules::due::is_requested;
 
 /// The order to force the next poll of a source.
 ///
-/// One value for each order. It waits with the scheduler, travels with the poll, and returns with the completed poll. If
-/// it is dropped before [`ForcedPoll::end`], because an actor crashed or a message was lost, it goes back to the scheduler:
-/// the order stands until a poll of the source is settled, the source is removed, or the process ends.
+/// One value for each order. It waits with the scheduler, travels with the poll, and returns with the completed poll.
+/// If it is dropped before [`ForcedPoll::end`], because an actor crashed or a message was lost, it goes back to the
+/// scheduler: the order stands until a poll of the source is settled, the source is removed, or the process ends.
 pub(in crate::actors) struct ForcedPoll {
     source_id: SourceId,
     ordered_at: Timestamp,
@@ -30,8 +30,8 @@ impl ForcedPoll {
         ForcedPoll { source_id, ordered_at, scheduler: Some(scheduler) }
     }
 
-    /// Whether the order still holds for this row of the source. It does not if the row is newer than the order and asks
-    /// for no poll: the source was polled or put to rest since.
+    /// Whether the order still holds for this row of the source. It does not if the row is newer than the order and
+    /// asks for no poll: the source was polled or put to rest since.
     pub(super) fn applies_to(&self, source: &Source) -> bool {
         is_requested(source) || source.updated_at <= self.ordered_at
     }

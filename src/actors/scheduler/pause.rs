@@ -1,28 +1,26 @@
-//! Whether polling is paused. A pause is a stored fact: it outlives crashes of the scheduler and of the process, and nothing is
-//! handed out before it is known that there is none.
+//! The pause of all polling. It is stored, so it outlives crashes of the scheduler and of the process. The scheduler
+//! hands out nothing before it has read that there is no pause.
 
 use actix::fut::WrapFuture;
 use actix::{ActorFutureExt, AsyncContext, Context, Handler};
 use slog::{error, info, warn};
 
-use super::super::messages::{PausePolling, ResumePolling};
-use super::super::topology::Scope;
 use super::SchedulerActor;
+use crate::actors::messages::{PausePolling, ResumePolling};
+use crate::actors::topology::Scope;
 use crate::model::Timestamp;
 
-/// Whether anything is handed out.
+/// Whether the scheduler hands out sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Polling {
-    /// Nobody has asked the store yet.
+    /// Not read from the store yet: no.
     Unknown,
-    /// Since then nothing is.
+    /// Not since this moment.
     Paused(Timestamp),
-    /// Everything is that is due.
     Running,
 }
 
 impl Polling {
-    /// When the pause began, if there is one.
     pub(super) fn paused_since(self) -> Option<Timestamp> {
         match self {
             Polling::Paused(since) => Some(since),
@@ -32,8 +30,8 @@ impl Polling {
 }
 
 impl SchedulerActor {
-    /// Asks the store whether polling is paused. A single round is an order to poll, and asks nobody.
-    pub(super) fn learn_of_pause(&mut self, ctx: &mut Context<SchedulerActor>) {
+    /// Reads from the store whether polling is paused. A single run polls in spite of a pause.
+    pub(super) fn read_pause(&mut self, ctx: &mut Context<SchedulerActor>) {
         if self.scope != Scope::Daemon {
             self.polling = Polling::Running;
             return;
@@ -41,7 +39,7 @@ impl SchedulerActor {
         let context = self.context.clone();
         let reading = async move { context.store_watch.retry_while_unavailable(|| context.store.paused_since()).await };
         ctx.spawn(reading.into_actor(self).map(|paused_since, scheduler, ctx| {
-            // What a person has said meanwhile is newer.
+            // A pause or resume that came meanwhile is newer.
             if scheduler.polling != Polling::Unknown {
                 return;
             }
@@ -55,7 +53,7 @@ impl SchedulerActor {
                     error!(scheduler.log, "pause not read"; "error" => %cause);
                     let again = scheduler.context.clock.now() + scheduler.context.settings.scheduler.tick;
                     let waiting = scheduler.context.clock.until(again).into_actor(scheduler);
-                    ctx.spawn(waiting.map(|(), scheduler, ctx| scheduler.learn_of_pause(ctx)));
+                    ctx.spawn(waiting.map(|(), scheduler, ctx| scheduler.read_pause(ctx)));
                 }
             }
             scheduler.wake(ctx);
@@ -78,6 +76,6 @@ impl Handler<ResumePolling> for SchedulerActor {
     fn handle(&mut self, _: ResumePolling, ctx: &mut Context<SchedulerActor>) {
         self.polling = Polling::Running;
         info!(self.log, "polling resumed");
-        self.look(ctx);
+        self.check_due(ctx);
     }
 }

@@ -2,10 +2,10 @@
 
 use actix::{Context, Handler};
 
-use super::super::messages::{
+use super::SchedulerActor;
+use crate::actors::messages::{
     AskScheduler, AskSource, ReadSourcesAgain, ScheduledSource, SchedulerStatus, SourcesChanged,
 };
-use super::SchedulerActor;
 
 impl Handler<SourcesChanged> for SchedulerActor {
     type Result = ();
@@ -47,7 +47,7 @@ impl Handler<AskScheduler> for SchedulerActor {
             scheduled,
             waiting,
             under_way,
-            oldest_due_at: self.index.oldest_waiting(),
+            oldest_due_at: self.index.oldest_waiting_at(),
             last_tick_at: self.last_tick_at,
         }
     }

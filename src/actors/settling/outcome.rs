@@ -1,26 +1,22 @@
-//! From what was found to what is written: the rules, applied in their order.
+//! What a finished poll changes: the rules, applied in their order.
 
 use crate::fetch::{Answer, Fetched, Trace};
 use crate::model::{FailureReport, HostState, Settlement, Source, SourceState, Timestamp};
 use crate::rules::classify::Classified;
 use crate::rules::due::{NextPoll, next_poll};
 use crate::rules::failure::{FailureStep, after_failure};
-use crate::rules::filter::{self, Entry};
-use crate::rules::success::{self, after_success};
+use crate::rules::filter::{EntryDecision, EntryFilter};
+use crate::rules::success::{SourceAnswer, after_success};
 use crate::rules::{Policy, moved, watermark};
 use crate::sources::kind;
 
-/// How a poll ended.
-pub(super) enum Verdict {
+pub(super) enum PollResult {
     /// The publisher answered.
     Answered(Box<Fetched>),
-    /// It did not, or nothing of use.
     Failed {
-        /// What went wrong.
         report: FailureReport,
-        /// How far it came.
         trace: Box<Trace>,
-        /// Whether what led to it was told already, such as an outage of our own network.
+        /// Whether the cause has a log record of its own, such as an outage of our own network.
         is_explained: bool,
     },
 }
@@ -32,70 +28,68 @@ pub(super) struct Decision {
     pub(super) source: Source,
     /// When the source is polled next, by its new state and the host's that is stored with it.
     pub(super) next: NextPoll,
-    /// If it failed: what that is called, and what was decided.
     pub(super) failure: Option<(Classified, FailureStep)>,
-    /// Where the source has moved for good (p22).
+    /// The URL that the source has moved to for good (p22).
     pub(super) believed_url: Option<String>,
 }
 
-impl Verdict {
-    /// How the answer was got.
+impl PollResult {
     pub(super) fn trace(&self) -> &Trace {
         match self {
-            Verdict::Answered(fetched) => &fetched.trace,
-            Verdict::Failed { trace, .. } => trace,
+            PollResult::Answered(fetched) => &fetched.trace,
+            PollResult::Failed { trace, .. } => trace,
         }
     }
 
-    /// About how much memory and room in a transaction it takes.
+    /// About how many bytes it takes in memory and in a transaction.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Verdict::Answered(fetched) => fetched.trace.body_bytes,
-            Verdict::Failed { report, .. } => report.error.len(),
+            PollResult::Answered(fetched) => fetched.trace.body_bytes,
+            PollResult::Failed { report, .. } => report.error.len(),
         }
     }
 }
 
-/// What a poll of this source that ended like this at this moment leaves behind.
+/// What follows from a poll of this source that ended with this result at this moment.
 pub(super) fn decide(
     source: &Source,
-    verdict: &Verdict,
+    result: &PollResult,
     host: Option<HostState>,
     policy: &Policy,
     ended_at: Timestamp,
 ) -> (Settlement, Decision) {
     let (mut posts, mut left_out) = (Vec::new(), Vec::new());
-    let (mut state, failure, believed_url) = match verdict {
-        Verdict::Failed { report, .. } => {
+    let (mut state, failure, believed_url) = match result {
+        PollResult::Failed { report, .. } => {
             let decision = after_failure(source, report, policy, ended_at);
             (decision.state, Some((decision.classified, decision.step)), None)
         }
-        Verdict::Answered(fetched) => {
+        PollResult::Answered(fetched) => {
             let answer = match &fetched.answer {
                 Answer::Read(reading) => {
                     let kind = kind(source.settings.source_type).watermark();
-                    let rule = filter::Reading::of(source, kind, policy.article_age_max, ended_at);
+                    let rule = EntryFilter::of(source, kind, policy.article_age_max, ended_at);
                     let kept = reading
                         .entries
                         .iter()
-                        .filter(|found| matches!(rule.decide(found.post.published_at()), Entry::Kept(_)));
+                        .filter(|found| matches!(rule.decide(found.post.published_at()), EntryDecision::Kept(_)));
                     posts = kept.map(|found| found.post.clone()).collect();
                     let published = reading.entries.iter().filter_map(|found| found.post.published_at());
                     let last_seen = source.state.last_seen;
                     let last_seen =
                         watermark::after_reading(kind, last_seen, published, reading.newest_number, ended_at);
                     left_out = rule.left_out(reading.entries.iter().map(|found| &found.post), last_seen);
-                    success::Answer::Read {
+                    SourceAnswer::Read {
                         validators: reading.validators.clone(),
                         hints: reading.hints.clone(),
                         last_seen,
                     }
                 }
                 Answer::NotModified { validators, fresh_until } => {
-                    success::Answer::NotModified { validators: validators.clone(), fresh_until: *fresh_until }
+                    SourceAnswer::NotModified { validators: validators.clone(), fresh_until: *fresh_until }
                 }
                 Answer::Failed(_) | Answer::PendingRedirect(_) => {
-                    unreachable!("failures and redirects are told apart from answers by the host")
+                    unreachable!("the host sends no failure and no redirect to the post sink")
                 }
             };
             let mut state = after_success(&source.state, answer, ended_at);
@@ -103,7 +97,7 @@ pub(super) fn decide(
             (state, None, believed_url)
         }
     };
-    if let Verdict::Answered(fetched) = verdict
+    if let PollResult::Answered(fetched) = result
         && let Some(account_id) = &fetched.learned.account_id
     {
         state.account_id = Some(account_id.clone());
@@ -122,7 +116,7 @@ pub(super) fn decide(
     (settlement, Decision { source, next, failure, believed_url })
 }
 
-/// Remembers where permanent redirects lead, and says when they are believed.
+/// Notes the target of permanent redirects in the state; returns it once it is believed.
 fn follow_move(
     source: &Source,
     state: &mut SourceState,

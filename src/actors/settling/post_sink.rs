@@ -1,4 +1,4 @@
-//! Stores what was found, once, and cleans up what is too old.
+//! The post sink: settles polls that were answered, and removes old posts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,36 +7,35 @@ use actix::fut::WrapFuture;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, ResponseFuture, SpawnHandle};
 use slog::{Logger, error, info, o};
 
-use super::context::PipelineContext;
-use super::messages::{CleanUp, PollSucceeded};
-use super::outcome::Verdict;
-use super::settle_batcher::{Entry, SettleBatcher, write};
+use super::batcher::{FinishedPoll, SettleBatcher, write};
+use super::outcome::PollResult;
+use crate::actors::context::PipelineContext;
+use crate::actors::messages::{CleanUp, PollSucceeded};
 use crate::model::Cleaned;
 use crate::rules::cleanup::cutoffs;
 
-/// How long a batch waits for others that are under way: a transaction costs as much as twenty polls in it.
+/// How long a batch waits for polls in flight: a transaction costs as much as twenty polls in it.
 const GATHER: Duration = Duration::from_millis(5);
-/// How many rows of each sort one step of cleaning removes.
+/// Rows of each table that one step of cleaning removes.
 const CLEAN_ROWS: u32 = 1000;
-/// How many steps one tick takes at the most; what is left waits for the next one.
+/// The most steps in one tick; the rest waits for the next tick.
 const CLEAN_STEPS_MAX: usize = 50;
-/// How long the polls of a tick wait for its cleaning.
+/// The longest time that the polls of a tick wait for its cleaning.
 const CLEAN_WITHIN: Duration = Duration::from_secs(5);
 
-/// Stores posts.
-pub(super) struct PostSinkActor {
+pub(in crate::actors) struct PostSinkActor {
     context: Arc<PipelineContext>,
     batcher: SettleBatcher,
-    /// While a batch waits for others.
+    /// Set while a batch waits for more polls.
     gathering: Option<SpawnHandle>,
     log: Logger,
 }
 
 impl PostSinkActor {
-    /// What the fault injection calls it.
+    /// Name in fault rules.
     const NAME: &'static str = "post-sink";
 
-    pub(super) fn new(context: Arc<PipelineContext>) -> PostSinkActor {
+    pub(in crate::actors) fn new(context: Arc<PipelineContext>) -> PostSinkActor {
         let log = context.log.new(o!("actor" => "post sink"));
         PostSinkActor { context, batcher: SettleBatcher::default(), gathering: None, log }
     }
@@ -56,7 +55,7 @@ impl PostSinkActor {
             ctx.cancel_future(gathering);
         }
         let Some(batch) = self.batcher.begin() else { return };
-        // A task of its own: should the actor crash meanwhile, what is being written is written.
+        // A task of its own: it goes on if the actor crashes meanwhile.
         let writing = actix_rt::spawn(write(self.context.clone(), self.log.clone(), batch));
         ctx.spawn(writing.into_actor(self).map(|_, sink, ctx| {
             sink.batcher.end();
@@ -76,7 +75,7 @@ impl Handler<PollSucceeded> for PostSinkActor {
         if self.context.faults.inject(PostSinkActor::NAME, "PollSucceeded", ctx) {
             return;
         }
-        self.batcher.push(Entry { poll, verdict: Verdict::Answered(fetched) });
+        self.batcher.push(FinishedPoll { poll, result: PollResult::Answered(fetched) });
         self.write(ctx);
     }
 }
@@ -90,13 +89,13 @@ impl Handler<CleanUp> for PostSinkActor {
         }
         let (context, log) = (self.context.clone(), self.log.clone());
         Box::pin(async move {
-            // Time running out leaves a step undone, never half done.
+            // A step that runs out of time is rolled back as a whole.
             let _ = tokio::time::timeout(CLEAN_WITHIN, clean(&context, &log)).await;
         })
     }
 }
 
-/// Cleans step by step, so that nobody waits long for the store (s901–s904).
+/// Cleans in small steps, so that other writes to the store do not wait long (s901–s904).
 async fn clean(context: &PipelineContext, log: &Logger) {
     let cutoffs = cutoffs(&context.policy(), context.clock.now());
     let mut total = Cleaned::default();

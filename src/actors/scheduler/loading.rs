@@ -1,51 +1,50 @@
-//! How the scheduler learns of sources: all of them at its start, page by page; some of them when they changed.
+//! Reads sources into the schedule: all of them at the start, page by page; changed ones later.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use actix::fut::WrapFuture;
 use actix::{ActorFutureExt, AsyncContext, Context};
-use slog::error;
+use slog::{error, info};
 
-use super::context::PipelineContext;
-use super::scheduler::SchedulerActor;
-use super::topology::Scope;
+use super::SchedulerActor;
+use crate::actors::context::PipelineContext;
+use crate::actors::topology::Scope;
 use crate::model::{HostKey, Settled, Settlement, Source, SourceId};
 use crate::rules::due::{self, NextPoll, interval};
 use crate::rules::jitter::{jittered_last_polled, wants_jitter};
 use crate::sources::kind;
 use crate::store::StoreError;
 
-/// How many sources are read at once.
+/// Sources that are read at once.
 const PAGE: u32 = 1000;
 
-/// A source, as far as the scheduler cares.
-pub(super) struct Scheduled {
-    pub(super) id: SourceId,
-    pub(super) host: Option<HostKey>,
-    pub(super) next: NextPoll,
+/// What the schedule needs of a source.
+struct DueSource {
+    id: SourceId,
+    host: Option<HostKey>,
+    next: NextPoll,
 }
 
-/// When a source is polled next, in this scope. Holds of hosts are for the hosts to know.
+/// When a source is polled next, in this scope. The hosts themselves know whether they are held.
 pub(super) fn next_poll(source: &Source, scope: Scope, context: &PipelineContext) -> NextPoll {
     let (now, policy) = (context.clock.now(), context.policy());
     let polled_already = source.state.last_polled.is_some_and(|polled| polled >= context.started_at);
     if scope != (Scope::Once { ignores_due_times: true }) || polled_already {
         return due::next_poll(source, None, &policy, now);
     }
-    // A wish sets aside what the source itself would wait for, and nothing that a publisher asked for.
+    // A request sets aside the waits of the source itself, and no wait that its publisher asked for.
     let mut wanted = source.clone();
     wanted.state.poll_requested_at = Some(context.started_at);
     due::next_poll(&wanted, None, &policy, now)
 }
 
-/// The host that is asked for a source.
 pub(super) fn host_of(source: &Source, context: &PipelineContext) -> Option<HostKey> {
     kind(source.settings.source_type).host(&source.settings.url, &context.type_settings)
 }
 
 impl SchedulerActor {
-    /// Reads all sources, beside everything else.
+    /// Reads all sources, while everything else goes on.
     pub(super) fn load(&mut self, ctx: &mut Context<SchedulerActor>) {
         self.load_page(None, 0, ctx);
     }
@@ -55,10 +54,10 @@ impl SchedulerActor {
         let reading = async move { read_page(&context, scope, after).await };
         ctx.spawn(reading.into_actor(self).map(move |page, scheduler, ctx| match page {
             Ok(page) => match page.last().map(|last| last.id) {
-                None => scheduler.loaded(count, ctx),
+                None => scheduler.finish_loading(count, ctx),
                 last => {
                     let count = count + page.len();
-                    scheduler.learn(page, ctx);
+                    scheduler.update(page, ctx);
                     scheduler.load_page(last, count, ctx);
                 }
             },
@@ -71,7 +70,40 @@ impl SchedulerActor {
         }));
     }
 
-    /// Reads changed sources anew, one batch after the other: of two readings of one source the later one counts.
+    /// All sources have been read.
+    fn finish_loading(&mut self, count: usize, ctx: &mut Context<SchedulerActor>) {
+        self.is_loaded = true;
+        info!(self.log, "sources loaded"; "count" => count, "scheduled" => self.index.counts().0);
+        self.changed.extend(self.changed_while_loading.drain());
+        self.refresh(ctx);
+        self.check_due(ctx);
+    }
+
+    /// Puts sources that were read on the schedule.
+    fn update(&mut self, sources: Vec<DueSource>, ctx: &mut Context<SchedulerActor>) {
+        for DueSource { id, host, next } in sources {
+            if self.index.is_in_flight(id) {
+                continue;
+            }
+            match next.at() {
+                Some(at) if self.scope == Scope::Daemon || at <= self.context.clock.now() => {
+                    self.index.schedule(id, host, at);
+                }
+                _ => self.index.remove(id),
+            }
+        }
+        self.wake(ctx);
+    }
+
+    /// Removes sources that are no longer in the store. A poll of one that is still in flight comes back to nothing.
+    pub(super) fn forget(&mut self, gone: impl IntoIterator<Item = SourceId>) {
+        for id in gone {
+            self.index.remove(id);
+            self.end_forced(id);
+        }
+    }
+
+    /// Reads changed sources again, one batch after the other: of two readings of one source the later one counts.
     pub(super) fn refresh(&mut self, ctx: &mut Context<SchedulerActor>) {
         if self.is_refreshing || self.changed.is_empty() {
             return;
@@ -79,14 +111,14 @@ impl SchedulerActor {
         self.is_refreshing = true;
         let ids: Vec<SourceId> = self.changed.drain().collect();
         if !self.is_loaded {
-            // A page that was read before the change may be learned after it.
+            // A page that was read before the change may be put on the schedule after it.
             self.changed_while_loading.extend(&ids);
         }
         let (context, scope) = (self.context.clone(), self.scope);
         let reading = async move {
             let found =
                 context.store_watch.retry_while_unavailable(|| context.store.sources_to_poll(ids.clone())).await?;
-            let known: Vec<_> = found.into_iter().map(|ready| scheduled(&ready.source, scope, &context)).collect();
+            let known: Vec<_> = found.into_iter().map(|ready| due_source(&ready.source, scope, &context)).collect();
             let there: HashSet<SourceId> = known.iter().map(|known| known.id).collect();
             let gone: Vec<SourceId> = ids.into_iter().filter(|id| !there.contains(id)).collect();
             Ok::<_, StoreError>((known, gone))
@@ -96,7 +128,7 @@ impl SchedulerActor {
             match read {
                 Ok((known, gone)) => {
                     scheduler.forget(gone);
-                    scheduler.learn(known, ctx);
+                    scheduler.update(known, ctx);
                 }
                 Err(cause) => error!(scheduler.log, "changed sources not read"; "error" => %cause),
             }
@@ -109,19 +141,19 @@ async fn read_page(
     context: &Arc<PipelineContext>,
     scope: Scope,
     after: Option<SourceId>,
-) -> Result<Vec<Scheduled>, StoreError> {
+) -> Result<Vec<DueSource>, StoreError> {
     let mut sources = context.store_watch.retry_while_unavailable(|| context.store.list_sources(after, PAGE)).await?;
     if scope == Scope::Daemon {
         jitter(context, &mut sources).await?;
     }
-    Ok(sources.iter().map(|source| scheduled(source, scope, context)).collect())
+    Ok(sources.iter().map(|source| due_source(source, scope, context)).collect())
 }
 
-fn scheduled(source: &Source, scope: Scope, context: &PipelineContext) -> Scheduled {
-    Scheduled { id: source.id, host: host_of(source, context), next: next_poll(source, scope, context) }
+fn due_source(source: &Source, scope: Scope, context: &PipelineContext) -> DueSource {
+    DueSource { id: source.id, host: host_of(source, context), next: next_poll(source, scope, context) }
 }
 
-/// Sources that were there at the start and have never been polled are spread over an interval, once (s507). Those that
+/// Spreads sources that existed at the start and have never been polled over an interval, once (s507). Sources that
 /// were added since are due at once (s508), also for a scheduler that was started again.
 async fn jitter(context: &PipelineContext, sources: &mut [Source]) -> Result<(), StoreError> {
     let is_new = |source: &&mut Source| {

@@ -1,35 +1,35 @@
-//! Failures that were counted since the last answer of any host, to be taken back if an outage of our own explains them
-//! (p31).
+//! Failures that were counted since the last answer of any host. If an outage of our own network explains them they are
+//! taken back (p31).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use slog::{Logger, error, info};
 
-use super::super::context::PipelineContext;
-use super::super::host_table::HostEntry;
-use super::super::messages::SourcesChanged;
-use super::super::poll::Poll;
-use super::super::settle_batcher::StoredFailure;
+use super::batcher::StoredFailure;
+use crate::actors::context::PipelineContext;
+use crate::actors::host::HostEntry;
+use crate::actors::messages::SourcesChanged;
+use crate::actors::poll::Poll;
 use crate::model::{Breaker, FailureKind, FailureReport, HostState, SourceId, SourceState, Timestamp};
 use crate::rules::classify::classify;
 use crate::rules::outage::{Evidence, evidence, take_back};
 use crate::rules::shown_url::shown_url;
 use crate::store::{Saved, StoreError};
 
-/// More failures than this are not remembered; the oldest stay counted.
+/// The most failures that can be taken back; older ones stay counted.
 const REMEMBERED_MAX: usize = 1024;
-/// How often a source is computed anew that is changed meanwhile.
+/// How often a source is computed again because it was changed meanwhile.
 const ROUNDS_MAX: usize = 5;
 
-/// What can be taken back, and what is to be.
 #[derive(Default)]
-pub(super) struct Amnesty {
+pub(super) struct FailureReversal {
+    /// Failures that may have to be taken back.
     counted: VecDeque<CountedFailure>,
-    declared: Vec<CountedFailure>,
+    /// Failures that are taken back once they are stored.
+    reversed: Vec<CountedFailure>,
 }
 
-/// A failure that was counted.
 pub(super) struct CountedFailure {
     source_id: SourceId,
     url: String,
@@ -41,10 +41,10 @@ pub(super) struct CountedFailure {
 }
 
 impl CountedFailure {
-    /// What there is to remember of a poll that failed like this; nothing if no outage could explain it.
+    /// None if no outage could explain the failure.
     pub(super) fn of(poll: &Poll, report: &FailureReport) -> Option<CountedFailure> {
         let is_network = classify(report.cause).kind == FailureKind::Network;
-        let host_entry = poll.turn.as_ref().map(|turn| turn.host_entry.clone());
+        let host_entry = poll.permit.as_ref().map(|permit| permit.host_entry.clone());
         (is_network && evidence(Some(report)) != Evidence::Answer).then(|| CountedFailure {
             source_id: poll.source.id,
             url: shown_url(&poll.source.settings.url),
@@ -55,20 +55,20 @@ impl CountedFailure {
         })
     }
 
-    /// Whether the breaker of the poll's host has counted it.
+    /// Whether the breaker of the host has counted it.
     pub(super) fn has_moved_breaker(&self, poll: &Poll) -> bool {
         let after = poll.host.as_ref().map(|host| host.breaker);
         self.host.as_ref().map(|(_, before)| *before) != after
     }
 }
 
-impl Amnesty {
-    /// Takes back what follows from this failure, with the next ones.
+impl FailureReversal {
+    /// Takes back this failure with the next `apply`.
     pub(super) fn take_back_later(&mut self, failure: CountedFailure) {
-        self.declared.push(failure);
+        self.reversed.push(failure);
     }
 
-    /// Remembers a failure until a host answers.
+    /// Keeps a failure until a host answers.
     pub(super) fn remember(&mut self, failure: CountedFailure) {
         if self.counted.len() >= REMEMBERED_MAX {
             self.counted.pop_front();
@@ -76,38 +76,38 @@ impl Amnesty {
         self.counted.push_back(failure);
     }
 
-    /// Notes what became of the sources of failures that are stored by now.
+    /// Keeps the stored states of failures that are in the store by now.
     pub(super) fn note_stored(&mut self, stored: Vec<StoredFailure>) {
         for StoredFailure { source_id, polled_at, before, after } in stored {
-            let mut known = self.counted.iter_mut().chain(&mut self.declared).rev();
+            let mut known = self.counted.iter_mut().chain(&mut self.reversed).rev();
             if let Some(failure) = known.find(|known| known.source_id == source_id && known.polled_at == polled_at) {
                 failure.stored = Some((before, after));
             }
         }
     }
 
-    /// A host has answered: what failed before stays counted.
+    /// A host has answered: failures before stay counted.
     pub(super) fn forget(&mut self) {
         self.counted.clear();
     }
 
-    /// An outage explains what is remembered; returns how many failures that are.
-    pub(super) fn declare(&mut self) -> usize {
-        let before = self.declared.len();
-        self.declared.extend(self.counted.drain(..));
-        self.declared.len() - before
+    /// Takes back all failures since the last answer with the next `apply`; returns their number.
+    pub(super) fn take_back_all(&mut self) -> usize {
+        let before = self.reversed.len();
+        self.reversed.extend(self.counted.drain(..));
+        self.reversed.len() - before
     }
 
-    /// Takes back what was declared. To be called when the failures themselves have been written.
-    pub(super) fn carry_out(&mut self, context: &Arc<PipelineContext>, log: &Logger) {
-        if self.declared.is_empty() {
+    /// Takes back failures. To be called when the failures themselves are in the store.
+    pub(super) fn apply(&mut self, context: &Arc<PipelineContext>, log: &Logger) {
+        if self.reversed.is_empty() {
             return;
         }
-        let (declared, context, log) = (std::mem::take(&mut self.declared), context.clone(), log.clone());
-        // A task of its own: should the actor crash meanwhile, it is done all the same.
+        let (reversed, context, log) = (std::mem::take(&mut self.reversed), context.clone(), log.clone());
+        // A task of its own: it goes on if the actor crashes meanwhile.
         actix_rt::spawn(async move {
             let mut changed = Vec::new();
-            for failure in &declared {
+            for failure in &reversed {
                 match take_back_one(&context, &log, failure).await {
                     Ok(true) => changed.push(failure.source_id),
                     Ok(false) => {}
@@ -115,7 +115,7 @@ impl Amnesty {
                         "url" => &failure.url, "error" => %cause),
                 }
             }
-            let hosts = close_breakers(&declared);
+            let hosts = close_breakers(&reversed);
             if let Err(cause) =
                 context.store_watch.retry_while_unavailable(|| context.store.record_hosts(hosts.clone())).await
             {
@@ -126,7 +126,7 @@ impl Amnesty {
     }
 }
 
-/// Takes one failure back, if nothing has happened to its source since.
+/// Takes one failure back, unless its source was polled or changed since.
 async fn take_back_one(context: &PipelineContext, log: &Logger, failure: &CountedFailure) -> Result<bool, StoreError> {
     let Some((before, after)) = &failure.stored else { return Ok(false) };
     for _ in 0..ROUNDS_MAX {
@@ -149,7 +149,7 @@ async fn take_back_one(context: &PipelineContext, log: &Logger, failure: &Counte
     Ok(false)
 }
 
-/// The hosts get back the breakers that they had before; the latest failure comes off first.
+/// Restores the breakers of the hosts, latest failure first.
 fn close_breakers(failures: &[CountedFailure]) -> Vec<HostState> {
     let mut hosts: Vec<HostState> = Vec::new();
     for (host_entry, before) in failures.iter().rev().filter_map(|failure| failure.host.as_ref()) {

@@ -1,7 +1,4 @@
-//! Decides what failures mean: counted, rested, disabled; or explained by an outage of our own network, and then not
-//! counted.
-
-mod amnesty;
+//! The failure tracker: settles polls that failed. A failure that an outage of our own network explains is not counted.
 
 use std::sync::Arc;
 
@@ -9,32 +6,31 @@ use actix::fut::WrapFuture;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, SpawnHandle};
 use slog::{Logger, info, o, warn};
 
-use super::context::PipelineContext;
-use super::messages::{Completion, HostAnswered, PollFailed, PollLost};
-use super::outcome::Verdict;
-use super::poll::Poll;
-use super::settle_batcher::{Entry, SettleBatcher, write};
+use super::batcher::{FinishedPoll, SettleBatcher, write};
+use super::outcome::PollResult;
+use super::reversal::{CountedFailure, FailureReversal};
+use crate::actors::context::PipelineContext;
+use crate::actors::messages::{Completion, HostAnswered, PollFailed, PollLost};
+use crate::actors::poll::Poll;
 use crate::fetch::Trace;
 use crate::model::{FailureCause, FailureReport, SourceToPoll, Timestamp};
 use crate::rules::outage::{Evidence, Outage, OutageStep, Silence, evidence, explained};
 use crate::rules::shown_url::shown_url;
-use amnesty::{Amnesty, CountedFailure};
 
-/// Tracks failures.
-pub(super) struct FailureTrackerActor {
+pub(in crate::actors) struct FailureTrackerActor {
     context: Arc<PipelineContext>,
     batcher: SettleBatcher,
     outage: Outage,
-    amnesty: Amnesty,
+    reversal: FailureReversal,
     alarm: Option<(Timestamp, SpawnHandle)>,
     log: Logger,
 }
 
 impl FailureTrackerActor {
-    /// What the fault injection calls it.
+    /// Name in fault rules.
     const NAME: &'static str = "failure-tracker";
 
-    pub(super) fn new(context: Arc<PipelineContext>) -> FailureTrackerActor {
+    pub(in crate::actors) fn new(context: Arc<PipelineContext>) -> FailureTrackerActor {
         let log = context.log.new(o!("actor" => "failure tracker"));
         let policy = context.policy();
         let outage = Outage::new(policy.outage, policy.interval, context.clock.now());
@@ -42,61 +38,61 @@ impl FailureTrackerActor {
             context,
             batcher: SettleBatcher::default(),
             outage,
-            amnesty: Amnesty::default(),
+            reversal: FailureReversal::default(),
             alarm: None,
             log,
         }
     }
 
-    fn settle(&mut self, entry: Entry, ctx: &mut Context<FailureTrackerActor>) {
-        self.batcher.push(entry);
+    fn settle(&mut self, finished: FinishedPoll, ctx: &mut Context<FailureTrackerActor>) {
+        self.batcher.push(finished);
         self.write(ctx);
     }
 
     fn write(&mut self, ctx: &mut Context<FailureTrackerActor>) {
         let Some(batch) = self.batcher.begin() else {
             if !self.batcher.is_writing() {
-                // What is to be taken back has been written by now.
-                self.amnesty.carry_out(&self.context, &self.log);
+                // The failures to take back are in the store by now.
+                self.reversal.apply(&self.context, &self.log);
             }
             return;
         };
-        // A task of its own: should the actor crash meanwhile, what is being written is written.
+        // A task of its own: it goes on if the actor crashes meanwhile.
         let writing = actix_rt::spawn(write(self.context.clone(), self.log.clone(), batch));
         ctx.spawn(writing.into_actor(self).map(|stored, tracker, ctx| {
             tracker.batcher.end();
-            tracker.amnesty.note_stored(stored.unwrap_or_default());
+            tracker.reversal.note_stored(stored.unwrap_or_default());
             tracker.write(ctx);
         }));
     }
 
-    /// Counts a failure, unless an outage explains it. A silence may be what an outage is recognised by.
-    fn judge(&mut self, mut entry: Entry, ctx: &mut Context<FailureTrackerActor>) {
-        let Verdict::Failed { report, .. } = &entry.verdict else { return self.settle(entry, ctx) };
+    /// Settles a failure, counted unless an outage explains it. Silence may reveal that an outage has begun.
+    fn assess(&mut self, mut finished: FinishedPoll, ctx: &mut Context<FailureTrackerActor>) {
+        let PollResult::Failed { report, .. } = &finished.result else { return self.settle(finished, ctx) };
         let (evidence, now) = (evidence(Some(report)), self.context.clock.now());
-        let began_at = entry.poll.in_flight.began_at().unwrap_or(now);
+        let began_at = finished.poll.in_flight.began_at().unwrap_or(now);
         let is_counted = evidence == Evidence::Answer || self.outage.counts(began_at, now);
-        let host = entry.poll.turn.as_ref().and_then(|turn| turn.host_entry.key.clone());
-        let failures = entry.poll.source.state.failures.consecutive;
-        let failure = CountedFailure::of(&entry.poll, report);
+        let host = finished.poll.permit.as_ref().and_then(|permit| permit.host_entry.key.clone());
+        let failures = finished.poll.source.state.failures.consecutive;
+        let failure = CountedFailure::of(&finished.poll, report);
         let is_local = report.cause == FailureCause::NoNetwork;
         let mut step = None;
         if let (Evidence::Silence, Some(host)) = (evidence, host) {
             let hosts_polled = self.context.hosts_polled();
             step = self.outage.silent(Silence { host: &host, is_local, failures, hosts_polled }, now);
         }
-        // An outage that is on, or that this is recognised by.
+        // An outage that is on, or that this failure reveals.
         if !is_counted || step.is_some() {
-            explain(&mut entry.verdict);
+            attribute_to_outage(&mut finished.result);
         }
         match failure {
-            Some(failure) if is_counted => self.amnesty.remember(failure),
-            // Its host has counted it before the outage was recognised.
-            Some(failure) if failure.has_moved_breaker(&entry.poll) => self.amnesty.take_back_later(failure),
+            Some(failure) if is_counted => self.reversal.remember(failure),
+            // The breaker of its host counted it before the outage was recognised.
+            Some(failure) if failure.has_moved_breaker(&finished.poll) => self.reversal.take_back_later(failure),
             _ => {}
         }
-        self.follow(step);
-        self.settle(entry, ctx);
+        self.follow_outage(step);
+        self.settle(finished, ctx);
         self.probe(ctx);
     }
 
@@ -123,24 +119,24 @@ impl FailureTrackerActor {
         }
     }
 
-    /// One record for the beginning and one for the end (p31).
-    fn follow(&mut self, step: Option<OutageStep>) {
+    /// Suspends or resumes polling, with one log record for the beginning of an outage and one for its end (p31).
+    fn follow_outage(&mut self, step: Option<OutageStep>) {
         match step {
             None => {}
             Some(begun @ OutageStep::Begun { hosts }) => {
                 let fresh = self.context.policy().outage.hosts as usize;
                 self.context.admission.begin_outage(self.outage.silent_hosts(), fresh);
-                // What has not been written yet is not counted in the first place.
+                // Failures that are not written yet are not counted in the first place.
                 let in_time = self.batcher.change_waiting(|finished| {
-                    let is_explained = matches!(&finished.verdict, Verdict::Failed { report, .. }
+                    let is_explained = matches!(&finished.result, PollResult::Failed { report, .. }
                         if CountedFailure::of(&finished.poll, report).is_some());
                     if is_explained {
-                        explain(&mut finished.verdict);
+                        attribute_to_outage(&mut finished.result);
                     }
                     is_explained
                 });
-                // The poll that the outage was recognised by is explained, too.
-                let taken_back = self.amnesty.declare().saturating_sub(in_time + 1);
+                // The failure that revealed the outage is not counted either.
+                let taken_back = self.reversal.take_back_all().saturating_sub(in_time + 1);
                 warn!(self.log, "outage begun"; "hosts" => hosts, "failures_taken_back" => taken_back,
                     "reason" => begun.to_string());
             }
@@ -152,9 +148,9 @@ impl FailureTrackerActor {
     }
 }
 
-/// Makes a failure our own network's.
-fn explain(verdict: &mut Verdict) {
-    if let Verdict::Failed { report, is_explained, .. } = verdict {
+/// Makes a failure one of our own network.
+fn attribute_to_outage(result: &mut PollResult) {
+    if let PollResult::Failed { report, is_explained, .. } = result {
         report.error = explained(report);
         report.cause = FailureCause::Outage;
         *is_explained = true;
@@ -165,7 +161,7 @@ impl Actor for FailureTrackerActor {
     type Context = Context<FailureTrackerActor>;
 
     fn started(&mut self, _: &mut Context<FailureTrackerActor>) {
-        // One that was started again knows of no outage, and will soon notice if there is one.
+        // A tracker that was started again knows of no outage; it soon notices one that is on.
         self.context.admission.end_outage(std::time::Duration::ZERO);
     }
 }
@@ -178,7 +174,7 @@ impl Handler<PollFailed> for FailureTrackerActor {
             return;
         }
         let PollFailed { poll, report, trace, is_explained } = failed;
-        self.judge(Entry { poll, verdict: Verdict::Failed { report, trace, is_explained } }, ctx);
+        self.assess(FinishedPoll { poll, result: PollResult::Failed { report, trace, is_explained } }, ctx);
     }
 }
 
@@ -190,8 +186,8 @@ impl Handler<HostAnswered> for FailureTrackerActor {
             return;
         }
         let step = self.outage.answered(&host, at);
-        self.amnesty.forget();
-        self.follow(step);
+        self.reversal.forget();
+        self.follow_outage(step);
         if step.is_some() {
             self.probe(ctx);
         }
@@ -201,7 +197,7 @@ impl Handler<HostAnswered> for FailureTrackerActor {
 impl Handler<PollLost> for FailureTrackerActor {
     type Result = ();
 
-    /// Every poll ends in a record: one that was lost in a crash ends as our own fault.
+    /// Every poll ends in a record: a poll that was lost in a crash ends as an internal failure.
     fn handle(&mut self, lost: PollLost, ctx: &mut Context<FailureTrackerActor>) {
         if self.context.faults.inject(FailureTrackerActor::NAME, "PollLost", ctx) {
             return;
@@ -224,7 +220,7 @@ impl Handler<PollLost> for FailureTrackerActor {
                 }
             };
             if source.state.last_polled >= began_at {
-                // It was settled; only the word of it was lost.
+                // The poll was settled; only its completion was lost.
                 return in_flight.end(Completion::Superseded);
             }
             let now = tracker.context.clock.now();
@@ -233,8 +229,8 @@ impl Handler<PollLost> for FailureTrackerActor {
             poll.ended_at = now;
             let error = "the part of this program that polled it crashed".to_owned();
             let report = FailureReport { cause: FailureCause::Lost, error, retry_after: None };
-            let verdict = Verdict::Failed { report, trace: Box::new(Trace::default()), is_explained: false };
-            tracker.settle(Entry { poll: Box::new(poll), verdict }, ctx);
+            let result = PollResult::Failed { report, trace: Box::new(Trace::default()), is_explained: false };
+            tracker.settle(FinishedPoll { poll: Box::new(poll), result }, ctx);
         }));
     }
 }

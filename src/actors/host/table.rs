@@ -1,5 +1,5 @@
-//! Which hosts have an actor, and what must outlive it: the permit that lets one request through at a time, and what is
-//! known of the host.
+//! The table of hosts: their actors, and what must outlive an actor, which is the permit for one request at a time and
+//! the state of the host.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,65 +9,65 @@ use actix::Addr;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
-use super::context::PipelineContext;
-use super::host::HostActor;
-use super::messages::PollSource;
-use super::poll::Poll;
+use super::HostActor;
+use crate::actors::context::PipelineContext;
+use crate::actors::messages::PollSource;
+use crate::actors::poll::Poll;
 use crate::model::{HostKey, HostState, Timestamp};
 use crate::store::StoreError;
 use crate::supervision::Group;
 
-/// How many messages wait for a host before a sender is told that it is full. Nobody relies on it: what is on its way to
-/// a host is bounded by the scheduler.
+/// Capacity of a host's mailbox. It binds no sender: the scheduler bounds the polls on their way to a host.
 const MAILBOX_CAPACITY: usize = 16;
 
-/// A host as long as anybody has to do with it.
-pub(super) struct HostEntry {
+/// A host, kept while polls of it are in flight and a while longer.
+pub(in crate::actors) struct HostEntry {
     /// None for sources that have no host.
-    pub(super) key: Option<HostKey>,
-    /// Held by the poll that asks, until it is settled.
+    pub(in crate::actors) key: Option<HostKey>,
+    /// Held by the poll that makes a request, until the poll is settled.
     pub(super) request_permit: Arc<Semaphore>,
     state: Mutex<Option<HostState>>,
+    /// Polls at this host.
     present: AtomicUsize,
 }
 
-/// How many hosts are there, by state. Those that nobody had to do with for a while are not.
+/// Numbers of hosts in the table, by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCounts {
-    /// Asked when their turn comes.
+    /// Hosts that take requests.
     pub active: usize,
-    /// Left alone because they asked for it.
+    /// Hosts that are held.
     pub held: usize,
-    /// Left alone because they do not answer.
+    /// Hosts with an open breaker.
     pub open: usize,
 }
 
-/// One poll at a host. While there is one, the host stays.
-pub(super) struct Presence(Arc<HostEntry>);
+/// A poll at a host. It keeps the host in the table.
+pub(in crate::actors) struct Presence(Arc<HostEntry>);
 
-/// The hosts that are there. Clones are the same table.
+/// Clones share the same table.
 #[derive(Clone)]
-pub(super) struct HostTable(Arc<Inner>);
+pub(in crate::actors) struct HostTable(Arc<Inner>);
 
 struct Inner {
-    hosts: Mutex<HashMap<Option<HostKey>, Entry>>,
+    hosts: Mutex<HashMap<Option<HostKey>, KnownHost>>,
     group: Group,
 }
 
-struct Entry {
+struct KnownHost {
     host_entry: Arc<HostEntry>,
     address: Option<Addr<HostActor>>,
     used_at: Timestamp,
 }
 
 impl HostTable {
-    /// An empty table; the actors join this group.
-    pub(super) fn new(group: Group) -> HostTable {
+    /// The actors of the hosts join this group.
+    pub(in crate::actors) fn new(group: Group) -> HostTable {
         HostTable(Arc::new(Inner { hosts: Mutex::default(), group }))
     }
 
-    /// Makes sure that these hosts have an entry, with what the store knows of them.
-    pub(super) async fn open(
+    /// Adds entries for hosts that have none, with their states from the store.
+    pub(in crate::actors) async fn open(
         &self,
         keys: HashSet<Option<HostKey>>,
         context: &PipelineContext,
@@ -90,7 +90,7 @@ impl HostTable {
         let mut hosts = self.0.hosts.lock();
         for key in missing {
             let state = key.as_ref().map(|key| known.remove(key).unwrap_or_else(|| HostState::new(key.clone())));
-            hosts.entry(key.clone()).or_insert_with(|| Entry {
+            hosts.entry(key.clone()).or_insert_with(|| KnownHost {
                 host_entry: Arc::new(HostEntry::new(key, state)),
                 address: None,
                 used_at: now,
@@ -99,8 +99,8 @@ impl HostTable {
         Ok(())
     }
 
-    /// Hands a poll to a host that has an entry. Where that cannot be, the poll is dropped and so goes back as lost.
-    pub(super) fn send(&self, key: &Option<HostKey>, mut poll: Box<Poll>, context: &Arc<PipelineContext>) {
+    /// Sends a poll to a host that has an entry. If that is impossible the poll is dropped, and so returns as lost.
+    pub(in crate::actors) fn send(&self, key: &Option<HostKey>, mut poll: Box<Poll>, context: &Arc<PipelineContext>) {
         let mut hosts = self.0.hosts.lock();
         let Some(entry) = hosts.get_mut(key) else { return };
         entry.used_at = context.clock.now();
@@ -116,30 +116,28 @@ impl HostTable {
         address.do_send(PollSource(poll));
     }
 
-    /// What is known of a host that is there.
-    pub(super) fn state(&self, key: &HostKey) -> Option<HostState> {
+    pub(in crate::actors) fn state(&self, key: &HostKey) -> Option<HostState> {
         self.0.hosts.lock().get(&Some(key.clone())).and_then(|entry| entry.host_entry.state())
     }
 
-    /// Makes sure that a host has an entry, with what the store knows of it.
-    pub(super) fn open_with(&self, key: &HostKey, known: Option<HostState>, now: Timestamp) {
+    /// Adds an entry for a host that has none, with this state from the store.
+    pub(in crate::actors) fn open_with(&self, key: &HostKey, known: Option<HostState>, now: Timestamp) {
         let state = known.unwrap_or_else(|| HostState::new(key.clone()));
         let key = Some(key.clone());
-        self.0.hosts.lock().entry(key.clone()).or_insert_with(|| Entry {
+        self.0.hosts.lock().entry(key.clone()).or_insert_with(|| KnownHost {
             host_entry: Arc::new(HostEntry::new(key, Some(state))),
             address: None,
             used_at: now,
         });
     }
 
-    /// Changes what is known of a host that is there, and returns it.
-    pub(super) fn change(&self, key: &HostKey, change: impl FnOnce(&mut HostState)) -> Option<HostState> {
+    /// Changes the state of a host that has an entry, and returns it.
+    pub(in crate::actors) fn change(&self, key: &HostKey, change: impl FnOnce(&mut HostState)) -> Option<HostState> {
         let host_entry = self.0.hosts.lock().get(&Some(key.clone())).map(|entry| entry.host_entry.clone());
         host_entry.and_then(|host_entry| host_entry.change(change))
     }
 
-    /// How many hosts are there, by state.
-    pub(super) fn counts(&self, now: Timestamp) -> HostCounts {
+    pub(in crate::actors) fn counts(&self, now: Timestamp) -> HostCounts {
         let mut counts = HostCounts::default();
         for state in self.0.hosts.lock().values().filter_map(|entry| entry.host_entry.state()) {
             if state.breaker.open_until.is_some_and(|until| until > now) {
@@ -153,13 +151,12 @@ impl HostTable {
         counts
     }
 
-    /// How many hosts are there.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::actors) fn len(&self) -> usize {
         self.0.hosts.lock().len()
     }
 
-    /// Lets go of hosts that nobody has had anything to do with since this moment. Without an address, their actors leave.
-    pub(super) fn forget_idle(&self, since: Timestamp) {
+    /// Removes hosts that have no polls and got none since this moment. Their actors end with the last address.
+    pub(in crate::actors) fn forget_idle(&self, since: Timestamp) {
         self.0
             .hosts
             .lock()
@@ -174,7 +171,7 @@ impl HostTable {
     }
 }
 
-/// The table as the hosts in it see it.
+/// The table for the actors in it, which must not keep it alive.
 #[derive(Clone)]
 pub(super) struct WeakHostTable(Weak<Inner>);
 
@@ -194,13 +191,13 @@ impl HostEntry {
         }
     }
 
-    /// What is known of the host; nothing if there is none.
-    pub(super) fn state(&self) -> Option<HostState> {
+    /// None for sources without a host.
+    pub(in crate::actors) fn state(&self) -> Option<HostState> {
         self.state.lock().clone()
     }
 
-    /// Changes what is known, and returns it.
-    pub(super) fn change(&self, change: impl FnOnce(&mut HostState)) -> Option<HostState> {
+    /// Changes the state, and returns it.
+    pub(in crate::actors) fn change(&self, change: impl FnOnce(&mut HostState)) -> Option<HostState> {
         let mut state = self.state.lock();
         state.as_mut().map(|state| {
             change(state);

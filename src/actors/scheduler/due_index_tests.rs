@@ -1,4 +1,4 @@
-//! The index in order, bounded, and true to itself whatever happens.
+//! Tests of the due index: order, bounds, and counts that agree after any sequence of steps.
 
 use std::time::Duration;
 
@@ -38,18 +38,18 @@ fn a_few_that_could_go_wait_only_while_others_could_join_them() {
         index.schedule(SourceId(id), host("busy"), at(id));
     }
     index.fall_due(at(10));
-    assert!(!index.has_few_ready(5), "nobody is out who could come back");
+    assert!(!index.has_few_ready(5), "none is in flight that could come back");
     index.take_ready(10);
     index.schedule(SourceId(10), host("free"), at(10));
     index.fall_due(at(10));
     assert!(index.has_few_ready(5), "one is ready, one waits for the busy host");
     assert!(!index.has_few_ready(1), "one is enough");
     index.remove(SourceId(2));
-    assert!(!index.has_few_ready(5), "nobody is left to join");
+    assert!(!index.has_few_ready(5), "none is left to join");
 }
 
 #[test]
-fn s503_a_long_line_at_one_host_keeps_nobody_from_another() {
+fn s503_a_long_queue_at_one_host_delays_no_other_host() {
     let mut index = DueIndex::default();
     for id in 0..100 {
         index.schedule(SourceId(id), host("slow"), at(id));
@@ -67,11 +67,11 @@ fn a_source_that_moved_takes_room_at_its_new_host_only() {
     }
     index.fall_due(at(9));
     assert_eq!(ids(&index.take_ready(10)), [1, 2]);
-    index.rehost(SourceId(1), host("b"));
+    index.move_to_host(SourceId(1), host("b"));
     assert_eq!(ids(&index.take_ready(10)), [3]);
     index.reschedule(SourceId(1), at(20));
     index.fall_due(at(20));
-    index.clear_line(&host("b"), |_, due| Some(due + Duration::from_secs(5)));
+    index.reschedule_waiting(&host("b"), |_, due| Some(due + Duration::from_secs(5)));
     assert_eq!(index.next_at(), Some(at(25)));
 }
 
@@ -88,18 +88,18 @@ fn a_removed_or_rescheduled_source_is_nowhere_else() {
     index.schedule(SourceId(2), host("b"), at(5));
     assert_eq!(index.counts(), (1, 0, 0));
     index.remove(SourceId(2));
-    assert!(index.is_empty() && index.lines.is_empty() && index.ready.is_empty());
+    assert!(index.is_empty() && index.queues.is_empty() && index.ready.is_empty());
 }
 
 #[test]
-fn p19_a_line_can_be_sent_away_to_come_back_at_different_moments() {
+fn p19_waiting_sources_are_rescheduled_for_different_moments() {
     let mut index = DueIndex::default();
     for id in 0..10 {
         index.schedule(SourceId(id), host("a"), at(id));
     }
     index.fall_due(at(10));
     let mut offset = 0;
-    index.clear_line(&host("a"), |id, due| {
+    index.reschedule_waiting(&host("a"), |id, due| {
         offset += 7;
         (id != SourceId(3)).then(|| due + Duration::from_secs(100 + offset))
     });
@@ -109,7 +109,7 @@ fn p19_a_line_can_be_sent_away_to_come_back_at_different_moments() {
 }
 
 #[test]
-fn what_is_counted_is_what_is_there_whatever_happens() {
+fn counts_agree_with_the_content_after_any_steps() {
     use proptest::prelude::*;
     proptest!(|(steps in prop::collection::vec((0_u8..7, 0_i64..20, 0_i64..100), 0..300))| {
         let mut index = DueIndex::default();
@@ -121,20 +121,20 @@ fn what_is_counted_is_what_is_there_whatever_happens() {
                 2 => index.remove(SourceId(id)),
                 3 => { index.fall_due(at(time)); }
                 4 => { index.take_ready(3); }
-                5 => index.rehost(SourceId(id), host),
-                _ => index.clear_line(&host, |id, due| (id.0 % 5 > 0).then(|| due + Duration::from_secs(1))),
+                5 => index.move_to_host(SourceId(id), host),
+                _ => index.reschedule_waiting(&host, |id, due| (id.0 % 5 > 0).then(|| due + Duration::from_secs(1))),
             }
-            let (scheduled, waiting, out) = index.counts();
-            prop_assert_eq!(scheduled + waiting + out, index.sources.len());
-            let lines: usize = index.lines.values().map(|line| line.waiting.len()).sum();
-            prop_assert_eq!(lines, waiting);
+            let (scheduled, waiting, in_flight) = index.counts();
+            prop_assert_eq!(scheduled + waiting + in_flight, index.sources.len());
+            let queued: usize = index.queues.values().map(|queue| queue.waiting.len()).sum();
+            prop_assert_eq!(queued, waiting);
             prop_assert_eq!(index.hosts.sources.iter().sum::<u32>() as usize, index.sources.len());
-            let at_hosts: u32 = index.lines.values().map(|line| line.out).sum();
-            prop_assert_eq!(at_hosts as usize, out);
-            for line in index.lines.values() {
-                prop_assert!(line.out <= OUT_PER_HOST_MAX && (line.out > 0 || !line.waiting.is_empty()));
+            let at_hosts: u32 = index.queues.values().map(|queue| queue.in_flight).sum();
+            prop_assert_eq!(at_hosts as usize, in_flight);
+            for queue in index.queues.values() {
+                prop_assert!(queue.in_flight <= IN_FLIGHT_PER_HOST_MAX && (queue.in_flight > 0 || !queue.waiting.is_empty()));
             }
-            let open = index.lines.values().filter(|l| l.out < OUT_PER_HOST_MAX && !l.waiting.is_empty()).count();
+            let open = index.queues.values().filter(|queue| queue.in_flight < IN_FLIGHT_PER_HOST_MAX && !queue.waiting.is_empty()).count();
             prop_assert_eq!(open, index.ready.len());
         }
     });

@@ -1,16 +1,15 @@
-//! Writes what polls left behind, many in one transaction: while one write is under way the next batch gathers, and a
-//! moment longer as long as others are under way that may join it.
+//! Writes finished polls, many in one transaction. While one write is under way the next batch gathers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use slog::{Logger, debug, error, info, warn};
 
-use super::context::PipelineContext;
-use super::messages::{Completion, Deferral};
-use super::outcome::{Decision, Verdict, decide};
-use super::poll::Poll;
-use super::record::{self, Written};
+use super::outcome::{Decision, PollResult, decide};
+use super::record::{self, WrittenPoll};
+use crate::actors::context::PipelineContext;
+use crate::actors::messages::{Completion, Deferral};
+use crate::actors::poll::Poll;
 use crate::clock::Stopwatch;
 use crate::model::{
     FailureCause, FailureKind, FailureReport, HostState, Settled, Settlement, Source, SourceId, SourceState, Timestamp,
@@ -20,24 +19,23 @@ use crate::rules::classify::classify;
 use crate::rules::shown_url::shown_url;
 use crate::store::{Saved, StoreError};
 
-/// No transaction holds more polls than this.
+/// The most polls in one transaction.
 const BATCH_POLLS_MAX: usize = 256;
-/// No transaction holds more than about this much, unless a single poll does.
+/// About the most bytes in one transaction, unless a single poll has more.
 const BATCH_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// How often a poll is computed anew because its source was changed meanwhile.
+/// How often a poll is computed again because its source was changed meanwhile.
 const ROUNDS_MAX: usize = 5;
 
-/// Polls that wait to be written.
+/// Finished polls that wait to be written.
 #[derive(Default)]
 pub(super) struct SettleBatcher {
-    waiting: VecDeque<Entry>,
+    waiting: VecDeque<FinishedPoll>,
     is_writing: bool,
 }
 
-/// A poll that ended.
-pub(super) struct Entry {
+pub(super) struct FinishedPoll {
     pub(super) poll: Box<Poll>,
-    pub(super) verdict: Verdict,
+    pub(super) result: PollResult,
 }
 
 /// A failure of the network that is counted in the store, with the states of its source around it.
@@ -61,24 +59,24 @@ impl StoredFailure {
 }
 
 impl SettleBatcher {
-    /// Takes a poll. How many there can be is bounded by the polls under way.
-    pub(super) fn push(&mut self, entry: Entry) {
-        self.waiting.push_back(entry);
+    /// Adds a poll. The number of polls in flight bounds the queue.
+    pub(super) fn push(&mut self, finished: FinishedPoll) {
+        self.waiting.push_back(finished);
     }
 
-    /// Whether more polls are under way that may join the next batch.
+    /// Whether polls in flight may soon join the next batch.
     pub(super) fn is_worth_waiting(&self, under_way: usize) -> bool {
         !self.is_writing && !self.waiting.is_empty() && self.waiting.len() < under_way.min(BATCH_POLLS_MAX)
     }
 
     /// The next batch, if there is one and no write is under way.
-    pub(super) fn begin(&mut self) -> Option<Vec<Entry>> {
+    pub(super) fn begin(&mut self) -> Option<Vec<FinishedPoll>> {
         if self.is_writing || self.waiting.is_empty() {
             return None;
         }
         let mut bytes = 0;
-        let fits = |entry: &&Entry| {
-            bytes += entry.verdict.bytes();
+        let fits = |finished: &&FinishedPoll| {
+            bytes += finished.result.bytes();
             bytes <= BATCH_BYTES_MAX
         };
         let count = self.waiting.iter().take(BATCH_POLLS_MAX).take_while(fits).count().max(1);
@@ -86,55 +84,59 @@ impl SettleBatcher {
         Some(self.waiting.drain(..count).collect())
     }
 
-    /// Changes polls that wait to be written; returns how many were.
-    pub(super) fn change_waiting(&mut self, change: impl FnMut(&mut Entry) -> bool) -> usize {
+    /// Changes polls that wait to be written; returns the number for which `change` returned true.
+    pub(super) fn change_waiting(&mut self, change: impl FnMut(&mut FinishedPoll) -> bool) -> usize {
         self.waiting.iter_mut().map(change).filter(|is_changed| *is_changed).count()
     }
 
-    /// Whether a write is under way.
     pub(super) fn is_writing(&self) -> bool {
         self.is_writing
     }
 
-    /// The write is over.
     pub(super) fn end(&mut self) {
         self.is_writing = false;
     }
 }
 
 /// Writes a batch, however long that takes, and completes every poll in it. Returns the failures that were counted.
-pub(super) async fn write(context: Arc<PipelineContext>, log: Logger, entries: Vec<Entry>) -> Vec<StoredFailure> {
+pub(super) async fn write(context: Arc<PipelineContext>, log: Logger, polls: Vec<FinishedPoll>) -> Vec<StoredFailure> {
     let mut stored = Vec::new();
-    let mut batches = VecDeque::from([(entries, ROUNDS_MAX)]);
+    let mut batches = VecDeque::from([(polls, ROUNDS_MAX)]);
     while let Some((batch, rounds)) = batches.pop_front() {
         match try_write(&context, &batch).await {
             Ok((answers, decisions)) => {
                 let mut again = Vec::new();
-                for ((entry, settled), decision) in batch.into_iter().zip(answers).zip(decisions) {
-                    again.extend(conclude(&context, &log, entry, settled, decision, &mut stored).await);
+                for ((finished, settled), decision) in batch.into_iter().zip(answers).zip(decisions) {
+                    again.extend(conclude(&context, &log, finished, settled, decision, &mut stored).await);
                 }
                 match rounds.checked_sub(1) {
                     _ if again.is_empty() => {}
                     Some(rounds) => batches.push_back((again, rounds)),
-                    None => again.into_iter().for_each(|entry| entry.poll.in_flight.end(Completion::Superseded)),
+                    None => again.into_iter().for_each(|finished| finished.poll.in_flight.end(Completion::Superseded)),
                 }
             }
-            // One that the store will not have must not take the others with it.
-            Err(_) if batch.len() > 1 => batches.extend(batch.into_iter().map(|entry| (vec![entry], rounds))),
-            Err(cause) => batches.extend(batch.into_iter().filter_map(|entry| refused(&context, &log, entry, &cause))),
+            // A poll that the store refuses must not keep the others from being written.
+            Err(_) if batch.len() > 1 => batches.extend(batch.into_iter().map(|finished| (vec![finished], rounds))),
+            Err(cause) => {
+                batches.extend(batch.into_iter().filter_map(|finished| refused(&context, &log, finished, &cause)))
+            }
         }
     }
     stored
 }
 
-async fn try_write(context: &PipelineContext, batch: &[Entry]) -> Result<(Vec<Settled>, Vec<Decision>), StoreError> {
+async fn try_write(
+    context: &PipelineContext,
+    batch: &[FinishedPoll],
+) -> Result<(Vec<Settled>, Vec<Decision>), StoreError> {
     let mut decisions = Vec::new();
     let answers = context
         .store_watch
         .retry_while_unavailable(|| {
             let policy = context.policy();
-            let settle =
-                |Entry { poll, verdict }: &Entry| decide(&poll.source, verdict, host_now(poll), &policy, poll.ended_at);
+            let settle = |FinishedPoll { poll, result }: &FinishedPoll| {
+                decide(&poll.source, result, host_now(poll), &policy, poll.ended_at)
+            };
             let settlements: Vec<Settlement>;
             (settlements, decisions) = batch.iter().map(settle).unzip();
             let settling = context.store.settle(settlements);
@@ -149,32 +151,36 @@ async fn try_write(context: &PipelineContext, batch: &[Entry]) -> Result<(Vec<Se
     Ok((answers, decisions))
 }
 
-/// The host as it is known by now: a person may have held it since it answered.
+/// The current state of the host: it may have been held since it answered.
 fn host_now(poll: &Poll) -> Option<HostState> {
     let asked = poll.host.as_ref()?;
     let host_entry = poll
-        .turn
+        .permit
         .as_ref()
-        .map(|turn| &turn.host_entry)
+        .map(|permit| &permit.host_entry)
         .filter(|host_entry| host_entry.key.as_ref() == Some(&asked.host));
     host_entry.and_then(|host_entry| host_entry.state()).or_else(|| poll.host.clone())
 }
 
-/// Ends one poll, or hands it back to be computed anew on what its source has become.
+/// Ends one poll, or returns it to be computed again with the current row of its source.
 async fn conclude(
     context: &PipelineContext,
     log: &Logger,
-    mut entry: Entry,
+    mut finished: FinishedPoll,
     settled: Settled,
     decision: Decision,
     stored: &mut Vec<StoredFailure>,
-) -> Option<Entry> {
+) -> Option<FinishedPoll> {
     match settled {
         Settled::Written { version, new_posts } => {
-            let Entry { poll, verdict } = entry;
-            let written =
-                Written { verdict: &verdict, decision: &decision, new_posts: new_posts.len(), asking: poll.asking };
-            record::tell(context, log, &written);
+            let FinishedPoll { poll, result } = finished;
+            let settled = WrittenPoll {
+                result: &result,
+                decision: &decision,
+                new_posts: new_posts.len(),
+                request_time: poll.request_time,
+            };
+            record::record(context, log, &settled);
             stored.extend(StoredFailure::of(&poll.source, &decision));
             let Decision { source, next, believed_url, .. } = decision;
             if let Some(url) = believed_url {
@@ -187,52 +193,52 @@ async fn conclude(
         }
         Settled::Gone => {
             context.statistics.count_superseded();
-            entry.poll.in_flight.end(Completion::Gone);
+            finished.poll.in_flight.end(Completion::Gone);
             None
         }
         Settled::Stale(fresh) => {
-            let began_at = entry.poll.in_flight.began_at();
+            let began_at = finished.poll.in_flight.began_at();
             let is_settled = began_at.is_some() && fresh.state.last_polled >= began_at;
-            let is_elsewhere = fresh.settings.url != entry.poll.source.settings.url
-                || fresh.settings.source_type != entry.poll.source.settings.source_type;
+            let is_elsewhere = fresh.settings.url != finished.poll.source.settings.url
+                || fresh.settings.source_type != finished.poll.source.settings.source_type;
             if is_settled || is_elsewhere {
-                // It was settled although its end was lost on the way, or what was found belongs to another URL.
+                // The poll was settled before and only its completion was lost, or the answer belongs to another URL.
                 context.statistics.count_superseded();
                 debug!(log, "poll superseded"; "source_id" => fresh.id.0, "url" => shown_url(&fresh.settings.url),
                     "is_settled" => is_settled);
-                entry.poll.in_flight.end(Completion::Superseded);
+                finished.poll.in_flight.end(Completion::Superseded);
                 return None;
             }
-            entry.poll.source = *fresh;
-            Some(entry)
+            finished.poll.source = *fresh;
+            Some(finished)
         }
     }
 }
 
-/// The store will not have this poll as it is. What it found cannot be kept, but that it was made can.
+/// Makes a poll that the store refuses an internal failure, which keeps the record that the poll was made.
 fn refused(
     context: &PipelineContext,
     log: &Logger,
-    mut entry: Entry,
+    mut finished: FinishedPoll,
     cause: &StoreError,
-) -> Option<(Vec<Entry>, usize)> {
-    error!(log, "poll not stored"; "source_id" => entry.poll.source.id.0,
-        "url" => shown_url(&entry.poll.source.settings.url), "error" => %cause);
-    if let Verdict::Failed { report, .. } = &entry.verdict
+) -> Option<(Vec<FinishedPoll>, usize)> {
+    error!(log, "poll not stored"; "source_id" => finished.poll.source.id.0,
+        "url" => shown_url(&finished.poll.source.settings.url), "error" => %cause);
+    if let PollResult::Failed { report, .. } = &finished.result
         && classify(report.cause).kind == FailureKind::Internal
     {
         let until = context.clock.now() + context.policy().interval;
-        entry.poll.in_flight.end(Completion::Deferred(Deferral { until, closed: None }));
+        finished.poll.in_flight.end(Completion::Deferred(Deferral { until, closed: None }));
         return None;
     }
-    let trace = Box::new(entry.verdict.trace().clone());
+    let trace = Box::new(finished.result.trace().clone());
     let error = format!("what was found could not be stored: {cause}");
     let report = FailureReport { cause: FailureCause::Internal, error, retry_after: None };
-    entry.verdict = Verdict::Failed { report, trace, is_explained: false };
-    Some((vec![entry], ROUNDS_MAX))
+    finished.result = PollResult::Failed { report, trace, is_explained: false };
+    Some((vec![finished], ROUNDS_MAX))
 }
 
-/// Gives a source the URL that its publisher has led us to often enough (p22).
+/// Gives a source the URL that permanent redirects have led to often enough (p22).
 async fn move_source(context: &PipelineContext, log: &Logger, mut source: Source, url: String) {
     let from = shown_url(&source.settings.url);
     let now = context.clock.now();
@@ -246,7 +252,7 @@ async fn move_source(context: &PipelineContext, log: &Logger, mut source: Source
             warn!(log, "source not moved"; "source_id" => id.0, "url" => from, "to" => shown_url(&url),
                 "reason" => "another source is there already", "other_source_id" => other.0);
         }
-        // Whoever was faster decides; the next poll will find the redirect again.
+        // The other change stands; the next poll finds the redirect again.
         Ok(Saved::Stale(_) | Saved::Gone) => {}
         Err(cause) => error!(log, "source not moved"; "source_id" => id.0, "url" => from, "error" => %cause),
     }

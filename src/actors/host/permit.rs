@@ -1,0 +1,80 @@
+//! The wait for a request permit: the permit of the host, the pause since the last request, admission and a free slot,
+//! in this order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::HostEntry;
+use crate::actors::admission::Admission;
+use crate::actors::context::PipelineContext;
+use crate::actors::poll::RequestPermit;
+use crate::model::Timestamp;
+use crate::rules::turn::{Turn, clamp_future_times, turn};
+
+pub(super) enum WaitEnd {
+    Permitted(RequestPermit),
+    /// The host takes no requests before this moment.
+    Closed {
+        until: Timestamp,
+        because: String,
+    },
+    /// Our own network was down meanwhile: the polls that waited come back later (p19).
+    AfterOutage,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct PermitRequest {
+    /// Time that has to pass since the last request to the host.
+    pub(super) pause: Duration,
+    /// Whether the poll has made a request already.
+    pub(super) has_begun: bool,
+    /// Whether hold, breaker and pause of the host are ignored (p20).
+    pub(super) is_forced: bool,
+}
+
+pub(super) async fn wait_for_permit(
+    host_entry: Arc<HostEntry>,
+    context: Arc<PipelineContext>,
+    request: PermitRequest,
+) -> WaitEnd {
+    let PermitRequest { pause, has_begun, is_forced } = request;
+    // The host's permit comes first: requests that are made meanwhile move the end of the pause.
+    let permit = host_entry.request_permit.clone().acquire_owned().await.expect("the semaphore is never closed");
+    loop {
+        match decide(&host_entry, pause, &context) {
+            _ if is_forced => break,
+            Turn::NotBefore { until, because } => return WaitEnd::Closed { until, because: because.to_string() },
+            Turn::At(moment) => context.clock.until(moment).await,
+            Turn::Now => break,
+        }
+    }
+    let mut admission = context.admission.admit(host_entry.key.as_ref(), has_begun).await;
+    let slot = context.admission.slot().await;
+    if admission == Admission::Open {
+        // Requests may have been suspended during the wait for a slot.
+        admission = context.admission.admit(host_entry.key.as_ref(), has_begun).await;
+    }
+    match admission {
+        Admission::AfterOutage => WaitEnd::AfterOutage,
+        Admission::Open | Admission::AsProbe => {
+            WaitEnd::Permitted(RequestPermit { host_entry, _permit: permit, _slot: slot })
+        }
+    }
+}
+
+/// Whether the host takes a request now, after this pause.
+pub(super) fn is_spaced(host_entry: &HostEntry, pause: Duration, context: &PipelineContext) -> bool {
+    matches!(decide(host_entry, pause, context), Turn::Now)
+}
+
+fn decide(host_entry: &HostEntry, pause: Duration, context: &PipelineContext) -> Turn {
+    let (now, policy) = (context.clock.now(), context.policy());
+    let state = host_entry.change(|state| {
+        clamp_future_times(state, &policy, now);
+    });
+    match state {
+        // Sources without a host share no server (s506).
+        None => Turn::Now,
+        Some(state) => turn(&state, pause, context.started_at, &policy, now),
+    }
+}

@@ -1,0 +1,270 @@
+//! The schedule, ordered by time: finding the due sources costs as much as there are due ones, not all.
+//!
+//! A source is scheduled for a moment, or due and waiting in the queue of its host, or in flight. Plain data, no actor.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use crate::actors::messages::ScheduleState;
+use crate::model::{HostKey, SourceId, Timestamp};
+
+/// Sources that a host gets at once: the one that is being asked for and the next one.
+const IN_FLIGHT_PER_HOST_MAX: u32 = 2;
+
+/// All sources that are polled.
+#[derive(Default)]
+pub(super) struct DueIndex {
+    sources: HashMap<SourceId, IndexedSource>,
+    scheduled: BTreeSet<(Timestamp, SourceId)>,
+    hosts: Hosts,
+    queues: HashMap<HostNumber, HostQueue>,
+    /// Queues with waiting sources whose host has room, by the time at which their first source fell due.
+    ready: BTreeSet<(Timestamp, HostNumber)>,
+    waiting: usize,
+    in_flight: HashSet<SourceId>,
+}
+
+/// A source in the index. Small, because there may be millions of them.
+#[derive(Clone, Copy)]
+struct IndexedSource {
+    at: Timestamp,
+    host: HostNumber,
+    state: ScheduleState,
+}
+
+type HostNumber = u32;
+
+/// Numbers for hosts, which keep the entry of a source small.
+#[derive(Default)]
+struct Hosts {
+    numbers: HashMap<Option<HostKey>, HostNumber>,
+    /// Number of sources of each host.
+    sources: Vec<u32>,
+}
+
+/// Due sources of one host.
+#[derive(Default)]
+struct HostQueue {
+    waiting: BTreeSet<(Timestamp, SourceId)>,
+    in_flight: u32,
+}
+
+impl DueIndex {
+    /// Schedules a source, whether or not it is in the index.
+    pub(super) fn schedule(&mut self, id: SourceId, host: Option<HostKey>, at: Timestamp) {
+        self.remove(id);
+        let host = self.hosts.number(host);
+        self.hosts.sources[host as usize] += 1;
+        self.sources.insert(id, IndexedSource { at, host, state: ScheduleState::Scheduled });
+        self.scheduled.insert((at, id));
+    }
+
+    /// Schedules a source that is in the index; returns false if it is not.
+    pub(super) fn reschedule(&mut self, id: SourceId, at: Timestamp) -> bool {
+        let Some(host) = self.sources.get(&id).map(|entry| entry.host) else { return false };
+        self.detach(id);
+        self.sources.insert(id, IndexedSource { at, host, state: ScheduleState::Scheduled });
+        self.scheduled.insert((at, id));
+        true
+    }
+
+    /// Moves a source in flight to another host, if its URL has changed since it was scheduled.
+    pub(super) fn move_to_host(&mut self, id: SourceId, host: Option<HostKey>) {
+        let host = self.hosts.number(host);
+        let Some(entry) = self.sources.get(&id).copied().filter(|entry| entry.state == ScheduleState::InFlight) else {
+            return;
+        };
+        if entry.host == host {
+            return;
+        }
+        self.detach(id);
+        self.hosts.sources[entry.host as usize] -= 1;
+        self.hosts.sources[host as usize] += 1;
+        self.sources.insert(id, IndexedSource { host, ..entry });
+        self.in_flight.insert(id);
+        self.change_queue(host, |queue| {
+            queue.in_flight += 1;
+            true
+        });
+    }
+
+    pub(super) fn remove(&mut self, id: SourceId) {
+        self.detach(id);
+        if let Some(entry) = self.sources.remove(&id) {
+            self.hosts.sources[entry.host as usize] -= 1;
+        }
+    }
+
+    /// Whether the host of a source has other sources, too.
+    pub(super) fn shares_host(&self, id: SourceId) -> bool {
+        self.sources.get(&id).is_some_and(|entry| self.hosts.sources[entry.host as usize] > 1)
+    }
+
+    /// Number of hosts that have sources, counted up to a bound.
+    pub(super) fn hosts_up_to(&self, most: usize) -> usize {
+        self.hosts.sources.iter().filter(|sources| **sources > 0).take(most).count()
+    }
+
+    pub(super) fn is_in_flight(&self, id: SourceId) -> bool {
+        self.in_flight.contains(&id)
+    }
+
+    /// When a source is or was due, and its state.
+    pub(super) fn find(&self, id: SourceId) -> Option<(Timestamp, ScheduleState)> {
+        self.sources.get(&id).map(|entry| (entry.at, entry.state))
+    }
+
+    pub(super) fn in_flight(&self) -> impl Iterator<Item = SourceId> + '_ {
+        self.in_flight.iter().copied()
+    }
+
+    /// Moves the sources that are due by now into the queues of their hosts; returns their number.
+    pub(super) fn fall_due(&mut self, now: Timestamp) -> usize {
+        let mut count = 0;
+        while let Some((at, id)) = self.scheduled.first().copied().filter(|(at, _)| *at <= now) {
+            self.scheduled.pop_first();
+            let Some(entry) = self.sources.get_mut(&id) else { continue };
+            entry.state = ScheduleState::Waiting;
+            let host = entry.host;
+            self.change_queue(host, |queue| queue.waiting.insert((at, id)));
+            self.waiting += 1;
+            count += 1;
+        }
+        count
+    }
+
+    /// Takes up to `limit` sources to hand out: those that waited longest, of hosts that have room.
+    pub(super) fn take_ready(&mut self, limit: usize) -> Vec<(SourceId, Timestamp)> {
+        let mut taken = Vec::new();
+        while taken.len() < limit {
+            let Some(&(_, host)) = self.ready.first() else { break };
+            let next = self.queues.get(&host).and_then(|queue| queue.waiting.first().copied());
+            let Some((at, id)) = next else { break };
+            self.change_queue(host, |queue| {
+                queue.waiting.pop_first();
+                queue.in_flight += 1;
+                true
+            });
+            self.waiting -= 1;
+            self.in_flight.insert(id);
+            if let Some(entry) = self.sources.get_mut(&id) {
+                entry.state = ScheduleState::InFlight;
+            }
+            taken.push((id, at));
+        }
+        taken
+    }
+
+    /// Reschedules the sources that wait for a host, each for the moment that `when` returns for it and the time at
+    /// which it fell due. A source for which `when` returns none keeps waiting.
+    pub(super) fn reschedule_waiting(
+        &mut self,
+        host: &Option<HostKey>,
+        mut when: impl FnMut(SourceId, Timestamp) -> Option<Timestamp>,
+    ) {
+        if let Some(number) = self.hosts.numbers.get(host).copied() {
+            self.reschedule_queue(number, &mut when);
+        }
+    }
+
+    /// Reschedules the waiting sources of all hosts.
+    pub(super) fn reschedule_all_waiting(&mut self, mut when: impl FnMut(Timestamp) -> Timestamp) {
+        for number in self.queues.keys().copied().collect::<Vec<_>>() {
+            self.reschedule_queue(number, &mut |_, due_at| Some(when(due_at)));
+        }
+    }
+
+    /// Time at which the next source falls due.
+    pub(super) fn next_at(&self) -> Option<Timestamp> {
+        self.scheduled.first().map(|(at, _)| *at)
+    }
+
+    /// Whether a source could be handed out.
+    pub(super) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Whether only a few sources could be handed out while others wait for a busy host and may join soon.
+    pub(super) fn has_few_ready(&self, few: usize) -> bool {
+        self.ready.len() < few && self.waiting > self.ready.len() && !self.in_flight.is_empty()
+    }
+
+    /// Time at which the source that waits longest fell due.
+    pub(super) fn oldest_waiting_at(&self) -> Option<Timestamp> {
+        self.queues.values().filter_map(|queue| queue.waiting.first()).map(|(at, _)| *at).min()
+    }
+
+    /// Numbers of sources that are scheduled, waiting and in flight.
+    pub(super) fn counts(&self) -> (usize, usize, usize) {
+        (self.scheduled.len(), self.waiting, self.in_flight.len())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
+    fn reschedule_queue(&mut self, host: HostNumber, when: &mut impl FnMut(SourceId, Timestamp) -> Option<Timestamp>) {
+        let waiting = match self.queues.get(&host) {
+            Some(queue) => queue.waiting.clone(),
+            None => return,
+        };
+        for (at, id) in waiting {
+            if let Some(at) = when(id, at) {
+                self.reschedule(id, at);
+            }
+        }
+    }
+
+    /// Takes a source out of the schedule, its queue or the set in flight.
+    fn detach(&mut self, id: SourceId) {
+        let Some(IndexedSource { at, host, state }) = self.sources.get(&id).copied() else { return };
+        match state {
+            ScheduleState::Scheduled => {
+                self.scheduled.remove(&(at, id));
+            }
+            ScheduleState::Waiting => {
+                self.change_queue(host, |queue| queue.waiting.remove(&(at, id)));
+                self.waiting -= 1;
+            }
+            ScheduleState::InFlight => {
+                self.in_flight.remove(&id);
+                self.change_queue(host, |queue| {
+                    queue.in_flight = queue.in_flight.saturating_sub(1);
+                    true
+                });
+            }
+        }
+    }
+
+    /// Changes a queue and updates `ready`. Removes a queue that has become empty.
+    fn change_queue(&mut self, host: HostNumber, change: impl FnOnce(&mut HostQueue) -> bool) {
+        let queue = self.queues.entry(host).or_default();
+        if let Some((at, _)) = queue.waiting.first() {
+            self.ready.remove(&(*at, host));
+        }
+        change(queue);
+        match queue.waiting.first() {
+            Some((at, _)) if queue.in_flight < IN_FLIGHT_PER_HOST_MAX => {
+                self.ready.insert((*at, host));
+            }
+            None if queue.in_flight == 0 => {
+                self.queues.remove(&host);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Hosts {
+    fn number(&mut self, host: Option<HostKey>) -> HostNumber {
+        let next = HostNumber::try_from(self.numbers.len()).expect("there are fewer hosts than that");
+        let number = *self.numbers.entry(host).or_insert(next);
+        if number == next {
+            self.sources.push(0);
+        }
+        number
+    }
+}
+
+#[cfg(test)]
+#[path = "due_index_tests.rs"]
+mod tests;

@@ -1,0 +1,18 @@
+//! Settling: writes what finished polls leave behind, many of them in one transaction.
+//!
+//! - `post_sink`: the actor for polls that were answered; removes old posts, too
+//! - `failure_tracker`: the actor for polls that failed; recognises outages of our own network
+//! - `reversal`: failures that an outage explains and that are taken back
+//! - `outcome`: the rules, applied to a finished poll
+//! - `batcher`: gathers finished polls and writes them
+//! - `record`: log record, counters, history and event of a settled poll
+
+mod batcher;
+mod failure_tracker;
+mod outcome;
+mod post_sink;
+mod record;
+mod reversal;
+
+pub(super) use failure_tracker::FailureTrackerActor;
+pub(super) use post_sink::PostSinkActor;

@@ -1,0 +1,176 @@
+//! Log record, counters, history and event of a settled poll.
+
+use std::time::Duration;
+
+use slog::{Level, Logger, error, info, warn};
+
+use super::outcome::{Decision, PollResult};
+use crate::actors::context::PipelineContext;
+use crate::actors::events::PipelineEvent;
+use crate::actors::history::SettledPoll;
+use crate::fetch::{Answer, Trace};
+use crate::model::{FailureKind, FailureReport, PollOutcome, Severity};
+use crate::rules::due::NextPoll;
+use crate::rules::failure::FailureStep;
+use crate::rules::shown_url::shown_url;
+
+/// The most linked feeds that are kept for a page.
+const LINKED_FEEDS_MAX: usize = 20;
+
+/// A poll that is in the store.
+pub(super) struct WrittenPoll<'a> {
+    pub(super) result: &'a PollResult,
+    pub(super) decision: &'a Decision,
+    /// Posts that were not known before.
+    pub(super) new_posts: usize,
+    /// Duration of all its requests.
+    pub(super) request_time: Duration,
+}
+
+pub(super) fn record(context: &PipelineContext, log: &Logger, settled: &WrittenPoll<'_>) {
+    let url = shown_url(&settled.decision.source.settings.url);
+    context.statistics.count_wire_bytes(settled.result.trace().wire_bytes);
+    let success_at = settled.decision.failure.is_none().then_some(settled.decision.source.updated_at);
+    context.statistics.note_poll(settled.request_time, settled.result.trace().reading, success_at);
+    match (&settled.decision.failure, settled.result) {
+        (Some((classified, step)), PollResult::Failed { report, is_explained, .. }) => {
+            context.statistics.count_failed(classified.kind);
+            let level = match classified.severity {
+                // The outage itself has a warning of its own (p31).
+                _ if *is_explained => Level::Info,
+                Severity::Warn => Level::Warning,
+                Severity::Error => Level::Error,
+            };
+            log_failure(log, settled, &url, level, classified.kind, step, report);
+            log_step(context, log, settled, &url, step);
+        }
+        _ => {
+            let is_read =
+                matches!(settled.result, PollResult::Answered(fetched) if matches!(fetched.answer, Answer::Read(_)));
+            if is_read {
+                context.statistics.count_read(settled.new_posts);
+                if settled.new_posts > 0 {
+                    context.events.note_arrival();
+                }
+            } else {
+                context.statistics.count_unchanged();
+            }
+            log_success(log, settled, &url);
+        }
+    }
+    context.history.add(settled.decision.source.id, poll_record(settled));
+    context.events.emit(|| PipelineEvent::Polled {
+        source_id: settled.decision.source.id,
+        url,
+        new_posts: settled.new_posts,
+        failure: settled.decision.failure.as_ref().map(|(classified, _)| classified.kind),
+    });
+}
+
+/// The poll in the history of its source.
+fn poll_record(settled: &WrittenPoll<'_>) -> SettledPoll {
+    let trace = settled.result.trace();
+    let (error_type, error) = match (&settled.decision.failure, settled.result) {
+        (Some((classified, _)), PollResult::Failed { report, .. }) => {
+            (Some(classified.kind), Some(report.error.clone()))
+        }
+        _ => (None, None),
+    };
+    let outcome = match settled.result {
+        PollResult::Failed { .. } => PollOutcome::Failed,
+        PollResult::Answered(fetched) if matches!(fetched.answer, Answer::Read(_)) => PollOutcome::Read,
+        PollResult::Answered(_) => PollOutcome::Unchanged,
+    };
+    SettledPoll {
+        at: settled.decision.source.updated_at,
+        outcome,
+        status_code: trace.status,
+        error_type,
+        error,
+        new_posts: settled.new_posts,
+        bytes: trace.wire_bytes,
+        duration_ms: milliseconds(settled.request_time),
+        next: settled.decision.next.to_string(),
+        linked_feeds: trace.linked_feeds.iter().take(LINKED_FEEDS_MAX).map(|feed| feed.url.to_string()).collect(),
+    }
+}
+
+fn log_success(log: &Logger, settled: &WrittenPoll<'_>, url: &str) {
+    let trace = settled.result.trace();
+    info!(log, "source polled";
+        "source_id" => settled.decision.source.id.0,
+        "url" => url,
+        "status_code" => trace.status,
+        "duration_ms" => milliseconds(settled.request_time),
+        "bytes" => trace.wire_bytes,
+        "new_posts" => settled.new_posts,
+        "next_poll_at" => next_poll_at(settled.decision.next),
+        "reason" => settled.decision.next.to_string());
+}
+
+/// One log record per failed poll, at the level of its kind (s205).
+fn log_failure(
+    log: &Logger,
+    settled: &WrittenPoll<'_>,
+    url: &str,
+    level: Level,
+    kind: FailureKind,
+    step: &FailureStep,
+    report: &FailureReport,
+) {
+    let trace = settled.result.trace();
+    let keys = slog::o!(
+        "source_id" => settled.decision.source.id.0,
+        "url" => url.to_owned(),
+        "error_type" => kind.name(),
+        "status_code" => status_code(kind, report, trace),
+        "error" => report.error.clone(),
+        "consecutive_failures" => settled.decision.source.state.failures.consecutive,
+        "then" => step.to_string(),
+        "duration_ms" => milliseconds(settled.request_time),
+        "bytes" => trace.wire_bytes,
+        "new_posts" => 0,
+        "next_poll_at" => next_poll_at(settled.decision.next),
+        "reason" => settled.decision.next.to_string());
+    match level {
+        Level::Error => error!(log, "feed poll failed"; keys),
+        Level::Warning => warn!(log, "feed poll failed"; keys),
+        _ => info!(log, "feed poll failed"; keys),
+    }
+}
+
+/// 0 where there was no HTTP answer, or no whole one (s205).
+fn status_code(kind: FailureKind, report: &FailureReport, trace: &Trace) -> u16 {
+    match kind {
+        FailureKind::Network => 0,
+        _ => report.status_code().or(trace.status).unwrap_or(0),
+    }
+}
+
+/// A rest or disabling has a log record of its own, once (s413).
+fn log_step(context: &PipelineContext, log: &Logger, settled: &WrittenPoll<'_>, url: &str, step: &FailureStep) {
+    let keys = slog::o!(
+        "source_id" => settled.decision.source.id.0,
+        "url" => url.to_owned(),
+        "consecutive_failures" => settled.decision.source.state.failures.consecutive);
+    let is_disabled = match step {
+        FailureStep::NotBlamed | FailureStep::Counted { .. } => return,
+        FailureStep::Rests { kind, .. } => {
+            warn!(log, "feed disabled"; "reason" => kind.name(), "then" => step.to_string(), keys);
+            false
+        }
+        FailureStep::Disabled(reason) => {
+            warn!(log, "source disabled"; "reason" => reason, keys);
+            true
+        }
+    };
+    context.events.emit(|| PipelineEvent::Silenced { url: url.to_owned(), reason: step.to_string(), is_disabled });
+}
+
+fn next_poll_at(next: NextPoll) -> Option<String> {
+    next.at().map(|at| at.to_string())
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
