@@ -33,6 +33,7 @@ mod store_watch;
 mod topology;
 mod webhooks;
 
+pub use actor_kind::ActorKind;
 pub use context::Parts;
 pub use control::PipelineHandle;
 pub use events::{PipelineEvent, PipelineEvents};
