@@ -186,7 +186,7 @@ fn the_sources_keep_the_borders() {
         .collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
     // An empty walk would keep every border.
-    for name in ["src/model/mod.rs", "src/rules/mod.rs", "src/telemetry/front.rs", "tests/borders.rs"] {
+    for name in ["src/model/mod.rs", "src/rules/mod.rs", "src/telemetry/queue.rs", "tests/borders.rs"] {
         assert!(paths.contains(&root.join(name)), "{name} was not read");
     }
 }
@@ -305,7 +305,7 @@ fn crossing_a_border_is_noticed() {
     check("src/store/mod.rs", "use crate::sources::kind;", "store may not use crate::sources::kind");
     check("src/store/sqlite/mod.rs", "fn f(_: crate::config::Config) {}", "store may not use crate::config::Config");
     check("src/supervision/tree.rs", "use crate::model::Post;", "supervision may not use crate::model::Post");
-    check("src/telemetry/front.rs", "use crate::store::Store;", "telemetry may not use crate::store::Store");
+    check("src/telemetry/queue.rs", "use crate::store::Store;", "telemetry may not use crate::store::Store");
     check("src/actors/host.rs", "use crate::config::Config;", "actors may not use crate::config::Config");
     check("src/api/sources.rs", "use crate::actors::host::Host;", "api may not use crate::actors::host");
     check("src/api/sources.rs", "use crate::actors;", "api may not use crate::actors");
@@ -328,7 +328,7 @@ fn what_the_borders_allow_is_left_alone() {
         ("src/rules/due.rs", "//! Never sees [`crate::store`].\nuse crate::model::Post; use crate::rules::delay;"),
         ("src/rules/due.rs", "let random = 1; randomness::f(); tokens::g();"),
         ("src/http/client.rs", "use crate::model::Post; use tokio::net::TcpStream;"),
-        ("src/telemetry/front.rs", "use crate::clock::Clock; use crate::model::Timestamp; use slog::info;"),
+        ("src/telemetry/queue.rs", "use crate::clock::Clock; use crate::model::Timestamp; use slog::info;"),
         ("src/api/sources.rs", "use crate::service::SourcePatch; use crate::store::Added;"),
         ("src/config/mod.rs", "use crate::telemetry::LogSettings;"),
         ("src/cli/serve.rs", "use crate::config::Config; use crate::daemon;"),

@@ -24,6 +24,7 @@ mod store_watch;
 mod topology;
 mod webhooks;
 
+pub use actor_kind::ActorKind;
 pub use context::Parts;
 pub use events::{PipelineEvent, PipelineEvents};
 pub use faults::{Fault, FaultAction, FaultSettings, NotAFault};

@@ -7,7 +7,7 @@ use tokio_postgres::config::{SslMode, SslNegotiation};
 use url::form_urlencoded;
 
 use super::kind::{MASK, Raw};
-use super::place::without_password;
+use super::network::without_password;
 use super::problem::quoted;
 use super::scalar::text;
 

@@ -15,8 +15,8 @@ use url::Url;
 
 use super::database_url::DatabaseUrl;
 use super::kind::{Raw, Value};
-use super::layers::{Content, Said};
-use super::place::canonical_host;
+use super::layers::{Content, LayerEntry};
+use super::network::canonical_host;
 use super::problem::{Origin, Problem};
 use super::{schema, suggest};
 use crate::actors::Fault;
@@ -69,7 +69,7 @@ impl Effective {
         }
     }
 
-    /// Notes what is in the files that keys name. Whoever needs one says what is wrong with it.
+    /// Notes what is in the files that keys name. A file that cannot be read is reported by the part that needs it.
     pub(super) fn look_at_files(&mut self) {
         let digest = |path: &Path| {
             let mut bytes = Vec::new();
@@ -84,10 +84,10 @@ impl Effective {
     }
 
     /// Lays one layer over the others, and collects what is wrong with it.
-    pub(super) fn overlay(&mut self, layer: Vec<Said>, problems: &mut Vec<Problem>) {
+    pub(super) fn overlay(&mut self, layer: Vec<LayerEntry>, problems: &mut Vec<Problem>) {
         let mut taken: BTreeMap<String, (String, Origin)> = BTreeMap::new();
         for said in layer {
-            // Repeating --set is a correction, and the last one holds; elsewhere nobody can say which one is meant.
+            // Repeating --set is a correction, and the last one holds; elsewhere it is not clear which one is meant.
             let is_correction = said.origin == Origin::CommandLine;
             let judged = judge(&said).and_then(|judged| {
                 let key = judged.as_ref().filter(|_| !is_correction).map(|(key, _)| key);
@@ -222,7 +222,7 @@ fn take<T: Clone>(into: &mut BTreeMap<String, T>, key: &str, from: &BTreeMap<Str
 }
 
 /// Checks one thing that a layer says. An empty section says nothing.
-fn judge(said: &Said) -> Result<Option<(String, Value)>, String> {
+fn judge(said: &LayerEntry) -> Result<Option<(String, Value)>, String> {
     let raw = match &said.content {
         Content::Typed(kind) => Raw::Typed(kind),
         Content::Words(words) => Raw::Words(words),

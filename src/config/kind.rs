@@ -10,7 +10,7 @@ use serde_json::json;
 use url::Url;
 
 use super::database_url::DatabaseUrl;
-use super::{place, scalar, secret};
+use super::{network, scalar, secret};
 use crate::actors::Fault;
 
 /// What is shown instead of a secret.
@@ -89,13 +89,13 @@ impl Kind {
             Kind::Path => scalar::path(raw).map(Value::Path),
             Kind::UserAgent => scalar::user_agent(raw).map(Value::Text),
             Kind::Words => scalar::words(raw).map(Value::Text),
-            Kind::ContactUrl => place::contact_url(raw).map(|url| Value::Url(Some(url))),
-            Kind::BaseUrl => place::base_url(raw).map(|url| Value::Url(Some(url))),
-            Kind::ProxyUrl => place::proxy_url(raw).map(Value::Url),
-            Kind::Networks => place::networks(raw).map(Value::Networks),
-            Kind::Faults => place::faults(raw).map(Value::Faults),
-            Kind::Address => place::address(raw).map(Value::Address),
-            Kind::Listen => place::listen(raw).map(Value::Listen),
+            Kind::ContactUrl => network::contact_url(raw).map(|url| Value::Url(Some(url))),
+            Kind::BaseUrl => network::base_url(raw).map(|url| Value::Url(Some(url))),
+            Kind::ProxyUrl => network::proxy_url(raw).map(Value::Url),
+            Kind::Networks => network::networks(raw).map(Value::Networks),
+            Kind::Faults => network::faults(raw).map(Value::Faults),
+            Kind::Address => network::address(raw).map(Value::Address),
+            Kind::Listen => network::listen(raw).map(Value::Listen),
             Kind::Database => DatabaseUrl::read(raw).map(Value::Database),
             Kind::EncryptionKey => secret::read(raw, secret::encryption_key).map(Value::Secret),
             Kind::SigningSecret => secret::read(raw, secret::signing_secret).map(Value::Secret),
@@ -112,7 +112,7 @@ impl Value {
             Value::Choice(word) => json!(word),
             Value::Path(path) => json!(path.as_ref().map_or_else(String::new, |path| path.display().to_string())),
             Value::Text(text) => json!(text),
-            Value::Url(url) => json!(url.as_ref().map_or_else(String::new, place::masked)),
+            Value::Url(url) => json!(url.as_ref().map_or_else(String::new, network::masked)),
             Value::Networks(networks) => json!(networks.iter().map(IpNet::to_string).collect::<Vec<_>>()),
             Value::Faults(faults) => json!(faults.iter().map(Fault::to_string).collect::<Vec<_>>()),
             Value::Address(address) => json!(address.to_string()),

@@ -1,14 +1,14 @@
-//! The layers: what the built-in file, a file, the environment and the command line say, before anyone judges it.
+//! The layers: what the built-in file, a file, the environment and the command line say, before it is checked.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use ::config::{ConfigError, Environment, File, FileFormat, Source, ValueKind};
+use ::config::{ConfigError, Environment, File, Source, Value, ValueKind};
 
-use super::lines::lines;
 use super::problem::{Origin, Problem, quoted};
 use super::secret::small_file;
+use super::yaml::{YamlWithLines, line};
 use super::{schema, suggest};
 
 /// Every key with its default.
@@ -19,14 +19,12 @@ const SEPARATOR: &str = "__";
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// One thing that a layer says.
+/// One key that a layer sets.
 #[derive(Debug)]
-pub(super) struct Said {
-    /// About what: a key with its sections, joined by dots.
+pub(super) struct LayerEntry {
+    /// The key with its sections, joined by dots.
     pub(super) key: String,
-    /// Where.
     pub(super) origin: Origin,
-    /// What.
     pub(super) content: Content,
 }
 
@@ -38,7 +36,7 @@ pub(super) enum Content {
 }
 
 /// What the file at this path says.
-pub(super) fn file(path: &Path, problems: &mut Vec<Problem>) -> Vec<Said> {
+pub(super) fn file(path: &Path, problems: &mut Vec<Problem>) -> Vec<LayerEntry> {
     let origin = |line| Origin::File { path: path.to_owned(), line };
     small_file(path, FILE_BYTES_MAX).and_then(|text| yaml(&text, origin)).unwrap_or_else(|text| {
         problems.push(Problem { key: None, origin: origin(None), text });
@@ -47,30 +45,30 @@ pub(super) fn file(path: &Path, problems: &mut Vec<Problem>) -> Vec<Said> {
 }
 
 /// What the built-in file says.
-pub(super) fn built_in() -> Vec<Said> {
+pub(super) fn built_in() -> Vec<LayerEntry> {
     yaml(DEFAULTS, |_| Origin::BuiltIn).expect("config/default.yaml is YAML, and a test proves it")
 }
 
-/// What this YAML says; `origin` names the place of a line.
-fn yaml(text: &str, origin: impl Fn(Option<usize>) -> Origin) -> Result<Vec<Said>, String> {
+/// What this YAML says; `origin` makes the origin of a line.
+fn yaml(text: &str, origin: impl Fn(Option<usize>) -> Origin) -> Result<Vec<LayerEntry>, String> {
     let text = text.trim_start_matches('\u{feff}');
     // A file in which everything is commented out is as good as an empty one, but `---` alone makes YAML see a null.
     if text.lines().all(|line| ["", "---", "..."].contains(&line.split('#').next().unwrap_or("").trim())) {
         return Ok(Vec::new());
     }
-    let lines = lines(text).map_err(|line| format!("line {line} has an alias (*); write the value itself"))?;
-    let table = File::from_str(text, FileFormat::Yaml).collect().map_err(|error| unparsable(&error, text))?;
+    let table = File::from_str(text, YamlWithLines).collect().map_err(|error| match error {
+        ConfigError::FileParse { cause, .. } => cause.to_string(),
+        other => other.to_string(),
+    })?;
     let mut said = Vec::new();
-    let mut waiting: Vec<(String, ValueKind)> = table.into_iter().map(|(key, value)| (key, value.kind)).collect();
-    while let Some((key, kind)) = waiting.pop() {
-        match kind {
+    let mut waiting: Vec<(String, Value)> = table.into_iter().collect();
+    while let Some((key, value)) = waiting.pop() {
+        let origin = origin(line(&value));
+        match value.kind {
             ValueKind::Table(table) if !table.is_empty() && schema::find(&key).is_none() => {
-                waiting.extend(table.into_iter().map(|(name, value)| (format!("{key}.{name}"), value.kind)));
+                waiting.extend(table.into_iter().map(|(name, value)| (format!("{key}.{name}"), value)));
             }
-            kind => {
-                let origin = origin(lines.get(&key).copied());
-                said.push(Said { key, origin, content: Content::Typed(kind) });
-            }
+            kind => said.push(LayerEntry { key, origin, content: Content::Typed(kind) }),
         }
     }
     said.sort_by(|one, other| one.key.cmp(&other.key));
@@ -78,8 +76,8 @@ fn yaml(text: &str, origin: impl Fn(Option<usize>) -> Origin) -> Result<Vec<Said
 }
 
 /// What the environment says.
-pub(super) fn environment(variables: &[(OsString, OsString)], problems: &mut Vec<Problem>) -> Vec<Said> {
-    let mut said: Vec<Said> = Vec::new();
+pub(super) fn environment(variables: &[(OsString, OsString)], problems: &mut Vec<Problem>) -> Vec<LayerEntry> {
+    let mut said: Vec<LayerEntry> = Vec::new();
     for (name, value) in variables {
         match variable(name, value) {
             Ok(Some(one)) => said.push(one),
@@ -95,11 +93,11 @@ pub(super) fn environment(variables: &[(OsString, OsString)], problems: &mut Vec
 }
 
 /// What the assignments after `--set` say, in their order.
-pub(super) fn assignments(assignments: &[String], problems: &mut Vec<Problem>) -> Vec<Said> {
+pub(super) fn assignments(assignments: &[String], problems: &mut Vec<Problem>) -> Vec<LayerEntry> {
     let mut said = Vec::new();
     for assignment in assignments {
         match assignment.split_once('=') {
-            Some((key, value)) => said.push(Said {
+            Some((key, value)) => said.push(LayerEntry {
                 key: key.trim().to_owned(),
                 origin: Origin::CommandLine,
                 content: Content::Words(value.to_owned()),
@@ -118,7 +116,7 @@ pub(super) fn assignments(assignments: &[String], problems: &mut Vec<Problem>) -
 }
 
 /// What one environment variable says, if it is one of ours.
-fn variable(name: &OsStr, value: &OsStr) -> Result<Option<Said>, String> {
+fn variable(name: &OsStr, value: &OsStr) -> Result<Option<LayerEntry>, String> {
     let Some(text) = name.to_str() else {
         let ours = name.to_string_lossy().to_uppercase().starts_with(&format!("{PREFIX}{SEPARATOR}"));
         return if ours { Err("the name is not UTF-8 text".into()) } else { Ok(None) };
@@ -141,7 +139,7 @@ fn variable(name: &OsStr, value: &OsStr) -> Result<Option<Said>, String> {
         .source(Some(HashMap::from([(text.to_owned(), value.to_owned())])))
         .collect()
         .map_err(|error| error.to_string())?;
-    Ok(collected.into_keys().next().map(|key| Said {
+    Ok(collected.into_keys().next().map(|key| LayerEntry {
         key: key.replace('_', "-"),
         origin: Origin::Environment(text.to_owned()),
         content: Content::Words(value.to_owned()),
@@ -162,21 +160,6 @@ fn variable_name(key: &str) -> String {
     format!("{PREFIX}{SEPARATOR}{}", key.replace('.', SEPARATOR).replace('-', "_").to_uppercase())
 }
 
-/// Says where YAML stops being YAML. The causes without a line could repeat the whole file, which may be a secret's.
-fn unparsable(error: &ConfigError, text: &str) -> String {
-    let cause = match error {
-        ConfigError::FileParse { cause, .. } if !cause.is::<Box<ConfigError>>() => cause.to_string(),
-        _ => return "holds no sections; write keys below sections, such as source: {max-failures: 3}".into(),
-    };
-    let line = cause.split(" line ").last().and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
-    let Some(line) = line else { return format!("is not YAML that can be used: {}", quoted(&cause)) };
-    // The parser quotes what it repeats of the file, so a terminal is safe from it.
-    let what = cause.split(" at byte ").next().unwrap_or(&cause).replace("String(", "").replace("):", ":");
-    let tab = text.lines().take(line).skip(line.saturating_sub(2)).any(|line| line.contains('\t'));
-    let hint = if tab { " (there is a tab: YAML is indented with spaces)" } else { "" };
-    format!("line {line} is not YAML: {what}{hint}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,7 +169,7 @@ mod tests {
         yaml(text, |_| Origin::BuiltIn).unwrap().into_iter().map(|said| said.key).collect()
     }
 
-    fn words(said: &Said) -> (&str, &str) {
+    fn words(said: &LayerEntry) -> (&str, &str) {
         match &said.content {
             Content::Words(words) => (&said.key, words),
             Content::Typed(kind) => panic!("{kind} is typed"),

@@ -8,8 +8,7 @@ mod database_url;
 mod effective;
 mod kind;
 mod layers;
-mod lines;
-mod place;
+mod network;
 mod problem;
 mod scalar;
 mod schema;
@@ -18,6 +17,7 @@ mod settings;
 mod suggest;
 #[cfg(test)]
 mod tests;
+mod yaml;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

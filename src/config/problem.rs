@@ -1,6 +1,6 @@
 //! What is wrong with a configuration, for the person who wrote it: the key, where it came from, what would be right.
 //!
-//! A problem never carries a secret: whoever words one leaves the value of a secret key out.
+//! A problem never carries a secret: its text leaves out the value of a secret key.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -65,7 +65,7 @@ fn every_key_of_the_built_in_file_is_preceded_by_its_explanation() {
 
 #[test]
 fn every_bound_in_the_built_in_file_is_the_schemas() {
-    let lines = lines::lines(layers::DEFAULTS).unwrap();
+    let lines = yaml::lines(layers::DEFAULTS);
     let comment = |key: &str| {
         let mut above: Vec<&str> = layers::DEFAULTS.lines().map(str::trim).take(lines[key] - 1).collect();
         above.drain(..above.iter().rposition(|line| !line.starts_with('#')).map_or(0, |last| last + 1));

@@ -10,10 +10,10 @@ use slog::{BorrowedKV, Drain, KV, Level, OwnedKVList, Record, RecordStatic, Seri
 use slog_term::{Decorator, FullFormat, RecordDecorator, ThreadSafeTimestampFn};
 
 use super::json;
-use super::line::{Line, level_name};
+use super::line::{LogLine, level_name};
 
 /// Appends the line, its end included.
-pub(super) fn append(line: &Line, colours: bool, buffer: &mut Vec<u8>) -> io::Result<()> {
+pub(super) fn append(line: &LogLine, colours: bool, buffer: &mut Vec<u8>) -> io::Result<()> {
     let location = slog::RecordLocation { file: "", line: 0, column: 0, function: "", module: "" };
     let about = RecordStatic { location: &location, tag: "", level: line.level };
     let keys = Keys(line);
@@ -45,7 +45,7 @@ fn header(
     Ok(true)
 }
 
-struct Keys<'a>(&'a Line);
+struct Keys<'a>(&'a LogLine);
 
 impl KV for Keys<'_> {
     fn serialize(&self, _record: &Record<'_>, serializer: &mut dyn Serializer) -> slog::Result {
@@ -147,7 +147,7 @@ mod tests {
 
     fn written(level: Level, message: &str, keys: Vec<(&'static str, Value)>, colours: bool) -> String {
         let mut buffer = Vec::new();
-        let line = Line { moment: Timestamp::EPOCH, level, message: message.into(), keys };
+        let line = LogLine { moment: Timestamp::EPOCH, level, message: message.into(), keys };
         append(&line, colours, &mut buffer).unwrap();
         String::from_utf8(buffer).unwrap()
     }

@@ -5,10 +5,10 @@ use std::io;
 use serde_json::Value;
 use slog::{BorrowedKV, Drain, KV, OwnedKVList, Record, RecordStatic, Serializer, o};
 
-use super::line::{Line, level_name};
+use super::line::{LogLine, level_name};
 
 /// Appends the line, its end included.
-pub(super) fn append(line: &Line, buffer: &mut Vec<u8>) -> io::Result<()> {
+pub(super) fn append(line: &LogLine, buffer: &mut Vec<u8>) -> io::Result<()> {
     let location = slog::RecordLocation { file: "", line: 0, column: 0, function: "", module: "" };
     let about = RecordStatic { location: &location, tag: "", level: line.level };
     let message = format_args!("");
@@ -16,7 +16,7 @@ pub(super) fn append(line: &Line, buffer: &mut Vec<u8>) -> io::Result<()> {
     slog_json::Json::new(buffer).build().log(&record, &OwnedKVList::from(o!()))
 }
 
-impl KV for Line {
+impl KV for LogLine {
     fn serialize(&self, _record: &Record<'_>, serializer: &mut dyn Serializer) -> slog::Result {
         serializer.emit_str("ts", &self.moment_text())?;
         serializer.emit_str("level", level_name(self.level))?;
@@ -49,8 +49,8 @@ mod tests {
     use serde_json::json;
     use slog::Level;
 
-    fn line(message: &str, keys: Vec<(&'static str, Value)>) -> Line {
-        Line { moment: Timestamp::EPOCH, level: Level::Warning, message: message.into(), keys }
+    fn line(message: &str, keys: Vec<(&'static str, Value)>) -> LogLine {
+        LogLine { moment: Timestamp::EPOCH, level: Level::Warning, message: message.into(), keys }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::model::Timestamp;
 
 /// A record, ready to be written in either shape.
 #[derive(Debug, PartialEq)]
-pub(super) struct Line {
+pub(super) struct LogLine {
     /// When the record was made, not when it is written.
     pub(super) moment: Timestamp,
     pub(super) level: Level,
@@ -30,19 +30,19 @@ pub const fn level_name(level: Level) -> &'static str {
     }
 }
 
-impl Line {
+impl LogLine {
     /// Flattens a record and the values of its logger.
     ///
     /// Where a key occurs more than once, the value nearest to the record wins: JSON with a key twice is read
     /// differently by every reader.
-    pub(super) fn of(moment: Timestamp, record: &Record<'_>, logger_values: &OwnedKVList) -> Line {
+    pub(super) fn of(moment: Timestamp, record: &Record<'_>, logger_values: &OwnedKVList) -> LogLine {
         let mut collected = Collected::default();
         // A value that refuses to be written is left out; the rest of the record is worth having.
         let _ = record.kv().serialize(record, &mut collected);
         let _ = logger_values.serialize(record, &mut collected);
         // slog walks from the last value of the record to the first value of the root.
         collected.keys.reverse();
-        Line { moment, level: record.level(), message: record.msg().to_string(), keys: collected.keys }
+        LogLine { moment, level: record.level(), message: record.msg().to_string(), keys: collected.keys }
     }
 
     /// The moment as RFC 3339 in universal time, always with six decimals, so that lines sort as text.
@@ -137,8 +137,8 @@ mod tests {
     use serde_json::json;
     use slog::{BorrowedKV, b, o, record};
 
-    fn line(logger_values: &OwnedKVList, keys: BorrowedKV<'_>) -> Line {
-        Line::of(Timestamp::EPOCH, &record!(Level::Info, "", &format_args!("x"), keys), logger_values)
+    fn line(logger_values: &OwnedKVList, keys: BorrowedKV<'_>) -> LogLine {
+        LogLine::of(Timestamp::EPOCH, &record!(Level::Info, "", &format_args!("x"), keys), logger_values)
     }
 
     fn nothing() -> OwnedKVList {

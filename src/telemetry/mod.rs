@@ -8,11 +8,11 @@
 //! its drain fails or panics, takes the time when it writes instead of when it is called, and waits without a bound
 //! for a stalled output at exit.
 
-mod front;
 mod human;
 mod json;
 mod line;
 mod output;
+mod queue;
 mod settings;
 mod writer;
 
@@ -24,8 +24,8 @@ use slog::Logger;
 
 use crate::clock::Clock;
 
-pub use front::{DroppedRecords, FlushGuard, LogHandle};
 pub use line::level_name;
+pub use queue::{DroppedRecords, FlushGuard, LogHandle};
 pub use settings::{LogFormat, LogSettings, LogStream};
 
 use output::{Output, open_log_file};
@@ -71,7 +71,7 @@ pub fn start(settings: &LogSettings, clock: Arc<dyn Clock>) -> Result<Telemetry,
         (None, LogStream::Error) => Output::stderr()?,
     };
     let shape = shape_for(settings.format, on_terminal);
-    Ok(front::start(settings, clock, output, shape)?)
+    Ok(queue::start(settings, clock, output, shape)?)
 }
 
 fn shape_for(format: LogFormat, on_terminal: bool) -> Shape {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_on_a_terminal_get_colours_and_everyone_else_gets_json_unless_told_otherwise() {
+    fn a_terminal_gets_colours_and_every_other_output_json_unless_the_settings_say_otherwise() {
         assert_eq!(shape_for(LogFormat::Auto, true), Shape::Human { colours: true });
         assert_eq!(shape_for(LogFormat::Auto, false), Shape::Json);
         assert_eq!(shape_for(LogFormat::Human, true), Shape::Human { colours: true });

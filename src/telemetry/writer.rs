@@ -13,9 +13,9 @@ use slog::{Key, Level};
 use slog_async::AsyncRecord;
 
 use super::DroppedRecords;
-use super::front::Shared;
-use super::line::Line;
+use super::line::LogLine;
 use super::output::{LineBuffer, Output, open_log_file};
+use super::queue::Shared;
 use super::{human, json};
 use crate::clock::Clock;
 use crate::model::Timestamp;
@@ -80,7 +80,7 @@ impl Writer {
         }
     }
 
-    /// Writes until the log is asked to finish and the queue is empty, or nobody is left to log.
+    /// Writes until the log is asked to finish and the queue is empty, or no logger is left.
     pub(super) fn run(mut self) {
         while let Some(message) = self.next() {
             self.reopen_if_asked();
@@ -121,7 +121,7 @@ impl Writer {
         // The values of a logger are evaluated here, and the code behind them may panic.
         let line = catch_unwind(AssertUnwindSafe(|| {
             let mut line = None;
-            record.as_record_values(|record, values| line = Some(Line::of(moment, record, values)));
+            record.as_record_values(|record, values| line = Some(LogLine::of(moment, record, values)));
             line
         }));
         let result = match line {
@@ -186,10 +186,10 @@ impl Writer {
 
     /// Writes a record of the log about itself. These are few, and they are written at every level.
     fn write_own(&mut self, level: Level, message: &str, keys: Vec<(Key, Value)>) -> io::Result<()> {
-        self.write(&Line { moment: self.clock.now(), level, message: message.into(), keys })
+        self.write(&LogLine { moment: self.clock.now(), level, message: message.into(), keys })
     }
 
-    fn write(&mut self, line: &Line) -> io::Result<()> {
+    fn write(&mut self, line: &LogLine) -> io::Result<()> {
         let buffer = self.buffer.restart();
         match self.shape {
             Shape::Json => json::append(line, buffer)?,

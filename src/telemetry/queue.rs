@@ -82,9 +82,9 @@ pub(super) fn start(
         drop(done_sender);
     })?;
     let handle = LogHandle { shared, queue };
-    let front = Front { handle: AssertUnwindSafe(handle.clone()), clock: AssertUnwindSafe(clock) };
+    let drain = QueueDrain { handle: AssertUnwindSafe(handle.clone()), clock: AssertUnwindSafe(clock) };
     let guard = FlushGuard { handle: handle.clone(), done, finished: false };
-    Ok(Telemetry { logger: Logger::root(front, o!()), handle, guard })
+    Ok(Telemetry { logger: Logger::root(drain, o!()), handle, guard })
 }
 
 impl LogHandle {
@@ -153,12 +153,12 @@ impl Shared {
 }
 
 /// The drain behind the root logger.
-struct Front {
+struct QueueDrain {
     handle: AssertUnwindSafe<LogHandle>,
     clock: AssertUnwindSafe<Arc<dyn Clock>>,
 }
 
-impl Drain for Front {
+impl Drain for QueueDrain {
     type Ok = ();
     type Err = Never;
 
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_are_reported_once_writing_works_again_even_if_nobody_logs() {
+    fn losses_are_reported_once_writing_works_again_even_without_new_records() {
         // The record is refused, and so is the first attempt to report that.
         let (log, seen) = start_watched(2, Shape::Json);
         info!(log.logger, "this one is lost");
