@@ -199,7 +199,7 @@ impl Started {
             () = until_told_to_stop(&self.telemetry, &self.log, signals) => Some("a second signal came"),
         };
         if let Some(reason) = reason {
-            warn!(self.log, "polls given up"; "count" => handle.unsettled(), "reason" => reason);
+            warn!(self.log, "polls abandoned"; "count" => handle.unsettled(), "reason" => reason);
         }
     }
 

@@ -140,7 +140,7 @@ impl FailureTrackerActor {
                 });
                 // The poll that the outage was recognised by is explained, too.
                 let taken_back = self.amnesty.declare().saturating_sub(in_time + 1);
-                warn!(self.log, "outage begun"; "hosts" => hosts, "failures_taken_back" => taken_back,
+                warn!(self.log, "outage begun"; "hosts" => hosts, "failures_reverted" => taken_back,
                     "reason" => begun.to_string());
             }
             Some(OutageStep::Ended { lasted }) => {

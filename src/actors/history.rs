@@ -20,25 +20,25 @@ pub struct PollRecord {
     pub at: Timestamp,
     /// Outcome of the poll.
     pub outcome: PollOutcome,
-    /// The status of the last answer, if there was one.
+    /// HTTP status of the last response.
     pub status_code: Option<u16>,
-    /// What kind of failure it was.
+    /// Kind of failure.
     pub error_type: Option<FailureKind>,
     /// Error of a failed poll.
     pub error: Option<String>,
-    /// Posts that were not known before.
+    /// Number of new posts.
     pub new_posts: usize,
-    /// Bytes of body that crossed the wire.
+    /// Body bytes received.
     pub bytes: usize,
-    /// How long its requests took together.
+    /// Duration of all requests.
     pub duration_ms: u64,
-    /// When and why the source was to be polled next.
+    /// Time and reason of the next poll.
     pub next: String,
-    /// Feeds that the answer links to, where it is a web page and no feed.
+    /// Feeds that the document links to, if it is a web page.
     pub linked_feeds: Vec<String>,
 }
 
-/// What became of a poll.
+/// Outcome of a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PollOutcome {

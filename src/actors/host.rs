@@ -234,12 +234,12 @@ impl HostActor {
                 .retry_while_unavailable(|| context.store.record_hosts(Vec::from_iter(left.clone())))
                 .await
             {
-                slog::error!(log, "host not stored"; "error" => %error);
+                slog::error!(log, "host state not stored"; "error" => %error);
             }
             drop(turn);
             match table.open(HashSet::from([key.clone()]), &context).await {
                 Ok(()) => table.send(&key, poll, &context),
-                Err(error) => slog::error!(log, "host not read"; "source_id" => poll.source.id.0,
+                Err(error) => slog::error!(log, "host state not read"; "source_id" => poll.source.id.0,
                     "url" => shown_url(&poll.source.settings.url), "error" => %error),
             }
         });
@@ -279,7 +279,7 @@ impl HostActor {
                 warn!(self.log, "host breaker opened"; "until" => %until, "failures" => failures);
                 self.tell(|| format!("silent {failures} times: left alone until {until}"));
             }
-            Some(BreakerStep::Reopened { until }) => debug!(self.log, "host still silent"; "until" => %until),
+            Some(BreakerStep::Reopened { until }) => debug!(self.log, "host probe failed"; "until" => %until),
             Some(BreakerStep::Closed) => {
                 info!(self.log, "host breaker closed");
                 self.tell(|| "answers again".to_owned());
@@ -308,7 +308,7 @@ impl HostActor {
             match context.store_watch.retry_while_unavailable(renewing).await {
                 Ok(true) => {}
                 // A person's word counts for more than what became of the key that was there before it.
-                Ok(false) => info!(log, "renewed key not wanted"; "user_id" => owner.0),
+                Ok(false) => info!(log, "renewed key discarded"; "user_id" => owner.0),
                 Err(error) => slog::error!(log, "renewed key not stored"; "user_id" => owner.0, "error" => %error),
             }
         }))

@@ -129,7 +129,7 @@ fn tell_failure(
         "status_code" => status_code(kind, report, trace),
         "error" => report.error.clone(),
         "consecutive_failures" => written.source.state.failures.consecutive,
-        "then" => step.to_string(),
+        "decision" => step.to_string(),
         "duration_ms" => milliseconds(written.asking),
         "bytes" => trace.wire_bytes,
         "new_posts" => 0,
@@ -159,7 +159,7 @@ fn tell_step(context: &PipelineContext, log: &Logger, written: &Written<'_>, url
     let is_disabled = match step {
         FailureStep::NotBlamed | FailureStep::Counted { .. } => return,
         FailureStep::Rests { kind, .. } => {
-            warn!(log, "feed disabled"; "reason" => kind.name(), "then" => step.to_string(), keys);
+            warn!(log, "feed disabled"; "reason" => kind.name(), "decision" => step.to_string(), keys);
             false
         }
         FailureStep::Disabled(reason) => {

@@ -150,7 +150,7 @@ impl Courier {
 
     async fn turn(&self, id: WebhookId) -> (WebhookId, Turn) {
         let turn = self.pages(id).await.unwrap_or_else(|cause| {
-            error!(self.log, "webhook not served"; "webhook_id" => id.0, "error" => %cause);
+            error!(self.log, "webhook delivery not prepared"; "webhook_id" => id.0, "error" => %cause);
             Turn::Idle
         });
         (id, turn)

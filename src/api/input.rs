@@ -184,7 +184,7 @@ pub(super) fn page_size(limit: Option<usize>) -> Result<usize, Problem> {
 
 /// The number that a cursor stands for.
 pub(super) fn cursor(text: Option<&str>) -> Result<Option<i64>, Problem> {
-    let wrong = || Problem::invalid("use next_cursor of the page before as it was given").at("cursor");
+    let wrong = || Problem::invalid("use next_cursor of the previous page unchanged").at("cursor");
     text.map(|text| text.parse::<i64>().ok().filter(|number| *number >= 0).ok_or_else(wrong)).transpose()
 }
 

@@ -1,4 +1,4 @@
-//! The counters in Prometheus' text format. `docs/operations.md` names them all; labels have a few fixed values each.
+//! Metrics in Prometheus' text format. `docs/operations.md` lists them; labels have few fixed values.
 
 use std::fmt;
 use std::time::Duration;
@@ -61,7 +61,7 @@ async fn collect(api: &Api) -> Metrics {
     let is_store_up = store_seconds.is_some() && api.handle.store_trouble().is_none();
     let scheduler = api.handle.scheduler_status().await;
     let lag = scheduler.as_ref().and_then(|status| status.oldest_due_at).map_or(Duration::ZERO, |at| now.since(at));
-    // A scheduler that does not answer is waited for once: whoever scrapes does not wait long either.
+    // Waits once for a scheduler that does not answer, because the scraper has a timeout.
     let is_ready = ailments(api, scheduler.as_ref()).await.is_empty();
     let statistics = api.handle.statistics();
     let mut mailboxes = Vec::new();
@@ -85,7 +85,7 @@ async fn collect(api: &Api) -> Metrics {
     }
 }
 
-/// Those who ask while it is counted wait for the same count.
+/// Concurrent callers wait for the same count.
 async fn count_sources(api: &Api, now: Timestamp) -> Option<SourceCounts> {
     let mut cache = api.counts.lock().await;
     if let Some((at, counts)) = *cache
@@ -126,45 +126,54 @@ impl fmt::Display for Metrics {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut page = Page(formatter);
         page.polls(&self.done)?;
-        page.one("new_posts_total", "counter", "Posts that were not known before.", self.done.new_posts)?;
-        page.one("wire_bytes_total", "counter", "Bytes of body that crossed the wire.", self.done.wire_bytes)?;
-        page.one("deferred_total", "counter", "Sources sent back by a held or silent host.", self.done.deferred)?;
-        page.one("superseded_total", "counter", "Polls whose source changed meanwhile.", self.done.superseded)?;
+        page.one("new_posts_total", "counter", "New posts.", self.done.new_posts)?;
+        page.one("wire_bytes_total", "counter", "Body bytes received.", self.done.wire_bytes)?;
+        page.one(
+            "deferred_total",
+            "counter",
+            "Due sources postponed by a held host or an open breaker.",
+            self.done.deferred,
+        )?;
+        page.one(
+            "superseded_total",
+            "counter",
+            "Polls whose source changed before they were stored.",
+            self.done.superseded,
+        )?;
         page.one("crashes_total", "counter", "Crashes of actors.", self.done.crashes)?;
-        page.head("restarts_total", "counter", "Actors started again, by sort.")?;
+        page.head("restarts_total", "counter", "Restarts of actors, by actor.")?;
         for (actor, count) in ACTORS.iter().zip(self.done.restarts_by_actor) {
             page.line("restarts_total", &format!("{{actor=\"{actor}\"}}"), count)?;
         }
-        page.histogram("fetch_duration_seconds", "A poll's requests together.", &self.latencies.fetching)?;
-        page.histogram("parse_duration_seconds", "Reading an answer.", &self.latencies.reading)?;
-        page.histogram("settle_duration_seconds", "Writing a group of polls.", &self.latencies.settling)?;
+        page.histogram("fetch_duration_seconds", "Duration of all requests of a poll.", &self.latencies.fetching)?;
+        page.histogram("parse_duration_seconds", "Duration of parsing a response.", &self.latencies.reading)?;
+        page.histogram("settle_duration_seconds", "Duration of storing a batch of polls.", &self.latencies.settling)?;
         page.scheduler(self)?;
-        page.head("hosts", "gauge", "Hosts that are there, by state.")?;
+        page.head("hosts", "gauge", "Recently polled hosts, by state.")?;
         let HostCounts { active, held, open } = self.hosts;
-        for (state, count) in [("active", active), ("held", held), ("open", open)] {
+        for (state, count) in [("available", active), ("held", held), ("breaker_open", open)] {
             page.line("hosts", &format!("{{state=\"{state}\"}}"), count)?;
         }
         page.sources(self.sources)?;
         page.webhooks(&self.done, self.webhooks.as_ref())?;
-        page.head("mailbox_depth", "gauge", "Messages that wait, by actor; hosts are left out.")?;
+        page.head("mailbox_depth", "gauge", "Messages in mailboxes, by actor; without hosts.")?;
         for (actor, depth) in &self.mailboxes {
             page.line("mailbox_depth", &format!("{{actor=\"{actor}\"}}"), depth)?;
         }
         if let Some(seconds) = self.store_seconds {
-            page.one("store_ping_seconds", "gauge", "What a question to the store takes now.", seconds)?;
+            page.one("store_ping_seconds", "gauge", "Response time of the database.", seconds)?;
         }
-        page.one("store_up", "gauge", "Whether the store can be used.", u8::from(self.is_store_up))?;
-        page.one("ready", "gauge", "Whether it does its work, as /readyz says.", u8::from(self.is_ready))?;
-        page.head("log_dropped_total", "counter", "Log records that were lost, by reason.")?;
+        page.one("store_up", "gauge", "Whether the database answers and accepts writes.", u8::from(self.is_store_up))?;
+        page.one("ready", "gauge", "Whether /readyz answers 200.", u8::from(self.is_ready))?;
+        page.head("log_dropped_total", "counter", "Lost log records, by reason.")?;
         page.line("log_dropped_total", "{reason=\"queue_full\"}", self.log_drops.queue_full)?;
         page.line("log_dropped_total", "{reason=\"write_failed\"}", self.log_drops.write_failed)?;
         page.one("uptime_seconds", "gauge", "Time since the start.", self.uptime.as_secs())?;
-        page.head("build_info", "gauge", "Which build this is.")?;
+        page.head("build_info", "gauge", "Version of the program.")?;
         page.line("build_info", concat!("{version=\"", env!("CARGO_PKG_VERSION"), "\"}"), 1)
     }
 }
 
-/// A page of metrics being written.
 struct Page<'a, 'b>(&'a mut fmt::Formatter<'b>);
 
 impl Page<'_, '_> {
@@ -188,33 +197,33 @@ impl Page<'_, '_> {
         for (kind, count) in FailureKind::ALL.into_iter().zip(done.failed) {
             self.line("polls_total", &format!("{{outcome=\"{kind}\"}}"), count)?;
         }
-        let help = "When a publisher last answered as it should; 0 if none has since the start.";
+        let help = "Time of the last successful poll; 0 if there was none since the start.";
         let last = done.last_success_at.map_or(0, Timestamp::as_seconds);
         self.one("last_success_timestamp_seconds", "gauge", help, last)
     }
 
     fn scheduler(&mut self, metrics: &Metrics) -> fmt::Result {
         let Some(status) = &metrics.scheduler else { return Ok(()) };
-        self.one("scheduled", "gauge", "Sources with a time to be polled at.", status.scheduled)?;
+        self.one("scheduled", "gauge", "Sources with a scheduled poll.", status.scheduled)?;
         self.one(
             "due_backlog",
             "gauge",
-            "Sources that are due and wait: for their host, or for the end of a pause.",
+            "Due sources that wait for their host or for the end of a pause.",
             status.waiting,
         )?;
-        self.one("under_way", "gauge", "Sources under way.", status.under_way)?;
-        self.one("due_lag_seconds", "gauge", "How long the oldest due source waits.", metrics.lag.as_secs_f64())?;
-        self.one("paused", "gauge", "Whether a person paused polling.", u8::from(status.paused_since.is_some()))?;
+        self.one("under_way", "gauge", "Polls in flight.", status.under_way)?;
+        self.one("due_lag_seconds", "gauge", "Waiting time of the oldest due source.", metrics.lag.as_secs_f64())?;
+        self.one("paused", "gauge", "Whether an operator paused polling.", u8::from(status.paused_since.is_some()))?;
         let last_tick = status.last_tick_at.map_or(0, Timestamp::as_seconds);
-        self.one("last_tick_timestamp_seconds", "gauge", "The last tick of the scheduler.", last_tick)
+        self.one("last_tick_timestamp_seconds", "gauge", "Time of the last tick of the scheduler.", last_tick)
     }
 
     fn sources(&mut self, counts: Option<SourceCounts>) -> fmt::Result {
         let Some(counts) = counts else { return Ok(()) };
         let SourceCounts { total, disabled, resting, backing_off } = counts;
-        let healthy = total.saturating_sub(disabled + resting + backing_off);
+        let active = total.saturating_sub(disabled + resting + backing_off);
         self.head("sources", "gauge", "Sources by state, at most a minute old.")?;
-        let states = [("healthy", healthy), ("backing_off", backing_off), ("resting", resting), ("disabled", disabled)];
+        let states = [("active", active), ("backing_off", backing_off), ("resting", resting), ("disabled", disabled)];
         states.iter().try_for_each(|(state, count)| self.line("sources", &format!("{{state=\"{state}\"}}"), count))
     }
 
@@ -222,13 +231,13 @@ impl Page<'_, '_> {
         self.head("webhook_deliveries_total", "counter", "Deliveries to webhooks, by outcome.")?;
         self.line("webhook_deliveries_total", "{outcome=\"taken\"}", done.deliveries_taken)?;
         self.line("webhook_deliveries_total", "{outcome=\"failed\"}", done.deliveries_failed)?;
-        self.one("webhook_posts_total", "counter", "Posts that webhooks took.", done.delivered_posts)?;
+        self.one("webhook_posts_total", "counter", "Posts accepted by webhooks.", done.delivered_posts)?;
         let Some(WebhookFigures { working, failing, disabled, lag }) = figures else { return Ok(()) };
         self.head("webhooks", "gauge", "Webhooks by state.")?;
         for (state, count) in [("working", working), ("failing", failing), ("disabled", disabled)] {
             self.line("webhooks", &format!("{{state=\"{state}\"}}"), count)?;
         }
-        let help = "How long the oldest post waits that an enabled webhook has not been through.";
+        let help = "Age of the oldest post that an enabled webhook has not received.";
         self.one("webhook_lag_seconds", "gauge", help, lag.as_secs_f64())
     }
 

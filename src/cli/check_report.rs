@@ -156,7 +156,7 @@ impl Report {
                 "failure_type": classified.class.name(),
                 "level": if classified.severity == Severity::Warn { "warn" } else { "error" },
                 "reason": classified.reason,
-                "then": step.to_string(),
+                "decision": step.to_string(),
             })),
             "next_poll_at": self.next.at(),
             "next_poll_reason": self.next.to_string(),

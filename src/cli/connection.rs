@@ -25,20 +25,20 @@ use crate::http::tls;
 /// How long a connection may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
-/// Where the daemon is, and how its answers are shown.
+/// Address of the daemon, and output format.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct Connection {
-    /// Read where the daemon is from this YAML file
+    /// Read the daemon's socket from this YAML configuration
     // An id of its own: clap would fill the root's argument of the same id from a global one, and find two of them.
     #[arg(id = "daemon_config", long = "config", value_name = "FILE", global = true, help_heading = "The daemon")]
     pub(super) config: Option<PathBuf>,
-    /// The daemon's admin socket; the configured one without this
+    /// Admin socket of the daemon [default: the configured one]
     #[arg(long, value_name = "PATH", global = true, conflicts_with = "url", help_heading = "The daemon")]
     pub(super) socket: Option<PathBuf>,
-    /// A daemon that listens on TCP, such as http://127.0.0.1:7300
+    /// URL of a daemon that listens on TCP, such as http://127.0.0.1:7300
     #[arg(long, value_name = "URL", global = true, help_heading = "The daemon")]
     pub(super) url: Option<Url>,
-    /// The token for --url; better in the environment or a file, since others can see arguments
+    /// Token for --url; prefer the environment or a file, because other users can see arguments
     #[arg(
         long,
         value_name = "TOKEN",
@@ -48,7 +48,7 @@ pub(super) struct Connection {
         help_heading = "The daemon"
     )]
     pub(super) token: Option<SecretString>,
-    /// The file that holds the token for --url
+    /// File with the token for --url
     #[arg(long, value_name = "FILE", global = true, help_heading = "The daemon")]
     pub(super) token_file: Option<PathBuf>,
     /// Print the API's JSON
@@ -98,8 +98,8 @@ impl Transport {
         }
         if let Transport::Url(_, Some(token)) = self {
             let value = HeaderValue::try_from(format!("Bearer {}", token.expose_secret()));
-            let mut value =
-                value.map_err(|_| CliError::Usage("the token holds characters that no token has".into()))?;
+            let mut value = value
+                .map_err(|_| CliError::Usage("the token contains characters that are not allowed in a token".into()))?;
             value.set_sensitive(true);
             request = request.header(AUTHORIZATION, value);
         }

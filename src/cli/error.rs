@@ -59,10 +59,10 @@ impl CliError {
             CliError::Offer { refusal, .. } => return refusal.problem(),
             CliError::Unreachable { .. } => (503, "unreachable", "No daemon answers"),
             CliError::Forbidden { .. } => (403, "forbidden", "Forbidden"),
-            CliError::Broken { .. } => (502, "broken-answer", "The answer broke off"),
+            CliError::Broken { .. } => (502, "incomplete-response", "Incomplete response"),
             CliError::NotFound(_) => (404, "not-found", "Not found"),
             CliError::Usage(_) => (400, "invalid", "Invalid request"),
-            CliError::Failed(_) => (500, "failed", "It failed here"),
+            CliError::Failed(_) => (500, "failed", "Client failure"),
         };
         let (kind, title) = (format!("{TYPE_PREFIX}{name}"), title.to_owned());
         ProblemView { kind, title, status, detail: self.to_string(), field: None, context: None }
@@ -100,30 +100,30 @@ impl fmt::Display for CliError {
             CliError::Unreachable { place, is_socket: true, cause } => write!(
                 formatter,
                 "no daemon answers at {place}: {cause}\n\
-                 Start one with `feedwarden run`, or say where it is with --socket PATH or --url URL."
+                 Start it with `feedwarden run`, or select another daemon with --socket PATH or --url URL."
             ),
             CliError::Unreachable { place, is_socket: false, cause } => write!(
                 formatter,
                 "no daemon answers at {place}: {cause}\n\
-                 It listens there only if its configuration has api.listen and a key for tokens, such as api.jwt-secret-file."
+                 It listens on TCP only if api.listen and a key for tokens, such as api.jwt-secret-file, are configured."
             ),
             CliError::Forbidden { place, owner, cause } => {
                 let user = owner.map_or_else(|| "-u USER".to_owned(), |owner| format!("-u '#{owner}'"));
                 write!(
                     formatter,
-                    "the daemon's socket {place} may not be used: {cause}\n\
-                     Only the daemon's own user and root may: `sudo {user} feedwarden …`. Others use --url and a token."
+                    "access to the daemon's socket {place} is denied: {cause}\n\
+                     Only the daemon's own user and root have access: `sudo {user} feedwarden …`. Other users need --url and a token."
                 )
             }
-            CliError::Broken { place, cause } => write!(formatter, "the answer from {place} broke off: {cause}"),
+            CliError::Broken { place, cause } => write!(formatter, "the response from {place} was cut off: {cause}"),
             CliError::Problem(problem) => write_problem(formatter, problem),
             CliError::Offer { refusal, feeds } => {
                 write!(formatter, "{refusal}")?;
                 if !feeds.is_empty() {
-                    formatter.write_str("\nAdd what it links to instead:")?;
+                    formatter.write_str("\nAdd a linked feed instead:")?;
                 }
                 feeds.iter().try_for_each(|feed| write!(formatter, "\n  feedwarden source add {}", quoted(feed)))?;
-                formatter.write_str("\nWith --anyway it is added all the same.")
+                formatter.write_str("\nUse --anyway to add it nevertheless.")
             }
             CliError::NotFound(text) | CliError::Usage(text) | CliError::Failed(text) => formatter.write_str(text),
         }

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::client::{Client, Done, query, read};
 use super::error::CliError;
-use super::output_style::Paper;
+use super::output_style::OutputStyle;
 use super::progress::Progress;
-use super::source_arguments::Portion;
+use super::source_arguments::Paging;
 use super::table::{Cell, Column, Table};
 use super::{Exit, complain, print, print_some};
 use crate::api::views::Page;
@@ -32,9 +32,9 @@ pub(super) struct Wanted {
 }
 
 /// As it was said on the command line.
-pub(super) fn portion(portion: &Portion) -> Wanted {
-    let limit = (!portion.all).then(|| usize::try_from(portion.limit).unwrap_or(PAGE));
-    Wanted { limit, cursor: portion.cursor.clone() }
+pub(super) fn paging(paging: &Paging) -> Wanted {
+    let limit = (!paging.all).then(|| usize::try_from(paging.limit).unwrap_or(PAGE));
+    Wanted { limit, cursor: paging.cursor.clone() }
 }
 
 /// A list on its way. A page of it can be short or empty and still have a next one, since the daemon looks at a bounded
@@ -73,13 +73,13 @@ pub(super) async fn list_all<T: DeserializeOwned>(
         progress: Progress::new(),
         is_heard: false,
     };
-    let paper = Paper::of_output();
+    let style = OutputStyle::of_output();
     let table = |items: Vec<Value>, is_first: bool| {
         let mut table = Table::new(columns);
         for item in items {
             table.row(row(&read(item)?));
         }
-        Ok(table.render(paper, is_first))
+        Ok(table.render(style, is_first))
     };
     match wanted.limit {
         Some(limit) => print_first(&mut pages, limit, table).await,
@@ -107,7 +107,7 @@ async fn print_first(
         return Ok(exit);
     }
     if let Some(cursor) = next_cursor {
-        complain(&format_args!("there may be more: --all, or go on with --cursor {cursor}"));
+        complain(&format_args!("there may be more: use --all, or continue with --cursor {cursor}"));
     }
     Ok(Exit::Success)
 }

@@ -90,7 +90,7 @@ fn for_people(summary: &Summary) -> String {
 fn write_for_people(text: &mut String, summary: &Summary) -> std::fmt::Result {
     let (done, import) = (&summary.done, summary.import);
     if import.added + import.duplicates > 0 {
-        writeln!(text, "imported    {} new sources, {} were there already", import.added, import.duplicates)?;
+        writeln!(text, "imported    {} new sources, {} duplicates", import.added, import.duplicates)?;
     }
     writeln!(text, "polled      {} of {} due sources", done.settled(), done.due)?;
     writeln!(text, "new posts   {}", done.new_posts)?;

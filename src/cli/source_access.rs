@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::client::{Client, Done};
 use super::error::CliError;
-use super::output_style::{Paper, facts};
+use super::output_style::{OutputStyle, facts};
 use super::secret_file::read_secret;
 use super::source_arguments::{Access, AccessFiles};
 use crate::api::views::AccessView;
@@ -18,7 +18,7 @@ pub(super) async fn source_access(client: &Client, access: &Access) -> Done {
     let id = client.source(&access.target.source).await?;
     let (path, version) = (format!("/sources/{id}/access"), access.target.if_version);
     if access.clear {
-        let said = format!("the login and the headers of source {id} are forgotten\n");
+        let said = format!("login and headers of source {id} are removed\n");
         return client.remove(&path, version, &said).await;
     }
     let value = match given {
@@ -28,7 +28,7 @@ pub(super) async fn source_access(client: &Client, access: &Access) -> Done {
     client.show(value, |kept: AccessView| {
         let headers = (!kept.headers.is_empty()).then(|| kept.headers.join(", "));
         facts(
-            Paper::of_output(),
+            OutputStyle::of_output(),
             &[("source", Some(id.to_string())), ("login", kept.login), ("headers", headers), ("sent to", kept.origin)],
         )
     })

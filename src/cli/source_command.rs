@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::client::{Client, Done, query, read};
 use super::error::CliError;
-use super::listing::{list_all, portion};
+use super::listing::{list_all, paging};
 use super::podcast_command::only_podcast;
 use super::progress::Progress;
 use super::source_access::{read_access, source_access};
@@ -100,7 +100,7 @@ async fn list_some(client: &Client, list: &List) -> Done {
         ("text", list.text.as_deref()),
     ];
     let filters: Vec<(&str, &str)> = filters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    list_all(client, "/sources", &filters, &portion(&list.portion), COLUMNS, |source: &SourceView| row(source)).await
+    list_all(client, "/sources", &filters, &paging(&list.paging), COLUMNS, |source: &SourceView| row(source)).await
 }
 
 async fn show(client: &Client, named: &Named) -> Done {
@@ -127,7 +127,7 @@ async fn change(client: &Client, edit: &Edit) -> Done {
             _ => ("title", Value::Null),
         };
         if body.insert(name.into(), nothing).is_some() {
-            return Err(CliError::Usage(format!("{name}: set it or take it away, not both")));
+            return Err(CliError::Usage(format!("{name}: set it or unset it, not both")));
         }
     }
     if body.is_empty() {

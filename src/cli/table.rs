@@ -1,6 +1,6 @@
 //! Tables for people: cut to the terminal's width, coloured only on a terminal.
 
-use super::output_style::{Ink, Paper};
+use super::output_style::{OutputStyle, TextStyle};
 use super::sanitize::{cut, cut_url, plain};
 use crate::model::Timestamp;
 
@@ -33,7 +33,7 @@ enum Shape {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cell {
     text: String,
-    ink: Ink,
+    text_style: TextStyle,
 }
 
 /// Rows below headings.
@@ -86,16 +86,16 @@ impl Column {
 
 impl Cell {
     pub(super) fn new(text: impl ToString) -> Cell {
-        Cell { text: plain(&text.to_string()), ink: Ink::Plain }
+        Cell { text: plain(&text.to_string()), text_style: TextStyle::Plain }
     }
 
-    pub(super) fn inked(text: impl ToString, ink: Ink) -> Cell {
-        Cell { ink, ..Cell::new(text) }
+    pub(super) fn styled(text: impl ToString, text_style: TextStyle) -> Cell {
+        Cell { text_style, ..Cell::new(text) }
     }
 
     /// What may not be there.
     pub(super) fn maybe(text: Option<impl ToString>) -> Cell {
-        text.map_or_else(|| Cell::inked("-", Ink::Dim), Cell::new)
+        text.map_or_else(|| Cell::styled("-", TextStyle::Dim), Cell::new)
     }
 }
 
@@ -109,28 +109,29 @@ impl Table {
     }
 
     /// The table as text; with its headings if it is the first of several.
-    pub(super) fn render(&self, paper: Paper, with_headings: bool) -> String {
+    pub(super) fn render(&self, style: OutputStyle, with_headings: bool) -> String {
         let natural = |(number, column): (usize, &Column)| {
             let cells = self.rows.iter().filter_map(|row| row.get(number)).map(|cell| cell.text.chars().count());
             cells.max().unwrap_or(0).max(column.heading.chars().count())
         };
         let naturals: Vec<usize> = self.columns.iter().enumerate().map(natural).collect();
-        let widths = match paper.columns {
+        let widths = match style.columns {
             Some(room) => fit(self.columns, &naturals, room),
             None => naturals.into_iter().map(Some).collect(),
         };
         let mut text = String::new();
         if with_headings {
-            let cells: Vec<Cell> = self.columns.iter().map(|column| Cell::inked(column.heading, Ink::Bold)).collect();
-            self.line(&mut text, &cells, &widths, paper);
+            let cells: Vec<Cell> =
+                self.columns.iter().map(|column| Cell::styled(column.heading, TextStyle::Bold)).collect();
+            self.line(&mut text, &cells, &widths, style);
         }
         for row in &self.rows {
-            self.line(&mut text, row, &widths, paper);
+            self.line(&mut text, row, &widths, style);
         }
         text
     }
 
-    fn line(&self, text: &mut String, cells: &[Cell], widths: &[Option<usize>], paper: Paper) {
+    fn line(&self, text: &mut String, cells: &[Cell], widths: &[Option<usize>], style: OutputStyle) {
         let start = text.len();
         let shown = cells.iter().zip(self.columns).zip(widths);
         let shown: Vec<(&Cell, &Column, usize)> =
@@ -138,12 +139,12 @@ impl Table {
         for (number, (cell, column, width)) in shown.iter().enumerate() {
             let content = column.shown(&cell.text, *width);
             let padding = " ".repeat(width - content.chars().count());
-            let inked = paper.ink(cell.ink, &content);
+            let styled = style.paint(cell.text_style, &content);
             let is_last = number + 1 == shown.len();
             match (column.shape, is_last) {
-                (Shape::Number, _) => text.extend([padding.as_str(), &inked]),
-                (_, true) => text.push_str(&inked),
-                (_, false) => text.extend([inked.as_str(), &padding]),
+                (Shape::Number, _) => text.extend([padding.as_str(), &styled]),
+                (_, true) => text.push_str(&styled),
+                (_, false) => text.extend([styled.as_str(), &padding]),
             }
             text.push_str(if is_last { "" } else { "  " });
         }
@@ -213,17 +214,22 @@ mod tests {
         let mut table = Table::new(COLUMNS);
         let url = "http://a.example/a/long/way/to/a/feed.xml";
         table.row(vec![Cell::new(7), Cell::new("2026-11-16"), Cell::new(url), Cell::new("active")]);
-        table.row(vec![Cell::new(12), Cell::new("-"), Cell::maybe(None::<&str>), Cell::inked("disabled", Ink::Bad)]);
+        table.row(vec![
+            Cell::new(12),
+            Cell::new("-"),
+            Cell::maybe(None::<&str>),
+            Cell::styled("disabled", TextStyle::Bad),
+        ]);
         table
     }
 
-    fn paper(columns: Option<usize>, has_colours: bool) -> Paper {
-        Paper { columns, has_colours }
+    fn style(columns: Option<usize>, has_colours: bool) -> OutputStyle {
+        OutputStyle { columns, has_colours }
     }
 
     #[test]
     fn a_table_fits_every_terminal_and_is_whole_without_one() {
-        let piped = table().render(paper(None, false), false);
+        let piped = table().render(style(None, false), false);
         let first = " 7  2026-11-16  http://a.example/a/long/way/to/a/feed.xml  active";
         assert_eq!(piped.lines().next().unwrap(), first);
         for (columns, wanted) in [
@@ -233,19 +239,19 @@ mod tests {
             (30, " 7  a.examp…feed.xml  active"),
             (24, " 7  a.example…a/feed.xml"),
         ] {
-            let text = table().render(paper(Some(columns), false), false);
+            let text = table().render(style(Some(columns), false), false);
             assert_eq!(text.lines().next().unwrap(), wanted, "{columns}");
         }
         for columns in 4..120 {
-            let text = table().render(paper(Some(columns), false), true);
+            let text = table().render(style(Some(columns), false), true);
             assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}: {text}");
         }
     }
 
     #[test]
     fn colours_are_outside_of_what_is_counted() {
-        let inked = table().render(paper(Some(30), true), false);
-        assert_eq!(inked.lines().last().unwrap(), "12  \x1b[2m-\x1b[0m                 \x1b[31mdisabled\x1b[0m");
+        let styled = table().render(style(Some(30), true), false);
+        assert_eq!(styled.lines().last().unwrap(), "12  \x1b[2m-\x1b[0m                 \x1b[31mdisabled\x1b[0m");
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl Service {
 
     /// The process is ending.
     pub(super) fn stopping(&self) {
-        self.tell(&[NotifyState::Stopping, NotifyState::Status("waiting for polls under way")]);
+        self.tell(&[NotifyState::Stopping, NotifyState::Status("waiting for polls in flight")]);
     }
 
     /// Gives signs of life, as long as the scheduler really ticks. Never ends.
@@ -42,7 +42,7 @@ impl Service {
             if is_ticking(handle, tick).await {
                 self.tell(&[NotifyState::Watchdog]);
             } else {
-                warn!(self.log, "watchdog not fed"; "reason" => "the scheduler does not tick");
+                warn!(self.log, "watchdog not notified"; "reason" => "the scheduler does not tick");
             }
             tokio::time::sleep(interval / 3).await;
         }
@@ -51,7 +51,7 @@ impl Service {
     /// A service manager that does not listen is no reason to stop.
     fn tell(&self, state: &[NotifyState<'_>]) {
         if let Err(error) = sd_notify::notify(false, state) {
-            warn!(self.log, "service manager not told"; "error" => %error);
+            warn!(self.log, "service manager not notified"; "error" => %error);
         }
     }
 }

@@ -14,7 +14,7 @@ pub struct SourceCensus {
     /// Not polled yet.
     pub fresh: usize,
     /// The last poll was answered.
-    pub healthy: usize,
+    pub active: usize,
     /// Failing, and polled less often.
     pub backing_off: usize,
     /// Left alone for some hours.
@@ -31,7 +31,7 @@ pub struct HostCensus {
     /// Those that asked us to wait.
     pub held: usize,
     /// Those that do not answer.
-    pub silent: usize,
+    pub breaker_open: usize,
 }
 
 impl SourceCensus {
@@ -46,7 +46,7 @@ impl SourceCensus {
 
     /// All of them.
     pub fn total(&self) -> usize {
-        self.fresh + self.healthy + self.backing_off + self.resting + self.disabled
+        self.fresh + self.active + self.backing_off + self.resting + self.disabled
     }
 
     fn add(&mut self, source: &Source) {
@@ -56,7 +56,7 @@ impl SourceCensus {
             () if state.rest.is_some() => &mut self.resting,
             () if state.failures.consecutive > 0 => &mut self.backing_off,
             () if state.last_success_at.is_none() => &mut self.fresh,
-            () => &mut self.healthy,
+            () => &mut self.active,
         };
         *place += 1;
     }
@@ -73,7 +73,7 @@ impl HostCensus {
             after = Some(last.host.clone());
             census.asked += hosts.len();
             let is_ahead = |moment: Option<Timestamp>| moment.is_some_and(|moment| moment > now);
-            census.silent += hosts.iter().filter(|host| is_ahead(host.breaker.open_until)).count();
+            census.breaker_open += hosts.iter().filter(|host| is_ahead(host.breaker.open_until)).count();
             let is_held = hosts.iter().filter(|host| is_ahead(host.held_until) && !is_ahead(host.breaker.open_until));
             census.held += is_held.count();
         }

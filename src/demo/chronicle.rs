@@ -59,9 +59,9 @@ impl EventKind {
             EventKind::Disabled => "disabled",
             EventKind::Returns => "returns",
             EventKind::Host => "host",
-            EventKind::World => "the web",
+            EventKind::World => "web",
             EventKind::Crashed => "crashed",
-            EventKind::Healed => "healed",
+            EventKind::Healed => "restart",
         }
     }
 }
@@ -104,7 +104,7 @@ impl Chronicle {
                 let is_that = |event: &&mut Event| event.kind == EventKind::Crashed && event.whom == name;
                 if let Some(event) = self.events.iter_mut().rev().find(is_that) {
                     event.kind = EventKind::Healed;
-                    event.words.push_str("; started again");
+                    event.words.push_str("; restarted");
                 }
             }
         }
@@ -181,7 +181,7 @@ mod tests {
     fn a_crash_that_was_healed_is_one_event() {
         let crash = |name: &str| PipelineEvent::Crashed { name: name.into(), message: "boom".into() };
         let found = told([crash("a"), crash("b"), PipelineEvent::Restarted { name: "a".into() }]);
-        let expected = [(EventKind::Healed, "a", "boom; started again"), (EventKind::Crashed, "b", "boom")];
+        let expected = [(EventKind::Healed, "a", "boom; restarted"), (EventKind::Crashed, "b", "boom")];
         assert_eq!(found, expected.map(|(kind, whom, words)| (kind, whom.to_owned(), words.to_owned())));
     }
 

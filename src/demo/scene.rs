@@ -81,10 +81,10 @@ impl Phase {
     /// What to tell a person who waits.
     pub fn words(self) -> &'static str {
         match self {
-            Phase::Running => "Ctrl-C ends the show with a summary",
-            Phase::Healing => "ending: no more crashes, what they cost is polled once more …",
-            Phase::Draining => "ending: polls under way are settled …",
-            Phase::Comparing => "ending: the store is compared with what was served …",
+            Phase::Running => "Ctrl-C ends the demo with a summary",
+            Phase::Healing => "stopping: repeating polls that were lost in crashes …",
+            Phase::Draining => "stopping: waiting for polls in flight …",
+            Phase::Comparing => "stopping: comparing the database with the served entries …",
         }
     }
 }

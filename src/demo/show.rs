@@ -288,14 +288,14 @@ fn line(scene: &Scene) -> String {
         phase => format!("; {}", phase.words()),
     };
     format!(
-        "{:.1} h: {} polls ({:.0}/s), {} new posts, {} failed; {} healthy, {} backing off, {} resting, {} disabled; \
-         {} overlaps; {} crashes, {} healed{place}",
+        "{:.1} h: {} polls ({:.0}/s), {} new posts, {} failed; {} active, {} backing off, {} resting, {} disabled; \
+         {} overlaps; {} crashes, {} restarts{place}",
         scene.passed.as_secs_f64() / 3600.0,
         number(done.settled()),
         scene.polls_per_second,
         number(done.new_posts),
         number(done.failed_total()),
-        sources.healthy,
+        sources.active,
         sources.backing_off,
         sources.resting,
         sources.disabled,

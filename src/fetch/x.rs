@@ -79,10 +79,10 @@ fn prepare(task: &Task) -> Result<(String, Key), FailureReport> {
 pub fn x_key_missing(podcast: Option<PodcastId>) -> String {
     match podcast {
         Some(podcast) => format!(
-            "the owner of podcast {podcast} has no X key; give one with `feedwarden user key USER --key-file FILE`"
+            "the owner of podcast {podcast} has no X key; set one with `feedwarden user key USER --key-file FILE`"
         ),
-        None => "an X account is read with the key of a podcast's owner, and this source belongs to no podcast; give it one \
-                 with --podcast ID (`feedwarden user add NAME --key-file FILE --podcast TITLE` makes one)"
+        None => "an X account needs the X key of a podcast's owner, but the source has no podcast; set one with \
+                 --podcast ID (`feedwarden user add NAME --key-file FILE --podcast TITLE` creates one)"
             .to_owned(),
     }
 }

@@ -44,8 +44,8 @@ const RESERVED: [HeaderName; 21] = [
 /// What is wrong with a header that a person wants to be sent with a source's requests; its value is not repeated.
 pub fn header_problem(name: &str, value: &str) -> Option<&'static str> {
     match name.parse::<HeaderName>() {
-        Err(_) => Some("this is no name of a header"),
-        Ok(name) if RESERVED.contains(&name) => Some("this header is not a source's to set"),
+        Err(_) => Some("not a header name"),
+        Ok(name) if RESERVED.contains(&name) => Some("this header cannot be set"),
         Ok(_) if HeaderValue::from_bytes(value.as_bytes()).is_err() => Some("its value cannot be sent"),
         Ok(_) => None,
     }

@@ -78,7 +78,7 @@ pub enum OpmlError {
     #[error("the list cannot be read: {0}")]
     Unreadable(#[from] io::Error),
     /// It is something else.
-    #[error("this is no OPML: {0}")]
+    #[error("not an OPML document: {0}")]
     NotOpml(String),
 }
 

@@ -125,8 +125,8 @@ impl Cipher {
     fn cipher(&self) -> Result<&XChaCha20Poly1305> {
         self.0.as_ref().ok_or_else(|| {
             StoreError::Encryption(
-                "API keys, logins and secrets of webhooks are kept encrypted, and no database.encryption-key is set: \
-                 set 32 random bytes in Base64, such as `openssl rand -base64 32` prints"
+                "API keys, logins and webhook secrets are stored encrypted, but database.encryption-key is not set; set it to \
+                 32 random bytes in Base64 (`openssl rand -base64 32`)"
                     .into(),
             )
         })

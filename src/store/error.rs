@@ -57,7 +57,7 @@ impl StoreError {
     /// For a name that is given already; other errors stay as they are.
     pub(super) fn or_user_taken(self, name: &str) -> StoreError {
         match self {
-            StoreError::NameTaken(_) => StoreError::NameTaken(format!("there is a user {name:?} already")),
+            StoreError::NameTaken(_) => StoreError::NameTaken(format!("user {name:?} exists already")),
             other => other,
         }
     }

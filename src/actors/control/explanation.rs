@@ -19,48 +19,49 @@ pub struct Explanation {
     pub source_id: SourceId,
     /// Version of the source, for `If-Match`.
     pub version: i64,
-    /// Where it stands: active, backing_off, resting or disabled.
+    /// State: `active`, `backing_off`, `resting` or `disabled`.
+    #[schemars(extend("enum" = ["active", "backing_off", "resting", "disabled"]))]
     pub state: String,
-    /// The answer in one sentence.
+    /// Explanation in one sentence.
     pub summary: String,
-    /// When it is due next by its own sum; none if it is not polled at all.
+    /// Time of the next poll; null if the source is not polled.
     pub next_poll_at: Option<Timestamp>,
-    /// Whether that moment has come.
+    /// Whether the source is due.
     pub is_due: bool,
-    /// How often it is polled while it is healthy.
+    /// Seconds between polls while the source does not fail.
     pub interval_seconds: u64,
-    /// Everything that asks for a wait; the latest of them decides.
+    /// All reasons to wait; the latest one decides.
     pub terms: Vec<TermView>,
-    /// The pause between two requests to its host.
+    /// Pause between two requests to the host.
     pub delay: DelayView,
-    /// Its host, if it has one.
+    /// Host of the source.
     pub host: Option<HostView>,
-    /// Where the scheduler has it.
+    /// State in the scheduler.
     pub scheduled: Option<ScheduledView>,
-    /// What keeps everybody waiting: a pause, an outage of our own, a store that is away, the end of the daemon.
+    /// What suspends all polling: a pause, an outage of our own network, an unavailable database, a shutdown.
     pub held_up_by: Vec<String>,
-    /// Whether a login or headers of its own are sent with its requests.
+    /// Whether requests for the source carry a login or headers.
     pub has_access: bool,
-    /// What it needs to be read and does not have, such as an X key, and how to give it.
+    /// What is missing to poll the source, such as an X key, and how to provide it.
     pub lacks: Option<String>,
     /// Failures since the last success.
     pub consecutive_failures: u32,
-    /// The last answers, the newest first, as far as this process remembers.
+    /// Last polls since the start of the process, newest first.
     pub last_polls: Vec<PollRecord>,
 }
 
-/// One thing that asks for a wait.
+/// Reason to wait.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TermView {
     /// End of the wait.
     pub until: Timestamp,
     /// Cause of the wait.
     pub reason: String,
-    /// Whether it is the one that counts.
+    /// Whether this reason decides.
     pub decides: bool,
 }
 
-/// The pause between two requests to a host.
+/// Pause between two requests to a host.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DelayView {
     /// Length of the pause in seconds.
@@ -69,33 +70,34 @@ pub struct DelayView {
     pub layer: String,
 }
 
-/// What is known of a host.
+/// Host with its current state.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HostView {
     /// Name of the host.
     pub host: String,
-    /// Where it stands: free, held or silent.
+    /// State: `available`, `held` or `breaker_open`.
+    #[schemars(extend("enum" = ["available", "held", "breaker_open"]))]
     pub state: String,
-    /// When the last request to it ended.
+    /// End of the last request.
     pub last_asked_at: Option<Timestamp>,
-    /// No request to it before this moment.
+    /// End of the hold.
     pub held_until: Option<Timestamp>,
     /// Reason for the hold.
     pub held_reason: Option<String>,
-    /// Requests without an answer, with no answer in between.
+    /// Consecutive requests without a response.
     pub silent_requests: u32,
-    /// While its breaker is open: no request before this moment.
+    /// Time of the next probe while the breaker is open.
     pub breaker_open_until: Option<Timestamp>,
-    /// Whether it may be asked now, in words.
+    /// When the next request is possible, as text.
     pub turn: String,
 }
 
-/// Where the scheduler has a source.
+/// State of a source in the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduledView {
-    /// When it is or was due.
+    /// Due time.
     pub at: Timestamp,
-    /// Whether it is `scheduled`, `waiting` for its host or `under_way`.
+    /// `scheduled`, `waiting` for its host, or `under_way` (in flight).
     pub place: String,
 }
 
@@ -151,9 +153,9 @@ impl PipelineHandle {
         let held_until = host.held_until.filter(|until| *until > now);
         let open_until = host.breaker.open_until.filter(|until| *until > now);
         let state = match (held_until, open_until) {
-            (_, Some(_)) => "silent",
+            (_, Some(_)) => "breaker_open",
             (Some(_), None) => "held",
-            (None, None) => "free",
+            (None, None) => "available",
         };
         HostView {
             host: host.host.to_string(),
@@ -173,7 +175,7 @@ impl PipelineHandle {
             return Some("the daemon is ending");
         }
         let is_paused = self.scheduler_status().await.is_some_and(|status| status.paused_since.is_some());
-        is_paused.then_some("polling is paused (`feedwarden resume` goes on)")
+        is_paused.then_some("polling is paused (`feedwarden resume` continues)")
     }
 
     /// What suspends requests to all hosts.
@@ -245,7 +247,7 @@ fn summary(
         return format!("it is due, but was sent back and comes again at {at}");
     }
     match (host, stopped_because) {
-        (Some(host), _) if next.is_due(now) && host.state != "free" => format!("it is due, but {}", host.turn),
+        (Some(host), _) if next.is_due(now) && host.state != "available" => format!("it is due, but {}", host.turn),
         (_, Some(reason)) => format!("{next}; reason: {reason}"),
         _ => next.to_string(),
     }

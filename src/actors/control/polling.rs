@@ -26,7 +26,7 @@ pub struct PollWish {
     pub force: bool,
 }
 
-/// What became of the wish.
+/// Response to a poll request.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum PollAnswer {
@@ -37,7 +37,7 @@ pub enum PollAnswer {
     },
     /// Poll scheduled for later.
     Requested {
-        /// Not before this moment; none while nobody is polled, since nobody knows until when.
+        /// Earliest time of the poll; null while all polling is suspended.
         not_before: Option<Timestamp>,
         /// Reason for the wait.
         reason: String,

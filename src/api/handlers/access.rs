@@ -43,7 +43,7 @@ pub(super) async fn remove(api: web::Data<Api>, request: HttpRequest, id: web::P
 /// What a person gave, if it makes sense. `within` stands before the names of its fields.
 pub(super) fn checked(body: AccessBody, source_type: SourceType, within: &str) -> Result<SourceAccess, Problem> {
     if source_type == SourceType::Twitter {
-        let problem = Problem::invalid("an X account is read with the key of its podcast's owner and nothing else");
+        let problem = Problem::invalid("an X account uses only the X key of its podcast's owner");
         return Err(problem.at(format!("{within}login")));
     }
     let access = SourceAccess::from(body);
@@ -58,5 +58,5 @@ async fn found(api: &Api, id: &str) -> Result<Source, Problem> {
 }
 
 fn none(id: SourceId) -> Problem {
-    Problem::not_found(format!("source {id} has neither a login nor headers of its own"))
+    Problem::not_found(format!("source {id} has neither a login nor headers"))
 }

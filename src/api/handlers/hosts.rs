@@ -38,7 +38,7 @@ pub(super) async fn hold(api: web::Data<Api>, host: web::Path<String>, Body(body
         _ => return Err(Problem::invalid("say until when or for how many seconds, and not both").at("until")),
     };
     if until <= now {
-        return Err(Problem::invalid("this moment has passed").at(field));
+        return Err(Problem::invalid("this time is in the past").at(field));
     }
     if until > now + longest {
         let text = format!(
@@ -83,5 +83,5 @@ fn named(api: &Api, name: &str) -> Result<HostKey, Problem> {
     // What would be more than a host in a URL is no host.
     let is_plain = !name.contains(['/', '?', '#', '@', '\\']) && name.len() <= 300;
     let key = is_plain.then(|| api.handle.host_named(name)).flatten();
-    key.ok_or_else(|| Problem::not_found("this is no host's name"))
+    key.ok_or_else(|| Problem::not_found("not a host name"))
 }

@@ -76,7 +76,7 @@ async fn between(api: &Api, query: &PostQuery, limit: usize) -> Result<Found, Pr
 fn moment_and_number(cursor: &str) -> Result<(Timestamp, PostId), Problem> {
     let parts = cursor.split_once('.').and_then(|(moment, id)| Some((moment.parse().ok()?, id.parse().ok()?)));
     let (moment, id) =
-        parts.ok_or_else(|| Problem::invalid("use next_cursor of the page before as it was given").at("cursor"))?;
+        parts.ok_or_else(|| Problem::invalid("use next_cursor of the previous page unchanged").at("cursor"))?;
     Ok((Timestamp::from_micros(moment), PostId(id)))
 }
 

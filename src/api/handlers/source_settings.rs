@@ -74,7 +74,7 @@ fn check_place(url: &str, source_type: SourceType) -> Result<(), Problem> {
     match Url::parse(url) {
         Ok(parsed) if matches!(parsed.scheme(), "http" | "https") => Ok(()),
         Err(error) if begins("https://") || begins("http://") => {
-            Err(Problem::invalid(format!("this is no URL: {error}")).at("url"))
+            Err(Problem::invalid(format!("not a URL: {error}")).at("url"))
         }
         _ => Err(Problem::invalid("write a URL that begins with https:// or http://").at("url")),
     }

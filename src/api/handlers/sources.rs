@@ -53,7 +53,7 @@ fn filter(api: &Api, query: &SourceQuery) -> Result<SourceFilter, Problem> {
     let host = query
         .host
         .as_deref()
-        .map(|name| api.handle.host_named(name).ok_or_else(|| Problem::invalid("this is no host's name").at("host")));
+        .map(|name| api.handle.host_named(name).ok_or_else(|| Problem::invalid("not a host name").at("host")));
     Ok(SourceFilter {
         state: state.map_err(|error| Problem::invalid(error).at("state"))?,
         host: host.transpose()?,

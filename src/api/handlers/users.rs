@@ -93,7 +93,8 @@ fn name(body: &UserBody) -> Result<String, Problem> {
     let name = text(&body.name, "name", NAME_CHARS_MAX)?;
     match name.bytes().all(|byte| byte.is_ascii_digit()) {
         true => {
-            Err(Problem::invalid("a name has something else than digits, so that it is no user's number").at("name"))
+            Err(Problem::invalid("a name must not consist of digits only, because it could be taken for an id")
+                .at("name"))
         }
         false => Ok(name),
     }
@@ -110,5 +111,5 @@ fn missing(id: UserId) -> Problem {
 }
 
 fn keyless(id: UserId) -> Problem {
-    Problem::not_found(format!("there is no X key of a user {id}"))
+    Problem::not_found(format!("user {id} has no X key"))
 }

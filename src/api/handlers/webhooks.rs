@@ -124,8 +124,7 @@ fn secret(given: Option<String>) -> Result<(SecretString, Option<String>), Probl
         return Ok((made.clone().into(), Some(made)));
     };
     if !(SECRET_CHARS_MIN..=SECRET_CHARS_MAX).contains(&given.chars().count()) {
-        let text =
-            format!("write {SECRET_CHARS_MIN} to {SECRET_CHARS_MAX} characters, or leave it out to have one made");
+        let text = format!("write {SECRET_CHARS_MIN} to {SECRET_CHARS_MAX} characters, or omit it to generate one");
         return Err(Problem::invalid(text).at("secret"));
     }
     Ok((given.into(), None))
