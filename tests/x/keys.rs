@@ -34,8 +34,8 @@ async fn s510_no_key_is_a_failure_that_says_what_to_do_and_nobody_is_asked() {
     task.settings.podcast_id = None;
     assert_eq!(
         failure(&poll(&server, &task).await),
-        "KeyMissing: an X account is read with the key of a podcast's owner, and this source belongs to no podcast; \
-         give it one with --podcast ID (`feedwarden user add NAME --key-file FILE --podcast TITLE` creates one)"
+        "KeyMissing: an X account needs the X key of a podcast's owner, but the source has no podcast; \
+         set one with --podcast ID (`feedwarden user add NAME --key-file FILE --podcast TITLE` creates one)"
     );
     assert_eq!(server.asked(), []);
 }
