@@ -16,7 +16,7 @@ struct Border {
     pure: bool,
 }
 
-/// From the inside out. A new room fails the test until somebody has decided here what it may use.
+/// From the inside out. A new module fails the test until it is listed here.
 const BORDERS: &[Border] = &[
     Border { room: "model", may_use: &[], pure: true },
     Border { room: "rules", may_use: &["model"], pure: true },

@@ -221,7 +221,7 @@ fn a_second_daemon_on_the_same_file_is_refused_and_the_first_one_goes_on() {
     assert_eq!(once(directory.path(), &[]).status.code(), Some(1), "a round is refused, too");
     first.send(Signal::TERM);
     assert_eq!(first.finish().0, Some(0));
-    // A process that was killed leaves its lock file behind, and nobody minds.
+    // The lock file of a killed process does no harm.
     let mut third = Daemon::start(directory.path(), &[]);
     third.wait_for("daemon ready");
     third.send(Signal::KILL);

@@ -46,7 +46,8 @@ impl Environment for PipelineEnvironment {
             Event::Crashed { name, crash } => self.crashed(name, crash),
             Event::Restarting { name, after, nth } => {
                 self.0.statistics.count_restart(name);
-                warn!(log, "actor restarting"; "actor" => name, "after_ms" => after.as_millis() as u64, "restarts" => nth);
+                warn!(log, "actor restarting";
+                    "actor" => name, "after_ms" => after.as_millis() as u64, "restarts" => nth);
                 self.0.statistics.emit(|| PipelineEvent::Restarted { name: (*name).to_owned() });
             }
             Event::Overran { name, limit } => {

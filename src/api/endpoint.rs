@@ -76,7 +76,6 @@ impl Endpoint {
         self
     }
 
-    /// Takes this body.
     pub(super) fn body<T: JsonSchema>(mut self) -> Endpoint {
         self.body = Some(Content::json::<T>());
         self
@@ -88,7 +87,6 @@ impl Endpoint {
         self
     }
 
-    /// Answers this.
     pub(super) fn answers<T: JsonSchema>(mut self, status: u16, means: &'static str) -> Endpoint {
         self.answers.push((status, means, Some(Content::json::<T>())));
         self
@@ -106,7 +104,7 @@ impl Endpoint {
         self
     }
 
-    /// Says 304 to who has it already.
+    /// Answers conditional requests with 304.
     pub(super) fn conditional(mut self) -> Endpoint {
         self.answers.push((304, "It has not changed.", None));
         self

@@ -1,4 +1,4 @@
-//! Whether the process is there, and whether it does its work.
+//! Health checks.
 
 use std::time::Duration;
 
@@ -9,19 +9,17 @@ use super::views::HealthView;
 use crate::actors::messages::SchedulerStatus;
 use crate::model::Timestamp;
 
-/// How long the store may take to answer before it counts as away.
+/// Timeout of the store.
 const STORE_WITHIN: Duration = Duration::from_secs(2);
-/// A daemon that was last answered longer ago than this, while it failed or kept sources waiting, does not do its work.
+/// Without a success for this long, a daemon that fails or keeps sources waiting is not ready.
 const SUCCESS_WITHIN: Duration = Duration::from_secs(15 * 60);
-/// A tick may be late by this much.
+/// Tolerated delay of a tick.
 const TICK_GRACE: Duration = Duration::from_secs(30);
 
-/// The process is there.
 pub(super) async fn healthz() -> HttpResponse {
     HttpResponse::Ok().json(HealthView::of(Vec::new()))
 }
 
-/// It can work, and does.
 pub(super) async fn readyz(api: web::Data<Api>) -> HttpResponse {
     let health = HealthView::of(ailments(&api, api.handle.scheduler_status().await.as_ref()).await);
     match health.reasons.is_empty() {
@@ -30,7 +28,7 @@ pub(super) async fn readyz(api: web::Data<Api>) -> HttpResponse {
     }
 }
 
-/// Everything that keeps it from its work; whoever asks has asked the scheduler how it does.
+/// Reasons for not being ready; the caller passes the status of the scheduler.
 pub(super) async fn ailments(api: &Api, scheduler: Option<&SchedulerStatus>) -> Vec<String> {
     let mut ailments = Vec::new();
     ailments.extend(trouble_of_store(api).await);
@@ -52,7 +50,7 @@ pub(super) async fn ailments(api: &Api, scheduler: Option<&SchedulerStatus>) -> 
     ailments
 }
 
-/// What is wrong with the store: it does not answer, or it refuses what the pipeline wants to keep.
+/// Error of the store: it does not answer, or it rejects writes of the pipeline.
 pub(super) async fn trouble_of_store(api: &Api) -> Option<String> {
     match tokio::time::timeout(STORE_WITHIN, api.handle.store().ping()).await {
         Ok(Ok(())) => api.handle.store_trouble(),

@@ -17,13 +17,12 @@ use crate::model::{FailureKind, SourceCounts, Timestamp, Webhook};
 use crate::store::StoreError;
 use crate::telemetry::DroppedRecords;
 
-/// Counting all sources means looking at all of them, so the count is this old at the most.
+/// Maximum age of the count of sources, because counting reads all of them.
 const COUNTS_AGE_MAX: Duration = Duration::from_secs(60);
 
-/// The last count of sources, and when it was made.
+/// Last count of sources, and its time.
 pub(super) type CountsCache = Mutex<Option<(Timestamp, SourceCounts)>>;
 
-/// Everything that is told.
 struct Metrics {
     done: StatisticsView,
     latencies: Latencies,
@@ -40,12 +39,11 @@ struct Metrics {
     uptime: Duration,
 }
 
-/// How the webhooks do.
 struct WebhookFigures {
     working: usize,
     failing: usize,
     disabled: usize,
-    /// How long ago the oldest post was stored that an enabled one has not been through.
+    /// Age of the oldest post that an enabled webhook has not received.
     lag: Duration,
 }
 
@@ -124,7 +122,7 @@ fn note_mailboxes(node: &TreeNode, mailboxes: &mut Vec<(String, usize)>) {
 
 impl fmt::Display for Metrics {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut page = Page(formatter);
+        let mut page = MetricsWriter(formatter);
         page.polls(&self.done)?;
         page.one("new_posts_total", "counter", "New posts.", self.done.new_posts)?;
         page.one("wire_bytes_total", "counter", "Body bytes received.", self.done.wire_bytes)?;
@@ -174,9 +172,9 @@ impl fmt::Display for Metrics {
     }
 }
 
-struct Page<'a, 'b>(&'a mut fmt::Formatter<'b>);
+struct MetricsWriter<'a, 'b>(&'a mut fmt::Formatter<'b>);
 
-impl Page<'_, '_> {
+impl MetricsWriter<'_, '_> {
     fn head(&mut self, name: &str, kind: &str, help: &str) -> fmt::Result {
         writeln!(self.0, "# HELP feedwarden_{name} {help}\n# TYPE feedwarden_{name} {kind}")
     }

@@ -1,4 +1,4 @@
-//! `feedwarden status`, `tree`, `pause`, `resume`, `reload` and `log-level`: the daemon itself.
+//! `feedwarden status`, `tree`, `pause`, `resume`, `reload` and `log-level`.
 
 use clap::Args;
 use hyper::Method;
@@ -77,7 +77,6 @@ fn told(scheduler: SchedulerView) -> String {
     format!("scheduler {}\n", of_scheduler(&scheduler))
 }
 
-/// The state of the daemon, a fact a line.
 pub(super) fn in_words(status: &StatusView, style: OutputStyle) -> String {
     let statistics = &status.statistics;
     let scheduler = status.scheduler.as_ref().map_or_else(|| "does not answer".to_owned(), of_scheduler);

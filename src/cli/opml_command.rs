@@ -1,4 +1,4 @@
-//! `feedwarden import` and `export`: lists of sources from and for other readers.
+//! `feedwarden import` and `export`: lists of sources as OPML.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};

@@ -1,4 +1,4 @@
-//! What the output can show: how wide it is, whether in colours; and facts and headlines on it.
+//! Width and colours of the output; facts and headlines.
 
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -6,7 +6,6 @@ use std::os::fd::AsFd;
 
 use super::sanitize::{plain, wrapped};
 
-/// What a piece of text looks like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TextStyle {
     #[default]
@@ -18,16 +17,14 @@ pub(super) enum TextStyle {
     Bad,
 }
 
-/// What the output can show.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OutputStyle {
-    /// How wide it is; without a terminal nothing is cut.
+    /// None without a terminal: nothing is cut.
     pub(super) columns: Option<usize>,
     pub(super) has_colours: bool,
 }
 
 impl OutputStyle {
-    /// Standard output as it is now.
     pub(super) fn of_output() -> OutputStyle {
         let output = std::io::stdout();
         if !output.is_terminal() {
@@ -51,20 +48,18 @@ impl OutputStyle {
         if code.is_empty() { text.to_owned() } else { format!("\x1b[{code}m{text}\x1b[0m") }
     }
 
-    /// What stands above everything else, on as many lines as it takes.
     pub(super) fn headline(self, text: &str) -> String {
         let lines = wrapped(&plain(text), self.columns);
         lines.iter().fold(String::new(), |text, line| text + &self.paint(TextStyle::Bold, line) + "\n")
     }
 }
 
-/// How wide a terminal is.
 pub(super) fn columns_of(terminal: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(terminal).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Facts, one a line, and more lines below the first where one is too long; those without a value are left out.
+/// One fact per line, wrapped; facts without a value are omitted.
 pub(super) fn facts(style: OutputStyle, facts: &[(&str, Option<String>)]) -> String {
     let width = facts.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| name.chars().count()).max();
     let width = width.unwrap_or(0);
@@ -80,7 +75,6 @@ pub(super) fn facts(style: OutputStyle, facts: &[(&str, Option<String>)]) -> Str
     text
 }
 
-/// How the states of sources, hosts and actors look.
 pub(super) fn state_style(state: &str) -> TextStyle {
     match state {
         "active" | "available" | "running" | "working" => TextStyle::Good,

@@ -1,4 +1,4 @@
-//! `feedwarden podcast`: what sources are gathered for, and whose keys they use.
+//! `feedwarden podcast`: podcasts and their owners.
 
 use clap::{ArgGroup, Args, Subcommand};
 use hyper::Method;
@@ -104,7 +104,7 @@ pub(super) async fn podcast(client: &Client, command: PodcastCommand) -> Done {
     }
 }
 
-/// The podcast that is meant where there is only one; none if there is none.
+/// The only podcast, if there is one; an error if there are several.
 pub(super) async fn only_podcast(client: &Client) -> Result<Option<PodcastId>, CliError> {
     let found: Page<PodcastView> = read(two(client, "/podcasts").await?)?;
     match found.items.as_slice() {
@@ -127,7 +127,7 @@ async fn only_user(client: &Client) -> Result<UserId, CliError> {
     }
 }
 
-/// As much of a list as tells one from several.
+/// Fetches two items, enough to distinguish one from several.
 async fn two(client: &Client, path: &str) -> Result<Value, CliError> {
     client.get(&format!("{path}?limit=2")).await
 }
@@ -145,7 +145,6 @@ fn row(podcast: &PodcastView) -> Vec<Cell> {
     ]
 }
 
-/// A podcast that was just added.
 pub(super) fn podcast_added(podcast: &PodcastView) -> String {
     format!("podcast {} is added: {}\n", podcast.id, plain(&podcast.title))
 }

@@ -104,7 +104,7 @@ async fn of_source(client: &Client, name: Option<&str>) -> Result<Option<String>
     }
 }
 
-/// Prints posts without gaps or repeats, also when the daemon is started again meanwhile.
+/// Prints posts without gaps or repeats, also across a restart of the daemon.
 async fn follow(client: &Client, tail: &Tail) -> Done {
     let source = of_source(client, tail.source.as_deref()).await?;
     let mut last = tail.after.map(|id| id.to_string());
@@ -114,7 +114,7 @@ async fn follow(client: &Client, tail: &Tail) -> Done {
         match follow_once(client, source.as_deref(), &mut last, &mut left, &mut has_begun).await {
             Ok(Some(exit)) => return Ok(exit),
             Ok(None) => {}
-            // A daemon that was there will be again; one that never was is an error.
+            // Reconnect to a daemon that has answered before; otherwise it is an error.
             Err(CliError::Broken { .. } | CliError::Unreachable { .. }) if has_begun => {}
             Err(refusal) => return Err(refusal),
         }
@@ -122,7 +122,7 @@ async fn follow(client: &Client, tail: &Tail) -> Done {
     }
 }
 
-/// Follows until the stream ends; with an exit if there is nothing more to do.
+/// Follows until the stream ends; returns an exit code if the command is done.
 async fn follow_once(
     client: &Client,
     source: Option<&str>,

@@ -1,4 +1,4 @@
-//! `feedwarden source access`: logins and headers from files, told by their names alone.
+//! `feedwarden source access`: sets logins and headers from files, and shows their names only.
 
 use std::path::Path;
 
@@ -12,7 +12,6 @@ use super::secret_file::read_secret;
 use super::source_arguments::{Access, AccessFiles};
 use crate::api::views::AccessView;
 
-/// Tells, keeps or forgets what lets a source in.
 pub(super) async fn source_access(client: &Client, access: &Access) -> Done {
     let given = read_access(&access.files)?;
     let id = client.source(&access.target.source).await?;
@@ -34,7 +33,7 @@ pub(super) async fn source_access(client: &Client, access: &Access) -> Done {
     })
 }
 
-/// What the files say, as the API takes it; nothing if none was named.
+/// The request body from the files; none if no file was given.
 pub(super) fn read_access(files: &AccessFiles) -> Result<Option<Value>, CliError> {
     let AccessFiles { login_file, header_file } = files;
     let is_input = |path: &Option<std::path::PathBuf>| path.as_deref() == Some(Path::new("-"));

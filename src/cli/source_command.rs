@@ -15,7 +15,6 @@ use super::{Exit, complain};
 use crate::api::views::{CreatedSource, PollAnswer, PollRecord, SourceView};
 use crate::model::{SourceType, type_at};
 
-/// Does it.
 pub(super) async fn source(client: &Client, command: SourceCommand) -> Done {
     match command {
         SourceCommand::Add(add) => add_one(client, &add).await,
@@ -50,7 +49,7 @@ pub(super) async fn source(client: &Client, command: SourceCommand) -> Done {
 async fn add_one(client: &Client, add: &Add) -> Done {
     let mut body = settings(&add.settings);
     body.insert("url".into(), json!(add.place));
-    // No feed is at such a URL, so nobody has to say that it is an account.
+    // No feed has such a URL, so `--type` is not needed.
     if add.settings.source_type.is_none() && type_at(&add.place) == Ok(SourceType::Twitter) {
         body.insert("type".into(), json!(SourceType::Twitter));
     }
@@ -62,7 +61,7 @@ async fn add_one(client: &Client, add: &Add) -> Done {
     }
     body.insert("first_poll".into(), json!(!add.unseen));
     body.insert("anyway".into(), json!(add.anyway));
-    // A host that does not answer is given up late, and a person should know what the wait is for.
+    // A host that does not respond takes long to time out, so show what the command waits for.
     let progress = Progress::new();
     if !add.unseen {
         progress.say("fetching it once …");
@@ -167,7 +166,7 @@ async fn poll_now(client: &Client, poll: &PollSource) -> Done {
     }
 }
 
-/// What was said about a source, as the API calls it.
+/// The settings under the names of the API.
 fn settings(settings: &Settings) -> Map<String, Value> {
     let mut body = Map::new();
     let said = [

@@ -1,11 +1,10 @@
-//! Sources and their polls in words.
+//! Text output for sources and polls.
 
 use super::output_style::{OutputStyle, TextStyle, facts, state_style};
 use super::sanitize::plain_lines;
 use super::table::{Cell, Column, Table, minute, second, span};
 use crate::api::views::{CreatedSource, Explanation, PollAnswer, PollOutcome, PollRecord, SourceView};
 
-/// The columns of [`row`].
 pub(super) const COLUMNS: &[Column] = &[
     Column::number("ID"),
     Column::word("STATE").leaves(1),
@@ -16,10 +15,9 @@ pub(super) const COLUMNS: &[Column] = &[
     Column::text("TITLE").leaves(2),
 ];
 
-/// The columns of what a source waits for: the moment that decides is among the facts above.
+/// Columns of reasons to wait.
 const TERMS: &[Column] = &[Column::word("WAITS UNTIL").leaves(2), Column::word("").leaves(1), Column::name("BECAUSE")];
 
-/// The columns of polls.
 const POLLS: &[Column] = &[
     Column::word("POLLED"),
     Column::word("OUTCOME"),
@@ -30,10 +28,8 @@ const POLLS: &[Column] = &[
     Column::text("WHAT").leaves(1),
 ];
 
-/// What is told of a login or headers wherever their names are not.
 const HAS_ACCESS: &str = "requests carry a login or headers";
 
-/// A source in a table.
 pub(super) fn row(source: &SourceView) -> Vec<Cell> {
     vec![
         Cell::new(source.id),
@@ -46,7 +42,6 @@ pub(super) fn row(source: &SourceView) -> Vec<Cell> {
     ]
 }
 
-/// The state of a source in one line, with the end of its rest if it rests.
 pub(super) fn standing(source: &SourceView) -> String {
     let end = if source.state == "resting" { format!(" {}", rest_end(source)) } else { String::new() };
     format!("source {} is {}{end}\n", source.id, source.state)
@@ -60,7 +55,6 @@ fn rest_end(source: &SourceView) -> String {
     }
 }
 
-/// Everything about a source.
 pub(super) fn one(source: &SourceView) -> String {
     let with_unit = |count: Option<u32>, unit: &str| count.map(|count| format!("{count} {unit}"));
     let failure = source.last_error.as_ref().map(|error| {
@@ -104,7 +98,6 @@ pub(super) fn one(source: &SourceView) -> String {
     )
 }
 
-/// A source that was just added.
 pub(super) fn added(created: &CreatedSource) -> String {
     let source = &created.source;
     let polled = created.first_poll.as_ref().map(polled).unwrap_or_default();
@@ -112,7 +105,6 @@ pub(super) fn added(created: &CreatedSource) -> String {
     plain_lines(&format!("source {} is added: {}\n{polled}{lacks}", source.id, source.url))
 }
 
-/// What became of the wish for a poll.
 pub(super) fn polled(answer: &PollAnswer) -> String {
     plain_lines(&match answer {
         PollAnswer::Done { poll } => match poll.outcome {
@@ -130,7 +122,6 @@ pub(super) fn polled(answer: &PollAnswer) -> String {
     })
 }
 
-/// Why a source is or is not polled.
 pub(super) fn explanation(explained: Explanation) -> String {
     let style = OutputStyle::of_output();
     let title = format!("source {} is {}: {}", explained.source_id, explained.state, explained.summary);
@@ -168,7 +159,6 @@ pub(super) fn explanation(explained: Explanation) -> String {
     text
 }
 
-/// The last polls.
 pub(super) fn history(polls: &[PollRecord]) -> String {
     let mut table = Table::new(POLLS);
     for poll in polls {

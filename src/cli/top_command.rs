@@ -1,4 +1,4 @@
-//! `feedwarden top`: the daemon at work, drawn again every second.
+//! `feedwarden top`: a live view, updated every second.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -59,7 +59,7 @@ async fn watch(client: &Client, top: &Top) -> Done {
             }
         } else {
             let snapshot = take_snapshot(client).await?;
-            // The terminal is taken when there is something to show, so that an error stays readable.
+            // Clear the terminal only when there is something to show, so that an error stays readable.
             if screen.is_none() && std::io::stdout().is_terminal() {
                 screen = Some(Screen::enter().map_err(|error| CliError::Failed(error.to_string()))?);
             }

@@ -1,4 +1,4 @@
-//! `feedwarden user`: who owns podcasts, and the keys they lend.
+//! `feedwarden user`: users and their X keys.
 
 use std::path::PathBuf;
 
@@ -97,7 +97,7 @@ pub(super) async fn user(client: &Client, command: UserCommand) -> Done {
     }
 }
 
-/// The user that a person means by a number or a name.
+/// Finds a user by id or name.
 pub(super) async fn find(client: &Client, name: &str) -> Result<UserId, CliError> {
     if let Ok(id) = name.parse::<i64>() {
         return Ok(UserId(id));
@@ -107,7 +107,7 @@ pub(super) async fn find(client: &Client, name: &str) -> Result<UserId, CliError
     found.items.first().map(|user| user.id).ok_or_else(missing)
 }
 
-/// What was to come with the user comes, or the user goes again.
+/// If the key or the podcast cannot be added, removes the user again.
 async fn add_one(client: &Client, add: &Add) -> Done {
     let key = add.key_file.as_deref().map(read_secret).transpose()?;
     let user: UserView = read(client.send(Method::POST, "/users", &json!({ "name": add.name })).await?)?;
@@ -121,7 +121,7 @@ async fn add_one(client: &Client, add: &Add) -> Done {
     }
 }
 
-/// The podcast comes last, since its owner could not be removed any more.
+/// Adds the podcast last, because the owner of a podcast cannot be removed.
 async fn equip(
     client: &Client,
     add: &Add,

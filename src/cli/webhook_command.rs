@@ -1,4 +1,4 @@
-//! `feedwarden webhook`: adds, lists, shows, changes, tests and removes those whom new posts are sent to.
+//! `feedwarden webhook`: adds, lists, shows, changes, tests and removes webhooks.
 
 use std::path::{Path, PathBuf};
 
@@ -97,7 +97,7 @@ pub(super) struct Disable {
 pub(super) async fn webhook(client: &Client, command: WebhookCommand) -> Done {
     match command {
         WebhookCommand::List => {
-            // There are never more than one page holds.
+            // One page holds all webhooks.
             let value = client.get("/webhooks?limit=1000").await?;
             client.show(value, |all: Page<WebhookView>| table(&all.items))
         }

@@ -1,4 +1,4 @@
-//! How sources and hosts are, counted from the store.
+//! Counts sources and hosts by state.
 
 use futures_util::TryStreamExt;
 
@@ -8,34 +8,25 @@ use crate::store::{self, Store};
 /// How many rows are read at once.
 const PAGE: u32 = 1000;
 
-/// How many sources are in which state.
+/// Number of sources by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SourceCensus {
-    /// Not polled yet.
     pub fresh: usize,
-    /// The last poll was answered.
     pub active: usize,
-    /// Failing, and polled less often.
     pub backing_off: usize,
-    /// Left alone for some hours.
     pub resting: usize,
-    /// Left alone until a person says otherwise.
     pub disabled: usize,
 }
 
-/// How many hosts are in which state.
+/// Number of hosts by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCensus {
-    /// All that were asked.
     pub asked: usize,
-    /// Those that asked us to wait.
     pub held: usize,
-    /// Those that do not answer.
     pub breaker_open: usize,
 }
 
 impl SourceCensus {
-    /// Counts all sources.
     pub(super) async fn take(store: &dyn Store) -> store::Result<SourceCensus> {
         let count = |mut census: SourceCensus, source: Source| async move {
             census.add(&source);
@@ -44,7 +35,6 @@ impl SourceCensus {
         store::stream_sources(store, PAGE).try_fold(SourceCensus::default(), count).await
     }
 
-    /// All of them.
     pub fn total(&self) -> usize {
         self.fresh + self.active + self.backing_off + self.resting + self.disabled
     }
@@ -63,7 +53,6 @@ impl SourceCensus {
 }
 
 impl HostCensus {
-    /// Counts all hosts.
     pub(super) async fn take(store: &dyn Store, now: Timestamp) -> store::Result<HostCensus> {
         let mut census = HostCensus::default();
         let mut after: Option<HostKey> = None;

@@ -1,11 +1,11 @@
-//! What happens, in words: the last events, newest last.
+//! The last events as text, newest last.
 
 use std::collections::{HashSet, VecDeque};
 
 use crate::actors::PipelineEvent;
 use crate::model::Timestamp;
 
-/// How many events are remembered: more than any screen shows.
+/// Number of events kept: more than any screen shows.
 const EVENTS_MAX: usize = 200;
 
 /// One thing that happened.
@@ -13,34 +13,29 @@ const EVENTS_MAX: usize = 200;
 pub struct Event {
     /// When, by the fast clock.
     pub at: Timestamp,
-    /// What sort of thing.
     pub kind: EventKind,
-    /// To whom: a source, a host or an actor.
+    /// The source, host or actor.
     pub whom: String,
-    /// What, in words.
     pub words: String,
 }
 
-/// What sort of thing happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// A source rests.
     Rests,
     /// A source is disabled.
     Disabled,
     /// A source that rested answers again.
     Returns,
-    /// A host is held, silent, or back.
+    /// A hold or breaker of a host has changed.
     Host,
-    /// The little web does something on purpose.
+    /// The simulated web changes.
     World,
-    /// An actor crashed.
     Crashed,
     /// An actor crashed and was started again.
     Healed,
 }
 
-/// The last events, and how many there were of some.
+/// The last events, and counters.
 #[derive(Debug, Default)]
 pub(super) struct Chronicle {
     events: VecDeque<Event>,
@@ -52,7 +47,6 @@ pub(super) struct Chronicle {
 }
 
 impl EventKind {
-    /// One word for it.
     pub fn name(self) -> &'static str {
         match self {
             EventKind::Rests => "rests",
@@ -67,17 +61,16 @@ impl EventKind {
 }
 
 impl Chronicle {
-    /// The last so many events, oldest first.
     pub(super) fn last(&self, count: usize) -> Vec<Event> {
         self.events.iter().skip(self.events.len().saturating_sub(count)).cloned().collect()
     }
 
-    /// Writes down what the web does on purpose.
+    /// Records a change of the simulated web.
     pub(super) fn note(&mut self, at: Timestamp, whom: &str, words: &str) {
         self.push(at, EventKind::World, whom.to_owned(), words.to_owned());
     }
 
-    /// Writes down what happened in the pipeline, if it is worth telling.
+    /// Records an event of the pipeline, if it is shown.
     pub(super) fn hear(&mut self, at: Timestamp, happening: PipelineEvent) {
         match happening {
             PipelineEvent::Polled { url, failure: None, .. } if self.resting.remove(&url) => {
@@ -126,7 +119,7 @@ fn place(url: &str) -> String {
     format!("{host}/{path}")
 }
 
-/// The same words with moments as a clock shows them.
+/// Shortens times to hours and minutes.
 fn short_times(words: &str) -> String {
     let short = |word: &str| {
         let bare = word.trim_end_matches([':', ',']);

@@ -1,4 +1,4 @@
-//! A scene as lines of text. Pure: it knows how large the screen is and nothing else about it.
+//! Formats a scene as lines of text. Pure.
 
 use std::time::Duration;
 
@@ -24,7 +24,6 @@ pub struct Size {
     pub rows: usize,
 }
 
-/// What a piece of a line looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TextStyle {
     Plain,
@@ -38,7 +37,7 @@ enum TextStyle {
 
 /// One line: pieces of text, each with its style.
 #[derive(Clone, Debug, Default)]
-struct Line(Vec<(TextStyle, String)>);
+struct StyledLine(Vec<(TextStyle, String)>);
 
 /// The scene as lines that fit the size: no more than its rows, none longer than its columns.
 pub fn render(scene: &Scene, size: Size, with_colours: bool) -> Vec<String> {
@@ -48,7 +47,7 @@ pub fn render(scene: &Scene, size: Size, with_colours: bool) -> Vec<String> {
     let room = size.rows.saturating_sub(lines.len() + 1);
     let shown = scene.events.len().saturating_sub(room);
     lines.extend(scene.events[shown..].iter().map(|event| event_line(event, is_roomy)));
-    lines.resize(size.rows.saturating_sub(1), Line::default());
+    lines.resize(size.rows.saturating_sub(1), StyledLine::default());
     lines.push(footer(scene.phase));
     lines.truncate(size.rows);
     lines.into_iter().map(|line| line.fit(size.columns, with_colours)).collect()
@@ -67,30 +66,30 @@ pub(super) fn number(count: u64) -> String {
     text
 }
 
-fn roomy(scene: &Scene, columns: usize) -> Vec<Line> {
+fn roomy(scene: &Scene, columns: usize) -> Vec<StyledLine> {
     let sources = scene.sources;
     let clock = format!("{} {}", day(scene), clock_time(scene.now));
     let pace = format!("an hour passes in {:.1} s", 3600.0 / scene.speed.max(1.0));
     let mut lines = vec![
-        Line::new(TextStyle::Bold, "Feedwarden demo")
+        StyledLine::new(TextStyle::Bold, "Feedwarden demo")
             .and(TextStyle::Plain, format!("   {clock}"))
             .and(TextStyle::Dim, format!("   {pace}")),
-        Line::new(
+        StyledLine::new(
             TextStyle::Dim,
             format!("The daemon polls {} sources of a simulated web on this machine.", number(sources.total() as u64)),
         ),
-        Line::default(),
+        StyledLine::default(),
         bar(&sources, columns),
         legend(&sources),
-        Line::default(),
+        StyledLine::default(),
     ];
     lines.extend(figures(scene));
-    lines.push(Line::default());
-    lines.push(Line::new(TextStyle::Bold, "EVENTS"));
+    lines.push(StyledLine::default());
+    lines.push(StyledLine::new(TextStyle::Bold, "EVENTS"));
     lines
 }
 
-fn figures(scene: &Scene) -> Vec<Line> {
+fn figures(scene: &Scene) -> Vec<StyledLine> {
     let done = &scene.done;
     let settled = number(done.settled());
     vec![
@@ -115,28 +114,29 @@ fn figures(scene: &Scene) -> Vec<Line> {
     ]
 }
 
-fn narrow(scene: &Scene) -> Vec<Line> {
+fn narrow(scene: &Scene) -> Vec<StyledLine> {
     let SourceCensus { active, backing_off, resting, disabled, .. } = scene.sources;
     let done = &scene.done;
     let gap = scene.manners.gap_min.map_or("none yet".to_owned(), |gap| format!("≥ {}", seconds(gap)));
     vec![
-        Line::new(TextStyle::Bold, "Feedwarden demo").and(TextStyle::Plain, format!("  {}", clock_time(scene.now))),
-        Line::new(TextStyle::Good, format!("{active} active"))
+        StyledLine::new(TextStyle::Bold, "Feedwarden demo")
+            .and(TextStyle::Plain, format!("  {}", clock_time(scene.now))),
+        StyledLine::new(TextStyle::Good, format!("{active} active"))
             .and(TextStyle::Uneasy, format!("  {backing_off} back off"))
             .and(TextStyle::Resting, format!("  {resting} rest"))
             .and(TextStyle::Bad, format!("  {disabled} off")),
-        Line::new(
+        StyledLine::new(
             TextStyle::Plain,
             format!("{:.0} polls/s, {} new posts", scene.polls_per_second, number(done.new_posts)),
         ),
-        Line::new(good_if(scene.manners.overlaps == 0), format!("{} overlaps", scene.manners.overlaps))
+        StyledLine::new(good_if(scene.manners.overlaps == 0), format!("{} overlaps", scene.manners.overlaps))
             .and(TextStyle::Plain, format!(", gaps {gap}")),
-        Line::new(TextStyle::Plain, format!("{} crashes, {} restarts", done.crashes, done.restarts)),
+        StyledLine::new(TextStyle::Plain, format!("{} crashes, {} restarts", done.crashes, done.restarts)),
     ]
 }
 
 /// One bar for all sources; without colours the pieces differ by their filling.
-fn bar(sources: &SourceCensus, columns: usize) -> Line {
+fn bar(sources: &SourceCensus, columns: usize) -> StyledLine {
     let width = columns.saturating_sub(HEADING_COLUMNS + 1).min(100);
     let pieces = [
         (sources.active, TextStyle::Good, '█'),
@@ -158,7 +158,7 @@ fn bar(sources: &SourceCensus, columns: usize) -> Line {
     line
 }
 
-fn legend(sources: &SourceCensus) -> Line {
+fn legend(sources: &SourceCensus) -> StyledLine {
     let line = heading("")
         .and(TextStyle::Good, format!("█ {} active", sources.active))
         .and(TextStyle::Uneasy, format!("  ▓ {} backing off", sources.backing_off))
@@ -181,7 +181,7 @@ fn failures(scene: &Scene) -> String {
     }
 }
 
-fn manners(scene: &Scene) -> Line {
+fn manners(scene: &Scene) -> StyledLine {
     let manners = scene.manners;
     let line = heading("LOAD")
         .and(TextStyle::Plain, format!("{} requests, ", number(manners.requests)))
@@ -195,33 +195,33 @@ fn manners(scene: &Scene) -> Line {
     }
 }
 
-fn crashes(scene: &Scene) -> Line {
+fn crashes(scene: &Scene) -> StyledLine {
     let done = &scene.done;
     heading("CRASHES")
         .and(TextStyle::Plain, format!("{} injected, ", scene.injected))
         .and(good_if(done.restarts >= done.crashes), format!("{} restarts", done.restarts))
 }
 
-fn event_line(event: &Event, is_roomy: bool) -> Line {
+fn event_line(event: &Event, is_roomy: bool) -> StyledLine {
     let text_style = match event.kind {
         EventKind::Rests => TextStyle::Resting,
         EventKind::Disabled | EventKind::Crashed => TextStyle::Bad,
         EventKind::Returns | EventKind::Healed => TextStyle::Good,
         EventKind::Host | EventKind::World => TextStyle::Uneasy,
     };
-    let line = Line::new(TextStyle::Dim, format!("{} ", clock_time(event.at)));
+    let line = StyledLine::new(TextStyle::Dim, format!("{} ", clock_time(event.at)));
     let line = line.and(text_style, format!("{:<9}", event.kind.name()));
     let columns = if is_roomy { WHOM_COLUMNS } else { 0 };
     line.and(TextStyle::Plain, format!("{:<columns$} ", event.whom)).and(TextStyle::Dim, event.words.clone())
 }
 
-fn footer(phase: Phase) -> Line {
+fn footer(phase: Phase) -> StyledLine {
     let text_style = if phase == Phase::Running { TextStyle::Dim } else { TextStyle::Bold };
-    Line::new(text_style, phase.words())
+    StyledLine::new(text_style, phase.words())
 }
 
-fn heading(word: &str) -> Line {
-    Line::new(TextStyle::Bold, format!("{word:<HEADING_COLUMNS$}"))
+fn heading(word: &str) -> StyledLine {
+    StyledLine::new(TextStyle::Bold, format!("{word:<HEADING_COLUMNS$}"))
 }
 
 fn good_if(is_good: bool) -> TextStyle {
@@ -240,7 +240,7 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{:.0} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
-/// One column for each moment, as high as there was much to do.
+/// One bar per frame.
 fn pulse(moments: &[f64]) -> String {
     let highest = moments.iter().copied().fold(1.0, f64::max);
     let column = |moment: &f64| PULSE[((moment / highest * 7.0).round() as usize).min(7)];
@@ -248,7 +248,7 @@ fn pulse(moments: &[f64]) -> String {
 }
 
 impl TextStyle {
-    /// How a terminal is told (ECMA-48).
+    /// ECMA-48 code.
     fn code(self) -> Option<&'static str> {
         match self {
             TextStyle::Plain => None,
@@ -262,23 +262,23 @@ impl TextStyle {
     }
 }
 
-impl Line {
-    fn new(text_style: TextStyle, text: impl Into<String>) -> Line {
-        Line::default().and(text_style, text)
+impl StyledLine {
+    fn new(text_style: TextStyle, text: impl Into<String>) -> StyledLine {
+        StyledLine::default().and(text_style, text)
     }
 
-    fn and(mut self, text_style: TextStyle, text: impl Into<String>) -> Line {
+    fn and(mut self, text_style: TextStyle, text: impl Into<String>) -> StyledLine {
         self.0.push((text_style, text.into()));
         self
     }
 
-    /// As one text of so many characters at the most; what is left out is told by a mark.
+    /// Cuts the line to the width and marks the cut.
     fn fit(self, columns: usize, with_colours: bool) -> String {
         let length: usize = self.0.iter().map(|(_, text)| text.chars().count()).sum();
         let (mut left, mark) = if length > columns { (columns.saturating_sub(1), true) } else { (columns, false) };
         let mut fitted = String::new();
         for (text_style, text) in self.0 {
-            // Words come from publishers and panics as well: nothing in them may steer the terminal.
+            // Texts come from publishers and panics, so remove control characters.
             let shown = text.chars().take(left).map(|char| if char.is_control() { ' ' } else { char });
             let shown: String = shown.collect();
             left -= shown.chars().count();
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_line_is_cut_where_the_screen_ends_and_cannot_steer_the_terminal() {
-        let line = || Line::new(TextStyle::Bold, "abc").and(TextStyle::Plain, "d\x1bf");
+        let line = || StyledLine::new(TextStyle::Bold, "abc").and(TextStyle::Plain, "d\x1bf");
         assert_eq!(line().fit(6, false), "abcd f");
         assert_eq!(line().fit(5, false), "abcd…");
         assert_eq!(line().fit(3, true), "\x1b[1mab\x1b[0m…");

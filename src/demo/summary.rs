@@ -1,4 +1,4 @@
-//! What the show came to, and whether what it promises was kept.
+//! Summary of the demo, with its checks.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -12,18 +12,16 @@ use super::scene::Manners;
 use crate::actors::StatisticsView;
 use crate::model::FailureKind;
 
-/// What the show came to.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// How long it lasted by the machine's clock.
+    /// Real time.
     pub(super) elapsed: Duration,
-    /// How long by the fast one.
+    /// Time by the fast clock.
     pub(super) passed: Duration,
     pub(super) done: StatisticsView,
     pub(super) sources: SourceCensus,
     pub(super) manners: Manners,
     pub(super) audit: Audit,
-    /// Crashes that were injected.
     pub(super) injected: u64,
     /// Whether every actor was up at the end.
     pub(super) is_whole: bool,
@@ -33,12 +31,12 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Whether everything that the show promises was kept.
+    /// Whether all checks passed.
     pub fn holds_true(&self) -> bool {
         self.truths().iter().all(|(is_true, _)| *is_true)
     }
 
-    /// What is promised, and what was found.
+    /// The checks with their results.
     fn truths(&self) -> [(bool, String); 4] {
         let Summary { audit, manners, done, .. } = self;
         let mut stored = format!(
@@ -68,7 +66,6 @@ impl Summary {
         ]
     }
 
-    /// For people.
     pub fn for_people(&self) -> String {
         let mut text = String::new();
         self.write_for_people(&mut text).expect("a String takes every write");
@@ -103,7 +100,6 @@ impl Summary {
         FailureKind::ALL.into_iter().zip(self.done.failed).filter(|(_, count)| *count > 0)
     }
 
-    /// For programs.
     pub fn for_programs(&self) -> Value {
         let Summary { done, sources, manners, audit, .. } = self;
         let failed_by_kind: Map<String, Value> =

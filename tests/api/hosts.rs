@@ -50,7 +50,7 @@ fn a_host_that_nobody_had_to_do_with_is_held_and_nothing_else(#[values(Sqlite, P
             answer.is_problem(404, "not-found", None);
         }
         assert_eq!(api.get("/hosts").await.json()["items"], json!([]), "asking left no host behind");
-        // A source there is enough, although nobody was asked yet.
+        // A source is enough, although no request was sent yet.
         api.add_quiet("http://a.example/feed").await;
         // One may hold a host before there is anything to ask it.
         let hold = json!({ "seconds": 60, "reason": "before the move" });

@@ -239,7 +239,7 @@ fn p31_five_silent_sites_keep_no_healthy_host_waiting_and_are_counted(#[values(S
         for site in 0..5 {
             world.web.set_silent(&world.web.sites()[site].host.clone(), true).unwrap();
         }
-        // The five are asked in a row, with no answer in between: that looks like an outage, until somebody else is asked.
+        // The five are polled in a row without a response, which looks like an outage until another host responds.
         world.advance(minutes(60) - 10 * SECOND);
         for polled in 11..=15 {
             world.settled_so_far(polled).await;

@@ -1,4 +1,4 @@
-//! What sources need to be let in. Secrets come in and never go out.
+//! Handlers for logins and headers of sources. Secrets are never returned.
 
 use actix_web::http::header::ETAG;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -32,7 +32,7 @@ pub(super) async fn put(
 
 pub(super) async fn remove(api: web::Data<Api>, request: HttpRequest, id: web::Path<String>) -> Answer {
     let source = found(&api, &id).await?;
-    // What cannot be opened any more can still be forgotten, so it is not read here.
+    // Does not decrypt the data, so that undecryptable data can be removed.
     if api.handle.store().sources_with_access(vec![source.id]).await?.is_empty() {
         return Err(none(source.id));
     }
@@ -40,7 +40,7 @@ pub(super) async fn remove(api: web::Data<Api>, request: HttpRequest, id: web::P
     Ok(HttpResponse::NoContent().insert_header((ETAG, format!("\"{version}\""))).finish())
 }
 
-/// What a person gave, if it makes sense. `within` stands before the names of its fields.
+/// Validates the body. `within` is the prefix of its field names.
 pub(super) fn checked(body: AccessBody, source_type: SourceType, within: &str) -> Result<SourceAccess, Problem> {
     if source_type == SourceType::Twitter {
         let problem = Problem::invalid("an X account uses only the X key of its podcast's owner");

@@ -1,4 +1,4 @@
-//! What is done to one source, and what is asked about it.
+//! Handlers for actions on one source.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::sources::answer;
 use crate::actors::control::{Change, PollAnswer, PollWish};
 use crate::model::SourceId;
 
-/// The longest that the result of a poll is waited for.
+/// Maximum time to wait for the result of a poll.
 const WAIT_SECONDS_MAX: u64 = 50;
 const REASON_CHARS_MAX: usize = 500;
 

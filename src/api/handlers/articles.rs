@@ -1,4 +1,4 @@
-//! Articles: what the pipeline downstream makes of posts.
+//! Handlers for articles, which downstream programs make from posts.
 
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};
@@ -11,7 +11,7 @@ use super::Answer;
 use super::podcasts::check_podcast;
 use crate::model::{ArticleId, NewArticle, PostId};
 
-/// How many posts an article is made of at the most, in one request.
+/// Maximum number of posts of an article in one request.
 const POSTS_MAX: usize = 100;
 
 pub(super) async fn list(api: web::Data<Api>, Parameters(query): Parameters<PageQuery>) -> Answer {

@@ -1,4 +1,4 @@
-//! Hosts: listed, shown, held, released.
+//! Handlers for hosts.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub(super) async fn hold(api: web::Data<Api>, host: web::Path<String>, Body(body
     let (until, field) = match (body.until, body.seconds) {
         (Some(until), None) => (until, "until"),
         (None, Some(seconds)) => (now + Duration::from_secs(seconds), "seconds"),
-        _ => return Err(Problem::invalid("say until when or for how many seconds, and not both").at("until")),
+        _ => return Err(Problem::invalid("give either `until` or `seconds`").at("until")),
     };
     if until <= now {
         return Err(Problem::invalid("this time is in the past").at(field));
@@ -66,7 +66,7 @@ pub(super) async fn enable_sources(api: web::Data<Api>, host: web::Path<String>)
     Ok(HttpResponse::Ok().json(EnabledSources { enabled: api.handle.enable_host(&key).await? }))
 }
 
-/// A host that somebody had to do with: elsewhere there is nothing to end, forget or enable.
+/// Rejects unknown hosts, which have no hold, breaker or sources.
 async fn known(api: &Api, name: &str) -> Result<HostKey, Problem> {
     let key = named(api, name)?;
     match api.handle.is_host_known(&key).await? {
@@ -80,7 +80,7 @@ fn unknown(key: &HostKey) -> Problem {
 }
 
 fn named(api: &Api, name: &str) -> Result<HostKey, Problem> {
-    // What would be more than a host in a URL is no host.
+    // Reject names that would be more than a host in a URL.
     let is_plain = !name.contains(['/', '?', '#', '@', '\\']) && name.len() <= 300;
     let key = is_plain.then(|| api.handle.host_named(name)).flatten();
     key.ok_or_else(|| Problem::not_found("not a host name"))

@@ -1,4 +1,4 @@
-//! Lists of sources from and for other readers, a piece at a time in both directions.
+//! Import and export of OPML, streamed in both directions.
 
 use std::io::{self, Read, Write};
 
@@ -17,11 +17,11 @@ use crate::model::{Source, SourceId, SourceSettings, SourceType};
 use crate::opml::{self, BadOutline, Outline, Why};
 use crate::store::{Added, SourceSelection, StoreError};
 
-/// Pieces that wait between the wire, the reader and the store.
+/// Capacity of the queues between connection, parser and store.
 const PIECES: usize = 8;
-/// Sources that are added or written together.
+/// Batch size.
 const BATCH: usize = 500;
-/// Mistakes that are told.
+/// Maximum number of reported errors.
 const PROBLEMS_MAX: usize = 1000;
 const PIECE_BYTES: usize = 16 * 1024;
 
@@ -38,7 +38,7 @@ pub(super) async fn import(api: web::Data<Api>, request: HttpRequest, mut payloa
         actix_rt::task::spawn_blocking(move || read(Incoming { pieces: incoming, rest: Bytes::new() }, &outlines));
     let feeding = async {
         let mut sent = 0;
-        // A list may be long as long as it comes.
+        // No total timeout as long as data arrives.
         while let Some(piece) = tokio::time::timeout(within, payload.next()).await? {
             let piece = piece.map_err(io::Error::other)?;
             sent += piece.len();
@@ -76,7 +76,7 @@ pub(super) async fn import(api: web::Data<Api>, request: HttpRequest, mut payloa
     Ok(HttpResponse::Ok().json(report?))
 }
 
-/// Reads outlines and hands them over in batches; on a thread that may wait.
+/// Parses outlines and sends them in batches; runs on a blocking thread.
 fn read(incoming: Incoming, outlines: &mpsc::Sender<Vec<Result<Outline, BadOutline>>>) -> Result<(), opml::OpmlError> {
     let mut batch = Vec::new();
     for outline in opml::Reader::new(io::BufReader::new(incoming))? {
@@ -119,7 +119,7 @@ async fn add(api: &Api, batch: Vec<Result<Outline, BadOutline>>, report: &mut Im
     Ok(())
 }
 
-/// The body as it comes, for a reader that waits.
+/// The body as a blocking reader.
 struct Incoming {
     pieces: mpsc::Receiver<io::Result<Bytes>>,
     rest: Bytes,
@@ -143,7 +143,7 @@ pub(super) async fn export(api: web::Data<Api>, caller: Caller) -> Answer {
     let (outlines, mut list) = mpsc::channel::<Outline>(BATCH);
     let (pieces, outgoing) = mpsc::channel::<Result<Bytes, io::Error>>(PIECES);
     actix_rt::spawn(async move {
-        // A list that breaks off is noticed by its reader; nobody could be told otherwise once it has begun.
+        // Once the response has begun, an error can only cut it off.
         let _ = collect(&api, caller, &outlines).await;
     });
     actix_rt::task::spawn_blocking(move || {
@@ -158,7 +158,7 @@ pub(super) async fn export(api: web::Data<Api>, caller: Caller) -> Answer {
         .streaming(body))
 }
 
-/// Feeds of each first label together, then those without a label.
+/// Feeds grouped by their first label, then those without a label.
 async fn collect(api: &Api, caller: Caller, outlines: &mpsc::Sender<Outline>) -> Result<(), StoreError> {
     let store = api.handle.store();
     let mut label: Option<String> = None;
@@ -174,7 +174,7 @@ async fn collect(api: &Api, caller: Caller, outlines: &mpsc::Sender<Outline>) ->
     send(api, caller, SourceSelection::All, None, outlines).await.map(|_| ())
 }
 
-/// Sends those whose first label is this one; false if nobody takes them any more.
+/// Sends sources with this first label; false if the client has disconnected.
 async fn send(
     api: &Api,
     caller: Caller,
@@ -205,7 +205,7 @@ fn outline(source: Source, labels: Vec<String>, caller: Caller) -> Outline {
     Outline { title: source.settings.title, feed_url, site_url: None, labels, line: 0 }
 }
 
-/// The list as it is written, for a writer that waits.
+/// The response as a blocking writer.
 struct Outgoing(mpsc::Sender<Result<Bytes, io::Error>>);
 
 impl Write for Outgoing {

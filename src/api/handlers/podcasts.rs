@@ -1,4 +1,4 @@
-//! Podcasts: what sources are gathered for, and whose keys they use.
+//! Handlers for podcasts.
 
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};
@@ -41,7 +41,7 @@ pub(super) async fn update(api: web::Data<Api>, id: web::Path<String>, Body(body
     match api.handle.store().change_podcast(id, changes).await? {
         true => {
             if let Some(owner) = body.user_id {
-                // Another owner may have the key that its X accounts have waited for.
+                // The new owner may have the key that its X accounts need.
                 api.handle.poll_accounts_of(owner).await?;
             }
             Ok(HttpResponse::Ok().json(PodcastView::from(found(&api, id).await?)))
@@ -58,14 +58,14 @@ pub(super) async fn remove(api: web::Data<Api>, id: web::Path<String>) -> Answer
     }
 }
 
-/// The store would refuse a podcast that is not there as well, but not name the field.
+/// The store would reject an unknown podcast too, without naming the field.
 pub(super) async fn check_podcast(api: &Api, podcast: Option<PodcastId>) -> Result<(), Problem> {
     let Some(id) = podcast else { return Ok(()) };
     let wrong = || Problem::invalid(format!("there is no podcast {id}")).at("podcast_id");
     api.handle.store().podcast(id).await?.map(|_| ()).ok_or_else(wrong)
 }
 
-/// The store would refuse a podcast of nobody's as well, but not name the field.
+/// The store would reject an unknown user too, without naming the field.
 async fn check_owner(api: &Api, owner: UserId) -> Result<(), Problem> {
     let wrong = || Problem::invalid(format!("there is no user {owner}")).at("user_id");
     api.handle.store().user(owner).await?.map(|_| ()).ok_or_else(wrong)

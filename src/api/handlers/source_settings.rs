@@ -1,4 +1,4 @@
-//! What a person says about a source, checked.
+//! Validates the settings of a source.
 
 use url::Url;
 
@@ -11,13 +11,12 @@ const TITLE_CHARS_MAX: usize = 500;
 const LABELS_MAX: usize = 16;
 const LABEL_CHARS_MAX: usize = 100;
 
-/// The settings with these changes.
 pub(super) fn changed(settings: &SourceSettings, changes: &SourceChanges) -> SourceSettings {
     let mut new = settings.clone();
     if let Some(source_type) = changes.source_type {
         new.source_type = source_type;
     }
-    // The same place in other words is no reason to start afresh, nor to touch how it was stored.
+    // Another form of the same URL neither resets the source nor replaces the stored form.
     let url = one_spelling(changes.url.as_deref().unwrap_or(&settings.url), new.source_type);
     if new.source_type != settings.source_type || url != one_spelling(&settings.url, new.source_type) {
         new.url = url;
@@ -33,7 +32,7 @@ pub(super) fn changed(settings: &SourceSettings, changes: &SourceChanges) -> Sou
     new
 }
 
-/// Whether these changes can be made. A place that nobody wants to change was looked at when it was given.
+/// Validates changes. An unchanged URL was validated when it was set.
 pub(super) fn check_changes(settings: &SourceSettings, changes: &SourceChanges) -> Result<(), Problem> {
     let new = changed(settings, changes);
     if let Some(url) = changes.url.as_deref().or(changes.source_type.map(|_| settings.url.as_str())) {
@@ -42,7 +41,7 @@ pub(super) fn check_changes(settings: &SourceSettings, changes: &SourceChanges) 
     check(&new)
 }
 
-/// What a person says about a new source, checked. Its place is spelled as the store has it when it is added.
+/// Validates a new source and makes its URL canonical.
 pub(super) fn settings(body: &NewSourceBody) -> Result<(SourceSettings, Vec<String>), Problem> {
     let url = body.url.trim();
     let by_place = || type_at(url).map_err(|error| Problem::invalid(format!("{error}; or give a type")).at("url"));
@@ -66,7 +65,7 @@ fn check_place(url: &str, source_type: SourceType) -> Result<(), Problem> {
     if url.is_empty() || url.len() > URL_BYTES_MAX {
         return Err(Problem::invalid(format!("a URL has 1 to {URL_BYTES_MAX} bytes")).at("url"));
     }
-    // The URL itself is not repeated, since it may hold a password.
+    // The message omits the URL, which may contain a password.
     if source_type == SourceType::Twitter {
         return account_name(url).map(|_| ()).map_err(|error| Problem::invalid(error).at("url"));
     }

@@ -1,4 +1,4 @@
-//! Sources: listed, shown, added, changed, removed.
+//! Handlers for sources.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -24,9 +24,9 @@ use crate::actors::control::{Change, PollAnswer, PollOutcome, SourceFilter, Sour
 use crate::model::{RestCause, Source, SourceId, SourceSettings};
 use crate::store::Added;
 
-/// How many sources are added in one request.
+/// Maximum number of sources in a bulk request.
 const BULK_MAX: usize = 1000;
-/// How long a first poll is waited for.
+/// Time to wait for a first poll.
 const FIRST_POLL_WITHIN: Duration = Duration::from_secs(45);
 
 pub(super) async fn list(api: web::Data<Api>, caller: Caller, query: Parameters<SourceQuery>) -> Answer {
@@ -36,7 +36,7 @@ pub(super) async fn list(api: web::Data<Api>, caller: Caller, query: Parameters<
     let filter = filter(&api, &query)?;
     if let Some(url) = &query.url {
         let mut found = api.handle.sources_at(url).await?;
-        // A match would tell who may not see a password that they guessed it.
+        // A match would confirm a guessed password to a client that may not see it.
         found.retain(|source| caller.sees_secrets || shown_url(&source.settings.url) == source.settings.url);
         let found = found.into_iter().map(|source| (api.handle.status(&source), source));
         let items = views(&api, caller, found.map(|(status, source)| (source, status)).collect()).await?;
@@ -68,7 +68,7 @@ pub(super) async fn one(api: web::Data<Api>, caller: Caller, id: web::Path<Strin
     answer(&api, caller, SourceId(number(&id, "source")?)).await
 }
 
-/// Adds a source. Its first poll is the one request that adding costs, and its result is used (p08).
+/// Adds a source. Its first poll is the only request, and its result is stored (p08).
 pub(super) async fn create(api: web::Data<Api>, caller: Caller, Body(body): Body<NewSourceBody>) -> Answer {
     let (settings, labels) = settings(&body)?;
     let access = body.access.map(|access| checked(access, settings.source_type, "access.")).transpose()?;
@@ -92,7 +92,7 @@ pub(super) async fn create(api: web::Data<Api>, caller: Caller, Body(body): Body
         && poll.outcome == PollOutcome::Failed
         && !body.anyway
     {
-        // What does not work is taken back.
+        // Remove the source if its first poll failed.
         api.handle.remove_source(id, None).await?;
         let error = poll.error.clone().unwrap_or_default();
         return Err(Problem::does_not_work(error).at("url").with(json!({ "poll": poll })));
@@ -138,11 +138,11 @@ pub(super) async fn bulk(api: web::Data<Api>, Body(body): Body<BulkBody>) -> Ans
     Ok(HttpResponse::Ok().json(report))
 }
 
-/// One of many is neither polled at once nor let in by a login.
+/// Sources of a bulk request take neither `first_poll` nor `access`.
 fn one_of_many(body: &NewSourceBody) -> Result<(SourceSettings, Vec<String>), Problem> {
     let for_one = [("access", body.access.is_some()), ("first_poll", body.first_poll), ("anyway", body.anyway)];
     match for_one.iter().find(|(_, is_there)| *is_there) {
-        Some((field, _)) => Err(Problem::invalid("a source with this is added by itself").at(*field)),
+        Some((field, _)) => Err(Problem::invalid("not allowed in a bulk request").at(*field)),
         None => settings(body),
     }
 }
@@ -182,7 +182,6 @@ pub(super) async fn labels(api: web::Data<Api>, Parameters(query): Parameters<Pa
     Ok(HttpResponse::Ok().json(Page { items, next_cursor }))
 }
 
-/// A source as it is stored, with its ETag.
 pub(super) async fn answer(api: &Api, caller: Caller, id: SourceId) -> Answer {
     let source = api.handle.store().source(id).await?;
     let source = source.ok_or_else(|| Problem::not_found(format!("there is no source {id}")))?;
@@ -214,7 +213,7 @@ async fn views(api: &Api, caller: Caller, sources: Vec<(Source, SourceStatus)>) 
     Ok(sources.into_iter().map(shown).collect())
 }
 
-/// A source, but for what does not stand in its row.
+/// A source without the fields that are not columns.
 fn show(source: Source, status: SourceStatus, caller: Caller) -> SourceView {
     let Source { settings, state, .. } = source;
     let url = if caller.sees_secrets { settings.url } else { shown_url(&settings.url) };

@@ -1,4 +1,4 @@
-//! Users and the keys they lend. Keys come in and never go out.
+//! Handlers for users and their keys. Keys are never returned.
 
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};
@@ -13,7 +13,7 @@ use crate::model::{KeyProvider, User, UserId};
 use crate::store::StoreError;
 
 const NAME_CHARS_MAX: usize = 100;
-/// Far more than any token has.
+/// Maximum size of a key in bytes, far more than any token needs.
 const KEY_BYTES_MAX: usize = 16 * 1024;
 
 pub(super) async fn list(api: web::Data<Api>, Parameters(query): Parameters<UserQuery>) -> Answer {
@@ -88,7 +88,7 @@ async fn found(api: &Api, id: UserId) -> Result<User, Problem> {
     api.handle.store().user(id).await?.ok_or_else(|| missing(id))
 }
 
-/// A name that no command line could take for a number.
+/// Rejects names that could be taken for an id.
 fn name(body: &UserBody) -> Result<String, Problem> {
     let name = text(&body.name, "name", NAME_CHARS_MAX)?;
     match name.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! Webhooks: whom new posts are sent to.
+//! Handlers for webhooks.
 
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};
@@ -65,7 +65,7 @@ pub(super) async fn disable(api: web::Data<Api>, id: web::Path<String>, Body(bod
     switch(&api, &id, Some(body.reason.unwrap_or_else(|| "by a person".to_owned()))).await
 }
 
-/// Sends a delivery without posts. That it is not taken is an answer, and no problem of ours.
+/// Sends a delivery without posts. Its failure is a result, not an error.
 pub(super) async fn test(api: web::Data<Api>, id: web::Path<String>) -> Answer {
     let id = found(&api, WebhookId(number(&id, "webhook")?)).await?.id;
     let error = api.handle.test_webhook(id).await.err();
@@ -117,7 +117,7 @@ fn checked_label(label: String) -> Result<String, Problem> {
     }
 }
 
-/// The secret that was given, or a new one, which is shown this once.
+/// The given secret, or a new one, which is returned only once.
 fn secret(given: Option<String>) -> Result<(SecretString, Option<String>), Problem> {
     let Some(given) = given else {
         let made = new_secret();
