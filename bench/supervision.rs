@@ -115,7 +115,7 @@ impl Tree {
     }
 }
 
-/// Bursts of messages that nobody waits for.
+/// Bursts of messages without waiting for responses.
 async fn burst(address: Addr<Counter>) {
     for _ in 0..MESSAGES / BURST {
         for _ in 1..BURST {

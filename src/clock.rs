@@ -1,4 +1,4 @@
-//! The only place that reads the machine's clocks; everything else is handed a [`Clock`].
+//! The only module that reads the system's clocks; all other code takes a [`Clock`].
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,22 +8,18 @@ use tokio::sync::watch;
 
 use crate::model::Timestamp;
 
-/// A wait that ends when a clock has come so far.
 pub type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The longest time between two looks at a clock that may be set forward or back while somebody waits.
+/// Maximum time between two checks of a clock that may be set while a caller waits.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
-/// Tells the time, and lets others wait for it.
 pub trait Clock: Send + Sync {
-    /// The moment it is.
     fn now(&self) -> Timestamp;
 
-    /// Waits until this clock shows the moment or a later one.
+    /// Waits until this clock reaches the time.
     fn until(&self, moment: Timestamp) -> Wait;
 }
 
-/// The machine's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -49,24 +45,22 @@ impl Clock for SystemClock {
     }
 }
 
-/// Measures how long something takes by the machine's monotonic clock, whatever is done to the other one.
+/// Measures durations with the monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// Starts measuring.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
     pub fn start() -> Stopwatch {
         Stopwatch(Instant::now())
     }
 
-    /// How long ago it was started.
     pub fn elapsed(&self) -> Duration {
         self.0.elapsed()
     }
 }
 
-/// A clock that runs faster than the machine's, from the same moment on: a day passes while somebody watches.
+/// A clock that runs faster than the system's.
 #[derive(Clone, Copy, Debug)]
 pub struct FastClock {
     started_at: Timestamp,
@@ -75,13 +69,13 @@ pub struct FastClock {
 }
 
 impl FastClock {
-    /// A clock that shows `factor` seconds for each of the machine's; never slower than that one.
+    /// `factor` is at least 1.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
     pub fn new(factor: f64) -> FastClock {
         FastClock { started_at: SystemClock.now(), started: Instant::now(), factor: factor.max(1.0) }
     }
 
-    /// How much of the machine's time a span of this clock takes.
+    /// Converts a duration of this clock into real time.
     pub fn really(&self, span: Duration) -> Duration {
         span.div_f64(self.factor)
     }
@@ -106,17 +100,16 @@ impl Clock for FastClock {
     }
 }
 
-/// A clock that stands still until a test moves it.
+/// A stopped clock, for tests.
 #[derive(Debug)]
 pub struct HeldClock(watch::Sender<Timestamp>);
 
 impl HeldClock {
-    /// A clock that shows this moment.
     pub fn at(moment: Timestamp) -> HeldClock {
         HeldClock(watch::Sender::new(moment))
     }
 
-    /// Moves it forward, and ends the waits that are over by then.
+    /// Advances the clock and completes waits.
     pub fn advance(&self, duration: Duration) {
         self.0.send_modify(|now| *now = *now + duration);
     }
@@ -130,7 +123,7 @@ impl Clock for HeldClock {
     fn until(&self, moment: Timestamp) -> Wait {
         let mut hand = self.0.subscribe();
         Box::pin(async move {
-            // A clock that is gone will never show the moment, so its waits never end.
+            // A dropped clock never reaches the time, so its waits never end.
             if hand.wait_for(|now| *now >= moment).await.is_err() {
                 std::future::pending::<()>().await;
             }

@@ -1,4 +1,4 @@
-//! The daemon: starts every room with its settings, waits for a signal, and ends them in reverse.
+//! The daemon: starts all parts with their settings, waits for a signal, and stops them in reverse order.
 
 mod lock;
 mod once;
@@ -32,41 +32,32 @@ use reload::{Followers, Reloader};
 use signals::{Signals, until_told_to_stop, until_told_to_stop_or};
 use systemd::Systemd;
 
-/// How long the store may take to finish what is under way.
+/// Time limit for closing the store.
 const CLOSE_WITHIN: Duration = Duration::from_secs(10);
-/// How long the actors together may take to stop, once nothing is under way any more.
+/// Time limit for stopping all actors, once no poll is in flight.
 const STOP_WITHIN: Duration = Duration::from_secs(15);
 
-/// Why the daemon could not start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
-    /// There is no log.
     #[error(transparent)]
     Log(#[from] StartError),
-    /// There is no store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Another process is at work on the same store.
     #[error(transparent)]
     Busy(#[from] LockError),
-    /// Publishers cannot be asked.
     #[error(transparent)]
     Http(#[from] SetupError),
-    /// Nobody could ask or tell the daemon anything.
     #[error(transparent)]
     Api(#[from] ApiError),
-    /// The system does not tell us its signals.
     #[error("cannot listen to signals: {0}")]
     Signals(#[from] std::io::Error),
-    /// What was to be added first could not be.
     #[error("{0}")]
     Import(String),
-    /// It crashed more often than is borne.
     #[error("a part of the daemon crashed too often: {}", .0.message)]
     Escalated(Box<Crash>),
 }
 
-/// Runs until a signal ends it. The request is the one that the settings were read with, to read them again.
+/// Runs until a signal ends it. `request` is needed to reload the settings.
 pub async fn run(loaded: Loaded, request: Request) -> Result<(), DaemonError> {
     let mut signals = Signals::listen()?;
     let started = Started::new(&loaded.settings, request.file.clone(), Arc::new(SystemClock))?;
@@ -75,11 +66,10 @@ pub async fn run(loaded: Loaded, request: Request) -> Result<(), DaemonError> {
     ended
 }
 
-/// From the opening of the store to its closing.
 async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mut Signals) -> Result<(), DaemonError> {
     let settings = loaded.settings.clone();
     let Some(opened) = started.open(&settings, signals).await? else { return Ok(()) };
-    // Before anybody is polled: a second daemon on the same socket ends here.
+    // Before any poll: a second daemon on the same socket fails here.
     let listeners = Listeners::take(&settings.api)?;
     let client = started.client(&settings)?;
     let parts = started.parts(&settings, &opened.store, client.clone());
@@ -99,7 +89,7 @@ async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mu
     info!(started.log, "api ready";
         "socket" => listeners.socket.display().to_string(), "listen" => listeners.listen.map(|address| address.to_string()));
     info!(started.log, "daemon ready");
-    // What is wrong with the new configuration is in the log, and nothing has changed.
+    // Errors of the new configuration are logged, and nothing has changed.
     let reload = || drop(reloader.reload());
     let systemd = Systemd::from_environment(started.log.clone());
     systemd.ready();
@@ -111,7 +101,7 @@ async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mu
         () = systemd.feed_watchdog(&handle, settings.pipeline.scheduler.tick) => unreachable!("it never ends"),
         () = until_told_to_stop_or(&started.telemetry, &started.log, signals, reload) => {
             systemd.stopping();
-            // Whoever is in may wait for a poll that is under way.
+            // Connected clients may wait for a poll in flight.
             listeners.shut();
             started.drain(&handle, settings.drain, signals).await;
             listeners.close().await;
@@ -122,16 +112,14 @@ async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mu
     outcome(end)
 }
 
-/// What the end of the tree means for the process.
 fn outcome(end: Result<RootEnd, actix_rt::task::JoinError>) -> Result<(), DaemonError> {
     match end {
         Ok(RootEnd::Escalated(crash)) => Err(DaemonError::Escalated(Box::new(crash))),
-        // A root that was dropped before its end was in somebody's way who was in a hurry.
+        // A second signal drops the root before its end.
         Ok(RootEnd::Stopped) | Err(_) => Ok(()),
     }
 }
 
-/// What there is as soon as the process has begun.
 struct Started {
     telemetry: Telemetry,
     log: Logger,
@@ -139,7 +127,7 @@ struct Started {
     at: crate::model::Timestamp,
 }
 
-/// A store that is nobody else's.
+/// A store with its lock.
 struct Opened {
     store: Arc<dyn Store>,
     _lock: Option<InstanceLock>,
@@ -147,7 +135,7 @@ struct Opened {
 
 impl Started {
     fn new(settings: &Settings, config_file: Option<PathBuf>, clock: Arc<dyn Clock>) -> Result<Started, DaemonError> {
-        // URLs of sources can hold credentials, so the database is nobody else's to read, and neither is the log.
+        // URLs of sources can contain credentials, so database and log are readable by their owner only.
         rustix::process::umask(rustix::fs::Mode::RWXO | rustix::fs::Mode::WGRP);
         let telemetry = telemetry::start(&settings.log, clock.clone())?;
         let log = telemetry.logger.new(o!());
@@ -158,12 +146,12 @@ impl Started {
         Ok(Started { at: clock.now(), telemetry, log, clock })
     }
 
-    /// Opens the store; nothing if somebody wants us to stop meanwhile.
+    /// Opens the store; none if a stop signal arrives meanwhile.
     async fn open(&self, settings: &Settings, signals: &mut Signals) -> Result<Option<Opened>, DaemonError> {
         let lock = InstanceLock::take(&settings.store.engine)?;
         let store = tokio::select! {
             opened = store::open(&settings.store, self.clock.now()) => opened?,
-            // A store that takes long to open must not make the daemon deaf.
+            // React to signals while the store opens.
             () = until_told_to_stop(&self.telemetry, &self.log, signals) => return Ok(None),
         };
         let about = store.about();
@@ -171,13 +159,11 @@ impl Started {
         Ok(Some(Opened { store, _lock: lock }))
     }
 
-    /// Whoever asks publishers asks with this.
     fn client(&self, settings: &Settings) -> Result<Client, SetupError> {
         let clock = self.clock.clone();
         Client::new(settings.http.clone(), move || clock.now())
     }
 
-    /// What the pipeline is made of.
     fn parts(&self, settings: &Settings, store: &Arc<dyn Store>, client: Client) -> Parts {
         Parts {
             store: store.clone(),
@@ -191,7 +177,7 @@ impl Started {
         }
     }
 
-    /// Asks nobody any more, and lets what is under way end within its time; a second signal hurries.
+    /// Starts no new polls and waits for polls in flight; a second signal ends the wait.
     async fn drain(&self, handle: &PipelineHandle, drain: Duration, signals: &mut Signals) {
         let reason = tokio::select! {
             () = handle.drain() => None,
@@ -199,11 +185,11 @@ impl Started {
             () = until_told_to_stop(&self.telemetry, &self.log, signals) => Some("a second signal came"),
         };
         if let Some(reason) = reason {
-            warn!(self.log, "polls given up"; "count" => handle.unsettled(), "reason" => reason);
+            warn!(self.log, "polls abandoned"; "count" => handle.unsettled(), "reason" => reason);
         }
     }
 
-    /// Stops everybody; a second signal hurries.
+    /// Stops all actors; a second signal ends the wait.
     async fn stop(
         &self,
         handle: &PipelineHandle,
@@ -220,8 +206,8 @@ impl Started {
         running.await
     }
 
-    /// Closes the store within its time; a second signal to stop, or time running out, ends the wait. Whatever was
-    /// acknowledged is in the store by then in any case.
+    /// Closes the store within its time limit; a second signal ends the wait. Acknowledged data is
+    /// stored in any case.
     async fn close(&self, store: &dyn Store, signals: &mut Signals) {
         let reason = tokio::select! {
             () = store.close() => return,

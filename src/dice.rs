@@ -1,33 +1,31 @@
-//! The only place that rolls dice; rules take the roll as an argument, and tests can hold it.
+//! The only module that generates random numbers; rules take them as arguments, and tests can fix them.
 
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-/// Rolls dice.
 pub trait Dice: Send + Sync {
-    /// A number from 0 up to, but never reaching, 1; evenly spread.
+    /// Uniformly distributed in 0.0..1.0.
     fn roll(&self) -> f64;
 }
 
-/// Dice that fall the same way whenever the seed is the same.
+/// Deterministic for a seed.
 #[derive(Debug)]
 pub struct SeededDice(Mutex<StdRng>);
 
 impl SeededDice {
-    /// Dice for this seed.
     pub fn new(seed: u64) -> SeededDice {
         SeededDice(Mutex::new(StdRng::seed_from_u64(seed)))
     }
 
-    /// Dice for a seed nobody knows.
+    /// With a random seed.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
     pub fn from_entropy() -> SeededDice {
         SeededDice::new(rand::random())
     }
 }
 
-/// A secret that nobody can guess: 32 bytes, in hexadecimal.
+/// A random secret: 32 bytes in hexadecimal.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
 pub fn new_secret() -> String {
     rand::random::<[u8; 32]>().iter().map(|byte| format!("{byte:02x}")).collect()
@@ -35,12 +33,11 @@ pub fn new_secret() -> String {
 
 impl Dice for SeededDice {
     fn roll(&self) -> f64 {
-        // A crash elsewhere while the lock was held leaves the generator usable: never spread the crash.
         self.0.lock().random()
     }
 }
 
-/// Dice that always show the same number.
+/// Always returns the same number.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldDice(pub f64);
 

@@ -1,24 +1,24 @@
-//! Feedwarden polls feeds, websites and X accounts politely, knows a dead source from a flaky one, and never loses or
-//! doubles a post.
+//! Feedwarden polls feeds, websites and X accounts, distinguishes dead sources from flaky ones, and stores every post
+//! exactly once.
 //!
-//! The rooms, from the inside out; `ARCHITECTURE.md` is the map, and a test keeps the borders between them:
+//! The modules, from the inside out; `ARCHITECTURE.md` describes them, and a test checks the borders between them:
 //!
-//! - [`model`] — nouns.
-//! - [`rules`] — pure decisions about them.
-//! - [`parse`] — what publishers serve, turned into values.
-//! - [`http`] — one vetted, bounded, conditional GET.
-//! - [`fetch`] — what polls are made of: requests for documents and robots.txt.
-//! - [`sources`] — the source types, each in one file: how it is found, asked and read.
-//! - [`opml`] — lists of sources, from and for other readers.
-//! - [`store`] — where they are kept, in SQLite or PostgreSQL.
-//! - [`supervision`] — actors that crash and are started again.
+//! - [`model`] — data types.
+//! - [`rules`] — pure decisions.
+//! - [`parse`] — parsers for feeds, pages, robots.txt and X responses.
+//! - [`http`] — one vetted, bounded, conditional request.
+//! - [`fetch`] — requests for documents and robots.txt, deliveries to webhooks.
+//! - [`sources`] — the source types, one file each.
+//! - [`opml`] — lists of sources of other feed readers.
+//! - [`store`] — the database, SQLite or PostgreSQL.
+//! - [`supervision`] — restarts crashed actors.
 //! - [`actors`] — the pipeline.
 //! - [`service`] — the use cases: what API, command line and import ask for.
 //! - [`telemetry`] — the log.
-//! - [`config`] — fills the settings that each room owns.
-//! - [`api`] — the HTTP API: the admin socket and TCP.
+//! - [`config`] — fills the settings structs of the other modules.
+//! - [`api`] — the HTTP API on the admin socket and on TCP.
 //! - [`cli`], [`daemon`] — the command line and the process.
-//! - [`demo`] — the daemon at work on a little web on loopback, for showing, testing and measuring the rest.
+//! - [`demo`] — the daemon on a simulated web, for the demo, tests and benchmarks.
 
 pub mod actors;
 pub mod api;

@@ -1,4 +1,4 @@
-//! The program: hands its arguments to the command line, and the answer to the system.
+//! The program: passes its arguments to the command line and returns the exit code.
 
 use feedwarden::cli::{Exit, run};
 

@@ -16,7 +16,7 @@ struct Border {
     never: &'static [&'static str],
 }
 
-/// From the inside out. A new room fails the test until somebody has decided here what it may use.
+/// From the inside out. A new module fails the test until it is listed here.
 const BORDERS: &[Border] = &[
     Border { room: "model", may_use: &[], never: IMPURE_CRATES },
     Border { room: "rules", may_use: &["model"], never: IMPURE_CRATES },

@@ -154,7 +154,7 @@ async fn check_says_what_kind_of_failure_it_is_and_what_would_follow() {
         let (code, said) = check(answer(format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n")), &[]).await;
         let failure = &said["failure"];
         assert_eq!((code, &failure["error_type"]), (Some(1), &json!(kind)));
-        assert_eq!((&failure["failure_type"], &failure["then"]), (&json!(class), &json!(then)));
+        assert_eq!((&failure["failure_type"], &failure["decision"]), (&json!(class), &json!(then)));
     }
     let (code, said) = check_url(&format!("http://{}/", unused_address()), &[]).await;
     assert_eq!((code, &said["failure"]["error_type"]), (Some(1), &json!("network")));

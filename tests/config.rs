@@ -376,7 +376,7 @@ fn a_wrong_command_line_ends_with_code_2_and_keeps_standard_output_clean(#[case]
 
 #[test]
 fn help_and_version_are_data() {
-    for (argument, part) in [("--help", "Exit codes: 0 done"), ("--version", env!("CARGO_PKG_VERSION"))] {
+    for (argument, part) in [("--help", "Exit codes: 0 success"), ("--version", env!("CARGO_PKG_VERSION"))] {
         let answer = Bench::new(&[argument]).run();
         assert_eq!((answer.code, answer.errors.as_str()), (0, ""));
         assert!(answer.output.contains(part), "{}", answer.output);

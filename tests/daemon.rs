@@ -274,7 +274,7 @@ fn a_hangup_reads_the_configuration_anew_and_a_wrong_one_changes_nothing() {
     daemon.send(Signal::HUP);
     let refused = daemon.wait_for("configuration not reloaded");
     assert!(refused["error"].as_str().unwrap().contains("source.max-failures"), "{refused}");
-    // Found wrong only by whoever is to follow it.
+    // Only the part that uses the key detects the error.
     std::fs::write(&file, "source:\n  max-failures: 6\nhttp:\n  tls-ca-file: own.yaml\n").unwrap();
     daemon.send(Signal::HUP);
     let refused = daemon.wait_for("configuration not reloaded");

@@ -77,7 +77,7 @@ fn a_signal_ends_the_show_with_its_summary_and_leaves_the_log_that_was_asked_for
     show.stdout.take().unwrap().read_to_string(&mut summary).unwrap();
     let said: Vec<String> = lines.map(Result::unwrap).collect();
     assert_eq!(show.wait().unwrap().code(), Some(0), "{summary} {said:?}");
-    assert!(summary.contains("\nyes         every entry served exists exactly once in the store ("), "{summary}");
+    assert!(summary.contains("\nyes         every served entry is stored exactly once ("), "{summary}");
     assert!(summary.contains("(0 overlaps)") && !summary.contains("\nNO "), "{summary}");
     assert_eq!(entries(temporary.path()), 0);
     assert!(std::fs::read_to_string(&log).unwrap().contains("\"source polled\""));
@@ -114,8 +114,8 @@ fn scene() -> Scene {
         passed: Duration::from_secs(36_000),
         speed: 1200.0,
         phase: Phase::Running,
-        sources: SourceCensus { fresh: 4, healthy: 220, backing_off: 19, resting: 44, disabled: 13 },
-        hosts: HostCensus { asked: 66, held: 3, silent: 5 },
+        sources: SourceCensus { fresh: 4, active: 220, backing_off: 19, resting: 44, disabled: 13 },
+        hosts: HostCensus { asked: 66, held: 3, breaker_open: 5 },
         polls_per_second: 141.4,
         pulse: vec![80.0, 120.0, 160.0, 141.0],
         manners: Manners {
@@ -131,7 +131,7 @@ fn scene() -> Scene {
             event(31, EventKind::Disabled, "127.1.0.42/101/feed", "Auto-disabled after 5 consecutive 404 errors"),
             event(33, EventKind::World, "127.1.0.12", "is switched off on purpose"),
             event(40, EventKind::Host, "127.1.0.12", "silent 3 times: left alone until 17:00"),
-            event(44, EventKind::Healed, "post sink", "injected fault in post-sink; started again"),
+            event(44, EventKind::Healed, "post sink", "injected fault in post-sink; restarted"),
             event(50, EventKind::Crashed, "scheduler", "injected fault in scheduler"),
             event(52, EventKind::Returns, "127.1.0.9/8/feed", "answers again after its rest"),
             event(55, EventKind::Host, "127.1.0.28", "held until 18:25: HTTP 429 with Retry-After, of more than fits"),
@@ -141,43 +141,43 @@ fn scene() -> Scene {
 
 const USUAL: &str = "\
 Feedwarden demo   day 1 16:56   an hour passes in 3.0 s
-The real daemon polls 300 sources of a little web on this machine.
+The daemon polls 300 sources of a simulated web on this machine.
 
 SOURCES   ███████████████████████████████████████████████████▓▓▓▓▒▒▒▒▒▒▒▒▒▒░░░·
-          █ 220 healthy  ▓ 19 backing off  ▒ 44 resting  ░ 13 disabled  · 4 new
+          █ 220 active  ▓ 19 backing off  ▒ 44 resting  ░ 13 disabled  · 4 new
 
 POLLS     141 a second ▅▆█▇ 4,246 in all, 65 % unchanged (304)
 FAILURES  158: network 86, not_found 72
-POSTS     1,830 new; the summary checks that none was lost or doubled
-HOSTS     66 asked, 3 held (429, 503: they asked us to wait), 5 silent
-MANNERS   4,376 requests, 0 at once to one host, pauses ≥ 20.5 s (20 s set)
-CRASHES   16 injected on purpose, 16 healed
+POSTS     1,830 new; the summary checks for lost and duplicate posts
+HOSTS     66 polled, 3 held (after 429 or 503), 5 with an open breaker
+LOAD      4,376 requests, 0 concurrent to one host, pauses ≥ 20.5 s (20 s set)
+CRASHES   16 injected, 16 restarts
 
-WHAT HAPPENS
+EVENTS
 16:27 rests    127.1.0.63/120/feed for 2 h after 5 network in a row
 16:31 disabled 127.1.0.42/101/feed Auto-disabled after 5 consecutive 404 errors
-16:33 the web  127.1.0.12          is switched off on purpose
+16:33 web      127.1.0.12          is switched off on purpose
 16:40 host     127.1.0.12          silent 3 times: left alone until 17:00
-16:44 healed   post sink           injected fault in post-sink; started again
+16:44 restart  post sink           injected fault in post-sink; restarted
 16:50 crashed  scheduler           injected fault in scheduler
 16:52 returns  127.1.0.9/8/feed    answers again after its rest
 16:55 host     127.1.0.28          held until 18:25: HTTP 429 with Retry-After,…
 
-Ctrl-C ends the show with a summary";
+Ctrl-C ends the demo with a summary";
 
 const SMALL: &str = "\
 Feedwarden demo  16:56
-220 well  19 back off  44 rest  13 off
+220 active  19 back off  44 rest  13 off
 141 polls/s, 1,830 new posts
 0 overlaps, gaps ≥ 20.5 s
-16 crashes, 16 healed
-16:33 the web  127.1.0.12 is switched o…
+16 crashes, 16 restarts
+16:33 web      127.1.0.12 is switched o…
 16:40 host     127.1.0.12 silent 3 time…
-16:44 healed   post sink injected fault…
+16:44 restart  post sink injected fault…
 16:50 crashed  scheduler injected fault…
 16:52 returns  127.1.0.9/8/feed answers…
 16:55 host     127.1.0.28 held until 18…
-Ctrl-C ends the show with a summary";
+Ctrl-C ends the demo with a summary";
 
 #[test]
 fn the_picture_fits_a_usual_terminal_and_a_small_one() {

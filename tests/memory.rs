@@ -45,7 +45,7 @@ fn main() -> ExitCode {
             println!("{}", String::from_utf8_lossy(&output.stderr));
         }
     }
-    // The words of the standard test harness, for whoever adds the results up.
+    // The output format of the standard test harness.
     let verdict = if failed == 0 { "ok" } else { "FAILED" };
     println!("test result: {verdict}. {} passed; {failed} failed;", names.len() - failed);
     ExitCode::from(u8::from(failed > 0))

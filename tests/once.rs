@@ -97,7 +97,7 @@ fn a_list_that_is_none_is_refused_and_one_with_mistakes_is_taken_without_them() 
     let refused = once(directory.path(), &["--opml", "not.opml"]);
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.starts_with("feedwarden: not.opml: this is no OPML"), "{said}");
+    assert!(said.starts_with("feedwarden: not.opml: not an OPML document"), "{said}");
     let missing = once(directory.path(), &["--opml", "missing.opml"]);
     assert_eq!(missing.status.code(), Some(2));
     let list = fs::read_to_string(directory.path().join("list.opml")).unwrap();
@@ -183,7 +183,7 @@ fn a_signal_lets_what_is_under_way_end_and_be_settled() {
     let log = fs::read(directory.path().join("log.json")).unwrap();
     assert_eq!(told(&log, "source polled").len(), 1);
     assert_eq!(told(&log, "daemon stopped").len(), 1);
-    assert!(told(&log, "polls given up").is_empty());
+    assert!(told(&log, "polls abandoned").is_empty());
 }
 
 #[test]
@@ -200,8 +200,8 @@ fn a_second_signal_hurries_and_loses_only_what_was_under_way() {
     daemon.send(Signal::TERM);
     daemon.finish();
     let log = fs::read(log).unwrap();
-    assert_eq!(told(&log, "polls given up")[0]["reason"], "a second signal came");
-    assert_eq!(told(&log, "polls given up")[0]["count"], 1);
+    assert_eq!(told(&log, "polls abandoned")[0]["reason"], "a second signal came");
+    assert_eq!(told(&log, "polls abandoned")[0]["count"], 1);
     // It is polled again: due as it was.
     let again = summary(&once(directory.path(), &["--json", "--set", "http.deadline-seconds=1"]));
     assert_eq!(again["due"], 1);
@@ -221,7 +221,7 @@ fn a_second_daemon_on_the_same_file_is_refused_and_the_first_one_goes_on() {
     assert_eq!(once(directory.path(), &[]).status.code(), Some(1), "a round is refused, too");
     first.send(Signal::TERM);
     assert_eq!(first.finish().0, Some(0));
-    // A process that was killed leaves its lock file behind, and nobody minds.
+    // The lock file of a killed process does no harm.
     let mut third = Daemon::start(directory.path(), &[]);
     third.wait_for("daemon ready");
     third.send(Signal::KILL);

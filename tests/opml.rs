@@ -84,11 +84,11 @@ fn the_exports_of_other_readers_are_read(#[case] name: &str, #[case] expected: &
 
 #[test]
 fn what_is_no_list_is_one_clear_error() {
-    assert_eq!(error(""), "this is no OPML: it is empty");
-    assert_eq!(error(" \n "), "this is no OPML: it is empty");
-    assert_eq!(error("<rss version='2.0'><channel/></rss>"), "this is no OPML: it begins with <rss>");
-    assert_eq!(error("<!doctype html><html><body/></html>"), "this is no OPML: it begins with <html>");
-    assert_eq!(error("{\"feeds\": []}"), "this is no OPML: it begins with \"{\\\"feeds\\\": []}\"");
+    assert_eq!(error(""), "not an OPML document: it is empty");
+    assert_eq!(error(" \n "), "not an OPML document: it is empty");
+    assert_eq!(error("<rss version='2.0'><channel/></rss>"), "not an OPML document: it begins with <rss>");
+    assert_eq!(error("<!doctype html><html><body/></html>"), "not an OPML document: it begins with <html>");
+    assert_eq!(error("{\"feeds\": []}"), "not an OPML document: it begins with \"{\\\"feeds\\\": []}\"");
     assert!(error(&"x".repeat(1000)).len() < 120);
     assert_eq!(error("<opml/>"), "a list");
     assert_eq!(lines(b"<opml/>"), [""; 0]);

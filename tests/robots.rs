@@ -1,4 +1,4 @@
-//! Asking for robots.txt, against servers on loopback: what there is, what there is not, and what nobody can say.
+//! Fetching robots.txt from servers on loopback: present, missing and unknown.
 
 use std::time::Duration;
 

@@ -45,7 +45,7 @@ pub(crate) struct PartCosts {
 /// Measures the parts over these feeds, with the store they are in.
 pub(crate) async fn measure(engine: &Engine, urls: &[String]) -> PartCosts {
     let places: Vec<url::Url> = urls.iter().map(|url| url.parse().unwrap()).collect();
-    // Once unmeasured: the little web writes its feeds when they are first asked for.
+    // Once unmeasured: the simulated web writes its feeds when they are first asked for.
     fetch_all(&places, &HashMap::new()).await;
     let meter = Meter::start(None);
     let answers = fetch_all(&places, &HashMap::new()).await;

@@ -2,7 +2,7 @@
 //!
 //! The clock is held and moved a tick at a time, so that a day's ticks take seconds and nothing else happens in them. What
 //! falls due is measured twice: the scheduler alone, which is paused so that it finds and lines up what is due and hands
-//! nothing out, and then the polls themselves, which read one short feed each from a little web of 500 hosts.
+//! nothing out, and then the polls themselves, which read one short feed each from a simulated web of 500 hosts.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,12 +28,11 @@ const INTERVAL: Duration = minutes(24 * 60);
 const EMPTY_TICKS: u32 = 100;
 /// How many fall due together, and in which tick after the start.
 const DUE: [(usize, u32); 2] = [(100, 200), (10_000, 220)];
-/// The hosts of the little web that holds those that fall due.
+/// The hosts of the simulated web that holds those that fall due.
 const WEB_HOSTS: usize = 500;
 /// Far longer than anything takes.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Many sources.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Population {
     sources: usize,
@@ -97,8 +96,8 @@ pub(crate) fn compare(resident_mb_max: f64) -> bool {
     is_good
 }
 
-/// Writes the sources past the API: most of them on hosts that nobody will ask, polled within the last hours; and those
-/// of the little web among them, each due in its tick.
+/// Inserts the sources directly: most of them on hosts that are not polled, polled within the last hours; and those
+/// of the simulated web among them, each due in its tick.
 fn populate(population: &Population, urls: &[String]) {
     let (start, engine) = (Timestamp::from_micros(population.start), population.engine());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -130,7 +129,7 @@ fn populate(population: &Population, urls: &[String]) {
             None => insert.execute((created, &elsewhere, polled, Some(etag), host(&elsewhere))).unwrap(),
         };
     }
-    assert!(due.is_empty(), "all of the little web is in the store");
+    assert!(due.is_empty(), "all of the simulated web is in the store");
     drop(insert);
     transaction.commit().unwrap();
 }

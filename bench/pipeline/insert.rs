@@ -11,7 +11,6 @@ use tokio_postgres::NoTls;
 
 const COLUMNS: usize = 8;
 
-/// A bare connection.
 pub(crate) enum Raw {
     Sqlite { connection: rusqlite::Connection, statements: HashMap<usize, String> },
     Postgres { client: tokio_postgres::Client, statements: HashMap<usize, tokio_postgres::Statement> },

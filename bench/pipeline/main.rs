@@ -2,7 +2,7 @@
 //!
 //! `tests/with-postgres cargo bench --bench pipeline` refreshes 2,000 feeds on 500 loopback hosts, all new and then all
 //! unchanged, with both engines (without a server, SQLite alone); `cargo bench --bench pipeline -- million` starts and
-//! idles with a million sources. The little web, the parts and every refresh are processes of their own. Ends with an
+//! idles with a million sources. The simulated web, the parts and every refresh are separate processes. Ends with an
 //! error if a bar is missed: twice the parts, 150 MB, and 600 MB with a million sources.
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on has nothing better to do than to end")]
 

@@ -1,4 +1,4 @@
-//! The processes of the bench: it runs itself again in one of these roles, so that CPU and memory are nobody else's.
+//! Child processes of the bench, one per role, so that CPU and memory are measured separately.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::idle::Population;
 /// What a process of the bench is there for.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Role {
-    /// Serves a little web until its standard input ends.
+    /// Serves a simulated web until its standard input ends.
     Web(Town),
     /// Does the bare parts by themselves.
     Parts { engine: Engine, urls: Vec<String> },
@@ -27,7 +27,7 @@ pub(crate) enum Role {
     Idle(Population),
 }
 
-/// How large the little web is.
+/// How large the simulated web is.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Town {
     pub(crate) hosts: usize,
@@ -83,7 +83,7 @@ pub(crate) fn own_role() -> Option<Role> {
     Some(serde_json::from_str(&text).unwrap())
 }
 
-/// Says what came of it to whoever started this process.
+/// Reports the result to the parent process.
 pub(crate) fn answer(what: &impl Serialize) {
     println!("{}", serde_json::to_string(what).unwrap());
 }
@@ -97,7 +97,7 @@ pub(crate) fn run<T: DeserializeOwned>(role: &Role) -> T {
     serde_json::from_str(&text).unwrap()
 }
 
-/// The process that serves the little web.
+/// The process that serves the simulated web.
 pub(crate) struct WebProcess {
     child: Child,
     pub(crate) urls: Vec<String>,

@@ -11,7 +11,6 @@ use crate::load::{Case, POSTS};
 
 const COLUMNS: u64 = 8;
 
-/// A bare connection.
 pub(crate) enum Raw {
     Sqlite(rusqlite::Connection),
     Postgres { client: tokio_postgres::Client, insert: tokio_postgres::Statement, update: tokio_postgres::Statement },

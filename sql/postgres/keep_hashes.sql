@@ -1,5 +1,5 @@
--- Of the oldest, those whose feed was not read since they were last met are still in it, as far as anybody knows. Noting
--- that moves them out of the way, so that a step never looks at more rows than its limit.
+-- Hashes whose feed was not read since they were last seen may still be in it. Updating last_seen_at moves them to the
+-- end, so that a step never reads more rows than its limit.
 UPDATE cleaned_posts SET last_seen_at = $3
 WHERE (source_id, content_hash) IN (
     SELECT source_id, content_hash

@@ -1,4 +1,4 @@
--- The same of one source. Its posts are chosen first: by time, the engine would look at everybody's.
+-- The same for one source. Selects its posts first: by time, the engine would read the posts of all sources.
 WITH of_source AS MATERIALIZED (
     SELECT id, created_at
     FROM posts

@@ -1,6 +1,5 @@
--- Locked, so that nobody links them to an article between this look and their removal. Their sources are locked too, as
--- remembering their hashes will ask for: a source that is just being removed takes its posts with it, and waiting for
--- it later on would be a deadlock.
+-- Locks the posts, so that none is linked to an article before its removal. Also locks their sources, which storing
+-- their hashes requires: waiting later for a source that is being removed would be a deadlock.
 SELECT posts.id
 FROM posts
 JOIN sources ON sources.id = posts.source_id

@@ -1,4 +1,4 @@
--- Paged by key, never by offset: nobody is missed or met twice when rows come and go.
+-- Paged by key, never by offset: no source is missed or repeated when rows are added or removed.
 SELECT {source_columns}
 FROM sources
 WHERE id > $1

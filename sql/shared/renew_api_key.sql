@@ -1,2 +1,2 @@
--- The third parameter is what was read before: a key that somebody replaced or removed meanwhile is left alone.
+-- $3 is the ciphertext that was read before: a key that was replaced or removed meanwhile stays unchanged.
 UPDATE api_keys SET sealed = $4, updated_at = $5 WHERE user_id = $1 AND provider = $2 AND sealed = $3

@@ -1,4 +1,4 @@
--- The same of one source. The plus keeps the engine to the posts of that source: by time it would look at everybody's.
+-- The same for one source. The plus makes the engine use the index by source: by time it would read all posts.
 SELECT {post_columns}
 FROM posts
 WHERE source_id = $1 AND (+created_at, id) > ($2, $3) AND +created_at < $4

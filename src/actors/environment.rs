@@ -23,7 +23,7 @@ impl PipelineEnvironment {
         error!(self.0.log, "actor crashed";
             "actor" => name,
             "error" => &crash.message,
-            "place" => crash.place.as_ref().map(ToString::to_string));
+            "location" => crash.place.as_ref().map(ToString::to_string));
         // Resolving the names takes time and memory, so the log does it, and only if it writes the record.
         let backtrace = slog::FnValue(|_| crash.backtrace.as_ref().map(ToString::to_string));
         debug!(self.0.log, "actor crash backtrace"; "actor" => name, "backtrace" => backtrace);
@@ -46,20 +46,20 @@ impl Environment for PipelineEnvironment {
             Event::Crashed { name, crash } => self.crashed(name, crash),
             Event::Restarting { supervisor, name, after, nth } => {
                 self.0.statistics.count_restart(ActorKind::of(supervisor, name));
-                warn!(log, "actor restarts"; "actor" => name, "after_ms" => after.as_millis() as u64, "nth" => nth);
+                warn!(log, "actor restarting"; "actor" => name, "after_ms" => after.as_millis() as u64, "restarts" => nth);
                 self.0.events.emit(|| PipelineEvent::Restarted { name: (*name).to_owned() });
             }
             Event::Overran { name, limit } => {
                 warn!(log, "actor did not stop in time"; "actor" => name, "limit_ms" => limit.as_millis() as u64);
             }
             Event::GaveUp { name, crash } => {
-                error!(log, "actor given up"; "actor" => name, "error" => &crash.message);
+                error!(log, "actor not restarted"; "actor" => name, "error" => &crash.message);
             }
             Event::ThreadBlocked { name, silent } => {
-                error!(log, "thread blocked"; "thread" => name, "silent_seconds" => silent.as_secs());
+                error!(log, "thread blocked"; "thread" => name, "unresponsive_seconds" => silent.as_secs());
             }
             Event::ThreadRecovered { name } => info!(log, "thread recovered"; "thread" => name),
-            Event::ThreadGone { name } => error!(log, "thread gone"; "thread" => name),
+            Event::ThreadGone { name } => error!(log, "thread ended"; "thread" => name),
             _ => {}
         }
     }

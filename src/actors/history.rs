@@ -18,21 +18,21 @@ pub struct SettledPoll {
     pub at: Timestamp,
     /// Outcome of the poll.
     pub outcome: PollOutcome,
-    /// The status of the last answer, if there was one.
+    /// HTTP status of the last response.
     pub status_code: Option<u16>,
     /// Kind of failure.
     pub error_type: Option<FailureKind>,
     /// Error of a failed poll.
     pub error: Option<String>,
-    /// Posts that were not known before.
+    /// Number of new posts.
     pub new_posts: usize,
-    /// Bytes of body that crossed the wire.
+    /// Body bytes received.
     pub bytes: usize,
-    /// Duration of all its requests.
+    /// Duration of all requests.
     pub duration_ms: u64,
-    /// Time of the next poll of the source, with its reason.
+    /// Time and reason of the next poll.
     pub next: String,
-    /// Feeds that the answer links to, where it is a web page and no feed.
+    /// Feeds that the document links to, if it is a web page.
     pub linked_feeds: Vec<String>,
 }
 

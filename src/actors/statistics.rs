@@ -52,9 +52,9 @@ pub struct StatisticsView {
     pub failed: [u64; FailureKind::ALL.len()],
     /// Sources that were due and could not be asked yet, because their host is held or down.
     pub deferred: u64,
-    /// Posts that were not known before.
+    /// New posts.
     pub new_posts: u64,
-    /// Bytes of body that crossed the wire.
+    /// Body bytes received.
     pub wire_bytes: u64,
     /// Polls whose source had changed or was removed by the time they ended.
     pub superseded: u64,
@@ -140,17 +140,21 @@ impl Statistics {
     /// Adds the counters and histograms to a page of metrics. The names of counters get `_total` when they are written.
     pub fn register(&self, registry: &mut Registry) {
         registry.register("polls", "Settled polls, by outcome", self.polls.clone());
-        registry.register("new_posts", "Posts that were not known before", self.new_posts.clone());
-        registry.register("wire_bytes", "Bytes of body that crossed the wire", self.wire_bytes.clone());
-        registry.register("deferred", "Sources sent back by a held or silent host", self.deferred.clone());
+        registry.register("new_posts", "New posts", self.new_posts.clone());
+        registry.register("wire_bytes", "Body bytes received", self.wire_bytes.clone());
+        registry.register(
+            "deferred",
+            "Sources sent back because their host is held or its breaker is open",
+            self.deferred.clone(),
+        );
         registry.register("superseded", "Polls whose source changed meanwhile", self.superseded.clone());
         registry.register("crashes", "Crashes of actors", self.crashes.clone());
-        registry.register("restarts", "Actors started again, by sort", self.restarts_by_actor.clone());
-        registry.register("fetch_duration_seconds", "A poll's requests together", self.fetching.clone());
-        registry.register("parse_duration_seconds", "Reading an answer", self.reading.clone());
-        registry.register("settle_duration_seconds", "Writing a group of polls", self.settling.clone());
+        registry.register("restarts", "Restarts of actors, by actor", self.restarts_by_actor.clone());
+        registry.register("fetch_duration_seconds", "Duration of all requests of a poll", self.fetching.clone());
+        registry.register("parse_duration_seconds", "Duration of parsing a response", self.reading.clone());
+        registry.register("settle_duration_seconds", "Duration of storing a batch of polls", self.settling.clone());
         registry.register("webhook_deliveries", "Deliveries to webhooks, by outcome", self.deliveries.clone());
-        registry.register("webhook_posts", "Posts that webhooks took", self.delivered_posts.clone());
+        registry.register("webhook_posts", "Posts accepted by webhooks", self.delivered_posts.clone());
     }
 
     /// Notes how long a poll took to ask for and to read, and whether it succeeded.

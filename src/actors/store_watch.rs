@@ -104,7 +104,7 @@ impl Drop for RetryingCall<'_> {
             let away_seconds = self.0.clock.now().since(*since).as_secs();
             *outage = None;
             self.0.admission.switch(|blockers| blockers.is_store_down = false);
-            info!(self.0.log, "store available again"; "away_seconds" => away_seconds);
+            info!(self.0.log, "store available again"; "unavailable_seconds" => away_seconds);
         }
     }
 }

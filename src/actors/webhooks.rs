@@ -148,7 +148,7 @@ impl Deliverer {
 
     async fn turn(&self, id: WebhookId) -> (WebhookId, TurnEnd) {
         let turn = self.pages(id).await.unwrap_or_else(|cause| {
-            error!(self.log, "webhook not served"; "webhook_id" => id.0, "error" => %cause);
+            error!(self.log, "webhook delivery not prepared"; "webhook_id" => id.0, "error" => %cause);
             TurnEnd::Idle
         });
         (id, turn)

@@ -1,4 +1,4 @@
-//! Whom the TCP listener lets in, and how often: what can be changed while it is open.
+//! Token and rate rules of the TCP listener, which can change while it is open.
 
 use std::sync::Arc;
 
@@ -7,15 +7,13 @@ use parking_lot::RwLock;
 use super::settings::ApiSettings;
 use super::tokens::{TokenError, Verifier};
 
-/// The rules in force. Clones are the same.
+/// The current rules. Clones share them.
 #[derive(Clone)]
 pub struct Admission(Arc<RwLock<Arc<Rules>>>);
 
-/// What a request is judged by.
 pub struct Rules {
-    /// Checks tokens; nobody gets in without.
     pub(super) verifier: Option<Verifier>,
-    /// How often one payer may ask in the long run.
+    /// Requests per second of one client.
     pub(super) requests_per_second: u32,
 }
 
@@ -24,7 +22,7 @@ impl Admission {
         Ok(Admission(Arc::new(RwLock::new(Arc::new(Rules::new(settings)?)))))
     }
 
-    /// Judges by these rules from the next request on.
+    /// Applies new rules from the next request on.
     pub fn follow(&self, rules: Rules) {
         *self.0.write() = Arc::new(rules);
     }
@@ -35,7 +33,7 @@ impl Admission {
 }
 
 impl Rules {
-    /// The rules that the settings make, unless their key is of no use.
+    /// Creates the rules; fails if the key is invalid.
     pub fn new(settings: &ApiSettings) -> Result<Rules, TokenError> {
         let verifier = settings.tokens.as_ref().map(Verifier::new).transpose()?;
         Ok(Rules { verifier, requests_per_second: settings.limits.requests_per_second })

@@ -1,7 +1,7 @@
-//! A connection that is let go of when its client stalls.
+//! A connection that is closed when its client stalls.
 //!
-//! The HTTP layer bounds the head of the first request alone. A client that never takes its answer, that leaves a second
-//! head or a body half sent, or that sends them a byte at a time would keep its place for ever.
+//! The HTTP layer limits only the head of the first request. A client that never reads its response, that leaves a
+//! second head or a body incomplete, or that sends a byte at a time would keep its connection for ever.
 
 use std::io;
 use std::pin::Pin;
@@ -14,27 +14,27 @@ use tokio::time::{Sleep, sleep};
 use super::guard::Peer;
 use crate::clock::Stopwatch;
 
-/// What is sent more slowly than this, once patience is over, is sent to hold a place.
+/// Minimum rate, in bytes per second, of a client that sends but does not read.
 const BYTES_PER_SECOND_MIN: usize = 1024;
 
-/// What is borne of a client between two bytes that it takes.
+/// Limits for a client between two bytes that it reads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
-    /// How long nothing can be sent to it; what it sends meanwhile prolongs this.
+    /// Maximum time without reading; data that the client sends prolongs it.
     pub(super) within: Duration,
-    /// How much it may send.
+    /// Maximum number of bytes that the client may send meanwhile.
     pub(super) bytes: usize,
 }
 
-/// A stream with a clock that starts anew with every byte that its client takes.
+/// A stream whose timer restarts whenever its client reads.
 pub(super) struct Connection<S> {
     stream: S,
     pub(super) peer: Peer,
     patience: Patience,
     since: Stopwatch,
-    /// How much the client has sent since then.
+    /// Bytes received since then.
     received: usize,
-    /// Whether there is something that the client does not take.
+    /// Whether data waits to be read by the client.
     is_blocked: bool,
     alarm: Pin<Box<Sleep>>,
 }
@@ -45,13 +45,13 @@ impl<S> Connection<S> {
         Connection { stream, peer, patience, since: Stopwatch::start(), received: 0, is_blocked: false, alarm }
     }
 
-    /// Fails when patience is over, and makes sure that somebody looks again by then.
+    /// Fails when the limit is exceeded; otherwise registers a wake-up for that time.
     fn check(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         if self.received > self.patience.bytes {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the client sends without end"));
         }
         let within = self.patience.within;
-        // Sending earns time, but not for a client that takes nothing.
+        // Sending prolongs the limit, but not while a response is waiting to be read.
         let earned = if self.is_blocked { 0 } else { self.received / BYTES_PER_SECOND_MIN };
         while self.alarm.as_mut().poll(context).is_ready() {
             let left = (within + Duration::from_secs(earned as u64)).saturating_sub(self.since.elapsed());

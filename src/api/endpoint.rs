@@ -1,4 +1,4 @@
-//! One endpoint: its route and its words in the OpenAPI document, said once and together, so that neither lacks the other.
+//! One endpoint: its route together with its description in the OpenAPI document.
 
 use actix_web::http::Method;
 use actix_web::{FromRequest, Handler, Responder, Route, web};
@@ -7,27 +7,25 @@ use serde_json::{Map, Value};
 
 use super::BASE;
 
-/// How a type is described.
+/// Generates the schema of a type.
 pub(super) type Describe = fn(&mut SchemaGenerator) -> Value;
 
-/// Something that can be asked or told.
 pub(super) struct Endpoint {
     pub(super) method: Method,
-    /// What stands before the path.
+    /// Prefix of the path.
     pub(super) base: &'static str,
-    /// As actix writes it; `{name:pattern}` takes what the pattern takes.
+    /// In the syntax of actix; `{name:pattern}` matches the pattern.
     pub(super) path: &'static str,
     pub(super) summary: &'static str,
     pub(super) query: Option<Describe>,
     pub(super) body: Option<Content>,
     pub(super) answers: Vec<(u16, &'static str, Option<Content>)>,
     pub(super) is_versioned: bool,
-    /// Whether its answer has no end, so that there is no asking for its head alone.
+    /// Whether the response is an endless stream, which excludes HEAD.
     pub(super) is_endless: bool,
     pub(super) route: Route,
 }
 
-/// What a body is.
 #[derive(Clone, Copy)]
 pub(super) struct Content {
     pub(super) media_type: &'static str,
@@ -41,7 +39,7 @@ impl Content {
 }
 
 impl Endpoint {
-    /// What this handler does, below `/api/v1`.
+    /// An endpoint below `/api/v1`.
     pub(super) fn new<F, Args>(method: Method, path: &'static str, summary: &'static str, handler: F) -> Endpoint
     where
         F: Handler<Args>,
@@ -54,7 +52,7 @@ impl Endpoint {
         Endpoint { method, base: BASE, path, summary, query, body, answers, is_versioned, is_endless, route }
     }
 
-    /// The methods that it is asked by: whoever may GET something may ask for its HEAD (RFC 9110, 9.1).
+    /// GET implies HEAD (RFC 9110, 9.1).
     pub(super) fn methods(&self) -> Vec<Method> {
         match self.method {
             Method::GET if !self.is_endless => vec![Method::GET, Method::HEAD],
@@ -62,25 +60,22 @@ impl Endpoint {
         }
     }
 
-    /// Answers without an end.
     pub(super) fn endless(mut self) -> Endpoint {
         self.is_endless = true;
         self
     }
 
-    /// Is not below `/api/v1`: who asks is no program of ours, and knows no versions.
+    /// Moves the endpoint out of `/api/v1`, for clients that know no versions of the API.
     pub(super) fn at_root(mut self) -> Endpoint {
         self.base = "";
         self
     }
 
-    /// Takes these parameters.
     pub(super) fn query<T: JsonSchema>(mut self) -> Endpoint {
         self.query = Some(describe::<T>);
         self
     }
 
-    /// Takes this body.
     pub(super) fn body<T: JsonSchema>(mut self) -> Endpoint {
         self.body = Some(Content::json::<T>());
         self
@@ -92,7 +87,6 @@ impl Endpoint {
         self
     }
 
-    /// Answers this.
     pub(super) fn answers<T: JsonSchema>(mut self, status: u16, means: &'static str) -> Endpoint {
         self.answers.push((status, means, Some(Content::json::<T>())));
         self
@@ -110,7 +104,7 @@ impl Endpoint {
         self
     }
 
-    /// Says 304 to who has it already.
+    /// Answers conditional requests with 304.
     pub(super) fn conditional(mut self) -> Endpoint {
         self.answers.push((304, "It has not changed.", None));
         self

@@ -1,4 +1,4 @@
-//! New posts as a feed of our own, in Atom or as JSON Feed. Pure text: what is in it is chosen elsewhere.
+//! Writes posts as Atom or JSON Feed.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::model::{Post, Timestamp};
 
-/// No text of a post is longer than this in a feed.
+/// Maximum length of a post's text in a feed, in bytes.
 const TEXT_BYTES_MAX: usize = 64 * 1024;
 
 /// The feed of these posts, the newest first, as Atom (RFC 4287).
@@ -59,7 +59,7 @@ pub fn json_feed(name: &str, posts: &[Post]) -> String {
     json!({ "version": "https://jsonfeed.org/version/1.1", "title": title(name), "items": items }).to_string()
 }
 
-/// When the feed changed last: when the newest of its posts was stored.
+/// Time of the last change: when its newest post was stored.
 pub(super) fn updated(posts: &[Post]) -> Option<Timestamp> {
     posts.iter().map(|post| post.created_at).max()
 }
@@ -73,7 +73,7 @@ fn feed_id(name: &str) -> String {
     format!("urn:feedwarden:feed:{name}")
 }
 
-/// The hash tells apart posts of two stores, whose numbers are the same.
+/// The hash distinguishes posts of two databases with the same id.
 fn post_id(post: &Post) -> String {
     format!("urn:feedwarden:post:{}:{}", post.id, post.content_hash)
 }
@@ -90,7 +90,7 @@ fn element(feed: &mut String, name: &str, attributes: &str, text: &str) {
     let _ = writeln!(feed, "<{name}{attributes}>{}</{name}>", escaped(text));
 }
 
-/// A text as it may stand in XML. What XML has no place for is left out.
+/// Escapes a text for XML, without characters that XML forbids.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! Who is let in, and how fast: the owner through the socket, tokens through TCP. Everything passes here first.
+//! Authentication and rate limits, before every request: the socket's owner, and tokens over TCP.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -16,28 +16,28 @@ use super::problem::Problem;
 use super::rate::Payer;
 use super::tokens::Scope;
 
-/// What a load balancer asks, which has no token and learns nothing but "yes" or "no".
+/// Health checks need no token.
 pub(super) fn needs_no_token(path: &str) -> bool {
     ["/healthz", "/readyz"].contains(&path)
 }
 
-/// Who is at the other end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Peer {
     /// A process of this user, through the socket.
-    Socket { uid: Option<u32> },
-    /// Somebody, through TCP.
-    Tcp { address: Option<IpAddr> },
+    Socket {
+        uid: Option<u32>,
+    },
+    Tcp {
+        address: Option<IpAddr>,
+    },
 }
 
-/// What whoever asks may do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caller {
-    /// Whether passwords in URLs are shown to them.
     pub(super) sees_secrets: bool,
 }
 
-/// Lets a request in, or not. What goes wrong is an answer like any other, so that it gets the same headers.
+/// Authorizes a request. An error becomes an ordinary response, so that it gets the same headers.
 pub(super) async fn guard<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
@@ -50,11 +50,11 @@ pub(super) async fn guard<B: MessageBody + 'static>(
         Err(problem) => return Ok(refuse(request, &problem)),
     };
     request.extensions_mut().insert(caller);
-    // Lists are as long as they are; a client that stalls in the middle of one is noticed by its connection.
+    // No timeout for OPML lists; the connection detects stalled clients.
     let limit = if request.path().ends_with("/opml") { Duration::MAX } else { api.limits.answer_within };
     match tokio::time::timeout(limit, next.call(request)).await {
         Ok(answer) => answer.map(ServiceResponse::map_into_left_body),
-        Err(_) => Err(Problem::unavailable("it took too long").into()),
+        Err(_) => Err(Problem::unavailable("the request took too long").into()),
     }
 }
 
@@ -77,8 +77,8 @@ fn admit_tcp(request: &ServiceRequest, api: &Api, address: IpAddr) -> Result<Cal
     let (now, rules) = (api.service.now(), api.admission.rules());
     let admits = |payer| api.rate.admits(payer, rules.requests_per_second, now);
     let given = token(request);
-    // Programs behind one address each have a rate of their own. Until a token has been seen to be good, its requests
-    // count against the address, so that guessing is as slow as anything.
+    // Each verified token has its own rate. Until a token is verified, its requests count for the address, which slows
+    // down guessing.
     let own = given.as_ref().map(|(token, _)| Payer::token(token));
     let known = own.filter(|payer| api.rate.knows(*payer));
     if !admits(known.unwrap_or(Payer::Address(address))) {
@@ -105,8 +105,8 @@ fn admit_tcp(request: &ServiceRequest, api: &Api, address: IpAddr) -> Result<Cal
     Ok(Caller { sees_secrets: scope == Scope::Write })
 }
 
-/// The token that was sent, and what it allows at the most. Readers of feeds know names and passwords only. Browsers do
-/// too, and send them along with what any page makes them send, so that such a token only looks.
+/// The token, and its maximum scope. A token sent as a password is limited to `read`, because browsers attach stored
+/// passwords to requests that any page triggers.
 fn token(request: &ServiceRequest) -> Option<(String, Scope)> {
     let (scheme, credentials) = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     let credentials = credentials.trim();

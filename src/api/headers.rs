@@ -1,4 +1,4 @@
-//! What every answer carries, refusals and failures included: nobody may keep, frame, sniff or run what is sent.
+//! Headers of every response, errors included: no caching, framing, sniffing or scripts.
 
 use actix_web::Error;
 use actix_web::body::MessageBody;
@@ -15,7 +15,6 @@ const HEADERS: [(&str, &str); 5] = [
     ("x-frame-options", "DENY"),
 ];
 
-/// Adds them to whatever is answered.
 pub(super) async fn add_headers<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
@@ -25,7 +24,7 @@ pub(super) async fn add_headers<B: MessageBody + 'static>(
             add(answer.headers_mut());
             Ok(answer)
         }
-        // What ended in an error has no request any more, only the answer that the error makes.
+        // An error has no request any more, only its response.
         Err(error) => {
             let mut answer = error.error_response();
             add(answer.headers_mut());
@@ -34,7 +33,7 @@ pub(super) async fn add_headers<B: MessageBody + 'static>(
     }
 }
 
-/// What a handler has said itself counts.
+/// Headers set by a handler take precedence.
 fn add(headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         let name = HeaderName::from_static(name);

@@ -1,16 +1,14 @@
-//! Whether the process is there, and whether it does its work.
+//! Health checks.
 
 use actix_web::{HttpResponse, web};
 
 use super::Api;
 use super::views::HealthView;
 
-/// The process is there.
 pub(super) async fn healthz() -> HttpResponse {
     HttpResponse::Ok().json(HealthView::of(Vec::new()))
 }
 
-/// It can work, and does.
 pub(super) async fn readyz(api: web::Data<Api>) -> HttpResponse {
     let scheduler = api.pipeline().scheduler_status().await;
     let health = HealthView::of(api.service.not_ready_because(scheduler.as_ref()).await);

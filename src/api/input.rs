@@ -1,4 +1,4 @@
-//! What requests bring: bodies, parameters and headers, each checked and with its problem named.
+//! Parses and validates bodies, parameters and headers of requests.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -19,15 +19,15 @@ use super::settings::Limits;
 use super::views::Page;
 use crate::model::misspelling;
 
-/// How many things one page holds unless said otherwise.
+/// Default page size.
 pub(super) const PAGE_DEFAULT: usize = 100;
-/// How many things one page holds at the most.
+/// Maximum page size.
 pub(super) const PAGE_MAX: usize = 1000;
 
-/// A JSON body. None at all is an empty object.
+/// A JSON body; an empty body is an empty object.
 pub(super) struct Body<T>(pub(super) T);
 
-/// The parameters of a URL.
+/// Query parameters.
 pub(super) struct Parameters<T>(pub(super) T);
 
 impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
@@ -54,7 +54,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
                 }
                 Ok(body)
             };
-            // Half of the time is for the body, the other half for what is done with it.
+            // Half of the response time is for the body, the other half for processing.
             let read = tokio::time::timeout(answer_within / 2, reading).await;
             let body = read.unwrap_or_else(|_| Err(Problem::too_slow("the rest of the body did not come")))?;
             if body.is_empty() {
@@ -69,7 +69,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    // serde would take a list as the fields in their order.
+    // serde would accept an array as the fields in order.
     if body.trim_ascii_start().first() == Some(&b'[') {
         return Err(Problem::invalid("send a JSON object, not a list"));
     }
@@ -83,7 +83,7 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
-/// What serde says without the text that it met, which may be a secret in the wrong place.
+/// serde's message without the input, which may contain a secret.
 fn without_value(text: &str) -> Cow<'_, str> {
     let kinds = ["invalid type: string ", "invalid value: string "];
     let Some(kind) = kinds.into_iter().find(|kind| text.starts_with(kind)) else { return Cow::Borrowed(text) };
@@ -93,8 +93,8 @@ fn without_value(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A problem that names its field: by the path to it, or as the text does where the field is missing, unknown or there
-/// twice.
+/// A problem that names its field: by its path, or from serde's message if the field is missing, unknown or
+/// duplicate.
 fn problem(path: &str, text: &str) -> Problem {
     let named = ["missing field `", "unknown field `", "duplicate field `"];
     let quoted = named.iter().find_map(|start| text.strip_prefix(start)?.split('`').next());
@@ -113,7 +113,7 @@ fn problem(path: &str, text: &str) -> Problem {
     }
 }
 
-/// An unknown field and the one that was probably meant, out of those that serde lists.
+/// Suggests a field for an unknown one, out of those that serde lists.
 fn nearest_field(text: &str) -> Option<(&str, &str)> {
     let (unknown, expected) = text.strip_prefix("unknown field `")?.split_once('`')?;
     let names = expected.split('`').skip(1).step_by(2);
@@ -135,7 +135,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for Parameters<T> {
     }
 }
 
-/// web::Query would not say which parameter is wrong.
+/// Names the invalid parameter, which `web::Query` does not.
 fn parameters<T: DeserializeOwned>(query: &str) -> Result<T, Problem> {
     let pairs = serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes()));
     serde_path_to_error::deserialize(pairs).map_err(|error| {
@@ -154,7 +154,7 @@ impl FromRequest for Caller {
     }
 }
 
-/// The version in `If-Match`, if there is one that names a version.
+/// The version in `If-Match`; none if the header is absent or `*`.
 pub(super) fn expected_version(request: &HttpRequest) -> Result<Option<i64>, Problem> {
     let Some(value) = request.headers().get(header::IF_MATCH) else { return Ok(None) };
     let wrong = || Problem::invalid("write the ETag as it was given, such as \"7\", or *").at("If-Match");
@@ -166,7 +166,7 @@ pub(super) fn expected_version(request: &HttpRequest) -> Result<Option<i64>, Pro
     inside.parse().map(Some).map_err(|_| wrong())
 }
 
-/// The number that is part of a path.
+/// The id in a path.
 pub(super) fn number(text: &str, noun: &str) -> Result<i64, Problem> {
     let number = text.parse::<i64>().ok().filter(|number| *number > 0);
     number.ok_or_else(|| {
@@ -174,7 +174,6 @@ pub(super) fn number(text: &str, noun: &str) -> Result<i64, Problem> {
     })
 }
 
-/// A page's size.
 pub(super) fn page_size(limit: Option<usize>) -> Result<usize, Problem> {
     match limit.unwrap_or(PAGE_DEFAULT) {
         size @ 1..=PAGE_MAX => Ok(size),
@@ -182,13 +181,13 @@ pub(super) fn page_size(limit: Option<usize>) -> Result<usize, Problem> {
     }
 }
 
-/// The number that a cursor stands for.
+/// The id in a cursor.
 pub(super) fn cursor(text: Option<&str>) -> Result<Option<i64>, Problem> {
-    let wrong = || Problem::invalid("use next_cursor of the page before as it was given").at("cursor");
+    let wrong = || Problem::invalid("use next_cursor of the previous page unchanged").at("cursor");
     text.map(|text| text.parse::<i64>().ok().filter(|number| *number >= 0).ok_or_else(wrong)).transpose()
 }
 
-/// A page of what was found, with the cursor of its last one if there may be more.
+/// A page; with a cursor if there may be more items.
 pub(super) fn page<T, V>(found: Vec<T>, limit: usize, cursor: impl Fn(&T) -> String, view: impl Fn(T) -> V) -> Page<V> {
     let next_cursor = found.last().filter(|_| found.len() == limit).map(cursor);
     Page { items: found.into_iter().map(view).collect(), next_cursor }
@@ -199,7 +198,7 @@ pub(super) fn rows(limit: usize) -> u32 {
     u32::try_from(limit).unwrap_or(u32::MAX)
 }
 
-/// Tells a field that is null from one that is not there.
+/// Distinguishes null from an absent field.
 pub(super) fn nullable<'de, T, D>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
 where
     T: Deserialize<'de>,

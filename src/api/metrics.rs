@@ -25,7 +25,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text";
 /// Counting all sources means looking at all of them, so the count is this old at the most.
 const COUNTS_AGE_MAX: Duration = Duration::from_secs(60);
 
-/// The last count of sources, and when it was made.
+/// Last count of sources, and its time.
 pub(super) type CountsCache = Mutex<Option<(Timestamp, SourceCounts)>>;
 
 pub(super) async fn metrics(api: web::Data<Api>, request: HttpRequest) -> HttpResponse {
@@ -34,22 +34,22 @@ pub(super) async fn metrics(api: web::Data<Api>, request: HttpRequest) -> HttpRe
     let page = &mut registry;
     api.pipeline().statistics().register(page);
     let last_success = api.pipeline().statistics().view().last_success_at.map_or(0, Timestamp::as_seconds);
-    let help = "When a publisher last answered as it should; 0 if none has since the start";
+    let help = "Time of the last successful poll; 0 if there was none since the start";
     gauge(page, "last_success_timestamp_seconds", help, last_success);
 
     let scheduler = api.pipeline().scheduler_status().await;
     // A scheduler that does not answer is waited for once: a scrape has little time.
     let is_ready = api.service.not_ready_because(scheduler.as_ref()).await.is_empty();
-    gauge(page, "ready", "Whether it does its work, as /readyz says", i64::from(is_ready));
+    gauge(page, "ready", "Whether /readyz answers 200", i64::from(is_ready));
     if let Some(status) = &scheduler {
         add_scheduler(page, status, now);
     }
     let hosts = api.pipeline().host_counts();
-    let hosts = [("active", hosts.active), ("held", hosts.held), ("open", hosts.open)];
-    gauges(page, "hosts", "Hosts that are there, by state", "state", hosts);
+    let hosts = [("available", hosts.available), ("held", hosts.held), ("breaker_open", hosts.breaker_open)];
+    gauges(page, "hosts", "Recently polled hosts, by state", "state", hosts);
     if let Some(SourceCounts { total, disabled, resting, backing_off }) = count_sources(&api, now).await {
-        let healthy = total.saturating_sub(disabled + resting + backing_off);
-        let states = [("healthy", healthy), ("backing_off", backing_off), ("resting", resting), ("disabled", disabled)];
+        let active = total.saturating_sub(disabled + resting + backing_off);
+        let states = [("active", active), ("backing_off", backing_off), ("resting", resting), ("disabled", disabled)];
         gauges(page, "sources", "Sources by state, at most a minute old", "state", states);
     }
     if let Ok(figures) = api.service.webhook_figures().await {
@@ -88,15 +88,15 @@ fn prometheus_text(open_metrics: &str) -> String {
 }
 
 fn add_scheduler(page: &mut Registry, status: &SchedulerStatus, now: Timestamp) {
-    let help = "Sources that are due and wait: for their host, or for the end of a pause";
+    let help = "Due sources that wait for their host or for the end of a pause";
     let lag = status.oldest_due_at.map_or(Duration::ZERO, |at| now.since(at));
     let last_tick = status.last_tick_at.map_or(0, Timestamp::as_seconds);
-    gauge(page, "scheduled", "Sources with a time to be polled at", status.scheduled as i64);
+    gauge(page, "scheduled", "Sources with a scheduled poll", status.scheduled as i64);
     gauge(page, "due_backlog", help, status.waiting as i64);
-    gauge(page, "under_way", "Sources under way", status.under_way as i64);
-    page.register("due_lag_seconds", "How long the oldest due source waits", ConstGauge::new(lag.as_secs_f64()));
-    gauge(page, "paused", "Whether a person paused polling", i64::from(status.paused_since.is_some()));
-    gauge(page, "last_tick_timestamp_seconds", "The last tick of the scheduler", last_tick);
+    gauge(page, "under_way", "Polls in flight", status.under_way as i64);
+    page.register("due_lag_seconds", "Waiting time of the oldest due source", ConstGauge::new(lag.as_secs_f64()));
+    gauge(page, "paused", "Whether an operator paused polling", i64::from(status.paused_since.is_some()));
+    gauge(page, "last_tick_timestamp_seconds", "Time of the last tick of the scheduler", last_tick);
 }
 
 /// Requests that come while the sources are counted wait for the same count.
@@ -116,7 +116,7 @@ fn add_webhooks(page: &mut Registry, figures: WebhookFigures) {
     let WebhookFigures { working, failing, disabled, lag } = figures;
     let states = [("working", working), ("failing", failing), ("disabled", disabled)];
     gauges(page, "webhooks", "Webhooks by state", "state", states);
-    let help = "How long the oldest post waits that an enabled webhook has not been through";
+    let help = "Age of the oldest post that an enabled webhook has not received";
     page.register("webhook_lag_seconds", help, ConstGauge::new(lag.as_secs_f64()));
 }
 
@@ -125,24 +125,24 @@ async fn add_store(page: &mut Registry, api: &Api) {
     let seconds = api.service.ping_store().await.then(|| watch.elapsed().as_secs_f64());
     let is_up = seconds.is_some() && api.pipeline().store_trouble().is_none();
     if let Some(seconds) = seconds {
-        page.register("store_ping_seconds", "What a question to the store takes now", ConstGauge::new(seconds));
+        page.register("store_ping_seconds", "Response time of the database", ConstGauge::new(seconds));
     }
-    gauge(page, "store_up", "Whether the store can be used", i64::from(is_up));
+    gauge(page, "store_up", "Whether the database answers and accepts writes", i64::from(is_up));
 }
 
 fn add_process(page: &mut Registry, api: &Api, now: Timestamp) {
     if let Some(tree) = api.pipeline().tree(0) {
         let mut depths = Vec::new();
         collect_mailbox_depths(TreeView::from(&tree).root, &mut depths);
-        gauges(page, "mailbox_depth", "Messages that wait, by actor; hosts are left out", "actor", depths);
+        gauges(page, "mailbox_depth", "Messages in mailboxes, by actor; without hosts", "actor", depths);
     }
     let dropped = api.log.dropped();
     let drops = Family::<[(&str, &str); 1], Counter>::default();
     drops.get_or_create(&[("reason", "queue_full")]).inc_by(dropped.queue_full);
     drops.get_or_create(&[("reason", "write_failed")]).inc_by(dropped.write_failed);
-    page.register("log_dropped", "Log records that were lost, by reason", drops);
+    page.register("log_dropped", "Lost log records, by reason", drops);
     gauge(page, "uptime_seconds", "Time since the start", now.since(api.service.started_at()).as_secs() as i64);
-    gauges(page, "build_info", "Which build this is", "version", [(env!("CARGO_PKG_VERSION"), 1_u64)]);
+    gauges(page, "build_info", "Version of the program", "version", [(env!("CARGO_PKG_VERSION"), 1_u64)]);
 }
 
 fn collect_mailbox_depths(node: TreeNode, depths: &mut Vec<(String, usize)>) {

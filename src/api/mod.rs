@@ -1,7 +1,7 @@
-//! The listeners: one set of handlers for the admin socket and for TCP.
+//! The HTTP API: one set of handlers for the admin socket and for TCP.
 //!
-//! Reads come from the store and from the pipeline's handle, changes go through the handle. No request waits for an actor
-//! without a bound, and the listeners have threads of their own. `docs/api.md` is the operator's view.
+//! Handlers read from the store and the pipeline's handle, and change through the handle. Every wait for an actor has a
+//! time limit, and the listeners have their own threads. `docs/api.md` documents the API.
 
 mod admission;
 mod connection;
@@ -49,43 +49,31 @@ use socket::{AdminSocket, SocketLock};
 use tokens::TokenError;
 use views::{ConfigurationRow, Reloaded};
 
-/// Where everything is.
 pub const BASE: &str = "/api/v1";
 
 /// Grace period for open connections at shutdown.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 
-/// Why the listeners cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// There is no socket.
     #[error(transparent)]
     Socket(#[from] SocketError),
-    /// There is no listener.
     #[error("cannot listen on {address}: {source} (api.listen)")]
-    Listen {
-        /// Where.
-        address: SocketAddr,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// Tokens could not be checked.
+    Listen { address: SocketAddr, source: std::io::Error },
     #[error("api.jwt-public-key-file: {0}")]
     Token(#[from] TokenError),
-    /// The system refuses threads.
     #[error("cannot open the listeners: {0}")]
     System(#[from] std::io::Error),
 }
 
-/// How the configuration is shown and read anew; only the daemon knows it.
+/// Access to the configuration, which only the daemon knows.
 pub struct ConfigHandle {
-    /// Every key in force, with nothing secret in it.
+    /// All effective keys, without secrets.
     pub effective: Box<dyn Fn() -> Vec<ConfigurationRow> + Send + Sync>,
-    /// Reads it anew, or says everything that is wrong with it and changes nothing.
+    /// Reloads the configuration, or returns all errors and changes nothing.
     pub reload: Box<dyn Fn() -> Result<Reloaded, Vec<String>> + Send + Sync>,
 }
 
-/// Sockets that are bound and do not serve yet.
 pub struct Listeners {
     socket: AdminSocket,
     tcp: Option<TcpListener>,
@@ -93,19 +81,15 @@ pub struct Listeners {
     settings: ApiSettings,
 }
 
-/// The running server.
 pub struct ApiServer {
     servers: Vec<ServerHandle>,
-    /// The ends of those that let nobody in any more.
+    /// Handles of closed listeners.
     ends: Vec<LocalBoxFuture<'static, ()>>,
     _lock: SocketLock,
-    /// The admin socket.
     pub socket: PathBuf,
-    /// Where TCP is listened on, if it is.
     pub listen: Option<SocketAddr>,
 }
 
-/// What every handler has.
 pub(crate) struct Api {
     service: Service,
     log: LogHandle,
@@ -124,7 +108,7 @@ impl Api {
 }
 
 impl Listeners {
-    /// Takes the socket and the listener, before anything else is done: a second daemon ends here.
+    /// Binds the socket and the listener first, so that a second daemon fails here.
     pub fn take(settings: &ApiSettings) -> Result<Listeners, ApiError> {
         let admission = Admission::new(settings)?;
         let tcp = settings
@@ -134,12 +118,11 @@ impl Listeners {
         Ok(Listeners { socket: socket::open(&settings.socket)?, tcp, admission, settings: settings.clone() })
     }
 
-    /// Whom the TCP listener lets in, to be changed while it is open.
     pub fn admission(&self) -> Admission {
         self.admission.clone()
     }
 
-    /// Lets people in; on the thread of an actix system.
+    /// Starts serving; needs the thread of an actix system.
     pub fn open(self, service: Service, log: LogHandle, configuration: ConfigHandle) -> Result<ApiServer, ApiError> {
         let configuration = Arc::new(configuration);
         let api = || {
@@ -169,10 +152,10 @@ impl ApiServer {
         self.ends.extend(self.servers.drain(..).map(|server| server.stop(true).boxed_local()));
     }
 
-    /// Shuts them if they are not, and waits a little for those who are in.
+    /// Closes the listeners, and waits shortly for open connections.
     pub async fn close(mut self) {
         self.shut();
-        // Who is not done by then is let go of with the process.
+        // Remaining connections end with the process.
         let _ = tokio::time::timeout(LEAVE_WITHIN, join_all(self.ends.drain(..))).await;
     }
 }

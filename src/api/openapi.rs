@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document, made from the endpoints themselves.
+//! The OpenAPI 3.1 document, generated from the endpoints.
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -9,7 +9,6 @@ use super::guard;
 use super::handlers::endpoints;
 use super::problem::ProblemView;
 
-/// The document.
 pub fn document() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();
@@ -29,8 +28,8 @@ pub fn document() -> Value {
         "info": {
             "title": "Feedwarden",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Everything an operator or a program can ask and tell a running daemon. \
-                Whatever ends and can be asked with GET can be asked with HEAD.",
+            "description": "HTTP API of the running daemon. \
+                HEAD works wherever GET does, except for the stream of posts.",
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
         "servers": [{ "url": "/" }],
@@ -41,11 +40,11 @@ pub fn document() -> Value {
             "securitySchemes": {
                 "token": {
                     "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
-                    "description": "For TCP; the admin socket needs none. GET needs the scope read, all else write.",
+                    "description": "JWT for TCP; the admin socket needs none. GET and HEAD need the scope read, all other methods write.",
                 },
                 "password": {
                     "type": "http", "scheme": "basic",
-                    "description": "The token as the password of any name; it only looks, whatever its scope.",
+                    "description": "Any name, with the token as the password; the scope is read only.",
                 },
             },
         },
@@ -61,7 +60,7 @@ fn operation(endpoint: &Endpoint, problem: &Value, generator: &mut SchemaGenerat
     });
     if let Some(content) = endpoint.body {
         let schema = (content.describe)(generator);
-        // A body that may be empty is one without fields that must be there.
+        // A body without required fields may be empty.
         let is_required = content.media_type != "application/json" || !required_names(&schema, generator).is_empty();
         operation["requestBody"] =
             json!({ "required": is_required, "content": { content.media_type: { "schema": schema } } });
@@ -71,7 +70,7 @@ fn operation(endpoint: &Endpoint, problem: &Value, generator: &mut SchemaGenerat
     }
     let mut answers = Map::new();
     for (status, means, content) in &endpoint.answers {
-        // One status may come in several media types.
+        // One status may have several media types.
         let answer = answers.entry(status.to_string()).or_insert_with(|| json!({ "description": means }));
         if let Some(content) = content {
             answer["content"][content.media_type] = json!({ "schema": (content.describe)(generator) });
@@ -80,7 +79,7 @@ fn operation(endpoint: &Endpoint, problem: &Value, generator: &mut SchemaGenerat
         }
     }
     let content = json!({ "application/problem+json": { "schema": problem } });
-    answers.insert("default".into(), json!({ "description": "It was not done.", "content": content }));
+    answers.insert("default".into(), json!({ "description": "Error", "content": content }));
     operation["responses"] = Value::Object(answers);
     operation
 }
@@ -106,20 +105,20 @@ fn parameters(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Vec<Value
         found.extend(query_parameters(&describe(generator), generator));
     }
     if endpoint.is_versioned {
-        let description = "The ETag that the change is based on; without it, the change is made on whatever is there.";
+        let description = "ETag of the version to change; without it, the current version is changed.";
         let schema = json!({ "type": "string", "minLength": 1, "pattern": r#"^(\*|"[0-9]{1,18}")$"# });
         found.push(json!({ "name": "If-Match", "in": "header", "description": description, "schema": schema }));
     }
     found
 }
 
-/// What a path leaves open, each with the pattern that it takes.
+/// The parameters of a path, each with its pattern.
 fn placeholders(path: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     let inside = path.split('{').skip(1).filter_map(|part| part.split('}').next());
     inside.map(|inside| inside.split_once(':').map_or((inside, None), |(name, pattern)| (name, Some(pattern))))
 }
 
-/// A path as OpenAPI writes it.
+/// A path in the syntax of OpenAPI.
 fn without_patterns(path: &str) -> String {
     placeholders(path).fold(path.to_owned(), |path, (name, pattern)| match pattern {
         Some(pattern) => path.replace(&format!("{{{name}:{pattern}}}"), &format!("{{{name}}}")),
@@ -127,26 +126,25 @@ fn without_patterns(path: &str) -> String {
     })
 }
 
-/// What a schema refers to, or itself.
+/// The schema itself, or the one it refers to.
 fn resolved<'a>(schema: &'a Value, generator: &'a SchemaGenerator) -> &'a Value {
     let name = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
     name.and_then(|name| generator.definitions().get(name)).unwrap_or(schema)
 }
 
-/// The properties that must be there.
 fn required_names(schema: &Value, generator: &SchemaGenerator) -> Vec<String> {
     let names = resolved(schema, generator)["required"].as_array().into_iter().flatten();
     names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
-/// Each property of the parameters' type is a parameter.
+/// Each property of the query type is a parameter.
 fn query_parameters(schema: &Value, generator: &SchemaGenerator) -> Vec<Value> {
     let required = required_names(schema, generator);
     let schema = resolved(schema, generator);
     let properties = schema["properties"].as_object().into_iter().flatten();
     let parameter = |(name, schema): (&String, &Value)| {
         let mut schema = schema.clone();
-        // A parameter that is left out is not there; it is never null.
+        // An optional parameter is absent, never null.
         if let Some(types) = schema["type"].as_array() {
             schema["type"] = types.first().cloned().unwrap_or_default();
         }

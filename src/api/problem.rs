@@ -1,4 +1,4 @@
-//! What is answered when something cannot be done: `application/problem+json` (RFC 9457) with a stable `type`.
+//! Error responses: `application/problem+json` (RFC 9457) with a stable `type`.
 
 use std::fmt;
 
@@ -12,30 +12,29 @@ use super::views::PollRecord;
 use crate::service::ServiceError;
 use crate::store::StoreError;
 
-/// What stands before the name of a kind of problem.
+/// Prefix of all problem types.
 pub const TYPE_PREFIX: &str = "urn:feedwarden:problem:";
 
-/// A problem as it is sent.
+/// Problem details (RFC 9457).
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ProblemView {
-    /// What kind of problem it is, for programs; `urn:feedwarden:problem:` and a name that never changes.
+    /// Stable type of the problem: `urn:feedwarden:problem:` followed by a name.
     #[serde(rename = "type")]
     pub kind: String,
     /// Short name of the problem type.
     pub title: String,
     /// HTTP status code.
     pub status: u16,
-    /// What is wrong with this request.
+    /// Explanation of this occurrence.
     pub detail: String,
-    /// The field, parameter or header that is wrong.
+    /// Invalid field, parameter or header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// What else is worth knowing: the duplicate, the version, the poll that failed.
+    /// Further data: the duplicate, the current version, the failed poll.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<serde_json::Value>,
 }
 
-/// Why something was not done.
 #[derive(Debug)]
 pub(crate) struct Problem(Box<Inner>);
 
@@ -56,115 +55,100 @@ impl Problem {
         Problem(Box::new(Inner { status, name, title, detail, field: None, context: None, header: None }))
     }
 
-    /// Names the field that is wrong.
     pub(crate) fn at(mut self, field: impl Into<String>) -> Problem {
         self.0.field = Some(field.into());
         self
     }
 
-    /// The field that is wrong.
     pub(crate) fn field(&self) -> Option<&str> {
         self.0.field.as_deref()
     }
 
-    /// Adds what else is worth knowing.
     pub(crate) fn with(mut self, context: serde_json::Value) -> Problem {
         self.0.context = Some(context);
         self
     }
 
-    /// A field, parameter or body makes no sense.
     pub(crate) fn invalid(detail: impl fmt::Display) -> Problem {
         Problem::new(StatusCode::BAD_REQUEST, "invalid", "Invalid request", detail)
     }
 
-    /// What was named is not there.
     pub(crate) fn not_found(detail: impl fmt::Display) -> Problem {
         Problem::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
     }
 
-    /// The path is there, but not for this method.
     pub(crate) fn wrong_method(allowed: &str) -> Problem {
-        let detail = format!("this path answers {allowed}");
+        let detail = format!("this path allows {allowed}");
         let mut problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong-method", "Method not allowed", detail);
         problem.0.header = Some((ALLOW, allowed.to_owned()));
         problem
     }
 
-    /// Nobody knows who is asking.
+    /// The token is missing or invalid.
     pub(crate) fn unauthorized(detail: impl fmt::Display) -> Problem {
         let mut problem = Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "Unauthorized", detail);
         problem.0.header = Some((WWW_AUTHENTICATE, "Bearer, Basic realm=\"feedwarden\"".to_owned()));
         problem
     }
 
-    /// Whoever is asking may not.
+    /// The token lacks the scope.
     pub(crate) fn forbidden(detail: impl fmt::Display) -> Problem {
         Problem::new(StatusCode::FORBIDDEN, "forbidden", "Forbidden", detail)
     }
 
-    /// It would be there twice.
     pub(crate) fn duplicate(detail: impl fmt::Display) -> Problem {
         Problem::new(StatusCode::CONFLICT, "duplicate", "Already exists", detail)
     }
 
-    /// The state of things does not allow it.
     pub(crate) fn refused(detail: impl fmt::Display) -> Problem {
         Problem::new(StatusCode::CONFLICT, "refused", "Refused in the current state", detail)
     }
 
-    /// Somebody else was faster.
+    /// The version does not match.
     pub(crate) fn conflict(detail: impl fmt::Display, version: i64) -> Problem {
-        let title = "Changed meanwhile";
+        let title = "Version mismatch";
         let mut problem = Problem::new(StatusCode::PRECONDITION_FAILED, "conflict", title, detail);
         problem.0.header = Some((ETAG, format!("\"{version}\"")));
         problem.with(serde_json::json!({ "version": version }))
     }
 
-    /// A source was tried and does not work.
+    /// The first poll of a new source failed.
     pub(crate) fn does_not_work(detail: impl fmt::Display) -> Problem {
-        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "source-does-not-work", "The source does not work", detail)
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "source-does-not-work", "Source does not work", detail)
     }
 
-    /// The body is larger than anybody may send.
     pub(crate) fn too_large(detail: impl fmt::Display) -> Problem {
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Body too large", detail)
     }
 
-    /// What was announced does not come.
     pub(crate) fn too_slow(detail: impl fmt::Display) -> Problem {
         Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "Request timed out", detail)
     }
 
-    /// The body is of another type.
     pub(crate) fn wrong_type(detail: impl fmt::Display) -> Problem {
         Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "wrong-content-type", "Wrong content type", detail)
     }
 
-    /// Too many requests.
     pub(crate) fn too_fast(seconds: u64) -> Problem {
         let title = "Too many requests";
-        let mut problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-fast", title, "come back a little later");
+        let mut problem =
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-fast", title, "the rate limit is exceeded; retry later");
         problem.0.header = Some((RETRY_AFTER, seconds.to_string()));
         problem
     }
 
-    /// It may work later.
     pub(crate) fn unavailable(detail: impl fmt::Display) -> Problem {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Temporarily unavailable", detail)
     }
 
-    /// A bug.
     pub(crate) fn internal(detail: impl fmt::Display) -> Problem {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", detail)
     }
 
-    /// As an answer.
     pub(crate) fn answer(&self) -> HttpResponse {
         self.error_response()
     }
 
-    /// As it is sent.
     fn view(&self) -> ProblemView {
         ProblemView {
             kind: format!("{TYPE_PREFIX}{}", self.0.name),

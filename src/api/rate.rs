@@ -1,4 +1,4 @@
-//! A bucket of requests for each payer, in bounded memory.
+//! Token buckets per client, in bounded memory.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,15 +8,14 @@ use sha2::{Digest, Sha256};
 
 use crate::model::Timestamp;
 
-/// How many payers are told apart; beyond that, new ones share a bucket.
+/// Maximum number of buckets; further clients share one.
 const PAYERS_MAX: usize = 4096;
 
-/// Who a request is counted against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Payer {
-    /// Whoever is at this address: without a token, or with one that nobody has seen to be good.
+    /// Requests of an address without a verified token.
     Address(IpAddr),
-    /// Whoever has the token with this hash.
+    /// Requests with the token of this hash.
     Token([u8; 32]),
 }
 
@@ -26,7 +25,6 @@ impl Payer {
     }
 }
 
-/// Keeps payers from asking too often.
 #[derive(Default)]
 pub(super) struct Rate {
     buckets: Mutex<HashMap<Option<Payer>, Bucket>>,
@@ -38,18 +36,17 @@ struct Bucket {
 }
 
 impl Rate {
-    /// Whether this payer has a bucket of its own.
     pub(super) fn knows(&self, payer: Payer) -> bool {
         self.buckets.lock().contains_key(&Some(payer))
     }
 
-    /// Whether this payer may ask now: so many requests a second in the long run, and twice as many at once.
+    /// Whether a request is allowed now: `rate` per second, with bursts of twice as many.
     pub(super) fn admits(&self, payer: Payer, per_second: u32, now: Timestamp) -> bool {
         let per_second = f64::from(per_second.max(1));
         let mut buckets = self.buckets.lock();
         let most = 2.0 * per_second;
         if buckets.len() >= PAYERS_MAX && !buckets.contains_key(&Some(payer)) {
-            // Those who have not asked for a while are like those who never did.
+            // A client without recent requests has its full rate again.
             buckets.retain(|_, bucket| now.since(bucket.at).as_secs_f64() * per_second < most);
         }
         let key = (buckets.len() < PAYERS_MAX || buckets.contains_key(&Some(payer))).then_some(payer);

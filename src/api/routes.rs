@@ -1,4 +1,4 @@
-//! Gives every endpoint its route. No other file does, so that whatever is served is in the OpenAPI document.
+//! Registers the routes of all endpoints. No other file does, so every route is in the OpenAPI document.
 
 use actix_web::guard::{GuardContext, fn_guard};
 use actix_web::http::Method;
@@ -8,7 +8,7 @@ use super::endpoint::Endpoint;
 use super::handlers::endpoints;
 use super::problem::Problem;
 
-/// Mounts everything; a path that is there answers other methods with what it allows.
+/// Registers everything; other methods of a known path get 405 with the allowed ones.
 pub(super) fn mount(config: &mut web::ServiceConfig) {
     let mut resources: Vec<(String, Vec<Endpoint>)> = Vec::new();
     for endpoint in endpoints() {

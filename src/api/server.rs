@@ -1,4 +1,4 @@
-//! The server of a listener: its threads, its limits, and what stands between a connection and the handlers.
+//! The server of a listener: threads, limits and middleware.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -22,30 +22,29 @@ use super::{Api, routes};
 
 /// Threads of each listener.
 const WORKERS: usize = 2;
-/// How long a client may take to send the head of its first request, or to close.
+/// Time limit for the head of the first request, and for closing.
 const CLIENT_WITHIN: Duration = Duration::from_secs(10);
-/// What waits in the system for a client that does not read; the system's own bound is some megabytes.
+/// Send buffer per connection in bytes; the system's default is some megabytes.
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
-/// The head of a request and what frames its body, on top of the largest body.
+/// Bytes for head and framing of a request, in addition to the largest body.
 const OVERHEAD_BYTES: usize = 1024 * 1024;
 
-/// What is listened on.
 pub(super) enum Listener {
     Socket(UnixListener),
     Tcp(TcpListener),
 }
 
-/// Lets people in; on the thread of an actix system.
+/// Starts the server; needs the thread of an actix system.
 pub(super) fn serve(api: web::Data<Api>, listener: Listener) -> io::Result<ServerHandle> {
     let patience = Patience {
-        // Longer than the slowest answer takes, which is time that no client can do anything about.
+        // Longer than the slowest response, for which the client is not responsible.
         within: api.limits.answer_within + api.limits.answer_within / 4,
         bytes: api.limits.import_bytes.max(api.limits.body_bytes) + OVERHEAD_BYTES,
     };
     let server = Server::build()
         .workers(WORKERS)
         .max_concurrent_connections(api.limits.connections.div_ceil(WORKERS))
-        // No answer takes longer. Who waits for the listeners to close waits less.
+        // No response takes longer; closing the listeners has a shorter limit.
         .shutdown_timeout(api.limits.answer_within.as_secs().max(1))
         .disable_signals();
     let ending = server.graceful_shutdown_signal();
@@ -59,7 +58,7 @@ pub(super) fn serve(api: web::Data<Api>, listener: Listener) -> io::Result<Serve
         })?,
         Listener::Tcp(listener) => server.listen("tcp", listener, move || {
             let connect = move |stream: TcpStream| {
-                // Without them it is slower, or takes more of the system's memory, and nothing else.
+                // Failures are harmless: the connection is slower or uses more memory.
                 let _ = stream.set_nodelay(true);
                 let _ = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER_BYTES);
                 let address = stream.peer_addr().ok();
@@ -75,7 +74,7 @@ pub(super) fn serve(api: web::Data<Api>, listener: Listener) -> io::Result<Serve
     Ok(handle)
 }
 
-/// HTTP/1.1 on a connection of either sort.
+/// HTTP/1.1 on a socket or TCP connection.
 fn http<S: AsyncRead + AsyncWrite + Unpin + 'static>(
     api: web::Data<Api>,
     ending: GracefulShutdownSignal,

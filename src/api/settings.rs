@@ -6,31 +6,24 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-/// The listeners through which the running daemon is asked and told things.
 #[derive(Clone, Debug)]
 pub struct ApiSettings {
-    /// The admin socket.
     pub socket: PathBuf,
-    /// The TCP listener's address; none without one.
     pub listen: Option<SocketAddr>,
-    /// Who is let in by TCP; always there if `listen` is.
+    /// Token settings; always present if `listen` is.
     pub tokens: Option<TokenSettings>,
-    /// What nobody may exceed.
     pub limits: Limits,
 }
 
-/// Who is let in by TCP.
 #[derive(Clone, Debug)]
 pub struct TokenSettings {
-    /// What tokens are checked with.
     pub key: TokenKey,
-    /// Whom tokens have to be meant for, if anybody in particular.
+    /// Required audience.
     pub audience: Option<String>,
-    /// How far the clocks of whoever issues tokens may be off.
+    /// Tolerated clock difference to the issuer of tokens.
     pub leeway: Duration,
 }
 
-/// What tokens are checked with.
 #[derive(Clone, Debug)]
 pub enum TokenKey {
     /// HS256: the secret that also signs them.
@@ -41,21 +34,20 @@ pub enum TokenKey {
     Ed25519(String),
 }
 
-/// What nobody may exceed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The largest JSON body.
     pub body_bytes: usize,
     /// The largest OPML list.
     pub import_bytes: usize,
-    /// Requests over TCP with one token, or from one address without a good one, in the long run; twice as many at once.
+    /// Requests per second over TCP for each token, and for each address without a valid one; bursts of twice as many.
     pub requests_per_second: u32,
-    /// Connections of each listener.
+    /// Maximum number of connections per listener.
     pub connections: usize,
-    /// Streams of posts of each listener; fewer than connections, so that others get through.
+    /// Maximum number of streams per listener; fewer than connections, so that other requests get through.
     pub streams: usize,
-    /// How long an answer may take that is no stream or list of everything. A client that takes or sends nothing for a
-    /// quarter longer is let go of.
+    /// Time limit of a response that is not a stream or an export. A client that reads and sends nothing for a quarter
+    /// longer is disconnected.
     pub answer_within: Duration,
 }
 

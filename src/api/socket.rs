@@ -1,4 +1,4 @@
-//! The admin socket: nobody else's to use, left alone while another daemon serves it, taken over when its owner is gone.
+//! The admin socket: private to its owner, not replaced while another daemon serves it, replaced when stale.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::ErrorKind;
@@ -6,53 +6,44 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Why there is no socket.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
-    /// Somebody serves it.
     #[error(
         "another feedwarden serves the admin socket {}; stop it first, or give this one a socket of its own (api.socket)",
         .0.display()
     )]
     Live(PathBuf),
-    /// Something else is there.
-    #[error("{} is there and is no socket; move it away, or name another place (api.socket)", .0.display())]
+    /// The path is not a socket.
+    #[error("{} exists and is not a socket; remove it, or set another path (api.socket)", .0.display())]
     NotASocket(PathBuf),
-    /// The system does not want it there.
     #[error("cannot open the admin socket {}: {source} (api.socket)", path.display())]
-    System {
-        /// The socket.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    System { path: PathBuf, source: std::io::Error },
 }
 
-/// The socket, and the lock that makes it ours as long as the process lives, however it ends.
+/// The socket, with a lock that the system releases when the process ends.
 pub(super) struct AdminSocket {
     pub(super) listener: UnixListener,
     pub(super) lock: SocketLock,
 }
 
-/// Removes the socket at the end.
 pub(super) struct SocketLock {
     path: PathBuf,
     _file: File,
 }
 
-/// Opens the socket for its owner alone.
+/// Opens the socket with access for its owner only.
 pub(super) fn open(path: &Path) -> Result<AdminSocket, SocketError> {
     let failed = |source| SocketError::System { path: path.to_owned(), source };
     let lock = lock(path)?;
     match std::fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => return Err(SocketError::NotASocket(path.to_owned())),
-        // Whoever answers did not take the lock, and is at work all the same.
+        // Another daemon serves the socket without holding the lock.
         Ok(_) if UnixStream::connect(path).is_ok() => return Err(SocketError::Live(path.to_owned())),
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(failed(error)),
     }
-    // Nobody sees it before it is closed to others, and a stale one is replaced in one step.
+    // Set the permissions before renaming it into place, which replaces a stale socket atomically.
     let mut beside = path.to_owned().into_os_string();
     beside.push(".new");
     let beside = PathBuf::from(beside);
@@ -77,7 +68,7 @@ fn lock(path: &Path) -> Result<File, SocketError> {
 
 impl Drop for SocketLock {
     fn drop(&mut self) {
-        // While the lock is held nobody else can have put another one there.
+        // While the lock is held, no other daemon can have replaced the socket.
         let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! The tokens that open the TCP listener: JWTs with an end, perhaps an audience, and the scopes `read` and `write`.
+//! Tokens for TCP: JWTs with an expiry, an optional audience, and the scopes `read` and `write`.
 
 use std::time::Duration;
 
@@ -9,34 +9,27 @@ use serde::{Deserialize, Serialize};
 use super::settings::{TokenKey, TokenSettings};
 use crate::model::Timestamp;
 
-/// A longer token is not looked at.
+/// Maximum length of a token, in bytes.
 const TOKEN_BYTES_MAX: usize = 8 * 1024;
 
-/// What a token allows, the least first.
+/// Scopes in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// To look.
     Read,
-    /// To look and to change.
     Write,
 }
 
-/// A token to be issued.
 #[derive(Clone, Debug)]
 pub struct TokenWish {
-    /// Whom it is for, for logs.
+    /// Name of the holder.
     pub subject: String,
-    /// What it allows.
     pub scope: Scope,
-    /// For how long.
     pub lifetime: Duration,
-    /// Whom it is meant for, if the daemon asks for that.
+    /// Audience, if the daemon requires one.
     pub audience: Option<String>,
 }
 
-/// What signs a token.
 pub enum Signer {
-    /// HS256.
     Secret(SecretString),
     /// RS256, a private key in PEM.
     Rsa(SecretString),
@@ -44,13 +37,11 @@ pub enum Signer {
     Ed25519(SecretString),
 }
 
-/// Why a key or a token is of no use.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// The key cannot be used.
     #[error("the key cannot be used: {0}")]
     Key(String),
-    /// The token is not ours, or of no use any more.
+    /// The token is invalid or expired.
     #[error("{0}")]
     Token(&'static str),
 }
@@ -70,7 +61,6 @@ struct Claims {
     scope: String,
 }
 
-/// Checks tokens.
 pub(super) struct Verifier {
     key: DecodingKey,
     validation: Validation,
@@ -85,9 +75,9 @@ impl Verifier {
             TokenKey::Rsa(pem) => (Algorithm::RS256, DecodingKey::from_rsa_pem(pem.as_bytes()).map_err(unusable)?),
             TokenKey::Ed25519(pem) => (Algorithm::EdDSA, DecodingKey::from_ed_pem(pem.as_bytes()).map_err(unusable)?),
         };
-        // One algorithm, ours: what a token says about itself decides nothing.
+        // Only the configured algorithm, whatever the token's header says.
         let mut validation = Validation::new(algorithm);
-        // Times are checked below, by the clock that everybody else goes by.
+        // Times are checked below, with our own clock.
         validation.validate_exp = false;
         validation.validate_nbf = false;
         validation.set_required_spec_claims(&["exp"]);
@@ -101,7 +91,7 @@ impl Verifier {
         Ok(Verifier { key, validation, leeway: i64::try_from(settings.leeway.as_secs()).unwrap_or(0) })
     }
 
-    /// What this token allows now, and whom it is for.
+    /// Verifies a token; returns its scope and subject.
     pub(super) fn verify(&self, token: &str, now: Timestamp) -> Result<(String, Scope), TokenError> {
         if token.len() > TOKEN_BYTES_MAX {
             return Err(TokenError::Token("the token is too long"));
@@ -134,7 +124,6 @@ impl Verifier {
     }
 }
 
-/// Issues a token.
 pub fn issue(wish: &TokenWish, signer: &Signer, now: Timestamp) -> Result<String, TokenError> {
     let unusable = |error: jsonwebtoken::errors::Error| TokenError::Key(error.to_string());
     let (algorithm, key) = match signer {
@@ -209,7 +198,7 @@ mod tests {
         let with_pair = verifier(TokenKey::Ed25519(public.clone()), None);
         assert!(with_pair.verify(&signed, NOW).is_ok());
         assert!(with_pair.verify(&token(Scope::Read, None), NOW).is_err());
-        // A public key is public: taken for a secret it would let anybody in.
+        // A public key must not be accepted as an HMAC secret.
         let forged = issue(&wish(Scope::Write, None), &Signer::Secret(public.into()), NOW).unwrap();
         assert!(with_pair.verify(&forged, NOW).is_err());
         assert!(verifier(TokenKey::Secret(SECRET.into()), None).verify(&signed, NOW).is_err());

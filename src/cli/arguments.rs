@@ -1,4 +1,4 @@
-//! The words that the program understands.
+//! Command-line arguments.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use super::webhook_command::WebhookCommand;
 use crate::model::SourceType;
 use crate::sources::owner_key;
 
-/// Polls feeds, websites and X accounts politely, and tells its operator the truth.
+/// Poll feeds, websites and X accounts, and store their posts
 #[derive(Debug, Parser)]
 #[command(name = "feedwarden", version, arg_required_else_help = true, after_help = EXIT_CODES)]
 pub(super) struct Arguments {
@@ -31,25 +31,24 @@ pub(super) struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 failed: the daemon, a poll, a file, or a document or source that would not work; 2 the command line \
-or the configuration is wrong; 3 no daemon answers; 4 there is no such thing; 5 it is there already, or was changed \
-meanwhile; 6 the daemon refuses: the source does not work, rests or is disabled, or the token or \
-the socket does not allow it; 70 a part of the daemon crashed too often.";
+Exit codes: 0 success; 1 failure of the daemon, a poll, a file, a document or a checked source; 2 invalid command line or \
+configuration; 3 the daemon does not answer; 4 not found; 5 it exists already, or its version has changed; 6 refused: the \
+source does not work, rests or is disabled, or access to the socket or the API is denied; 70 an actor of the daemon \
+crashed too often.";
 
-/// Where settings come from, beside the built-in ones and the environment.
+/// Configuration layers above the defaults and the environment.
 ///
-/// Every command takes these at every level. clap's own global arguments would forget the outer of two `--set`.
+/// Every command takes these at every level: clap's global arguments would drop the outer of two `--set`.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct Layers {
     /// Read settings from this YAML file
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
-    /// Set one key, such as source.max-failures=3; wins over file and environment, may be repeated
+    /// Set one key, such as source.max-failures=3; overrides file and environment; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
 }
 
-/// What to do.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Run the daemon in the foreground, or poll once with --once
@@ -60,7 +59,7 @@ pub(super) enum Command {
     Parse(Parse),
     /// Extract the article from web pages in files
     Extract(Extract),
-    /// Watch the daemon at work on a little web of its own, where hours pass in seconds and parts of it crash on purpose
+    /// Show the daemon polling a simulated web with a fast clock and injected crashes
     Demo(Demo),
     /// Show or check the configuration
     Config {
@@ -79,11 +78,11 @@ pub(super) enum Command {
     Daemon(Box<DaemonCommand>),
 }
 
-/// What to ask the running daemon, or to tell it.
+/// Commands that use the API of the running daemon.
 #[derive(Debug, Subcommand)]
 pub(super) enum DaemonCommand {
     /// Show the status of the running daemon
-    Status(RemoteCommand<Nothing>),
+    Status(RemoteCommand<NoArguments>),
     /// Show the supervision tree
     Tree(RemoteCommand<Tree>),
     /// Watch the running daemon live
@@ -105,16 +104,15 @@ pub(super) enum DaemonCommand {
     /// Export all feeds as OPML
     Export(RemoteCommand<Export>),
     /// Pause all polling; survives a restart
-    Pause(RemoteCommand<Nothing>),
+    Pause(RemoteCommand<NoArguments>),
     /// Resume polling after a pause
-    Resume(RemoteCommand<Nothing>),
+    Resume(RemoteCommand<NoArguments>),
     /// Reload the configuration
-    Reload(RemoteCommand<Nothing>),
+    Reload(RemoteCommand<NoArguments>),
     /// Show or change the log level
     LogLevel(RemoteCommand<Level>),
 }
 
-/// A command for the daemon.
 #[derive(Args, Debug)]
 pub(super) struct RemoteCommand<T: Args> {
     #[command(flatten)]
@@ -123,7 +121,6 @@ pub(super) struct RemoteCommand<T: Args> {
     pub(super) connection: Connection,
 }
 
-/// Commands for the daemon about one kind of thing.
 #[derive(Args, Debug)]
 pub(super) struct RemoteCommands<T: Subcommand> {
     #[command(subcommand)]
@@ -132,25 +129,23 @@ pub(super) struct RemoteCommands<T: Subcommand> {
     pub(super) connection: Connection,
 }
 
-/// No arguments.
 #[derive(Args, Debug)]
-pub(super) struct Nothing {}
+pub(super) struct NoArguments {}
 
-/// How to run.
 #[derive(Args, Debug)]
 pub(super) struct Run {
     #[command(flatten)]
     pub(super) layers: Layers,
-    /// Poll every source that is due once, print a summary, and end
+    /// Poll all due sources once, print a summary and exit
     #[arg(long)]
     pub(super) once: bool,
-    /// Add the sources of this OPML file first, unless they are there already; - is standard input
+    /// Import sources from this OPML file first; - reads standard input
     #[arg(long, value_name = "FILE", requires = "once")]
     pub(super) opml: Option<PathBuf>,
-    /// Poll sources that are not due as well; Retry-After and holds still apply
+    /// Also poll sources that are not due; Retry-After and holds still apply
     #[arg(long, requires = "once")]
     pub(super) all: bool,
-    /// Print the summary as JSON for programs
+    /// Print the summary as JSON
     #[arg(long, requires = "once")]
     pub(super) json: bool,
 }
@@ -160,17 +155,16 @@ fn types_with_key() -> impl Iterator<Item = (&'static str, &'static str)> {
     with_key.map(|source_type| ("source_type", source_type.name()))
 }
 
-/// What to poll.
 #[derive(Args, Debug)]
 pub(super) struct Check {
     #[command(flatten)]
     pub(super) layers: Layers,
-    /// Where the source is
+    /// URL of the source; for an X account also its name
     pub(super) url: String,
-    /// How it is read
+    /// Type of the source
     #[arg(long = "type", value_name = "TYPE", default_value = "rss", value_parser = source_types())]
     pub(super) source_type: String,
-    /// A file with the key for an X account: a bearer token, or the JSON of an OAuth 2.0 token
+    /// File with an X key: a bearer token, or the JSON of an OAuth 2.0 token
     #[arg(long, value_name = "FILE", required_if_eq_any(types_with_key()))]
     pub(super) key_file: Option<PathBuf>,
     /// Print JSON
@@ -178,70 +172,65 @@ pub(super) struct Check {
     pub(super) json: bool,
 }
 
-/// Which feeds to read.
 #[derive(Args, Debug)]
 pub(super) struct Parse {
     #[command(flatten)]
     pub(super) documents: Documents,
-    /// Where the files came from: links are made absolute against this
+    /// Base URL for relative links
     #[arg(long, value_name = "URL", conflicts_with = "ndjson")]
     pub(super) base: Option<String>,
 }
 
-/// Which pages to read.
 #[derive(Args, Debug)]
 pub(super) struct Extract {
     #[command(flatten)]
     pub(super) documents: Documents,
-    /// Where the files came from: links are made absolute against this
+    /// Base URL for relative links
     #[arg(long, value_name = "URL", conflicts_with = "ndjson")]
     pub(super) url: Option<String>,
 }
 
-/// Which documents to read, and how to print what is in them.
 #[derive(Args, Debug)]
 pub(super) struct Documents {
-    /// The files; - is standard input
+    /// Files to read; - reads standard input
     #[arg(value_name = "FILE", required_unless_present = "ndjson", conflicts_with = "ndjson")]
     pub(super) files: Vec<PathBuf>,
-    /// The Content-Type that the files came with
+    /// Content-Type of the files
     #[arg(long, value_name = "TYPE", conflicts_with = "ndjson")]
     pub(super) content_type: Option<String>,
-    /// Print one JSON object a file, also on a terminal
+    /// Print one JSON object per file, also on a terminal
     #[arg(long)]
     pub(super) json: bool,
-    /// Read lines of path, content type and URL, parted by tabs, and answer each with one line of JSON
+    /// Read lines of path, content type and URL, separated by tabs, and answer each with one line of JSON
     #[arg(long)]
     pub(super) ndjson: bool,
 }
 
-/// How large the show is and how fast.
 #[derive(Args, Debug)]
 pub(super) struct Demo {
-    /// End after this many seconds; without it, Ctrl-C does
+    /// Stop after this many seconds [default: run until Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(super) seconds: Option<u64>,
-    /// What everything that looks random comes from
+    /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
-    /// How many sources there are
+    /// Number of sources
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) sources: u32,
-    /// How many hosts they are on; each takes a file descriptor
+    /// Number of hosts; each takes a file descriptor
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) hosts: u32,
-    /// How many seconds pass in one: with 1200, an hour passes in three
+    /// Speed of the clock; with 1200, one hour passes in three seconds
     #[arg(long, value_name = "FACTOR", default_value_t = 1200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) speed: u32,
-    /// Keep the daemon's log in this file
+    /// Write the daemon's log to this file
     #[arg(long, value_name = "FILE")]
     pub(super) log: Option<PathBuf>,
-    /// Print the summary as JSON for programs, and a line a second on standard error meanwhile
+    /// Print the summary as JSON, and one progress line per second on standard error
     #[arg(long)]
     pub(super) json: bool,
 }
 
-/// What to do with the configuration.
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
     /// Print every key with its value and origin; secrets are masked
@@ -294,24 +283,23 @@ impl Arguments {
 }
 
 impl DaemonCommand {
-    /// Where the daemon is.
     pub(super) fn connection(&mut self) -> &mut Connection {
         match self {
-            DaemonCommand::Status(asking)
-            | DaemonCommand::Pause(asking)
-            | DaemonCommand::Resume(asking)
-            | DaemonCommand::Reload(asking) => &mut asking.connection,
-            DaemonCommand::Tree(asking) => &mut asking.connection,
-            DaemonCommand::Top(asking) => &mut asking.connection,
-            DaemonCommand::Source(noun) => &mut noun.connection,
-            DaemonCommand::Host(noun) => &mut noun.connection,
-            DaemonCommand::Post(noun) => &mut noun.connection,
-            DaemonCommand::User(noun) => &mut noun.connection,
-            DaemonCommand::Podcast(noun) => &mut noun.connection,
-            DaemonCommand::Webhook(noun) => &mut noun.connection,
-            DaemonCommand::Import(asking) => &mut asking.connection,
-            DaemonCommand::Export(asking) => &mut asking.connection,
-            DaemonCommand::LogLevel(asking) => &mut asking.connection,
+            DaemonCommand::Status(command)
+            | DaemonCommand::Pause(command)
+            | DaemonCommand::Resume(command)
+            | DaemonCommand::Reload(command) => &mut command.connection,
+            DaemonCommand::Tree(command) => &mut command.connection,
+            DaemonCommand::Top(command) => &mut command.connection,
+            DaemonCommand::Source(commands) => &mut commands.connection,
+            DaemonCommand::Host(commands) => &mut commands.connection,
+            DaemonCommand::Post(commands) => &mut commands.connection,
+            DaemonCommand::User(commands) => &mut commands.connection,
+            DaemonCommand::Podcast(commands) => &mut commands.connection,
+            DaemonCommand::Webhook(commands) => &mut commands.connection,
+            DaemonCommand::Import(command) => &mut command.connection,
+            DaemonCommand::Export(command) => &mut command.connection,
+            DaemonCommand::LogLevel(command) => &mut command.connection,
         }
     }
 }

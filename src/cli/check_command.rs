@@ -1,10 +1,10 @@
-//! `feedwarden check`: one real poll without storing anything, and what would follow from it.
+//! `feedwarden check`: polls once without storing anything, and shows the consequences.
 
 use secrecy::ExposeSecret;
 
 use super::arguments::Check;
 use super::check_report::{Report, Step};
-use super::check_robots::{Said, poll_page};
+use super::check_robots::{RobotsVerdict, poll_page};
 use super::{Exit, complain, print};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
@@ -14,7 +14,6 @@ use crate::model::{FailureCause, FailureReport, NewSource, Source, SourceId, Sou
 use crate::rules::{Policy, due, failure, filter, success, watermark};
 use crate::sources::{self, Preparation, kind};
 
-/// Polls and reports; a success only if a source with this URL would work.
 pub(super) fn check(arguments: &Check, settings: Settings) -> Exit {
     let source_type = arguments.source_type.parse().expect("the argument's values are types of source");
     let mut task = Task::new(SourceSettings::new(source_type, arguments.url.trim()));
@@ -36,7 +35,7 @@ pub(super) fn check(arguments: &Check, settings: Settings) -> Exit {
         }
     };
     if let (Some(path), Some(key)) = (&arguments.key_file, &fetched.learned.key) {
-        // A renewed token is the only one that works from now on.
+        // The old token is invalid once it was renewed.
         if let Err(error) = std::fs::write(path, key.expose_secret()) {
             complain(&format_args!("the renewed key cannot be written to {}: {error}", path.display()));
             return Exit::Failure;
@@ -50,7 +49,7 @@ pub(super) fn check(arguments: &Check, settings: Settings) -> Exit {
     }
 }
 
-async fn poll(task: &Task, settings: &Settings) -> Result<(Fetched, Vec<Said>), SetupError> {
+async fn poll(task: &Task, settings: &Settings) -> Result<(Fetched, Vec<RobotsVerdict>), SetupError> {
     let client = Client::new(settings.http.clone(), || SystemClock.now())?;
     let fetcher = Fetcher::new(client);
     Ok(match kind(task.settings.source_type).preparation() {
@@ -61,7 +60,7 @@ async fn poll(task: &Task, settings: &Settings) -> Result<(Fetched, Vec<Said>), 
     })
 }
 
-/// Lets the rules decide about a source that was added just before the poll.
+/// Applies the rules to a source that was added just before the poll.
 fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: Timestamp) -> Report {
     let mut source = Source::fresh(SourceId(0), NewSource { settings, created_at: added_at });
     let now = SystemClock.now();
@@ -71,7 +70,7 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
     let mut reading = None;
     match answer {
         Answer::Failed(report) => step = Some(fail(&mut source, report, policy, now)),
-        // Whoever asked to be handed redirects has followed them before.
+        // Redirects have been followed before.
         Answer::PendingRedirect(pending_redirect) => {
             let error = format!("the redirect to {} was not followed", pending_redirect.url());
             let report = FailureReport { cause: FailureCause::Internal, error, retry_after: None };

@@ -1,11 +1,11 @@
-//! What `feedwarden check` found, for people and for programs.
+//! Report of `feedwarden check`, as text and as JSON.
 
 use std::fmt::Write;
 
 use serde_json::{Value, json};
 use url::Url;
 
-use super::check_robots::Said;
+use super::check_robots::RobotsVerdict;
 use super::sanitize::plain_lines;
 use crate::fetch::{Document, Reading, Trace};
 use crate::model::{Severity, Source};
@@ -14,32 +14,27 @@ use crate::rules::due::NextPoll;
 use crate::rules::failure::FailureStep;
 use crate::rules::filter::EntryDecision;
 
-/// The most entries that are shown to a person.
+/// Maximum number of entries in the text report.
 const SHOWN_ENTRIES_MAX: usize = 20;
 
-/// The kind of a failure, what it leads to, and its cause in words.
+/// Kind of a failure, its consequence and its message.
 pub(super) type Step = (Classified, FailureStep, String);
 
-/// One poll, and what would follow from it.
+/// One poll and its consequences.
 pub(super) struct Report {
-    /// The source as it would stand after the poll.
+    /// The source after the poll.
     pub(super) source: Source,
-    /// What robots.txt files say about the pages on the way, where they are asked.
-    pub(super) robots: Vec<Said>,
-    /// How the answer was got.
+    /// Verdicts of robots.txt for each page of a redirect chain.
+    pub(super) robots: Vec<RobotsVerdict>,
     pub(super) trace: Trace,
-    /// What was read, if anything was.
     pub(super) reading: Option<Box<Reading>>,
-    /// What would become of each entry read.
+    /// Decision for each entry.
     pub(super) entries: Vec<EntryDecision>,
-    /// What failed, and what that would lead to.
     pub(super) step: Option<Step>,
-    /// When it would be polled next.
     pub(super) next: NextPoll,
 }
 
 impl Report {
-    /// Whether a source like this would deliver posts.
     pub(super) fn would_work(&self) -> bool {
         self.step.is_none()
     }
@@ -138,7 +133,7 @@ impl Report {
         let asked = self.trace.hops.first().map(|hop| &hop.url).or(self.robots.first().map(|said| &said.page));
         json!({
             "ok": self.would_work(),
-            // As it was asked: without the credentials that the argument may hold.
+            // The URL of the request, without the credentials of the argument.
             "url": asked.map(Url::as_str),
             "type": self.source.settings.source_type.name(),
             "robots": robots.collect::<Vec<_>>(),
@@ -156,7 +151,7 @@ impl Report {
                 "failure_type": classified.class.name(),
                 "level": if classified.severity == Severity::Warn { "warn" } else { "error" },
                 "reason": classified.reason,
-                "then": step.to_string(),
+                "decision": step.to_string(),
             })),
             "next_poll_at": self.next.at(),
             "next_poll_reason": self.next.to_string(),

@@ -1,4 +1,4 @@
-//! Polls a web page as the daemon does: what its site's robots.txt refuses is not asked for, at each hop of a redirect.
+//! Polls a web page as the daemon does: obeys robots.txt at each hop of a redirect.
 
 use std::collections::HashMap;
 
@@ -13,20 +13,20 @@ use crate::model::FailureReport;
 use crate::parse::robots::Robots;
 use crate::sources::{self, TypeSettings};
 
-/// What a robots.txt says about a page.
-pub(super) struct Said {
-    /// The page.
+/// Verdict of a robots.txt about a page.
+pub(super) struct RobotsVerdict {
     pub(super) page: Url,
-    /// The file.
     pub(super) robots: Url,
-    /// Whether the page may be asked for.
     pub(super) is_allowed: bool,
-    /// Why, for people.
     pub(super) reason: String,
 }
 
-/// Polls a page, and says what was asked about it before.
-pub(super) async fn poll_page(fetcher: &Fetcher, settings: &TypeSettings, task: &Task) -> (Fetched, Vec<Said>) {
+/// Polls a page; also returns the verdicts of robots.txt.
+pub(super) async fn poll_page(
+    fetcher: &Fetcher,
+    settings: &TypeSettings,
+    task: &Task,
+) -> (Fetched, Vec<RobotsVerdict>) {
     let watch = Stopwatch::start();
     let mut task = Task { follows: false, ..task.clone() };
     let mut files = HashMap::new();
@@ -45,7 +45,7 @@ pub(super) async fn poll_page(fetcher: &Fetcher, settings: &TypeSettings, task: 
                 .pending_redirect
                 .as_ref()
                 .map_or_else(Vec::new, |pending_redirect| pending_redirect.hops().to_vec());
-            said.push(Said { page: shown(&page), robots, is_allowed: refusal.is_none(), reason });
+            said.push(RobotsVerdict { page: shown(&page), robots, is_allowed: refusal.is_none(), reason });
             if let Some(report) = refusal {
                 let trace = Trace { status: hops.last().and_then(|hop| hop.status), hops, ..Trace::default() };
                 return (Fetched { answer: Answer::Failed(report), trace, learned: Learned::default() }, said);
@@ -60,7 +60,7 @@ pub(super) async fn poll_page(fetcher: &Fetcher, settings: &TypeSettings, task: 
     }
 }
 
-/// The file, wherever it is. The client ends redirects that go on forever; the deadline counts from `watch`'s start.
+/// Fetches robots.txt, following redirects; the deadline counts from the start of `watch`.
 async fn ask(fetcher: &Fetcher, robots: &Url, watch: Stopwatch) -> RobotsAnswer {
     let mut task =
         RobotsTask { url: robots.clone(), pending_redirect: None, keep_alive: true, time_used: watch.elapsed() };
@@ -75,7 +75,7 @@ async fn ask(fetcher: &Fetcher, robots: &Url, watch: Stopwatch) -> RobotsAnswer 
     }
 }
 
-/// What the answer means for a page, and the failure that follows from it.
+/// The verdict of a response, and the failure if it disallows the page.
 fn judge(answer: &RobotsAnswer, page: &Url) -> (String, Option<FailureReport>) {
     match answer {
         RobotsAnswer::Found(text) => {
@@ -89,10 +89,9 @@ fn judge(answer: &RobotsAnswer, page: &Url) -> (String, Option<FailureReport>) {
     }
 }
 
-/// As it is asked for: without credentials and fragment.
 fn shown(page: &Url) -> Url {
     let mut shown = page.clone();
-    // Both fail only for URLs that cannot hold credentials, which then have none.
+    // Both calls fail only for URLs that cannot have credentials.
     let _ = shown.set_username("");
     let _ = shown.set_password(None);
     shown.set_fragment(None);

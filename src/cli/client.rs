@@ -1,4 +1,4 @@
-//! What every command for the daemon does alike: find it, ask, read the answer, print it.
+//! Client for the daemon's API: finds the daemon, sends requests, prints responses.
 
 use std::path::Path;
 use std::pin::Pin;
@@ -20,25 +20,21 @@ use crate::api::views::{Page, SourceView};
 use crate::config::load;
 use crate::model::SourceId;
 
-/// How long an answer may take that is not a stream; a poll is waited for up to 50 seconds.
+/// Timeout of a response that is not a stream; a poll may take up to 50 seconds.
 const ANSWER_WITHIN: Duration = Duration::from_secs(90);
-/// No answer is larger than this.
+/// Maximum size of a response, in bytes.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
 
-/// Where the daemon's socket is if it runs as a service, which the configuration of whoever asks does not say.
+/// Socket of the systemd service, whose configuration the caller may not know.
 const SERVICE_SOCKET: &str = "/run/feedwarden/feedwarden.sock";
 
-/// The daemon, as commands see it.
 pub(super) struct Client {
     transport: Transport,
-    /// Whether the daemon's JSON is printed.
     pub(super) is_json: bool,
 }
 
-/// What a command ends with.
 pub(super) type Done = Result<Exit, CliError>;
 
-/// Finds the daemon and lets a command talk with it.
 pub(super) fn with_daemon(connection: Connection, layers: Layers, command: impl AsyncFnOnce(&Client) -> Done) -> Exit {
     let is_json = connection.json;
     let done = transport(connection, layers).and_then(|transport| {
@@ -59,7 +55,6 @@ pub(super) fn with_daemon(connection: Connection, layers: Layers, command: impl 
     }
 }
 
-/// Something that goes on until a person has seen enough.
 pub(super) async fn until_interrupted(command: impl Future<Output = Done>) -> Done {
     tokio::select! {
         done = command => done,
@@ -82,7 +77,7 @@ fn transport(connection: Connection, layers: Layers) -> Result<Transport, CliErr
             Ok(Transport::Url(url, token))
         }
         (None, Some(path)) => Ok(Transport::Socket(path)),
-        // The same reading as the daemon's, so that both mean the same place.
+        // Resolve the configuration as the daemon does, so that both use the same socket.
         (None, None) => match load(&request(layers)) {
             Ok(loaded) => {
                 let configured = loaded.settings.api.socket;
@@ -94,7 +89,6 @@ fn transport(connection: Connection, layers: Layers) -> Result<Transport, CliErr
     }
 }
 
-/// The token, out of its file if one is named.
 fn token(token: Option<SecretString>, file: Option<&Path>) -> Result<Option<SecretString>, CliError> {
     let Some(path) = file else { return Ok(token) };
     let read = std::fs::read_to_string(path).map(SecretString::from);
@@ -102,7 +96,7 @@ fn token(token: Option<SecretString>, file: Option<&Path>) -> Result<Option<Secr
     Ok(Some(read.expose_secret().trim().into()))
 }
 
-/// Whether what is sent there leaves this machine.
+/// Whether the URL is not a loopback address.
 fn is_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -113,22 +107,19 @@ fn is_this_machine(url: &Url) -> bool {
 }
 
 impl Client {
-    /// Asks for something.
     pub(super) async fn get(&self, path: &str) -> Result<Value, CliError> {
         self.exchange(Method::GET, path, Sent::default()).await
     }
 
-    /// Tells something without a body.
     pub(super) async fn post(&self, path: &str) -> Result<Value, CliError> {
         self.exchange(Method::POST, path, Sent::default()).await
     }
 
-    /// Tells something.
     pub(super) async fn send(&self, method: Method, path: &str, body: &Value) -> Result<Value, CliError> {
         self.exchange(method, path, Sent { body: Some(as_json(body)), headers: Vec::new() }).await
     }
 
-    /// Tells something, but only if the source still has this version.
+    /// Sends `If-Match`.
     pub(super) async fn send_if(
         &self,
         method: Method,
@@ -140,14 +131,13 @@ impl Client {
         self.exchange(method, path, Sent { body: body.map(as_json), headers }).await
     }
 
-    /// Sends something large; the answer may take as long as it takes.
+    /// Uploads a large body; without a timeout.
     pub(super) async fn upload(&self, path: &str, media_type: &'static str, body: Outgoing) -> Result<Value, CliError> {
         let sent = Sent { body: Some((media_type, body)), headers: Vec::new() };
         let answer = self.opened(Method::POST, path, sent).await?;
         self.value(self.whole(answer).await?)
     }
 
-    /// An answer whose body is read a piece at a time.
     pub(super) async fn opened(&self, method: Method, path: &str, sent: Sent) -> Result<Response<Incoming>, CliError> {
         let answer = self.transport.ask(method, path, sent).await?;
         let status = answer.status();
@@ -161,7 +151,7 @@ impl Client {
         }
     }
 
-    /// The next piece of a body; nothing at its end.
+    /// None at the end of the body.
     pub(super) async fn piece(&self, body: &mut Incoming) -> Result<Option<Bytes>, CliError> {
         let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await;
         match frame {
@@ -171,7 +161,7 @@ impl Client {
         }
     }
 
-    /// The source that a person means by its number or its URL.
+    /// Finds a source by id or URL.
     pub(super) async fn source(&self, name: &str) -> Result<SourceId, CliError> {
         if let Ok(id) = name.parse::<i64>() {
             return Ok(SourceId(id));
@@ -187,7 +177,7 @@ impl Client {
         }
     }
 
-    /// Prints the daemon's JSON, or what it says in words.
+    /// Prints the response as JSON or as text.
     pub(super) fn show<T: DeserializeOwned>(&self, value: Value, words: impl FnOnce(T) -> String) -> Done {
         if self.is_json {
             return Ok(print(&format!("{value:#}\n")));
@@ -195,10 +185,9 @@ impl Client {
         Ok(print(&words(read(value)?)))
     }
 
-    /// Removes something, and says what is gone.
     pub(super) async fn remove(&self, path: &str, version: Option<i64>, said: &str) -> Done {
         self.send_if(Method::DELETE, path, None, version).await?;
-        // The daemon has nothing more to say about it.
+        // The response has no body.
         Ok(print(&if self.is_json { format!("{:#}\n", json!({ "removed": path })) } else { said.to_owned() }))
     }
 
@@ -235,12 +224,10 @@ impl Client {
     }
 }
 
-/// A query of these names and values.
 pub(super) fn query(pairs: &[(&str, &str)]) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 
-/// A value as what the API says it is.
 pub(super) fn read<T: DeserializeOwned>(value: Value) -> Result<T, CliError> {
     serde_json::from_value(value)
         .map_err(|error| CliError::Failed(format!("the daemon is of another version: {error}")))

@@ -1,4 +1,4 @@
-//! `feedwarden config`: what is in force, and whether it is right.
+//! `feedwarden config`: shows and checks the configuration.
 
 use std::fmt::Write;
 
@@ -7,12 +7,11 @@ use serde_json::{Value, json};
 use super::{Exit, print};
 use crate::config::{Effective, Origin};
 
-/// Prints every key with its value and its origin.
 pub(super) fn show(effective: &Effective, as_json: bool) -> Exit {
     print(&if as_json { for_programs(effective) } else { for_people(effective) })
 }
 
-/// Says that nothing is wrong: whoever gets here has loaded the configuration.
+/// The configuration has been loaded by now, so it is valid.
 pub(super) fn check(as_json: bool) -> Exit {
     print(&if as_json { format!("{:#}\n", json!({ "ok": true })) } else { "ok\n".to_owned() })
 }

@@ -1,4 +1,4 @@
-//! One request to the running daemon and its answer: HTTP over the admin socket, or over TCP with a token.
+//! One HTTP request to the running daemon, over the admin socket or over TCP with a token.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -22,23 +22,22 @@ use super::error::CliError;
 use crate::api::BASE;
 use crate::http::tls;
 
-/// How long a connection may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
-/// Where the daemon is, and how its answers are shown.
+/// Address of the daemon, and output format.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct Connection {
-    /// Read where the daemon is from this YAML file
-    // An id of its own: clap would fill the root's argument of the same id from a global one, and find two of them.
+    /// Read the daemon's socket from this YAML configuration
+    // A separate id, because clap would mix a global argument with the root's argument of the same id.
     #[arg(id = "daemon_config", long = "config", value_name = "FILE", global = true, help_heading = "The daemon")]
     pub(super) config: Option<PathBuf>,
-    /// The daemon's admin socket; the configured one without this
+    /// Admin socket of the daemon [default: the configured one]
     #[arg(long, value_name = "PATH", global = true, conflicts_with = "url", help_heading = "The daemon")]
     pub(super) socket: Option<PathBuf>,
-    /// A daemon that listens on TCP, such as http://127.0.0.1:7300
+    /// URL of a daemon that listens on TCP, such as http://127.0.0.1:7300
     #[arg(long, value_name = "URL", global = true, help_heading = "The daemon")]
     pub(super) url: Option<Url>,
-    /// The token for --url; better in the environment or a file, since others can see arguments
+    /// Token for --url; prefer the environment or a file, because other users can see arguments
     #[arg(
         long,
         value_name = "TOKEN",
@@ -48,7 +47,7 @@ pub(super) struct Connection {
         help_heading = "The daemon"
     )]
     pub(super) token: Option<SecretString>,
-    /// The file that holds the token for --url
+    /// File with the token for --url
     #[arg(long, value_name = "FILE", global = true, help_heading = "The daemon")]
     pub(super) token_file: Option<PathBuf>,
     /// Print the API's JSON
@@ -56,33 +55,25 @@ pub(super) struct Connection {
     pub(super) json: bool,
 }
 
-/// Where the daemon is.
 pub(super) enum Transport {
-    /// The admin socket.
     Socket(PathBuf),
-    /// TCP, with a token.
     Url(Url, Option<SecretString>),
 }
 
-/// What is sent with a request.
 #[derive(Default)]
 pub(super) struct Sent {
-    /// Its media type and the body itself.
+    /// Media type and body.
     pub(super) body: Option<(&'static str, Outgoing)>,
-    /// More headers.
     pub(super) headers: Vec<(&'static str, String)>,
 }
 
-/// A body on its way out.
 pub(super) enum Outgoing {
-    /// All of it.
     Whole(Option<Bytes>),
-    /// A piece at a time.
     Pieces(Box<dyn Iterator<Item = std::io::Result<Bytes>> + Send>),
 }
 
 impl Transport {
-    /// Asks, and returns the answer once its head is there.
+    /// Sends a request and returns the response as soon as its head has arrived.
     pub(super) async fn ask(&self, method: Method, path: &str, sent: Sent) -> Result<Response<Incoming>, CliError> {
         let (content_type, body) = match sent.body {
             Some((content_type, body)) => (Some(content_type), body),
@@ -98,8 +89,8 @@ impl Transport {
         }
         if let Transport::Url(_, Some(token)) = self {
             let value = HeaderValue::try_from(format!("Bearer {}", token.expose_secret()));
-            let mut value =
-                value.map_err(|_| CliError::Usage("the token holds characters that no token has".into()))?;
+            let mut value = value
+                .map_err(|_| CliError::Usage("the token contains characters that are not allowed in a token".into()))?;
             value.set_sensitive(true);
             request = request.header(AUTHORIZATION, value);
         }
@@ -116,10 +107,9 @@ impl Transport {
         }
     }
 
-    /// Where that is, for people.
     pub(super) fn place(&self) -> String {
         match self {
-            // A relative path says nothing to somebody who is in the wrong directory.
+            // A relative path would not help in the wrong directory.
             Transport::Socket(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string(),
             Transport::Url(url, _) => url.origin().ascii_serialization(),
         }
@@ -132,7 +122,7 @@ impl Transport {
         let broken = |error: hyper::Error| CliError::Broken { place: self.place(), cause: cause_of(&error) };
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
-        // Ends with the answer, or with the program.
+        // The task ends with the response, or with the program.
         tokio::spawn(connection);
         sender.send_request(request).await.map_err(broken)
     }
@@ -157,7 +147,6 @@ impl Transport {
         }
     }
 
-    /// What stands before the API's paths.
     fn prefix(&self) -> &str {
         match self {
             Transport::Socket(_) => "",
@@ -196,7 +185,7 @@ async fn encrypt(
     tokio_rustls::TlsConnector::from(configuration).connect(name, stream).await
 }
 
-/// Failures of TLS arrive inside those of the system.
+/// TLS errors are wrapped in I/O errors.
 fn in_words(error: &std::io::Error) -> String {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         Some(error) => tls::describe(error),
@@ -204,7 +193,7 @@ fn in_words(error: &std::io::Error) -> String {
     }
 }
 
-/// hyper says that something failed, and its source what.
+/// The source of a hyper error has the details.
 fn cause_of(error: &hyper::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
 }

@@ -1,11 +1,11 @@
-//! `feedwarden status`, `tree`, `pause`, `resume`, `reload` and `log-level`: the daemon itself.
+//! `feedwarden status`, `tree`, `pause`, `resume`, `reload` and `log-level`.
 
 use clap::Args;
 use hyper::Method;
 use serde_json::json;
 
 use super::client::{Client, Done};
-use super::output_style::{Ink, Paper, facts, state_ink};
+use super::output_style::{OutputStyle, TextStyle, facts, state_style};
 use super::table::{Cell, Column, Table, second, span};
 use crate::api::views::{LogLevel, Reloaded, SchedulerView, StatisticsReport, StatusView, TreeNode, TreeView};
 
@@ -22,24 +22,22 @@ const ACTORS: &[Column] = &[
 const THREADS: &[Column] =
     &[Column::name("THREAD"), Column::word("STATE").leaves(1), Column::number("REPLACED").leaves(2)];
 
-/// How much of the tree.
 #[derive(Args, Debug)]
 pub(super) struct Tree {
-    /// At most so many hosts
+    /// Maximum number of hosts to show
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=1000))]
     hosts: u32,
 }
 
-/// Which level.
 #[derive(Args, Debug)]
 pub(super) struct Level {
-    /// The least severe level that is logged from now on; without it, the level is told
+    /// New minimum level [default: print the current level]
     #[arg(value_parser = ["critical", "error", "warn", "info", "debug", "trace"])]
     level: Option<String>,
 }
 
 pub(super) async fn status(client: &Client) -> Done {
-    client.show(client.get("/status").await?, |status: StatusView| in_words(&status, Paper::of_output()))
+    client.show(client.get("/status").await?, |status: StatusView| in_words(&status, OutputStyle::of_output()))
 }
 
 pub(super) async fn tree(client: &Client, tree: &Tree) -> Done {
@@ -57,11 +55,11 @@ pub(super) async fn resume(client: &Client) -> Done {
 pub(super) async fn reload(client: &Client) -> Done {
     client.show(client.post("/configuration/reload").await?, |done: Reloaded| {
         let mut text = match done.changed.as_slice() {
-            [] => "no key changed that holds at once\n".to_owned(),
+            [] => "no changed key applies at once\n".to_owned(),
             keys => format!("changed: {}\n", keys.join(", ")),
         };
         if !done.needs_restart.is_empty() {
-            text += &format!("holds after a restart: {}\n", done.needs_restart.join(", "));
+            text += &format!("applies after a restart: {}\n", done.needs_restart.join(", "));
         }
         text
     })
@@ -79,8 +77,7 @@ fn told(scheduler: SchedulerView) -> String {
     format!("scheduler {}\n", of_scheduler(&scheduler))
 }
 
-/// The state of the daemon, a fact a line.
-pub(super) fn in_words(status: &StatusView, paper: Paper) -> String {
+pub(super) fn in_words(status: &StatusView, style: OutputStyle) -> String {
     let statistics = &status.statistics;
     let scheduler = status.scheduler.as_ref().map_or_else(|| "does not answer".to_owned(), of_scheduler);
     let oldest = status.scheduler.as_ref().and_then(|scheduler| scheduler.oldest_due_at);
@@ -97,9 +94,9 @@ pub(super) fn in_words(status: &StatusView, paper: Paper) -> String {
         span(status.now.since(status.started_at).as_secs()),
         second(status.started_at)
     );
-    paper.headline(&title)
+    style.headline(&title)
         + &facts(
-            paper,
+            style,
             &[
                 ("store", Some(store)),
                 ("SUSPENDED", (!status.held_up_by.is_empty()).then(|| status.held_up_by.join("; "))),
@@ -108,9 +105,12 @@ pub(super) fn in_words(status: &StatusView, paper: Paper) -> String {
                 ("polls", Some(polls(statistics))),
                 ("new posts", Some(statistics.new_posts.to_string())),
                 ("received", Some(format!("{} KB", statistics.wire_bytes.div_ceil(1000)))),
-                ("hosts", Some(format!("{} at work, {} polls under way", statistics.hosts, statistics.under_way))),
+                (
+                    "hosts",
+                    Some(format!("{} with an actor, {} polls in flight", statistics.hosts, statistics.under_way)),
+                ),
                 ("crashes", Some(format!("{}, {} restarts", statistics.crashes, statistics.restarts))),
-                ("faults", (statistics.faults > 0).then(|| format!("{} on purpose", statistics.faults))),
+                ("faults", (statistics.faults > 0).then(|| format!("{} injected", statistics.faults))),
                 ("log", Some(format!("{} records lost", statistics.log_records_dropped))),
             ],
         )
@@ -123,8 +123,8 @@ fn of_scheduler(scheduler: &SchedulerView) -> String {
         (None, false) => "reading sources".to_owned(),
     };
     let SchedulerView { scheduled, waiting, under_way, .. } = scheduler;
-    let what = if scheduler.is_paused { "wait for the pause to end" } else { "wait for their host" };
-    format!("{state}: {scheduled} scheduled, {waiting} {what}, {under_way} under way")
+    let what = if scheduler.is_paused { "waiting for the end of the pause" } else { "waiting for their host" };
+    format!("{state}: {scheduled} scheduled, {waiting} {what}, {under_way} in flight")
 }
 
 fn polls(statistics: &StatisticsReport) -> String {
@@ -146,8 +146,8 @@ fn draw(tree: TreeView) -> String {
     for thread in &tree.threads {
         threads.row(vec![Cell::new(&thread.name), Cell::new(&thread.state), Cell::new(thread.replaced)]);
     }
-    let paper = Paper::of_output();
-    format!("{}\n{}", table.render(paper, true), threads.render(paper, true))
+    let style = OutputStyle::of_output();
+    format!("{}\n{}", table.render(style, true), threads.render(style, true))
 }
 
 fn add(table: &mut Table, node: &TreeNode, depth: usize) {
@@ -156,17 +156,17 @@ fn add(table: &mut Table, node: &TreeNode, depth: usize) {
     table.row(vec![
         Cell::new(format!("{indent}{}", node.name)),
         Cell::new(&node.kind),
-        Cell::inked(&node.state, state_ink(&node.state)),
+        Cell::styled(&node.state, state_style(&node.state)),
         Cell::new(node.restarts),
         mailbox.map_or_else(Cell::default, Cell::new),
         node.uptime_seconds.map_or_else(Cell::default, |seconds| Cell::new(span(seconds))),
-        node.last_crash.as_ref().map_or_else(Cell::default, |crash| Cell::inked(&crash.message, Ink::Bad)),
+        node.last_crash.as_ref().map_or_else(Cell::default, |crash| Cell::styled(&crash.message, TextStyle::Bad)),
     ]);
     for child in &node.children {
         add(table, child, depth + 1);
     }
     let hidden = node.children_total.saturating_sub(node.children.len());
     if hidden > 0 {
-        table.row(vec![Cell::inked(format!("{indent}  … {hidden} more"), Ink::Dim)]);
+        table.row(vec![Cell::styled(format!("{indent}  … {hidden} more"), TextStyle::Dim)]);
     }
 }

@@ -1,4 +1,4 @@
-//! `feedwarden demo`: the daemon at work on a little web, to watch.
+//! `feedwarden demo`: the daemon on a simulated web.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -7,7 +7,6 @@ use super::arguments::Demo;
 use super::{Exit, complain, print};
 use crate::demo::{self, DemoError, DemoSettings, Stage};
 
-/// Runs the show, and says what it came to.
 pub(super) fn demo(arguments: &Demo) -> Exit {
     let settings = DemoSettings {
         duration: arguments.seconds.map(Duration::from_secs),
@@ -18,7 +17,7 @@ pub(super) fn demo(arguments: &Demo) -> Exit {
         log: arguments.log.clone(),
     };
     let stage = match !arguments.json && std::io::stdout().is_terminal() {
-        // https://no-color.org: set to anything but nothing.
+        // https://no-color.org: set and not empty.
         true => Stage::Screen { with_colours: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) },
         false => Stage::Lines,
     };

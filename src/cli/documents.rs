@@ -1,4 +1,4 @@
-//! `feedwarden parse` and `feedwarden extract`: what the readers make of documents in files.
+//! `feedwarden parse` and `feedwarden extract`: parse documents in files.
 
 use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Read};
@@ -12,20 +12,19 @@ use super::{Exit, complain, print};
 use crate::parse::feed::{self, Entry, Limits, Text};
 use crate::parse::{charset, website};
 
-/// A document and what it came with.
 struct Document {
     bytes: Vec<u8>,
     content_type: Option<String>,
     url: Option<String>,
 }
 
-/// How one sort of document is read and shown.
+/// Functions for one type of document.
 struct Sort {
-    /// Makes fields of a document, or says why it cannot.
+    /// Parses a document into JSON fields.
     read: fn(&Document) -> Result<Value, String>,
-    /// The fields of a document that could not be read.
+    /// JSON fields of a document that could not be parsed.
     blank: fn() -> Value,
-    /// Makes a text for people of the fields.
+    /// Formats the fields as text.
     for_people: fn(&Value) -> String,
 }
 
@@ -38,12 +37,10 @@ const PAGE: Sort = Sort {
     for_people: page_for_people,
 };
 
-/// Prints what is in feeds.
 pub(super) fn parse(arguments: &Parse) -> Exit {
     run(&arguments.documents, arguments.base.as_deref(), &FEED)
 }
 
-/// Prints the articles of pages.
 pub(super) fn extract(arguments: &Extract) -> Exit {
     run(&arguments.documents, arguments.url.as_deref(), &PAGE)
 }
@@ -71,7 +68,7 @@ fn run(documents: &Documents, url: Option<&str>, sort: &Sort) -> Exit {
     exit
 }
 
-/// Answers every line of standard input with a line, flushed at once, so that a program can take turns with us.
+/// Answers every line of standard input with one line, flushed at once, for interactive use by programs.
 fn answer_lines(sort: &Sort) -> Exit {
     for line in io::stdin().lock().lines() {
         let line = match line {
@@ -93,7 +90,7 @@ fn answer_lines(sort: &Sort) -> Exit {
 }
 
 impl Sort {
-    /// One JSON object for a file, whatever happens to it.
+    /// One JSON object per file, also for errors.
     fn answer(&self, path: &Path, content_type: Option<String>, url: Option<String>) -> Value {
         let read = read_file(path).map_err(|error| format!("it cannot be read: {error}"));
         let fields = read.and_then(|bytes| (self.read)(&Document { bytes, content_type, url }));
@@ -105,7 +102,7 @@ impl Sort {
     }
 }
 
-/// Reads a file, and no more of it than the readers would take.
+/// Reads a file up to the maximum size of the parsers.
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let limit = Limits::default().bytes_max as u64 + 1;
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Why a command for the daemon was not done, in words and as the end of the program.
+//! Errors of commands for the daemon, with their messages and exit codes.
 
 use std::fmt;
 
@@ -6,69 +6,56 @@ use super::Exit;
 use super::sanitize::plain;
 use crate::api::{ProblemView, TYPE_PREFIX};
 
-/// Why it was not done.
 #[derive(Debug)]
 pub(super) enum CliError {
-    /// Nobody is there.
     Unreachable {
-        /// Where nobody is.
         place: String,
-        /// Whether that is a socket.
         is_socket: bool,
-        /// What the system said.
         cause: String,
     },
-    /// Somebody may be there, and the system does not let us in.
+    /// The system denies access to the socket.
     Forbidden {
-        /// Where.
         place: String,
-        /// The number of the user whose socket it is, where that can be seen.
+        /// User id of the socket's owner, if known.
         owner: Option<u32>,
-        /// What the system said.
         cause: String,
     },
-    /// Somebody is there who stopped answering, or answers something else.
+    /// The response is incomplete or not from Feedwarden.
     Broken {
-        /// Where.
         place: String,
-        /// What happened.
         cause: String,
     },
-    /// The daemon says no, and why.
+    /// Error response of the daemon.
     Problem(Box<ProblemView>),
-    /// A new source does not work, and there is something else to do.
+    /// A new source does not work; suggests alternatives.
     Offer {
-        /// What the daemon said.
         refusal: Box<CliError>,
-        /// The feeds that it links to, if it is a page with some.
+        /// Feeds that the page links to.
         feeds: Vec<String>,
     },
-    /// There is nothing of that name.
     NotFound(String),
-    /// The arguments make no sense.
     Usage(String),
-    /// Something here failed: a file, the runtime, an answer of another version.
+    /// Failure of the client: a file, the runtime, an unexpected response.
     Failed(String),
 }
 
 impl CliError {
-    /// What the daemon said, or in its manner what it never heard of.
+    /// The daemon's problem, or the client's own error in the same form.
     pub(super) fn problem(&self) -> ProblemView {
         let (status, name, title) = match self {
             CliError::Problem(problem) => return (**problem).clone(),
             CliError::Offer { refusal, .. } => return refusal.problem(),
             CliError::Unreachable { .. } => (503, "unreachable", "No daemon answers"),
             CliError::Forbidden { .. } => (403, "forbidden", "Forbidden"),
-            CliError::Broken { .. } => (502, "broken-answer", "The answer broke off"),
+            CliError::Broken { .. } => (502, "incomplete-response", "Incomplete response"),
             CliError::NotFound(_) => (404, "not-found", "Not found"),
             CliError::Usage(_) => (400, "invalid", "Invalid request"),
-            CliError::Failed(_) => (500, "failed", "It failed here"),
+            CliError::Failed(_) => (500, "failed", "Client failure"),
         };
         let (kind, title) = (format!("{TYPE_PREFIX}{name}"), title.to_owned());
         ProblemView { kind, title, status, detail: self.to_string(), field: None, context: None }
     }
 
-    /// How the program ends.
     pub(super) fn exit(&self) -> Exit {
         match self {
             CliError::Unreachable { .. } => Exit::Unreachable,
@@ -89,7 +76,7 @@ impl CliError {
     }
 }
 
-/// The kind of a problem without what stands before all of them.
+/// Problem type without its prefix.
 fn name(problem: &ProblemView) -> &str {
     problem.kind.strip_prefix(TYPE_PREFIX).unwrap_or(&problem.kind)
 }
@@ -100,30 +87,30 @@ impl fmt::Display for CliError {
             CliError::Unreachable { place, is_socket: true, cause } => write!(
                 formatter,
                 "no daemon answers at {place}: {cause}\n\
-                 Start one with `feedwarden run`, or say where it is with --socket PATH or --url URL."
+                 Start it with `feedwarden run`, or select another daemon with --socket PATH or --url URL."
             ),
             CliError::Unreachable { place, is_socket: false, cause } => write!(
                 formatter,
                 "no daemon answers at {place}: {cause}\n\
-                 It listens there only if its configuration has api.listen and a key for tokens, such as api.jwt-secret-file."
+                 It listens on TCP only if api.listen and a key for tokens, such as api.jwt-secret-file, are configured."
             ),
             CliError::Forbidden { place, owner, cause } => {
                 let user = owner.map_or_else(|| "-u USER".to_owned(), |owner| format!("-u '#{owner}'"));
                 write!(
                     formatter,
-                    "the daemon's socket {place} may not be used: {cause}\n\
-                     Only the daemon's own user and root may: `sudo {user} feedwarden …`. Others use --url and a token."
+                    "access to the daemon's socket {place} is denied: {cause}\n\
+                     Only the daemon's own user and root have access: `sudo {user} feedwarden …`. Other users need --url and a token."
                 )
             }
-            CliError::Broken { place, cause } => write!(formatter, "the answer from {place} broke off: {cause}"),
+            CliError::Broken { place, cause } => write!(formatter, "the response from {place} was cut off: {cause}"),
             CliError::Problem(problem) => write_problem(formatter, problem),
             CliError::Offer { refusal, feeds } => {
                 write!(formatter, "{refusal}")?;
                 if !feeds.is_empty() {
-                    formatter.write_str("\nAdd what it links to instead:")?;
+                    formatter.write_str("\nAdd a linked feed instead:")?;
                 }
                 feeds.iter().try_for_each(|feed| write!(formatter, "\n  feedwarden source add {}", quoted(feed)))?;
-                formatter.write_str("\nWith --anyway it is added all the same.")
+                formatter.write_str("\nUse --anyway to add it nevertheless.")
             }
             CliError::NotFound(text) | CliError::Usage(text) | CliError::Failed(text) => formatter.write_str(text),
         }
@@ -142,7 +129,7 @@ fn write_problem(formatter: &mut fmt::Formatter<'_>, problem: &ProblemView) -> f
     }
 }
 
-/// A URL of a stranger's as one word of a shell.
+/// Quotes an untrusted URL for a shell.
 fn quoted(url: &str) -> String {
     let is_harmless = |letter: char| letter.is_ascii_alphanumeric() || "-._~:/%+=@,".contains(letter);
     if url.chars().all(is_harmless) { url.to_owned() } else { format!("'{}'", plain(url).replace('\'', "%27")) }

@@ -1,22 +1,18 @@
-//! Server-sent events, out of pieces that end anywhere.
+//! Parser of server-sent events, from chunks with arbitrary boundaries.
 
-/// What came and is not an event yet.
 #[derive(Default)]
 pub(super) struct Events {
     rest: Vec<u8>,
 }
 
-/// One event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Event {
-    /// Its number, to go on after it.
     pub(super) id: Option<String>,
-    /// What it says.
     pub(super) data: String,
 }
 
 impl Events {
-    /// The events that are complete with this piece; comments are none.
+    /// Returns the events that this chunk completes, without comments.
     pub(super) fn take(&mut self, piece: &[u8]) -> Vec<Event> {
         self.rest.extend_from_slice(piece);
         let mut events = Vec::new();

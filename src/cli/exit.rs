@@ -1,27 +1,24 @@
-//! How the program ends.
+//! Exit codes.
 
 use std::process::{ExitCode, Termination};
 
-/// How the program ends. The numbers are part of the interface: service managers and scripts read them.
+/// Exit codes, which are part of the interface for service managers and scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Everything that was asked for is done.
     Success = 0,
-    /// The daemon could not start or go on or do what was asked, the output could not be written, or what was looked at
-    /// would not work.
+    /// The daemon could not start or continue, the output could not be written, or a checked document or source does
+    /// not work.
     Failure = 1,
-    /// The command line or the configuration is wrong. Trying again will not help.
+    /// Invalid command line or configuration; a retry does not help.
     Usage = 2,
-    /// No daemon answers.
     Unreachable = 3,
-    /// What was named is not there.
     NotFound = 4,
-    /// It is there already, or somebody else changed it meanwhile.
+    /// It exists already, or its version has changed.
     Conflict = 5,
-    /// The daemon does not do it as things stand: the source does not work, rests or is disabled, or nobody may.
+    /// The source does not work, rests or is disabled, or access is denied.
     Refused = 6,
-    /// A part of the daemon crashed more often than is borne. A service manager should start it again.
+    /// An actor crashed more often than `supervision.restarts-max` allows; a service manager should restart the daemon.
     Escalated = 70,
 }
 

@@ -6,9 +6,9 @@ use serde_json::json;
 use url::form_urlencoded::byte_serialize;
 
 use super::client::{Client, Done};
-use super::listing::{list_all, portion};
-use super::output_style::{Paper, facts, state_ink};
-use super::source_arguments::Portion;
+use super::listing::{list_all, paging};
+use super::output_style::{OutputStyle, facts, state_style};
+use super::source_arguments::Paging;
 use super::table::{Cell, Column, minute, second};
 use crate::api::views::{EnabledSources, HostView};
 use crate::model::Timestamp;
@@ -20,16 +20,15 @@ const COLUMNS: &[Column] = &[
     Column::text("TURN").leaves(2),
 ];
 
-/// What to do with hosts.
 #[derive(Debug, Subcommand)]
 pub(super) enum HostCommand {
     /// List known hosts
-    List(Portion),
-    /// Show a host
+    List(Paging),
+    /// Show a host with its state
     Show(Named),
     /// Hold a host: no requests for a while
     Hold(Hold),
-    /// Release a host
+    /// End the hold of a host
     Release(Named),
     /// Close the circuit breaker of a host
     ResetBreaker(Named),
@@ -37,34 +36,31 @@ pub(super) enum HostCommand {
     EnableSources(Named),
 }
 
-/// One host.
 #[derive(Args, Debug)]
 pub(super) struct Named {
-    /// The host's name
+    /// Name of the host
     host: String,
 }
 
-/// For how long and why.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("end").required(true).args(["seconds", "until"]))]
 pub(super) struct Hold {
-    /// The host's name
+    /// Name of the host
     host: String,
-    /// For so many seconds
+    /// Length of the hold in seconds
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
-    /// Until this moment, such as 2026-11-16T18:00:00Z
+    /// End of the hold, such as 2026-11-16T18:00:00Z
     #[arg(long, value_name = "TIME")]
     until: Option<Timestamp>,
-    /// Why, for people
+    /// Reason to record
     #[arg(long)]
     reason: String,
 }
 
-/// Does it.
 pub(super) async fn host(client: &Client, command: HostCommand) -> Done {
     match command {
-        HostCommand::List(some) => list_all(client, "/hosts", &[], &portion(&some), COLUMNS, row).await,
+        HostCommand::List(some) => list_all(client, "/hosts", &[], &paging(&some), COLUMNS, row).await,
         HostCommand::Show(named) => client.show(client.get(&path(&named.host, "")).await?, one),
         HostCommand::Hold(hold) => {
             let mut body = json!({ "reason": hold.reason });
@@ -83,7 +79,7 @@ pub(super) async fn host(client: &Client, command: HostCommand) -> Done {
     }
 }
 
-/// A host's name is part of a path here, whatever a person types.
+/// Escapes the name, which becomes part of a path.
 fn path(host: &str, what: &str) -> String {
     let name: String = byte_serialize(host.as_bytes()).collect();
     format!("/hosts/{}{what}", name.replace('+', "%20"))
@@ -92,7 +88,7 @@ fn path(host: &str, what: &str) -> String {
 fn row(host: &HostView) -> Vec<Cell> {
     vec![
         Cell::new(&host.host),
-        Cell::inked(&host.state, state_ink(&host.state)),
+        Cell::styled(&host.state, state_style(&host.state)),
         Cell::maybe(host.last_asked_at.map(minute)),
         Cell::new(&host.turn),
     ]
@@ -104,7 +100,7 @@ fn one(host: HostView) -> String {
         .map(|until| format!("until {}: {}", second(until), host.held_reason.as_deref().unwrap_or("no reason given")));
     let silent = (host.silent_requests > 0).then(|| format!("{} requests without an answer", host.silent_requests));
     facts(
-        Paper::of_output(),
+        OutputStyle::of_output(),
         &[
             ("host", Some(host.host)),
             ("state", Some(host.state)),

@@ -1,4 +1,4 @@
-//! Lists of the API, page by page: as a table for people, as JSON for programs.
+//! Lists of the API, page by page, as tables or JSON.
 
 use std::time::Duration;
 
@@ -7,53 +7,49 @@ use serde_json::Value;
 
 use super::client::{Client, Done, query, read};
 use super::error::CliError;
-use super::output_style::Paper;
+use super::output_style::OutputStyle;
 use super::progress::Progress;
-use super::source_arguments::Portion;
+use super::source_arguments::Paging;
 use super::table::{Cell, Column, Table};
 use super::{Exit, complain, print, print_some};
 use crate::api::views::Page;
 use crate::clock::{Clock, SystemClock};
 use crate::model::Timestamp;
 
-/// How many a page holds when all are wanted.
+/// Page size for `--all`.
 const PAGE: usize = 200;
-/// Whoever waits longer than this is told what for.
+/// Delay before a progress message.
 const SILENT_FOR: Duration = Duration::from_secs(1);
-/// How long is waited after a page that was asked for too fast, and how often for the same page.
+/// Delay after a 429, and maximum number of retries for one page.
 const COME_BACK_AFTER: Duration = Duration::from_secs(1);
 const TOO_FAST_MAX: usize = 10;
 
-/// How much of a list is wanted.
 pub(super) struct Wanted {
-    /// At most so many; all of them without this.
+    /// Maximum number of items; none for all.
     limit: Option<usize>,
     cursor: Option<String>,
 }
 
-/// As it was said on the command line.
-pub(super) fn portion(portion: &Portion) -> Wanted {
-    let limit = (!portion.all).then(|| usize::try_from(portion.limit).unwrap_or(PAGE));
-    Wanted { limit, cursor: portion.cursor.clone() }
+pub(super) fn paging(paging: &Paging) -> Wanted {
+    let limit = (!paging.all).then(|| usize::try_from(paging.limit).unwrap_or(PAGE));
+    Wanted { limit, cursor: paging.cursor.clone() }
 }
 
-/// A list on its way. A page of it can be short or empty and still have a next one, since the daemon looks at a bounded
-/// number of things for each.
+/// A list being fetched. A page can be short or empty and still have a next one, because the daemon examines a bounded
+/// number of items for each page.
 struct Pages<'a> {
     client: &'a Client,
     path: &'a str,
     filters: &'a [(&'a str, &'a str)],
-    /// Where the next page begins.
     cursor: Option<String>,
     is_over: bool,
     found: usize,
     begun_at: Timestamp,
     progress: Progress,
-    /// Whether something is said that has to be taken away before anything is printed.
+    /// Whether a progress message has to be erased before printing.
     is_heard: bool,
 }
 
-/// Prints a list.
 pub(super) async fn list_all<T: DeserializeOwned>(
     client: &Client,
     path: &str,
@@ -73,13 +69,13 @@ pub(super) async fn list_all<T: DeserializeOwned>(
         progress: Progress::new(),
         is_heard: false,
     };
-    let paper = Paper::of_output();
+    let style = OutputStyle::of_output();
     let table = |items: Vec<Value>, is_first: bool| {
         let mut table = Table::new(columns);
         for item in items {
             table.row(row(&read(item)?));
         }
-        Ok(table.render(paper, is_first))
+        Ok(table.render(style, is_first))
     };
     match wanted.limit {
         Some(limit) => print_first(&mut pages, limit, table).await,
@@ -87,7 +83,7 @@ pub(super) async fn list_all<T: DeserializeOwned>(
     }
 }
 
-/// As many as are wanted, in one piece: goes on over short pages until they are found or the list ends.
+/// Prints up to `limit` items at once; continues over short pages until they are found or the list ends.
 async fn print_first(
     pages: &mut Pages<'_>,
     limit: usize,
@@ -107,17 +103,17 @@ async fn print_first(
         return Ok(exit);
     }
     if let Some(cursor) = next_cursor {
-        complain(&format_args!("there may be more: --all, or go on with --cursor {cursor}"));
+        complain(&format_args!("there may be more: use --all, or continue with --cursor {cursor}"));
     }
     Ok(Exit::Success)
 }
 
-/// All there are, as they come.
+/// Prints all items, page by page.
 async fn print_every(pages: &mut Pages<'_>, table: impl Fn(Vec<Value>, bool) -> Result<String, CliError>) -> Done {
     let mut is_first = true;
     while !pages.is_over {
         let items = pages.next(PAGE).await?;
-        // The headings stand as wide as what is below them, and also alone.
+        // Print headings also for an empty list.
         if items.is_empty() && !(pages.is_over && is_first) {
             continue;
         }
@@ -136,7 +132,6 @@ async fn print_every(pages: &mut Pages<'_>, table: impl Fn(Vec<Value>, bool) -> 
 }
 
 impl Pages<'_> {
-    /// The next page, of at most so many.
     async fn next(&mut self, limit: usize) -> Result<Vec<Value>, CliError> {
         if SystemClock.now().since(self.begun_at) >= SILENT_FOR {
             self.progress.say(&format!("looking, {} found …", self.found));
@@ -154,7 +149,7 @@ impl Pages<'_> {
         Ok(page.items)
     }
 
-    /// A long list is many requests: one that comes too fast for the daemon waits.
+    /// Waits and retries after a 429, because a long list takes many requests.
     async fn ask(&self, path: &str) -> Result<Value, CliError> {
         for _ in 0..TOO_FAST_MAX {
             match self.client.get(path).await {

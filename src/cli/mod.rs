@@ -1,6 +1,6 @@
-//! The command line: data goes to standard output, messages for people to standard error.
+//! The command line: data goes to standard output, messages to standard error.
 //!
-//! May use `config`, `daemon` and `demo`; everything it knows of a running daemon it learns through the admin socket.
+//! May use `config`, `daemon` and `demo`; it uses a running daemon only through its API.
 
 mod arguments;
 mod check_command;
@@ -50,12 +50,12 @@ use client::{Client, Done, with_daemon};
 pub use exit::Exit;
 pub use reference::reference;
 
-/// Does what the arguments ask for; the first of them is the program's name.
+/// Runs the program; the first argument is its name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let (command, layers) = match Arguments::try_parse_from(arguments).and_then(Arguments::split) {
         Ok(parts) => parts,
         Err(error) => {
-            // Help and version come this way too. Nothing sensible can be done where they cannot be printed.
+            // Includes help and version. Ignore output errors.
             let _ = error.print();
             return if error.use_stderr() { Exit::Usage } else { Exit::Success };
         }
@@ -83,7 +83,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     }
 }
 
-/// Asks the running daemon, or tells it something.
 async fn ask(client: &Client, command: DaemonCommand) -> Done {
     match command {
         DaemonCommand::Status(_) => daemon_command::status(client).await,
@@ -104,7 +103,7 @@ async fn ask(client: &Client, command: DaemonCommand) -> Done {
     }
 }
 
-/// Reads the configuration and goes on with it, or says everything that is wrong with it.
+/// Loads the configuration and continues with it, or prints all errors.
 fn with_settings(layers: Layers, go_on: impl FnOnce(Loaded, Option<PathBuf>) -> Exit) -> Exit {
     let request = request(layers);
     match load(&request) {
@@ -138,7 +137,6 @@ fn run_daemon(layers: Layers) -> Exit {
     }
 }
 
-/// How the program ends when the daemon could not start or go on.
 fn exit_of(error: &DaemonError) -> Exit {
     match error {
         DaemonError::Escalated(_) => Exit::Escalated,
@@ -146,17 +144,17 @@ fn exit_of(error: &DaemonError) -> Exit {
     }
 }
 
-/// Tells a person what is wrong. A closed standard error must not turn a mistake into a crash.
+/// Prints an error; a closed standard error must not cause a panic.
 fn complain(message: &dyn std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "feedwarden: {message}");
 }
 
-/// Writes data. A reader who closes the pipe early, as `head` does, has seen enough.
+/// Writes data. A pipe that is closed early, for example by `head`, is not an error.
 fn print(data: &str) -> Exit {
     print_some(data).unwrap_or(Exit::Success)
 }
 
-/// Writes data that more may follow, unless it is said how the program ends now.
+/// Writes data; returns an exit code if the program has to end.
 fn print_some(data: &str) -> Option<Exit> {
     let mut output = std::io::stdout().lock();
     match output.write_all(data.as_bytes()).and_then(|()| output.flush()) {

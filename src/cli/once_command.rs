@@ -1,4 +1,4 @@
-//! `feedwarden run --once`: one round over what is due, and what became of it.
+//! `feedwarden run --once`: polls due sources once and prints a summary.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -16,13 +16,12 @@ use crate::model::{FailureKind, SourceSettings};
 use crate::opml::{self, Outline};
 use crate::telemetry::LogStream;
 
-/// Polls, and says what became of it.
 pub(super) fn once(arguments: &Run, loaded: Loaded, config_file: Option<PathBuf>) -> Exit {
     let mut settings = loaded.settings;
     let progress = Progress::new();
     settings.log.stream = LogStream::Error;
     if progress.is_shown() && settings.log.file.is_none() {
-        // Records between the bars would help nobody: a person gets the summary, and what a person must look at.
+        // With a progress bar, log only errors, so that records do not interrupt the progress bar.
         settings.log.level = slog::Level::Error;
     }
     let add = match arguments.opml.as_deref().map(read_list).transpose() {
@@ -56,7 +55,7 @@ pub(super) fn once(arguments: &Run, loaded: Loaded, config_file: Option<PathBuf>
     }
 }
 
-/// The sources of an OPML list. What cannot be used is told, and the rest is taken.
+/// Reads an OPML list; reports unusable entries and returns the rest.
 fn read_list(path: &Path) -> Result<Vec<(SourceSettings, Vec<String>)>, String> {
     let name = path.display();
     let unreadable = |error: &dyn std::fmt::Display| format!("{name}: {error}");
@@ -90,7 +89,7 @@ fn for_people(summary: &Summary) -> String {
 fn write_for_people(text: &mut String, summary: &Summary) -> std::fmt::Result {
     let (done, import) = (&summary.done, summary.import);
     if import.added + import.duplicates > 0 {
-        writeln!(text, "imported    {} new sources, {} were there already", import.added, import.duplicates)?;
+        writeln!(text, "imported    {} new sources, {} duplicates", import.added, import.duplicates)?;
     }
     writeln!(text, "polled      {} of {} due sources", done.settled(), done.due)?;
     writeln!(text, "new posts   {}", done.new_posts)?;

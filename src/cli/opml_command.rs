@@ -1,4 +1,4 @@
-//! `feedwarden import` and `export`: lists of sources from and for other readers.
+//! `feedwarden import` and `export`: lists of sources as OPML.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -17,14 +17,12 @@ use crate::api::views::ImportReport;
 
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// What to import.
 #[derive(Args, Debug)]
 pub(super) struct Import {
-    /// The OPML file; - is standard input
+    /// OPML file; - reads standard input
     file: PathBuf,
 }
 
-/// Where to export to.
 #[derive(Args, Debug)]
 pub(super) struct Export {
     /// Write to this file instead of standard output
@@ -32,7 +30,7 @@ pub(super) struct Export {
     output: Option<PathBuf>,
 }
 
-/// A file on its way to the daemon, and how much of it has left.
+/// A file being uploaded, and the number of bytes sent.
 struct Upload {
     file: Box<dyn Read + Send>,
     sent: u64,
@@ -40,7 +38,7 @@ struct Upload {
     progress: Progress,
 }
 
-/// Adds the sources of a list. What cannot be used is told, and the rest is taken.
+/// Imports a list; reports unusable entries and imports the rest.
 pub(super) async fn import(client: &Client, import: &Import) -> Done {
     let unreadable =
         |error: std::io::Error| CliError::Usage(format!("{} cannot be read: {error}", import.file.display()));
@@ -66,14 +64,13 @@ pub(super) async fn import(client: &Client, import: &Import) -> Done {
     }
     client.show(value, |report: ImportReport| {
         let ImportReport { added, duplicates, rejected, .. } = report;
-        format!("{added} sources added, {duplicates} were there already or twice, {rejected} cannot be used\n")
+        format!("{added} sources added, {duplicates} duplicates, {rejected} invalid\n")
     })
 }
 
-/// Prints all feeds as a list.
 pub(super) async fn export(client: &Client, export: &Export) -> Done {
     if client.is_json {
-        let text = "a list for other readers is no JSON; `feedwarden source list --all --json` prints the sources";
+        let text = "OPML cannot be printed as JSON; use `feedwarden source list --all --json`";
         return Err(CliError::Usage(text.into()));
     }
     let mut body = client.opened(Method::GET, "/opml", Sent::default()).await?.into_body();

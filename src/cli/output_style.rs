@@ -1,4 +1,4 @@
-//! What the output can show: how wide it is, whether in colours; and facts and headlines on it.
+//! Width and colours of the output; facts and headlines.
 
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -6,9 +6,8 @@ use std::os::fd::AsFd;
 
 use super::sanitize::{plain, wrapped};
 
-/// What a piece of text looks like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Ink {
+pub(super) enum TextStyle {
     #[default]
     Plain,
     Dim,
@@ -18,76 +17,70 @@ pub(super) enum Ink {
     Bad,
 }
 
-/// What the output can show.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Paper {
-    /// How wide it is; without a terminal nothing is cut.
+pub(super) struct OutputStyle {
+    /// None without a terminal: nothing is cut.
     pub(super) columns: Option<usize>,
     pub(super) has_colours: bool,
 }
 
-impl Paper {
-    /// Standard output as it is now.
-    pub(super) fn of_output() -> Paper {
+impl OutputStyle {
+    pub(super) fn of_output() -> OutputStyle {
         let output = std::io::stdout();
         if !output.is_terminal() {
-            return Paper { columns: None, has_colours: false };
+            return OutputStyle { columns: None, has_colours: false };
         }
         let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-        Paper { columns: columns_of(&output), has_colours: !is_unwanted && !is_dumb }
+        OutputStyle { columns: columns_of(&output), has_colours: !is_unwanted && !is_dumb }
     }
 
-    /// Text in this ink.
-    pub(super) fn ink(self, ink: Ink, text: &str) -> String {
-        let code = match ink {
+    pub(super) fn paint(self, text_style: TextStyle, text: &str) -> String {
+        let code = match text_style {
             _ if !self.has_colours => "",
-            Ink::Plain => "",
-            Ink::Dim => "2",
-            Ink::Bold => "1",
-            Ink::Good => "32",
-            Ink::Uneasy => "33",
-            Ink::Bad => "31",
+            TextStyle::Plain => "",
+            TextStyle::Dim => "2",
+            TextStyle::Bold => "1",
+            TextStyle::Good => "32",
+            TextStyle::Uneasy => "33",
+            TextStyle::Bad => "31",
         };
         if code.is_empty() { text.to_owned() } else { format!("\x1b[{code}m{text}\x1b[0m") }
     }
 
-    /// What stands above everything else, on as many lines as it takes.
     pub(super) fn headline(self, text: &str) -> String {
         let lines = wrapped(&plain(text), self.columns);
-        lines.iter().fold(String::new(), |text, line| text + &self.ink(Ink::Bold, line) + "\n")
+        lines.iter().fold(String::new(), |text, line| text + &self.paint(TextStyle::Bold, line) + "\n")
     }
 }
 
-/// How wide a terminal is.
 pub(super) fn columns_of(terminal: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(terminal).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Facts, one a line, and more lines below the first where one is too long; those without a value are left out.
-pub(super) fn facts(paper: Paper, facts: &[(&str, Option<String>)]) -> String {
+/// One fact per line, wrapped; facts without a value are omitted.
+pub(super) fn facts(style: OutputStyle, facts: &[(&str, Option<String>)]) -> String {
     let width = facts.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| name.chars().count()).max();
     let width = width.unwrap_or(0);
     let mut text = String::new();
     for (name, value) in facts.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
-        let columns = paper.columns.map(|columns| columns.saturating_sub(width + 2));
+        let columns = style.columns.map(|columns| columns.saturating_sub(width + 2));
         let lines = wrapped(&plain(value), columns);
         for (name, line) in std::iter::once(*name).chain(std::iter::repeat("")).zip(lines) {
-            let name = paper.ink(Ink::Dim, &format!("{name:width$}"));
+            let name = style.paint(TextStyle::Dim, &format!("{name:width$}"));
             writeln!(text, "{name}  {line}").expect("a String takes every write");
         }
     }
     text
 }
 
-/// How the states of sources, hosts and actors look.
-pub(super) fn state_ink(state: &str) -> Ink {
+pub(super) fn state_style(state: &str) -> TextStyle {
     match state {
-        "active" | "free" | "running" | "working" => Ink::Good,
-        "backing_off" | "failing" | "held" | "resting" => Ink::Uneasy,
-        "disabled" | "silent" | "failed" => Ink::Bad,
-        _ => Ink::Plain,
+        "active" | "available" | "running" | "working" => TextStyle::Good,
+        "backing_off" | "failing" | "held" | "resting" => TextStyle::Uneasy,
+        "breaker_open" | "disabled" | "failed" => TextStyle::Bad,
+        _ => TextStyle::Plain,
     }
 }
 
@@ -97,11 +90,11 @@ mod tests {
 
     #[test]
     fn facts_and_headlines_go_on_below_where_the_terminal_ends() {
-        let paper = |columns| Paper { columns, has_colours: false };
+        let style = |columns| OutputStyle { columns, has_colours: false };
         let said =
             [("url", Some("http://a.example/a/feed.xml".to_owned())), ("why", Some("it is held for now".into()))];
-        assert_eq!(facts(paper(Some(15)), &said), "url  http://a.example/a/feed.xml\nwhy  it is held\n     for now\n");
-        assert_eq!(facts(paper(None), &said).lines().count(), 2);
-        assert_eq!(paper(Some(12)).headline("source 1 is held"), "source 1 is\nheld\n");
+        assert_eq!(facts(style(Some(15)), &said), "url  http://a.example/a/feed.xml\nwhy  it is held\n     for now\n");
+        assert_eq!(facts(style(None), &said).lines().count(), 2);
+        assert_eq!(style(Some(12)).headline("source 1 is held"), "source 1 is\nheld\n");
     }
 }

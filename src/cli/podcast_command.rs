@@ -1,4 +1,4 @@
-//! `feedwarden podcast`: what sources are gathered for, and whose keys they use.
+//! `feedwarden podcast`: podcasts and their owners.
 
 use clap::{ArgGroup, Args, Subcommand};
 use hyper::Method;
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::client::{Client, Done, read};
 use super::error::CliError;
-use super::listing::{list_all, portion};
-use super::output_style::{Paper, facts};
+use super::listing::{list_all, paging};
+use super::output_style::{OutputStyle, facts};
 use super::sanitize::plain;
-use super::source_arguments::Portion;
+use super::source_arguments::Paging;
 use super::table::{Cell, Column, minute, second};
 use super::user_command::find as find_user;
 use crate::api::views::{Page, PodcastView, UserView};
@@ -18,7 +18,6 @@ use crate::model::{PodcastId, UserId};
 const COLUMNS: &[Column] =
     &[Column::number("ID"), Column::number("USER").leaves(1), Column::word("ADDED").leaves(2), Column::name("TITLE")];
 
-/// What to do with podcasts. Each is named by its number.
 #[derive(Debug, Subcommand)]
 pub(super) enum PodcastCommand {
     /// List podcasts
@@ -33,48 +32,43 @@ pub(super) enum PodcastCommand {
     Remove(Named),
 }
 
-/// One podcast.
 #[derive(Args, Debug)]
 pub(super) struct Named {
-    /// The podcast's number
+    /// Id of the podcast
     podcast: i64,
 }
 
-/// Which podcasts.
 #[derive(Args, Debug)]
 pub(super) struct List {
-    /// Of this user, by number or name
+    /// Only podcasts of this user, by id or name
     #[arg(long)]
     user: Option<String>,
     #[command(flatten)]
-    portion: Portion,
+    paging: Paging,
 }
 
-/// A new podcast.
 #[derive(Args, Debug)]
 pub(super) struct Add {
-    /// A name for people
+    /// Title
     title: String,
-    /// Whose it is, by number or name; without this, the only user's there is
+    /// Id or name of the owner [default: the only user]
     #[arg(long)]
     user: Option<String>,
 }
 
-/// What to change.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("what").required(true).multiple(true).args(["title", "user"]))]
 pub(super) struct Edit {
-    /// The podcast's number
+    /// Id of the podcast
     podcast: i64,
-    /// A name for people
+    /// Title
     #[arg(long)]
     title: Option<String>,
-    /// Another owner, by number or name: their keys are used from the next poll on
+    /// Id or name of the new owner, whose X key is used from the next poll
     #[arg(long)]
     user: Option<String>,
 }
 
-/// Does it.
 pub(super) async fn podcast(client: &Client, command: PodcastCommand) -> Done {
     match command {
         PodcastCommand::List(list) => {
@@ -83,7 +77,7 @@ pub(super) async fn podcast(client: &Client, command: PodcastCommand) -> Done {
                 None => None,
             };
             let filters: Vec<(&str, &str)> = user.iter().map(|id| ("user_id", id.as_str())).collect();
-            list_all(client, "/podcasts", &filters, &portion(&list.portion), COLUMNS, row).await
+            list_all(client, "/podcasts", &filters, &paging(&list.paging), COLUMNS, row).await
         }
         PodcastCommand::Add(add) => {
             let owner = match &add.user {
@@ -110,15 +104,14 @@ pub(super) async fn podcast(client: &Client, command: PodcastCommand) -> Done {
     }
 }
 
-/// The podcast that is meant where there is only one; none if there is none.
+/// The only podcast, if there is one; an error if there are several.
 pub(super) async fn only_podcast(client: &Client) -> Result<Option<PodcastId>, CliError> {
     let found: Page<PodcastView> = read(two(client, "/podcasts").await?)?;
     match found.items.as_slice() {
         [] => Ok(None),
         [one] => Ok(Some(one.id)),
         _ => Err(CliError::Usage(
-            "there are several podcasts; say with --podcast ID whose owner's X key is used (`feedwarden podcast list`)"
-                .into(),
+            "there are several podcasts; select one with --podcast ID (`feedwarden podcast list`)".into(),
         )),
     }
 }
@@ -128,13 +121,13 @@ async fn only_user(client: &Client) -> Result<UserId, CliError> {
     match found.items.as_slice() {
         [] => Err(CliError::NotFound("there is no user yet; `feedwarden user add NAME` adds one".into())),
         [one] => Ok(one.id),
-        _ => {
-            Err(CliError::Usage("there are several users; say whose it is with --user (`feedwarden user list`)".into()))
-        }
+        _ => Err(CliError::Usage(
+            "there are several users; select the owner with --user (`feedwarden user list`)".into(),
+        )),
     }
 }
 
-/// As much of a list as tells one from several.
+/// Fetches two items, enough to distinguish one from several.
 async fn two(client: &Client, path: &str) -> Result<Value, CliError> {
     client.get(&format!("{path}?limit=2")).await
 }
@@ -152,14 +145,13 @@ fn row(podcast: &PodcastView) -> Vec<Cell> {
     ]
 }
 
-/// A podcast that was just added.
 pub(super) fn podcast_added(podcast: &PodcastView) -> String {
     format!("podcast {} is added: {}\n", podcast.id, plain(&podcast.title))
 }
 
 fn one(podcast: PodcastView) -> String {
     facts(
-        Paper::of_output(),
+        OutputStyle::of_output(),
         &[
             ("podcast", Some(podcast.id.to_string())),
             ("title", Some(podcast.title)),

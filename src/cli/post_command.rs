@@ -9,10 +9,10 @@ use super::client::{Client, Done, query, read, until_interrupted};
 use super::connection::Sent;
 use super::error::CliError;
 use super::events::Events;
-use super::listing::{list_all, portion};
-use super::output_style::{Ink, Paper, facts};
+use super::listing::{list_all, paging};
+use super::output_style::{OutputStyle, TextStyle, facts};
 use super::sanitize::plain_lines;
-use super::source_arguments::Portion;
+use super::source_arguments::Paging;
 use super::table::{Cell, Column, Table, minute, second};
 use super::{Exit, print_some};
 use crate::api::views::PostView;
@@ -25,61 +25,56 @@ const COLUMNS: &[Column] = &[
     Column::name("TITLE"),
     Column::url("URL").leaves(3),
 ];
-/// How long is waited before a stream that broke off is asked for again.
+/// Pause before reconnecting a broken stream.
 const COME_BACK_AFTER: Duration = Duration::from_secs(1);
 
-/// What to do with posts.
 #[derive(Debug, Subcommand)]
 pub(super) enum PostCommand {
-    /// List posts, the newest first
+    /// List posts, newest first
     List(List),
     /// Show a post
     Show(Named),
-    /// Print posts as they come, until Ctrl-C
+    /// Print new posts until Ctrl-C
     Tail(Tail),
 }
 
-/// Which posts.
 #[derive(Args, Debug)]
 pub(super) struct List {
-    /// Of this source, by its number or URL
+    /// Only posts of this source, by id or URL
     #[arg(long)]
     source: Option<String>,
-    /// Stored at this moment or later, such as 2026-11-16T18:00:00Z; then the oldest come first
+    /// Only posts stored at this time or later, such as 2026-11-16T18:00:00Z; oldest first
     #[arg(long, value_name = "TIME")]
     since: Option<Timestamp>,
-    /// Stored before this moment; then the oldest come first
+    /// Only posts stored before this time; oldest first
     #[arg(long, value_name = "TIME")]
     until: Option<Timestamp>,
-    /// The oldest first
+    /// List oldest posts first
     #[arg(long)]
     oldest: bool,
     #[command(flatten)]
-    portion: Portion,
+    paging: Paging,
 }
 
-/// One post.
 #[derive(Args, Debug)]
 pub(super) struct Named {
-    /// The post's number
+    /// Id of the post
     post: i64,
 }
 
-/// Which posts are followed.
 #[derive(Args, Debug)]
 pub(super) struct Tail {
-    /// Of this source, by its number or URL
+    /// Only posts of this source, by id or URL
     #[arg(long)]
     source: Option<String>,
-    /// Begin after this post; without it, only posts from now on
+    /// Start after the post with this id [default: only posts from now on]
     #[arg(long, value_name = "ID")]
     after: Option<i64>,
-    /// End after so many
+    /// Stop after this many posts
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 }
 
-/// Does it.
 pub(super) async fn post(client: &Client, command: PostCommand) -> Done {
     match command {
         PostCommand::List(list) => list_some(client, &list).await,
@@ -99,7 +94,7 @@ async fn list_some(client: &Client, list: &List) -> Done {
         ("order", newest.then_some("newest")),
     ];
     let filters: Vec<(&str, &str)> = filters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    list_all(client, "/posts", &filters, &portion(&list.portion), COLUMNS, row).await
+    list_all(client, "/posts", &filters, &paging(&list.paging), COLUMNS, row).await
 }
 
 async fn of_source(client: &Client, name: Option<&str>) -> Result<Option<String>, CliError> {
@@ -109,7 +104,7 @@ async fn of_source(client: &Client, name: Option<&str>) -> Result<Option<String>
     }
 }
 
-/// Prints posts without gaps or repeats, also when the daemon is started again meanwhile.
+/// Prints posts without gaps or repeats, also across a restart of the daemon.
 async fn follow(client: &Client, tail: &Tail) -> Done {
     let source = of_source(client, tail.source.as_deref()).await?;
     let mut last = tail.after.map(|id| id.to_string());
@@ -119,7 +114,7 @@ async fn follow(client: &Client, tail: &Tail) -> Done {
         match follow_once(client, source.as_deref(), &mut last, &mut left, &mut has_begun).await {
             Ok(Some(exit)) => return Ok(exit),
             Ok(None) => {}
-            // A daemon that was there will be again; one that never was is an error.
+            // Reconnect to a daemon that has answered before; otherwise it is an error.
             Err(CliError::Broken { .. } | CliError::Unreachable { .. }) if has_begun => {}
             Err(refusal) => return Err(refusal),
         }
@@ -127,7 +122,7 @@ async fn follow(client: &Client, tail: &Tail) -> Done {
     }
 }
 
-/// Follows until the stream ends; with an exit if there is nothing more to do.
+/// Follows until the stream ends; returns an exit code if the command is done.
 async fn follow_once(
     client: &Client,
     source: Option<&str>,
@@ -161,7 +156,7 @@ fn line(data: &str) -> Result<String, CliError> {
     let value = serde_json::from_str(data).map_err(|error| CliError::Failed(error.to_string()))?;
     let mut table = Table::new(COLUMNS);
     table.row(row(&read(value)?));
-    Ok(table.render(Paper::of_output(), false))
+    Ok(table.render(OutputStyle::of_output(), false))
 }
 
 fn row(post: &PostView) -> Vec<Cell> {
@@ -170,13 +165,13 @@ fn row(post: &PostView) -> Vec<Cell> {
         Cell::new(minute(post.created_at)),
         Cell::new(post.source_id),
         Cell::new(&post.title),
-        post.url.as_ref().map_or_else(|| Cell::maybe(None::<&str>), |url| Cell::inked(url, Ink::Dim)),
+        post.url.as_ref().map_or_else(|| Cell::maybe(None::<&str>), |url| Cell::styled(url, TextStyle::Dim)),
     ]
 }
 
 fn one(post: PostView) -> String {
     let text = facts(
-        Paper::of_output(),
+        OutputStyle::of_output(),
         &[
             ("post", Some(post.id.to_string())),
             ("source", Some(post.source_id.to_string())),

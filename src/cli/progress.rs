@@ -1,47 +1,40 @@
-//! A progress bar on a terminal, and nothing anywhere else.
+//! A progress bar, on a terminal only.
 
 use std::io::{IsTerminal, Write};
 
 use super::output_style::columns_of;
 use super::sanitize::cut;
 
-/// How wide the bar is where there is room for it.
 const WIDTH: usize = 30;
-/// A bar that is narrower says nothing.
 const WIDTH_MIN: usize = 5;
 
-/// A bar on standard error.
 pub(super) struct Progress {
     is_shown: bool,
 }
 
 impl Progress {
-    /// Shown if standard error is a terminal.
     pub(super) fn new() -> Progress {
         Progress { is_shown: std::io::stderr().is_terminal() }
     }
 
-    /// Whether anybody sees it.
     pub(super) fn is_shown(&self) -> bool {
         self.is_shown
     }
 
-    /// Draws it anew.
     pub(super) fn draw(&self, done: u64, total: u64, words: &str) {
         if self.is_shown {
-            // A terminal that is gone is no reason to stop.
+            // Ignore a closed terminal.
             let _ = write!(std::io::stderr(), "\r\x1b[K{}", bar(done, total, words, room()));
         }
     }
 
-    /// Says what is waited for, where nobody knows how much of it is done.
+    /// Shows what the command waits for, without a bar.
     pub(super) fn say(&self, words: &str) {
         if self.is_shown {
             let _ = write!(std::io::stderr(), "\r\x1b[K{}", cut(words, room()));
         }
     }
 
-    /// Takes it away.
     pub(super) fn clear(&self) {
         if self.is_shown {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
@@ -49,7 +42,7 @@ impl Progress {
     }
 }
 
-/// How much is seen on one line, which is drawn over and over: one that goes on below would stay there.
+/// Cuts the text to one line, because a wrapped line could not be overwritten.
 fn room() -> usize {
     columns_of(std::io::stderr()).unwrap_or(usize::MAX)
 }

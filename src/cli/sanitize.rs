@@ -1,22 +1,22 @@
-//! Text of others made fit for a terminal: harmless, and no longer than there is room.
+//! Makes untrusted text safe for a terminal, and shortens it.
 
-/// Text of others, on one line and without anything that a terminal would obey.
+/// Untrusted text on one line, without control characters.
 pub(super) fn plain(text: &str) -> String {
     text.chars().map(|letter| if is_obeyed(letter) { ' ' } else { letter }).collect()
 }
 
-/// Text of others with its line breaks, which are part of it, and nothing else that a terminal would obey.
+/// Untrusted text with its line breaks, without other control characters.
 pub(super) fn plain_lines(text: &str) -> String {
     text.chars().filter(|letter| *letter == '\n' || !is_obeyed(*letter)).collect()
 }
 
-/// Whether a terminal does something at it: control characters, breaks of lines and paragraphs, and what turns the
-/// direction of the text around it, so that it reads as something else.
+/// Whether a terminal interprets the character: control characters, line and paragraph separators, and bidirectional
+/// formatting, which can disguise text.
 fn is_obeyed(letter: char) -> bool {
     letter.is_control() || matches!(letter, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// At most so many characters; what was cut off is told by an ellipsis.
+/// Cuts a text and marks the cut with an ellipsis.
 pub(super) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -24,7 +24,7 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain((width > 0).then_some('…')).collect()
 }
 
-/// A URL in at most so many characters: what tells one from another is the host and the end of the path.
+/// Shortens a URL in the middle: the host and the end of the path distinguish it from others.
 pub(super) fn cut_url(url: &str, width: usize) -> String {
     if url.chars().count() <= width {
         return url.to_owned();
@@ -40,7 +40,7 @@ pub(super) fn cut_url(url: &str, width: usize) -> String {
     bare.chars().take(front).chain(['…']).chain(back).collect()
 }
 
-/// Lines of at most so many characters, broken between words. A longer word stays whole: a URL cut in two cannot be
+/// Wraps a text between words. A longer word stays whole, because a broken URL cannot be
 /// copied.
 pub(super) fn wrapped(text: &str, columns: Option<usize>) -> Vec<String> {
     let Some(columns) = columns.filter(|columns| text.chars().count() > *columns) else { return vec![text.to_owned()] };

@@ -1,14 +1,14 @@
-//! Secrets from files or standard input: arguments are seen by everybody on the machine.
+//! Reads secrets from files or standard input, because other users of the machine can see arguments.
 
 use std::io::Read;
 use std::path::Path;
 
 use super::error::CliError;
 
-/// Far more than any key, login or set of headers has.
+/// Maximum size in bytes, far more than any key, login or set of headers needs.
 const BYTES_MAX: u64 = 64 * 1024;
 
-/// The text of a file; `-` is standard input. What is wrong is said without repeating any of it.
+/// Reads a file; `-` is standard input. Error messages do not contain the secret.
 pub(super) fn read_secret(path: &Path) -> Result<String, CliError> {
     let wrong = |what: &dyn std::fmt::Display| CliError::Usage(format!("{} {what}", path.display()));
     let unreadable = |error: std::io::Error| wrong(&format_args!("cannot be read: {error}"));

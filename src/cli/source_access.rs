@@ -1,4 +1,4 @@
-//! `feedwarden source access`: logins and headers from files, told by their names alone.
+//! `feedwarden source access`: sets logins and headers from files, and shows their names only.
 
 use std::path::Path;
 
@@ -7,18 +7,17 @@ use serde_json::{Map, Value, json};
 
 use super::client::{Client, Done};
 use super::error::CliError;
-use super::output_style::{Paper, facts};
+use super::output_style::{OutputStyle, facts};
 use super::secret_file::read_secret;
 use super::source_arguments::{Access, AccessFiles};
 use crate::api::views::AccessView;
 
-/// Tells, keeps or forgets what lets a source in.
 pub(super) async fn source_access(client: &Client, access: &Access) -> Done {
     let given = read_access(&access.files)?;
     let id = client.source(&access.target.source).await?;
     let (path, version) = (format!("/sources/{id}/access"), access.target.if_version);
     if access.clear {
-        let said = format!("the login and the headers of source {id} are forgotten\n");
+        let said = format!("login and headers of source {id} are removed\n");
         return client.remove(&path, version, &said).await;
     }
     let value = match given {
@@ -28,13 +27,13 @@ pub(super) async fn source_access(client: &Client, access: &Access) -> Done {
     client.show(value, |kept: AccessView| {
         let headers = (!kept.headers.is_empty()).then(|| kept.headers.join(", "));
         facts(
-            Paper::of_output(),
+            OutputStyle::of_output(),
             &[("source", Some(id.to_string())), ("login", kept.login), ("headers", headers), ("sent to", kept.origin)],
         )
     })
 }
 
-/// What the files say, as the API takes it; nothing if none was named.
+/// The request body from the files; none if no file was given.
 pub(super) fn read_access(files: &AccessFiles) -> Result<Option<Value>, CliError> {
     let AccessFiles { login_file, header_file } = files;
     let is_input = |path: &Option<std::path::PathBuf>| path.as_deref() == Some(Path::new("-"));

@@ -1,4 +1,4 @@
-//! The words after `feedwarden source`.
+//! Arguments of `feedwarden source`.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,6 @@ use clap::{Args, Subcommand};
 
 use crate::model::SourceType;
 
-/// What to do with sources. Each is named by its number or its URL.
 #[derive(Debug, Subcommand)]
 pub(super) enum SourceCommand {
     /// Add a source and poll it once
@@ -16,13 +15,13 @@ pub(super) enum SourceCommand {
     List(List),
     /// Show a source with its state
     Show(Named),
-    /// Change some settings of a source, enable or disable it
+    /// Change settings of a source, enable or disable it
     Edit(Box<Edit>),
     /// Enable a source and reset its failure counters
     Enable(Target),
     /// Disable a source
     Disable(Disable),
-    /// Rest a source for the cooldown of a kind of failure, or until woken
+    /// Rest a source: do not poll it for a cooldown, or until `wake`
     Rest(Rest),
     /// End the rest of a source
     Wake(Target),
@@ -30,7 +29,7 @@ pub(super) enum SourceCommand {
     Reset(Target),
     /// Remove a source with its posts
     Remove(Target),
-    /// Poll a source now, as far as its publisher and host allow
+    /// Poll a source now, unless Retry-After or a hold forbids it
     Poll(PollSource),
     /// Explain when a source is polled next, and why
     Explain(Named),
@@ -40,28 +39,25 @@ pub(super) enum SourceCommand {
     Access(Access),
 }
 
-/// One source.
 #[derive(Args, Debug)]
 pub(super) struct Named {
-    /// The source's number or URL
+    /// Id or URL of the source
     pub(super) source: String,
 }
 
-/// One source that is to be changed.
 #[derive(Args, Debug)]
 pub(super) struct Target {
-    /// The source's number or URL
+    /// Id or URL of the source
     pub(super) source: String,
     /// Change the source only if it still has this version
     #[arg(long, value_name = "VERSION")]
     pub(super) if_version: Option<i64>,
 }
 
-/// A new source.
 #[derive(Args, Debug)]
 pub(super) struct Add {
-    /// Where the source is; for an X account, its name will do
-    #[arg(value_name = "WHERE")]
+    /// URL of the source; for an X account also its name
+    #[arg(value_name = "URL")]
     pub(super) place: String,
     #[command(flatten)]
     pub(super) settings: Settings,
@@ -75,47 +71,45 @@ pub(super) struct Add {
     pub(super) unseen: bool,
 }
 
-/// What a person can say about a source.
 #[derive(Args, Debug)]
 pub(super) struct Settings {
-    /// How it is read [a new one: as its URL tells, or rss]
+    /// Type of the source [default of a new source: twitter at x.com, otherwise rss]
     #[arg(long = "type", value_name = "TYPE", value_parser = source_types())]
     pub(super) source_type: Option<String>,
-    /// A name for people
+    /// Title
     #[arg(long)]
     pub(super) title: Option<String>,
-    /// The number of the podcast whose owner's keys are used [a new X account: the only podcast there is]
+    /// Podcast of the source; its owner's X key is used [default of a new X account: the only podcast]
     #[arg(long, value_name = "ID")]
     pub(super) podcast: Option<i64>,
-    /// Its own interval in minutes
+    /// Interval between polls in minutes, instead of the configured one
     #[arg(long, value_name = "N")]
     pub(super) interval_minutes: Option<u32>,
-    /// Its own pause after the previous request to its host, in seconds
+    /// Pause after the previous request to its host in seconds, instead of the configured one
     #[arg(long, value_name = "N")]
     pub(super) delay_seconds: Option<u32>,
-    /// Its own number of permanent failures that disable it
+    /// Number of permanent failures that disables it, instead of the configured one
     #[arg(long, value_name = "N")]
     pub(super) max_failures: Option<u32>,
-    /// Its own ceiling on backoff in hours
+    /// Maximum backoff in hours, instead of the configured one
     #[arg(long, value_name = "N")]
     pub(super) max_backoff_hours: Option<u32>,
-    /// A label; may be repeated, and replaces the labels there were
+    /// Label; repeatable; replaces all previous labels
     #[arg(long = "label", value_name = "LABEL")]
     pub(super) labels: Vec<String>,
 }
 
-/// Where secrets are: arguments are seen by everybody on the machine.
+/// Secrets come from files, because other users of the machine can see arguments.
 #[derive(Args, Debug)]
 pub(super) struct AccessFiles {
-    /// A file with a login: NAME:PASSWORD on one line; - is standard input
+    /// File with a login: NAME:PASSWORD on one line; - reads standard input
     #[arg(long, value_name = "FILE")]
     pub(super) login_file: Option<PathBuf>,
-    /// A file with headers: NAME: VALUE, one a line; - is standard input
+    /// File with headers: NAME: VALUE on each line; - reads standard input
     #[arg(long, value_name = "FILE")]
     pub(super) header_file: Option<PathBuf>,
 }
 
-/// What lets a source in.
 #[derive(Args, Debug)]
 pub(super) struct Access {
     #[command(flatten)]
@@ -127,91 +121,85 @@ pub(super) struct Access {
     pub(super) clear: bool,
 }
 
-/// Changes of a source.
 #[derive(Args, Debug)]
 pub(super) struct Edit {
     #[command(flatten)]
     pub(super) target: Target,
-    /// Another place: what was learned about the old one is forgotten
-    #[arg(long = "move-to", value_name = "WHERE")]
+    /// New URL; failures, validators and watermark are reset
+    #[arg(long = "move-to", value_name = "URL")]
     pub(super) place: Option<String>,
     #[command(flatten)]
     pub(super) settings: Settings,
-    /// From false to true: enable it, with its failures forgotten; from true to false: disable it
+    /// true: enable it and reset its failure counters; false: disable it
     #[arg(long, value_name = "BOOLEAN")]
     pub(super) enabled: Option<bool>,
-    /// Take a setting away, so that the general one holds; may be repeated
+    /// Remove a setting, so that the configured one applies; repeatable
     #[arg(long, value_name = "SETTING", value_parser = ["title", "podcast", "interval-minutes", "delay-seconds",
         "max-failures", "max-backoff-hours", "labels"])]
     pub(super) unset: Vec<String>,
 }
 
-/// Which sources.
 #[derive(Args, Debug)]
 pub(super) struct List {
-    /// Where they stand
+    /// Only sources in this state
     #[arg(long, value_parser = ["active", "backing_off", "resting", "disabled"])]
     pub(super) state: Option<String>,
-    /// At this host
+    /// Only sources at this host
     #[arg(long)]
     pub(super) host: Option<String>,
-    /// Of this type
+    /// Only sources of this type
     #[arg(long = "type", value_name = "TYPE", value_parser = source_types())]
     pub(super) source_type: Option<String>,
-    /// With this label
+    /// Only sources with this label
     #[arg(long)]
     pub(super) label: Option<String>,
-    /// With this text in the URL or title, whatever the case
+    /// Only sources with this text in URL or title, ignoring case
     #[arg(long)]
     pub(super) text: Option<String>,
     #[command(flatten)]
-    pub(super) portion: Portion,
+    pub(super) paging: Paging,
 }
 
-/// How much of a list.
 #[derive(Args, Debug)]
-pub(super) struct Portion {
-    /// At most so many
+pub(super) struct Paging {
+    /// Maximum number of items
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) limit: u32,
-    /// Go on where the list before ended
+    /// Cursor of the next page, as printed by the previous list
     #[arg(long)]
     pub(super) cursor: Option<String>,
-    /// All of them; with --json, one object a line
+    /// List all items; with --json, one object per line
     #[arg(long, conflicts_with_all = ["limit", "cursor"])]
     pub(super) all: bool,
 }
 
-/// Why not.
 #[derive(Args, Debug)]
 pub(super) struct Disable {
     #[command(flatten)]
     pub(super) target: Target,
-    /// Why, for people
+    /// Reason to record
     #[arg(long)]
     pub(super) reason: Option<String>,
 }
 
-/// Why not for now.
 #[derive(Args, Debug)]
 pub(super) struct Rest {
     #[command(flatten)]
     pub(super) target: Target,
-    /// A kind of failure rests for its cooldown: not_found, gone, forbidden, unauthorized, upstream_failure, network or
-    /// parse_error; any other text until the source is woken
+    /// Reason; a kind of failure (not_found, gone, forbidden, unauthorized, upstream_failure, network, parse_error) rests
+    /// for its cooldown, any other text until `wake`
     #[arg(long)]
     pub(super) reason: String,
 }
 
-/// How to poll.
 #[derive(Args, Debug)]
 pub(super) struct PollSource {
-    /// The source's number or URL
+    /// Id or URL of the source
     pub(super) source: String,
-    /// How long to wait for the result, in seconds; 0: not at all
+    /// Seconds to wait for the result; 0 does not wait
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(0..=50))]
     pub(super) wait: u64,
-    /// Ignore Retry-After, holds and spacing
+    /// Ignore Retry-After, holds and the pause of the host
     #[arg(long)]
     pub(super) force: bool,
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::client::{Client, Done, query, read};
 use super::error::CliError;
-use super::listing::{list_all, portion};
+use super::listing::{list_all, paging};
 use super::podcast_command::only_podcast;
 use super::progress::Progress;
 use super::source_access::{read_access, source_access};
@@ -15,7 +15,6 @@ use super::{Exit, complain};
 use crate::api::views::{CreatedSource, PollAnswer, PollRecord, SourceView};
 use crate::sources::{detect_type, owner_key};
 
-/// Does it.
 pub(super) async fn source(client: &Client, command: SourceCommand) -> Done {
     match command {
         SourceCommand::Add(add) => add_one(client, &add).await,
@@ -62,7 +61,7 @@ async fn add_one(client: &Client, add: &Add) -> Done {
     }
     body.insert("first_poll".into(), json!(!add.unseen));
     body.insert("anyway".into(), json!(add.anyway));
-    // A host that does not answer is given up late, and a person should know what the wait is for.
+    // A host that does not respond takes long to time out, so show what the command waits for.
     let progress = Progress::new();
     if !add.unseen {
         progress.say("fetching it once …");
@@ -100,7 +99,7 @@ async fn list_some(client: &Client, list: &List) -> Done {
         ("text", list.text.as_deref()),
     ];
     let filters: Vec<(&str, &str)> = filters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    list_all(client, "/sources", &filters, &portion(&list.portion), COLUMNS, |source: &SourceView| row(source)).await
+    list_all(client, "/sources", &filters, &paging(&list.paging), COLUMNS, |source: &SourceView| row(source)).await
 }
 
 async fn show(client: &Client, named: &Named) -> Done {
@@ -127,7 +126,7 @@ async fn change(client: &Client, edit: &Edit) -> Done {
             _ => ("title", Value::Null),
         };
         if body.insert(name.into(), nothing).is_some() {
-            return Err(CliError::Usage(format!("{name}: set it or take it away, not both")));
+            return Err(CliError::Usage(format!("{name}: set it or unset it, not both")));
         }
     }
     if body.is_empty() {
@@ -167,7 +166,7 @@ async fn poll_now(client: &Client, poll: &PollSource) -> Done {
     }
 }
 
-/// What was said about a source, as the API calls it.
+/// The settings under the names of the API.
 fn settings(settings: &Settings) -> Map<String, Value> {
     let mut body = Map::new();
     let said = [

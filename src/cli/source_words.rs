@@ -1,11 +1,10 @@
-//! Sources and their polls in words.
+//! Text output for sources and polls.
 
-use super::output_style::{Ink, Paper, facts, state_ink};
+use super::output_style::{OutputStyle, TextStyle, facts, state_style};
 use super::sanitize::plain_lines;
 use super::table::{Cell, Column, Table, minute, second, span};
 use crate::api::views::{CreatedSource, Explanation, PollAnswer, PollOutcome, PollRecord, SourceView};
 
-/// The columns of [`row`].
 pub(super) const COLUMNS: &[Column] = &[
     Column::number("ID"),
     Column::word("STATE").leaves(1),
@@ -16,10 +15,9 @@ pub(super) const COLUMNS: &[Column] = &[
     Column::text("TITLE").leaves(2),
 ];
 
-/// The columns of what a source waits for: the moment that decides is among the facts above.
+/// Columns of reasons to wait.
 const TERMS: &[Column] = &[Column::word("WAITS UNTIL").leaves(2), Column::word("").leaves(1), Column::name("BECAUSE")];
 
-/// The columns of polls.
 const POLLS: &[Column] = &[
     Column::word("POLLED"),
     Column::word("OUTCOME"),
@@ -30,14 +28,12 @@ const POLLS: &[Column] = &[
     Column::text("WHAT").leaves(1),
 ];
 
-/// What is told of a login or headers wherever their names are not.
-const HAS_ACCESS: &str = "asked with a login or headers of its own";
+const HAS_ACCESS: &str = "requests carry a login or headers";
 
-/// A source in a table.
 pub(super) fn row(source: &SourceView) -> Vec<Cell> {
     vec![
         Cell::new(source.id),
-        Cell::inked(source.state.replace('_', " "), state_ink(&source.state)),
+        Cell::styled(&source.state, state_style(&source.state)),
         Cell::new(source.source_type),
         Cell::maybe(source.last_polled.map(minute)),
         Cell::new(source.consecutive_failures),
@@ -46,10 +42,9 @@ pub(super) fn row(source: &SourceView) -> Vec<Cell> {
     ]
 }
 
-/// The state of a source in one line, with the end of its rest if it rests.
 pub(super) fn standing(source: &SourceView) -> String {
     let end = if source.state == "resting" { format!(" {}", rest_end(source)) } else { String::new() };
-    format!("source {} is {}{end}\n", source.id, source.state.replace('_', " "))
+    format!("source {} is {}{end}\n", source.id, source.state)
 }
 
 fn rest_end(source: &SourceView) -> String {
@@ -60,7 +55,6 @@ fn rest_end(source: &SourceView) -> String {
     }
 }
 
-/// Everything about a source.
 pub(super) fn one(source: &SourceView) -> String {
     let with_unit = |count: Option<u32>, unit: &str| count.map(|count| format!("{count} {unit}"));
     let failure = source.last_error.as_ref().map(|error| {
@@ -73,13 +67,13 @@ pub(super) fn one(source: &SourceView) -> String {
     });
     let failed = source.consecutive_failures;
     facts(
-        Paper::of_output(),
+        OutputStyle::of_output(),
         &[
             ("source", Some(source.id.to_string())),
             ("url", Some(source.url.clone())),
             ("title", source.title.clone()),
             ("type", Some(source.source_type.to_string())),
-            ("state", Some(source.state.replace('_', " "))),
+            ("state", Some(source.state.clone())),
             ("disabled", source.disabled_reason.clone()),
             ("rests", rests),
             ("host", source.host.clone()),
@@ -104,15 +98,13 @@ pub(super) fn one(source: &SourceView) -> String {
     )
 }
 
-/// A source that was just added.
 pub(super) fn added(created: &CreatedSource) -> String {
     let source = &created.source;
     let polled = created.first_poll.as_ref().map(polled).unwrap_or_default();
-    let lacks = created.lacks.as_ref().map(|lacks| format!("it cannot be read yet: {lacks}\n")).unwrap_or_default();
+    let lacks = created.lacks.as_ref().map(|lacks| format!("it cannot be polled yet: {lacks}\n")).unwrap_or_default();
     plain_lines(&format!("source {} is added: {}\n{polled}{lacks}", source.id, source.url))
 }
 
-/// What became of the wish for a poll.
 pub(super) fn polled(answer: &PollAnswer) -> String {
     plain_lines(&match answer {
         PollAnswer::Done { poll } => match poll.outcome {
@@ -130,19 +122,17 @@ pub(super) fn polled(answer: &PollAnswer) -> String {
     })
 }
 
-/// Why a source is or is not polled.
 pub(super) fn explanation(explained: Explanation) -> String {
-    let paper = Paper::of_output();
-    let title =
-        format!("source {} is {}: {}", explained.source_id, explained.state.replace('_', " "), explained.summary);
+    let style = OutputStyle::of_output();
+    let title = format!("source {} is {}: {}", explained.source_id, explained.state, explained.summary);
     let host = explained.host.as_ref().map(|host| format!("{}, {}; {}", host.host, host.state, host.turn));
     let delay = format!("{} s ({})", explained.delay.seconds, explained.delay.layer);
     let scheduled =
         explained.scheduled.as_ref().map(|found| format!("{} for {}", found.place.replace('_', " "), second(found.at)));
     let is_due = if explained.is_due { " (now)" } else { "" };
-    let mut text = paper.headline(&title) + "\n";
+    let mut text = style.headline(&title) + "\n";
     text += &facts(
-        paper,
+        style,
         &[
             ("next poll", explained.next_poll_at.map(|at| format!("{}{is_due}", second(at)))),
             ("interval", Some(span(explained.interval_seconds))),
@@ -158,10 +148,10 @@ pub(super) fn explanation(explained: Explanation) -> String {
     if !explained.terms.is_empty() {
         let mut table = Table::new(TERMS);
         for term in &explained.terms {
-            let mark = if term.decides { Cell::inked("decides", Ink::Bold) } else { Cell::default() };
+            let mark = if term.decides { Cell::styled("decides", TextStyle::Bold) } else { Cell::default() };
             table.row(vec![Cell::new(second(term.until)), mark, Cell::new(&term.reason)]);
         }
-        text += &format!("\n{}", table.render(paper, true));
+        text += &format!("\n{}", table.render(style, true));
     }
     if !explained.last_polls.is_empty() {
         text += &format!("\n{}", history(&explained.last_polls));
@@ -169,18 +159,17 @@ pub(super) fn explanation(explained: Explanation) -> String {
     text
 }
 
-/// The last polls.
 pub(super) fn history(polls: &[PollRecord]) -> String {
     let mut table = Table::new(POLLS);
     for poll in polls {
-        let (outcome, ink) = match poll.outcome {
-            PollOutcome::Read => ("read", Ink::Good),
-            PollOutcome::Unchanged => ("unchanged", Ink::Plain),
-            PollOutcome::Failed => ("failed", Ink::Bad),
+        let (outcome, text_style) = match poll.outcome {
+            PollOutcome::Read => ("read", TextStyle::Good),
+            PollOutcome::Unchanged => ("unchanged", TextStyle::Plain),
+            PollOutcome::Failed => ("failed", TextStyle::Bad),
         };
         table.row(vec![
             Cell::new(second(poll.at)),
-            Cell::inked(outcome, ink),
+            Cell::styled(outcome, text_style),
             Cell::maybe(poll.status_code),
             Cell::new(poll.new_posts),
             Cell::new(poll.bytes),
@@ -190,6 +179,6 @@ pub(super) fn history(polls: &[PollRecord]) -> String {
     }
     match polls.is_empty() {
         true => "nothing is remembered since the daemon started\n".to_owned(),
-        false => table.render(Paper::of_output(), true),
+        false => table.render(OutputStyle::of_output(), true),
     }
 }

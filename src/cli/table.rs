@@ -1,42 +1,38 @@
-//! Tables for people: cut to the terminal's width, coloured only on a terminal.
+//! Tables, cut to the terminal's width; coloured on a terminal only.
 
-use super::output_style::{Ink, Paper};
+use super::output_style::{OutputStyle, TextStyle};
 use super::sanitize::{cut, cut_url, plain};
 use crate::model::Timestamp;
 
-/// What stands between two columns.
 const GAP: usize = 2;
 
-/// A column, and what becomes of it where there is little room.
+/// A column, and how it behaves on a narrow terminal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     heading: &'static str,
     shape: Shape,
-    /// The column with the highest number is left out first; those with none never are.
+    /// Columns with the highest number are dropped first; those without one never.
     leaves: u8,
 }
 
-/// How the text of a column can be shortened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
-    /// Not at all, and it stands to the right.
+    /// Never shortened, aligned right.
     Number,
-    /// Not at all: a state or a moment.
+    /// Never shortened: a state or a time.
     Word,
-    /// At its end, to this many characters.
+    /// Shortened at its end, to this many characters at least.
     Text(usize),
-    /// Where it tells the least, to this many characters.
+    /// Shortened in the middle, to this many characters at least.
     Url(usize),
 }
 
-/// One field of a table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cell {
     text: String,
-    ink: Ink,
+    text_style: TextStyle,
 }
 
-/// Rows below headings.
 pub(super) struct Table {
     columns: &'static [Column],
     rows: Vec<Vec<Cell>>,
@@ -47,17 +43,14 @@ impl Column {
         Column { heading, shape: Shape::Number, leaves: 0 }
     }
 
-    /// What is never cut.
     pub(super) const fn word(heading: &'static str) -> Column {
         Column { heading, shape: Shape::Word, leaves: 0 }
     }
 
-    /// What says something already by its beginning.
     pub(super) const fn text(heading: &'static str) -> Column {
         Column { heading, shape: Shape::Text(8), leaves: 0 }
     }
 
-    /// What has to be told from others by its beginning.
     pub(super) const fn name(heading: &'static str) -> Column {
         Column { heading, shape: Shape::Text(16), leaves: 0 }
     }
@@ -66,12 +59,11 @@ impl Column {
         Column { heading, shape: Shape::Url(16), leaves: 0 }
     }
 
-    /// The same, left out where there is no room for it: the highest number first.
+    /// Sets the order in which columns are dropped: highest number first.
     pub(super) const fn leaves(self, leaves: u8) -> Column {
         Column { leaves, ..self }
     }
 
-    /// How little it can do with.
     fn least(self, natural: usize) -> usize {
         match self.shape {
             Shape::Number | Shape::Word => natural,
@@ -86,16 +78,15 @@ impl Column {
 
 impl Cell {
     pub(super) fn new(text: impl ToString) -> Cell {
-        Cell { text: plain(&text.to_string()), ink: Ink::Plain }
+        Cell { text: plain(&text.to_string()), text_style: TextStyle::Plain }
     }
 
-    pub(super) fn inked(text: impl ToString, ink: Ink) -> Cell {
-        Cell { ink, ..Cell::new(text) }
+    pub(super) fn styled(text: impl ToString, text_style: TextStyle) -> Cell {
+        Cell { text_style, ..Cell::new(text) }
     }
 
-    /// What may not be there.
     pub(super) fn maybe(text: Option<impl ToString>) -> Cell {
-        text.map_or_else(|| Cell::inked("-", Ink::Dim), Cell::new)
+        text.map_or_else(|| Cell::styled("-", TextStyle::Dim), Cell::new)
     }
 }
 
@@ -108,29 +99,29 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// The table as text; with its headings if it is the first of several.
-    pub(super) fn render(&self, paper: Paper, with_headings: bool) -> String {
+    pub(super) fn render(&self, style: OutputStyle, with_headings: bool) -> String {
         let natural = |(number, column): (usize, &Column)| {
             let cells = self.rows.iter().filter_map(|row| row.get(number)).map(|cell| cell.text.chars().count());
             cells.max().unwrap_or(0).max(column.heading.chars().count())
         };
         let naturals: Vec<usize> = self.columns.iter().enumerate().map(natural).collect();
-        let widths = match paper.columns {
+        let widths = match style.columns {
             Some(room) => fit(self.columns, &naturals, room),
             None => naturals.into_iter().map(Some).collect(),
         };
         let mut text = String::new();
         if with_headings {
-            let cells: Vec<Cell> = self.columns.iter().map(|column| Cell::inked(column.heading, Ink::Bold)).collect();
-            self.line(&mut text, &cells, &widths, paper);
+            let cells: Vec<Cell> =
+                self.columns.iter().map(|column| Cell::styled(column.heading, TextStyle::Bold)).collect();
+            self.line(&mut text, &cells, &widths, style);
         }
         for row in &self.rows {
-            self.line(&mut text, row, &widths, paper);
+            self.line(&mut text, row, &widths, style);
         }
         text
     }
 
-    fn line(&self, text: &mut String, cells: &[Cell], widths: &[Option<usize>], paper: Paper) {
+    fn line(&self, text: &mut String, cells: &[Cell], widths: &[Option<usize>], style: OutputStyle) {
         let start = text.len();
         let shown = cells.iter().zip(self.columns).zip(widths);
         let shown: Vec<(&Cell, &Column, usize)> =
@@ -138,12 +129,12 @@ impl Table {
         for (number, (cell, column, width)) in shown.iter().enumerate() {
             let content = column.shown(&cell.text, *width);
             let padding = " ".repeat(width - content.chars().count());
-            let inked = paper.ink(cell.ink, &content);
+            let styled = style.paint(cell.text_style, &content);
             let is_last = number + 1 == shown.len();
             match (column.shape, is_last) {
-                (Shape::Number, _) => text.extend([padding.as_str(), &inked]),
-                (_, true) => text.push_str(&inked),
-                (_, false) => text.extend([inked.as_str(), &padding]),
+                (Shape::Number, _) => text.extend([padding.as_str(), &styled]),
+                (_, true) => text.push_str(&styled),
+                (_, false) => text.extend([styled.as_str(), &padding]),
             }
             text.push_str(if is_last { "" } else { "  " });
         }
@@ -152,9 +143,9 @@ impl Table {
     }
 }
 
-/// How wide each column is in this room; nothing for those that are left out.
+/// Width of each column; none for dropped columns.
 ///
-/// Columns leave until the others can be shortened enough; then the widest gives, as far as it can.
+/// Drops columns until the others can be shortened enough; then shortens the widest first.
 fn fit(columns: &[Column], naturals: &[usize], room: usize) -> Vec<Option<usize>> {
     let mut kept: Vec<usize> = (0..columns.len()).collect();
     let gaps = |kept: &[usize]| GAP * kept.len().saturating_sub(1);
@@ -170,7 +161,7 @@ fn fit(columns: &[Column], naturals: &[usize], room: usize) -> Vec<Option<usize>
     while excess > 0 {
         let width = |number: usize| widths[number].unwrap_or(0);
         let gives = |number: &&usize| width(**number) > least(**number);
-        // Where even the least is too much, the widest is cut further rather than that a line overflows.
+        // If the minimum widths do not fit either, cut the widest further, so that no line overflows.
         let widest = kept.iter().filter(gives).max_by_key(|number| width(**number));
         let widest =
             widest.or_else(|| kept.iter().filter(|number| width(**number) > 1).max_by_key(|number| width(**number)));
@@ -181,17 +172,15 @@ fn fit(columns: &[Column], naturals: &[usize], room: usize) -> Vec<Option<usize>
     widths
 }
 
-/// A moment to the minute, as in tables.
 pub(super) fn minute(moment: Timestamp) -> String {
     moment.to_string().chars().take("2026-11-16T07:56".len()).collect::<String>().replace('T', " ")
 }
 
-/// A moment to the second.
 pub(super) fn second(moment: Timestamp) -> String {
     moment.to_string().chars().take("2026-11-16T07:56:06".len()).collect::<String>().replace('T', " ") + " UTC"
 }
 
-/// A span of time with its largest two units.
+/// Formats a duration with its two largest units.
 pub(super) fn span(seconds: u64) -> String {
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
     match () {
@@ -213,17 +202,22 @@ mod tests {
         let mut table = Table::new(COLUMNS);
         let url = "http://a.example/a/long/way/to/a/feed.xml";
         table.row(vec![Cell::new(7), Cell::new("2026-11-16"), Cell::new(url), Cell::new("active")]);
-        table.row(vec![Cell::new(12), Cell::new("-"), Cell::maybe(None::<&str>), Cell::inked("disabled", Ink::Bad)]);
+        table.row(vec![
+            Cell::new(12),
+            Cell::new("-"),
+            Cell::maybe(None::<&str>),
+            Cell::styled("disabled", TextStyle::Bad),
+        ]);
         table
     }
 
-    fn paper(columns: Option<usize>, has_colours: bool) -> Paper {
-        Paper { columns, has_colours }
+    fn style(columns: Option<usize>, has_colours: bool) -> OutputStyle {
+        OutputStyle { columns, has_colours }
     }
 
     #[test]
     fn a_table_fits_every_terminal_and_is_whole_without_one() {
-        let piped = table().render(paper(None, false), false);
+        let piped = table().render(style(None, false), false);
         let first = " 7  2026-11-16  http://a.example/a/long/way/to/a/feed.xml  active";
         assert_eq!(piped.lines().next().unwrap(), first);
         for (columns, wanted) in [
@@ -233,19 +227,19 @@ mod tests {
             (30, " 7  a.examp…feed.xml  active"),
             (24, " 7  a.example…a/feed.xml"),
         ] {
-            let text = table().render(paper(Some(columns), false), false);
+            let text = table().render(style(Some(columns), false), false);
             assert_eq!(text.lines().next().unwrap(), wanted, "{columns}");
         }
         for columns in 4..120 {
-            let text = table().render(paper(Some(columns), false), true);
+            let text = table().render(style(Some(columns), false), true);
             assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}: {text}");
         }
     }
 
     #[test]
     fn colours_are_outside_of_what_is_counted() {
-        let inked = table().render(paper(Some(30), true), false);
-        assert_eq!(inked.lines().last().unwrap(), "12  \x1b[2m-\x1b[0m                 \x1b[31mdisabled\x1b[0m");
+        let styled = table().render(style(Some(30), true), false);
+        assert_eq!(styled.lines().last().unwrap(), "12  \x1b[2m-\x1b[0m                 \x1b[31mdisabled\x1b[0m");
     }
 
     #[test]

@@ -13,7 +13,6 @@ use crate::api::settings::{ApiSettings, TokenKey};
 use crate::api::tokens::{Scope, Signer, TokenWish, issue};
 use crate::clock::{Clock, SystemClock};
 
-/// For whom, for what and for how long.
 #[derive(Args, Debug)]
 pub(super) struct Token {
     #[command(flatten)]
@@ -21,13 +20,13 @@ pub(super) struct Token {
     /// Name of the token's holder
     #[arg(long, value_name = "NAME", default_value = "operator")]
     subject: String,
-    /// What it allows: to look, or also to change
+    /// Scope of the token
     #[arg(long, value_parser = ["read", "write"], default_value = "read")]
     scope: String,
-    /// For how many hours
+    /// Validity in hours
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u64).range(1..=87_600))]
     hours: u64,
-    /// The private key as a PEM file, where tokens are signed by RS256 or EdDSA
+    /// PEM file of the private key, for RS256 and EdDSA
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Print JSON
@@ -35,10 +34,11 @@ pub(super) struct Token {
     json: bool,
 }
 
-/// Prints a token.
 pub(super) fn token(arguments: &Token, settings: &ApiSettings) -> Exit {
     let Some(tokens) = &settings.tokens else {
-        complain(&"there is no key to sign with; set api.jwt-secret or api.jwt-secret-file, as the daemon's");
+        complain(
+            &"there is no key to sign with; set api.jwt-secret or api.jwt-secret-file as in the daemon's configuration",
+        );
         return Exit::Usage;
     };
     let signer = match (&tokens.key, &arguments.key_file) {

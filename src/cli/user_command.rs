@@ -1,4 +1,4 @@
-//! `feedwarden user`: who owns podcasts, and the keys they lend.
+//! `feedwarden user`: users and their X keys.
 
 use std::path::PathBuf;
 
@@ -8,12 +8,12 @@ use serde_json::json;
 
 use super::client::{Client, Done, query, read};
 use super::error::CliError;
-use super::listing::{list_all, portion};
-use super::output_style::{Paper, facts};
+use super::listing::{list_all, paging};
+use super::output_style::{OutputStyle, facts};
 use super::podcast_command::podcast_added;
 use super::sanitize::plain;
 use super::secret_file::read_secret;
-use super::source_arguments::Portion;
+use super::source_arguments::Paging;
 use super::table::{Cell, Column, minute, second};
 use crate::api::views::{KeyView, Page, PodcastView, UserView};
 use crate::model::UserId;
@@ -21,11 +21,10 @@ use crate::model::UserId;
 const COLUMNS: &[Column] =
     &[Column::number("ID"), Column::name("NAME"), Column::word("ADDED").leaves(2), Column::word("X KEY").leaves(1)];
 
-/// What to do with users. Each is named by its number or its name.
 #[derive(Debug, Subcommand)]
 pub(super) enum UserCommand {
     /// List users
-    List(Portion),
+    List(Paging),
     /// Add a user, optionally with an X key and a podcast
     Add(Add),
     /// Show a user
@@ -38,42 +37,38 @@ pub(super) enum UserCommand {
     Key(Key),
 }
 
-/// One user.
 #[derive(Args, Debug)]
 pub(super) struct Named {
-    /// The user's number or name
+    /// Id or name of the user
     user: String,
 }
 
-/// A new user.
 #[derive(Args, Debug)]
 pub(super) struct Add {
-    /// A name for people
+    /// Name of the user
     name: String,
-    /// A file with an X key: a bearer token, or the JSON of an OAuth 2.0 token; - is standard input
+    /// File with an X key: a bearer token, or the JSON of an OAuth 2.0 token; - reads standard input
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Add a podcast of theirs with this title, which X accounts can belong to
+    /// Also add a podcast with this title, owned by the user
     #[arg(long, value_name = "TITLE")]
     podcast: Option<String>,
 }
 
-/// Another name.
 #[derive(Args, Debug)]
 pub(super) struct Rename {
-    /// The user's number or name
+    /// Id or name of the user
     user: String,
-    /// The new name
+    /// New name
     name: String,
 }
 
-/// Which key.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("what").required(true).args(["key_file", "remove"]))]
 pub(super) struct Key {
-    /// The user's number or name
+    /// Id or name of the user
     user: String,
-    /// A file with an X key: a bearer token, or the JSON of an OAuth 2.0 token; - is standard input
+    /// File with an X key: a bearer token, or the JSON of an OAuth 2.0 token; - reads standard input
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Remove the key
@@ -81,10 +76,9 @@ pub(super) struct Key {
     remove: bool,
 }
 
-/// Does it.
 pub(super) async fn user(client: &Client, command: UserCommand) -> Done {
     match command {
-        UserCommand::List(some) => list_all(client, "/users", &[], &portion(&some), COLUMNS, row).await,
+        UserCommand::List(some) => list_all(client, "/users", &[], &paging(&some), COLUMNS, row).await,
         UserCommand::Add(add) => add_one(client, &add).await,
         UserCommand::Show(named) => {
             let id = find(client, &named.user).await?;
@@ -103,7 +97,7 @@ pub(super) async fn user(client: &Client, command: UserCommand) -> Done {
     }
 }
 
-/// The user that a person means by a number or a name.
+/// Finds a user by id or name.
 pub(super) async fn find(client: &Client, name: &str) -> Result<UserId, CliError> {
     if let Ok(id) = name.parse::<i64>() {
         return Ok(UserId(id));
@@ -113,7 +107,7 @@ pub(super) async fn find(client: &Client, name: &str) -> Result<UserId, CliError
     found.items.first().map(|user| user.id).ok_or_else(missing)
 }
 
-/// What was to come with the user comes, or the user goes again.
+/// If the key or the podcast cannot be added, removes the user again.
 async fn add_one(client: &Client, add: &Add) -> Done {
     let key = add.key_file.as_deref().map(read_secret).transpose()?;
     let user: UserView = read(client.send(Method::POST, "/users", &json!({ "name": add.name })).await?)?;
@@ -127,7 +121,7 @@ async fn add_one(client: &Client, add: &Add) -> Done {
     }
 }
 
-/// The podcast comes last, since its owner could not be removed any more.
+/// Adds the podcast last, because the owner of a podcast cannot be removed.
 async fn equip(
     client: &Client,
     add: &Add,
@@ -148,11 +142,11 @@ async fn change_key(client: &Client, key: &Key) -> Done {
         Some(path) => {
             let value = put_key(client, id, &read_secret(path)?).await?;
             client.show(value, |_: KeyView| {
-                format!("the X key of user {id} is kept; the next poll of each of their accounts uses it\n")
+                format!("the X key of user {id} is stored; it is used from the next poll on\n")
             })
         }
         None => {
-            let said = format!("the X key of user {id} is forgotten\n");
+            let said = format!("the X key of user {id} is removed\n");
             client.remove(&format!("/users/{id}/keys/x"), None, &said).await
         }
     }
@@ -174,7 +168,7 @@ fn row(user: &UserView) -> Vec<Cell> {
 fn one(user: &UserView) -> String {
     let key = user.x_key_at.map_or_else(|| "none".to_owned(), |since| format!("since {}", second(since)));
     facts(
-        Paper::of_output(),
+        OutputStyle::of_output(),
         &[
             ("user", Some(user.id.to_string())),
             ("name", Some(user.name.clone())),

@@ -1,4 +1,4 @@
-//! `feedwarden webhook`: adds, lists, shows, changes, tests and removes those whom new posts are sent to.
+//! `feedwarden webhook`: adds, lists, shows, changes, tests and removes webhooks.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::Exit;
 use super::client::{Client, Done, read};
 use super::error::CliError;
-use super::output_style::{Paper, facts, state_ink};
+use super::output_style::{OutputStyle, facts, state_style};
 use super::sanitize::plain;
 use super::table::{Cell, Column, Table, minute, second};
 use crate::api::views::{Page, WebhookTest, WebhookView};
@@ -23,7 +23,6 @@ const COLUMNS: &[Column] = &[
     Column::url("URL"),
 ];
 
-/// What to do with webhooks.
 #[derive(Debug, Subcommand)]
 pub(super) enum WebhookCommand {
     /// List webhooks
@@ -34,7 +33,7 @@ pub(super) enum WebhookCommand {
     Show(Named),
     /// Change a webhook, or give it a new secret
     Edit(Edit),
-    /// Enable a webhook where it stopped
+    /// Enable a webhook; deliveries continue where they stopped
     Enable(Named),
     /// Disable a webhook
     Disable(Disable),
@@ -44,44 +43,41 @@ pub(super) enum WebhookCommand {
     Remove(Named),
 }
 
-/// One webhook.
 #[derive(Args, Debug)]
 pub(super) struct Named {
-    /// The webhook's number
+    /// Id of the webhook
     id: i64,
 }
 
-/// A new webhook.
 #[derive(Args, Debug)]
 pub(super) struct Add {
-    /// Where posts are sent to
-    #[arg(value_name = "WHERE")]
+    /// URL to send posts to
+    #[arg(value_name = "URL")]
     place: String,
     /// Only posts of sources with this label
     #[arg(long)]
     label: Option<String>,
-    /// A file with the secret that deliveries are signed with; without it one is made and shown once
+    /// File with the secret that signs deliveries [default: generate one and show it once]
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
 }
 
-/// Changes of a webhook.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("change").required(true).multiple(true)
     .args(["place", "label", "no_label", "secret_file", "new_secret"]))]
 pub(super) struct Edit {
-    /// The webhook's number
+    /// Id of the webhook
     id: i64,
-    /// Another place
-    #[arg(long = "move-to", value_name = "WHERE")]
+    /// New URL
+    #[arg(long = "move-to", value_name = "URL")]
     place: Option<String>,
     /// Only posts of sources with this label
     #[arg(long)]
     label: Option<String>,
-    /// Posts of all sources
+    /// Send posts of all sources
     #[arg(long, conflicts_with = "label")]
     no_label: bool,
-    /// A file with another secret
+    /// File with a new secret
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
     /// Generate a new secret and show it once
@@ -89,21 +85,19 @@ pub(super) struct Edit {
     new_secret: bool,
 }
 
-/// Why not.
 #[derive(Args, Debug)]
 pub(super) struct Disable {
     #[command(flatten)]
     named: Named,
-    /// Why, for people
+    /// Reason to record
     #[arg(long)]
     reason: Option<String>,
 }
 
-/// Does it.
 pub(super) async fn webhook(client: &Client, command: WebhookCommand) -> Done {
     match command {
         WebhookCommand::List => {
-            // There are never more than one page holds.
+            // One page holds all webhooks.
             let value = client.get("/webhooks?limit=1000").await?;
             client.show(value, |all: Page<WebhookView>| table(&all.items))
         }
@@ -131,13 +125,13 @@ pub(super) async fn webhook(client: &Client, command: WebhookCommand) -> Done {
     }
 }
 
-/// What was not taken ends the program with a failure, so that scripts notice.
+/// Exits with a failure if the webhook did not accept the test.
 async fn test(client: &Client, named: &Named) -> Done {
     let value = client.post(&path(named, "/test")).await?;
     let is_taken = read::<WebhookTest>(value.clone())?.is_taken;
     let shown = client.show(value, |test: WebhookTest| match test.error {
         None => format!("webhook {} took a delivery without posts\n", named.id),
-        Some(error) => format!("webhook {} did not take it: {}\n", named.id, plain(&error)),
+        Some(error) => format!("delivery to webhook {} failed: {}\n", named.id, plain(&error)),
     })?;
     Ok(if is_taken { shown } else { Exit::Failure })
 }
@@ -160,7 +154,7 @@ fn changes(edit: &Edit) -> Result<Value, CliError> {
     Ok(Value::Object(body))
 }
 
-/// The secret in a file, without the end of its line. Arguments are for everybody on the machine to see.
+/// The secret in a file, without its line end.
 fn secret(file: &Path) -> Result<String, CliError> {
     match std::fs::read_to_string(file) {
         Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
@@ -182,14 +176,14 @@ fn table(all: &[WebhookView]) -> String {
         let state = state(webhook);
         table.row(vec![
             Cell::new(webhook.id),
-            Cell::inked(state, state_ink(state)),
+            Cell::styled(state, state_style(state)),
             Cell::maybe(webhook.label.as_ref()),
             Cell::maybe(webhook.last_delivered_at.map(minute)),
             Cell::new(webhook.failures),
             Cell::new(&webhook.url),
         ]);
     }
-    table.render(Paper::of_output(), true)
+    table.render(OutputStyle::of_output(), true)
 }
 
 fn told(webhook: WebhookView) -> String {
@@ -201,14 +195,14 @@ fn one(webhook: WebhookView) -> String {
     let state = state(&webhook).to_owned();
     let made = webhook.secret.map(|secret| format!("{secret} (keep it: it is not shown again)"));
     facts(
-        Paper::of_output(),
+        OutputStyle::of_output(),
         &[
             ("webhook", Some(webhook.id.to_string())),
             ("url", Some(webhook.url)),
             ("label", webhook.label),
             ("state", Some(state)),
             ("disabled", webhook.disabled_reason),
-            ("reached", Some(format!("post {}", webhook.last_post_id))),
+            ("last post", Some(webhook.last_post_id.to_string())),
             ("failures", (webhook.failures > 0).then(|| format!("{} in a row", webhook.failures))),
             ("last error", webhook.last_error),
             ("next try", webhook.retry_at.map(second)),

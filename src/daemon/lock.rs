@@ -1,4 +1,4 @@
-//! One process at a time works on an SQLite file: two would ask every host twice as often.
+//! One process at a time per SQLite file: two would poll every host twice as often.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -6,40 +6,31 @@ use std::path::PathBuf;
 
 use crate::store::settings::EngineSettings;
 
-/// Why there is no lock.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Somebody else has it.
     #[error(
         "another feedwarden{holder} works on {}; stop it first, or give this one a database of its own (database.url)",
         database.display()
     )]
     Held {
-        /// The database.
         database: PathBuf,
-        /// The process, as far as it is known.
+        /// The other process, if known.
         holder: String,
     },
-    /// The file that is locked cannot be had.
     #[error("cannot lock {}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    File { path: PathBuf, source: std::io::Error },
 }
 
-/// Held as long as the process works on its database; the system lets go of it when the process ends, however it ends.
+/// The system releases the lock when the process ends.
 #[derive(Debug)]
 pub(super) struct InstanceLock {
     _file: File,
 }
 
 impl InstanceLock {
-    /// Takes the lock of an SQLite file. PostgreSQL is made to be shared.
+    /// Locks an SQLite file. PostgreSQL needs no lock.
     ///
-    /// It lies beside the database: SQLite loses its own locks when anybody else in the process opens and closes its file.
+    /// Uses a separate file: SQLite loses its locks when the same process opens and closes the database file elsewhere.
     pub(super) fn take(engine: &EngineSettings) -> Result<Option<InstanceLock>, LockError> {
         let EngineSettings::Sqlite(sqlite) = engine else { return Ok(None) };
         let mut path = sqlite.path.clone().into_os_string();
@@ -67,7 +58,7 @@ impl InstanceLock {
             file.rewind()?;
             file.write_all(own.as_bytes())
         };
-        // Who holds it is for people; that it is held is what counts, also on a full disk.
+        // The process id is informational only; ignore a full disk.
         let _ = write(&mut file);
         Ok(Some(InstanceLock { _file: file }))
     }

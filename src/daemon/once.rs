@@ -1,4 +1,4 @@
-//! One round over what is due, for cron and for benchmarks.
+//! Polls due sources once, for cron and benchmarks.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,43 +15,32 @@ use crate::model::SourceSettings;
 use crate::service::add_sources;
 use crate::store::{Added, Store};
 
-/// How often somebody who watches is told how far it is.
+/// Interval of progress reports.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
-/// How many sources are added in one transaction.
 const ADD_AT_ONCE: usize = 500;
 
-/// What one round is to do.
 #[derive(Default)]
 pub struct Once {
-    /// Sources to add first, unless they are there already, with their labels.
+    /// Sources to add first, with their labels; duplicates are skipped.
     pub add: Vec<(SourceSettings, Vec<String>)>,
-    /// Poll everything that is enabled, whether it is due or not.
     pub ignores_due_times: bool,
 }
 
-/// What became of the sources that were to be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Import {
-    /// Those that are new.
     pub added: usize,
-    /// Those that were there already.
     pub duplicates: usize,
 }
 
-/// What one round did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// What was added first.
     pub import: Import,
-    /// What was done.
     pub done: StatisticsView,
-    /// How long it took.
     pub elapsed: Duration,
-    /// Whether a signal ended it before its time.
     pub is_interrupted: bool,
 }
 
-/// Polls what is due, once. Whoever watches is told now and then how far it is.
+/// Polls due sources once, and reports progress regularly.
 pub async fn run_once(
     settings: Settings,
     config_file: Option<PathBuf>,

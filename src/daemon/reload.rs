@@ -1,4 +1,4 @@
-//! Reads the configuration anew while the daemon runs: what can change at once does, the rest is told.
+//! Reloads the configuration: applies what can change at once, and reports the rest.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::config::{Effective, Problems, Request, Settings, load};
 use crate::http::Client;
 use crate::telemetry::LogHandle;
 
-/// Keys that hold as soon as they are read, or how they begin, and who follows them.
+/// Keys, or prefixes of keys, that apply at once, and the part of the program that uses them.
 const AT_ONCE: [(&str, Follower); 8] = [
     ("source.", Follower::Rules),
     ("host.", Follower::Rules),
@@ -24,18 +24,17 @@ const AT_ONCE: [(&str, Follower); 8] = [
     ("logging.level", Follower::Log),
 ];
 
-/// Knows the configuration in force. Clones are the same.
+/// The current configuration. Clones share it.
 #[derive(Clone)]
 pub(super) struct Reloader(Arc<Inner>);
 
 struct Inner {
     request: Request,
-    /// What the daemon follows now; a key that waits for a restart is as it was at the start.
+    /// Effective values; a key that needs a restart keeps its old value.
     in_force: Mutex<Effective>,
     followers: Followers,
 }
 
-/// Who follows a key that changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Follower {
     Rules,
@@ -44,7 +43,7 @@ enum Follower {
     Log,
 }
 
-/// Those who can follow another configuration while they run.
+/// Parts of the program that can be reconfigured.
 pub(super) struct Followers {
     pub(super) handle: PipelineHandle,
     pub(super) client: Client,
@@ -58,13 +57,12 @@ impl Reloader {
         Reloader(Arc::new(Inner { request, in_force: Mutex::new(in_force), followers }))
     }
 
-    /// What the listeners may do with it.
     pub(super) fn listener(&self) -> ConfigHandle {
         let (shown, again) = (self.clone(), self.clone());
         ConfigHandle { effective: Box::new(move || shown.rows()), reload: Box::new(move || again.reload()) }
     }
 
-    /// Reads all layers anew. With any mistake in them, nothing changes.
+    /// Reads all layers again. With any error, nothing changes.
     pub(super) fn reload(&self) -> Result<Reloaded, Vec<String>> {
         let log = &self.0.followers.log;
         match self.follow() {
@@ -89,7 +87,7 @@ impl Reloader {
         let concerns = |who| changed.iter().any(|key| follower(key) == Some(who));
         let Followers { handle, client, admission, log_handle, .. } = &self.0.followers;
         let Settings { policy, http, api, log, .. } = new.settings;
-        // What may be refused comes first, so that nobody follows if anybody cannot.
+        // Steps that can fail come first, so that a failure changes nothing.
         let rules = concerns(Follower::Admission).then(|| Rules::new(&api)).transpose();
         let rules = rules.map_err(|error| vec![format!("api.jwt-public-key-file: {error}")])?;
         if concerns(Follower::Requests) {
@@ -116,7 +114,7 @@ impl Reloader {
     }
 }
 
-/// Who follows this key at once; nobody, if it needs a restart.
+/// None if the key needs a restart.
 fn follower(key: &str) -> Option<Follower> {
     AT_ONCE.iter().find(|(beginning, _)| key.starts_with(beginning)).map(|(_, follower)| *follower)
 }

@@ -23,7 +23,6 @@ impl Received {
     }
 }
 
-/// Hears them.
 pub(super) struct Signals {
     hangup: Signal,
     interrupt: Signal,
@@ -53,7 +52,7 @@ pub(super) async fn until_told_to_stop(telemetry: &Telemetry, log: &Logger, sign
     until_told_to_stop_or(telemetry, log, signals, || {}).await;
 }
 
-/// The same, where a hangup has more to do.
+/// The same, with a custom action for a hangup.
 pub(super) async fn until_told_to_stop_or(
     telemetry: &Telemetry,
     log: &Logger,

@@ -1,4 +1,4 @@
-//! What the service manager is told (`Type=notify`): ready, alive, stopping. Without one, nobody is told anything.
+//! Notifies the service manager (`Type=notify`): ready, alive, stopping. Does nothing without one.
 
 use std::time::Duration;
 
@@ -7,51 +7,47 @@ use slog::{Logger, warn};
 
 use crate::actors::PipelineHandle;
 
-/// A tick may be late by this much before the scheduler counts as stuck.
+/// Tolerated delay of a tick.
 const TICK_GRACE: Duration = Duration::from_secs(30);
 
-/// The service manager.
 pub(super) struct Systemd {
-    /// How often it wants a sign of life, if it wants any.
+    /// Interval of the watchdog, if enabled.
     watchdog: Option<Duration>,
     log: Logger,
 }
 
 impl Systemd {
-    /// The one that started this process, as its environment says.
     pub(super) fn from_environment(log: Logger) -> Systemd {
         let mut microseconds = 0;
         let is_wanted = sd_notify::watchdog_enabled(false, &mut microseconds) && microseconds > 0;
         Systemd { watchdog: is_wanted.then(|| Duration::from_micros(microseconds)), log }
     }
 
-    /// Everything has been started.
     pub(super) fn ready(&self) {
         self.tell(&[NotifyState::Ready, NotifyState::Status("polling")]);
     }
 
-    /// The process is ending.
     pub(super) fn stopping(&self) {
-        self.tell(&[NotifyState::Stopping, NotifyState::Status("waiting for polls under way")]);
+        self.tell(&[NotifyState::Stopping, NotifyState::Status("waiting for polls in flight")]);
     }
 
-    /// Gives signs of life, as long as the scheduler really ticks. Never ends.
+    /// Notifies the watchdog as long as the scheduler ticks. Never returns.
     pub(super) async fn feed_watchdog(&self, handle: &PipelineHandle, tick: Duration) {
         let Some(interval) = self.watchdog else { return std::future::pending().await };
         loop {
             if is_ticking(handle, tick).await {
                 self.tell(&[NotifyState::Watchdog]);
             } else {
-                warn!(self.log, "watchdog not fed"; "reason" => "the scheduler does not tick");
+                warn!(self.log, "watchdog not notified"; "reason" => "the scheduler does not tick");
             }
             tokio::time::sleep(interval / 3).await;
         }
     }
 
-    /// A service manager that does not listen is no reason to stop.
+    /// Errors are logged and ignored.
     fn tell(&self, state: &[NotifyState<'_>]) {
         if let Err(error) = sd_notify::notify(false, state) {
-            warn!(self.log, "service manager not told"; "error" => %error);
+            warn!(self.log, "service manager not notified"; "error" => %error);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whether the store holds what the little web served: each entry once, and nothing else.
+//! Checks that the store contains each served entry exactly once, and nothing else.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,6 @@ use crate::store;
 /// How many posts are read at once.
 const PAGE: u32 = 1000;
 
-/// What the comparison found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Audit {
     /// Entries that the web served whole.
@@ -19,7 +18,7 @@ pub(super) struct Audit {
     pub(super) stored_once: usize,
     /// Posts that are in the store twice.
     pub(super) doubled: usize,
-    /// Posts that nobody served.
+    /// Posts that were not served.
     pub(super) unknown: usize,
     /// Articles that are not in the store and on no page any more. A page shows one article: what a crash lost of it cannot
     /// be asked for again once there is another, unlike the entries of a feed.
@@ -34,7 +33,7 @@ impl Audit {
         let mut stored = stored(world).await?;
         let mut audit = Audit::default();
         for (site, source) in world.sources.iter().enumerate() {
-            // Asked for after the store was read: who is served meanwhile is looked at again, never taken for unknown.
+            // Read after the store, so that an entry served meanwhile is not taken for unknown.
             let mut posts = stored.remove(source).unwrap_or_default();
             let is_page = world.web.sites()[site].character == Character::Website;
             audit.compare(*source, is_page, &world.web.served_entries_of(site), &mut posts);

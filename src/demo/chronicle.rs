@@ -1,11 +1,11 @@
-//! What happens, in words: the last events, newest last.
+//! The last events as text, newest last.
 
 use std::collections::{HashSet, VecDeque};
 
 use crate::actors::PipelineEvent;
 use crate::model::Timestamp;
 
-/// How many events are remembered: more than any screen shows.
+/// Number of events kept: more than any screen shows.
 const EVENTS_MAX: usize = 200;
 
 /// One thing that happened.
@@ -13,36 +13,31 @@ const EVENTS_MAX: usize = 200;
 pub struct Event {
     /// When, by the fast clock.
     pub at: Timestamp,
-    /// What sort of thing.
     pub kind: EventKind,
-    /// To whom: a source, a host or an actor.
+    /// The source, host or actor.
     pub whom: String,
-    /// What, in words.
     pub words: String,
 }
 
-/// What sort of thing happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum EventKind {
-    /// A source rests.
     Rests,
     /// A source is disabled.
     Disabled,
     /// A source that rested answers again.
     Returns,
-    /// A host is held, silent, or back.
+    /// A hold or breaker of a host has changed.
     Host,
-    /// The little web does something on purpose.
-    #[strum(serialize = "the web")]
+    /// The simulated web changes.
+    #[strum(serialize = "web")]
     World,
-    /// An actor crashed.
     Crashed,
     /// An actor crashed and was started again.
     Healed,
 }
 
-/// The last events, and how many there were of some.
+/// The last events, and counters.
 #[derive(Debug, Default)]
 pub(super) struct Chronicle {
     events: VecDeque<Event>,
@@ -54,24 +49,22 @@ pub(super) struct Chronicle {
 }
 
 impl EventKind {
-    /// One word for it.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
 impl Chronicle {
-    /// The last so many events, oldest first.
     pub(super) fn last(&self, count: usize) -> Vec<Event> {
         self.events.iter().skip(self.events.len().saturating_sub(count)).cloned().collect()
     }
 
-    /// Writes down what the web does on purpose.
+    /// Records a change of the simulated web.
     pub(super) fn note(&mut self, at: Timestamp, whom: &str, words: &str) {
         self.push(at, EventKind::World, whom.to_owned(), words.to_owned());
     }
 
-    /// Writes down what happened in the pipeline, if it is worth telling.
+    /// Records an event of the pipeline, if it is shown.
     pub(super) fn hear(&mut self, at: Timestamp, happening: PipelineEvent) {
         match happening {
             PipelineEvent::Polled { url, failure: None, .. } if self.resting.remove(&url) => {
@@ -98,7 +91,7 @@ impl Chronicle {
                 let is_that = |event: &&mut Event| event.kind == EventKind::Crashed && event.whom == name;
                 if let Some(event) = self.events.iter_mut().rev().find(is_that) {
                     event.kind = EventKind::Healed;
-                    event.words.push_str("; started again");
+                    event.words.push_str("; restarted");
                 }
             }
         }
@@ -120,7 +113,7 @@ fn place(url: &str) -> String {
     format!("{host}/{path}")
 }
 
-/// The same words with moments as a clock shows them.
+/// Shortens times to hours and minutes.
 fn short_times(words: &str) -> String {
     let short = |word: &str| {
         let bare = word.trim_end_matches([':', ',']);
@@ -175,7 +168,7 @@ mod tests {
     fn a_crash_that_was_healed_is_one_event() {
         let crash = |name: &str| PipelineEvent::Crashed { name: name.into(), message: "boom".into() };
         let found = told([crash("a"), crash("b"), PipelineEvent::Restarted { name: "a".into() }]);
-        let expected = [(EventKind::Healed, "a", "boom; started again"), (EventKind::Crashed, "b", "boom")];
+        let expected = [(EventKind::Healed, "a", "boom; restarted"), (EventKind::Crashed, "b", "boom")];
         assert_eq!(found, expected.map(|(kind, whom, words)| (kind, whom.to_owned(), words.to_owned())));
     }
 

@@ -1,4 +1,4 @@
-//! What the little web does on purpose during the show: now and then a host goes down for a while.
+//! Takes hosts of the simulated web down from time to time.
 
 use std::io;
 use std::time::Duration;
@@ -29,7 +29,6 @@ impl Director {
         Director { dice: SeededDice::new(seed), hosts, down: None, next: FIRST }
     }
 
-    /// Does what is to be done after so much of the show.
     pub(super) fn act(
         &mut self,
         elapsed: Duration,
@@ -51,7 +50,7 @@ impl Director {
         Ok(())
     }
 
-    /// Brings back whoever is down.
+    /// Brings all hosts back.
     pub(super) fn end(&mut self, web: &Web) -> io::Result<()> {
         match self.down.take() {
             Some((host, _)) => web.set_down(&host, false),

@@ -1,9 +1,9 @@
-//! A little world to show, test and measure Feedwarden in, without the internet and the same on every machine.
+//! Simulated web and demo, without the internet and deterministic.
 //!
-//! [`web`] is the little web. The rest is the show (`feedwarden demo`): the real pipeline polls that web by a fast clock
-//! from a temporary store (`world`), crashes are injected on purpose, and whoever watches sees it live. `scene` is what
-//! there is to see, [`render`] makes lines of it and knows no terminal, `screen` knows the terminal and nothing else. At the
-//! end `audit` compares the store with what the web served.
+//! [`web`] is the simulated web. The rest is `feedwarden demo`: the pipeline polls that web with a fast clock
+//! and a temporary store (`world`), and crashes are injected. `scene` is the data of
+//! a frame, [`render`] formats it as lines, `screen` handles the terminal. At the
+//! end `audit` compares the store with the served entries.
 
 mod audit;
 mod census;

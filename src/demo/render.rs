@@ -1,4 +1,4 @@
-//! A scene as lines of text. Pure: it knows how large the screen is and nothing else about it.
+//! Formats a scene as lines of text. Pure.
 
 use std::time::Duration;
 
@@ -24,9 +24,8 @@ pub struct Size {
     pub rows: usize,
 }
 
-/// What a piece of a line looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ink {
+enum TextStyle {
     Plain,
     Dim,
     Bold,
@@ -36,9 +35,9 @@ enum Ink {
     Bad,
 }
 
-/// One line: pieces of text, each with its ink.
+/// One line: pieces of text, each with its style.
 #[derive(Clone, Debug, Default)]
-struct Line(Vec<(Ink, String)>);
+struct StyledLine(Vec<(TextStyle, String)>);
 
 /// The scene as lines that fit the size: no more than its rows, none longer than its columns.
 pub fn render(scene: &Scene, size: Size, with_colours: bool) -> Vec<String> {
@@ -48,7 +47,7 @@ pub fn render(scene: &Scene, size: Size, with_colours: bool) -> Vec<String> {
     let room = size.rows.saturating_sub(lines.len() + 1);
     let shown = scene.events.len().saturating_sub(room);
     lines.extend(scene.events[shown..].iter().map(|event| event_line(event, is_roomy)));
-    lines.resize(size.rows.saturating_sub(1), Line::default());
+    lines.resize(size.rows.saturating_sub(1), StyledLine::default());
     lines.push(footer(scene.phase));
     lines.truncate(size.rows);
     lines.into_iter().map(|line| line.fit(size.columns, with_colours)).collect()
@@ -67,101 +66,105 @@ pub(super) fn number(count: u64) -> String {
     text
 }
 
-fn roomy(scene: &Scene, columns: usize) -> Vec<Line> {
+fn roomy(scene: &Scene, columns: usize) -> Vec<StyledLine> {
     let sources = scene.sources;
     let clock = format!("{} {}", day(scene), clock_time(scene.now));
     let pace = format!("an hour passes in {:.1} s", 3600.0 / scene.speed.max(1.0));
     let mut lines = vec![
-        Line::new(Ink::Bold, "Feedwarden demo")
-            .and(Ink::Plain, format!("   {clock}"))
-            .and(Ink::Dim, format!("   {pace}")),
-        Line::new(
-            Ink::Dim,
-            format!(
-                "The real daemon polls {} sources of a little web on this machine.",
-                number(sources.total() as u64)
-            ),
+        StyledLine::new(TextStyle::Bold, "Feedwarden demo")
+            .and(TextStyle::Plain, format!("   {clock}"))
+            .and(TextStyle::Dim, format!("   {pace}")),
+        StyledLine::new(
+            TextStyle::Dim,
+            format!("The daemon polls {} sources of a simulated web on this machine.", number(sources.total() as u64)),
         ),
-        Line::default(),
+        StyledLine::default(),
         bar(&sources, columns),
         legend(&sources),
-        Line::default(),
+        StyledLine::default(),
     ];
     lines.extend(figures(scene));
-    lines.push(Line::default());
-    lines.push(Line::new(Ink::Bold, "WHAT HAPPENS"));
+    lines.push(StyledLine::default());
+    lines.push(StyledLine::new(TextStyle::Bold, "EVENTS"));
     lines
 }
 
-fn figures(scene: &Scene) -> Vec<Line> {
+fn figures(scene: &Scene) -> Vec<StyledLine> {
     let done = &scene.done;
     let settled = number(done.settled());
     vec![
         heading("POLLS")
-            .and(Ink::Bold, format!("{:.0} a second ", scene.polls_per_second))
-            .and(Ink::Good, pulse(&scene.pulse))
-            .and(Ink::Plain, format!(" {settled} in all, {} unchanged (304)", percent(done.unchanged, done.settled()))),
-        heading("FAILURES").and(Ink::Plain, failures(scene)),
+            .and(TextStyle::Bold, format!("{:.0} a second ", scene.polls_per_second))
+            .and(TextStyle::Good, pulse(&scene.pulse))
+            .and(
+                TextStyle::Plain,
+                format!(" {settled} in all, {} unchanged (304)", percent(done.unchanged, done.settled())),
+            ),
+        heading("FAILURES").and(TextStyle::Plain, failures(scene)),
         heading("POSTS")
-            .and(Ink::Bold, format!("{} new", number(done.new_posts)))
-            .and(Ink::Dim, "; the summary checks that none was lost or doubled"),
+            .and(TextStyle::Bold, format!("{} new", number(done.new_posts)))
+            .and(TextStyle::Dim, "; the summary checks for lost and duplicate posts"),
         heading("HOSTS")
-            .and(Ink::Plain, format!("{} asked, ", scene.hosts.asked))
-            .and(Ink::Uneasy, format!("{} held", scene.hosts.held))
-            .and(Ink::Dim, " (429, 503: they asked us to wait), ")
-            .and(Ink::Bad, format!("{} silent", scene.hosts.silent)),
+            .and(TextStyle::Plain, format!("{} polled, ", scene.hosts.asked))
+            .and(TextStyle::Uneasy, format!("{} held", scene.hosts.held))
+            .and(TextStyle::Dim, " (after 429 or 503), ")
+            .and(TextStyle::Bad, format!("{} with an open breaker", scene.hosts.breaker_open)),
         manners(scene),
         crashes(scene),
     ]
 }
 
-fn narrow(scene: &Scene) -> Vec<Line> {
-    let SourceCensus { healthy, backing_off, resting, disabled, .. } = scene.sources;
+fn narrow(scene: &Scene) -> Vec<StyledLine> {
+    let SourceCensus { active, backing_off, resting, disabled, .. } = scene.sources;
     let done = &scene.done;
     let gap = scene.manners.gap_min.map_or("none yet".to_owned(), |gap| format!("≥ {}", seconds(gap)));
     vec![
-        Line::new(Ink::Bold, "Feedwarden demo").and(Ink::Plain, format!("  {}", clock_time(scene.now))),
-        Line::new(Ink::Good, format!("{healthy} well"))
-            .and(Ink::Uneasy, format!("  {backing_off} back off"))
-            .and(Ink::Resting, format!("  {resting} rest"))
-            .and(Ink::Bad, format!("  {disabled} off")),
-        Line::new(Ink::Plain, format!("{:.0} polls/s, {} new posts", scene.polls_per_second, number(done.new_posts))),
-        Line::new(good_if(scene.manners.overlaps == 0), format!("{} overlaps", scene.manners.overlaps))
-            .and(Ink::Plain, format!(", gaps {gap}")),
-        Line::new(Ink::Plain, format!("{} crashes, {} healed", done.crashes, done.restarts)),
+        StyledLine::new(TextStyle::Bold, "Feedwarden demo")
+            .and(TextStyle::Plain, format!("  {}", clock_time(scene.now))),
+        StyledLine::new(TextStyle::Good, format!("{active} active"))
+            .and(TextStyle::Uneasy, format!("  {backing_off} back off"))
+            .and(TextStyle::Resting, format!("  {resting} rest"))
+            .and(TextStyle::Bad, format!("  {disabled} off")),
+        StyledLine::new(
+            TextStyle::Plain,
+            format!("{:.0} polls/s, {} new posts", scene.polls_per_second, number(done.new_posts)),
+        ),
+        StyledLine::new(good_if(scene.manners.overlaps == 0), format!("{} overlaps", scene.manners.overlaps))
+            .and(TextStyle::Plain, format!(", gaps {gap}")),
+        StyledLine::new(TextStyle::Plain, format!("{} crashes, {} restarts", done.crashes, done.restarts)),
     ]
 }
 
 /// One bar for all sources; without colours the pieces differ by their filling.
-fn bar(sources: &SourceCensus, columns: usize) -> Line {
+fn bar(sources: &SourceCensus, columns: usize) -> StyledLine {
     let width = columns.saturating_sub(HEADING_COLUMNS + 1).min(100);
     let pieces = [
-        (sources.healthy, Ink::Good, '█'),
-        (sources.backing_off, Ink::Uneasy, '▓'),
-        (sources.resting, Ink::Resting, '▒'),
-        (sources.disabled, Ink::Bad, '░'),
-        (sources.fresh, Ink::Dim, '·'),
+        (sources.active, TextStyle::Good, '█'),
+        (sources.backing_off, TextStyle::Uneasy, '▓'),
+        (sources.resting, TextStyle::Resting, '▒'),
+        (sources.disabled, TextStyle::Bad, '░'),
+        (sources.fresh, TextStyle::Dim, '·'),
     ];
     let total = sources.total().max(1);
     let mut line = heading("SOURCES");
     let (mut counted, mut drawn) = (0, 0);
-    for (count, ink, filling) in pieces {
+    for (count, text_style, filling) in pieces {
         counted += count;
         // Rounding the sum up to here, and not each piece, makes the bar as long as it should be.
         let until = (width * counted + total / 2) / total;
-        line = line.and(ink, filling.to_string().repeat(until - drawn));
+        line = line.and(text_style, filling.to_string().repeat(until - drawn));
         drawn = until;
     }
     line
 }
 
-fn legend(sources: &SourceCensus) -> Line {
+fn legend(sources: &SourceCensus) -> StyledLine {
     let line = heading("")
-        .and(Ink::Good, format!("█ {} healthy", sources.healthy))
-        .and(Ink::Uneasy, format!("  ▓ {} backing off", sources.backing_off))
-        .and(Ink::Resting, format!("  ▒ {} resting", sources.resting))
-        .and(Ink::Bad, format!("  ░ {} disabled", sources.disabled));
-    if sources.fresh == 0 { line } else { line.and(Ink::Dim, format!("  · {} new", sources.fresh)) }
+        .and(TextStyle::Good, format!("█ {} active", sources.active))
+        .and(TextStyle::Uneasy, format!("  ▓ {} backing off", sources.backing_off))
+        .and(TextStyle::Resting, format!("  ▒ {} resting", sources.resting))
+        .and(TextStyle::Bad, format!("  ░ {} disabled", sources.disabled));
+    if sources.fresh == 0 { line } else { line.and(TextStyle::Dim, format!("  · {} new", sources.fresh)) }
 }
 
 /// The kinds of failure, the most frequent first.
@@ -178,51 +181,51 @@ fn failures(scene: &Scene) -> String {
     }
 }
 
-fn manners(scene: &Scene) -> Line {
+fn manners(scene: &Scene) -> StyledLine {
     let manners = scene.manners;
-    let line = heading("MANNERS")
-        .and(Ink::Plain, format!("{} requests, ", number(manners.requests)))
-        .and(good_if(manners.overlaps == 0), format!("{} at once to one host", manners.overlaps));
+    let line = heading("LOAD")
+        .and(TextStyle::Plain, format!("{} requests, ", number(manners.requests)))
+        .and(good_if(manners.overlaps == 0), format!("{} concurrent to one host", manners.overlaps));
     match manners.gap_min {
         None => line,
-        Some(gap) => line.and(Ink::Plain, ", pauses ").and(
+        Some(gap) => line.and(TextStyle::Plain, ", pauses ").and(
             good_if(gap >= manners.gap_wanted),
             format!("≥ {} ({} s set)", seconds(gap), manners.gap_wanted.as_secs()),
         ),
     }
 }
 
-fn crashes(scene: &Scene) -> Line {
+fn crashes(scene: &Scene) -> StyledLine {
     let done = &scene.done;
     heading("CRASHES")
-        .and(Ink::Plain, format!("{} injected on purpose, ", scene.injected))
-        .and(good_if(done.restarts >= done.crashes), format!("{} healed", done.restarts))
+        .and(TextStyle::Plain, format!("{} injected, ", scene.injected))
+        .and(good_if(done.restarts >= done.crashes), format!("{} restarts", done.restarts))
 }
 
-fn event_line(event: &Event, is_roomy: bool) -> Line {
-    let ink = match event.kind {
-        EventKind::Rests => Ink::Resting,
-        EventKind::Disabled | EventKind::Crashed => Ink::Bad,
-        EventKind::Returns | EventKind::Healed => Ink::Good,
-        EventKind::Host | EventKind::World => Ink::Uneasy,
+fn event_line(event: &Event, is_roomy: bool) -> StyledLine {
+    let text_style = match event.kind {
+        EventKind::Rests => TextStyle::Resting,
+        EventKind::Disabled | EventKind::Crashed => TextStyle::Bad,
+        EventKind::Returns | EventKind::Healed => TextStyle::Good,
+        EventKind::Host | EventKind::World => TextStyle::Uneasy,
     };
-    let line = Line::new(Ink::Dim, format!("{} ", clock_time(event.at)));
-    let line = line.and(ink, format!("{:<9}", event.kind.name()));
+    let line = StyledLine::new(TextStyle::Dim, format!("{} ", clock_time(event.at)));
+    let line = line.and(text_style, format!("{:<9}", event.kind.name()));
     let columns = if is_roomy { WHOM_COLUMNS } else { 0 };
-    line.and(Ink::Plain, format!("{:<columns$} ", event.whom)).and(Ink::Dim, event.words.clone())
+    line.and(TextStyle::Plain, format!("{:<columns$} ", event.whom)).and(TextStyle::Dim, event.words.clone())
 }
 
-fn footer(phase: Phase) -> Line {
-    let ink = if phase == Phase::Running { Ink::Dim } else { Ink::Bold };
-    Line::new(ink, phase.words())
+fn footer(phase: Phase) -> StyledLine {
+    let text_style = if phase == Phase::Running { TextStyle::Dim } else { TextStyle::Bold };
+    StyledLine::new(text_style, phase.words())
 }
 
-fn heading(word: &str) -> Line {
-    Line::new(Ink::Bold, format!("{word:<HEADING_COLUMNS$}"))
+fn heading(word: &str) -> StyledLine {
+    StyledLine::new(TextStyle::Bold, format!("{word:<HEADING_COLUMNS$}"))
 }
 
-fn good_if(is_good: bool) -> Ink {
-    if is_good { Ink::Good } else { Ink::Bad }
+fn good_if(is_good: bool) -> TextStyle {
+    if is_good { TextStyle::Good } else { TextStyle::Bad }
 }
 
 fn day(scene: &Scene) -> String {
@@ -237,49 +240,49 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{:.0} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
-/// One column for each moment, as high as there was much to do.
+/// One bar per frame.
 fn pulse(moments: &[f64]) -> String {
     let highest = moments.iter().copied().fold(1.0, f64::max);
     let column = |moment: &f64| PULSE[((moment / highest * 7.0).round() as usize).min(7)];
     moments.iter().map(column).collect()
 }
 
-impl Ink {
-    /// How a terminal is told (ECMA-48).
+impl TextStyle {
+    /// ECMA-48 code.
     fn code(self) -> Option<&'static str> {
         match self {
-            Ink::Plain => None,
-            Ink::Dim => Some("2"),
-            Ink::Bold => Some("1"),
-            Ink::Good => Some("32"),
-            Ink::Uneasy => Some("33"),
-            Ink::Resting => Some("34"),
-            Ink::Bad => Some("31"),
+            TextStyle::Plain => None,
+            TextStyle::Dim => Some("2"),
+            TextStyle::Bold => Some("1"),
+            TextStyle::Good => Some("32"),
+            TextStyle::Uneasy => Some("33"),
+            TextStyle::Resting => Some("34"),
+            TextStyle::Bad => Some("31"),
         }
     }
 }
 
-impl Line {
-    fn new(ink: Ink, text: impl Into<String>) -> Line {
-        Line::default().and(ink, text)
+impl StyledLine {
+    fn new(text_style: TextStyle, text: impl Into<String>) -> StyledLine {
+        StyledLine::default().and(text_style, text)
     }
 
-    fn and(mut self, ink: Ink, text: impl Into<String>) -> Line {
-        self.0.push((ink, text.into()));
+    fn and(mut self, text_style: TextStyle, text: impl Into<String>) -> StyledLine {
+        self.0.push((text_style, text.into()));
         self
     }
 
-    /// As one text of so many characters at the most; what is left out is told by a mark.
+    /// Cuts the line to the width and marks the cut.
     fn fit(self, columns: usize, with_colours: bool) -> String {
         let length: usize = self.0.iter().map(|(_, text)| text.chars().count()).sum();
         let (mut left, mark) = if length > columns { (columns.saturating_sub(1), true) } else { (columns, false) };
         let mut fitted = String::new();
-        for (ink, text) in self.0 {
-            // Words come from publishers and panics as well: nothing in them may steer the terminal.
+        for (text_style, text) in self.0 {
+            // Texts come from publishers and panics, so remove control characters.
             let shown = text.chars().take(left).map(|char| if char.is_control() { ' ' } else { char });
             let shown: String = shown.collect();
             left -= shown.chars().count();
-            match ink.code().filter(|_| with_colours && !shown.is_empty()) {
+            match text_style.code().filter(|_| with_colours && !shown.is_empty()) {
                 Some(code) => fitted.extend(["\x1b[", code, "m", &shown, "\x1b[0m"]),
                 None => fitted.push_str(&shown),
             }
@@ -303,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_line_is_cut_where_the_screen_ends_and_cannot_steer_the_terminal() {
-        let line = || Line::new(Ink::Bold, "abc").and(Ink::Plain, "d\x1bf");
+        let line = || StyledLine::new(TextStyle::Bold, "abc").and(TextStyle::Plain, "d\x1bf");
         assert_eq!(line().fit(6, false), "abcd f");
         assert_eq!(line().fit(5, false), "abcd…");
         assert_eq!(line().fit(3, true), "\x1b[1mab\x1b[0m…");
@@ -313,8 +316,8 @@ mod tests {
     #[test]
     fn a_bar_is_as_long_as_the_screen_allows_whatever_the_numbers_are() {
         for sources in [
-            SourceCensus { healthy: 1, ..SourceCensus::default() },
-            SourceCensus { healthy: 7, backing_off: 5, resting: 3, disabled: 2, fresh: 1 },
+            SourceCensus { active: 1, ..SourceCensus::default() },
+            SourceCensus { active: 7, backing_off: 5, resting: 3, disabled: 2, fresh: 1 },
             SourceCensus { disabled: 100_000, ..SourceCensus::default() },
         ] {
             assert_eq!(bar(&sources, 80).fit(80, false).chars().count(), 79, "{sources:?}");

@@ -1,4 +1,4 @@
-//! What there is to see at one moment.
+//! Data of one frame.
 
 use std::time::Duration;
 
@@ -8,63 +8,52 @@ use super::web::Web;
 use crate::actors::StatisticsView;
 use crate::model::Timestamp;
 
-/// What there is to see at one moment.
+/// Data of one frame.
 #[derive(Clone, Debug)]
 pub struct Scene {
-    /// The fast clock.
     pub now: Timestamp,
-    /// How much of its time has passed.
+    /// Time passed by the fast clock.
     pub passed: Duration,
-    /// How many of its seconds pass in one of the machine's.
+    /// Speed of the fast clock.
     pub speed: f64,
-    /// Where the show stands.
     pub phase: Phase,
-    /// Sources by state.
     pub sources: SourceCensus,
-    /// Hosts by state.
     pub hosts: HostCensus,
-    /// What was done so far.
     pub done: StatisticsView,
-    /// Settled polls in the last moments, by the machine's second.
+    /// Settled polls per second of real time.
     pub polls_per_second: f64,
-    /// The same for the last moments one by one, oldest first.
+    /// The same for each of the last frames, oldest first.
     pub pulse: Vec<f64>,
-    /// How the web was treated.
     pub manners: Manners,
-    /// How many crashes were injected.
     pub injected: u64,
     /// The last events, oldest first.
     pub events: Vec<Event>,
 }
 
-/// Where the show stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It goes on.
     Running,
-    /// No more crashes, and what they cost is polled once more.
+    /// Crashes have stopped; lost polls are repeated.
     Healing,
-    /// Polls under way end.
+    /// Polls in flight finish.
     Draining,
-    /// The store is compared with what was served.
+    /// The store is compared with the served entries.
     Comparing,
 }
 
-/// How the web was treated, as the web saw it.
+/// Load on the simulated web, as recorded by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Manners {
-    /// All requests.
     pub requests: u64,
     /// Requests that reached a host while it served another one.
     pub overlaps: u64,
     /// The shortest time between the end of one request and the beginning of the next to the same host, by the fast clock.
     pub gap_min: Option<Duration>,
-    /// How long it should be at least.
+    /// Minimum pause.
     pub gap_wanted: Duration,
 }
 
 impl Manners {
-    /// What the web saw, if its time passes so fast.
     pub(super) fn seen_by(web: &Web, speed: f64, gap_wanted: Duration) -> Manners {
         let mut manners = Manners { gap_wanted, ..Manners::default() };
         for host in web.manners() {
@@ -78,13 +67,13 @@ impl Manners {
 }
 
 impl Phase {
-    /// What to tell a person who waits.
+    /// Text for the last line.
     pub fn words(self) -> &'static str {
         match self {
-            Phase::Running => "Ctrl-C ends the show with a summary",
-            Phase::Healing => "ending: no more crashes, what they cost is polled once more …",
-            Phase::Draining => "ending: polls under way are settled …",
-            Phase::Comparing => "ending: the store is compared with what was served …",
+            Phase::Running => "Ctrl-C ends the demo with a summary",
+            Phase::Healing => "stopping: repeating polls that were lost in crashes …",
+            Phase::Draining => "stopping: waiting for polls in flight …",
+            Phase::Comparing => "stopping: comparing the database with the served entries …",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The terminal: another screen while the show lasts, and the old one back however it ends.
+//! The terminal: switches to the alternate screen during the demo, and back at any end.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -12,13 +12,12 @@ const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[0m\x1b[?1049l";
 /// For terminals that do not say how large they are.
 const USUAL: Size = Size { columns: 80, rows: 24 };
 
-/// The terminal while it shows something else than it did before.
 pub(crate) struct Screen {
     is_entered: Arc<AtomicBool>,
 }
 
 impl Screen {
-    /// Takes the terminal. A panic gives it back before it is told.
+    /// Switches to the alternate screen. A panic switches back before its message is printed.
     pub(crate) fn enter() -> io::Result<Screen> {
         let is_entered = Arc::new(AtomicBool::new(true));
         let of_hook = is_entered.clone();
@@ -61,7 +60,7 @@ impl Drop for Screen {
 
 fn leave(is_entered: &AtomicBool) {
     if is_entered.swap(false, Ordering::Relaxed) {
-        // A terminal that is gone needs nothing back.
+        // Ignore a closed terminal.
         let _ = write(LEAVE);
     }
 }

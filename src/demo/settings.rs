@@ -1,4 +1,4 @@
-//! How large the show is and how fast, and what follows from that for each part of it.
+//! Settings of the demo, and the settings of its parts that follow from them.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,11 +11,10 @@ use crate::model::SourceType;
 use crate::rules::{BreakerPolicy, Delays, Policy, RestRule, Rests, hours, minutes};
 use crate::supervision::Intensity;
 
-/// How often a healthy source is polled.
 const INTERVAL: Duration = minutes(30);
 /// The pause between two requests to one host.
 pub(super) const DELAY: Duration = Duration::from_secs(20);
-/// How many crashes there are in a second of the machine's time, more or less.
+/// Approximate number of crashes per second of real time.
 const CRASHES_PER_SECOND: f64 = 1.5;
 /// Where crashes are injected. Each poll passes every place about once.
 const CRASH_PLACES: [(&str, &str); 6] = [
@@ -27,25 +26,24 @@ const CRASH_PLACES: [(&str, &str); 6] = [
     ("scheduler", "PollCompleted"),
 ];
 
-/// How large the show is and how fast.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DemoSettings {
-    /// How long it lasts by the machine's clock; until somebody ends it without this.
+    /// Duration in real time; none until a signal.
     pub duration: Option<Duration>,
-    /// What everything that looks random comes from.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// How many sources there are.
     pub sources: usize,
     /// How many hosts they are on, apart from the dead ones.
     pub hosts: usize,
-    /// How many seconds pass in one of the machine's.
+    /// Speed of the fast clock.
     pub speed: f64,
-    /// Where the log goes; nowhere without a file.
+    /// Log file; without one, nothing is logged.
     pub log: Option<PathBuf>,
 }
 
 impl Default for DemoSettings {
-    /// A hall of a size that a person can follow: an hour passes in three seconds.
+    /// Defaults: one hour passes in three seconds.
     fn default() -> DemoSettings {
         DemoSettings { duration: None, seed: 1, sources: 300, hosts: 60, speed: 1200.0, log: None }
     }
@@ -61,7 +59,7 @@ impl DemoSettings {
             entries: 10..=30,
             publishing: Publishing::Chance(0.15),
             latency: Duration::from_millis(2),
-            // Whatever waits by the machine's clock waits long by the fast one: short enough that the show goes on.
+            // Timeouts in real time are long by the fast clock, so they are short here.
             slow: Duration::from_millis(300),
             drip: Duration::from_millis(20),
             huge_bytes: 4 * 1024 * 1024,
@@ -83,7 +81,7 @@ impl DemoSettings {
         }
     }
 
-    /// The rules are those of the daemon; the rests are hours where the daemon's are days, so that they can be watched.
+    /// The daemon's rules, with rests of hours instead of days.
     pub(super) fn policy(&self) -> Policy {
         let rule = |after, cooldown_hours| RestRule { after, cooldown: hours(cooldown_hours) };
         Policy {
@@ -117,7 +115,7 @@ impl DemoSettings {
                 look_gap: self.simulated(Duration::from_millis(5)),
             },
             fetch: FetchSettings { threads: Some(2), concurrency: 128 },
-            // However fast the clock is, no number of injected crashes ends the show.
+            // No number of injected crashes ends the demo.
             intensity: Intensity {
                 restarts_max: 100_000,
                 delay_first: Duration::from_millis(50),

@@ -1,4 +1,4 @@
-//! The show: runs the world, shows it as it goes, and checks at the end what became of it.
+//! Runs the demo, shows it live, and checks the result.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::{self, Write};
@@ -25,36 +25,31 @@ use crate::rules::change::{Change, apply};
 use crate::store;
 use crate::supervision::{Node, State};
 
-/// How often the picture changes.
 const FRAME: Duration = Duration::from_millis(200);
-/// How many frames lie between two lines where there is no picture.
+/// Frames between two lines without a screen.
 const FRAMES_A_LINE: u32 = 5;
 /// How many frames the polls per second are an average of, and how many the pulse shows.
 const PULSE_FRAMES: usize = 12;
 /// How many events a scene holds.
 const EVENTS: usize = 60;
-/// A census may take one part in so many of the time.
+/// Share of the time that counting may take.
 const CENSUS_SHARE: u32 = 4;
-/// The longest time between two of them.
+/// Maximum time between two counts.
 const CENSUS_PAUSE_MAX: Duration = Duration::from_secs(2);
-/// How long what crashes cost may take to be polled once more.
+/// Time limit for repeating polls that were lost in crashes.
 const HEAL_WITHIN: Duration = Duration::from_secs(20);
-/// How long polls under way may take to end: longer than the deadline of a request.
+/// Time limit for polls in flight: longer than the deadline of a request.
 const DRAIN_WITHIN: Duration = Duration::from_secs(10);
 
-/// Where the show is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// On the whole terminal.
-    Screen {
-        /// In colours.
-        with_colours: bool,
-    },
+    Screen { with_colours: bool },
     /// A line a second on standard error.
     Lines,
 }
 
-/// Runs the show to its end, on the thread of an actix system.
+/// Runs the demo; needs the thread of an actix system.
 pub async fn run(settings: &DemoSettings, stage: Stage) -> Result<Summary, DemoError> {
     let mut stop = StopSignals::listen()?;
     // Before the pipeline starts: the crashes that it catches are not for the screen's hook.
@@ -96,7 +91,7 @@ struct Show {
     sources: SourceCensus,
     hosts: HostCensus,
     census_next: Duration,
-    /// When a frame was, and how many polls were settled by then.
+    /// Time of each frame, and number of settled polls.
     frames: VecDeque<(Duration, u64)>,
     frame: u32,
 }
@@ -125,7 +120,6 @@ impl Show {
         })
     }
 
-    /// Shows what happens until the time is over, or for ever.
     async fn play(&mut self, duration: Option<Duration>) -> Result<(), DemoError> {
         while duration.is_none_or(|duration| self.watch.elapsed() < duration) {
             let (elapsed, now) = (self.watch.elapsed(), self.world.clock.now());
@@ -140,7 +134,7 @@ impl Show {
         Ok(())
     }
 
-    /// Lets the world heal and everything under way end, and compares.
+    /// Repeats lost polls, waits for polls in flight, and compares.
     async fn finish(&mut self) -> Result<Summary, DemoError> {
         self.director.end(&self.world.web)?;
         self.world.pipeline.cease_faults();
@@ -150,7 +144,7 @@ impl Show {
         self.heal().await?;
         self.phase = Phase::Draining;
         self.show().await?;
-        // What does not end in time is found by the comparison.
+        // The comparison finds polls that did not finish in time.
         let _ = tokio::time::timeout(DRAIN_WITHIN, self.world.pipeline.drain()).await;
         self.phase = Phase::Comparing;
         self.census_next = Duration::ZERO;
@@ -172,15 +166,15 @@ impl Show {
         })
     }
 
-    /// What was served and then lost in a crash is polled once more, as a person could ask for. The daemon would do so by
-    /// itself at the next interval; the show does not wait for that.
+    /// Repeats polls whose entries were lost in a crash. The daemon would do so
+    /// at the next interval.
     async fn heal(&mut self) -> Result<(), DemoError> {
         let healing = Stopwatch::start();
         let mut left = Audit::take(&self.world).await?.incomplete;
         while !left.is_empty() && healing.elapsed() < HEAL_WITHIN {
             self.show().await?;
             tokio::time::sleep(FRAME).await;
-            // Who is complete once lost nothing; what is under way at another look is no loss either.
+            // Keep only sources that were incomplete at every check, because polls may be in flight.
             let incomplete: HashSet<SourceId> = Audit::take(&self.world).await?.incomplete.into_iter().collect();
             left.retain(|id| incomplete.contains(id));
             self.ask_again(&left).await?;
@@ -193,7 +187,7 @@ impl Show {
             if let Some(mut source) = self.world.store.source(*id).await? {
                 let now = self.world.clock.now();
                 apply(&mut source, Change::Poll, now);
-                // Whoever was faster has polled it.
+                // A concurrent change means that it was polled.
                 self.world.store.save_source(source, now).await?;
             }
         }
@@ -201,7 +195,6 @@ impl Show {
         Ok(())
     }
 
-    /// Looks at everything and shows it.
     async fn show(&mut self) -> Result<(), DemoError> {
         self.hear();
         self.count().await?;
@@ -212,7 +205,7 @@ impl Show {
                 screen.draw(&render(&scene, screen.size(), with_colours))?;
             }
             _ if (self.frame - 1).is_multiple_of(FRAMES_A_LINE) => {
-                // Nobody who reads them is no reason to stop.
+                // Ignore a closed standard error.
                 let _ = writeln!(io::stderr(), "{}", line(&scene));
             }
             _ => {}
@@ -231,7 +224,7 @@ impl Show {
         }
     }
 
-    /// Counts sources and hosts, unless that was done so recently that it would be most of the work.
+    /// Counts sources and hosts, unless the last count was recent.
     async fn count(&mut self) -> store::Result<()> {
         if self.watch.elapsed() < self.census_next {
             return Ok(());
@@ -288,14 +281,14 @@ fn line(scene: &Scene) -> String {
         phase => format!("; {}", phase.words()),
     };
     format!(
-        "{:.1} h: {} polls ({:.0}/s), {} new posts, {} failed; {} healthy, {} backing off, {} resting, {} disabled; \
-         {} overlaps; {} crashes, {} healed{place}",
+        "{:.1} h: {} polls ({:.0}/s), {} new posts, {} failed; {} active, {} backing off, {} resting, {} disabled; \
+         {} overlaps; {} crashes, {} restarts{place}",
         scene.passed.as_secs_f64() / 3600.0,
         number(done.settled()),
         scene.polls_per_second,
         number(done.new_posts),
         number(done.failed_total()),
-        sources.healthy,
+        sources.active,
         sources.backing_off,
         sources.resting,
         sources.disabled,
@@ -305,12 +298,11 @@ fn line(scene: &Scene) -> String {
     )
 }
 
-/// Whether a node of the tree and everybody below is up.
+/// Whether a node and all of its descendants are up.
 fn is_up(node: &Node) -> bool {
     node.state == State::Up && node.children.iter().all(is_up)
 }
 
-/// The signals that end the show.
 struct StopSignals {
     signals: [Signal; 4],
 }

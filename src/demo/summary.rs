@@ -1,4 +1,4 @@
-//! What the show came to, and whether what it promises was kept.
+//! Summary of the demo, with its checks.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -12,18 +12,16 @@ use super::scene::Manners;
 use crate::actors::StatisticsView;
 use crate::model::FailureKind;
 
-/// What the show came to.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// How long it lasted by the machine's clock.
+    /// Real time.
     pub(super) elapsed: Duration,
-    /// How long by the fast one.
+    /// Time by the fast clock.
     pub(super) passed: Duration,
     pub(super) done: StatisticsView,
     pub(super) sources: SourceCensus,
     pub(super) manners: Manners,
     pub(super) audit: Audit,
-    /// Crashes that were injected.
     pub(super) injected: u64,
     /// Whether every actor was up at the end.
     pub(super) is_whole: bool,
@@ -33,33 +31,33 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Whether everything that the show promises was kept.
+    /// Whether all checks passed.
     pub fn holds_true(&self) -> bool {
         self.truths().iter().all(|(is_true, _)| *is_true)
     }
 
-    /// What is promised, and what was found.
+    /// The checks with their results.
     fn truths(&self) -> [(bool, String); 4] {
         let Summary { audit, manners, done, .. } = self;
         let mut stored = format!(
-            "every entry served exists exactly once in the store ({} of {}; {} doubled, {} of unknown origin)",
+            "every served entry is stored exactly once ({} of {}; {} duplicates, {} of unknown origin)",
             number(audit.stored_once as u64),
             number(audit.served as u64),
             audit.doubled,
             audit.unknown
         );
         if audit.replaced > 0 {
-            let words = "articles were lost in a crash and replaced on their page before it was read again";
+            let words = "articles were lost in a crash and replaced on their page before the next poll";
             stored.push_str(&format!(", except that {} {words}", audit.replaced));
         }
-        let overlaps = format!("no host was asked two things at once ({} overlaps)", manners.overlaps);
+        let overlaps = format!("no host got two requests at once ({} overlaps)", manners.overlaps);
         let gap = match manners.gap_min {
             Some(gap) => format!("the shortest was {:.1} s", gap.as_secs_f64()),
-            None => "nobody was asked twice".to_owned(),
+            None => "no host got two requests".to_owned(),
         };
-        let gaps = format!("{} s between two requests to one host ({gap})", manners.gap_wanted.as_secs());
+        let gaps = format!("at least {} s between two requests to one host ({gap})", manners.gap_wanted.as_secs());
         let crashes =
-            format!("every crash was one of those injected, and was healed ({} of {})", done.restarts, self.injected);
+            format!("every crash was injected and followed by a restart ({} of {})", done.restarts, self.injected);
         [
             (audit.is_right(self.injected), stored),
             (manners.overlaps == 0, overlaps),
@@ -68,7 +66,6 @@ impl Summary {
         ]
     }
 
-    /// For people.
     pub fn for_people(&self) -> String {
         let mut text = String::new();
         self.write_for_people(&mut text).expect("a String takes every write");
@@ -89,10 +86,10 @@ impl Summary {
         }
         writeln!(
             text,
-            "sources     {} healthy, {} backing off, {} resting, {} disabled, {} new",
-            sources.healthy, sources.backing_off, sources.resting, sources.disabled, sources.fresh
+            "sources     {} active, {} backing off, {} resting, {} disabled, {} new",
+            sources.active, sources.backing_off, sources.resting, sources.disabled, sources.fresh
         )?;
-        writeln!(text, "on the way  {} rests, {} disabled, {} holds of hosts", self.rests, self.disables, self.holds)?;
+        writeln!(text, "events      {} rests, {} disabled, {} holds of hosts", self.rests, self.disables, self.holds)?;
         for (is_true, words) in self.truths() {
             writeln!(text, "{:<12}{words}", if is_true { "yes" } else { "NO" })?;
         }
@@ -103,7 +100,6 @@ impl Summary {
         FailureKind::ALL.into_iter().zip(self.done.failed).filter(|(_, count)| *count > 0)
     }
 
-    /// For programs.
     pub fn for_programs(&self) -> Value {
         let Summary { done, sources, manners, audit, .. } = self;
         let failed_by_kind: Map<String, Value> =
@@ -119,8 +115,8 @@ impl Summary {
             "failed_by_kind": failed_by_kind,
             "new_posts": done.new_posts,
             "sources": {
-                "fresh": sources.fresh,
-                "healthy": sources.healthy,
+                "new": sources.fresh,
+                "active": sources.active,
                 "backing_off": sources.backing_off,
                 "resting": sources.resting,
                 "disabled": sources.disabled,

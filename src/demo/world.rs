@@ -1,4 +1,4 @@
-//! The little web, a store of its own and the pipeline between them.
+//! The simulated web, a temporary store and the pipeline.
 
 use std::io;
 use std::sync::Arc;
@@ -22,38 +22,31 @@ use crate::store::{self, Added, Store, StoreError};
 use crate::supervision::{Crash, RootEnd};
 use crate::telemetry::{self, LogSettings, StartError, Telemetry};
 
-/// How long the actors together may take to stop.
+/// Time limit for stopping all actors.
 const STOP_WITHIN: Duration = Duration::from_secs(10);
 /// How many sources are added in one transaction.
 const ADD_AT_ONCE: usize = 500;
 
-/// Why there is no show, or why it broke off.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    /// There is no little web.
-    #[error("cannot start the little web on 127.0.0.0/8: {0}")]
+    #[error("cannot start the simulated web on 127.0.0.0/8: {0}")]
     Web(#[source] io::Error),
-    /// There is no place for the store, or no terminal.
     #[error("{0}")]
     System(#[from] io::Error),
-    /// There is no log.
     #[error(transparent)]
     Log(#[from] StartError),
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Publishers cannot be asked.
     #[error(transparent)]
     Http(#[from] SetupError),
-    /// The pipeline crashed more often than is borne.
     #[error("a part of the daemon crashed too often: {}", .0.message)]
     Escalated(Box<Crash>),
-    /// Somebody could not wait for the end.
+    /// A second signal ended the demo.
     #[error("ended before the store could be compared with what was served")]
     Hurried,
 }
 
-/// Everything that is on stage. Dropping it leaves nothing behind.
+/// All parts of the demo. Dropping it removes everything.
 pub(super) struct World {
     pub(super) web: Web,
     pub(super) clock: Arc<FastClock>,
@@ -63,7 +56,7 @@ pub(super) struct World {
     pub(super) sources: Vec<SourceId>,
     pub(super) running: JoinHandle<RootEnd>,
     _telemetry: Option<Telemetry>,
-    /// The last to go, when nobody writes there any more.
+    /// Dropped last, after all writers.
     directory: TempDir,
 }
 
@@ -118,7 +111,6 @@ impl World {
     }
 }
 
-/// What the end of the tree means for the show.
 pub(super) fn outcome(end: Result<RootEnd, actix_rt::task::JoinError>) -> Result<(), DemoError> {
     match end {
         Ok(RootEnd::Escalated(crash)) => Err(DemoError::Escalated(Box::new(crash))),
@@ -129,7 +121,7 @@ pub(super) fn outcome(end: Result<RootEnd, actix_rt::task::JoinError>) -> Result
 async fn open(directory: &TempDir, clock: &FastClock) -> Result<Arc<dyn Store>, StoreError> {
     let engine = EngineSettings::Sqlite(SqliteSettings {
         path: directory.path().join("feedwarden.db"),
-        // It does not outlive the show, so no power failure can harm it.
+        // The store is temporary, so durability is not needed.
         synchronous: Synchronous::Normal,
         readers: 2,
         busy_timeout: Duration::from_secs(5),

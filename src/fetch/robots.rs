@@ -102,7 +102,7 @@ fn read(reply: Reply, trace: &mut Trace, domain: Option<&str>) -> RobotsAnswer {
     match reply.content {
         Content::Redirect(pending_redirect) => RobotsAnswer::PendingRedirect(pending_redirect),
         Content::NotModified => {
-            let error = "the site answers 304 to an unconditional request".to_owned();
+            let error = "the site answered 304 to an unconditional request".to_owned();
             RobotsAnswer::Unreachable(FailureReport { cause: FailureCause::Unreadable, error, retry_after: None })
         }
         Content::Body { bytes, content_type, wire_bytes, is_cut } => {

@@ -1,14 +1,14 @@
-//! Which addresses may be dialled: by default only those on the public internet.
+//! Decides which addresses may be dialled: by default only public ones.
 //!
-//! A name on the open web can resolve to anything, the operator's own network included, so the decision is taken on
-//! the address that is about to be dialled and never on the name. Pure; no lookups happen here.
+//! A public name can resolve to any address, including the operator's own network, so the decision depends on
+//! the address to be dialled, never on the name. Pure; no lookups.
 
 use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-/// Networks that are not the public internet, and what they are. The first match names the reason, so that narrow
-/// networks stand before the wide ones that hold them. From the IANA special-purpose registries.
+/// Networks that are not public, with the reason. The first match counts, so narrow networks
+/// precede wide ones. From the IANA special-purpose registries.
 const SPECIAL_NETWORKS: &[(&str, &str)] = &[
     ("0.0.0.0/8", "unspecified"),
     ("10.0.0.0/8", "private"),
@@ -44,13 +44,12 @@ const SPECIAL_NETWORKS: &[(&str, &str)] = &[
     ("fe80::/10", "link-local"),
     ("fec0::/10", "site-local"),
     ("ff00::/8", "multicast"),
-    // What is left of IPv6 outside 2000::/3 has not been given out.
+    // IPv6 outside 2000::/3 is unassigned.
     ("::/3", "reserved"),
     ("4000::/2", "reserved"),
     ("8000::/1", "reserved"),
 ];
 
-/// Decides about addresses.
 #[derive(Clone, Debug)]
 pub(super) struct AddressPolicy {
     special: Vec<(IpNet, &'static str)>,
@@ -59,7 +58,7 @@ pub(super) struct AddressPolicy {
 }
 
 impl AddressPolicy {
-    /// Refuses what is not public, except for these networks; or refuses nothing.
+    /// Rejects addresses that are not public, except for these networks; or accepts all.
     pub(super) fn new(allow_all: bool, allowed: &[IpNet]) -> AddressPolicy {
         let special = SPECIAL_NETWORKS
             .iter()
@@ -68,7 +67,7 @@ impl AddressPolicy {
         AddressPolicy { special, allowed: allowed.to_vec(), allow_all }
     }
 
-    /// What speaks against dialling this address, in one or two words.
+    /// Reason for rejecting an address.
     pub(super) fn objection(&self, address: IpAddr) -> Option<&'static str> {
         if self.allow_all || self.allowed.iter().any(|network| network.contains(&address)) {
             return None;
@@ -144,7 +143,7 @@ mod tests {
         let one = AddressPolicy::new(false, &["10.1.0.0/16".parse().unwrap()]);
         assert_eq!(one.objection("10.1.2.3".parse().unwrap()), None);
         assert_eq!(one.objection("10.2.2.3".parse().unwrap()), Some("private"));
-        // Allowing an IPv4 network does not allow its IPv6 disguises.
+        // Allowing an IPv4 network does not allow IPv6 addresses that embed it.
         assert_eq!(one.objection("::ffff:10.1.2.3".parse().unwrap()), Some("embedded IPv4 (mapped)"));
         assert_eq!(AddressPolicy::new(true, &[]).objection("127.0.0.1".parse().unwrap()), None);
     }

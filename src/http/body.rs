@@ -1,4 +1,4 @@
-//! Reads the body of an answer: decoded, and never more of it than its limit.
+//! Reads and decodes the body of a response, up to its limit.
 
 use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
@@ -10,19 +10,16 @@ use super::reply::Content;
 use super::wire::Link;
 use crate::model::FailureReport;
 
-/// How much of a body is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Once decoded.
     pub(super) bytes_max: usize,
-    /// On the wire.
     pub(super) wire_bytes_max: usize,
-    /// Whether a longer body is cut instead of being refused.
+    /// Whether a longer body is cut instead of rejected.
     pub(super) cuts: bool,
 }
 
 impl Limits {
-    /// Refuses a body over this limit, on the wire as well as decoded.
+    /// Rejects a body over this limit, before and after decoding.
     pub(super) fn refuse_over(bytes_max: usize) -> Limits {
         Limits { bytes_max, wire_bytes_max: bytes_max, cuts: false }
     }
@@ -39,7 +36,7 @@ pub(super) async fn read(
     let undecodable = |error| from_decode(error, bytes_max);
     let encoded = progress.headers.0.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
     let mut decoder = Decoder::new(&encodings(encoded).map_err(undecodable)?, bytes_max).map_err(undecodable)?;
-    // What says that it is too large need not be read to believe it.
+    // Reject by Content-Length without reading.
     if !cuts && body.size_hint().lower() > wire_bytes_max as u64 {
         return Err(too_large(wire_bytes_max));
     }
@@ -53,7 +50,7 @@ pub(super) async fn read(
             Err(DecodeError::TooLarge) if cuts => break,
             pushed => pushed.map_err(undecodable)?,
         }
-        // An encoding can say little in many bytes.
+        // An encoded body can be larger than the decoded one.
         if wire_bytes > wire_bytes_max {
             return Err(too_large(wire_bytes_max));
         }

@@ -28,7 +28,7 @@ use super::tls;
 use super::wire::Link;
 use crate::model::{FailureReport, Timestamp};
 
-/// A refusal that takes more words than this is a page for browsers.
+/// Maximum size of the body of an error response, in bytes; larger ones are pages for browsers.
 const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 
 /// Asks publishers. Cheap to clone; clones share settings, connections and the cache of names.
@@ -38,7 +38,7 @@ pub struct Client(Arc<Shared>);
 struct Shared {
     inner: RwLock<Arc<Inner>>,
     now: Now,
-    /// How names are resolved, if not as this machine does.
+    /// Replaces the system's resolver.
     resolver: Option<Arc<dyn Resolve>>,
 }
 
@@ -53,7 +53,7 @@ struct Inner {
 }
 
 impl Client {
-    /// A client that resolves names as this machine does and tells the time by `now`.
+    /// Uses the system's resolver.
     pub fn new(
         settings: HttpSettings,
         now: impl Fn() -> Timestamp + Send + Sync + 'static,
@@ -61,7 +61,7 @@ impl Client {
         Client::with(settings, Arc::new(now), None)
     }
 
-    /// A client that resolves names by other means; `static_hosts` are the resolver's business.
+    /// Uses another resolver, which has to handle `static_hosts`.
     pub fn with_resolver(
         settings: HttpSettings,
         now: impl Fn() -> Timestamp + Send + Sync + 'static,
@@ -75,8 +75,8 @@ impl Client {
         Ok(Client(Arc::new(Shared { inner, now, resolver })))
     }
 
-    /// Follows other settings from the next request on, in all clones; what is under way ends as it began. Settings that
-    /// cannot be followed change nothing.
+    /// Applies new settings from the next request on, in all clones; running requests are not affected. Invalid
+    /// settings change nothing.
     pub fn reconfigure(&self, settings: HttpSettings) -> Result<(), SetupError> {
         let Shared { inner, now, resolver } = &*self.0;
         let new = Arc::new(Inner::new(settings, now, resolver.as_ref())?);
@@ -103,12 +103,11 @@ impl Client {
         outcome.map_err(|report| Failure { report, hops, headers, body })
     }
 
-    /// The time that everything about one request happens within.
+    /// Deadline of one request.
     pub fn deadline(&self) -> Duration {
         self.inner().settings.deadline
     }
 
-    /// How many connections are kept for later.
     pub fn idle_connections(&self) -> usize {
         self.inner().pool.count()
     }
@@ -151,7 +150,7 @@ impl Inner {
             let location = progress.headers.0.get(LOCATION).map(HeaderValue::as_bytes);
             let target = redirect::target(&url, location, &progress.hops, self.settings.redirects_max)
                 .map_err(|error| from_redirect(error, status.as_u16()))?;
-            // Once among strangers, secrets stay at home, even if the way leads back.
+            // After leaving the origin, send no secrets, even if a redirect leads back.
             trusted = trusted && redirect::same_origin(&url, &target);
             let target = if trusted { with_credentials_of(&url, target) } else { target };
             if !request.follows {
@@ -162,7 +161,7 @@ impl Inner {
         }
     }
 
-    /// One hop: sends the request and takes the head of the answer.
+    /// One hop: sends the request and receives the head of the response.
     async fn ask(
         &self,
         request: &Request,
@@ -183,14 +182,14 @@ impl Inner {
         Ok((link, body, head.status))
     }
 
-    /// Over a kept connection, if there is one. It may be closed at any moment, so a failure here means nothing.
+    /// Uses a kept connection, if there is one. It may be closed at any moment, so a failure is ignored.
     async fn ask_kept(
         &self,
         url: &Url,
         outgoing: &hyper::Request<String>,
         progress: &mut RequestProgress,
     ) -> Option<(Link, hyper::Response<Incoming>)> {
-        // A form is sent once, so it cannot be tried on a connection that may be dead.
+        // A POST must not be sent twice, so it does not use a connection that may be closed.
         let mut link = if outgoing.method() == hyper::Method::GET { self.pool.take(url)? } else { return None };
         progress.stage = Stage::Waiting;
         progress.note(|hop| hop.address = link.address);
@@ -214,7 +213,6 @@ impl Inner {
         Ok((link, answer))
     }
 
-    /// Makes the last answer into a reply.
     async fn read(
         &self,
         request: &Request,
@@ -223,7 +221,7 @@ impl Inner {
         progress: &mut RequestProgress,
     ) -> Result<Reply, FailureReport> {
         let answered_at = (self.now)();
-        // A challenge page is nothing of the publisher's, whatever its status says (p30).
+        // A challenge page is not the publisher's content, whatever its status (p30).
         let challenged = progress.headers.get("cf-mitigated").is_some_and(|value| value == "challenge");
         let content = match status {
             StatusCode::NOT_MODIFIED => Content::NotModified,
@@ -266,7 +264,7 @@ impl Inner {
         }
     }
 
-    /// The body of a refusal, if it is small, whole and not dawdled over: a refusal stays one without its reasons.
+    /// The body of an error response, if it is small, complete and fast; the error is reported in any case.
     async fn read_refusal(&self, link: &mut Link, body: &mut Incoming, progress: &mut RequestProgress) -> Vec<u8> {
         let limit = REFUSAL_BYTES_MAX.min(self.settings.body_bytes_max);
         let reading = body::read(link, body, Limits::refuse_over(limit), progress);
@@ -277,7 +275,7 @@ impl Inner {
     }
 }
 
-/// The URL as a person wrote it, if it is one that can be asked for.
+/// Parses the URL of a request.
 fn read_url(text: &str) -> Result<Url, FailureReport> {
     let url = Url::parse(text).map_err(|error| match error {
         url::ParseError::RelativeUrlWithoutBase => other("the URL begins with neither https:// nor http://"),

@@ -1,4 +1,4 @@
-//! From a URL to a connected stream: resolve, vet, connect, TLS. The address that was vetted is the address dialled.
+//! Connects to the host of a URL: resolve, vet, connect, TLS. Dials exactly the vetted address.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -19,10 +19,9 @@ use super::resolve::Resolve;
 use super::stream::Stream;
 use crate::model::{FailureCause, FailureReport};
 
-/// A name with more addresses than this does not need all of them tried.
+/// Maximum number of addresses to try.
 const ADDRESSES_MAX: usize = 4;
 
-/// Opens connections.
 pub(super) struct Dialer {
     pub(super) resolver: Arc<dyn Resolve>,
     pub(super) policy: AddressPolicy,
@@ -47,7 +46,7 @@ impl Dialer {
                 Ok(Err(error)) => error,
                 Err(_) => progress.too_late(self.connect_timeout),
             };
-            // An address that answered tells more than one that is silent: a machine without IPv6 has no route to half
+            // Prefer the error of an address that responded: a machine without IPv6 has no route to half
             // of the addresses of every host.
             let weight = |cause| match cause {
                 FailureCause::NoNetwork => 0,
@@ -65,13 +64,13 @@ impl Dialer {
         Err(failure)
     }
 
-    /// Every way to the host that may be taken.
+    /// All allowed routes to the host.
     async fn routes(&self, host: &Host<&str>, port: u16) -> Result<Vec<Route>, FailureReport> {
         let Some(proxy) = &self.proxy else {
             let addresses = self.vetted(host).await?;
             return Ok(addresses.into_iter().map(|address| Route::direct(address, port)).collect());
         };
-        // The proxy is the operator's own choice, wherever it is.
+        // The proxy's address is not vetted, because the operator chose it.
         let proxy_address = match proxy.host.parse() {
             Ok(address) => address,
             Err(_) => *self
@@ -84,7 +83,7 @@ impl Dialer {
         };
         let first_hop = SocketAddr::new(proxy_address, proxy.port);
         let targets = match (proxy.kind, host) {
-            // The proxy looks the name up, so there is no address to vet yet.
+            // The proxy resolves the name, so there is no address to vet.
             (ProxyKind::Http | ProxyKind::SocksNames, Host::Domain(name)) => vec![Target::Name((*name).into(), port)],
             _ => {
                 let addresses = self.vetted(host).await?;
@@ -94,7 +93,7 @@ impl Dialer {
         Ok(targets.into_iter().map(|target| Route { first_hop, target: Some(target) }).collect())
     }
 
-    /// The host's addresses that may be dialled; at least one.
+    /// Allowed addresses of the host; at least one.
     async fn vetted(&self, host: &Host<&str>) -> Result<Vec<IpAddr>, FailureReport> {
         let addresses = match host {
             Host::Domain(name) => self.resolver.addresses(name).await.map_err(from_resolve)?,
@@ -122,11 +121,11 @@ impl Dialer {
         progress.note(|hop| hop.address = Some(route.first_hop));
         let mut stream = TcpStream::connect(route.first_hop).await.map_err(|error| {
             let failure = from_io(&error, progress.stage);
-            // A proxy that refuses is on our side of the network, and says nothing of the publisher behind it (p31).
+            // A refusing proxy belongs to our own network, and proves nothing about the publisher (p31).
             if self.proxy.is_some() { no_network(format!("the proxy: {}", failure.error)) } else { failure }
         })?;
         if let (Some(proxy), Some(target)) = (&self.proxy, route.target) {
-            // An HTTP proxy is asked for plain pages in its own way, without a tunnel.
+            // Plain http through an HTTP proxy needs no tunnel.
             if proxy.kind != ProxyKind::Http || server.is_some() {
                 stream = tunnel(proxy, stream, target).await.map_err(connection)?;
             }
@@ -135,7 +134,7 @@ impl Dialer {
             return Ok(Stream::plain(stream));
         };
         progress.stage = Stage::Securing;
-        // The end of the handshake and the request are two small writes, which must not wait for each other.
+        // Disable Nagle's algorithm: the end of the handshake and the request are two small writes.
         stream.set_nodelay(true).map_err(|error| from_io(&error, progress.stage))?;
         let stream = TlsConnector::from(Arc::clone(&self.tls))
             .connect(server, stream)
@@ -157,8 +156,8 @@ impl Route {
     }
 }
 
-/// The first few addresses, the two families in turns: a machine without IPv6 must get to the IPv4 addresses of a host
-/// that has many of the other kind.
+/// The first few addresses, alternating between families: a machine without IPv6 must reach the IPv4 addresses of a
+/// host with many IPv6 addresses.
 fn families_in_turns(addresses: Vec<IpAddr>) -> Vec<IpAddr> {
     let six_first = addresses.first().is_some_and(IpAddr::is_ipv6);
     let (mut first, mut second): (VecDeque<IpAddr>, VecDeque<IpAddr>) =

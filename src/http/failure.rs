@@ -1,4 +1,4 @@
-//! What went wrong, in words: the one place that turns other people's errors into ours.
+//! Converts all errors of a request into failures.
 
 use std::error::Error as _;
 use std::io;
@@ -11,7 +11,7 @@ use super::resolve::ResolveError;
 use super::tls;
 use crate::model::{FailureCause, FailureReport};
 
-/// A text longer than this helps nobody; a publisher could make it as long as a URL can be.
+/// Maximum length of a message; a publisher could otherwise make it arbitrarily long.
 const ERROR_CHARACTERS_MAX: usize = 500;
 
 /// "Too many open files", for this process and for the machine; the same numbers on every Unix.
@@ -35,7 +35,7 @@ pub(super) fn no_network(error: impl Into<String>) -> FailureReport {
     report(FailureCause::NoNetwork, error)
 }
 
-/// Nothing came in time. Before the connection stands that is silence; afterwards the other side is known to be there.
+/// Timeout. Before the connection is established it counts as no response; afterwards the host is known to be there.
 pub(super) fn timed_out(error: impl Into<String>, stage: Stage) -> FailureReport {
     let cause = match stage {
         Stage::Resolving => FailureCause::NoNetwork,
@@ -49,8 +49,8 @@ pub(super) fn other(error: impl Into<String>) -> FailureReport {
     report(FailureCause::Other, error)
 }
 
-/// A name that does not resolve is the source's fault, whatever the resolver says of it; a resolver that says nothing is
-/// our own network's (s104, p31).
+/// A name that does not resolve is a failure of the source, whatever the resolver returned; a resolver without a
+/// response indicates our own network (s104, p31).
 pub(super) fn from_resolve(error: ResolveError) -> FailureReport {
     let cause = match error {
         ResolveError::NoSuchName | ResolveError::Refused(_) => FailureCause::Dns,
@@ -88,7 +88,7 @@ pub(super) fn too_large(limit: usize) -> FailureReport {
     })
 }
 
-/// An answer that is neither 200 nor 304, or a challenge page.
+/// A response that is neither 200 nor 304, or a challenge page.
 pub(super) fn from_status(status: hyper::StatusCode, challenged: bool) -> FailureReport {
     let code = status.as_u16();
     let error = match status.canonical_reason() {
@@ -124,7 +124,7 @@ pub(super) fn from_io(error: &io::Error, stage: Stage) -> FailureReport {
     }
 }
 
-/// An error of the HTTP machinery, at this stage of the request; `spoke_tls` if the other side's first byte was TLS.
+/// An HTTP error at this stage of the request; `spoke_tls` if the server's first byte was TLS.
 pub(super) fn from_hyper(error: &hyper::Error, stage: Stage, spoke_tls: bool) -> FailureReport {
     if error.is_parse() {
         return other(if spoke_tls {
@@ -148,7 +148,7 @@ pub(super) fn from_hyper(error: &hyper::Error, stage: Stage, spoke_tls: bool) ->
     }
 }
 
-/// What this process or machine has run out of is not held against a source.
+/// Exhausted resources of this process or machine do not count for a source.
 fn is_our_fault(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(EMFILE | ENFILE))
         || matches!(error.kind(), io::ErrorKind::OutOfMemory | io::ErrorKind::AddrNotAvailable)

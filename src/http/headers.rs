@@ -1,4 +1,4 @@
-//! What the headers of an answer mean: validators, freshness, when to come back. Pure; time is handed in.
+//! Interprets response headers: validators, freshness, `Retry-After`. Pure; time is an argument.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,18 +7,18 @@ use hyper::header::{AGE, CACHE_CONTROL, DATE, ETAG, EXPIRES, HeaderName, LAST_MO
 
 use crate::model::{Timestamp, Validators};
 
-/// What an answer says about its freshness, before any ceiling is applied to it.
+/// Freshness of a response, before any maximum is applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Caching {
     /// The publisher's clock (`Date`).
     pub date: Option<Timestamp>,
-    /// How long ago a cache on the way got the answer (`Age`).
+    /// Time in caches (`Age`).
     pub age: Duration,
     /// `Cache-Control: max-age`.
     pub max_age: Option<Duration>,
-    /// `Cache-Control: no-cache` or `no-store`: not to be taken for fresh, whatever else is said.
+    /// `Cache-Control: no-cache` or `no-store`: never fresh, whatever other headers say.
     pub no_cache: bool,
-    /// `Expires`. One that is no date means "already" (RFC 9111, 5.3) and reads as 1970.
+    /// `Expires`. An invalid date means "expired" (RFC 9111, 5.3) and reads as 1970.
     pub expires: Option<Timestamp>,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn validators(headers: &HeaderMap) -> Validators {
     Validators { etag: first(headers, &ETAG), last_modified: first(headers, &LAST_MODIFIED) }
 }
 
-/// The moment before which the publisher asked us not to return. A date counts by the publisher's own clock.
+/// `Retry-After` as a time. A date is relative to the publisher's own clock.
 pub(super) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Timestamp> {
     let value = first(headers, &RETRY_AFTER)?;
     if let Some(wait) = seconds(&value) {
@@ -82,7 +82,7 @@ pub(super) fn text(value: &[u8]) -> String {
     value.iter().map(|byte| char::from(*byte)).collect()
 }
 
-/// The bytes that [`text`] made this string from; nothing if it was never made by it.
+/// Inverse of [`text`]; none if the string is not its result.
 pub(super) fn bytes(text: &str) -> Option<Vec<u8>> {
     text.chars().map(|character| u8::try_from(u32::from(character)).ok()).collect()
 }
@@ -91,7 +91,7 @@ fn first(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     headers.get(name).map(|value| text(value.as_bytes())).filter(|value| !value.is_empty())
 }
 
-/// A number too large to be read is still a very long time (RFC 9111, 1.2.2).
+/// A number too large to parse is the maximum (RFC 9111, 1.2.2).
 fn seconds(value: &str) -> Option<Duration> {
     let digits = value.trim();
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {

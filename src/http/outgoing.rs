@@ -1,4 +1,4 @@
-//! The bytes of a request: every header that is sent, and no other.
+//! Builds a request with all of its headers.
 
 use hyper::HeaderMap;
 use hyper::header::{
@@ -15,8 +15,8 @@ use super::proxy::Proxy;
 use super::request::{Request, credentials_of, without_credentials};
 use crate::model::{FailureReport, Validators};
 
-/// Headers that no source has a word in: those of the connection and its framing, what the answer is asked to be
-/// (validators, ranges, encodings), and who we are.
+/// Headers that a source cannot set: connection and framing, validators, ranges, encodings,
+/// and the user agent.
 const RESERVED: [HeaderName; 21] = [
     ACCEPT_ENCODING,
     CONNECTION,
@@ -41,22 +41,21 @@ const RESERVED: [HeaderName; 21] = [
     USER_AGENT,
 ];
 
-/// What is wrong with a header that a person wants to be sent with a source's requests; its value is not repeated.
+/// Error of a header for a source's requests, without its value.
 pub fn header_problem(name: &str, value: &str) -> Option<&'static str> {
     match name.parse::<HeaderName>() {
-        Err(_) => Some("this is no name of a header"),
-        Ok(name) if RESERVED.contains(&name) => Some("this header is not a source's to set"),
+        Err(_) => Some("not a header name"),
+        Ok(name) if RESERVED.contains(&name) => Some("this header cannot be set"),
         Ok(_) if HeaderValue::from_bytes(value.as_bytes()).is_err() => Some("its value cannot be sent"),
         Ok(_) => None,
     }
 }
 
-/// What a request looks like to its receiver.
 pub(super) struct Manners<'a> {
     pub(super) user_agent: &'a HeaderValue,
-    /// Whether this URL is of the origin that the request was meant for: only then may it see secrets.
+    /// Whether the URL has the origin of the request; only then are secrets sent.
     pub(super) trusted: bool,
-    /// The HTTP proxy that reads the request: it needs the whole URL, and perhaps a login.
+    /// The HTTP proxy that receives the request: it needs the absolute URL, and possibly a login.
     pub(super) proxy: Option<&'a Proxy>,
 }
 
@@ -100,10 +99,10 @@ fn add_own_headers(headers: &mut HeaderMap, request: &Request) -> Result<(), Fai
     Ok(())
 }
 
-/// Validators are no secret, and the end of a redirect is where they came from: they go along on every hop.
+/// Validators are sent at every hop: they are not secret, and belong to the end of the redirect.
 fn add_validators(headers: &mut HeaderMap, validators: &Validators) {
     for (name, validator) in [(IF_NONE_MATCH, &validators.etag), (IF_MODIFIED_SINCE, &validators.last_modified)] {
-        // One that cannot be sent was never received: better an unconditional request than none.
+        // Ignore an invalid validator and send an unconditional request.
         if let Some(value) = validator.as_ref().and_then(|text| HeaderValue::from_bytes(&bytes(text)?).ok()) {
             headers.insert(name, value);
         }

@@ -1,4 +1,4 @@
-//! A request that paused at a redirect, so that the next hop can wait for its turn at its own host.
+//! A request that stopped at a redirect, so that the next hop can wait for its own host.
 
 use std::fmt;
 
@@ -7,11 +7,9 @@ use url::Url;
 use super::reply::Hop;
 use super::request::without_credentials;
 
-/// Where a redirect leads, and what was done to get there: all that the next request needs to go on as if there had
-/// been no pause.
+/// Target of a redirect, and the requests so far: all that the next request needs to continue.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PendingRedirect {
-    /// May hold credentials.
     target: Url,
     shown: Url,
     hops: Vec<Hop>,
@@ -23,29 +21,29 @@ impl PendingRedirect {
         PendingRedirect { shown: without_credentials(&target), target, hops, trusted }
     }
 
-    /// What is to be asked for next, without credentials.
+    /// Next URL, without credentials.
     pub fn url(&self) -> &Url {
         &self.shown
     }
 
-    /// Every request that was made so far. They count towards the limit of redirects, and none is made twice (p21).
+    /// Requests so far. They count towards the limit of redirects, and none is repeated (p21).
     pub fn hops(&self) -> &[Hop] {
         &self.hops
     }
 
-    /// What is to be asked for next, as it is asked.
+    /// Next URL, with credentials.
     pub(super) fn target(&self) -> &Url {
         &self.target
     }
 
-    /// Whether the way never left the first origin, so that secrets may still be sent (p23).
+    /// Whether all hops had the first origin, so that secrets may still be sent (p23).
     pub(super) fn trusted(&self) -> bool {
         self.trusted
     }
 }
 
 impl fmt::Debug for PendingRedirect {
-    /// Leaves out the credentials.
+    /// Omits the credentials.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Taken apart, so that a new field cannot be forgotten here.
         let PendingRedirect { target: _, shown, hops, trusted } = self;

@@ -1,4 +1,4 @@
-//! Connections that are kept for a little while, because more is wanted from their host. Few, and not for long.
+//! Idle connections, kept shortly for further requests to the same host.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +8,9 @@ use url::Url;
 
 use super::wire::Link;
 
-/// Kept connections cost the publisher too.
+/// Small, because idle connections also cost the publisher.
 const IDLE_MAX: usize = 64;
 
-/// Keeps connections.
 pub(super) struct Pool {
     kept: Arc<Mutex<Kept>>,
     idle_timeout: Duration,
@@ -21,7 +20,7 @@ pub(super) struct Pool {
 #[derive(Default)]
 struct Kept {
     links: Vec<(Origin, u64, Link)>,
-    /// Numbers the kept connections, so that a timer that comes late does not drop another one.
+    /// Ids of connections, so that a late timer does not drop another one.
     last_number: u64,
 }
 
@@ -32,7 +31,7 @@ impl Pool {
         Pool { kept: Arc::default(), idle_timeout }
     }
 
-    /// A kept connection to the URL's origin that is still good.
+    /// A usable connection to the URL's origin.
     pub(super) fn take(&self, url: &Url) -> Option<Link> {
         let mut kept = self.kept.lock();
         let origin = origin(url);
@@ -45,7 +44,7 @@ impl Pool {
         None
     }
 
-    /// Keeps a connection whose last answer was read to its end.
+    /// Keeps a connection whose last response was read completely.
     pub(super) fn keep(&self, url: &Url, mut link: Link) {
         if !link.is_idle() {
             return;
@@ -67,7 +66,6 @@ impl Pool {
         });
     }
 
-    /// How many connections are kept.
     pub(super) fn count(&self) -> usize {
         self.kept.lock().links.len()
     }

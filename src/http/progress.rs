@@ -1,4 +1,4 @@
-//! How far a request has come, kept outside of it so that a request cut short can still say where it was.
+//! Progress of a request, kept outside of its future so that a timeout can report it.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -11,7 +11,6 @@ use super::reply::{Headers, Hop};
 use super::request::without_credentials;
 use crate::model::FailureReport;
 
-/// What the request is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stage {
     #[default]
@@ -36,16 +35,15 @@ impl fmt::Display for Stage {
     }
 }
 
-/// A request on its way.
 #[derive(Debug, Default)]
 pub(super) struct RequestProgress {
     pub(super) stage: Stage,
     pub(super) hops: Vec<Hop>,
     /// The headers of the last answer.
     pub(super) headers: Headers,
-    /// Set once the answer is known to be a refusal, whatever becomes of its body.
+    /// Set once the status is known to be an error, whatever happens to the body.
     pub(super) refusal: Option<FailureReport>,
-    /// The body of a refusal.
+    /// Body of an error response.
     pub(super) body: Vec<u8>,
 }
 
@@ -57,14 +55,13 @@ impl RequestProgress {
         self.hops.push(Hop { url: without_credentials(url), address: None, status: None });
     }
 
-    /// Notes something about the hop in hand.
+    /// Updates the current hop.
     pub(super) fn note(&mut self, note: impl FnOnce(&mut Hop)) {
         if let Some(hop) = self.hops.last_mut() {
             note(hop);
         }
     }
 
-    /// The failure of a request that took too long.
     pub(super) fn too_late(&self, deadline: Duration) -> FailureReport {
         let seconds = deadline.as_secs_f64();
         let error = match self.stage {

@@ -1,5 +1,5 @@
 //! Through a proxy: `CONNECT` for https over an HTTP proxy, SOCKS5 for everything. Plain http over an HTTP proxy is
-//! asked for in absolute form, which is the client's business.
+//! requested in absolute form, by the client.
 
 use std::fmt;
 use std::io;
@@ -13,7 +13,7 @@ use url::Url;
 
 use super::request::credentials_of;
 
-/// A proxy's answer to `CONNECT` is a few lines; more than this is something else.
+/// Maximum size of the response to `CONNECT`, in bytes.
 const ANSWER_BYTES_MAX: usize = 8 * 1024;
 
 /// The proxy that requests go through.
@@ -27,7 +27,6 @@ pub(super) struct Proxy {
     login: Option<(String, String)>,
 }
 
-/// How the proxy wants to be spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProxyKind {
     Http,
@@ -44,7 +43,7 @@ impl fmt::Debug for Proxy {
 }
 
 impl Proxy {
-    /// Reads the setting; the error says what is wrong with it, without its password.
+    /// Parses the setting; the error does not contain the password.
     pub(super) fn from_setting(url: &Url) -> Result<Proxy, String> {
         let (kind, default_port) = match url.scheme() {
             "http" => (ProxyKind::Http, 80),
@@ -66,14 +65,13 @@ impl Proxy {
     }
 }
 
-/// Where the proxy shall connect to.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
     Address(SocketAddr),
     Name(String, u16),
 }
 
-/// Makes a stream to the proxy into a stream to the target.
+/// Establishes a tunnel to the target.
 pub(super) async fn tunnel(proxy: &Proxy, mut stream: TcpStream, target: Target) -> Result<TcpStream, String> {
     if proxy.kind == ProxyKind::Http {
         connect(proxy, &mut stream, &target).await?;
@@ -100,7 +98,7 @@ async fn connect(proxy: &Proxy, stream: &mut TcpStream, target: &Target) -> Resu
     let request = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n{authorization}\r\n");
     let unreadable = |error: io::Error| format!("the proxy did not connect us: {error}");
     stream.write_all(request.as_bytes()).await.map_err(unreadable)?;
-    // One byte at a time: what stands behind the answer belongs to the TLS handshake and must stay in the stream.
+    // Reads byte by byte, because bytes after the response belong to the TLS handshake.
     let mut answer = Vec::new();
     while !answer.ends_with(b"\r\n\r\n") {
         if answer.len() >= ANSWER_BYTES_MAX {

@@ -1,4 +1,4 @@
-//! Where a redirect leads, and whether to go there. Pure.
+//! Target of a redirect, and whether it may be followed. Pure.
 
 use std::fmt;
 
@@ -7,7 +7,6 @@ use url::Url;
 use super::reply::Hop;
 use super::request::without_credentials;
 
-/// Why a redirect is not followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RedirectError {
     NoLocation,
@@ -33,7 +32,6 @@ impl fmt::Display for RedirectError {
     }
 }
 
-/// The URL that the answer of the last hop sends us to.
 pub(super) fn target(
     from: &Url,
     location: Option<&[u8]>,
@@ -41,12 +39,12 @@ pub(super) fn target(
     redirects_max: u32,
 ) -> Result<Url, RedirectError> {
     let location = location.ok_or(RedirectError::NoLocation)?;
-    // Bytes outside ASCII do not belong here, but where they stand they are UTF-8 or else Latin-1.
+    // Bytes outside ASCII are invalid; decode them as UTF-8, otherwise as Latin-1.
     let location = match std::str::from_utf8(location) {
         Ok(text) => text.to_owned(),
         Err(_) => super::headers::text(location),
     };
-    // The base goes in without credentials: a relative target keeps them only by being the same origin.
+    // The base has no credentials; a target of the same origin gets them back later.
     let target = without_credentials(from).join(location.trim()).map_err(RedirectError::BadLocation)?;
     match (from.scheme(), target.scheme()) {
         ("https", "http") => return Err(RedirectError::Downgrade),
@@ -63,7 +61,7 @@ pub(super) fn target(
     Ok(target)
 }
 
-/// Whether two URLs have the same scheme, host and port, so that what was meant for one may be told to the other.
+/// Whether two URLs have the same scheme, host and port, so that secrets for one may be sent to the other.
 pub(super) fn same_origin(one: &Url, other: &Url) -> bool {
     one.scheme() == other.scheme()
         && one.host() == other.host()

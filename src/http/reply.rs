@@ -1,4 +1,4 @@
-//! What came back: a reply that can be used, or a failure that says why there is none.
+//! Result of a request: a reply or a failure.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -10,20 +10,18 @@ use super::headers::Caching;
 use super::pending_redirect::PendingRedirect;
 use crate::model::{FailureReport, Timestamp, Validators};
 
-/// A 200 or a 304; or a redirect, if the request follows none.
+/// A 200, a 304, or a redirect if the request does not follow redirects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// What the publisher had to say.
     pub content: Content,
-    /// Where it was in the end, without credentials.
+    /// Final URL, without credentials.
     pub url: Url,
-    /// Every request that was made on the way, the last one and those of earlier requests included.
+    /// All requests, including those before a pending redirect.
     pub hops: Vec<Hop>,
-    /// When the head of the answer was there.
+    /// Time at which the head of the response arrived.
     pub answered_at: Timestamp,
-    /// What to ask with next time.
+    /// Validators for the next request.
     pub validators: Validators,
-    /// What the answer says about its freshness.
     pub caching: Caching,
     /// All headers of the answer.
     pub headers: Headers,
@@ -37,38 +35,34 @@ impl Reply {
     }
 }
 
-/// The publisher's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// 304: nothing new since the validators were given.
+    /// 304.
     NotModified,
-    /// 200: here it is.
+    /// 200.
     Body {
-        /// The body, decoded.
         bytes: Vec<u8>,
         /// `Content-Type`, as sent.
         content_type: Option<String>,
-        /// How many bytes of body crossed the wire.
+        /// Body bytes received, before decoding.
         wire_bytes: usize,
-        /// Whether there is more than was wanted.
+        /// Whether the body was cut.
         is_cut: bool,
     },
-    /// A redirect that may be followed, to a request that follows none by itself.
+    /// A redirect that may be followed, for a request that does not follow redirects.
     Redirect(PendingRedirect),
 }
 
 /// One request on the way to the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// What was asked for, without credentials.
+    /// URL without credentials.
     pub url: Url,
-    /// Who was asked: the address that was vetted and dialled, or the proxy's.
+    /// The dialled address, or the proxy's.
     pub address: Option<SocketAddr>,
-    /// What the answer was, if there was one.
     pub status: Option<u16>,
 }
 
-/// Whether a redirect is for good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redirect {
     /// 301, 308.
@@ -95,16 +89,13 @@ impl Hop {
     }
 }
 
-/// No usable answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What went wrong, in the words of the model.
     pub report: FailureReport,
-    /// Every request that was made on the way, the failed one included.
+    /// All requests, including the failed one.
     pub hops: Vec<Hop>,
-    /// The headers of the answer, if there was one.
     pub headers: Headers,
-    /// The body of a refusal, if it was wanted and is small and whole; otherwise nothing.
+    /// Body of an error response, if requested, small and complete; otherwise empty.
     pub body: Vec<u8>,
 }
 
@@ -126,7 +117,7 @@ impl Headers {
 }
 
 impl fmt::Debug for Headers {
-    /// Names only: values may hold a session or a token that the publisher gave us.
+    /// Names only: values may contain a session or a token.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_list().entries(self.0.keys().map(hyper::header::HeaderName::as_str)).finish()
     }

@@ -12,26 +12,26 @@ use crate::model::Validators;
 /// A request that [`Client::send`](super::Client::send) makes.
 #[derive(Clone)]
 pub struct Request {
-    /// As a person wrote it; it may turn out to be no URL at all. Credentials in it become a header.
+    /// URL as configured; it may be invalid. Credentials in it become a header.
     pub url: String,
     /// GET unless said otherwise.
     pub method: Method,
-    /// What the last answer gave us to ask "anything new?" with; sent exactly as received.
+    /// Validators of the last response; sent exactly as received.
     pub validators: Validators,
-    /// Further headers. They may hold secrets and are not sent to another origin.
+    /// Additional headers. They may contain secrets and are not sent to another origin.
     pub headers: Vec<(String, SecretString)>,
-    /// Whom to introduce ourselves as; not sent to another origin. Wins over credentials in the URL.
+    /// Credentials; not sent to another origin. Override credentials in the URL.
     pub credentials: Option<Credentials>,
-    /// Whether the body of a refusal is wanted, because it says why.
+    /// Whether to read the body of an error response.
     pub wants_refusal: bool,
-    /// A longer body is cut here instead of being refused, where its beginning is all that is wanted.
+    /// Cuts a longer body here instead of rejecting it.
     pub cut_at_bytes: Option<usize>,
-    /// Whether the connection is worth keeping for a little while, because more is wanted from the same host.
+    /// Whether to keep the connection shortly for further requests to the same host.
     pub keep_alive: bool,
     /// Whether redirects are followed at once. Otherwise the first one that may be followed ends the request, so that
-    /// the next hop can wait for its turn at its own host (p25).
+    /// the next hop can wait for its own host (p25).
     pub follows: bool,
-    /// Goes on at the redirect where an earlier request ended; `url` is then not asked again. Everything
+    /// Continues at the redirect where an earlier request ended, instead of `url`. Everything
     /// else has to be as it was in that request.
     pub pending_redirect: Option<PendingRedirect>,
     /// How much of the deadline earlier requests of the same poll took (p35).
@@ -57,8 +57,8 @@ impl Request {
     }
 }
 
-/// How a server is asked. A POST is sent once: never on a kept connection, which may be dead, and not to where a
-/// redirect leads.
+/// Method of a request. A POST is sent at most once: never on a kept connection, which may be closed, and it follows no
+/// redirect.
 #[derive(Clone)]
 pub enum Method {
     /// A GET.
@@ -92,7 +92,7 @@ impl fmt::Debug for Method {
 }
 
 impl fmt::Debug for Request {
-    /// Leaves out everything that could be secret.
+    /// Omits everything that could be secret.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = Url::parse(&self.url).map_or_else(|_| "(no URL)".into(), |url| without_credentials(&url).to_string());
         let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
@@ -113,14 +113,13 @@ impl fmt::Debug for Request {
     }
 }
 
-/// Who we are to a publisher.
+/// Credentials for a publisher.
 #[derive(Clone)]
 pub enum Credentials {
     /// A name and a password (RFC 7617).
     Basic {
         /// The name; it may not hold a colon.
         name: String,
-        /// The password.
         password: SecretString,
     },
     /// A token (RFC 6750).

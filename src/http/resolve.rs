@@ -1,4 +1,4 @@
-//! From a name to its addresses. Says nothing about whether those addresses may be dialled: `address` does.
+//! Resolves names. `address` decides which of the addresses may be dialled.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,34 +10,33 @@ use hickory_resolver::proto::rr::Name;
 
 use super::settings::SetupError;
 
-/// Looks names up. A border, so that tests can answer differently from one lookup to the next.
+/// Resolver; a trait, so that tests can vary the result from one lookup to the next.
 pub trait Resolve: Send + Sync {
     /// The addresses of a name, in the order in which they should be tried.
     fn addresses<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Vec<IpAddr>, ResolveError>>;
 }
 
-/// Why there are no addresses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
     /// The name does not exist, or has no address.
     #[error("name does not resolve")]
     NoSuchName,
-    /// The resolver answered, but with a refusal or a failure of its own.
+    /// The resolver returned an error, such as SERVFAIL.
     #[error("name does not resolve: the resolver says {0}")]
     Refused(String),
-    /// The resolver did not answer: nothing is known about the name.
+    /// The resolver did not respond.
     #[error("name could not be looked up: {0}")]
     NoAnswer(String),
 }
 
-/// The machine's own resolver configuration, with a cache that follows the records' time to live.
+/// Uses the system's configuration, with a cache that obeys the TTL of records.
 pub struct SystemResolver {
     resolver: TokioResolver,
     static_hosts: HashMap<String, IpAddr>,
 }
 
 impl SystemResolver {
-    /// Reads the machine's configuration; `static_hosts` are never looked up.
+    /// Reads the system's configuration; `static_hosts` are never looked up.
     pub fn new(static_hosts: &HashMap<String, IpAddr>) -> Result<SystemResolver, SetupError> {
         let static_hosts = static_hosts.iter().map(|(name, address)| (canonical(name), *address)).collect();
         let resolver = TokioResolver::builder_tokio()
@@ -55,10 +54,10 @@ impl Resolve for SystemResolver {
             {
                 return Ok(vec![*address]);
             }
-            // What cannot be a name has no addresses, and nobody needs to be asked about it.
+            // An invalid name needs no lookup.
             let mut name = Name::from_ascii(name).map_err(|_| ResolveError::NoSuchName)?;
-            // A name in a URL is complete: the machine's search list would turn a missing name into somebody else's,
-            // after several lookups. Names of one part are local, and meant for that list.
+            // Ignore the system's search list, which would resolve a missing name to another one after several
+            // lookups. Names of one part are local and use the list.
             if name.num_labels() > 1 {
                 name.set_fqdn(true);
             }
@@ -69,7 +68,7 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// Any answer means that the name does not resolve; a resolver that cannot be reached says nothing about the name (s104).
+/// Any response means that the name does not resolve; an unreachable resolver proves nothing (s104).
 fn read_error(error: NetError) -> ResolveError {
     match error {
         NetError::Dns(DnsError::NoRecordsFound(_)) => ResolveError::NoSuchName,

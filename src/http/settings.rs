@@ -11,32 +11,29 @@ use url::Url;
 
 use super::request::without_credentials;
 
-/// Bounds and manners of every request.
 #[derive(Clone, PartialEq)]
 pub struct HttpSettings {
-    /// Everything from name resolution to the last byte of the body happens within this.
+    /// Deadline from name resolution to the last byte of the body.
     pub deadline: Duration,
-    /// One attempt to connect, TLS included, ends within this.
+    /// Timeout of one connection attempt, TLS included.
     pub connect_timeout: Duration,
-    /// A connection that is kept because more is wanted from its host is let go when it was not used for this long.
+    /// Time after which an idle connection is closed.
     pub idle_timeout: Duration,
-    /// The largest body, after decoding.
+    /// Maximum size of a decoded body.
     pub body_bytes_max: usize,
-    /// The most redirects that are followed.
     pub redirects_max: u32,
-    /// Who we say we are.
     pub user_agent: String,
-    /// Whether addresses that are not on the public internet may be asked.
+    /// Whether addresses outside the public internet are allowed.
     pub allow_private_networks: bool,
-    /// Networks that may be asked although they are not public.
+    /// Allowed networks that are not public.
     pub allowed_networks: Vec<IpNet>,
     /// The proxy that all requests go through: `http://…`, `socks5://…` or `socks5h://…`, credentials included. With
     /// `socks5` names are looked up and vetted here; with the other two the proxy looks names up, so that only
     /// addresses written in URLs can be vetted here.
     pub proxy: Option<Url>,
-    /// A PEM file of further certificate authorities, for publishers inside a network of one's own.
+    /// PEM file of additional certificate authorities.
     pub authorities: Option<PathBuf>,
-    /// Names whose address is not looked up.
+    /// Fixed addresses of names.
     pub static_hosts: HashMap<String, IpAddr>,
 }
 
@@ -59,7 +56,6 @@ impl Default for HttpSettings {
     }
 }
 
-/// Settings that no client can follow.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The machine's resolver configuration.
@@ -68,10 +64,8 @@ pub enum SetupError {
     /// The file of further authorities.
     #[error("the certificate authorities cannot be used: {0}")]
     Authorities(String),
-    /// The proxy.
     #[error("the proxy cannot be used: {0}")]
     Proxy(String),
-    /// The User-Agent.
     #[error("the user agent holds characters that cannot be sent")]
     UserAgent,
 }

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-/// The first byte that a stream received: it tells a TLS server that was asked in plain HTTP from other nonsense.
+/// The first byte received, which identifies a TLS server that got a plain HTTP request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FirstByte(Arc<AtomicU16>);
 
@@ -19,7 +19,6 @@ impl FirstByte {
     /// A TLS alert or handshake record.
     const TLS_RECORDS: [u16; 2] = [Self::SEEN | 0x15, Self::SEEN | 0x16];
 
-    /// Whether the other side began to speak TLS.
     pub(super) fn is_tls(&self) -> bool {
         Self::TLS_RECORDS.contains(&self.0.load(Ordering::Relaxed))
     }

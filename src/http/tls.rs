@@ -1,4 +1,4 @@
-//! TLS: whom we trust, and what went wrong in words.
+//! TLS configuration and error messages.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(crate) fn configuration(authorities: Option<&Path>) -> Result<Arc<ClientConf
     Ok(Arc::new(configuration))
 }
 
-/// A platform without authorities is a container without a certificate package, not an order to trust nobody.
+/// A platform without authorities is probably a container without a certificate package.
 fn roots(platform: Vec<CertificateDer<'static>>) -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(platform);

@@ -1,7 +1,7 @@
-//! HTTP/1.1 over a dialled stream: one request out, one head back, then the body in pieces.
+//! HTTP/1.1 over a connected stream: sends a request, receives the head, then the body in chunks.
 //!
-//! hyper reads what the open web serves (interim answers, bodies that end with the connection, equal lengths said
-//! twice) and reports what was cut off; this file only bounds it and drives it without a task of its own, so that
+//! hyper handles interim responses, bodies that end with the connection and repeated equal
+//! lengths, and reports truncation; this file limits it and drives it without a separate task, so that
 //! dropping a request closes its connection at once.
 
 use std::future::Future;
@@ -15,17 +15,15 @@ use hyper_util::rt::TokioIo;
 
 use super::stream::Stream;
 
-/// Real answers have fewer than a hundred headers; some guards send more.
+/// Real responses have fewer than a hundred headers; some firewalls send more.
 const HEADERS_MAX: usize = 256;
-/// Covers the 64 KB of cookies and policies that some answers start with.
+/// Covers the 64 KB of cookies and policies of some responses.
 const HEAD_BYTES_MAX: usize = 128 * 1024;
 
-/// A connection that can be asked one thing after the other.
 pub(super) struct Link {
     sender: SendRequest<String>,
     connection: Pin<Box<Connection<TokioIo<Stream>, String>>>,
     ended: bool,
-    /// Who is at the other end.
     pub(super) address: Option<SocketAddr>,
 }
 
@@ -44,7 +42,6 @@ impl Link {
         Ok(Link { sender, connection: Box::pin(connection), ended: false, address })
     }
 
-    /// Sends a request and waits for the head of its answer.
     pub(super) async fn ask(
         &mut self,
         request: hyper::Request<String>,
@@ -53,17 +50,17 @@ impl Link {
         drive(&mut self.connection, &mut self.ended, answer).await
     }
 
-    /// The next piece of the body; nothing at its end.
+    /// None at the end of the body.
     pub(super) async fn piece(&mut self, body: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
         let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context));
         match drive(&mut self.connection, &mut self.ended, frame).await? {
-            // A frame that is no data holds trailers, which say nothing that a poll needs.
+            // Ignore trailers.
             Ok(frame) => Some(Ok(frame.into_data().unwrap_or_default())),
             Err(error) => Some(Err(error)),
         }
     }
 
-    /// Whether the connection is still there, unused and silent, so that it can be asked again. Never waits.
+    /// Whether the connection is open and idle. Never waits.
     pub(super) fn is_idle(&mut self) -> bool {
         let mut context = Context::from_waker(std::task::Waker::noop());
         if !self.ended && self.connection.as_mut().poll(&mut context).is_ready() {
@@ -84,7 +81,7 @@ async fn drive<F: Future>(
         if let Poll::Ready(output) = future.as_mut().poll(context) {
             return Poll::Ready(output);
         }
-        // How the connection ends also reaches the request or the body that is waited for.
+        // The awaited request or body also gets the connection's error.
         if !*ended && connection.as_mut().poll(context).is_ready() {
             *ended = true;
         }

@@ -16,7 +16,7 @@ pub fn check_web_url(url: &str) -> Result<(), String> {
     let begins = |scheme: &str| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
     match Url::parse(url) {
         Ok(parsed) if matches!(parsed.scheme(), "http" | "https") => Ok(()),
-        Err(error) if begins("https://") || begins("http://") => Err(format!("this is no URL: {error}")),
+        Err(error) if begins("https://") || begins("http://") => Err(format!("not a URL: {error}")),
         _ => Err("write a URL that begins with https:// or http://".to_owned()),
     }
 }

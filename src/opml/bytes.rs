@@ -1,4 +1,4 @@
-//! Bytes to text, piece by piece, in the charset that the list is really written in.
+//! Decodes a list chunk by chunk, in its actual charset.
 
 use std::io::{self, BufRead, Read};
 
@@ -6,19 +6,16 @@ use encoding_rs::{CoderResult, Decoder, Encoding};
 
 use crate::parse::charset;
 
-/// How many bytes are taken at a time, and looked at to find the charset.
+/// Chunk size, and number of bytes used to detect the charset.
 const PIECE_BYTES: usize = 64 * 1024;
-/// Where an XML declaration stands.
+/// Bytes in which an XML declaration must start.
 const HEAD_BYTES: usize = 1024;
 
-/// The text of a list.
 pub(super) struct Text<R> {
     input: R,
-    /// The first bytes, which may declare the charset.
     head: Vec<u8>,
-    /// As long as everything is ASCII, no charset has to be decided on.
+    /// Undecided as long as all bytes are ASCII.
     decoder: Option<Decoder>,
-    /// Whether everything was taken.
     pub(super) is_over: bool,
 }
 
@@ -27,7 +24,7 @@ impl<R: BufRead> Text<R> {
         Text { input, head: Vec::new(), decoder: None, is_over: false }
     }
 
-    /// Appends the next piece to a text; what came before an error as well.
+    /// Appends the next chunk to a text, also the part before an error.
     pub(super) fn pull(&mut self, text: &mut String) -> io::Result<()> {
         let mut piece = Vec::with_capacity(PIECE_BYTES);
         let outcome = self.input.by_ref().take(PIECE_BYTES as u64).read_to_end(&mut piece);
@@ -49,7 +46,7 @@ impl<R: BufRead> Text<R> {
 }
 
 fn encoding_of(sample: &[u8], is_whole: bool) -> io::Result<&'static Encoding> {
-    // A character that the end of the piece cuts in two would speak against UTF-8.
+    // A character split at the end of the chunk must not count against UTF-8.
     let sample = match std::str::from_utf8(sample) {
         Err(error) if error.error_len().is_none() && !is_whole => &sample[..error.valid_up_to()],
         _ => sample,

@@ -1,7 +1,7 @@
-//! OPML: lists of sources from and for other readers. Uses `model` and `parse`; knows nothing of stores.
+//! OPML, the exchange format of feed readers. Uses `model` and `parse`.
 //!
-//! [`Reader`] takes a list of any length from any reader of bytes, holds a small part of it at a time, and goes on after
-//! every entry that cannot be used. [`write()`] writes a list that any other reader takes.
+//! [`Reader`] parses a list of any length in bounded memory, and continues after
+//! every unusable entry. [`write()`] writes a list.
 
 mod bytes;
 mod outline;
@@ -16,38 +16,34 @@ use crate::model::SourceType;
 pub use reader::Reader;
 pub use writer::write;
 
-/// What a list holds: other readers know feeds alone.
+/// Type of the sources in a list: other feed readers know only feeds.
 pub const SOURCE_TYPE: SourceType = SourceType::Rss;
-/// More sources than this in one list are not read.
+/// Maximum number of sources in a list.
 pub const OUTLINES_MAX: usize = 250_000;
-/// Folders within folders, as far as they become labels.
+/// Maximum depth of folders that become labels.
 const DEPTH_MAX: usize = 16;
 
 /// One source of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// What a person calls it.
     pub title: Option<String>,
-    /// Where its feed is: http or https.
+    /// URL of the feed: http or https.
     pub feed_url: String,
-    /// Where its pages are.
+    /// URL of the website.
     pub site_url: Option<String>,
-    /// The folders that it is in, the outermost first.
+    /// Folders, outermost first.
     pub labels: Vec<String>,
-    /// The line of the list that it begins in, from one; of no meaning for writing.
+    /// First line in the list, from one; ignored when writing.
     pub line: u64,
 }
 
-/// Something in a list that could not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadOutline {
-    /// The line that it begins in, from one.
+    /// First line, from one.
     pub line: u64,
-    /// What is wrong.
     pub why: Why,
 }
 
-/// What is wrong with a part of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The same feed is in the list already.
@@ -55,34 +51,30 @@ pub enum Why {
         /// The line of the first one.
         first_line: u64,
     },
-    /// It says that it is a feed, and not where.
+    /// A feed without a URL.
     NoUrl,
-    /// It has a name, and neither a URL nor anything inside.
+    /// A name without a URL or children.
     Empty(String),
     /// The name of a folder is too long for a label; its beginning is used.
     NameCut(String),
-    /// Where it says that the feed is, there can be none.
+    /// The URL is invalid.
     BadUrl(&'static str),
-    /// It is inside of too many folders.
     TooDeep,
-    /// There are more sources than are read; the rest is left out.
+    /// Too many sources; the rest is skipped.
     TooMany,
-    /// The document is damaged here; what follows was read as a person would.
+    /// The document is damaged here; parsing continued.
     Damaged,
-    /// The document ends early; what stands before was read.
+    /// The document is cut off; the part before was parsed.
     CutOff,
-    /// The bytes cannot be had; what stands before was read.
+    /// Read error; the part before was parsed.
     Unreadable(String),
 }
 
-/// Why something is no list at all.
 #[derive(Debug, thiserror::Error)]
 pub enum OpmlError {
-    /// The bytes cannot be had.
     #[error("the list cannot be read: {0}")]
     Unreadable(#[from] io::Error),
-    /// It is something else.
-    #[error("this is no OPML: {0}")]
+    #[error("not an OPML document: {0}")]
     NotOpml(String),
 }
 

@@ -1,4 +1,4 @@
-//! What one `<outline>` says.
+//! Interprets one `<outline>`.
 
 use url::Url;
 
@@ -10,19 +10,24 @@ const TITLE_CHARS_MAX: usize = 500;
 const LABEL_CHARS_MAX: usize = 100;
 const URL_BYTES_MAX: usize = 4096;
 
-/// An outline, whatever it turns out to be.
-pub(super) enum Entry {
-    /// A source.
-    Feed { title: Option<String>, feed_url: String, site_url: Option<String> },
+pub(super) enum OutlineKind {
+    Feed {
+        title: Option<String>,
+        feed_url: String,
+        site_url: Option<String>,
+    },
     /// A folder, or a heading.
-    Folder { name: String, is_cut: bool },
-    /// Nothing that has a name, or a link to something that is no feed.
+    Folder {
+        name: String,
+        is_cut: bool,
+    },
+    /// Without a name, or a link to something other than a feed.
     Other,
     /// A source that cannot be used.
     Bad(Why),
 }
 
-/// The attributes that mean something; the names of some are written in any case.
+/// Relevant attributes; names are case-insensitive.
 #[derive(Default)]
 struct Attributes {
     text: Option<String>,
@@ -31,36 +36,35 @@ struct Attributes {
     xml_url: Option<String>,
     html_url: Option<String>,
     url: Option<String>,
-    /// Whether there is a place for the URL of a feed, and nothing in it.
+    /// Whether the attribute for the feed's URL is present but empty.
     lacks_url: bool,
 }
 
-/// Reads a tag.
-pub(super) fn read(tag: &Tag) -> Entry {
+pub(super) fn read(tag: &Tag) -> OutlineKind {
     let found = attributes(tag);
     let kind = found.kind.unwrap_or_default().to_ascii_lowercase();
     let name = found.text.or(found.title).map(|name| text::fold(&name)).filter(|name| !name.is_empty());
-    // Links and lists of others have a `url` too (OPML 2.0, "inclusion").
+    // Links and included lists have a `url` too (OPML 2.0, "inclusion").
     let is_link = matches!(kind.as_str(), "link" | "include") && found.url.is_some();
     match found.xml_url.or(found.url.filter(|_| !is_link)) {
         Some(given) => match web_url(&given) {
             Ok(feed_url) => {
-                // Where there is no name, some write the URL in its place.
+                // Some programs write the URL as the name.
                 let title = name.filter(|name| *name != text::fold(&feed_url)).map(|name| cut(&name, TITLE_CHARS_MAX));
                 let site_url = found.html_url.and_then(|url| web_url(&url).ok());
-                Entry::Feed { title, feed_url, site_url }
+                OutlineKind::Feed { title, feed_url, site_url }
             }
-            Err(why) => Entry::Bad(why),
+            Err(why) => OutlineKind::Bad(why),
         },
-        None if matches!(kind.as_str(), "rss" | "atom" | "feed") => Entry::Bad(Why::NoUrl),
-        // Some write the attribute for folders too.
-        None if found.lacks_url && tag.is_empty => Entry::Bad(Why::NoUrl),
+        None if matches!(kind.as_str(), "rss" | "atom" | "feed") => OutlineKind::Bad(Why::NoUrl),
+        // Some programs write the attribute for folders too.
+        None if found.lacks_url && tag.is_empty => OutlineKind::Bad(Why::NoUrl),
         None => match name {
             Some(name) if !is_link => {
                 let label = cut(&name, LABEL_CHARS_MAX);
-                Entry::Folder { is_cut: label != name, name: label }
+                OutlineKind::Folder { is_cut: label != name, name: label }
             }
-            _ => Entry::Other,
+            _ => OutlineKind::Other,
         },
     }
 }
@@ -87,7 +91,7 @@ fn attributes(tag: &Tag) -> Attributes {
     found
 }
 
-/// A URL of the web: with the schemes undone that make a browser open a feed in a reader.
+/// Replaces schemes such as `feed:` by http or https.
 fn web_url(given: &str) -> Result<String, Why> {
     let mut url: String = given.chars().filter(|character| !matches!(character, '\n' | '\r' | '\t')).collect();
     for scheme in ["feed:", "rss:", "itpc:", "pcast:"] {
@@ -101,7 +105,7 @@ fn web_url(given: &str) -> Result<String, Why> {
     if url.len() > URL_BYTES_MAX {
         return Err(Why::BadUrl("it is too long"));
     }
-    // The URL itself is not shown, since it may hold a password.
+    // The message omits the URL, which may contain a password.
     match Url::parse(&url) {
         Ok(parsed) if matches!(parsed.scheme(), "http" | "https") => Ok(url),
         Ok(_) => Err(Why::BadUrl("it is neither http nor https")),

@@ -1,4 +1,4 @@
-//! Reads a list a piece at a time: what is held does not grow with the list, but for a number for each feed.
+//! Streaming parser: memory does not grow with the list, except for a hash per feed.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::BufRead;
@@ -6,52 +6,49 @@ use std::io::BufRead;
 use sha2::{Digest, Sha256};
 
 use super::bytes::Text;
-use super::outline::{self, Entry};
+use super::outline::{self, OutlineKind};
 use super::{BadOutline, DEPTH_MAX, OUTLINES_MAX, OpmlError, Outline, Why};
 use crate::model::canonical_web_url;
 use crate::parse::xml::{Tag, Token, Tokens};
 
-/// What has to be there behind the beginning of a tag before it is read: no tag is longer.
+/// Bytes that must follow the start of a tag before it is parsed; no tag is longer.
 const TAG_BYTES_MAX: usize = 32 * 1024;
-/// What is held of a document at most, and only if it holds no tag at all.
+/// Maximum size of the window, reached only without any tag.
 const WINDOW_BYTES_MAX: usize = 8 * TAG_BYTES_MAX;
-/// What is shown of a document that is no list.
+/// Number of characters of a non-OPML document in the error message.
 const SHOWN_CHARS_MAX: usize = 60;
 
-/// The sources of a list, one after the other, and what could not be used of it. It goes on after every problem but the
+/// Iterates over the sources of a list and its problems. Continues after every problem except the
 /// last.
 pub struct Reader<R> {
     text: Text<R>,
-    /// The part of the text that was not read yet.
     window: String,
     list: List,
 }
 
-/// What was understood so far.
 #[derive(Default)]
 struct List {
     ready: VecDeque<Result<Outline, BadOutline>>,
-    /// For every open outline, what it adds to the labels of those inside.
+    /// For every open outline, the label that it adds.
     open: Vec<Option<String>>,
-    /// The folder that was opened last and its line, as long as nothing is inside.
+    /// The last opened folder with its line, as long as it is empty.
     bare: Option<(String, u64)>,
-    /// How many further outlines are open, too deep to be looked at.
+    /// Number of open outlines that are nested too deeply.
     too_deep: usize,
-    /// The feeds so far and their lines, by a hash, since URLs can be long.
+    /// Feeds so far by hash, with their lines.
     seen: HashMap<[u8; 16], u64>,
-    /// How far the lines of the window are counted, and how many end before that in the whole document.
+    /// Position up to which lines of the window are counted, and their number in the document.
     counted: usize,
     lines: u64,
-    /// Whether there is a root that has yet to be closed.
+    /// Whether the root element is still open.
     awaits_end: bool,
     is_damaged: bool,
     is_over: bool,
-    /// What kept the rest from being read.
     trouble: Option<String>,
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Begins to read; an error if this is no list.
+    /// Fails if the document is not OPML.
     pub fn new(input: R) -> Result<Reader<R>, OpmlError> {
         let mut reader = Reader { text: Text::new(input), window: String::new(), list: List::default() };
         reader.text.pull(&mut reader.window)?;
@@ -59,14 +56,14 @@ impl<R: BufRead> Reader<R> {
         Ok(reader)
     }
 
-    /// Reads as much of the window as can be trusted, and takes the next piece.
+    /// Parses the safe part of the window and reads the next chunk.
     fn advance(&mut self) {
         let is_last = self.text.is_over;
         let done = self.list.read(&self.window, is_last);
         self.list.count(&self.window, done);
         self.list.counted = 0;
         self.window.drain(..done);
-        // A piece that so large a window does not hold has no end worth waiting for.
+        // Do not wait for the end of something larger than the window.
         let is_stuck = done == 0 && self.window.len() > WINDOW_BYTES_MAX;
         if is_last || is_stuck || self.list.is_over {
             self.list.end();
@@ -89,8 +86,8 @@ impl<R: BufRead> Iterator for Reader<R> {
 }
 
 impl List {
-    /// Reads a part of the document and says how far. What begins close to its end is left to the next part, because
-    /// it may look damaged only for being cut.
+    /// Parses a part of the document and returns its end. Tags that begin close to the end are left for the next part,
+    /// because they may be cut.
     fn read(&mut self, window: &str, is_last: bool) -> usize {
         let safe = if is_last { usize::MAX } else { window.len().saturating_sub(TAG_BYTES_MAX) };
         let mut tokens = Tokens::new(window);
@@ -121,7 +118,7 @@ impl List {
         let entry = outline::read(tag);
         self.bare = None;
         if self.open.len() >= DEPTH_MAX {
-            if !matches!(entry, Entry::Folder { .. } | Entry::Other) {
+            if !matches!(entry, OutlineKind::Folder { .. } | OutlineKind::Other) {
                 self.complain(window, start, Why::TooDeep);
             }
             self.too_deep += usize::from(!tag.is_empty);
@@ -129,8 +126,8 @@ impl List {
         }
         let mut label = None;
         match entry {
-            Entry::Other => {}
-            Entry::Folder { name, is_cut } => {
+            OutlineKind::Other => {}
+            OutlineKind::Folder { name, is_cut } => {
                 let line = self.line(window, start);
                 if is_cut {
                     self.complain(window, start, Why::NameCut(name.clone()));
@@ -138,8 +135,8 @@ impl List {
                 self.bare = Some((name.clone(), line));
                 label = Some(name);
             }
-            Entry::Bad(why) => self.complain(window, start, why),
-            Entry::Feed { title, feed_url, site_url } => {
+            OutlineKind::Bad(why) => self.complain(window, start, why),
+            OutlineKind::Feed { title, feed_url, site_url } => {
                 let line = self.line(window, start);
                 let labels = self.open.iter().flatten().cloned().collect();
                 self.take(Outline { title, feed_url, site_url, labels, line });
@@ -183,13 +180,12 @@ impl List {
         self.ready.push_back(Err(BadOutline { line, why }));
     }
 
-    /// Nothing more is wanted.
     fn stop(&mut self) {
         (self.is_over, self.awaits_end, self.too_deep) = (true, false, 0);
         self.open.clear();
     }
 
-    /// Nothing more comes: a document that is not closed was cut off.
+    /// At the end of input: an open root means that the document was cut off.
     fn end(&mut self) {
         self.is_over = true;
         let is_cut = self.awaits_end || !self.open.is_empty() || self.too_deep > 0;
@@ -213,13 +209,13 @@ impl List {
     }
 }
 
-/// Whether the document has a root that will be closed; an error if it begins like something else.
+/// Whether the document has a root element; an error if it is not OPML.
 fn check_root(window: &str) -> Result<bool, OpmlError> {
     let mut tokens = Tokens::new(window);
     loop {
         match tokens.next() {
             Token::Open(tag) if is(tag.name, "opml") => return Ok(!tag.is_empty),
-            // A list that lost its beginning is still a list.
+            // Accept a list without its beginning.
             Token::Open(tag) if ["head", "body", "outline"].iter().any(|name| is(tag.name, name)) => return Ok(false),
             Token::Open(tag) => {
                 let name: String = tag.name.chars().take(SHOWN_CHARS_MAX).collect();
@@ -236,12 +232,12 @@ fn check_root(window: &str) -> Result<bool, OpmlError> {
     }))
 }
 
-/// Names are written in any case, and sometimes with a prefix.
+/// Names are case-insensitive and may have a prefix.
 fn is(name: &str, wanted: &str) -> bool {
     name.rsplit(':').next().unwrap_or(name).eq_ignore_ascii_case(wanted)
 }
 
-/// What is equal for two texts of one URL.
+/// The same for all forms of one URL.
 fn key(url: &str) -> [u8; 16] {
     let digest: [u8; 32] = Sha256::digest(canonical_web_url(url).as_bytes()).into();
     let mut key = [0; 16];

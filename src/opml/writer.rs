@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use super::Outline;
 
-/// Writes these sources, each in its folders. A folder is closed at the first source outside of it, so sources that come
-/// in the order of their labels make one folder of each; nothing is held back, however many there are.
+/// Writes sources in their folders. A folder is closed at the first source outside of it, so sources
+/// ordered by label give one folder per label; nothing is buffered.
 pub fn write<O: Borrow<Outline>>(
     mut output: impl Write,
     title: &str,
@@ -38,7 +38,7 @@ pub fn write<O: Borrow<Outline>>(
 }
 
 fn write_feed(output: &mut impl Write, outline: &Outline) -> io::Result<()> {
-    // Every outline has to have a text, and readers show it.
+    // `text` is mandatory.
     let title = escaped(outline.title.as_ref().unwrap_or(&outline.feed_url));
     let feed_url = escaped(&outline.feed_url);
     write!(output, "<outline type=\"rss\" text=\"{title}\" title=\"{title}\" xmlUrl=\"{feed_url}\"")?;
@@ -61,7 +61,7 @@ fn indent(output: &mut impl Write, depth: usize) -> io::Result<()> {
     write!(output, "{:width$}", "", width = 4 + 2 * depth)
 }
 
-/// A text as it may stand in an attribute. What XML has no place for is left out.
+/// Escapes a text for an attribute, without characters that XML forbids.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! Bytes to text: which charset a document is written in, whatever its publisher says.
+//! Detects the actual charset of a document and decodes it.
 //!
 //! The order: a byte order mark; the pattern that the first characters make in UTF-16 and UTF-32; valid UTF-8, which no
 //! other charset produces by accident; then what the HTTP header and the XML declaration name, if the bytes agree; then a
@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, ISO_2022_JP, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
-/// How much of a document the guess looks at: more changes nothing and costs time.
+/// Number of bytes used for guessing the charset.
 const GUESS_BYTES_MAX: usize = 64 * 1024;
-/// Where an XML declaration has to end to be believed.
+/// Maximum end of an XML declaration, in bytes.
 const DECLARATION_BYTES_MAX: usize = 1024;
 
 /// A document as text.
@@ -23,7 +23,7 @@ pub struct Decoded<'a> {
     pub charset: &'static str,
     /// The charset that was announced and that the bytes contradict.
     pub refuted: Option<&'static str>,
-    /// True if some bytes meant nothing and became U+FFFD.
+    /// True if invalid bytes were replaced by U+FFFD.
     pub has_replacements: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Control characters that neither XML nor JSON allows, and that spoil a tag as well as a word.
+//! Removes control characters that neither XML nor JSON allows.
 
 use std::borrow::Cow;
 

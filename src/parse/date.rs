@@ -1,8 +1,8 @@
 //! Dates as publishers write them: RFC 822 and its many misspellings, RFC 3339 and its relatives, `asctime`, Unix
 //! seconds, in several languages.
 //!
-//! The reader is lenient about form and strict about sense: words it does not know are passed over, but a thirteenth
-//! month or a 31st of February is no date at all. It knows no clock, so a date without a year is none either.
+//! The parser is lenient about form and strict about values: unknown words are ignored, but a thirteenth
+//! month or a 31st of February is no date. It has no clock, so a date without a year is invalid, too.
 
 mod names;
 mod scan;
@@ -16,7 +16,7 @@ use scan::{Moment, scan};
 /// The longest text that can be a date; anything longer is prose.
 const LENGTH_MAX: usize = 100;
 
-/// What programs write that have no date: the first second of 1970, and anything before the second year.
+/// Placeholders for a missing date: the first second of 1970, and anything before the second year.
 const NO_DATE: Timestamp = Timestamp::EPOCH;
 const SECOND_YEAR: Timestamp = Timestamp::from_seconds(-62_104_060_800);
 
@@ -88,7 +88,6 @@ enum Leading<'a> {
     Date(Moment, &'a str),
     /// Something that looks like one and is none: a week date, an ordinal date.
     Nonsense,
-    /// Something else.
     None,
 }
 

@@ -13,9 +13,9 @@ pub(super) fn is_reference(name: &str) -> bool {
     !name.is_empty() && name.len() <= NAME_LENGTH_MAX && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Adds what a reference stands for to a text; a name that nobody declared is kept as it was found.
+/// Appends the value of a reference to a text; an undeclared name is kept unchanged.
 ///
-/// Entities that a document declares for itself are not expanded: feeds do not need them, and attackers do.
+/// Entities declared in the document are not expanded: only attacks need them.
 pub(super) fn push_reference(text: &mut String, name: &str) {
     match name {
         "amp" => text.push('&'),

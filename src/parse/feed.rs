@@ -1,7 +1,7 @@
-//! Reads a feed of any format, however damaged, into the few things that a post needs.
+//! Parses a feed of any format, also if damaged, into the fields that a post needs.
 //!
-//! [`read`] is a pure function of bytes. Texts stay as they were found, with their HTML: turning them into posts is
-//! somebody else's step.
+//! [`read`] is a pure function of bytes. Texts keep their HTML; `fetch` converts them into
+//! posts.
 
 mod attributes;
 mod author;
@@ -29,23 +29,21 @@ pub use error::FeedError;
 /// A feed as its publisher wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feed {
-    /// What it is written in.
     pub format: Format,
-    /// The charset it turned out to be in.
+    /// Detected charset.
     pub charset: &'static str,
-    /// Its name.
     pub title: Option<Text>,
-    /// The page that it is the feed of.
+    /// URL of the website.
     pub link: Option<Box<str>>,
     /// Its entries, in the order of the document.
     pub entries: Vec<Entry>,
-    /// It changes no faster than this (`ttl`, `sy:updatePeriod`; the longer of the two).
+    /// Minimum interval between changes (`ttl`, `sy:updatePeriod`; the longer of the two).
     pub update_period_minutes: Option<u32>,
     /// Hours of the day, in universal time, in which it asks not to be polled: bit 0 is midnight.
     pub skip_hours: u32,
     /// Days of the week in which it asks not to be polled: bit 0 is Monday.
     pub skip_days: u8,
-    /// What had to be put right to read it; each at most once.
+    /// Repairs; each at most once.
     pub notes: Vec<Note>,
 }
 
@@ -54,28 +52,25 @@ pub struct Feed {
 /// The texts are boxed because they never grow and a feed may have thousands of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// What the publisher tells it apart by.
+    /// Id given by the publisher.
     pub id: Option<Box<str>>,
-    /// Its heading.
     pub title: Option<Text>,
-    /// Where it can be read; absolute wherever that could be found out.
+    /// URL; absolute if possible.
     pub url: Option<Box<str>>,
     /// When it was published.
     pub published: Option<Timestamp>,
     /// When it was last changed.
     pub updated: Option<Timestamp>,
-    /// Who wrote it; shared where it comes from the feed as a whole.
+    /// Author; shared if it is the feed's.
     pub author: Option<Arc<str>>,
-    /// A short form of its text, or all there is of it.
+    /// Summary, or the only text.
     pub summary: Option<Text>,
-    /// Its text.
     pub content: Option<Text>,
 }
 
 /// A text as it was found, its references decoded once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
-    /// The characters.
     pub value: Box<str>,
     /// How to read them.
     pub kind: TextKind,
@@ -119,17 +114,14 @@ pub enum Format {
     JsonFeed11,
 }
 
-/// Something that had to be put right.
+/// A repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// Another charset was announced than the one the bytes are in.
-    CharsetRefuted {
-        /// The one announced.
-        announced: &'static str,
-    },
-    /// Some bytes mean nothing in the feed's charset.
+    CharsetRefuted { announced: &'static str },
+    /// Some bytes are invalid in the feed's charset.
     BytesReplaced,
-    /// Something stood before the document.
+    /// Data before the document was ignored.
     JunkSkipped,
     /// Tags were unclosed, misplaced or misspelt.
     MarkupRepaired,
@@ -139,16 +131,13 @@ pub enum Note {
     LinksLeftRelative,
 }
 
-/// The bounds on what is read. Beyond each of them, the whole feed is refused with a clear text.
+/// Limits. A feed that exceeds one is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of the document.
     pub bytes_max: usize,
-    /// Elements inside elements.
     pub depth_max: usize,
-    /// Elements in all.
     pub nodes_max: usize,
-    /// Entries.
     pub entries_max: usize,
 }
 

@@ -1,6 +1,6 @@
-//! Turns what publishers serve into values: bytes go in, entries, texts and dates come out.
+//! Parsers for documents of publishers: bytes in; entries, texts and dates out.
 //!
-//! Everything here is a pure function over bytes that nobody has vouched for: no network, clock, log or randomness, no
+//! Everything here is a pure function over untrusted bytes: no network, clock, log or randomness, no
 //! recursion over the input, and a bound on everything that grows with it.
 
 pub mod charset;

@@ -1,7 +1,7 @@
-//! Which vocabulary an element belongs to, by the URI its prefix stands for, and by the usual prefix where a publisher
-//! forgot to declare it or got the URI wrong.
+//! Finds the vocabulary of an element by the namespace URI, or by the usual prefix if the URI is
+//! missing or wrong.
 
-/// The vocabularies that say something about a feed or its entries.
+/// Vocabularies with information about a feed or its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Namespace {
     /// RSS in all its versions, and names without any namespace.
@@ -15,32 +15,30 @@ pub(super) enum Namespace {
     Media,
     Syndication,
     Xhtml,
-    /// Everything else.
     Other,
 }
 
-/// More declarations than this at one place are an attack on whoever looks names up in them.
+/// Maximum number of declarations at one element; more would make lookups slow.
 const BINDINGS_MAX: usize = 100;
 
-/// The declarations in force at one place of a document.
+/// Namespace declarations in scope.
 #[derive(Default)]
 pub(super) struct Scope<'a> {
     bindings: Vec<(&'a str, Namespace)>,
 }
 
 impl<'a> Scope<'a> {
-    /// How many declarations are in force; [`Scope::leave`] goes back to it.
+    /// Number of declarations in scope; [`Scope::leave`] restores it.
     pub(super) fn depth(&self) -> usize {
         self.bindings.len()
     }
 
-    /// Forgets what was declared since.
     pub(super) fn leave(&mut self, depth: usize) {
         self.bindings.truncate(depth);
     }
 
-    /// Takes a declaration. `is_root` tells that it stands on the document's own element or right inside it, where an
-    /// unknown default namespace is a publisher's mistake and not another vocabulary.
+    /// Adds a declaration. `is_root`: it is on the root element or one of its children, where an
+    /// unknown default namespace is a mistake and not another vocabulary.
     pub(super) fn declare(&mut self, prefix: &'a str, uri: &str, is_root: bool) {
         let namespace = match from_uri(uri) {
             Some(namespace) => namespace,

@@ -1,7 +1,7 @@
-//! robots.txt (RFC 9309): what a site asks of those who read it by machine.
+//! robots.txt (RFC 9309).
 //!
-//! Written as people write it, read as Google's published parser reads it: keys in any case and with the usual typing
-//! errors, values that are not UTF-8, lines that mean nothing. Every rule is matched in linear time, and the file, the
+//! Lenient like Google's published parser: keys in any case and with common typing
+//! errors, values that are not UTF-8, unknown lines. Every rule is matched in linear time, and the file, the
 //! number of rules and their lengths are bounded.
 
 mod lines;
@@ -19,11 +19,11 @@ use pattern::{Pattern, Target};
 
 pub use lines::whole_lines;
 
-/// How much of a file is read: what RFC 9309 (2.5) asks for at least, and Google reads.
+/// Maximum size of a file in bytes: the minimum of RFC 9309 (2.5), as Google reads.
 pub const FILE_BYTES_MAX: usize = 500 * 1024;
-/// More than anybody has written by hand; those behind are ignored.
+/// Maximum number of rules; further ones are ignored.
 const RULES_MAX: usize = 20_000;
-/// What a person is shown of a line.
+/// Maximum length of a line in messages.
 const LINE_CHARS_MAX: usize = 200;
 
 /// The file of one site.
@@ -32,10 +32,10 @@ pub struct Robots {
     groups: Vec<Group>,
 }
 
-/// Rules, and whom they are for.
+/// Rules and their user agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Group {
-    /// Products in lower case, and `*` for everybody.
+    /// Product names in lower case; `*` for all.
     agents: Vec<Box<str>>,
     rules: Vec<Rule>,
 }
@@ -47,26 +47,25 @@ struct Rule {
     pattern: Pattern,
 }
 
-/// Whether a page may be asked for, and which line of the file says so.
+/// Whether a page may be fetched, and the deciding line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether it may.
     pub is_allowed: bool,
-    /// The line that decided; of most pages none speaks.
-    pub decided_by: Option<Line>,
+    /// The deciding line; none for most pages.
+    pub decided_by: Option<RobotsLine>,
 }
 
 /// A line of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct RobotsLine {
     /// Its number, from one.
     pub number: usize,
-    /// What it says, for people.
+    /// Text of the line, for messages.
     pub text: String,
 }
 
 impl Robots {
-    /// Reads a file, or as much of it as anybody has to.
+    /// Parses a file up to the maximum size.
     pub fn parse(bytes: &[u8]) -> Robots {
         let mut groups: Vec<Group> = Vec::new();
         let mut rules = 0;
@@ -80,7 +79,7 @@ impl Robots {
                 Field::UserAgent(_) => true,
                 Field::Rule { .. } => false,
             };
-            // What stands before the first name is meant for nobody.
+            // Rules before the first user agent are ignored.
             let Some(group) = groups.last_mut() else { continue };
             match field {
                 Field::UserAgent(value) => group.agents.push(token(value)),
@@ -95,7 +94,7 @@ impl Robots {
         Robots { groups }
     }
 
-    /// Whether this product, which may be named as in its `User-Agent` header, may ask for the page.
+    /// Whether this product, given as in its `User-Agent` header, may fetch the page.
     pub fn allows(&self, product: &str, url: &Url) -> Verdict {
         // RFC 9309, 2.2.2: the file itself may always be asked for.
         if url.path() == "/robots.txt" {
@@ -110,7 +109,7 @@ impl Robots {
             .max_by_key(|rule| (rule.pattern.len(), rule.allows, Reverse(rule.line)));
         Verdict {
             is_allowed: decisive.is_none_or(|rule| rule.allows),
-            decided_by: decisive.map(|rule| Line { number: rule.line, text: rule.shown() }),
+            decided_by: decisive.map(|rule| RobotsLine { number: rule.line, text: rule.shown() }),
         }
     }
 
@@ -134,7 +133,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = if self.is_allowed { "allowed" } else { "refused" };
         match &self.decided_by {
-            Some(Line { number, text }) => write!(formatter, "{word} by line {number}, {text}"),
+            Some(RobotsLine { number, text }) => write!(formatter, "{word} by line {number}, {text}"),
             None => write!(formatter, "{word}, since no line speaks of it"),
         }
     }

@@ -1,8 +1,8 @@
-//! Reads what X's API (version 2) answers: accounts, timelines, problems, and renewed tokens. Pure.
+//! Parses responses of X's API (version 2): accounts, timelines, problems and renewed tokens. Pure.
 //!
-//! The API answers 200 also when it has nothing to give and says why in a list of problems. Whoever reads only `data`
-//! takes a suspended account for a quiet one; so every reader here hands over data or the problem, and whatever is
-//! neither is an error.
+//! The API answers 200 also for errors, with a list of problems. Code that reads only `data`
+//! would take a suspended account for an inactive one; so every parser here returns data or the problem, and anything
+//! else is an error.
 
 mod account;
 mod post;
@@ -16,13 +16,11 @@ pub use problem::{Problem, ProblemKind, refusal};
 pub use timeline::{Page, timeline};
 pub use token::{Renewed, renewed};
 
-/// Why an answer gives nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum XApiError {
-    /// X says why.
     #[error("{0}")]
     Refused(Problem),
-    /// It is not what the documentation shows.
+    /// The response does not match the documentation.
     #[error("X's answer cannot be read: {0}")]
     Unknown(String),
 }
@@ -32,7 +30,7 @@ impl XApiError {
         XApiError::Unknown(reason.into())
     }
 
-    /// serde's texts can repeat what the answer holds, which may be secret and of any length: only the place is told.
+    /// Only the position: serde's messages can contain parts of the response, which may be secret.
     fn from_json(error: &serde_json::Error) -> XApiError {
         use serde_json::error::Category;
         let complaint = match error.classify() {

@@ -1,8 +1,8 @@
-//! The pieces of an XML document, one after the other, with the damage that publishers do repaired on the way.
+//! Tokenizes XML and repairs common damage.
 //!
-//! quick-xml finds the pieces; what it rejects is read again from where a person would see the mistake: a `<` that
+//! quick-xml finds the tokens; rejected input is read again from the position of the mistake: a `<` that
 //! starts no tag, a quotation mark that is never closed, a tag without its `>`. Reading again has a budget, so that the
-//! whole costs no more than a few times the document's length. Whether the pieces fit together is not decided here.
+//! cost is at most a few times the document's length. Does not check nesting.
 
 use quick_xml::Reader;
 use quick_xml::errors::{Error, SyntaxError};
@@ -11,7 +11,7 @@ use quick_xml::events::attributes::Attributes;
 
 use super::entity;
 
-/// One piece of a document, borrowed from it.
+/// A token, borrowed from the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token<'a> {
     /// `<name …>` or `<name …/>`.
@@ -26,11 +26,9 @@ pub(crate) enum Token<'a> {
     CData(&'a str),
     /// The inside of `<!DOCTYPE …>`.
     Doctype(&'a str),
-    /// Nothing more.
     End,
 }
 
-/// A start tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag<'a> {
     /// Its name, with prefix.
@@ -116,7 +114,7 @@ impl<'a> Tokens<'a> {
         self.source.get(range).unwrap_or_default()
     }
 
-    /// Goes on at another place, having understood the last token differently. Beyond the budget, the document counts as
+    /// Continues at another position after reinterpreting the last token. Beyond the budget, the document counts as
     /// cut off here.
     pub(crate) fn reread_from(&mut self, place: usize) {
         let reread = self.position().saturating_sub(place);
@@ -133,7 +131,6 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The next piece.
     pub(crate) fn next(&mut self) -> Token<'a> {
         loop {
             let start = self.position();
@@ -205,7 +202,7 @@ impl<'a> Tokens<'a> {
         Token::Close(inside.trim_start().split(|next: char| next.is_whitespace() || next == '<').next().unwrap_or(""))
     }
 
-    /// Finds out what a piece without end was meant to be. Returns nothing if it said nothing.
+    /// Interprets a token without an end; none if it is meaningless.
     fn repair(&mut self, error: SyntaxError) -> Option<Token<'a>> {
         let start = self.start;
         let rest = self.source(start..self.source.len());

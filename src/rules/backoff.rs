@@ -65,7 +65,7 @@ fn doubled(interval: Duration, times: u32) -> Option<Duration> {
 impl fmt::Display for BackoffReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BackoffReason::Healthy => write!(formatter, "the interval of a healthy source"),
+            BackoffReason::Healthy => write!(formatter, "the interval of an active source"),
             BackoffReason::Doubled(failures) => {
                 write!(formatter, "the interval doubled with every failure, failures in a row: {failures}")
             }

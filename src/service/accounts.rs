@@ -149,7 +149,7 @@ fn valid_name(name: &str) -> Result<String> {
     let name = valid_text(name, "name", NAME_CHARS_MAX)?;
     match name.bytes().all(|byte| byte.is_ascii_digit()) {
         true => {
-            let detail = "a name has something else than digits, so that it is no user's number";
+            let detail = "a name must not consist of digits only, because it could be taken for an id";
             Err(ServiceError::invalid("name", detail))
         }
         false => Ok(name),

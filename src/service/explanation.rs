@@ -102,7 +102,7 @@ impl Service {
             return Some("the daemon is ending");
         }
         let is_paused = self.pipeline.scheduler_status().await.is_some_and(|status| status.paused_since.is_some());
-        is_paused.then_some("polling is paused (`feedwarden resume` goes on)")
+        is_paused.then_some("polling is paused (`feedwarden resume` continues)")
     }
 }
 
@@ -157,7 +157,9 @@ fn summary(
         _ => {}
     }
     match (host, stopped_because) {
-        (Some(host), _) if is_due && host.condition != HostCondition::Free => format!("it is due, but {}", host.turn),
+        (Some(host), _) if is_due && host.condition != HostCondition::Available => {
+            format!("it is due, but {}", host.turn)
+        }
         (_, Some(reason)) => format!("{next}; reason: {reason}"),
         _ => next.to_string(),
     }

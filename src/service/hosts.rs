@@ -20,10 +20,10 @@ const HOST_BYTES_MAX: usize = 300;
 /// Whether requests to a host are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostCondition {
-    Free,
+    Available,
     Held,
-    /// The breaker is open.
-    Silent,
+    /// No request is made but probes.
+    BreakerOpen,
 }
 
 /// A host with its current state.
@@ -52,9 +52,9 @@ pub enum HoldEnd {
 impl HostCondition {
     pub fn name(self) -> &'static str {
         match self {
-            HostCondition::Free => "free",
+            HostCondition::Available => "available",
             HostCondition::Held => "held",
-            HostCondition::Silent => "silent",
+            HostCondition::BreakerOpen => "breaker_open",
         }
     }
 }
@@ -100,7 +100,7 @@ impl Service {
             HoldEnd::In(duration) => (now + duration, "seconds"),
         };
         if until <= now {
-            return Err(ServiceError::invalid(field, "this moment has passed"));
+            return Err(ServiceError::invalid(field, "this time is in the past"));
         }
         if until > now + longest {
             let detail = format!(
@@ -164,9 +164,9 @@ impl Service {
         let held_until = host.held_until.filter(|until| *until > now);
         let breaker_open_until = host.breaker.open_until.filter(|until| *until > now);
         let condition = match (held_until, breaker_open_until) {
-            (_, Some(_)) => HostCondition::Silent,
+            (_, Some(_)) => HostCondition::BreakerOpen,
             (Some(_), None) => HostCondition::Held,
-            (None, None) => HostCondition::Free,
+            (None, None) => HostCondition::Available,
         };
         HostStatus {
             condition,

@@ -47,13 +47,13 @@ pub enum ServiceError {
     Conflict { version: i64 },
     #[error("source {0} has the same URL, type and podcast")]
     Duplicate(SourceId),
-    #[error("source {0} has neither a login nor headers of its own")]
+    #[error("source {0} has neither a login nor headers")]
     NoAccess(SourceId),
     #[error("user {0} has no X key")]
     NoKey(UserId),
     #[error("unknown host: {0}")]
     UnknownHost(HostKey),
-    #[error("this is no host's name")]
+    #[error("not a host name")]
     NoHostName,
     #[error("no source has this label")]
     UnknownLabel,

@@ -151,8 +151,7 @@ fn valid_secret(given: Option<String>) -> Result<(SecretString, Option<String>)>
         return Ok((generated.clone().into(), Some(generated)));
     };
     if !(SECRET_CHARS_MIN..=SECRET_CHARS_MAX).contains(&given.chars().count()) {
-        let detail =
-            format!("write {SECRET_CHARS_MIN} to {SECRET_CHARS_MAX} characters, or leave it out to have one made");
+        let detail = format!("write {SECRET_CHARS_MIN} to {SECRET_CHARS_MAX} characters, or omit it to generate one");
         return Err(ServiceError::invalid("secret", detail));
     }
     Ok((given.into(), None))

@@ -49,7 +49,7 @@ impl SourceKind for X {
     }
 
     fn access_refusal(&self) -> Option<&'static str> {
-        Some("an X account is read with the key of its podcast's owner and nothing else")
+        Some("an X account uses only the X key of its podcast's owner")
     }
 
     fn polling(&self) -> Polling {
@@ -88,10 +88,10 @@ pub fn check_x_key(secret: &SecretString) -> Result<(), KeyError> {
 fn key_missing(podcast: Option<PodcastId>) -> String {
     match podcast {
         Some(podcast) => format!(
-            "the owner of podcast {podcast} has no X key; give one with `feedwarden user key USER --key-file FILE`"
+            "the owner of podcast {podcast} has no X key; set one with `feedwarden user key USER --key-file FILE`"
         ),
-        None => "an X account is read with the key of a podcast's owner, and this source belongs to no podcast; give it one \
-                 with --podcast ID (`feedwarden user add NAME --key-file FILE --podcast TITLE` makes one)"
+        None => "an X account needs the X key of a podcast's owner, but the source has no podcast; set one with \
+                 --podcast ID (`feedwarden user add NAME --key-file FILE --podcast TITLE` creates one)"
             .to_owned(),
     }
 }

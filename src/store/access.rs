@@ -1,4 +1,4 @@
-//! A source's headers and login as one secret text, for the cipher.
+//! Login and headers of a source as one text, for encryption.
 
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
@@ -14,14 +14,14 @@ pub(super) fn to_secret(access: &SourceAccess) -> SecretString {
     json!({ "headers": headers, "login": access.login.as_ref().map(pair), "origin": access.origin }).to_string().into()
 }
 
-/// Seals what belongs to a source, if there is anything.
+/// Encrypts login and headers, if there are any.
 pub(super) fn seal(cipher: &Cipher, source: SourceId, access: Option<&SourceAccess>) -> Result<Option<Vec<u8>>> {
     access.map(|access| cipher.seal(Owner::SourceAccess(source), &to_secret(access))).transpose()
 }
 
 pub(super) fn from_secret(secret: &SecretString) -> Result<SourceAccess> {
-    // The text itself must not show up in the error.
-    let strange = || StoreError::damaged("a source's login is sealed in a form that nobody knows");
+    // The error must not contain the text.
+    let strange = || StoreError::damaged("a source's login is encrypted in an unknown format");
     let value: Value = serde_json::from_str(secret.expose_secret()).map_err(|_| strange())?;
     let pair = |pair: &Value| Some((pair[0].as_str()?.to_owned(), SecretString::from(pair[1].as_str()?)));
     let headers = value["headers"].as_array().ok_or_else(strange)?;
@@ -34,7 +34,7 @@ pub(super) fn from_secret(secret: &SecretString) -> Result<SourceAccess> {
     Ok(SourceAccess { headers, login, origin })
 }
 
-/// Opens what belongs to a source. What cannot be opened harms nobody but its own source.
+/// Decrypts login and headers. A failure affects only this source.
 pub(super) fn to_poll(cipher: &Cipher, (source, sealed): (Source, Option<Vec<u8>>)) -> SourceToPoll {
     let access = sealed.map_or(Ok(SourceAccess::default()), |sealed| {
         let opened = cipher.open(Owner::SourceAccess(source.id), &sealed).and_then(|secret| from_secret(&secret));

@@ -1,7 +1,7 @@
-//! Keeps API keys and logins unreadable for whoever gets hold of the database alone.
+//! Encrypts API keys, logins and webhook secrets in the database.
 //!
-//! XChaCha20-Poly1305 with a random nonce for each secret. Its owner is authenticated with it, so that a sealed secret
-//! copied into another row does not open there.
+//! XChaCha20-Poly1305 with a random nonce for each secret. The owner is authenticated data, so that a ciphertext
+//! copied into another row cannot be decrypted there.
 
 use std::fmt;
 
@@ -18,14 +18,11 @@ use super::{Result, StoreError};
 
 const NONCE_BYTES: usize = 24;
 
-/// Whose secret it is. Authenticated with the secret, so that it opens for its owner alone.
+/// Owner of a secret, used as authenticated data.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner<'a> {
-    /// A user's key for a provider.
     ApiKey(UserId, KeyProvider),
-    /// What a source needs to be let in.
     SourceAccess(SourceId),
-    /// What deliveries to this URL are signed with.
     Webhook(&'a str),
 }
 
@@ -40,7 +37,7 @@ impl fmt::Display for Owner<'_> {
 }
 
 impl Owner<'_> {
-    /// What is authenticated with the secret. The URL of a webhook may hold credentials, so it is not in the words for people.
+    /// Authenticated data. `Display` omits the URL of a webhook, which may contain credentials.
     fn associated(&self) -> String {
         match self {
             Owner::Webhook(url) => format!("{self} at {url}"),
@@ -49,12 +46,12 @@ impl Owner<'_> {
     }
 }
 
-/// Seals and opens API keys and logins; without a key of its own it refuses to.
+/// Encrypts and decrypts secrets; fails without a key.
 #[derive(Clone)]
 pub struct Cipher(Option<XChaCha20Poly1305>);
 
 impl Cipher {
-    /// A cipher for 32 bytes in Base64.
+    /// `key`: 32 bytes in Base64.
     pub fn new(key: Option<&SecretString>) -> Result<Cipher> {
         let Some(key) = key else { return Ok(Cipher(None)) };
         let bytes = STANDARD.decode(key.expose_secret().trim()).map_err(|_| wrong_key())?;
@@ -89,7 +86,7 @@ impl Cipher {
         String::from_utf8(opened).map(SecretString::from).map_err(|_| closed())
     }
 
-    /// What stands there now and what is to stand there instead; none if it is not the secret that was used.
+    /// The stored and the new ciphertext; none if the stored secret is not the one that was used.
     pub(super) fn swap(
         &self,
         owner: Owner<'_>,
@@ -102,17 +99,16 @@ impl Cipher {
         if opened.expose_secret() == used.expose_secret() {
             return Ok(Some((kept, self.seal(owner, renewed)?)));
         }
-        // It was swapped before, by whoever did not hear of that and tries again.
+        // The swap was stored before, and this is a retry.
         Ok((opened.expose_secret() == renewed.expose_secret()).then(|| (kept.clone(), kept)))
     }
 
-    /// Where deliveries go, and what they are signed with.
     pub(super) fn open_target(&self, url: String, sealed: &[u8]) -> Result<WebhookTarget> {
         let secret = self.open(Owner::Webhook(&url), sealed)?;
         Ok(WebhookTarget { url, secret })
     }
 
-    /// The URL of a changed webhook, and its secret, old or new, sealed for it.
+    /// URL of a changed webhook, and its secret, encrypted for that URL.
     pub(super) fn reseal_target(&self, url: &str, sealed: &[u8], change: &WebhookChange) -> Result<(String, Vec<u8>)> {
         let new_url = storable(change.url.as_deref().unwrap_or(url)).into_owned();
         let sealed = match &change.secret {
@@ -125,8 +121,8 @@ impl Cipher {
     fn cipher(&self) -> Result<&XChaCha20Poly1305> {
         self.0.as_ref().ok_or_else(|| {
             StoreError::Encryption(
-                "API keys, logins and secrets of webhooks are kept encrypted, and no database.encryption-key is set: \
-                 set 32 random bytes in Base64, such as `openssl rand -base64 32` prints"
+                "API keys, logins and webhook secrets are stored encrypted, but database.encryption-key is not set; set it to \
+                 32 random bytes in Base64 (`openssl rand -base64 32`)"
                     .into(),
             )
         })

@@ -1,10 +1,10 @@
-//! Which steps a database still needs. The engines carry them out, each under its own lock.
+//! Computes the missing migrations. The engines apply them under their own locks.
 
 use sha2::{Digest, Sha256};
 
 use super::{Result, StoreError};
 
-/// One step of the schema; steps are only ever appended.
+/// One migration; the list is append-only.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Migration {
     pub version: i64,
@@ -12,7 +12,7 @@ pub(super) struct Migration {
     pub sql: &'static str,
 }
 
-/// A step that a database has behind it.
+/// An applied migration.
 #[derive(Clone, Debug)]
 pub(super) struct Applied {
     pub version: i64,
@@ -20,13 +20,13 @@ pub(super) struct Applied {
 }
 
 impl Migration {
-    /// Tells a step that was edited after it was applied somewhere.
+    /// Detects a migration that was edited after it was applied.
     pub(super) fn checksum(&self) -> String {
         Sha256::digest(self.sql.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
-/// The steps that are missing, in order.
+/// Missing migrations, in order.
 pub(super) fn pending<'a>(known: &'a [Migration], applied: &[Applied]) -> Result<&'a [Migration]> {
     let latest = known.last().map_or(0, |migration| migration.version);
     if let Some(newest) = applied.iter().map(|step| step.version).max().filter(|version| *version > latest) {

@@ -1,7 +1,7 @@
-//! Where everything is kept: a trait for each noun, [`Store`] as their sum, and two engines with the same behaviour.
+//! The database: a trait for each noun, [`Store`] as their sum, and two engines with the same behaviour.
 //!
-//! Uses `model` only. What is right to write is decided elsewhere (`rules`); the store keeps it whole, once, and tells
-//! when somebody else was faster. No transaction spans anything but the store itself.
+//! Uses `model` only. `rules` decide what to write; the store writes it atomically and reports
+//! concurrent changes.
 
 mod access;
 mod cipher;
@@ -34,12 +34,11 @@ pub use traits::{
 
 use settings::{EngineSettings, StoreSettings};
 
-/// What a verb of the store returns.
 pub type Result<T> = std::result::Result<T, StoreError>;
 
-/// Keeps sources, posts, articles, hosts, users and keys.
+/// The whole store.
 ///
-/// Every verb is one transaction: all of its effects are there afterwards, or none. Verbs never block the thread that
+/// Every method is one transaction: all of its effects or none. Methods never block the thread that
 /// awaits them.
 #[async_trait]
 pub trait Store:
@@ -53,32 +52,28 @@ pub trait Store:
     + HostStore
     + WebhookStore
 {
-    /// Which engine this is, and its schema's version.
     fn about(&self) -> About;
 
-    /// Answers if the store can be reached.
     async fn ping(&self) -> Result<()>;
 
-    /// Lets go of files and connections once what is under way is done.
+    /// Closes files and connections after running methods have finished.
     async fn close(&self);
 
-    /// Takes one bounded step of cleaning: at most `limit` rows of each sort.
+    /// One bounded step of the clean-up: at most `limit` rows of each kind.
     async fn clean(&self, cutoffs: Cutoffs, limit: u32) -> Result<Cleaned>;
 }
 
-/// Which engine keeps the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
-    /// Its name, as in the URL of the database.
+    /// Name, as in the URL of the database.
     pub engine: &'static str,
     /// The version of the schema.
     pub schema_version: i64,
 }
 
-/// Which sources are listed. Each of these has an index of its own, so that a page costs what is in it.
+/// Selects sources. Each variant has an index, so that the cost of a page depends on its size only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceSelection {
-    /// All.
     All,
     /// Those at this host, as it is stored: the sources of a type may share a name for it.
     OfHost(HostKey),
@@ -86,46 +81,44 @@ pub enum SourceSelection {
     WithLabel(String),
     /// Those that are disabled.
     Disabled,
-    /// Those that rest, or whose rest nobody has ended yet.
+    /// With a rest, whether or not its cooldown is over.
     Resting,
     /// Those whose last poll failed.
     Failing,
     /// Those that are disabled or rest.
     Inactive,
-    /// Those of this type, which must not be [`SourceType::COMMON`]: nearly all are of that one.
+    /// Not [`SourceType::COMMON`], which is the type of nearly all sources.
     OfType(SourceType),
 }
 
-/// What became of a source that was to be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Added {
-    /// It is there now.
+    /// Added.
     New(SourceId),
-    /// It was there before.
+    /// Existed already.
     Duplicate(SourceId),
 }
 
-/// What became of a changed source.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Saved {
-    /// It is in the store, with this version from now on.
+    /// Stored with this new version.
     Written(i64),
-    /// Nothing was written: somebody else changed it in the meantime, and now it looks like this.
+    /// Nothing was written: the source has changed since; this is its current state.
     Stale(Box<Source>),
     /// Nothing was written: this other source has the same URL, type and podcast.
     Duplicate(SourceId),
-    /// Nothing was written: it is no longer there.
+    /// Nothing was written: the source was removed.
     Gone,
 }
 
-/// How often a change is tried again because somebody else was faster.
+/// Maximum number of retries after concurrent changes.
 const CHANGE_ROUNDS_MAX: usize = 20;
 
 fn changed_by_others() -> StoreError {
     StoreError::Unavailable("the webhook is being changed by others all the time".into())
 }
 
-/// Opens the store that the settings name, and brings its schema up to date.
+/// Opens the configured store and migrates its schema.
 pub async fn open(settings: &StoreSettings, now: Timestamp) -> Result<Arc<dyn Store>> {
     let cipher = cipher::Cipher::new(settings.encryption_key.as_ref())?;
     Ok(match &settings.engine {

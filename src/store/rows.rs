@@ -1,4 +1,4 @@
-//! Between rows and the model, once for both engines. Sources have a file of their own, `source_row`.
+//! Converts rows for both engines. Sources are in `source_row`.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -55,20 +55,20 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Whether a source looks as this settlement would have left it. An answer can be lost after its commit: whoever then
-/// settles again must not be told that somebody else was faster, and count the same poll twice.
+/// Whether a source is in the state that this settlement would produce. If the response to a commit was lost, the
+/// repeated settlement must not be reported as stale, and must not count the poll twice.
 pub(super) fn is_settled_already(settlement: &Settlement, source: &Source) -> bool {
     source.version == settlement.version + 1
         && source.updated_at == settlement.settled_at
         && source.state == settlement.state
 }
 
-/// A text that both engines can keep: PostgreSQL has no place for NUL.
+/// Removes NUL characters, which PostgreSQL cannot store.
 pub(super) fn storable(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "")) } else { Cow::Borrowed(text) }
 }
 
-/// Drops all but the last word on each host, so that one statement never meets a host twice.
+/// Keeps only the last state of each host, so that a statement contains no host twice.
 pub(super) fn last_word_on_hosts(hosts: impl IntoIterator<Item = HostState>) -> Vec<HostState> {
     let mut words = std::collections::BTreeMap::<HostKey, HostState>::new();
     for host in hosts {
@@ -111,7 +111,7 @@ pub(super) fn read_post(row: &mut impl Columns) -> Result<Post> {
     })
 }
 
-/// Where posts from a moment on begin after the one that was met last: numbers begin with one.
+/// Start of a time range after the last post; ids begin with one.
 pub(super) fn first_after(since: Timestamp, after: Option<(Timestamp, PostId)>) -> (Timestamp, PostId) {
     after.filter(|(moment, _)| *moment >= since).unwrap_or((since, PostId(0)))
 }

@@ -1,4 +1,4 @@
-//! A source as a row: the names of its 41 columns, the values written to them and the reader, all in the same order.
+//! The row of a source: its 41 columns, their values and their reader, in the same order.
 //!
 //! Statements in `sql/` name these columns by group (`statement` fills them in), so a new column is added here, to the
 //! model and to a migration of each engine.
@@ -17,11 +17,11 @@ use super::{Result, StoreError};
 const BY_FAILURES: &str = "failures";
 const BY_PERSON: &str = "person";
 
-/// Written by the store itself.
+/// Columns written by the store itself.
 pub(super) const IDENTITY: [Column; 4] =
     [("id", "bigint"), ("version", "bigint"), ("created_at", "timestamptz"), ("updated_at", "timestamptz")];
 
-/// What a person said about a source.
+/// Columns of the settings.
 pub(super) const SETTINGS: [Column; 8] = [
     ("podcast_id", "bigint"),
     ("type", "text"),
@@ -33,7 +33,7 @@ pub(super) const SETTINGS: [Column; 8] = [
     ("max_backoff_hours", "bigint"),
 ];
 
-/// What polling has found out about a source.
+/// Columns of the state.
 pub(super) const STATE: [Column; 29] = [
     ("enabled", "boolean"),
     ("disabled_reason", "text"),
@@ -80,7 +80,7 @@ pub(super) fn settings_values(settings: &SourceSettings) -> [Value<'_>; SETTINGS
     ]
 }
 
-/// The host of a source as it stands beside its settings; empty for those without one.
+/// Value of the host column: empty without a host.
 pub(super) fn host_column(source_type: SourceType, url: &str) -> Cow<'static, str> {
     match source_type.shared_host() {
         Some(shared) => Cow::Borrowed(shared),

@@ -1,4 +1,4 @@
-//! SQL text in the form that each engine takes.
+//! Adapts SQL text to each engine.
 //!
 //! Statements are written with the parameters of PostgreSQL (`$1`). SQLite would take `$1` for a name and number it by
 //! its first occurrence, so it gets `?1`. Lists of columns are filled in, so that they stand in one place:
@@ -37,8 +37,8 @@ impl Statement {
     }
 }
 
-/// The text of a file in `sql/` as PostgreSQL takes it. What names no known columns stays as it is, for the server to
-/// refuse.
+/// The text of a file in `sql/` for PostgreSQL. An unknown column list stays unchanged, so that the server
+/// rejects it.
 pub fn for_postgres(written: &str) -> String {
     let mut pieces = written.split('{');
     let mut text = pieces.next().unwrap_or_default().to_owned();
@@ -51,7 +51,7 @@ pub fn for_postgres(written: &str) -> String {
     text
 }
 
-/// The text of a file in `sql/` as SQLite takes it.
+/// The text of a file in `sql/` for SQLite.
 pub fn for_sqlite(written: &str) -> String {
     let filled = for_postgres(written);
     let mut text = String::with_capacity(filled.len());
@@ -63,7 +63,6 @@ pub fn for_sqlite(written: &str) -> String {
     text
 }
 
-/// What stands for a list of columns.
 fn columns(list: &str) -> Option<String> {
     if let Some((first, list)) = list.strip_prefix('$').and_then(|list| list.split_once(".. ")) {
         let parameters = (first.parse::<usize>().ok()?..).zip(group(list.trim_end_matches("[]"))?);

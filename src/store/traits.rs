@@ -1,4 +1,4 @@
-//! What a store does, by noun. Each trait is implemented for an engine in the file that uses its SQL.
+//! Traits of the store, by noun. Each engine implements a trait in the file that uses its SQL.
 
 use async_trait::async_trait;
 use secrecy::SecretString;
@@ -11,38 +11,37 @@ use crate::model::{
 
 use super::{Added, Result, Saved, SourceSelection};
 
-/// What the daemon must know of itself after a restart.
+/// Persistent state of the daemon.
 #[async_trait]
 pub trait DaemonStore: Send + Sync {
     /// Since when polling is paused, if it is.
     async fn paused_since(&self) -> Result<Option<Timestamp>>;
 
-    /// Keeps polling paused from now on, across restarts, and says since when it is: a second pause begins nothing anew.
+    /// Stores a pause and returns its start; an existing pause is kept.
     async fn pause_polling(&self, now: Timestamp) -> Result<Timestamp>;
 
     /// Ends the pause, if there is one.
     async fn resume_polling(&self) -> Result<()>;
 }
 
-/// Sources and what polling finds out about them.
+/// Sources and their state.
 #[async_trait]
 pub trait SourceStore: Send + Sync {
-    /// Adds sources; each is new, or is there already. All or none are added.
+    /// Adds sources that do not exist yet, in one transaction.
     async fn add_sources(&self, new: Vec<NewSource>) -> Result<Vec<Added>>;
 
-    /// One source.
     async fn source(&self, id: SourceId) -> Result<Option<Source>>;
 
-    /// These sources with what they need to be let in, in any order; those that are not there are left out.
+    /// These sources with logins and headers, in any order; unknown ones are omitted.
     async fn sources_to_poll(&self, ids: Vec<SourceId>) -> Result<Vec<SourceToPoll>>;
 
-    /// All sources at a URL: one for each podcast and type at the most.
+    /// All sources with a URL: at most one for each podcast and type.
     async fn sources_with_url(&self, url: &str) -> Result<Vec<Source>>;
 
-    /// The sources that follow this one in the order of their numbers.
+    /// Sources with ids above this one, in order.
     async fn list_sources(&self, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>>;
 
-    /// The sources of this selection that follow this one in the order of their numbers.
+    /// Sources of this selection with ids above this one, in order.
     async fn select_sources(
         &self,
         selection: SourceSelection,
@@ -50,44 +49,43 @@ pub trait SourceStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<Source>>;
 
-    /// How many sources there are. Looks at all of them, so it is not for every moment.
+    /// Number of sources by state. Reads all rows, so call it rarely.
     async fn count_sources(&self) -> Result<SourceCounts>;
 
-    /// Writes the settings and state of a source that was read before and then changed.
+    /// Writes settings and state of a source if its version is still stored.
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved>;
 
-    /// The same, and gives it these labels and no others, in this order.
+    /// The same, and replaces its labels.
     async fn save_source_with_labels(&self, source: Source, labels: Vec<String>, now: Timestamp) -> Result<Saved>;
 
-    /// Removes a source with its posts; false if it is not there.
+    /// Removes a source with its posts; false if it does not exist.
     async fn remove_source(&self, id: SourceId) -> Result<bool>;
 
-    /// Writes what polls left behind, all in one transaction; each is written whole or not at all. The answers come in
+    /// Writes finished polls in one transaction, each completely or not at all. Results are in
     /// the order of the settlements.
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>>;
 }
 
-/// Labels of sources.
 #[async_trait]
 pub trait LabelStore: Send + Sync {
-    /// Gives sources labels beside those that they have. Those that had not all of them before have a new version.
+    /// Adds labels to sources. The version of a source changes if a label is new.
     async fn add_labels(&self, labels: Vec<(SourceId, Vec<String>)>, now: Timestamp) -> Result<()>;
 
-    /// The labels of these sources, source by source, each in its order.
+    /// Labels of these sources, ordered by source and position.
     async fn labels_of(&self, sources: Vec<SourceId>) -> Result<Vec<(SourceId, String)>>;
 
-    /// The labels that follow this one in the order of their spellings, each with the number of its sources.
+    /// Labels after this one in alphabetical order, each with its number of sources.
     async fn list_labels(&self, after: Option<&str>, limit: u32) -> Result<Vec<(String, u64)>>;
 }
 
 /// Headers and logins of sources, encrypted.
 #[async_trait]
 pub trait SourceAccessStore: Send + Sync {
-    /// Adds a source with what it needs to be let in, encrypted: both or neither.
+    /// Adds a source with its login and headers, in one transaction.
     async fn add_source_with_access(&self, new: NewSource, access: &SourceAccess) -> Result<Added>;
 
-    /// Keeps what a source needs to be let in, encrypted, in the place of what was kept before, or nothing at all; if a
-    /// version is named, only if the source still has it. The source has another version then, and no validators.
+    /// Replaces or removes the login and headers of a source; with a version, only if the source still has it. Changes
+    /// the version of the source and clears its validators.
     async fn save_source_access(
         &self,
         source: SourceId,
@@ -96,23 +94,22 @@ pub trait SourceAccessStore: Send + Sync {
         now: Timestamp,
     ) -> Result<Saved>;
 
-    /// What a source needs to be let in.
+    /// Login and headers of a source.
     async fn source_access(&self, source: SourceId) -> Result<Option<SourceAccess>>;
 
-    /// Those of these sources for which something is kept, in any order.
+    /// The sources among these that have a login or headers, in any order.
     async fn sources_with_access(&self, sources: Vec<SourceId>) -> Result<Vec<SourceId>>;
 }
 
 /// Posts. They are added by [`SourceStore::settle`] and removed by [`Store::clean`](super::Store::clean).
 #[async_trait]
 pub trait PostStore: Send + Sync {
-    /// One post.
     async fn post(&self, id: PostId) -> Result<Option<Post>>;
 
-    /// The posts that follow this one in the order of their numbers, of one source or of all.
+    /// Posts with ids above this one, in order, of one source or of all.
     async fn list_posts(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>>;
 
-    /// The posts before this one, the newest first; from the newest of all without one.
+    /// Posts before this one, newest first; without it, from the newest post.
     async fn list_posts_before(
         &self,
         source: Option<SourceId>,
@@ -120,10 +117,10 @@ pub trait PostStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<Post>>;
 
-    /// The newest posts of sources with this label, the newest first, as far as they are among the last 20,000 of all.
+    /// Posts of sources with this label among the last 20,000 posts, newest first.
     async fn newest_posts_with_label(&self, label: &str, limit: u32) -> Result<Vec<Post>>;
 
-    /// The posts, of one source or of all, that were stored from one moment on and before another, in that order, after
+    /// Posts of one source or of all that were stored in a time range, in order, after
     /// this one.
     async fn list_posts_between(
         &self,
@@ -135,68 +132,62 @@ pub trait PostStore: Send + Sync {
     ) -> Result<Vec<Post>>;
 }
 
-/// Articles and the posts that they were made of.
+/// Articles and their posts.
 #[async_trait]
 pub trait ArticleStore: Send + Sync {
-    /// Adds an article.
     async fn add_article(&self, new: NewArticle) -> Result<ArticleId>;
 
-    /// One article.
     async fn article(&self, id: ArticleId) -> Result<Option<Article>>;
 
-    /// The articles that follow this one in the order of their numbers.
+    /// Articles with ids above this one, in order.
     async fn list_articles(&self, after: Option<ArticleId>, limit: u32) -> Result<Vec<Article>>;
 
-    /// Says that an article was made of a post; saying it twice does nothing.
+    /// Links a post to an article; idempotent.
     async fn link_post(&self, article: ArticleId, post: PostId) -> Result<()>;
 
-    /// The posts that an article was made of.
+    /// Posts linked to an article.
     async fn posts_of_article(&self, article: ArticleId) -> Result<Vec<PostId>>;
 
-    /// Makes an article part of history; false if it is not there.
+    /// Marks an article as processed; false if it does not exist.
     async fn mark_processed(&self, article: ArticleId) -> Result<bool>;
 }
 
 /// Users with their podcasts and API keys.
 #[async_trait]
 pub trait UserStore: Send + Sync {
-    /// Adds a user.
     async fn add_user(&self, name: &str, now: Timestamp) -> Result<UserId>;
 
-    /// One user.
     async fn user(&self, id: UserId) -> Result<Option<User>>;
 
     /// The user of this name.
     async fn user_named(&self, name: &str) -> Result<Option<User>>;
 
-    /// The users that follow this one in the order of their numbers.
+    /// Users with ids above this one, in order.
     async fn list_users(&self, after: Option<UserId>, limit: u32) -> Result<Vec<User>>;
 
-    /// Gives a user another name; false if there is no such user.
+    /// Renames a user; false if it does not exist.
     async fn rename_user(&self, id: UserId, name: &str) -> Result<bool>;
 
-    /// Removes a user with their keys; false if there is none. Whoever owns podcasts stays.
+    /// Removes a user with their keys; false if it does not exist. Fails if the user owns podcasts.
     async fn remove_user(&self, id: UserId) -> Result<bool>;
 
-    /// Adds a podcast.
     async fn add_podcast(&self, owner: UserId, title: &str, now: Timestamp) -> Result<PodcastId>;
 
-    /// One podcast, and with it its owner.
     async fn podcast(&self, id: PodcastId) -> Result<Option<Podcast>>;
 
-    /// The podcasts that follow this one in the order of their numbers, of one user or of all.
+    /// Podcasts with ids above this one, in order, of one user or of all.
     async fn list_podcasts(&self, owner: Option<UserId>, after: Option<PodcastId>, limit: u32) -> Result<Vec<Podcast>>;
 
-    /// Changes a podcast; false if it is not there.
+    /// Changes a podcast; false if it does not exist.
     async fn change_podcast(&self, id: PodcastId, changes: PodcastChanges) -> Result<bool>;
 
-    /// Removes a podcast; false if it is not there. One that sources or articles belong to stays.
+    /// Removes a podcast; false if it does not exist. Fails if it has sources or articles.
     async fn remove_podcast(&self, id: PodcastId) -> Result<bool>;
 
-    /// Keeps a user's key, encrypted, in the place of an earlier one.
+    /// Stores or replaces a user's key, encrypted.
     async fn put_api_key(&self, user: UserId, provider: KeyProvider, key: &SecretString, now: Timestamp) -> Result<()>;
 
-    /// Keeps what a user's key was renewed to, encrypted; false, and nothing is kept, if the one that was used has been
+    /// Stores a renewed key, encrypted; false, without storing it, if the key that was used has been
     /// replaced or removed meanwhile.
     async fn renew_api_key(
         &self,
@@ -207,10 +198,9 @@ pub trait UserStore: Send + Sync {
         now: Timestamp,
     ) -> Result<bool>;
 
-    /// A user's key.
     async fn api_key(&self, user: UserId, provider: KeyProvider) -> Result<Option<SecretString>>;
 
-    /// Makes the sources of this type due that were refused, or not asked for, for want of this user's key.
+    /// Makes sources of this type due whose last poll failed for want of this user's key.
     async fn request_keyed_polls(&self, user: UserId, source_type: SourceType, now: Timestamp)
     -> Result<Vec<SourceId>>;
 
@@ -218,53 +208,51 @@ pub trait UserStore: Send + Sync {
     async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool>;
 }
 
-/// Hosts, and what their `robots.txt` files said.
+/// Hosts and their robots.txt.
 #[async_trait]
 pub trait HostStore: Send + Sync {
-    /// Remembers when hosts were asked last and until when they are held.
+    /// Stores the state of hosts.
     async fn record_hosts(&self, hosts: Vec<HostState>) -> Result<()>;
 
-    /// One host.
     async fn host(&self, key: &HostKey) -> Result<Option<HostState>>;
 
-    /// These hosts, in any order; those that nobody has recorded are left out.
+    /// These hosts, in any order; unknown ones are omitted.
     async fn hosts(&self, keys: Vec<HostKey>) -> Result<Vec<HostState>>;
 
-    /// The hosts that follow this one in the order of their spellings.
+    /// Hosts after this one in alphabetical order.
     async fn list_hosts(&self, after: Option<&HostKey>, limit: u32) -> Result<Vec<HostState>>;
 
-    /// What the `robots.txt` of an origin said last, however long ago.
+    /// Last stored robots.txt of an origin, whatever its age.
     async fn robots(&self, origin: &str) -> Result<Option<RobotsRecord>>;
 
-    /// Keeps what a `robots.txt` said, in the place of what it said before. Cleaning forgets it.
+    /// Stores or replaces a robots.txt. The clean-up removes it.
     async fn put_robots(&self, record: RobotsRecord) -> Result<()>;
 }
 
 /// Webhooks and their deliveries.
 #[async_trait]
 pub trait WebhookStore: Send + Sync {
-    /// Adds a webhook, its secret encrypted. It gets what is stored from now on.
+    /// Adds a webhook with its encrypted secret. It receives posts stored from now on.
     async fn add_webhook(&self, new: NewWebhook) -> Result<WebhookId>;
 
-    /// The webhooks that follow this one in the order of their numbers.
+    /// Webhooks with ids above this one, in order.
     async fn list_webhooks(&self, after: Option<WebhookId>, limit: u32) -> Result<Vec<Webhook>>;
 
-    /// One webhook.
     async fn webhook(&self, id: WebhookId) -> Result<Option<Webhook>>;
 
-    /// Where the deliveries of a webhook go and what they are signed with, as they belong together.
+    /// URL and secret of a webhook, read together.
     async fn webhook_target(&self, id: WebhookId) -> Result<Option<WebhookTarget>>;
 
-    /// Changes what is named and nothing else, so that changes of different things never lose one another, and tries the
-    /// webhook anew; false if it is not there.
+    /// Changes the named fields only, so that changes of different fields do not conflict, and clears its
+    /// failures; false if it does not exist.
     async fn change_webhook(&self, id: WebhookId, change: WebhookChange) -> Result<bool>;
 
-    /// Remembers what became of a delivery; nothing happens if the webhook is not there.
+    /// Stores the progress of a webhook; ignores a removed one.
     async fn record_delivery(&self, id: WebhookId, record: DeliveryRecord) -> Result<()>;
 
-    /// Enables a webhook with a clean slate, or disables it for this reason; false if it is not there.
+    /// Enables a webhook and clears its failures, or disables it with a reason; false if it does not exist.
     async fn switch_webhook(&self, id: WebhookId, disabled_reason: Option<String>) -> Result<bool>;
 
-    /// Removes a webhook; false if it is not there.
+    /// Removes a webhook; false if it does not exist.
     async fn remove_webhook(&self, id: WebhookId) -> Result<bool>;
 }

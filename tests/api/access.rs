@@ -94,7 +94,7 @@ fn p08_the_first_request_is_made_with_the_login_and_a_change_counts_from_the_nex
         poll(&api, &source["id"]).await;
         let seen = server.requests();
         let has = |place: usize, text: &str| seen[place].contains(text);
-        // What an answer vouched for that was given to somebody else is not asked about.
+        // Validators of a response to other credentials are not sent.
         let found: Vec<_> = (0..4)
             .map(|place| {
                 [has(place, "Basic YW5uOmNhbmFyeS13b3Jk"), has(place, "canary-token"), has(place, "If-None-Match")]

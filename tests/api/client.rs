@@ -3,7 +3,6 @@
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 
-/// What was answered.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -67,7 +66,6 @@ pub(super) async fn read_answer(reader: &mut (impl AsyncBufReadExt + Unpin)) -> 
     answer
 }
 
-/// Sends one request.
 pub(super) async fn send(
     stream: &mut (impl AsyncWrite + Unpin),
     method: &str,

@@ -25,7 +25,7 @@ fn a_host_is_held_by_a_person_and_released(#[values(Sqlite, Postgres)] engine: E
         assert_eq!(api.world.web.journal().len(), 0);
         assert_eq!(api.get("/hosts").await.json()["items"][0]["state"], "held");
         let released = api.tell("POST", &format!("/hosts/{host}/release"), Value::Null).await;
-        assert_eq!(released.json()["state"], "free");
+        assert_eq!(released.json()["state"], "available");
         api.world.settled(1).await;
         api.tell("POST", &format!("/sources/{id}/disable"), json!({ "reason": "noise" })).await;
         let enabled = api.tell("POST", &format!("/hosts/{host}/enable-sources"), Value::Null).await.json();
@@ -50,7 +50,7 @@ fn a_host_that_nobody_had_to_do_with_is_held_and_nothing_else(#[values(Sqlite, P
             answer.is_problem(404, "not-found", None);
         }
         assert_eq!(api.get("/hosts").await.json()["items"], json!([]), "asking left no host behind");
-        // A source there is enough, although nobody was asked yet.
+        // A source is enough, although no request was sent yet.
         api.add_quiet("http://a.example/feed").await;
         // One may hold a host before there is anything to ask it.
         let hold = json!({ "seconds": 60, "reason": "before the move" });
@@ -80,7 +80,7 @@ fn a_hold_that_cannot_be_is_refused_by_its_field() {
             let refused = api.tell("POST", "/hosts/a.example/hold", hold).await;
             refused.is_problem(400, "invalid", Some(field));
             let is_too_long = refused.body.contains("a host is held for 604800 seconds, until ");
-            assert!(is_too_long || refused.body.contains("this moment has passed"), "{refused:?}");
+            assert!(is_too_long || refused.body.contains("this time is in the past"), "{refused:?}");
         }
         let longest = json!({ "seconds": week, "reason": "x" });
         assert_eq!(api.tell("POST", "/hosts/a.example/hold", longest).await.status, 200);

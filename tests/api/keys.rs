@@ -43,7 +43,7 @@ fn rs256_opens_the_door_to_its_own_key_alone() {
         ("another key", Signer::Rsa(RSA_OTHER.into())),
         ("another algorithm", ed25519().0),
         ("a secret", Signer::Secret(SECRET.into())),
-        // What everybody knows, taken for a secret.
+        // A public key used as a secret.
         ("the public key as a secret", Signer::Secret(RSA_PUBLIC.into())),
     ];
     check(TokenKey::Rsa(RSA_PUBLIC.into()), Signer::Rsa(RSA.into()), wrong);

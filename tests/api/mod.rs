@@ -1,4 +1,4 @@
-//! The listeners: a real pipeline against the little web, asked over a real socket and over TCP.
+//! The listeners: a real pipeline against the simulated web, asked over a real socket and over TCP.
 
 mod abuse;
 mod access;

@@ -130,7 +130,7 @@ fn s510_an_x_account_without_a_key_is_refused_with_what_is_missing(#[values(Sqli
         let body = json!({ "url": "somebody", "type": "twitter", "first_poll": true });
         let refused = api.tell("POST", "/sources", body.clone()).await;
         refused.is_problem(422, "source-does-not-work", Some("podcast_id"));
-        assert!(refused.body.contains("belongs to no podcast"), "{refused:?}");
+        assert!(refused.body.contains("the source has no podcast"), "{refused:?}");
         let mut owned = body;
         owned["podcast_id"] = podcast;
         let refused = api.tell("POST", "/sources", owned.clone()).await;

@@ -89,7 +89,7 @@ fn an_account_is_one_source_and_what_names_none_is_refused() {
         ] {
             let refused = api.tell("POST", "/sources", wrong).await;
             refused.is_problem(400, "invalid", Some("url"));
-            assert!(refused.body.contains("this is no X account"), "{refused:?}");
+            assert!(refused.body.contains("not an X account"), "{refused:?}");
         }
         let path = format!("/sources/{id}");
         api.tell("PATCH", &path, json!({ "url": "bad name!" })).await.is_problem(400, "invalid", Some("url"));

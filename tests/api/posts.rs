@@ -16,7 +16,7 @@ use crate::pipeline::run;
 use crate::store::Engine::{self, Postgres, Sqlite};
 use crate::store::post;
 
-/// A stream of posts that somebody reads.
+/// A stream of posts with a client.
 struct Tail(BufReader<UnixStream>);
 
 impl Tail {
@@ -70,14 +70,14 @@ fn a_stream_goes_on_where_it_ended_without_gaps_or_repeats(#[values(Sqlite, Post
         assert_eq!(first, api.world.web.served_entries_of(0));
         drop(tail);
         api.world.settled(1).await;
-        // More than one batch comes while nobody listens.
+        // More than one batch is stored while no client is connected.
         let posts: Vec<_> = (0..40).map(|number| post(&format!("post {number}"))).collect();
         api.world.store.find(SourceId(id), posts).await;
         let mut tail = Tail::open(&api, "", Some(&last)).await;
         let expected: Vec<String> = (0..40).map(|number| format!("post {number}")).collect();
         let (bodies, _) = tail.next(40).await;
         assert_eq!(bodies, expected);
-        // A source that nobody told the scheduler of, so that it has nothing to say.
+        // A source that the scheduler does not know.
         let silent = SourceSettings::new(SourceType::Rss, "http://silent.example/feed");
         let silent = NewSource { settings: silent, created_at: api.world.now() };
         let added = api.world.store.add_sources(vec![silent]).await.unwrap();

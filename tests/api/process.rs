@@ -35,7 +35,7 @@ pub(super) fn start(directory: &Path, arguments: &[&str]) -> (Daemon, Value) {
         let record: Value = serde_json::from_str(&line.unwrap()).unwrap();
         (record["msg"] == "api ready").then_some(record)
     });
-    // Whoever writes to a pipe that nobody reads would be stopped by it.
+    // A process that writes to a pipe without a reader would block.
     std::thread::spawn(move || records.for_each(drop));
     (Daemon(child), ready.expect("the listeners open"))
 }

@@ -54,7 +54,7 @@ fn s417_s1003_a_known_kind_rests_for_its_cooldown_and_is_then_active_and_polled(
         api.world.pass(hours(cooldown_hours) - Duration::from_secs(60), 4).await;
         assert_eq!((active(&api, true).await, active(&api, false).await), (0, 1));
         assert_eq!(api.world.web.journal().len(), 1, "a minute is missing");
-        // Before anybody is polled, so that the end of the cooldown alone is seen.
+        // Before any poll, so that only the end of the cooldown has an effect.
         api.tell("POST", "/scheduler/pause", Value::Null).await;
         api.world.advance(Duration::from_secs(60));
         assert_eq!((active(&api, true).await, active(&api, false).await), (1, 0));

@@ -137,7 +137,7 @@ fn a_client_that_never_takes_its_answers_is_let_go_of() {
         let token = api.token(Allowed::Read);
         let request = format!("GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
         let flood = async |mut stream: Box<dyn AsyncWriteAlone>| {
-            // The system takes some megabytes of answers before it says that nobody reads them.
+            // The system buffers some megabytes of responses before writes block.
             while stream.write_all(request.repeat(100).as_bytes()).await.is_ok() {}
         };
         let both = async { futures_util::join!(flood(Box::new(api.socket().await)), flood(Box::new(api.tcp().await))) };

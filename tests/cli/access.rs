@@ -1,4 +1,4 @@
-//! `feedwarden source access`: secrets come from files, and are seen by nobody but their publisher.
+//! `feedwarden source access`: secrets come from files, and are sent only to their publisher.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -63,7 +63,7 @@ fn without_an_encryption_key_no_login_is_kept_and_no_source_added() {
     assert_eq!(console.json(&["source", "list"])["items"], serde_json::json!([]));
 }
 
-/// Whatever becomes of the polls, and whoever asks: no secret is in a log, an answer, an export or the database.
+/// No secret is in a log, a response, an export or the database.
 #[tokio::test]
 async fn p37_no_secret_is_ever_seen_by_anybody_but_its_publisher() {
     let feed = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{FEED}", FEED.len());

@@ -118,6 +118,6 @@ fn top_draws_as_often_as_it_is_told() {
     console.until_scheduled(2);
     console.check("top", &["top", "--count", "1"]);
     let twice = console.works(&["top", "--count", "2"]);
-    assert!(twice.contains("0.0 polls a second"), "{twice}");
+    assert!(twice.contains("0.0 polls per second"), "{twice}");
     assert_eq!(console.works(&["top", "--count", "2", "--json"]).lines().count(), 2);
 }

@@ -20,7 +20,7 @@ fn hosts_are_listed_held_and_released() {
     console.check("host_release", &["host", "release", &host]);
     console.works(&["source", "disable", "1"]);
     assert_eq!(console.works(&["host", "enable-sources", &host]), "1 sources are enabled\n");
-    assert_eq!(console.json(&["host", "reset-breaker", &host])["state"], "free");
+    assert_eq!(console.json(&["host", "reset-breaker", &host])["state"], "available");
 }
 
 #[test]

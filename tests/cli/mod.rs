@@ -1,4 +1,4 @@
-//! The command line against a real daemon that polls the little web.
+//! The command line against a real daemon that polls the simulated web.
 
 mod access;
 mod daemon;
@@ -22,7 +22,7 @@ use feedwarden::demo::web::{Character, Mix, Web, WebSettings};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A daemon at work on a web of its own, and somebody who types.
+/// A daemon on a simulated web, and its command line.
 struct Console {
     web: Web,
     directory: TempDir,
@@ -91,7 +91,6 @@ impl Console {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// The daemon's JSON.
     fn json(&self, arguments: &[&str]) -> Value {
         let text = self.works(&[arguments, &["--json"]].concat());
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))

@@ -48,7 +48,7 @@ fn help_tells_the_exit_codes() {
     let directory = tempfile::tempdir().unwrap();
     let help = seen(&feedwarden(directory.path(), &["--help"]).output().unwrap()).replace('\n', " ");
     for code in
-        ["0 done", "1 failed", "2 the command line", "3 no daemon", "4 there is no", "5 it is there", "6 the daemon"]
+        ["0 success", "1 failure", "2 invalid", "3 the daemon does not", "4 not found", "5 it exists", "6 refused"]
     {
         assert!(help.contains(code), "{code}: {help}");
     }

@@ -1,5 +1,5 @@
 //! Crashes and kills without end: a daemon polls a web that misbehaves in every way while its parts are crashed, or the
-//! process is killed, at random. At the end nothing is lost, nothing is doubled, nobody was hammered.
+//! process is killed, at random. At the end nothing is lost or duplicate, and every pause was kept.
 //!
 //! The short runs are part of every test run. The long ones: `tests/endure [SEED]`.
 

@@ -60,7 +60,7 @@ impl Judged {
 }
 
 /// Whether the polls that were told are the answers that were served, in the same order; returns how many served answers
-/// were told by nobody, beyond those whose poll was lost and told as our own fault.
+/// were not logged, except those whose poll was lost and logged as an internal fault.
 pub(super) fn unexplained(polls: &[Value], served: &[Deed]) -> Result<usize, String> {
     let mut left = served.iter();
     let mut skipped = 0;

@@ -26,7 +26,6 @@ pub struct Plan {
     pub log: String,
     /// The interval of a healthy source.
     pub interval_ms: u64,
-    /// The most faults.
     pub faults_max: u64,
     /// What goes wrong, as the configuration writes it.
     pub faults: Vec<String>,

@@ -19,7 +19,7 @@ pub(super) fn web_settings(size: &Size, seed: u64) -> WebSettings {
         seed,
         mix: Mix::Weighted(weighted.into()),
         robots: Some(Robots::Allowing),
-        // No entry leaves its feed before somebody had the time to read it.
+        // No entry leaves its feed before it could be read.
         entries: 1000..=1000,
         entry_bytes: 100,
         publishing: Publishing::Chance(0.2),

@@ -49,7 +49,7 @@ impl Size {
     }
 }
 
-/// The seed that was asked for, or one nobody knows.
+/// The given seed, or a random one.
 pub(super) fn seed() -> u64 {
     match std::env::var("FEEDWARDEN_ENDURANCE_SEED") {
         Ok(seed) => seed.parse().expect("the seed is a number"),

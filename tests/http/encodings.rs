@@ -173,7 +173,7 @@ async fn a_body_that_may_be_cut_is_cut_exactly_there(#[case] label: &str, #[case
 
 #[tokio::test]
 async fn p29_a_body_that_may_be_cut_is_not_read_to_its_end() {
-    // The rest never comes: whoever waits for it runs into the deadline.
+    // The rest never comes, so waiting for it ends at the deadline.
     let acts = vec![Act::Read, send("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\nhello"), Act::Mute];
     let server = Server::play(acts).await;
     let client = client(settings());

@@ -1,4 +1,4 @@
-//! Redirects one hop at a time: whoever follows them by hand arrives where following them at once leads.
+//! Redirects one hop at a time lead to the same result as following them at once.
 
 use super::redirects::{END, redirect};
 use super::server::{Server, answers, unused_address};

@@ -20,7 +20,6 @@ pub(crate) enum Act {
     Drip(Vec<u8>, Duration),
     /// Says nothing until the client hangs up.
     Mute,
-    /// Resets the connection.
     Reset,
     /// Shakes hands as a TLS server.
     Secure(Arc<ServerConfig>),
@@ -51,7 +50,7 @@ pub(crate) fn answers(texts: &[String]) -> Vec<Act> {
     acts
 }
 
-/// An address on loopback where nobody listens.
+/// An address on loopback without a listener.
 pub(crate) fn unused_address() -> SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }

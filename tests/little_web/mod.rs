@@ -1,4 +1,4 @@
-//! The little web that serves the demo, the tests and the benchmarks: it behaves as it says, and sees what is done to it.
+//! The simulated web of the demo, the tests and the benchmarks: it behaves as configured, and records all requests.
 
 mod characters;
 mod content;
@@ -17,7 +17,7 @@ use feedwarden::sources::{self, TypeSettings};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
-/// A web and somebody who reads it.
+/// A simulated web and a client.
 struct Visitor {
     web: Web,
     clock: Arc<HeldClock>,

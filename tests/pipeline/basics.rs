@@ -41,7 +41,7 @@ fn s508_a_source_that_is_added_while_it_runs_is_polled_at_once_and_then_at_its_i
         assert_eq!(polled[0]["url"], world.web.sites()[0].url);
         assert_eq!(polled[0]["status_code"], 200);
         assert_eq!(polled[0]["new_posts"], 1);
-        assert_eq!(polled[0]["reason"].as_str().unwrap().split(": ").last(), Some("the interval of a healthy source"));
+        assert_eq!(polled[0]["reason"].as_str().unwrap().split(": ").last(), Some("the interval of an active source"));
         assert_eq!(polled[2]["status_code"], 304);
         assert_eq!(world.records.at("error"), Vec::<serde_json::Value>::new());
     });

@@ -57,13 +57,13 @@ fn p10_a_restart_never_shortens_a_wait(
 
 #[rstest]
 #[case::p11_max_age("", &["Cache-Control: max-age=10800", "Age: 3600"], minutes(120), "the last answer is still fresh")]
-#[case::p11_a_short_one("", &["Cache-Control: max-age=60"], minutes(60), "the interval of a healthy source")]
+#[case::p11_a_short_one("", &["Cache-Control: max-age=60"], minutes(60), "the interval of an active source")]
 #[case::p12_max_age_before_expires(
     "", &["Cache-Control: max-age=7200", "Expires: Fri, 15 Jan 2027 22:00:00 GMT"], minutes(120),
     "the last answer is still fresh"
 )]
 #[case::p12_expires("", &["Expires: Fri, 15 Jan 2027 11:00:00 GMT"], minutes(180), "the last answer is still fresh")]
-#[case::p12_expires_0("", &["Expires: 0"], minutes(60), "the interval of a healthy source")]
+#[case::p12_expires_0("", &["Expires: 0"], minutes(60), "the interval of an active source")]
 #[case::p13_cut_to_the_ceiling(
     "", &["Cache-Control: max-age=604800"], hours(24), "the last answer is still fresh, cut to the configured ceiling"
 )]

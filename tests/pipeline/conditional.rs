@@ -12,7 +12,7 @@ use super::{World, run};
 use crate::store::Engine::{self, Postgres, Sqlite};
 
 const ETAG: &str = "W/\"Ab, 1\"";
-/// No date that anybody should write: it has to come back as it is.
+/// An invalid date, which has to be sent back unchanged.
 const MODIFIED: &str = "monday, 16-nov-26 8:00:00 +0000";
 
 #[rstest]

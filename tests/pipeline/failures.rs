@@ -85,7 +85,7 @@ fn s401_s406_s407_s413_s414_s502_a_404_rests_after_three_and_is_disabled_after_f
         assert_eq!((told[0]["level"].as_str(), told[0]["source_id"].as_i64()), (Some("warn"), Some(id.0)));
         assert_eq!(told[0]["url"], world.web.sites()[0].url);
         assert_eq!(told[0]["reason"], "not_found");
-        assert_eq!(told[0]["then"], "rests for 48 h after 3 not_found in a row");
+        assert_eq!(told[0]["decision"], "rests for 48 h after 3 not_found in a row");
         assert_eq!(told[0]["consecutive_failures"], 3);
         polled_after(&world, hours(48)).await;
         world.restart().await;

@@ -63,7 +63,7 @@ fn s504_sources_of_one_host_are_asked_for_one_by_one_in_the_order_of_being_due_w
         }
         world.quiet_but_waiting(4).await;
         world.service().resume_polling().await.unwrap();
-        // The first one waits as well: nobody knows what was asked just before the start (p28).
+        // The first request waits as well, because the last request before the start is unknown (p28).
         world.advance(DELAY - seconds(5));
         world.breathe().await;
         assert_eq!(world.web.journal().len(), 0);
@@ -232,7 +232,7 @@ fn p28_a_host_that_was_left_is_still_spaced_when_it_comes_back(
     });
 }
 
-/// Waits until all hosts have left, as those do that nobody needs.
+/// Waits until all idle host actors have ended.
 async fn leave(world: &World) {
     let handle = world.handle().clone();
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! The running pipeline against the little web: real sockets, real stores, a clock that stands still until it is moved.
+//! The pipeline against the simulated web: real sockets, real stores, a stopped clock.
 
 mod backlog;
 mod basics;

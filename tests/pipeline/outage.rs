@@ -47,7 +47,7 @@ async fn failures(world: &World, ids: &[SourceId]) -> Vec<u32> {
 }
 
 async fn is_taken_back(world: &World, count: usize) {
-    world.until("failures are taken back", async || world.records.of("failure taken back").len() == count).await;
+    world.until("failures are taken back", async || world.records.of("failure reverted").len() == count).await;
 }
 
 fn began(world: &World, site: usize) -> Vec<Timestamp> {
@@ -151,7 +151,7 @@ fn p31_eight_sources_polled_seconds_apart_are_not_blamed_for_a_network_that_goes
         assert_eq!(failures(&world, &ids).await, [0; 8]);
         let begun = world.records.of("outage begun");
         assert_eq!(begun.len(), 1);
-        let keys = (begun[0]["level"].as_str(), begun[0]["hosts"].as_u64(), begun[0]["failures_taken_back"].as_u64());
+        let keys = (begun[0]["level"].as_str(), begun[0]["hosts"].as_u64(), begun[0]["failures_reverted"].as_u64());
         assert_eq!(keys, (Some("warn"), Some(5), Some(4)));
         let counted = |record: &&Value| record["msg"] == "feed poll failed";
         assert_eq!(world.records.at("warn").iter().filter(counted).count(), 4, "before it was known to be ours");
@@ -239,7 +239,7 @@ fn p31_five_silent_sites_keep_no_healthy_host_waiting_and_are_counted(#[values(S
         for site in 0..5 {
             world.web.set_silent(&world.web.sites()[site].host.clone(), true).unwrap();
         }
-        // The five are asked in a row, with no answer in between: that looks like an outage, until somebody else is asked.
+        // The five are polled in a row without a response, which looks like an outage until another host responds.
         world.advance(minutes(60) - 10 * SECOND);
         for polled in 11..=15 {
             world.settled_so_far(polled).await;

@@ -1,4 +1,4 @@
-//! A store that is away for a while: polling pauses with one ERROR, nothing that was settled is lost, nobody is blamed,
+//! An unavailable store: polling pauses with one ERROR, no settled poll is lost, no source counts a failure,
 //! and it goes on by itself.
 
 use std::net::SocketAddr;
@@ -94,7 +94,7 @@ async fn endure(world: &mut World, begin: impl AsyncFnOnce(), end: impl AsyncFnO
     assert!(world.handle().store_trouble().is_some());
     assert!(world.service().pause_polling().await.is_err(), "a pause that would be forgotten is none");
     assert_eq!(world.handle().scheduler_status().await.unwrap().paused_since, None);
-    // While the store is away nobody is asked, however much is due.
+    // While the store is unavailable, no request is sent.
     let asked = world.web.journal().len();
     world.advance(minutes(600));
     for _ in 0..50 {

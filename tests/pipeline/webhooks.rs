@@ -122,7 +122,7 @@ fn signature(seconds: i64, body: &str) -> String {
 }
 
 impl World {
-    /// A world with a source that nobody polls.
+    /// A world with a source that is not polled.
     async fn with_quiet_source(engine: Engine) -> (World, SourceId) {
         let world = World::of(engine, &[Character::Healthy]).await;
         let source = world.store.add(rss("http://127.0.0.1:9/")).await;

@@ -1,4 +1,4 @@
-//! A little web, a store and a pipeline between them.
+//! A simulated web, a store and a pipeline between them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -280,7 +280,7 @@ impl World {
         self.until(&format!("{count} waiting"), waiting).await;
     }
 
-    /// Lets happen what can happen at this moment of the clock, where somebody keeps waiting.
+    /// Waits until nothing more can happen at this time, with a client waiting.
     pub(crate) async fn breathe(&self) {
         for _ in 0..5 {
             self.handle().scheduler_status().await.unwrap();
@@ -298,7 +298,7 @@ impl World {
         }
     }
 
-    /// The same where somebody keeps waiting.
+    /// The same with a client waiting.
     pub(crate) async fn pass_waiting(&self, duration: Duration, steps: u32) {
         let until = self.now() + duration;
         for left in (1..=steps).rev() {

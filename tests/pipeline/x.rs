@@ -122,8 +122,7 @@ fn s510_s113_no_key_is_a_failure_with_a_clear_text_and_one_that_comes_later_is_u
         let alone = world.add(vec![NewSource { settings: alone, created_at: world.now() }]).await[0];
         world.handle().sources_changed(vec![id, alone]);
         world.settled(2).await;
-        for (id, begins) in [(id, "the owner of podcast 1 has no X key"), (alone, "an X account is read with the key")]
-        {
+        for (id, begins) in [(id, "the owner of podcast 1 has no X key"), (alone, "an X account needs the X key")] {
             let state = world.source(id).await.state;
             let last = state.failures.last.unwrap();
             assert_eq!((last.kind, state.failures.consecutive), (FailureKind::Unauthorized, 1));

@@ -1,4 +1,4 @@
-//! Several writers at once: somebody is first, nobody overwrites, nothing deadlocks.
+//! Concurrent writers: one is first, none overwrites another, nothing deadlocks.
 
 use super::*;
 use feedwarden::store::Store;

@@ -51,7 +51,7 @@ impl Engine {
         }
     }
 
-    /// The settings of a database that nobody else uses and that holds nothing yet.
+    /// Settings of a new, empty database.
     pub(crate) async fn settings(self, directory: &TempDir) -> StoreSettings {
         let engine = match self {
             Engine::Sqlite => EngineSettings::Sqlite(SqliteSettings {

@@ -179,7 +179,7 @@ fn names(directory: &str) -> Vec<String> {
 
 #[test]
 fn both_engines_have_the_same_statements() {
-    // SQLite has one writer, so there is nothing to lock; and it has nobody to notify.
+    // SQLite has one writer, so it needs no lock; and it has no notifications.
     let alone = ["lock_sources.sql", "notify_posts.sql"];
     let of_both: Vec<_> = names("postgres").into_iter().filter(|name| !alone.contains(&name.as_str())).collect();
     assert_eq!(names("sqlite"), of_both);

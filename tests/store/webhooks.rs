@@ -69,7 +69,7 @@ async fn changes_of_different_things_never_lose_one_another(#[values(Sqlite, Pos
         .record_delivery(id, DeliveryRecord { progress: failed, delivered_at: None, disabled_reason: None })
         .await
         .unwrap();
-    // The secret is sealed for its URL: all three are written by whoever changes one of them.
+    // The secret is encrypted for its URL, so a change of one writes both.
     let changes = [
         WebhookChange { url: Some("http://new.example/".into()), ..WebhookChange::default() },
         WebhookChange { label: Some(Some("news".into())), ..WebhookChange::default() },

@@ -1,4 +1,4 @@
-//! Odd moments: two things at once, ends in the middle of something, and mistakes of whoever writes the specs.
+//! Corner cases: concurrent events, ends in the middle of something, and wrong specs.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -126,7 +126,7 @@ fn a_panic_in_the_group_itself_restarts_the_group() {
     });
 }
 
-/// Hands out its address when it is asked to, long after everybody else has lost it.
+/// Hands out its address on request, after all other copies were dropped.
 struct Hermit {
     ask: Option<oneshot::Receiver<oneshot::Sender<Addr<Hermit>>>>,
 }

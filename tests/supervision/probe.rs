@@ -30,7 +30,6 @@ pub(super) struct Plan {
     made: AtomicU32,
 }
 
-/// The actor.
 pub(super) struct Probe {
     name: String,
     plan: Arc<Plan>,
@@ -138,7 +137,6 @@ impl Handler<Generation> for Probe {
     }
 }
 
-/// Is written down.
 pub(super) struct Note(pub(super) u32);
 
 impl Message for Note {

@@ -142,7 +142,6 @@ impl Stage {
     }
 }
 
-/// Restarts without delay.
 pub(super) const AT_ONCE: Intensity = Intensity {
     restarts_max: 5,
     within: Duration::from_secs(60),

@@ -29,13 +29,13 @@ async fn s510_no_key_is_a_failure_that_says_what_to_do_and_nobody_is_asked() {
     let mut task = Task { key: None, ..first_poll() };
     assert_eq!(
         failure(&poll(&server, &task).await),
-        "KeyMissing: the owner of podcast 1 has no X key; give one with `feedwarden user key USER --key-file FILE`"
+        "KeyMissing: the owner of podcast 1 has no X key; set one with `feedwarden user key USER --key-file FILE`"
     );
     task.settings.podcast_id = None;
     assert_eq!(
         failure(&poll(&server, &task).await),
-        "KeyMissing: an X account is read with the key of a podcast's owner, and this source belongs to no podcast; \
-         give it one with --podcast ID (`feedwarden user add NAME --key-file FILE --podcast TITLE` makes one)"
+        "KeyMissing: an X account needs the X key of a podcast's owner, but the source has no podcast; \
+         set one with --podcast ID (`feedwarden user add NAME --key-file FILE --podcast TITLE` creates one)"
     );
     assert_eq!(server.asked(), []);
 }

@@ -18,7 +18,6 @@ use server::{Act, XServer};
 const TIMELINE: &str = "GET /2/users/7/tweets?max_results=100&exclude=retweets\
     &tweet.fields=created_at,author_id,in_reply_to_user_id,note_tweet,entities,referenced_tweets";
 const LOOK_UP: &str = "GET /2/users/by/username/XDevelopers";
-/// The lookup's answer.
 const ACCOUNT: &str = r#"{"data":{"id":"7","name":"Developers","username":"XDevelopers"}}"#;
 const NO_POSTS: &str = r#"{"meta":{"result_count":0}}"#;
 

@@ -158,7 +158,7 @@ async fn s110_a_url_that_names_no_account_is_unexpected_and_nobody_is_asked(#[ca
     task.settings.url = url.into();
     assert_eq!(
         failure(&poll(&server, &task).await),
-        "Other: this is no X account: write https://x.com/NAME, @NAME or NAME, where NAME is 1 to 15 letters, digits \
+        "Other: not an X account: write https://x.com/NAME, @NAME or NAME, where NAME is 1 to 15 letters, digits \
          or underscores"
     );
     assert_eq!(server.asked(), []);

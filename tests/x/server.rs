@@ -43,7 +43,6 @@ pub(crate) fn late(act: Act, pause: Duration) -> Act {
 /// What the server was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
-    /// Method and target.
     pub(crate) line: String,
     pub(crate) authorization: Option<String>,
     pub(crate) body: String,

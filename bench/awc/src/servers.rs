@@ -2,7 +2,6 @@
 
 use Wanted::{Body, Error};
 
-/// One server.
 pub(crate) struct Server {
     pub(crate) name: &'static str,
     /// The bytes it sends before it closes the connection.

@@ -118,7 +118,7 @@ impl HostActor {
                 warn!(self.log, "host breaker opened"; "until" => %until, "failures" => failures);
                 self.emit(|| format!("silent {failures} times: left alone until {until}"));
             }
-            Some(BreakerStep::Reopened { until }) => debug!(self.log, "host still silent"; "until" => %until),
+            Some(BreakerStep::Reopened { until }) => debug!(self.log, "host probe failed"; "until" => %until),
             Some(BreakerStep::Closed) => {
                 info!(self.log, "host breaker closed");
                 self.emit(|| "answers again".to_owned());
@@ -146,7 +146,7 @@ impl HostActor {
             let renewing = || context.store.renew_api_key(owner, provider, &used, &key, now);
             match context.store_watch.retry_while_unavailable(renewing).await {
                 Ok(true) => {}
-                Ok(false) => info!(log, "renewed key not wanted"; "user_id" => owner.0),
+                Ok(false) => info!(log, "renewed key discarded"; "user_id" => owner.0),
                 Err(error) => error!(log, "renewed key not stored"; "user_id" => owner.0, "error" => %error),
             }
         }))

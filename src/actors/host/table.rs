@@ -35,11 +35,11 @@ pub(in crate::actors) struct HostEntry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCounts {
     /// Hosts that take requests.
-    pub active: usize,
+    pub available: usize,
     /// Hosts that are held.
     pub held: usize,
     /// Hosts with an open breaker.
-    pub open: usize,
+    pub breaker_open: usize,
 }
 
 /// A poll at a host. It keeps the host in the table.
@@ -141,11 +141,11 @@ impl HostTable {
         let mut counts = HostCounts::default();
         for state in self.0.hosts.lock().values().filter_map(|entry| entry.host_entry.state()) {
             if state.breaker.open_until.is_some_and(|until| until > now) {
-                counts.open += 1;
+                counts.breaker_open += 1;
             } else if state.held_until.is_some_and(|until| until > now) {
                 counts.held += 1;
             } else {
-                counts.active += 1;
+                counts.available += 1;
             }
         }
         counts

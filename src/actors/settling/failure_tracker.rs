@@ -137,7 +137,7 @@ impl FailureTrackerActor {
                 });
                 // The failure that revealed the outage is not counted either.
                 let taken_back = self.reversal.take_back_all().saturating_sub(in_time + 1);
-                warn!(self.log, "outage begun"; "hosts" => hosts, "failures_taken_back" => taken_back,
+                warn!(self.log, "outage begun"; "hosts" => hosts, "failures_reverted" => taken_back,
                     "reason" => begun.to_string());
             }
             Some(OutageStep::Ended { lasted }) => {

@@ -126,7 +126,7 @@ fn log_failure(
         "status_code" => status_code(kind, report, trace),
         "error" => report.error.clone(),
         "consecutive_failures" => settled.decision.source.state.failures.consecutive,
-        "then" => step.to_string(),
+        "decision" => step.to_string(),
         "duration_ms" => milliseconds(settled.request_time),
         "bytes" => trace.wire_bytes,
         "new_posts" => 0,
@@ -156,7 +156,7 @@ fn log_step(context: &PipelineContext, log: &Logger, settled: &WrittenPoll<'_>, 
     let is_disabled = match step {
         FailureStep::NotBlamed | FailureStep::Counted { .. } => return,
         FailureStep::Rests { kind, .. } => {
-            warn!(log, "feed disabled"; "reason" => kind.name(), "then" => step.to_string(), keys);
+            warn!(log, "feed disabled"; "reason" => kind.name(), "decision" => step.to_string(), keys);
             false
         }
         FailureStep::Disabled(reason) => {

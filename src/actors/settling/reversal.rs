@@ -111,7 +111,7 @@ impl FailureReversal {
                 match take_back_one(&context, &log, failure).await {
                     Ok(true) => changed.push(failure.source_id),
                     Ok(false) => {}
-                    Err(cause) => error!(log, "failure not taken back"; "source_id" => failure.source_id.0,
+                    Err(cause) => error!(log, "failure not reverted"; "source_id" => failure.source_id.0,
                         "url" => &failure.url, "error" => %cause),
                 }
             }
@@ -119,7 +119,7 @@ impl FailureReversal {
             if let Err(cause) =
                 context.store_watch.retry_while_unavailable(|| context.store.record_hosts(hosts.clone())).await
             {
-                error!(log, "hosts not stored"; "error" => %cause);
+                error!(log, "host states not stored"; "error" => %cause);
             }
             context.scheduler.do_send(SourcesChanged(changed));
         });
@@ -138,7 +138,7 @@ async fn take_back_one(context: &PipelineContext, log: &Logger, failure: &Counte
         }
         match context.store_watch.retry_while_unavailable(|| context.store.save_source(source.clone(), now)).await? {
             Saved::Written(_) => {
-                info!(log, "failure taken back"; "source_id" => failure.source_id.0, "url" => &failure.url,
+                info!(log, "failure reverted"; "source_id" => failure.source_id.0, "url" => &failure.url,
                     "error" => &failure.report.error);
                 return Ok(true);
             }

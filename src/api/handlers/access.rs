@@ -1,4 +1,4 @@
-//! Logins and headers of sources. Secrets come in and never go out.
+//! Handlers for logins and headers of sources. Secrets are never returned.
 
 use actix_web::http::header::ETAG;
 use actix_web::{HttpRequest, HttpResponse, web};

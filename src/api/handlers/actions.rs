@@ -1,4 +1,4 @@
-//! Actions on one source, and questions about it.
+//! Handlers for actions on one source.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::sources::answer;
 use crate::model::SourceId;
 use crate::service::PollRequest;
 
-/// The longest that the result of a poll is awaited.
+/// Maximum time to wait for the result of a poll.
 const WAIT_SECONDS_MAX: u64 = 50;
 
 pub(super) async fn rest(

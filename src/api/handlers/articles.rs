@@ -1,4 +1,4 @@
-//! Articles: what a pipeline downstream makes of posts.
+//! Handlers for articles, which downstream programs make from posts.
 
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};

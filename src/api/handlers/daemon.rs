@@ -1,4 +1,4 @@
-//! The daemon itself: its scheduler, tree, counters, configuration, log and faults.
+//! Handlers for scheduler, tree, counters, configuration, log level and faults.
 
 use actix_web::{HttpResponse, web};
 use serde_json::json;
@@ -14,7 +14,7 @@ use crate::actors::Fault;
 use crate::model::FailureKind;
 use crate::telemetry::level_name;
 
-/// How many hosts of the tree are shown unless said otherwise.
+/// Default number of hosts in the tree.
 const HOSTS_DEFAULT: usize = 50;
 const HOSTS_MAX: usize = 1000;
 const RULES_MAX: usize = 100;
@@ -53,7 +53,7 @@ pub(super) async fn tree(api: web::Data<Api>, Parameters(query): Parameters<Tree
     if hosts > HOSTS_MAX {
         return Err(Problem::invalid(format!("write a number from 0 to {HOSTS_MAX}")).at("hosts"));
     }
-    let tree = api.pipeline().tree(hosts).ok_or_else(|| Problem::unavailable("there is no tree now"))?;
+    let tree = api.pipeline().tree(hosts).ok_or_else(|| Problem::unavailable("the supervision tree is not running"))?;
     Ok(HttpResponse::Ok().json(TreeView::from(&tree)))
 }
 
@@ -67,7 +67,7 @@ pub(super) async fn configuration(api: web::Data<Api>) -> Answer {
 
 pub(super) async fn reload(api: web::Data<Api>) -> Answer {
     let configuration = api.configuration.clone();
-    // Files are read, which may take long.
+    // Reads files, so it runs on a blocking thread.
     let read = web::block(move || (configuration.reload)()).await;
     match read.map_err(Problem::internal)? {
         Ok(reloaded) => Ok(HttpResponse::Ok().json(reloaded)),

@@ -1,4 +1,4 @@
-//! Feeds of new posts, for readers of feeds: everything, or what has a label.
+//! Feeds of new posts, of all sources or by label.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,11 +13,10 @@ use super::super::{Api, feeds};
 use super::Answer;
 use crate::model::{Post, Timestamp};
 
-/// Where feeds are.
 pub(super) const PATH: &str = "/feeds/{name:.+}.{format:atom|json}";
-/// The name of the feed of everything, whatever labels there are.
+/// Name of the feed of all sources; a label of this name has no feed.
 const ALL: &str = "all";
-/// How many posts a feed has.
+/// Number of posts in a feed.
 const POSTS_MAX: u32 = 50;
 
 pub(super) async fn feed(api: web::Data<Api>, request: HttpRequest, path: web::Path<(String, String)>) -> Answer {
@@ -49,7 +48,7 @@ async fn posts(api: &Api, name: &str) -> Result<Vec<Post>, Problem> {
     Ok(api.service.newest_posts_with_label(name, POSTS_MAX).await?)
 }
 
-/// Whether the reader has it already. If it names what it has, dates do not count (RFC 9110, 13.2.2).
+/// Whether the client has the current version. `If-None-Match` takes precedence over dates (RFC 9110, 13.2.2).
 fn is_known(request: &HttpRequest, etag: &str, modified: Option<SystemTime>) -> bool {
     let header = |name: HeaderName| request.headers().get(name).map(HeaderValue::to_str);
     if let Some(named) = header(IF_NONE_MATCH) {
@@ -60,7 +59,7 @@ fn is_known(request: &HttpRequest, etag: &str, modified: Option<SystemTime>) -> 
     since.zip(modified).is_some_and(|(since, modified)| modified <= since)
 }
 
-/// Whole seconds, the next one if there is a part of it: what comes later in the same second is then not taken for known.
+/// Rounds up to whole seconds, so that posts stored later in the same second are not missed.
 fn system_time(moment: Timestamp) -> SystemTime {
     let seconds = moment.since(Timestamp::EPOCH).as_micros().div_ceil(1_000_000);
     SystemTime::UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or(0))

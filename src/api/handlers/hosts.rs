@@ -1,4 +1,4 @@
-//! Hosts: listed, shown, held, released.
+//! Handlers for hosts.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub(super) async fn hold(api: web::Data<Api>, host: web::Path<String>, Body(body
     let end = match (body.until, body.seconds) {
         (Some(until), None) => HoldEnd::At(until),
         (None, Some(seconds)) => HoldEnd::In(Duration::from_secs(seconds)),
-        _ => return Err(Problem::invalid("say until when or for how many seconds, and not both").at("until")),
+        _ => return Err(Problem::invalid("give either `until` or `seconds`").at("until")),
     };
     Ok(answer(api.service.hold_host(&host, end, &body.reason).await?))
 }

@@ -1,4 +1,4 @@
-//! Everything that can be asked and told, in one table.
+//! The table of all endpoints.
 
 mod access;
 mod actions;
@@ -33,10 +33,9 @@ use super::views::{
 };
 use super::{health, metrics, openapi};
 
-/// What a handler returns.
 type Answer = Result<HttpResponse, Problem>;
 
-/// Every endpoint. Of two paths that fit, the first counts.
+/// All endpoints. If two paths match, the first one is used.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let groups =
         [of_sources(), of_actions(), of_people(), of_hosts(), of_posts(), of_webhooks(), of_daemon(), of_others()];
@@ -48,13 +47,13 @@ fn of_sources() -> Vec<Endpoint> {
         Endpoint::new(Method::GET, "/sources", "List sources", sources::list)
             .query::<SourceQuery>()
             .answers::<Page<SourceView>>(200, "Page of sources"),
-        Endpoint::new(Method::POST, "/sources", "Add a source, and perhaps poll it at once", sources::create)
+        Endpoint::new(Method::POST, "/sources", "Add a source, optionally with a first poll", sources::create)
             .body::<NewSourceBody>()
             .answers::<CreatedSource>(201, "Source added")
             .refuses(409, "Source exists already; context.source_id names it")
             .refuses(
                 422,
-                "First poll failed, source not added; context has the poll and the feeds that a page links to",
+                "First poll failed, source not added; context contains the poll and the feeds that a page links to",
             ),
         Endpoint::new(Method::POST, "/sources/bulk", "Add many sources", sources::bulk)
             .body::<BulkBody>()
@@ -65,12 +64,12 @@ fn of_sources() -> Vec<Endpoint> {
         Endpoint::new(
             Method::PATCH,
             "/sources/{id}",
-            "Change some settings of a source, enable or disable it",
+            "Change settings of a source, enable or disable it",
             sources::update,
         )
         .body::<SourceChanges>()
         .answers::<SourceView>(200, "Source with its current state")
-        .refuses(400, "Invalid field; for one that another endpoint changes, context names its method and path.")
+        .refuses(400, "Invalid field; for one that another endpoint changes, context names its method and path")
         .refuses(404, "No such source")
         .versioned(),
         Endpoint::new(Method::DELETE, "/sources/{id}", "Remove a source with its posts", sources::remove)
@@ -80,23 +79,18 @@ fn of_sources() -> Vec<Endpoint> {
         Endpoint::new(
             Method::GET,
             "/sources/{id}/access",
-            "List the names of the login and headers sent for a source",
+            "Get the names of the login and headers of a source",
             access::one,
         )
-        .answers::<AccessView>(200, "Names of what is sent, without values")
+        .answers::<AccessView>(200, "Names without values")
         .refuses(404, "No such source, or nothing stored for it")
         .refuses(409, "Stored login or headers cannot be decrypted"),
-        Endpoint::new(
-            Method::PUT,
-            "/sources/{id}/access",
-            "Replace the login and headers sent for a source",
-            access::put,
-        )
-        .body::<AccessBody>()
-        .answers::<AccessView>(200, "Stored; used from the next poll on")
-        .refuses(404, "No such source")
-        .refuses(409, "database.encryption-key is not set")
-        .versioned(),
+        Endpoint::new(Method::PUT, "/sources/{id}/access", "Replace the login and headers of a source", access::put)
+            .body::<AccessBody>()
+            .answers::<AccessView>(200, "Stored; used from the next poll on")
+            .refuses(404, "No such source")
+            .refuses(409, "database.encryption-key is not set")
+            .versioned(),
         Endpoint::new(
             Method::DELETE,
             "/sources/{id}/access",
@@ -122,7 +116,7 @@ fn of_actions() -> Vec<Endpoint> {
         Endpoint::new(
             Method::PATCH,
             "/sources/{id}/feed-disable",
-            "Rest a source for the cooldown of a kind of failure, or until feed-enable",
+            "Rest a source: do not poll it for a cooldown, or until feed-enable",
             actions::rest,
         )
         .body::<RestBody>()
@@ -149,7 +143,7 @@ fn of_actions() -> Vec<Endpoint> {
         Endpoint::new(
             Method::POST,
             "/sources/{id}/poll",
-            "Poll a source as soon as its publisher and host allow",
+            "Poll a source now, unless Retry-After or a hold forbids it",
             actions::poll,
         )
         .query::<PollQuery>()
@@ -189,8 +183,8 @@ fn of_people() -> Vec<Endpoint> {
             .answers_nothing("User removed")
             .refuses(404, "No such user")
             .refuses(409, "User owns podcasts"),
-        Endpoint::new(Method::GET, "/users/{id}/keys/x", "Get whether a user has an X key", users::x_key)
-            .answers::<KeyView>(200, "Provider of the key and when it was given")
+        Endpoint::new(Method::GET, "/users/{id}/keys/x", "Get when a user's X key was set", users::x_key)
+            .answers::<KeyView>(200, "Provider and time of the key")
             .refuses(404, "No such user, or no key"),
         Endpoint::new(Method::PUT, "/users/{id}/keys/x", "Store or replace a user's X key", users::put_x_key)
             .body::<KeyBody>()
@@ -231,7 +225,7 @@ fn of_hosts() -> Vec<Endpoint> {
         Endpoint::new(Method::POST, "/hosts/{host}/hold", "Hold a host", hosts::hold)
             .body::<HoldBody>()
             .answers::<HostView>(200, "Host held"),
-        Endpoint::new(Method::POST, "/hosts/{host}/release", "Release a host", hosts::release)
+        Endpoint::new(Method::POST, "/hosts/{host}/release", "End the hold of a host", hosts::release)
             .answers::<HostView>(200, "Host released")
             .refuses(404, "Unknown host"),
         Endpoint::new(
@@ -302,9 +296,14 @@ fn of_webhooks() -> Vec<Endpoint> {
         Endpoint::new(Method::DELETE, "/webhooks/{id}", "Remove a webhook", webhooks::remove)
             .answers_nothing("Webhook removed")
             .refuses(404, "No such webhook"),
-        Endpoint::new(Method::POST, "/webhooks/{id}/enable", "Enable a webhook where it stopped", webhooks::enable)
-            .answers::<WebhookView>(200, "Webhook enabled")
-            .refuses(404, "No such webhook"),
+        Endpoint::new(
+            Method::POST,
+            "/webhooks/{id}/enable",
+            "Enable a webhook; deliveries continue where they stopped",
+            webhooks::enable,
+        )
+        .answers::<WebhookView>(200, "Webhook enabled")
+        .refuses(404, "No such webhook"),
         Endpoint::new(Method::POST, "/webhooks/{id}/disable", "Disable a webhook", webhooks::disable)
             .body::<DisableBody>()
             .answers::<WebhookView>(200, "Webhook disabled")
@@ -333,7 +332,7 @@ fn of_daemon() -> Vec<Endpoint> {
         Endpoint::new(
             Method::GET,
             "/configuration",
-            "Get the configuration in force, secrets masked",
+            "Get the effective configuration, with secrets masked",
             daemon::configuration,
         )
         .answers::<Vec<ConfigurationRow>>(200, "Every key with its value and origin"),
@@ -341,10 +340,10 @@ fn of_daemon() -> Vec<Endpoint> {
             .answers::<Reloaded>(200, "Changed keys")
             .refuses(400, "Invalid configuration; nothing changed"),
         Endpoint::new(Method::GET, "/log-level", "Get the log level", daemon::log_level)
-            .answers::<LogLevel>(200, "Level in force"),
+            .answers::<LogLevel>(200, "Current level"),
         Endpoint::new(Method::PUT, "/log-level", "Change the log level", daemon::set_log_level)
             .body::<LogLevel>()
-            .answers::<LogLevel>(200, "Level in force"),
+            .answers::<LogLevel>(200, "Current level"),
         Endpoint::new(Method::GET, "/faults", "Get the injected faults", daemon::faults)
             .answers::<FaultsView>(200, "Injected faults")
             .refuses(404, "Fault injection is not enabled"),
@@ -357,7 +356,7 @@ fn of_daemon() -> Vec<Endpoint> {
     ]
 }
 
-/// For readers of feeds, for Prometheus, and for who looks whether the daemon is alive.
+/// Endpoints outside `/api/v1`: feeds, metrics and health checks.
 fn of_others() -> Vec<Endpoint> {
     vec![
         Endpoint::new(Method::GET, feeds::PATH, "Get the newest posts of a label, or of `all`, as a feed", feeds::feed)
@@ -383,7 +382,7 @@ fn of_others() -> Vec<Endpoint> {
 }
 
 async fn document() -> HttpResponse {
-    /// It never changes, and takes longer to make than any other answer.
+    /// Generated once, because that is slow and the document never changes.
     static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| openapi::document().to_string().into());
     HttpResponse::Ok().content_type("application/json").body(DOCUMENT.clone())
 }

@@ -1,4 +1,4 @@
-//! Lists of sources from and for other readers, a piece at a time in both directions.
+//! Import and export of OPML, streamed in both directions.
 
 use std::io::{self, Read, Write};
 
@@ -18,11 +18,11 @@ use crate::rules::shown_url::shown_url;
 use crate::service;
 use crate::store::Added;
 
-/// Pieces that wait between the wire, the reader and the store.
+/// Capacity of the queues between connection, parser and store.
 const PIECES: usize = 8;
-/// Sources that are added or written together.
+/// Batch size.
 const BATCH: usize = 500;
-/// Mistakes that are told.
+/// Maximum number of reported errors.
 const PROBLEMS_MAX: usize = 1000;
 const PIECE_BYTES: usize = 16 * 1024;
 
@@ -39,7 +39,7 @@ pub(super) async fn import(api: web::Data<Api>, request: HttpRequest, mut payloa
         actix_rt::task::spawn_blocking(move || read(Incoming { pieces: incoming, rest: Bytes::new() }, &outlines));
     let feeding = async {
         let mut sent = 0;
-        // A list may be long as long as it comes.
+        // No total timeout as long as data arrives.
         while let Some(piece) = tokio::time::timeout(within, payload.next()).await? {
             let piece = piece.map_err(io::Error::other)?;
             sent += piece.len();
@@ -77,7 +77,7 @@ pub(super) async fn import(api: web::Data<Api>, request: HttpRequest, mut payloa
     Ok(HttpResponse::Ok().json(report?))
 }
 
-/// Reads outlines and hands them over in batches; on a thread that may wait.
+/// Parses outlines and sends them in batches; runs on a blocking thread.
 fn read(incoming: Incoming, outlines: &mpsc::Sender<Vec<Result<Outline, BadOutline>>>) -> Result<(), opml::OpmlError> {
     let mut batch = Vec::new();
     for outline in opml::Reader::new(io::BufReader::new(incoming))? {
@@ -120,7 +120,7 @@ async fn add(api: &Api, batch: Vec<Result<Outline, BadOutline>>, report: &mut Im
     Ok(())
 }
 
-/// The body as it comes, for a reader that waits.
+/// The body as a blocking reader.
 struct Incoming {
     pieces: mpsc::Receiver<io::Result<Bytes>>,
     rest: Bytes,
@@ -144,7 +144,7 @@ pub(super) async fn export(api: web::Data<Api>, caller: Caller) -> Answer {
     let (outlines, mut list) = mpsc::channel::<Outline>(BATCH);
     let (pieces, outgoing) = mpsc::channel::<Result<Bytes, io::Error>>(PIECES);
     actix_rt::spawn(async move {
-        // A list that breaks off is noticed by its reader; nobody could be told otherwise once it has begun.
+        // Once the response has begun, an error can only cut it off.
         let _ = collect(&api, caller, &outlines).await;
     });
     actix_rt::task::spawn_blocking(move || {
@@ -159,7 +159,7 @@ pub(super) async fn export(api: web::Data<Api>, caller: Caller) -> Answer {
         .streaming(body))
 }
 
-/// Feeds of each first label together, then those without a label.
+/// Feeds grouped by their first label, then those without a label.
 async fn collect(api: &Api, caller: Caller, outlines: &mpsc::Sender<Outline>) -> service::Result<()> {
     let mut label: Option<String> = None;
     loop {
@@ -173,7 +173,7 @@ async fn collect(api: &Api, caller: Caller, outlines: &mpsc::Sender<Outline>) ->
     send(api, caller, None, outlines).await.map(|_| ())
 }
 
-/// Sends those whose first label is this one; false if nobody takes them any more.
+/// Sends sources with this first label; false if the client has disconnected.
 async fn send(
     api: &Api,
     caller: Caller,
@@ -200,7 +200,7 @@ fn outline(source: Source, labels: Vec<String>, caller: Caller) -> Outline {
     Outline { title: source.settings.title, feed_url, site_url: None, labels, line: 0 }
 }
 
-/// The list as it is written, for a writer that waits.
+/// The response as a blocking writer.
 struct Outgoing(mpsc::Sender<Result<Bytes, io::Error>>);
 
 impl Write for Outgoing {

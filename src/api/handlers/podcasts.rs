@@ -1,4 +1,4 @@
-//! Podcasts: what sources are gathered for, and whose keys they use.
+//! Handlers for podcasts.
 
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};

@@ -1,4 +1,4 @@
-//! Posts: listed and shown.
+//! Handlers for posts.
 
 use actix_web::{HttpResponse, web};
 
@@ -24,7 +24,7 @@ pub(super) async fn list(api: web::Data<Api>, Parameters(query): Parameters<Post
         (Some("newest"), false) => newest_first(&api, &query, limit).await?,
         (None | Some("oldest"), true) => between(&api, &query, limit).await?,
         (Some("newest"), true) => {
-            return Err(Problem::invalid("spans of time are listed from their oldest post on").at("order"));
+            return Err(Problem::invalid("`newest` cannot be combined with `since` and `until`").at("order"));
         }
         (Some(_), _) => return Err(Problem::invalid("write oldest or newest").at("order")),
     };
@@ -32,7 +32,7 @@ pub(super) async fn list(api: web::Data<Api>, Parameters(query): Parameters<Post
     Ok(HttpResponse::Ok().json(Page { items, next_cursor }))
 }
 
-/// The source whose posts are asked for. One that is not there is a mistake, not a source without posts.
+/// The source of the query; an unknown source is an error.
 pub(super) async fn source_there(api: &Api, id: Option<i64>) -> Result<Option<SourceId>, Problem> {
     let Some(id) = id.map(SourceId) else { return Ok(None) };
     match api.service.source(id).await {
@@ -42,27 +42,27 @@ pub(super) async fn source_there(api: &Api, id: Option<i64>) -> Result<Option<So
     }
 }
 
-type Found = (Vec<Post>, Option<String>);
+type FoundPosts = (Vec<Post>, Option<String>);
 
-async fn oldest_first(api: &Api, query: &PostQuery, limit: usize) -> Result<Found, Problem> {
+async fn oldest_first(api: &Api, query: &PostQuery, limit: usize) -> Result<FoundPosts, Problem> {
     let after = cursor(query.cursor.as_deref())?.map(PostId);
     let posts = api.service.posts_after(query.source_id.map(SourceId), after, rows(limit)).await?;
     Ok(page(posts, limit))
 }
 
-async fn newest_first(api: &Api, query: &PostQuery, limit: usize) -> Result<Found, Problem> {
+async fn newest_first(api: &Api, query: &PostQuery, limit: usize) -> Result<FoundPosts, Problem> {
     let before = cursor(query.cursor.as_deref())?.map(PostId);
     let posts = api.service.posts_before(query.source_id.map(SourceId), before, rows(limit)).await?;
     Ok(page(posts, limit))
 }
 
-fn page(posts: Vec<Post>, limit: usize) -> Found {
+fn page(posts: Vec<Post>, limit: usize) -> FoundPosts {
     let next = posts.last().filter(|_| posts.len() == limit).map(|post| post.id.to_string());
     (posts, next)
 }
 
-/// In the order in which they were stored. The cursor is a moment and a number.
-async fn between(api: &Api, query: &PostQuery, limit: usize) -> Result<Found, Problem> {
+/// Oldest first. The cursor consists of a time and an id.
+async fn between(api: &Api, query: &PostQuery, limit: usize) -> Result<FoundPosts, Problem> {
     let (since, until) = (query.since.unwrap_or(Timestamp::MIN), query.until.unwrap_or(Timestamp::MAX));
     let after = query.cursor.as_deref().map(moment_and_number).transpose()?;
     let source = query.source_id.map(SourceId);
@@ -75,6 +75,6 @@ async fn between(api: &Api, query: &PostQuery, limit: usize) -> Result<Found, Pr
 fn moment_and_number(cursor: &str) -> Result<(Timestamp, PostId), Problem> {
     let parts = cursor.split_once('.').and_then(|(moment, id)| Some((moment.parse().ok()?, id.parse().ok()?)));
     let (moment, id) =
-        parts.ok_or_else(|| Problem::invalid("use next_cursor of the page before as it was given").at("cursor"))?;
+        parts.ok_or_else(|| Problem::invalid("use next_cursor of the previous page unchanged").at("cursor"))?;
     Ok((Timestamp::from_micros(moment), PostId(id)))
 }

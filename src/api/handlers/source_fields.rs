@@ -1,4 +1,4 @@
-//! Fields of a source that `PATCH /sources/{id}` does not take, and the endpoints that change them.
+//! Fields of a source that `PATCH /sources/{id}` rejects, and the endpoints that change them.
 
 use serde_json::json;
 
@@ -12,9 +12,9 @@ use crate::model::SourceId;
 struct FieldEndpoint {
     fields: &'static [&'static str],
     method: &'static str,
-    /// What follows `/sources/{id}`.
+    /// Path after `/sources/{id}`.
     path: &'static str,
-    /// What the endpoint does, to follow its path in a sentence.
+    /// What the endpoint does, as the end of a sentence.
     does: &'static str,
 }
 
@@ -81,7 +81,7 @@ const FIELD_ENDPOINTS: &[FieldEndpoint] = &[
 /// Fields that no endpoint changes.
 const FIXED: &[&str] = &["id", "version", "created_at", "updated_at"];
 
-/// The changes of a body, or what is wrong with it: a field that is changed elsewhere is refused with its endpoint.
+/// The changes of a body, or its error, which names the endpoint of a field that is changed elsewhere.
 pub(super) fn changes(body: Result<Body<SourceChanges>, Problem>, id: SourceId) -> Result<SourceChanges, Problem> {
     body.map(|Body(changes)| changes).map_err(|problem| match problem.field() {
         Some(field) => refusal(field, id).unwrap_or(problem),
@@ -89,7 +89,7 @@ pub(super) fn changes(body: Result<Body<SourceChanges>, Problem>, id: SourceId) 
     })
 }
 
-/// Why a field that is not taken here is refused, if it is a field of a source.
+/// Error for a field of a source that cannot be changed here.
 fn refusal(field: &str, id: SourceId) -> Option<Problem> {
     if FIXED.contains(&field) {
         return Some(Problem::invalid(format!("{field} cannot be changed")).at(field));

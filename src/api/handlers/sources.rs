@@ -1,4 +1,4 @@
-//! Sources: listed, shown, added, changed, removed.
+//! Handlers for sources.
 
 use actix_web::http::header::{ETAG, LOCATION};
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -18,7 +18,7 @@ use crate::rules::status::SourceStatus;
 use crate::service::{FirstPoll, NewSourceRequest, SourceDetails, SourceFilter, SourcePatch};
 use crate::store::Added;
 
-/// How many sources are added in one request.
+/// Maximum number of sources in a bulk request.
 const BULK_MAX: usize = 1000;
 
 pub(super) async fn list(api: web::Data<Api>, caller: Caller, query: Parameters<SourceQuery>) -> Answer {
@@ -29,7 +29,7 @@ pub(super) async fn list(api: web::Data<Api>, caller: Caller, query: Parameters<
     let (sources, next) = match &query.url {
         Some(url) => {
             let mut found = api.service.sources_with_url(url).await?;
-            // A match would tell a caller who may not see a password that they guessed it.
+            // A match would confirm a guessed password to a client that may not see it.
             found.retain(|source| caller.sees_secrets || shown_url(&source.settings.url) == source.settings.url);
             (api.service.details(found).await?, None)
         }
@@ -44,7 +44,7 @@ pub(super) async fn list(api: web::Data<Api>, caller: Caller, query: Parameters<
 
 fn filter(api: &Api, query: &SourceQuery) -> Result<SourceFilter, Problem> {
     let state = query.state.as_deref().map(str::parse::<SourceStatus>).transpose();
-    let key = |name| api.service.host_key(name).ok_or_else(|| Problem::invalid("this is no host's name").at("host"));
+    let key = |name| api.service.host_key(name).ok_or_else(|| Problem::invalid("not a host name").at("host"));
     Ok(SourceFilter {
         state: state.map_err(|error| Problem::invalid(error).at("state"))?,
         host: query.host.as_deref().map(key).transpose()?,
@@ -110,11 +110,11 @@ fn counted(
     BulkResult { outcome: outcome.to_owned(), id, error }
 }
 
-/// A source with a login, or whose first poll is awaited, is added alone.
+/// Sources of a bulk request take neither `first_poll` nor `access`.
 fn one_of_many(body: NewSourceBody) -> Result<NewSourceRequest, Problem> {
     let for_one = [("access", body.access.is_some()), ("first_poll", body.first_poll), ("anyway", body.anyway)];
     match for_one.iter().find(|(_, is_there)| *is_there) {
-        Some((field, _)) => Err(Problem::invalid("a source with this is added by itself").at(*field)),
+        Some((field, _)) => Err(Problem::invalid("not allowed in a bulk request").at(*field)),
         None => Ok(body.into()),
     }
 }

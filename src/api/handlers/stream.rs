@@ -1,7 +1,7 @@
-//! New posts as they come: server-sent events that go on after the last one a client saw, without gaps or repeats.
+//! Stream of new posts as server-sent events, which continues after the last received one without gaps or repeats.
 //!
-//! A stream holds one small batch and reads the next when its client has taken it, so a slow client costs nothing but its
-//! connection.
+//! A stream buffers one small batch and reads the next one when its client has received it, so a slow client costs only
+//! its connection.
 
 use std::time::Duration;
 
@@ -20,22 +20,20 @@ use super::posts::source_there;
 use crate::clock::Stopwatch;
 use crate::model::{PostId, SourceId};
 
-/// How many posts are read at once.
+/// Batch size.
 const BATCH: u32 = 16;
-/// Who has seen everything looks again this much later at the soonest, so that many clients together do not keep the store
-/// from its work while posts pour in.
+/// Minimum time between two reads of a stream without new posts, so that many clients do not overload the store.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
-/// How often a client that is told nothing is told that; also how often it is looked for posts of other nodes.
+/// Interval of keep-alive comments, and of reads for posts of other nodes.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// One client.
 struct Reader {
     api: web::Data<Api>,
     source: Option<SourceId>,
     after: PostId,
     arrivals: watch::Receiver<u64>,
     has_begun: bool,
-    /// Since it has seen everything.
+    /// When the stream last had no more posts.
     caught_up: Option<Stopwatch>,
     _place: OwnedSemaphorePermit,
 }
@@ -47,8 +45,8 @@ pub(super) async fn posts(
 ) -> Answer {
     let source = source_there(&api, query.source_id).await?;
     let place = api.streams.clone().try_acquire_owned();
-    let place = place.map_err(|_| Problem::unavailable("there are as many streams as there may be"))?;
-    // From before the first look on, so that nothing that comes meanwhile is missed.
+    let place = place.map_err(|_| Problem::unavailable("too many streams are open (api.streams-max)"))?;
+    // Subscribe before the first read, so that no post is missed.
     let arrivals = api.service.new_posts();
     let after = match last_event_id(&request)?.or(query.after) {
         Some(id) => PostId(id),
@@ -77,12 +75,12 @@ fn last_event_id(request: &HttpRequest) -> Result<Option<i64>, Problem> {
 }
 
 impl Reader {
-    /// Well before its connection would be taken for one whose client stalls.
+    /// Shorter than the time limit for stalled connections.
     fn heartbeat(&self) -> Duration {
         HEARTBEAT.min(self.api.limits.answer_within / 4)
     }
 
-    /// The next events, or a sign of life; nothing at the end.
+    /// The next events, or a keep-alive comment; none at the end.
     async fn next(&mut self) -> Option<Bytes> {
         if !self.has_begun {
             self.has_begun = true;
@@ -94,7 +92,7 @@ impl Reader {
             }
             self.arrivals.borrow_and_update();
             let Ok(posts) = self.api.service.posts_after(self.source, Some(self.after), BATCH).await else {
-                // The client comes back by itself, and goes on where it was.
+                // The client reconnects and continues after its last event.
                 return None;
             };
             if posts.len() < BATCH as usize {
@@ -108,7 +106,7 @@ impl Reader {
                 Ok(Ok(())) => {}
                 Ok(Err(_)) => return None,
                 Err(_) => {
-                    // Posts of other nodes announce themselves to nobody here, so it is looked for them as well.
+                    // Posts of other nodes cause no notification here, so read regularly.
                     let found = self.api.service.posts_after(self.source, Some(self.after), 1).await;
                     if found.is_ok_and(|posts| posts.is_empty()) {
                         return Some(Bytes::from_static(b": still here\n\n"));

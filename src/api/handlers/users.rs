@@ -1,4 +1,4 @@
-//! Users and the keys they lend. Keys come in and never go out.
+//! Handlers for users and their keys. Keys are never returned.
 
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};

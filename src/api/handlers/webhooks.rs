@@ -1,4 +1,4 @@
-//! Webhooks: where new posts are sent to.
+//! Handlers for webhooks.
 
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};

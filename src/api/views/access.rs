@@ -1,4 +1,4 @@
-//! What sources need to be let in, as it is taken; of what is kept, names are sent and nothing else.
+//! Login and headers of sources: values are accepted, only names are returned.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,34 +8,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::SourceAccess;
 
-/// A login, headers or both for the requests of one source. No value of theirs is ever shown again.
+/// Login, headers or both for the requests of a source. Values are never returned.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AccessBody {
-    /// Headers by name, at most 16. Those of the connection, conditional ones and User-Agent are refused.
+    /// Headers by name, at most 16. Connection and conditional headers and User-Agent are rejected.
     pub headers: BTreeMap<String, String>,
-    /// A name and a password (basic authentication).
+    /// Login for HTTP basic authentication.
     pub login: Option<LoginBody>,
 }
 
-/// A name and a password.
+/// Login for HTTP basic authentication.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoginBody {
-    /// The name; it has no colon.
+    /// Name, without a colon.
     pub name: String,
     /// Password of the login.
     pub password: String,
 }
 
-/// What is kept for a source: names only.
+/// Names of the login and headers stored for a source.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct AccessView {
-    /// The names of its headers.
+    /// Names of the headers.
     pub headers: Vec<String>,
-    /// The name of its login.
+    /// Name of the login.
     pub login: Option<String>,
-    /// Where it is sent to: scheme, host and port. A source that moves elsewhere does not take it along.
+    /// Origin (scheme, host and port) to which alone they are sent, even if the source moves.
     pub origin: Option<String>,
 }
 

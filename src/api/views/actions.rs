@@ -1,56 +1,56 @@
-//! Actions on sources and hosts as they are asked for.
+//! Wire types for actions on sources and hosts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Timestamp;
 
-/// Why a source is to rest.
+/// Reason for a rest.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RestBody {
-    /// A kind of failure that has a cooldown (not_found, gone, forbidden, unauthorized, upstream_failure, network,
-    /// parse_error) rests for that cooldown; any other text until `feed-enable`.
+    /// Kind of failure with a cooldown (not_found, gone, forbidden, unauthorized, upstream_failure, network,
+    /// parse_error): the rest lasts for that cooldown. Any other text: it lasts until `feed-enable`.
     #[schemars(length(min = 1, max = 500), regex(pattern = r"\S"))]
     pub reason: String,
 }
 
-/// Why a source is to be disabled.
+/// Reason for disabling a source.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DisableBody {
-    /// Reason in words.
+    /// Reason, as text.
     #[schemars(length(min = 1, max = 500), regex(pattern = r"\S"))]
     pub reason: Option<String>,
 }
 
-/// How a source is to be polled.
+/// Options of a poll.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PollQuery {
-    /// Wait so many seconds for the result, at most 50.
+    /// Seconds to wait for the result, at most 50.
     #[schemars(range(max = 50))]
     pub wait: Option<u64>,
-    /// Set aside what the publisher and the host asked for.
+    /// Ignore Retry-After, holds and the pause of the host.
     pub force: Option<bool>,
 }
 
-/// How long a host is to be left alone.
+/// Length of a hold; give either `until` or `seconds`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HoldBody {
-    /// Until this moment, a week ahead at the most unless source.retry-after-ceiling-days says otherwise.
+    /// End of the hold, at most source.retry-after-ceiling-days (default 7) ahead.
     #[serde(default)]
     pub until: Option<Timestamp>,
-    /// For so many seconds, instead of a moment; as many as make a week at the most, likewise.
+    /// Length of the hold in seconds, with the same maximum.
     #[serde(default)]
     pub seconds: Option<u64>,
-    /// Reason in words.
+    /// Reason, as text.
     #[schemars(length(min = 1, max = 500), regex(pattern = r"\S"))]
     pub reason: String,
 }
 
-/// How many sources of a host were enabled.
+/// Result of enabling the sources of a host.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EnabledSources {
     /// Number of sources enabled.

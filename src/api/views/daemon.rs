@@ -1,4 +1,4 @@
-//! The daemon itself as it is shown.
+//! Wire types for the daemon.
 
 use std::collections::BTreeMap;
 
@@ -12,31 +12,31 @@ use crate::model::Timestamp;
 pub struct StatusView {
     /// Version of the program.
     pub version: String,
-    /// When the API began to serve.
+    /// Start time of the API.
     pub started_at: Timestamp,
-    /// What time it is for the daemon.
+    /// Current time of the daemon's clock.
     pub now: Timestamp,
     /// Database engine: sqlite or postgres.
     pub database_engine: String,
-    /// The version of the schema.
+    /// Version of the database schema.
     pub schema_version: i64,
-    /// What keeps the store from being used; polling pauses meanwhile.
+    /// Why the database is unavailable; polling pauses meanwhile. Null if it is available.
     pub store_trouble: Option<String>,
-    /// What suspends requests to all hosts: a pause, an outage of our own network, a store that is away.
+    /// What suspends requests to all hosts: a pause, an outage of our own network, an unavailable database.
     #[serde(default)]
     pub held_up_by: Vec<String>,
     /// Status of the scheduler; null if it does not answer.
     pub scheduler: Option<SchedulerView>,
-    /// What was done so far.
+    /// Counters since the start.
     pub statistics: StatisticsReport,
 }
 
-/// Whether the daemon is well.
+/// Result of a health check.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HealthView {
     /// `ok` or `not ready`.
     pub status: String,
-    /// Everything that keeps it from its work.
+    /// Reasons for `not ready`.
     pub reasons: Vec<String>,
 }
 
@@ -50,19 +50,19 @@ impl HealthView {
 /// Status of the scheduler.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SchedulerView {
-    /// Whether all sources have been read since its start.
+    /// Whether all sources have been loaded since the start.
     pub is_loaded: bool,
-    /// Whether a person paused it.
+    /// Whether an operator paused polling.
     pub is_paused: bool,
     /// When the pause began; null while not paused.
     pub paused_since: Option<Timestamp>,
-    /// Sources that have a time to be polled at.
+    /// Number of sources with a scheduled poll.
     pub scheduled: usize,
-    /// Sources that are due and wait: for their host, or for the end of a pause.
+    /// Number of due sources that wait for their host or for the end of a pause.
     pub waiting: usize,
-    /// Sources that are under way.
+    /// Number of polls in flight.
     pub under_way: usize,
-    /// When the one that waits longest was due.
+    /// Due time of the source that has waited longest.
     pub oldest_due_at: Option<Timestamp>,
     /// Time of the last tick.
     pub last_tick_at: Option<Timestamp>,
@@ -73,41 +73,41 @@ pub struct SchedulerView {
 pub struct StatisticsReport {
     /// Number of settled polls.
     pub polls: u64,
-    /// Polls that were answered with entries.
+    /// Number of polls with a new document.
     pub read: u64,
-    /// Polls that were answered with "nothing new".
+    /// Number of polls answered with 304 Not Modified.
     pub unchanged: u64,
-    /// Polls that failed, by kind.
+    /// Number of failed polls by kind of failure.
     pub failed: BTreeMap<String, u64>,
-    /// Sources that were due and could not be asked yet.
+    /// Number of times a due source was postponed.
     pub deferred: u64,
-    /// Posts that were not known before.
+    /// Number of new posts.
     pub new_posts: u64,
-    /// Bytes of body that crossed the wire.
+    /// Body bytes received.
     pub wire_bytes: u64,
-    /// Polls whose source had changed by the time they ended.
+    /// Number of polls whose source changed before they were stored.
     pub superseded: u64,
     /// Number of times a source became due.
     pub due: u64,
     /// Number of actor crashes.
     pub crashes: u64,
-    /// Actors that were started again.
+    /// Number of actor restarts.
     pub restarts: u64,
     /// Number of injected faults.
     pub faults: u64,
-    /// Hosts that somebody has to do with now.
+    /// Number of hosts with a running actor.
     pub hosts: usize,
     /// Number of polls in flight.
     pub under_way: usize,
-    /// Log records that were never written.
+    /// Number of lost log records.
     pub log_records_dropped: u64,
 }
 
-/// How much of the tree.
+/// Size of the tree.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TreeQuery {
-    /// At most so many hosts, up to 1000; 50 unless said otherwise.
+    /// Maximum number of hosts, 0 to 1000 (default 50).
     #[schemars(range(max = 1000))]
     pub hosts: Option<usize>,
 }
@@ -117,31 +117,31 @@ pub struct TreeQuery {
 pub struct ConfigurationRow {
     /// Name of the key.
     pub key: String,
-    /// The value in force, or a mask.
+    /// Effective value; secrets are masked.
     pub value: serde_json::Value,
-    /// Where it came from, in words.
+    /// Origin of the value.
     pub origin: String,
 }
 
-/// What a new reading of the configuration did.
+/// Result of a reload.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Reloaded {
-    /// Keys whose new values hold from now on.
+    /// Keys whose new values apply now.
     pub changed: Vec<String>,
-    /// Keys whose new values hold after a restart.
+    /// Keys whose new values apply after a restart.
     pub needs_restart: Vec<String>,
 }
 
-/// The least severe level that is written.
+/// Minimum level of log records.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogLevel {
-    /// critical, error, warn, info, debug or trace.
+    /// Level: critical, error, warn, info, debug or trace.
     #[schemars(extend("enum" = ["critical", "error", "warn", "info", "debug", "trace"]))]
     pub level: String,
 }
 
-/// What goes wrong on purpose.
+/// Injected faults.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FaultsView {
     /// Whether faults are injected.
@@ -152,7 +152,7 @@ pub struct FaultsView {
     pub struck: u64,
 }
 
-/// What is to go wrong on purpose.
+/// Change of the injected faults.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FaultsChange {

@@ -14,44 +14,45 @@ pub struct Explanation {
     pub source_id: SourceId,
     /// Version of the source, for `If-Match`.
     pub version: i64,
-    /// State of the source: active, backing_off, resting or disabled.
+    /// State: `active`, `backing_off`, `resting` or `disabled`.
+    #[schemars(extend("enum" = ["active", "backing_off", "resting", "disabled"]))]
     pub state: String,
-    /// The answer in one sentence.
+    /// Explanation in one sentence.
     pub summary: String,
-    /// When the source itself is due; null if it is not polled at all.
+    /// Time of the next poll; null if the source is not polled.
     pub next_poll_at: Option<Timestamp>,
-    /// Whether that time has come.
+    /// Whether the source is due.
     pub is_due: bool,
-    /// Interval between two polls without backoff, in seconds.
+    /// Seconds between polls while the source does not fail.
     pub interval_seconds: u64,
-    /// Everything that makes the source wait; the latest term decides.
+    /// All reasons to wait; the latest one decides.
     pub terms: Vec<TermView>,
     /// Pause between two requests to the host.
     pub delay: DelayView,
     /// Host of the source; null if it has none.
     pub host: Option<HostView>,
-    /// Position of the source in the scheduler; null if the scheduler does not have it.
+    /// State in the scheduler; null if the scheduler does not have the source.
     pub scheduled: Option<ScheduledView>,
-    /// What suspends all polling: a pause, an outage of our own network, an unavailable store, the daemon's end.
+    /// What suspends all polling: a pause, an outage of our own network, an unavailable database, a shutdown.
     pub held_up_by: Vec<String>,
-    /// Whether a login or headers of its own are sent with its requests.
+    /// Whether requests for the source carry a login or headers.
     pub has_access: bool,
-    /// What the source needs to be read and does not have, such as an X key, and how to give it.
+    /// What is missing to poll the source, such as an X key, and how to provide it.
     pub lacks: Option<String>,
     /// Failures since the last success.
     pub consecutive_failures: u32,
-    /// Last polls, newest first, since the daemon started.
+    /// Last polls since the start of the process, newest first.
     pub last_polls: Vec<PollRecord>,
 }
 
-/// One thing that makes a source wait.
+/// Reason to wait.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TermView {
     /// End of the wait.
     pub until: Timestamp,
     /// Cause of the wait.
     pub reason: String,
-    /// Whether this is the latest term.
+    /// Whether this reason decides.
     pub decides: bool,
 }
 
@@ -69,28 +70,29 @@ pub struct DelayView {
 pub struct HostView {
     /// Name of the host.
     pub host: String,
-    /// State of the host: free, held or silent.
+    /// State: `available`, `held` or `breaker_open`.
+    #[schemars(extend("enum" = ["available", "held", "breaker_open"]))]
     pub state: String,
-    /// When the last request to it ended.
+    /// End of the last request.
     pub last_asked_at: Option<Timestamp>,
-    /// No request to it before this time.
+    /// End of the hold.
     pub held_until: Option<Timestamp>,
     /// Reason for the hold.
     pub held_reason: Option<String>,
-    /// Requests without an answer since the last answer.
+    /// Consecutive requests without a response.
     pub silent_requests: u32,
-    /// While its breaker is open: no request before this time.
+    /// Time of the next probe while the breaker is open.
     pub breaker_open_until: Option<Timestamp>,
-    /// Whether a request may be made now, in words.
+    /// When the next request is possible, as text.
     pub turn: String,
 }
 
-/// Position of a source in the scheduler.
+/// State of a source in the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduledView {
-    /// When it is or was due.
+    /// Due time.
     pub at: Timestamp,
-    /// `scheduled`, `waiting` for its host, or `under_way`.
+    /// `scheduled`, `waiting` for its host, or `under_way` (in flight).
     pub place: String,
 }
 

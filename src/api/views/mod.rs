@@ -1,4 +1,4 @@
-//! What is sent and taken, as types: for the handlers, for the OpenAPI document, and for clients in Rust.
+//! Wire types, for the handlers, the OpenAPI document and clients in Rust.
 
 mod access;
 mod actions;
@@ -38,7 +38,7 @@ pub use webhooks::{WebhookBody, WebhookChanges, WebhookTest, WebhookView};
 pub struct Page<T> {
     /// Items of this page.
     pub items: Vec<T>,
-    /// Ask for the next ones with this as `cursor`; null if there are none. A page can be short and still have a next one.
+    /// `cursor` of the next page; null on the last page. A short page can have a next one.
     pub next_cursor: Option<String>,
 }
 
@@ -46,9 +46,9 @@ pub struct Page<T> {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PageQuery {
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     pub cursor: Option<String>,
-    /// At most so many, 1 to 1000; 100 unless said otherwise.
+    /// Maximum number of items, 1 to 1000 (default 100).
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
 }

@@ -1,28 +1,28 @@
-//! Users, podcasts and keys as they are sent and taken.
+//! Wire types for users, podcasts and keys.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Podcast, PodcastId, Timestamp, User, UserId};
 
-/// A user: owns podcasts, and lends the keys that their sources are read with.
+/// User, the owner of podcasts and of the keys that their sources use.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct UserView {
     /// Id of the user.
     pub id: UserId,
-    /// A name for people, unique.
+    /// Unique name.
     pub name: String,
     /// When the user was added.
     pub created_at: Timestamp,
-    /// When its X key was given or last renewed; null without one. The key itself is never shown.
+    /// When the X key was set or last renewed; null without one. The key itself is never returned.
     pub x_key_at: Option<Timestamp>,
 }
 
-/// A user to be added, or the new name of one.
+/// Name of a user to add or rename.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UserBody {
-    /// A name for people: 1 to 100 characters, not all of them digits. No two users have the same.
+    /// Unique name: 1 to 100 characters, not only digits.
     pub name: String,
 }
 
@@ -32,31 +32,31 @@ pub struct UserBody {
 pub struct UserQuery {
     /// Only the user with exactly this name.
     pub name: Option<String>,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     pub cursor: Option<String>,
-    /// At most so many, 1 to 1000; 100 unless said otherwise.
+    /// Maximum number of items, 1 to 1000 (default 100).
     pub limit: Option<usize>,
 }
 
-/// A key to be kept.
+/// Key to store.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeyBody {
-    /// A bearer token, or an OAuth 2.0 user token as the text of a JSON object: access_token, refresh_token, client_id and,
-    /// for a confidential app, client_secret. It is never shown again.
+    /// Bearer token, or OAuth 2.0 user token as the text of a JSON object: access_token, refresh_token, client_id and,
+    /// for a confidential app, client_secret. Never returned.
     pub key: String,
 }
 
-/// That there is a key.
+/// Stored key, without its value.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct KeyView {
     /// Provider of the key, such as x.
     pub provider: String,
-    /// When it was given or last renewed.
+    /// When the key was set or last renewed.
     pub updated_at: Timestamp,
 }
 
-/// A podcast: what sources are gathered for. Its owner's keys are used.
+/// Podcast, a group of sources that use the keys of its owner.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PodcastView {
     /// Id of the podcast.
@@ -69,23 +69,23 @@ pub struct PodcastView {
     pub created_at: Timestamp,
 }
 
-/// A podcast to be added.
+/// Podcast to add.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PodcastBody {
     /// Owner of the podcast.
     pub user_id: UserId,
-    /// A name for people, 1 to 500 characters.
+    /// Title, 1 to 500 characters.
     pub title: String,
 }
 
-/// What is to be changed about a podcast; what is left out stays.
+/// Changes of a podcast; absent fields stay unchanged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PodcastUpdate {
-    /// Another owner: their keys are used from the next poll on.
+    /// New owner, whose keys are used from the next poll on.
     pub user_id: Option<UserId>,
-    /// A name for people, 1 to 500 characters.
+    /// Title, 1 to 500 characters.
     pub title: Option<String>,
 }
 
@@ -95,9 +95,9 @@ pub struct PodcastUpdate {
 pub struct PodcastQuery {
     /// Only podcasts of this user.
     pub user_id: Option<UserId>,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     pub cursor: Option<String>,
-    /// At most so many, 1 to 1000; 100 unless said otherwise.
+    /// Maximum number of items, 1 to 1000 (default 100).
     pub limit: Option<usize>,
 }
 

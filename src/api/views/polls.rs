@@ -24,15 +24,15 @@ pub struct PollRecord {
     pub new_posts: usize,
     /// Bytes of body that crossed the wire.
     pub bytes: usize,
-    /// How long its requests took together.
+    /// Duration of all requests.
     pub duration_ms: u64,
-    /// When and why the source was to be polled next.
+    /// Time and reason of the next poll.
     pub next: String,
     /// Feeds that the answer links to, where it is a web page and no feed.
     pub linked_feeds: Vec<String>,
 }
 
-/// Answer to a request to poll a source.
+/// Response to a poll request.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum PollAnswer {
@@ -43,7 +43,7 @@ pub enum PollAnswer {
     },
     /// Poll scheduled for later.
     Requested {
-        /// The poll is not made before this time; null while polling is suspended.
+        /// Earliest time of the poll; null while all polling is suspended.
         not_before: Option<Timestamp>,
         /// Reason for the wait.
         reason: String,

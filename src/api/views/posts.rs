@@ -1,4 +1,4 @@
-//! Posts and articles as they are sent and taken.
+//! Wire types for posts and articles.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,20 +10,20 @@ use crate::model::{Article, ArticleId, PodcastId, Post, PostId, SourceId, Timest
 pub struct PostView {
     /// Id of the post; grows with every new post.
     pub id: PostId,
-    /// The source it came from.
+    /// Source of the post.
     pub source_id: SourceId,
     /// Title of the post.
     pub title: String,
     /// Body as plain text, on one line.
     pub body: String,
-    /// Where it can be read.
+    /// URL.
     pub url: Option<String>,
-    /// Who wrote it. Of a page: what its `<meta>` for authors says.
+    /// Author; for a page, the content of its author `<meta>` element.
     pub author: Option<String>,
-    /// Of a page: who wrote it by its byline or linked data.
+    /// For a page, the author according to its byline or linked data.
     #[serde(default)]
     pub byline: Option<String>,
-    /// When it was published, says the publisher.
+    /// Publication time according to the publisher.
     pub published_at: Option<Timestamp>,
     /// When the post was stored.
     pub created_at: Timestamp,
@@ -37,16 +37,16 @@ pub struct PostView {
 pub struct PostQuery {
     /// Only posts of this source.
     pub source_id: Option<i64>,
-    /// Stored at this moment or later.
+    /// Only posts stored at this time or later.
     pub since: Option<Timestamp>,
     /// Only posts stored before this time.
     pub until: Option<Timestamp>,
-    /// `oldest` first, or `newest` first (not with since and until); oldest unless said otherwise.
+    /// `oldest` first (default) or `newest` first; `newest` cannot be combined with `since` and `until`.
     #[schemars(extend("enum" = ["oldest", "newest"]))]
     pub order: Option<String>,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     pub cursor: Option<String>,
-    /// At most so many, 1 to 1000; 100 unless said otherwise.
+    /// Maximum number of items, 1 to 1000 (default 100).
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
 }
@@ -57,28 +57,28 @@ pub struct PostQuery {
 pub struct StreamQuery {
     /// Only posts of this source.
     pub source_id: Option<i64>,
-    /// After this post; from now on without it. `Last-Event-ID` wins.
+    /// Start after the post with this id; without it, with the next new post. `Last-Event-ID` takes precedence.
     pub after: Option<i64>,
 }
 
-/// An article to be added.
+/// Article to add.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArticleBody {
-    /// The podcast it is meant for.
+    /// Podcast of the article.
     #[serde(default)]
     pub podcast_id: Option<PodcastId>,
     /// Title of the article.
     pub title: String,
     /// Text of the article.
     pub body: String,
-    /// Where it can be read.
+    /// URL.
     #[serde(default)]
     pub url: Option<String>,
     /// Time of publication.
     #[serde(default)]
     pub published_at: Option<Timestamp>,
-    /// The posts it was made of, at most 100.
+    /// Posts that the article was made from, at most 100.
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub post_ids: Vec<i64>,
@@ -89,21 +89,21 @@ pub struct ArticleBody {
 pub struct ArticleView {
     /// Id of the article.
     pub id: ArticleId,
-    /// The podcast it is meant for.
+    /// Podcast of the article.
     pub podcast_id: Option<PodcastId>,
     /// Title of the article.
     pub title: String,
     /// Text of the article.
     pub body: String,
-    /// Where it can be read.
+    /// URL.
     pub url: Option<String>,
     /// Time of publication.
     pub published_at: Option<Timestamp>,
     /// When the article was added.
     pub created_at: Timestamp,
-    /// True once it is part of history.
+    /// Whether a downstream program has processed the article.
     pub is_processed: bool,
-    /// The posts it was made of; left out of lists.
+    /// Posts that the article was made from; absent in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post_ids: Option<Vec<PostId>>,
 }

@@ -1,4 +1,4 @@
-//! Lists of sources as they are asked for, sent and taken.
+//! Wire types for lists of sources.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::model::{SourceId, SourceType};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SourceQuery {
-    /// State: active, backing_off, resting or disabled.
+    /// Only sources in this state.
     #[schemars(extend("enum" = ["active", "backing_off", "resting", "disabled"]))]
     pub state: Option<String>,
     /// Only sources on this host.
@@ -18,22 +18,22 @@ pub struct SourceQuery {
     /// Only sources of this type.
     #[serde(rename = "type")]
     pub source_type: Option<SourceType>,
-    /// Whether they are enabled and not resting.
+    /// Only sources that are (true) or are not (false) enabled and not resting.
     pub feed_active: Option<bool>,
     /// Only sources with this label.
     pub label: Option<String>,
-    /// With this text in the URL or title, whatever the case.
+    /// Only sources with this text in URL or title, ignoring case.
     pub text: Option<String>,
-    /// With this URL, in any form that means the same source.
+    /// Only sources with this URL, in any form.
     pub url: Option<String>,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     pub cursor: Option<String>,
-    /// At most so many, 1 to 1000; 100 unless said otherwise.
+    /// Maximum number of items, 1 to 1000 (default 100).
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
 }
 
-/// Sources to be added together.
+/// Sources to add.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BulkBody {
@@ -42,27 +42,27 @@ pub struct BulkBody {
     pub sources: Vec<NewSourceBody>,
 }
 
-/// What became of sources that were to be added together.
+/// Result of adding many sources.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct BulkReport {
     /// Number of sources added.
     pub added: usize,
-    /// How many were there already.
+    /// Number of sources that existed already.
     pub duplicates: usize,
-    /// How many make no sense.
+    /// Number of invalid sources.
     pub rejected: usize,
-    /// Each, in the order in which they were sent.
+    /// Result for each source, in the order of the request.
     pub results: Vec<BulkResult>,
 }
 
-/// What became of one of them.
+/// Result for one source.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct BulkResult {
     /// Outcome: added, duplicate or rejected.
     pub outcome: String,
-    /// Its number, if it is there.
+    /// Id of the source, if it exists.
     pub id: Option<SourceId>,
-    /// What is wrong with it.
+    /// Error of a rejected source.
     pub error: Option<String>,
 }
 
@@ -71,19 +71,19 @@ pub struct BulkResult {
 pub struct LabelView {
     /// Name of the label.
     pub label: String,
-    /// How many sources have it.
+    /// Number of sources with the label.
     pub sources: u64,
 }
 
-/// What became of a list of sources.
+/// Result of an import.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ImportReport {
     /// Number of sources added.
     pub added: usize,
-    /// How many were there already, or stand in the list twice.
+    /// Number of sources that existed already or are in the list twice.
     pub duplicates: usize,
-    /// How many parts of the list cannot be used.
+    /// Number of invalid entries.
     pub rejected: usize,
-    /// What is wrong with them, line by line; at most 1000 of them.
+    /// Errors with line numbers, at most 1000.
     pub problems: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Sources as they are sent and taken.
+//! Wire types for sources.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,146 +16,147 @@ use crate::service::{AddedSource, NewSourceRequest, SourceDetails, SourcePatch};
 pub struct SourceView {
     /// Id of the source.
     pub id: SourceId,
-    /// Grows with every write; also the ETag.
+    /// Version of the source, incremented by every change; also its ETag.
     pub version: i64,
-    /// Where it is. Without its password for those who may only look.
+    /// URL; without its password for clients with the scope `read`.
     pub url: String,
     /// How the source is read.
     #[serde(rename = "type")]
     pub source_type: SourceType,
-    /// Title given by a person.
+    /// Title set by an operator.
     pub title: Option<String>,
-    /// The podcast whose owner's keys are used.
+    /// Podcast of the source; the keys of its owner are used.
     pub podcast_id: Option<PodcastId>,
     /// Interval of this source in minutes; null uses the configured one.
     pub poll_interval_minutes: Option<u32>,
-    /// Its own pause after the previous request to its host.
+    /// Pause after the previous request to its host in seconds; null uses the configured one.
     pub poll_delay_seconds: Option<u32>,
-    /// Its own number of permanent failures that disable it.
+    /// Number of permanent failures that disables the source; null uses the configured one.
     pub max_failures: Option<u32>,
-    /// Its own ceiling on backoff.
+    /// Maximum backoff in hours; null uses the configured one.
     pub max_backoff_hours: Option<u32>,
     /// Labels of the source.
     pub labels: Vec<String>,
-    /// Whether a login or headers of its own are sent with its requests.
+    /// Whether requests for the source carry a login or headers.
     pub has_access: bool,
-    /// The host that it is at.
+    /// Host of the source.
     pub host: Option<String>,
-    /// Where it stands: active, backing_off, resting or disabled.
+    /// State: `active`, `backing_off`, `resting` or `disabled`.
+    #[schemars(extend("enum" = ["active", "backing_off", "resting", "disabled"]))]
     pub state: String,
-    /// Whether it is enabled and not resting.
+    /// Whether the source is enabled and not resting.
     pub feed_active: bool,
-    /// False once a person or failures disabled it; `PATCH` and `enable` enable it again.
+    /// False if an operator or failures disabled the source; `PATCH` and `enable` enable it again.
     pub enabled: bool,
-    /// Why it is not enabled.
+    /// Reason for being disabled.
     pub disabled_reason: Option<String>,
     /// When the rest began; null while not resting.
     pub feed_disabled_at: Option<Timestamp>,
-    /// Why it rests: a kind of failure, or a person's words.
+    /// Reason for the rest: a kind of failure, or the reason given to `feed-disable`.
     pub feed_disable_reason: Option<String>,
-    /// Who put it to rest: failures, or a person or program by `feed-disable`.
+    /// Origin of the rest: `failures`, or `person` for `feed-disable`.
     #[schemars(extend("enum" = ["failures", "person", null]))]
     pub feed_disabled_by: Option<String>,
-    /// End of the cooldown, after which it is polled again; null if it does not rest or only a person ends the rest.
+    /// End of the cooldown; null if the source does not rest, or rests until `feed-enable`.
     pub feed_disabled_until: Option<Timestamp>,
     /// When the source was added.
     pub created_at: Timestamp,
-    /// When it was last written.
+    /// When the source was last changed.
     pub updated_at: Timestamp,
     /// Time of the first poll.
     pub first_polled_at: Option<Timestamp>,
-    /// The last poll; none before the first.
+    /// Time of the last poll.
     pub last_polled: Option<Timestamp>,
-    /// When a person last asked for a poll.
+    /// When a poll was last requested.
     pub poll_requested_at: Option<Timestamp>,
-    /// The last answer that was of use.
+    /// Time of the last successful poll.
     pub last_success_at: Option<Timestamp>,
-    /// The last answer with entries.
+    /// Time of the last poll with a new document.
     pub last_read_at: Option<Timestamp>,
-    /// No request before this moment, says the publisher.
+    /// No request before this time, from `Retry-After`.
     pub retry_after: Option<Timestamp>,
-    /// The last answer stays fresh until then.
+    /// End of the freshness of the last response (`Cache-Control`, `Expires`).
     pub fresh_until: Option<Timestamp>,
     /// Failures since the last success.
     pub consecutive_failures: u32,
-    /// Permanent ones in a row.
+    /// Consecutive permanent failures.
     pub consecutive_permanent_failures: u32,
-    /// Whether the last failure may pass by itself.
+    /// Class of the last failure: `transient` or `permanent`.
     pub last_failure_type: Option<FailureClass>,
-    /// What kind of failure the last one was.
+    /// Kind of the last failure.
     pub last_error_type: Option<FailureKind>,
-    /// The last failure in words.
+    /// Message of the last failure.
     pub last_error: Option<String>,
-    /// Where permanent redirects lead, as long as that is not believed yet.
+    /// Target of permanent redirects that has not become the source's URL yet.
     pub moved_to: Option<String>,
 }
 
-/// A source to be added.
+/// Source to add.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewSourceBody {
-    /// Where it is: http or https; for X accounts also a bare name.
+    /// URL (http or https); for an X account also its name.
     pub url: String,
-    /// How it is read; without it, as an X account if it is at x.com, else as a feed (rss).
+    /// Type; by default twitter for a URL at x.com, otherwise rss.
     #[serde(rename = "type", default)]
     pub source_type: Option<SourceType>,
-    /// Title given by a person.
+    /// Title set by an operator.
     #[serde(default)]
     pub title: Option<String>,
-    /// The podcast whose owner's keys are used.
+    /// Podcast of the source; the keys of its owner are used.
     #[serde(default)]
     pub podcast_id: Option<PodcastId>,
-    /// Its own interval, 1 to 525600.
+    /// Interval between polls in minutes, 1 to 525600; null uses the configured one.
     #[serde(default)]
     pub poll_interval_minutes: Option<u32>,
-    /// Its own pause after the previous request to its host, 0 to 86400.
+    /// Pause after the previous request to its host in seconds, 0 to 86400; null uses the configured one.
     #[serde(default)]
     pub poll_delay_seconds: Option<u32>,
-    /// Its own number of permanent failures that disable it, 1 to 1000000.
+    /// Number of permanent failures that disables the source, 1 to 1000000; null uses the configured one.
     #[serde(default)]
     pub max_failures: Option<u32>,
-    /// Its own ceiling on backoff, 1 to 8760.
+    /// Maximum backoff in hours, 1 to 8760; null uses the configured one.
     #[serde(default)]
     pub max_backoff_hours: Option<u32>,
-    /// Its labels, the outermost folder first.
+    /// Labels, outermost folder first.
     #[serde(default)]
     pub labels: Vec<String>,
-    /// What it needs to be let in.
+    /// Login and headers.
     #[serde(default)]
     pub access: Option<AccessBody>,
-    /// Poll it at once and keep what is found; if that fails, do not add it.
+    /// Poll the source at once and store the result; do not add it if the poll fails.
     #[serde(default)]
     pub first_poll: bool,
-    /// Add it although its first poll fails.
+    /// Add the source even if its first poll fails.
     #[serde(default)]
     pub anyway: bool,
 }
 
-/// A source that was added.
+/// Result of adding a source.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CreatedSource {
-    /// Source that was added.
+    /// Added source.
     pub source: SourceView,
-    /// What became of its first poll, if one was asked for.
+    /// Result of the first poll, if one was requested.
     pub first_poll: Option<PollAnswer>,
-    /// What it needs to be read and does not have, such as an X key, and how to give it.
+    /// What is missing to poll the source, such as an X key, and how to provide it.
     pub lacks: Option<String>,
 }
 
-/// What is to be changed; what is left out stays, null takes a setting away.
+/// Changes of a source; absent fields stay unchanged, null removes a setting.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SourceChanges {
-    /// Another URL: what was learned about the old one is forgotten.
+    /// New URL; failures, validators and watermark are reset.
     pub url: Option<String>,
-    /// New type; what was learned about the source starts afresh.
+    /// New type; failures, validators and watermark are reset.
     #[serde(rename = "type")]
     pub source_type: Option<SourceType>,
     /// New title; null removes it.
     #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub title: Option<Option<String>>,
-    /// The podcast whose owner's keys are used.
+    /// Podcast of the source; the keys of its owner are used.
     #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<PodcastId>")]
     pub podcast_id: Option<Option<PodcastId>>,
@@ -163,22 +164,22 @@ pub struct SourceChanges {
     #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<u32>")]
     pub poll_interval_minutes: Option<Option<u32>>,
-    /// Its own pause after the previous request to its host.
+    /// Pause after the previous request to its host in seconds; null uses the configured one.
     #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<u32>")]
     pub poll_delay_seconds: Option<Option<u32>>,
-    /// Its own number of permanent failures that disable it.
+    /// Number of permanent failures that disables the source; null uses the configured one.
     #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<u32>")]
     pub max_failures: Option<Option<u32>>,
-    /// Its own ceiling on backoff.
+    /// Maximum backoff in hours; null uses the configured one.
     #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<u32>")]
     pub max_backoff_hours: Option<Option<u32>>,
-    /// These labels and no others.
+    /// New labels, replacing all previous ones.
     pub labels: Option<Vec<String>>,
-    /// From false to true: clears the failures, the reason of the disabling and any rest, and polls it at once. From
-    /// true to false: disables it without a reason (`POST /sources/{id}/disable` takes one). Otherwise changes nothing.
+    /// From false to true: clears failures, disabled_reason and any rest, and makes the source due at once. From true to
+    /// false: disables it without a reason (`POST /sources/{id}/disable` takes one). The current value changes nothing.
     pub enabled: Option<bool>,
 }
 

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use crate::model::Timestamp;
 use crate::supervision::{Node, Tree};
 
-/// The tree at one moment.
+/// Supervision tree.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TreeView {
     /// Root supervisor.
     pub root: TreeNode,
-    /// The threads, the root's first.
+    /// Threads, the root's first.
     pub threads: Vec<ThreadLine>,
 }
 
@@ -20,21 +20,21 @@ pub struct TreeView {
 pub struct TreeNode {
     /// Name of the child.
     pub name: String,
-    /// What it is: actor, supervisor or group.
+    /// Type: actor, supervisor or group.
     pub kind: String,
     /// State of the child.
     pub state: String,
-    /// How often it was started again.
+    /// Number of restarts.
     pub restarts: u32,
-    /// The last crash, if there ever was one.
+    /// Last crash.
     pub last_crash: Option<CrashView>,
-    /// Messages that wait, counted up to the capacity; actors only.
+    /// Number of queued messages, up to the capacity; actors only.
     pub mailbox_depth: Option<usize>,
-    /// How many may wait; actors only.
+    /// Capacity of the mailbox; actors only.
     pub mailbox_capacity: Option<usize>,
-    /// How long it has been up, if it is.
+    /// Seconds since the last start; null while not running.
     pub uptime_seconds: Option<u64>,
-    /// How many children there are; a group shows some of them.
+    /// Number of children; a group lists only some of them.
     pub children_total: usize,
     /// Children of a supervisor.
     pub children: Vec<TreeNode>,
@@ -58,7 +58,7 @@ pub struct ThreadLine {
     pub name: String,
     /// Whether the thread responds.
     pub state: String,
-    /// How often it had to be replaced.
+    /// Number of replacements.
     pub replaced: u32,
 }
 

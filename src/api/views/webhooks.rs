@@ -1,4 +1,4 @@
-//! Webhooks as they are sent and taken.
+//! Wire types for webhooks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,35 +7,35 @@ use crate::api::input::nullable;
 use crate::model::{PostId, Timestamp, Webhook, WebhookId};
 use crate::rules::shown_url::shown_url;
 
-/// A webhook to be added.
+/// Webhook to add.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WebhookBody {
-    /// Where posts are sent to.
+    /// URL to send posts to.
     pub url: String,
-    /// What deliveries are signed with, 16 to 256 characters; without it one is made, and shown in the answer.
+    /// Secret that signs deliveries, 16 to 256 characters; by default one is generated and returned.
     #[serde(default)]
     pub secret: Option<String>,
-    /// Only posts of sources with this label; all without one.
+    /// Send only posts of sources with this label; by default all posts.
     #[serde(default)]
     pub label: Option<String>,
 }
 
-/// Changes of a webhook; what is left out stays as it is.
+/// Changes of a webhook; absent fields stay unchanged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebhookChanges {
     /// New URL.
     pub url: Option<String>,
-    /// Another label; null: posts of all sources.
+    /// New label; null sends posts of all sources.
     #[serde(deserialize_with = "nullable")]
     pub label: Option<Option<String>>,
-    /// Another secret; null: one is made, and shown in the answer.
+    /// New secret; null generates one and returns it.
     #[serde(deserialize_with = "nullable")]
     pub secret: Option<Option<String>>,
 }
 
-/// What became of a test.
+/// Result of a test delivery.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WebhookTest {
     /// Whether the receiver accepted the delivery.
@@ -49,27 +49,27 @@ pub struct WebhookTest {
 pub struct WebhookView {
     /// Id of the webhook.
     pub id: WebhookId,
-    /// Where posts are sent to, without credentials.
+    /// URL, without credentials.
     pub url: String,
-    /// Only posts of sources with this label.
+    /// Label of the sources whose posts are sent; null for all.
     pub label: Option<String>,
-    /// Whether posts are sent.
+    /// Whether the webhook is enabled.
     pub enabled: bool,
     /// Reason for being disabled.
     pub disabled_reason: Option<String>,
-    /// Everything up to this post was taken, or is not wanted.
+    /// Last post that was delivered or skipped.
     pub last_post_id: PostId,
-    /// Deliveries that failed in a row.
+    /// Consecutive failed deliveries.
     pub failures: u32,
-    /// Nothing is sent before this moment.
+    /// No delivery before this time.
     pub retry_at: Option<Timestamp>,
-    /// What the last failure was, until something is taken.
+    /// Error of the last failed delivery; null after a success.
     pub last_error: Option<String>,
-    /// When something was taken last.
+    /// Time of the last successful delivery.
     pub last_delivered_at: Option<Timestamp>,
     /// When the webhook was added.
     pub created_at: Timestamp,
-    /// What deliveries are signed with: only in the answer to who had it made, and never again.
+    /// Generated secret; only in the response to the request that generated it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
 }

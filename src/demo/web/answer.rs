@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::character::{Character, Elsewhere, RetryAfter, Robots};
 use super::content::{Content, Document};
 use super::render::http_date;
-use super::town::{Place, Route, Town};
+use super::web_state::{Route, SitePart, WebState};
 use super::wire::Head;
 use crate::model::Timestamp;
 
@@ -47,7 +47,6 @@ pub(super) enum Body {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manner {
     Whole,
-    /// In drops.
     Dripped,
     /// Only one half of it.
     Cut,
@@ -65,24 +64,24 @@ impl Body {
 }
 
 /// Decides about a request to this host.
-pub(super) fn plan(town: &Town, host: usize, route: Route, head: &Head) -> Plan {
-    let now = town.clock.now();
+pub(super) fn plan(web_state: &WebState, host: usize, route: Route, head: &Head) -> Plan {
+    let now = web_state.clock.now();
     let act = match route {
         _ if head.method != "GET" => refusal(405, "Allow: GET\r\n", now),
-        Route::Robots => robots(town, host, now),
+        Route::Robots => robots(web_state, host, now),
         Route::Nowhere => refusal(404, "", now),
         Route::Site(site, place) => {
-            let mut content = town.sites[site].lock();
+            let mut content = web_state.sites[site].lock();
             content.requests += 1;
-            let slow = if content.character == Character::Slow { town.settings.slow } else { Duration::ZERO };
-            let act = visit(town, &mut content, place, head, now);
-            return Plan { wait: town.settings.latency + slow, act };
+            let slow = if content.character == Character::Slow { web_state.settings.slow } else { Duration::ZERO };
+            let act = visit(web_state, &mut content, place, head, now);
+            return Plan { wait: web_state.settings.latency + slow, act };
         }
     };
-    Plan { wait: town.settings.latency, act }
+    Plan { wait: web_state.settings.latency, act }
 }
 
-fn visit(town: &Town, content: &mut Content, place: Place, head: &Head, now: Timestamp) -> Act {
+fn visit(web_state: &WebState, content: &mut Content, place: SitePart, head: &Head, now: Timestamp) -> Act {
     match content.character {
         Character::Healthy
         | Character::NoValidators
@@ -90,19 +89,19 @@ fn visit(town: &Town, content: &mut Content, place: Place, head: &Head, now: Tim
         | Character::Titleless
         | Character::Gzip
         | Character::Slow
-        | Character::Website => document(town, content, head, Manner::Whole, "", now),
+        | Character::Website => document(web_state, content, head, Manner::Whole, "", now),
         Character::CacheFor(seconds) => {
-            document(town, content, head, Manner::Whole, &format!("Cache-Control: max-age={seconds}\r\n"), now)
+            document(web_state, content, head, Manner::Whole, &format!("Cache-Control: max-age={seconds}\r\n"), now)
         }
-        Character::Dripping => document(town, content, head, Manner::Dripped, "", now),
-        Character::Cut => document(town, content, &Head::default(), Manner::Cut, "", now),
-        Character::Moved(_) | Character::Found(_) if place == Place::Arrival => {
-            document(town, content, head, Manner::Whole, "", now)
+        Character::Dripping => document(web_state, content, head, Manner::Dripped, "", now),
+        Character::Cut => document(web_state, content, &Head::default(), Manner::Cut, "", now),
+        Character::Moved(_) | Character::Found(_) if place == SitePart::Arrival => {
+            document(web_state, content, head, Manner::Whole, "", now)
         }
-        Character::Moved(elsewhere) => redirect(town, content, 301, elsewhere, now),
-        Character::Found(elsewhere) => redirect(town, content, 302, elsewhere, now),
+        Character::Moved(elsewhere) => redirect(web_state, content, 301, elsewhere, now),
+        Character::Found(elsewhere) => redirect(web_state, content, 302, elsewhere, now),
         Character::Loop => {
-            let next = if place == Place::Round(1) { 2 } else { 1 };
+            let next = if place == SitePart::Round(1) { 2 } else { 1 };
             sent_away(content, 302, &format!("/{}/round/{next}", content.form.site), now)
         }
         Character::NotFound => refusal(404, "", now),
@@ -123,8 +122,8 @@ fn visit(town: &Town, content: &mut Content, place: Place, head: &Head, now: Tim
             manner: Manner::Huge,
             numbers: 0..0,
         }),
-        Character::Flaky => match content.fate(town.settings.seed) {
-            roll if roll < 0.6 => document(town, content, head, Manner::Whole, "", now),
+        Character::Flaky => match content.fate(web_state.settings.seed) {
+            roll if roll < 0.6 => document(web_state, content, head, Manner::Whole, "", now),
             roll if roll < 0.7 => refusal(404, "", now),
             roll if roll < 0.85 => refusal(500, "", now),
             _ => Act::Reset,
@@ -132,9 +131,16 @@ fn visit(town: &Town, content: &mut Content, place: Place, head: &Head, now: Tim
     }
 }
 
-fn document(town: &Town, content: &mut Content, head: &Head, manner: Manner, extra: &str, now: Timestamp) -> Act {
-    content.publish_due(&town.settings, now);
-    let document = content.document(town.settings.seed, &town.prose);
+fn document(
+    web_state: &WebState,
+    content: &mut Content,
+    head: &Head,
+    manner: Manner,
+    extra: &str,
+    now: Timestamp,
+) -> Act {
+    content.publish_due(&web_state.settings, now);
+    let document = content.document(web_state.settings.seed, &web_state.prose);
     let mut headers = String::with_capacity(256);
     let lines = [
         ("ETag", document.etag.as_deref()),
@@ -164,11 +170,11 @@ fn document(town: &Town, content: &mut Content, head: &Head, manner: Manner, ext
     })
 }
 
-fn redirect(town: &Town, content: &mut Content, status: u16, elsewhere: Elsewhere, now: Timestamp) -> Act {
+fn redirect(web_state: &WebState, content: &mut Content, status: u16, elsewhere: Elsewhere, now: Timestamp) -> Act {
     let site = content.form.site;
     let target = match elsewhere {
         Elsewhere::SameHost => format!("/{site}/moved"),
-        Elsewhere::OtherHost => format!("{}/{site}/moved", town.home(town.neighbour(site))),
+        Elsewhere::OtherHost => format!("{}/{site}/moved", web_state.home(web_state.neighbour(site))),
     };
     sent_away(content, status, &target, now)
 }
@@ -178,14 +184,14 @@ fn sent_away(content: &mut Content, status: u16, target: &str, now: Timestamp) -
     refusal(status, &format!("Location: {target}\r\n"), now)
 }
 
-fn robots(town: &Town, host: usize, now: Timestamp) -> Act {
+fn robots(web_state: &WebState, host: usize, now: Timestamp) -> Act {
     let text = |text: String| answer(200, "text/plain; charset=utf-8", "", text, now);
-    match *town.hosts[host].robots.lock() {
+    match *web_state.hosts[host].robots.lock() {
         Robots::Allowing => text("User-agent: *\nDisallow: /private/\n".into()),
         Robots::Forbidding => {
             let mut words = String::from("User-agent: *\n");
-            for site in &town.hosts[host].sites {
-                if town.sites[*site].lock().character == Character::Website {
+            for site in &web_state.hosts[host].sites {
+                if web_state.sites[*site].lock().character == Character::Website {
                     words.push_str(&format!("Disallow: /{site}/\n"));
                 }
             }

@@ -1,4 +1,4 @@
-//! How the sites of the little web behave.
+//! How the sites of the simulated web behave.
 
 use crate::model::SourceType;
 
@@ -72,7 +72,6 @@ pub enum Character {
 /// How a refusal says when to come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RetryAfter {
-    /// Not at all.
     Unsaid,
     /// In this many seconds.
     Seconds(u32),
@@ -85,7 +84,7 @@ pub enum RetryAfter {
 pub enum Elsewhere {
     /// To another path of the same host.
     SameHost,
-    /// To another host of the little web; to the same one if there is no other.
+    /// To another host of the simulated web; to the same one if there is no other.
     OtherHost,
 }
 

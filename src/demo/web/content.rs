@@ -14,7 +14,7 @@ use crate::model::Timestamp;
 
 /// An entry; its text follows from its number.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct PublishedEntry {
     pub(super) number: u64,
     pub(super) published: Timestamp,
 }
@@ -41,14 +41,14 @@ pub(super) struct Content {
     pub(super) character: Character,
     /// How often it was asked for, whatever came of it.
     pub(super) requests: u64,
-    /// Whether it has sent somebody elsewhere who has not arrived yet.
+    /// Whether a client that was redirected has not arrived yet.
     pub(super) awaits_hop: bool,
     /// The entries shown, oldest first; their numbers have no gaps.
-    shown: VecDeque<Entry>,
+    shown: VecDeque<PublishedEntry>,
     next_number: u64,
     /// Grows with every change of the document.
     version: u64,
-    /// Whole seconds, and later with every version: who asks by date misses nothing.
+    /// Whole seconds, later with every version, so that conditional requests by date miss nothing.
     modified: Timestamp,
     first_asked: Option<Timestamp>,
     /// How many entries time has made.
@@ -109,7 +109,7 @@ impl Content {
         self.change(now);
     }
 
-    /// Publishes what is due now that somebody asks. The first to ask finds the first entries.
+    /// Publishes due entries at a request. The first request creates the first entries.
     pub(super) fn publish_due(&mut self, settings: &WebSettings, now: Timestamp) {
         let Some(first_asked) = self.first_asked else {
             self.first_asked = Some(now);
@@ -148,7 +148,7 @@ impl Content {
             return Arc::clone(document);
         }
         let is_page = self.character == Character::Website;
-        let entries: Vec<Entry> = match is_page {
+        let entries: Vec<PublishedEntry> = match is_page {
             true => self.shown.back().copied().into_iter().collect(),
             false => self.shown.iter().rev().copied().collect(),
         };
@@ -195,7 +195,7 @@ impl Content {
     }
 
     fn show(&mut self, published: Timestamp) {
-        self.shown.push_back(Entry { number: self.next_number, published });
+        self.shown.push_back(PublishedEntry { number: self.next_number, published });
         self.next_number += 1;
         while self.shown.len() > self.form.window {
             self.shown.pop_front();
@@ -210,7 +210,7 @@ impl Content {
 }
 
 impl Document {
-    /// Whether somebody who has these validators has this document.
+    /// Whether these validators match the document.
     pub(super) fn is_known(&self, if_none_match: Option<&str>, if_modified_since: Option<&str>) -> bool {
         match (if_none_match, if_modified_since) {
             // If-None-Match wins (RFC 9110, 13.2.2).

@@ -1,4 +1,4 @@
-//! One connection: requests are read, answered as their sites' characters want it, and written down.
+//! One connection: reads requests, answers them according to the site's character, and records them.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use tokio::sync::{Semaphore, watch};
 
 use super::answer::{self, Act, Answer, Manner, Plan};
 use super::journal::{Deed, Exchange, Visit};
-use super::town::{Place, Route, Town};
+use super::web_state::{Route, SitePart, WebState};
 use super::wire::{self, Head, hand_over, hung_up};
 
-/// Talks until one side has had enough or the host goes down; says nothing more while the network is away.
-pub(super) async fn hold(town: Arc<Town>, host: usize, stream: TcpStream, places: Arc<Semaphore>) {
-    let mut host_down = town.hosts[host].is_down.subscribe();
-    let mut network_down = town.network_down.subscribe();
+/// Serves until one side closes or the host goes down; sends nothing while the network is down.
+pub(super) async fn hold(web_state: Arc<WebState>, host: usize, stream: TcpStream, places: Arc<Semaphore>) {
+    let mut host_down = web_state.hosts[host].is_down.subscribe();
+    let mut network_down = web_state.network_down.subscribe();
     let talk = async {
         let Ok(_place) = places.acquire().await else { return Ending::Reset };
-        converse(&town, host, &stream).await
+        converse(&web_state, host, &stream).await
     };
     let ending = tokio::select! {
         biased;
@@ -44,15 +44,17 @@ async fn becomes(state: &mut watch::Receiver<bool>, wanted: bool) {
     }
 }
 
-async fn converse(town: &Town, host: usize, stream: &TcpStream) -> Ending {
+async fn converse(web_state: &WebState, host: usize, stream: &TcpStream) -> Ending {
     let mut kept = Vec::new();
     loop {
         let reading = wire::read_head(stream, &mut kept);
-        let Ok(Some(head)) = tokio::time::timeout(town.settings.idle_max, reading).await else { return Ending::Close };
+        let Ok(Some(head)) = tokio::time::timeout(web_state.settings.idle_max, reading).await else {
+            return Ending::Close;
+        };
         let keep_alive = head.keep_alive;
-        let route = town.route(host, &head.path);
-        let mut entry = Entry::begin(town, host, route, &head);
-        let Plan { wait, act } = answer::plan(town, host, route, &head);
+        let route = web_state.route(host, &head.path);
+        let mut entry = ExchangeRecorder::begin(web_state, host, route, &head);
+        let Plan { wait, act } = answer::plan(web_state, host, route, &head);
         if !wait.is_zero() {
             tokio::select! {
                 () = hung_up(stream) => {
@@ -71,7 +73,7 @@ async fn converse(town: &Town, host: usize, stream: &TcpStream) -> Ending {
             }
             Act::Send(answer) => {
                 let manner = answer.manner;
-                send(town, stream, answer, keep_alive, &mut entry).await;
+                send(web_state, stream, answer, keep_alive, &mut entry).await;
                 drop(entry);
                 if !keep_alive || manner == Manner::Cut || manner == Manner::Huge {
                     return Ending::Close;
@@ -81,15 +83,21 @@ async fn converse(town: &Town, host: usize, stream: &TcpStream) -> Ending {
     }
 }
 
-async fn send(town: &Town, stream: &TcpStream, answer: Answer, keep_alive: bool, entry: &mut Entry<'_>) {
+async fn send(
+    web_state: &WebState,
+    stream: &TcpStream,
+    answer: Answer,
+    keep_alive: bool,
+    entry: &mut ExchangeRecorder<'_>,
+) {
     let Answer { status, mut head, body, manner, numbers } = answer;
     head.push_str(if keep_alive || manner == Manner::Huge { "\r\n" } else { "Connection: close\r\n\r\n" });
     let (head, body) = (head.as_bytes(), body.bytes());
     let outcome = match manner {
-        Manner::Whole => hand_over(stream, &town.watch, head, body).await,
-        Manner::Cut => hand_over(stream, &town.watch, head, &body[..body.len() / 2]).await,
-        Manner::Dripped => drip(town, stream, head, body).await,
-        Manner::Huge => huge(town, stream, head, body).await,
+        Manner::Whole => hand_over(stream, &web_state.watch, head, body).await,
+        Manner::Cut => hand_over(stream, &web_state.watch, head, &body[..body.len() / 2]).await,
+        Manner::Dripped => drip(web_state, stream, head, body).await,
+        Manner::Huge => huge(web_state, stream, head, body).await,
     };
     // A client that hangs up in the middle leaves an error behind, or nothing that could be noticed.
     let Ok(ended_micros) = outcome else {
@@ -107,35 +115,35 @@ async fn send(town: &Town, stream: &TcpStream, answer: Answer, keep_alive: bool,
 }
 
 /// The head at once, then the body in drops.
-async fn drip(town: &Town, stream: &TcpStream, head: &[u8], body: &[u8]) -> std::io::Result<u64> {
-    let mut ended_micros = hand_over(stream, &town.watch, head, &[]).await?;
-    for drop in body.chunks(body.len().div_ceil(town.settings.drops.max(1)).max(1)) {
+async fn drip(web_state: &WebState, stream: &TcpStream, head: &[u8], body: &[u8]) -> std::io::Result<u64> {
+    let mut ended_micros = hand_over(stream, &web_state.watch, head, &[]).await?;
+    for drop in body.chunks(body.len().div_ceil(web_state.settings.drops.max(1)).max(1)) {
         tokio::select! {
             () = hung_up(stream) => return Err(std::io::ErrorKind::ConnectionAborted.into()),
-            () = tokio::time::sleep(town.settings.drip) => {}
+            () = tokio::time::sleep(web_state.settings.drip) => {}
         }
-        ended_micros = hand_over(stream, &town.watch, drop, &[]).await?;
+        ended_micros = hand_over(stream, &web_state.watch, drop, &[]).await?;
     }
     Ok(ended_micros)
 }
 
 /// A beginning, and then prose until it is huge.
-async fn huge(town: &Town, stream: &TcpStream, head: &[u8], body: &[u8]) -> std::io::Result<u64> {
-    let mut ended_micros = hand_over(stream, &town.watch, head, body).await?;
-    let mut left = town.settings.huge_bytes;
+async fn huge(web_state: &WebState, stream: &TcpStream, head: &[u8], body: &[u8]) -> std::io::Result<u64> {
+    let mut ended_micros = hand_over(stream, &web_state.watch, head, body).await?;
+    let mut left = web_state.settings.huge_bytes;
     while left > 0 {
-        let words = town.prose.words();
+        let words = web_state.prose.words();
         let words = &words[..words.len().min(left)];
-        ended_micros = hand_over(stream, &town.watch, words, &[]).await?;
+        ended_micros = hand_over(stream, &web_state.watch, words, &[]).await?;
         left -= words.len();
     }
     Ok(ended_micros)
 }
 
-/// An entry of the journal in the making. It is written when it is dropped, so that none is forgotten: what ends early
-/// without another word was reset.
-struct Entry<'a> {
-    town: &'a Town,
+/// A journal entry being recorded. It is written when it is dropped, so that none is lost: an exchange that ends early
+/// without an outcome was reset.
+struct ExchangeRecorder<'a> {
+    web_state: &'a WebState,
     host: usize,
     visit: Visit,
     exchange: Exchange,
@@ -143,19 +151,19 @@ struct Entry<'a> {
     ended_micros: Option<u64>,
 }
 
-impl<'a> Entry<'a> {
-    fn begin(town: &'a Town, host: usize, route: Route, head: &Head) -> Entry<'a> {
-        let began_micros = wire::micros(&town.watch);
+impl<'a> ExchangeRecorder<'a> {
+    fn begin(web_state: &'a WebState, host: usize, route: Route, head: &Head) -> ExchangeRecorder<'a> {
+        let began_micros = wire::micros(&web_state.watch);
         let (mut site, mut is_hop) = (None, false);
         if let Route::Site(asked, place) = route {
             site = Some(asked);
-            is_hop = std::mem::take(&mut town.sites[asked].lock().awaits_hop) && place != Place::Front;
+            is_hop = std::mem::take(&mut web_state.sites[asked].lock().awaits_hop) && place != SitePart::Front;
         }
-        let continues = is_hop && site.is_some_and(|site| town.host_of[site] == host);
-        let visit = town.hosts[host].ledger.lock().begin(began_micros, continues);
-        let began_at = town.clock.now();
+        let continues = is_hop && site.is_some_and(|site| web_state.host_of[site] == host);
+        let visit = web_state.hosts[host].ledger.lock().begin(began_micros, continues);
+        let began_at = web_state.clock.now();
         let exchange = Exchange {
-            host: Arc::clone(&town.hosts[host].name),
+            host: Arc::clone(&web_state.hosts[host].name),
             site,
             path: head.path.clone(),
             began_micros,
@@ -170,25 +178,25 @@ impl<'a> Entry<'a> {
             deed: Deed::Reset,
             entries: 0..0,
         };
-        Entry { town, host, visit, exchange, ended_micros: None }
+        ExchangeRecorder { web_state, host, visit, exchange, ended_micros: None }
     }
 }
 
-impl Drop for Entry<'_> {
+impl Drop for ExchangeRecorder<'_> {
     fn drop(&mut self) {
-        let ended_micros = self.ended_micros.unwrap_or_else(|| wire::micros(&self.town.watch));
+        let ended_micros = self.ended_micros.unwrap_or_else(|| wire::micros(&self.web_state.watch));
         let by_client = matches!(self.exchange.deed, Deed::Hung | Deed::Abandoned);
         let known_end = Some(ended_micros).filter(|_| !by_client);
-        let overlapped = self.town.hosts[self.host].ledger.lock().end(self.visit, known_end);
+        let overlapped = self.web_state.hosts[self.host].ledger.lock().end(self.visit, known_end);
         if let (Some(site), Deed::Answered(200)) = (self.exchange.site, self.exchange.deed) {
-            self.town.sites[site].lock().note_served(&self.exchange.entries);
+            self.web_state.sites[site].lock().note_served(&self.exchange.entries);
         }
-        if self.town.settings.journal_max == 0 {
+        if self.web_state.settings.journal_max == 0 {
             return;
         }
-        self.town.journal.lock().push(Exchange {
+        self.web_state.journal.lock().push(Exchange {
             ended_micros,
-            ended_at: self.town.clock.now(),
+            ended_at: self.web_state.clock.now(),
             overlapped,
             ..self.exchange.clone()
         });

@@ -1,4 +1,4 @@
-//! What the servers saw: every exchange while there is room, and each host's manners for ever.
+//! Record of all requests: the last exchanges, and totals for each host.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::model::Timestamp;
 
-/// One request and what was done about it.
+/// One request and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
     /// The address of the host that was asked.
@@ -34,13 +34,12 @@ pub struct Exchange {
     pub if_modified_since: Option<String>,
     /// `User-Agent` as received.
     pub user_agent: Option<String>,
-    /// What was done about it.
     pub deed: Deed,
     /// The numbers of the entries in the answer, if it was sent whole; with the site they are its entries' names.
     pub entries: Range<u64>,
 }
 
-/// What was done about a request.
+/// Outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Deed {
     /// A whole answer with this status.
@@ -58,9 +57,7 @@ pub enum Deed {
 /// How a host was treated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostManners {
-    /// Its address.
     pub host: String,
-    /// Requests so far.
     pub requests: u64,
     /// Requests that began while another one was being served.
     pub overlaps: u64,
@@ -70,7 +67,7 @@ pub struct HostManners {
     pub gap_min: Option<Duration>,
 }
 
-/// What a host keeps in mind about its visitors.
+/// State of a host for the journal.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     pub(super) requests: u64,

@@ -1,7 +1,7 @@
-//! The addresses of a little web: binding them all to one port, opening them and shutting them.
+//! Listeners of the simulated web: binds all addresses to one port, opens and closes them.
 //!
-//! A shut listener is a bound socket that does not listen: connections are refused, and nobody else can take the place. A mute
-//! one is so full of connections that it no longer reacts: whoever connects hears nothing, as from a network that is away.
+//! A closed listener is a bound socket that does not listen: connections are refused, and the port stays reserved. A
+//! mute one has a full queue, so that connection attempts time out, as if the network were down.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::conversation;
-use super::town::Town;
+use super::web_state::WebState;
 
 /// How many connections wait to be accepted, for each host.
 const BACKLOG: u32 = 128;
@@ -117,9 +117,9 @@ impl Listener {
     }
 }
 
-/// Lets clients in and follows orders until the web ends.
+/// Accepts clients and executes commands until the web ends.
 pub(super) async fn keep(
-    town: Arc<Town>,
+    web_state: Arc<WebState>,
     host: usize,
     mut listener: Listener,
     mut orders: mpsc::Receiver<Order>,
@@ -130,18 +130,18 @@ pub(super) async fn keep(
             biased;
             order = orders.recv() => {
                 let Some(order) = order else { return };
-                let (turned, outcome) = match listener.turned(town.hosts[host].address, order.reaction).await {
+                let (turned, outcome) = match listener.turned(web_state.hosts[host].address, order.reaction).await {
                     Ok(listener) => (Some(listener), Ok(())),
                     Err(error) => (None, Err(error)),
                 };
-                // Nobody waits any more if the handle is gone.
+                // Ignore a dropped handle.
                 let _ = order.done.send(outcome);
                 let Some(turned) = turned else { return };
                 listener = turned;
             }
             accepted = listener.accept() => match accepted {
                 Ok(stream) => {
-                    tokio::spawn(conversation::hold(Arc::clone(&town), host, stream, Arc::clone(&places)));
+                    tokio::spawn(conversation::hold(Arc::clone(&web_state), host, stream, Arc::clone(&places)));
                 }
                 Err(_) => tokio::time::sleep(PAUSE_AFTER_FAILURE).await,
             },

@@ -1,8 +1,8 @@
-//! A little web on loopback: hosts that are well, slow, broken or gone, as on the real one, and the same again for the
-//! same seed. It serves the demo, the tests and the benchmarks, and writes down how it was treated.
+//! Simulated web on loopback: working, slow, broken and missing hosts, deterministic for a
+//! seed. The demo, the tests and the benchmarks poll it; it records all requests.
 //!
-//! It is spoken to over real sockets, and no part of Feedwarden serves it (`wire`, `conversation`), so that neither can
-//! hide the other's mistakes. One thread serves all hosts: what is written down about two requests is in the order in
+//! It uses real sockets and none of the code of Feedwarden's HTTP client (`wire`, `conversation`), so that neither can
+//! hide the other's mistakes. One thread serves all hosts, so the records of two requests are in the order in
 //! which it happened. [`Character`] says how a site behaves, `content` what it has published, `listener` how hosts go down
 //! and come back, `journal` what was seen.
 
@@ -16,7 +16,7 @@ mod prose;
 mod render;
 mod server;
 mod settings;
-mod town;
+mod web_state;
 mod wire;
 
 pub use character::{Character, Elsewhere, RetryAfter, Robots};
@@ -32,11 +32,11 @@ use crate::clock::Clock;
 use crate::model::SourceType;
 use listener::Order;
 use server::Server;
-use town::{Plan, Town};
+use web_state::{Plan, WebState};
 
-/// A little web. It is there until it is dropped, and then completely gone.
+/// A running simulated web, until it is dropped.
 pub struct Web {
-    town: Arc<Town>,
+    web_state: Arc<WebState>,
     sites: Vec<Site>,
     server: Server,
 }
@@ -44,7 +44,6 @@ pub struct Web {
 /// Something that can be added as a source. Its place in [`Web::sites`] is its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// Where it is.
     pub url: String,
     /// How it is read.
     pub source_type: SourceType,
@@ -59,11 +58,11 @@ impl Web {
     pub fn start(settings: WebSettings, clock: Arc<dyn Clock>) -> io::Result<Web> {
         let plan = Plan::of(&settings)?;
         let (port, sockets) = listener::bind_all(&plan.addresses, settings.port)?;
-        let (town, orders) = Town::build(settings, plan, port, clock);
-        let town = Arc::new(town);
-        let sites = (0..town.sites.len()).map(|site| site_of(&town, site)).collect();
-        let server = Server::start(&town, sockets, orders)?;
-        Ok(Web { town, sites, server })
+        let (web_state, orders) = WebState::build(settings, plan, port, clock);
+        let web_state = Arc::new(web_state);
+        let sites = (0..web_state.sites.len()).map(|site| site_of(&web_state, site)).collect();
+        let server = Server::start(&web_state, sockets, orders)?;
+        Ok(Web { web_state, sites, server })
     }
 
     /// All sites, in an order that the seed decides.
@@ -73,17 +72,17 @@ impl Web {
 
     /// The addresses of all hosts, those where nothing listens included.
     pub fn hosts(&self) -> Vec<String> {
-        self.town.hosts.iter().map(|host| host.name.to_string()).collect()
+        self.web_state.hosts.iter().map(|host| host.name.to_string()).collect()
     }
 
     /// The port of all hosts.
     pub fn port(&self) -> u16 {
-        self.town.hosts[0].address.port()
+        self.web_state.hosts[0].address.port()
     }
 
     /// Publishes so many entries on a site, dated now. What does not fit the feed any more was never seen.
     pub fn publish(&self, site: usize, count: usize) {
-        self.town.sites[site].lock().publish(count, self.town.clock.now());
+        self.web_state.sites[site].lock().publish(count, self.web_state.clock.now());
     }
 
     /// The texts of all entries that were sent whole in a 200, site by site, as Feedwarden would store them.
@@ -102,12 +101,12 @@ impl Web {
     /// a client has hung up is noticed a little later.
     pub fn journal(&self) -> Vec<Exchange> {
         self.server.catch_up();
-        self.town.journal.lock().all()
+        self.web_state.journal.lock().all()
     }
 
     /// How each host was treated since the start.
     pub fn manners(&self) -> Vec<HostManners> {
-        let manners = |host: &town::Host| {
+        let manners = |host: &web_state::Host| {
             let ledger = host.ledger.lock();
             HostManners {
                 host: host.name.to_string(),
@@ -117,83 +116,83 @@ impl Web {
             }
         };
         self.server.catch_up();
-        self.town.hosts.iter().map(manners).collect()
+        self.web_state.hosts.iter().map(manners).collect()
     }
 
     /// How a site behaves now.
     pub fn character(&self, site: usize) -> Character {
-        self.town.sites[site].lock().character
+        self.web_state.sites[site].lock().character
     }
 
     /// Changes how a site behaves, from the next request on.
     pub fn set_character(&self, site: usize, character: Character) -> io::Result<()> {
-        self.town.sites[site].lock().become_character(character, self.town.clock.now());
+        self.web_state.sites[site].lock().become_character(character, self.web_state.clock.now());
         // The first or last living site of a host brings it up or takes it down.
-        self.turn_listener(self.town.host_of[site])
+        self.turn_listener(self.web_state.host_of[site])
     }
 
     /// What the robots.txt of a host says.
     pub fn robots(&self, host: &str) -> io::Result<Robots> {
-        Ok(*self.town.hosts[self.host_named(host)?].robots.lock())
+        Ok(*self.web_state.hosts[self.host_named(host)?].robots.lock())
     }
 
     /// Changes what the robots.txt of a host says.
     pub fn set_robots(&self, host: &str, robots: Robots) -> io::Result<()> {
-        *self.town.hosts[self.host_named(host)?].robots.lock() = robots;
+        *self.web_state.hosts[self.host_named(host)?].robots.lock() = robots;
         Ok(())
     }
 
     /// Takes a host down, or brings it back. While it is down its connections are reset and new ones are refused.
     pub fn set_down(&self, host: &str, is_down: bool) -> io::Result<()> {
         let host = self.host_named(host)?;
-        self.town.hosts[host].is_down.send_replace(is_down);
+        self.web_state.hosts[host].is_down.send_replace(is_down);
         self.turn_listener(host)
     }
 
     /// Makes a host silent, or lets it speak: while it is silent, nothing comes back to those who connect to it.
     pub fn set_silent(&self, host: &str, is_silent: bool) -> io::Result<()> {
         let host = self.host_named(host)?;
-        self.town.hosts[host].is_silent.store(is_silent, Ordering::Release);
+        self.web_state.hosts[host].is_silent.store(is_silent, Ordering::Release);
         self.turn_listener(host)
     }
 
     /// Takes the network away, or brings it back: while it is away, nothing comes back from any host, neither an answer nor
     /// a refusal.
     pub fn set_network_down(&self, is_down: bool) -> io::Result<()> {
-        self.town.network_down.send_replace(is_down);
-        (0..self.town.hosts.len()).try_for_each(|host| self.turn_listener(host))
+        self.web_state.network_down.send_replace(is_down);
+        (0..self.web_state.hosts.len()).try_for_each(|host| self.turn_listener(host))
     }
 
     fn served_texts(&self, site: usize) -> Vec<String> {
-        self.town.sites[site].lock().served().map(|number| self.town.prose.plain(site, number)).collect()
+        self.web_state.sites[site].lock().served().map(|number| self.web_state.prose.plain(site, number)).collect()
     }
 
     fn host_named(&self, name: &str) -> io::Result<usize> {
-        let found = self.town.hosts.iter().position(|host| &*host.name == name);
-        found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("the little web has no host {name}")))
+        let found = self.web_state.hosts.iter().position(|host| &*host.name == name);
+        found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("the simulated web has no host {name}")))
     }
 
     /// Turns a host's listener as its state wants it, and waits until that is done.
     fn turn_listener(&self, host: usize) -> io::Result<()> {
-        let listener = self.town.hosts[host].listener.lock();
+        let listener = self.web_state.hosts[host].listener.lock();
         let (done, outcome) = answers::sync_channel(1);
-        let order = Order { reaction: self.town.reaction(host), done };
+        let order = Order { reaction: self.web_state.reaction(host), done };
         // One order at a time fits; if none does, or nobody answers, the server has ended.
-        let is_over = || io::Error::new(io::ErrorKind::BrokenPipe, "the little web has ended");
+        let is_over = || io::Error::new(io::ErrorKind::BrokenPipe, "the simulated web has ended");
         listener.try_send(order).map_err(|_| is_over())?;
         outcome.recv().map_err(|_| is_over())?
     }
 }
 
-fn site_of(town: &Town, site: usize) -> Site {
-    let host = town.host_of[site];
-    let character = town.sites[site].lock().character;
+fn site_of(web_state: &WebState, site: usize) -> Site {
+    let host = web_state.host_of[site];
+    let character = web_state.sites[site].lock().character;
     let source_type = character.source_type();
     let page = if character == Character::Website { "page" } else { "feed" };
     Site {
-        url: format!("{}/{site}/{page}", town.home(host)),
+        url: format!("{}/{site}/{page}", web_state.home(host)),
         source_type,
-        host: town.hosts[host].name.to_string(),
+        host: web_state.hosts[host].name.to_string(),
         character,
     }
 }

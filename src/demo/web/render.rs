@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::time::{Duration, SystemTime};
 
 use super::character::Character;
-use super::content::{Entry, Form};
+use super::content::{Form, PublishedEntry};
 use super::prose::Prose;
 use crate::model::Timestamp;
 
@@ -23,7 +23,7 @@ const PAGE_AGE: Duration = Duration::from_secs(30 * 86_400);
 /// What is rendered, with what its parts have in common.
 struct Feed<'a> {
     form: &'a Form,
-    entries: &'a [Entry],
+    entries: &'a [PublishedEntry],
     titled: bool,
     seed: u64,
     prose: &'a Prose,
@@ -33,7 +33,7 @@ struct Feed<'a> {
 pub(super) fn render(
     form: &Form,
     character: Character,
-    entries: &[Entry],
+    entries: &[PublishedEntry],
     seed: u64,
     prose: &Prose,
 ) -> (&'static str, String) {
@@ -159,23 +159,23 @@ impl Feed<'_> {
         text
     }
 
-    fn title(&self, entry: &Entry) -> String {
+    fn title(&self, entry: &PublishedEntry) -> String {
         if self.titled { format!("News {} from site {}", entry.number, self.form.site) } else { String::new() }
     }
 
-    fn id(&self, entry: &Entry) -> String {
+    fn id(&self, entry: &PublishedEntry) -> String {
         format!("urn:little-web:{:x}:{}:{}", self.seed, self.form.site, entry.number)
     }
 
-    fn link(&self, entry: &Entry) -> String {
+    fn link(&self, entry: &PublishedEntry) -> String {
         format!("{}/{}/entry/{}", self.form.home, self.form.site, entry.number)
     }
 
-    fn opening(&self, entry: &Entry) -> String {
+    fn opening(&self, entry: &PublishedEntry) -> String {
         self.prose.opening(self.form.site, entry.number)
     }
 
-    fn rest(&self, entry: &Entry) -> &str {
+    fn rest(&self, entry: &PublishedEntry) -> &str {
         self.prose.rest(self.form.site, entry.number)
     }
 

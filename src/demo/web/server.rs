@@ -1,4 +1,4 @@
-//! The thread that serves a little web.
+//! The thread that serves the simulated web.
 
 use std::io;
 use std::sync::{Arc, mpsc as answers};
@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::listener::{self, Listener, Order};
-use super::town::Town;
+use super::web_state::WebState;
 
 /// A running server; it ends when this is dropped.
 pub(super) struct Server {
@@ -21,32 +21,33 @@ pub(super) struct Server {
 impl Server {
     /// Serves all hosts; returns once those that should listen do.
     pub(super) fn start(
-        town: &Arc<Town>,
+        web_state: &Arc<WebState>,
         sockets: Vec<TcpSocket>,
         orders: Vec<mpsc::Receiver<Order>>,
     ) -> io::Result<Server> {
         let (stop, stopped) = oneshot::channel();
         let (started, outcome) = answers::sync_channel(1);
-        let town = Arc::clone(town);
+        let web_state = Arc::clone(web_state);
         let thread = std::thread::Builder::new().name("little-web".into()).spawn(move || {
             // Built and dropped here: within the runtime of a caller it could not be dropped.
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let serving = runtime.and_then(|runtime| {
-                let listeners = runtime.block_on(serve(&town, sockets, orders));
+                let listeners = runtime.block_on(serve(&web_state, sockets, orders));
                 listeners.map(|()| runtime)
             });
             let (outcome, runtime) = match serving {
                 Ok(runtime) => (Ok(runtime.handle().clone()), Some(runtime)),
                 Err(error) => (Err(error), None),
             };
-            // Whoever started us waits for this.
+            // The caller waits for this.
             let _ = started.send(outcome);
             if let Some(runtime) = runtime {
                 // An error means that the handle was dropped, which is how we are told.
                 let _ = runtime.block_on(stopped);
             }
         })?;
-        let runtime = outcome.recv().map_err(|_| io::Error::other("the thread of the little web ended at once"))??;
+        let runtime =
+            outcome.recv().map_err(|_| io::Error::other("the thread of the simulated web ended at once"))??;
         Ok(Server { runtime, stop: Some(stop), thread: Some(thread) })
     }
 
@@ -54,7 +55,7 @@ impl Server {
     /// does nothing else, so that its next free moment is late enough.
     pub(super) fn catch_up(&self) {
         let (done, outcome) = answers::sync_channel(1);
-        // Nobody is left to wait for if it cannot be sent or received.
+        // Ignore a server that has ended.
         self.runtime.spawn(async move { done.send(()) });
         let _ = outcome.recv();
     }
@@ -68,14 +69,18 @@ impl Drop for Server {
     }
 }
 
-async fn serve(town: &Arc<Town>, sockets: Vec<TcpSocket>, orders: Vec<mpsc::Receiver<Order>>) -> io::Result<()> {
-    let places = Arc::new(Semaphore::new(town.settings.connections_max.min(Semaphore::MAX_PERMITS)));
+async fn serve(
+    web_state: &Arc<WebState>,
+    sockets: Vec<TcpSocket>,
+    orders: Vec<mpsc::Receiver<Order>>,
+) -> io::Result<()> {
+    let places = Arc::new(Semaphore::new(web_state.settings.connections_max.min(Semaphore::MAX_PERMITS)));
     let mut listeners = Vec::with_capacity(sockets.len());
     for (host, socket) in sockets.into_iter().enumerate() {
-        listeners.push(Listener::Shut(socket).turned(town.hosts[host].address, town.reaction(host)).await?);
+        listeners.push(Listener::Shut(socket).turned(web_state.hosts[host].address, web_state.reaction(host)).await?);
     }
     for (host, (listener, orders)) in listeners.into_iter().zip(orders).enumerate() {
-        tokio::spawn(listener::keep(Arc::clone(town), host, listener, orders, Arc::clone(&places)));
+        tokio::spawn(listener::keep(Arc::clone(web_state), host, listener, orders, Arc::clone(&places)));
     }
     Ok(())
 }

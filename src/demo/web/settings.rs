@@ -1,4 +1,4 @@
-//! What the little web is made of.
+//! What the simulated web is made of.
 
 use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::character::{Character, Elsewhere, RetryAfter, Robots};
 use crate::dice::{Dice, SeededDice};
 
-/// How large the little web is and how it behaves. The same settings make the same web.
+/// How large the simulated web is and how it behaves. The same settings make the same web.
 #[derive(Clone, Debug)]
 pub struct WebSettings {
     /// How many hosts there are: addresses that listen. Dead sites have further addresses behind these.
@@ -105,7 +105,6 @@ pub enum Mix {
 }
 
 impl Mix {
-    /// All the same.
     pub fn only(character: Character) -> Mix {
         Mix::InTurn(vec![character])
     }

@@ -1,10 +1,9 @@
-//! The place that decoded bytes go to, which refuses to grow past its limit.
+//! Output buffer with a limit.
 
 use std::io::{self, Write};
 
 use super::{DecodeError, Decoded, Encoding};
 
-/// Bytes that refuse to become more than their limit.
 #[derive(Default)]
 pub(super) struct Bounded {
     pub(super) bytes: Vec<u8>,
@@ -17,18 +16,17 @@ impl Bounded {
         Bounded { bytes: Vec::new(), limit, overflowed: false }
     }
 
-    /// The bytes, and whether they are all: those that were refused count before what the decoder has to say.
+    /// The bytes, or the error: the limit takes precedence over an error of the decoder.
     pub(super) fn close(self, end: Result<(), DecodeError>) -> Decoded {
         let end = self.overflow().map_or(end, Err);
         Decoded { bytes: self.bytes, end }
     }
 
-    /// The error for bytes that were refused, if any were.
     pub(super) fn overflow(&self) -> Option<DecodeError> {
         self.overflowed.then_some(DecodeError::TooLarge)
     }
 
-    /// The decoders pass our refusal on as an error like any other: this tells which it was.
+    /// Decoders report the limit as an ordinary error; this identifies it.
     pub(super) fn blame(&self, encoding: Encoding) -> DecodeError {
         self.overflow().unwrap_or(DecodeError::Broken(encoding))
     }
@@ -37,7 +35,7 @@ impl Bounded {
 impl Write for Bounded {
     fn write(&mut self, input: &[u8]) -> io::Result<usize> {
         let room = self.limit - self.bytes.len();
-        // Filled to the brim, since a body may be wanted up to its limit.
+        // Fill up to the limit, because a body may be cut there.
         self.bytes.extend_from_slice(&input[..input.len().min(room)]);
         if input.len() > room {
             self.overflowed = true;

@@ -1,4 +1,4 @@
-//! gzip bodies: members, what stands between them, and what is not gzip at all.
+//! gzip bodies: members, trailing data, and bodies that are not gzip.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use flate2::write::GzDecoder;
 use super::bounded::Bounded;
 use super::{DecodeError, Decoded, Encoding};
 
-/// A gzip body: one member after the other, and whatever stands behind the last one is ignored as `gzip` does.
+/// A gzip body: a sequence of members; trailing data is ignored, as by `gzip`.
 pub(super) enum Gzip {
     /// Before a member; its first two bytes decide whether it is one.
     Between {
@@ -19,7 +19,7 @@ pub(super) enum Gzip {
         decoder: Box<GzDecoder<Bounded>>,
         members: usize,
     },
-    /// Behind the last member, or not gzip at all, which happens where a proxy unpacks and forgets to say so.
+    /// After the last member, or not gzip: some proxies decompress bodies and keep the header.
     Over {
         output: Bounded,
         plain: bool,

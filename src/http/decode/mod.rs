@@ -1,4 +1,4 @@
-//! Undoes `Content-Encoding`, piece by piece, never holding more than the limit of decoded bytes. No I/O.
+//! Decodes `Content-Encoding` chunk by chunk, within a limit of decoded bytes. No I/O.
 //!
 //! Windows are bounded too: 32 KiB for gzip and deflate, 16 MiB for brotli (no "large window"), 8 MiB for zstd
 //! (RFC 9659), so that no body can make the process hold more than the limit and one window.
@@ -16,7 +16,7 @@ use engines::{Brotli, push_brotli, push_deflate, strict_brotli};
 use gzip::Gzip;
 
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
-/// More than two encodings on one body is nobody's intention.
+/// Maximum number of encodings of one body.
 const ENCODINGS_MAX: usize = 2;
 
 /// Why a body cannot be decoded.
@@ -24,11 +24,11 @@ const ENCODINGS_MAX: usize = 2;
 pub(super) enum DecodeError {
     /// It is larger than allowed.
     TooLarge,
-    /// It claims this encoding, starts like it, and then is not.
+    /// It starts like this encoding, and is then invalid.
     Broken(Encoding),
     /// It ends before its encoding does.
     CutOff(Encoding),
-    /// It is encoded in a way nobody offered to read.
+    /// The encoding is not supported.
     Unsupported(String),
 }
 
@@ -53,7 +53,7 @@ pub(super) fn encodings<'a>(values: impl Iterator<Item = &'a [u8]>) -> Result<Ve
                 "deflate" => found.push(Encoding::Deflate),
                 "br" => found.push(Encoding::Brotli),
                 "zstd" => found.push(Encoding::Zstd),
-                // Names of charsets and of mail encodings stand here by mistake, on bodies that are not encoded.
+                // Some servers send names of charsets or mail encodings with bodies that are not encoded.
                 "" | "identity" | "none" | "utf-8" | "utf8" | "binary" | "8bit" | "7bit" => {}
                 other => return Err(DecodeError::Unsupported(other.chars().take(32).collect())),
             }
@@ -115,7 +115,6 @@ impl Decoder {
     }
 }
 
-/// What came out.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Decoded {
     /// Everything, or as much as was decoded before the end came.
@@ -160,7 +159,7 @@ impl Stage {
                     if start.len() < 2 {
                         return Ok(());
                     }
-                    // Servers mean zlib or bare deflate by this name: RFC 1950's check bits tell them apart.
+                    // Servers mean zlib or raw deflate; RFC 1950's check bits distinguish them.
                     let zlib = start[0] & 0x0f == 8 && u16::from_be_bytes([start[0], start[1]]) % 31 == 0;
                     push_deflate(inflate.insert(Decompress::new(zlib)), ended, output, &std::mem::take(start))
                 }

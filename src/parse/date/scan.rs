@@ -23,7 +23,7 @@ struct Number {
     digits: usize,
 }
 
-/// Adds what a text says to what is known. Nothing comes back if the text contradicts itself.
+/// Adds the parts in a text to the known ones; none if they are contradictory.
 pub(super) fn scan(text: &str, known: Moment) -> Option<Moment> {
     let mut scanner = Scanner { rest: text, moment: known, numbers: Vec::new(), separator: None };
     let is_date_known = known.year.is_some();
@@ -136,7 +136,7 @@ impl Scanner<'_> {
         (hours < 24 && minutes < 60).then_some(hours * 3600 + minutes * 60)
     }
 
-    /// Reads a word: half of the day, a zone or a month; weekdays and all others say nothing that is needed.
+    /// Reads a word: am/pm, a zone or a month; weekdays and other words are ignored.
     fn word(&mut self) {
         let length = self.rest.find(|character: char| !character.is_alphabetic()).unwrap_or(self.rest.len());
         let word = self.rest[..length].to_lowercase();

@@ -3,13 +3,12 @@
 /// A name and how far it can be trusted to be one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Author<'a> {
-    /// A name.
     Name(&'a str),
     /// A mail address alone: better than nothing.
     Mail(&'a str),
 }
 
-/// Reads `mail (Name)`, `Name <mail>`, `Name (mail)`, a name or a mail address. A blank is nobody (s605).
+/// Reads `mail (Name)`, `Name <mail>`, `Name (mail)`, a name or a mail address. A blank is no author (s605).
 pub(super) fn parse(text: &str) -> Option<Author<'_>> {
     let text = text.trim();
     if text.is_empty() {

@@ -19,7 +19,6 @@ const TAG_BYTES_MAX: usize = 1024;
 pub struct LinkedFeed {
     /// What the page calls it.
     pub title: Option<String>,
-    /// Where it is.
     pub url: String,
 }
 

@@ -62,7 +62,6 @@ pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Fe
     document.finish(text, base)
 }
 
-/// An open element.
 struct Frame<'a> {
     name: &'a str,
     element: Element,

@@ -26,7 +26,6 @@ impl<T> Best<T> {
         }
     }
 
-    /// The best value.
     pub(super) fn take(self) -> Option<T> {
         self.value
     }

@@ -26,13 +26,13 @@ pub(super) enum Element {
 /// An element whose text matters: for what, and how much against others that say the same (less is better).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Field {
-    pub(super) slot: Slot,
+    pub(super) slot: FieldSlot,
     pub(super) rank: u8,
 }
 
 /// What a text is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Slot {
+pub(super) enum FieldSlot {
     Id,
     /// An RSS `guid`, which may be a link too.
     Guid,
@@ -54,10 +54,10 @@ pub(super) enum Slot {
     Nothing,
 }
 
-impl Slot {
+impl FieldSlot {
     /// True for texts that may hold markup. In all others, tags say nothing.
     pub(super) const fn takes_markup(self) -> bool {
-        matches!(self, Slot::Title | Slot::Summary | Slot::Content)
+        matches!(self, FieldSlot::Title | FieldSlot::Summary | FieldSlot::Content)
     }
 }
 
@@ -86,7 +86,7 @@ pub(super) mod link_rank {
     pub(in crate::parse::feed) const FILE: u8 = 8;
 }
 
-const fn field(slot: Slot, rank: u8) -> Option<Element> {
+const fn field(slot: FieldSlot, rank: u8) -> Option<Element> {
     Some(Element::Field(Field { slot, rank }))
 }
 
@@ -100,17 +100,17 @@ pub(super) fn classify(context: Element, namespace: Namespace, local: &str, is_a
             _ => None,
         },
         Element::Source => match (namespace, local) {
-            (Namespace::Core | Namespace::Atom, "author") => field(Slot::Author, 5),
+            (Namespace::Core | Namespace::Atom, "author") => field(FieldSlot::Author, 5),
             (Namespace::Core | Namespace::Atom, "title" | "id" | "updated" | "subtitle" | "rights") => {
-                field(Slot::Nothing, 0)
+                field(FieldSlot::Nothing, 0)
             }
             _ => None,
         },
-        Element::SkipHours if local == "hour" => field(Slot::Hour, 0),
-        Element::SkipDays if local == "day" => field(Slot::Day, 0),
-        Element::Field(Field { slot: Slot::Author, .. }) => match local {
-            "name" => field(Slot::PersonName, 0),
-            "email" | "uri" | "url" | "homepage" => field(Slot::Nothing, 0),
+        Element::SkipHours if local == "hour" => field(FieldSlot::Hour, 0),
+        Element::SkipDays if local == "day" => field(FieldSlot::Day, 0),
+        Element::Field(Field { slot: FieldSlot::Author, .. }) => match local {
+            "name" => field(FieldSlot::PersonName, 0),
+            "email" | "uri" | "url" | "homepage" => field(FieldSlot::Nothing, 0),
             _ => None,
         },
         Element::SkipHours | Element::SkipDays | Element::Field(_) | Element::Skipped => None,
@@ -122,25 +122,25 @@ fn in_channel(namespace: Namespace, local: &str) -> Option<Element> {
         Namespace::Core | Namespace::Atom => match local {
             "item" | "entry" => Some(Element::Entry),
             "channel" => Some(Element::Channel),
-            "title" => field(Slot::Title, 0),
-            "link" => field(Slot::Link, link_rank::PAGE),
-            "author" => field(Slot::Author, 0),
-            "ttl" => field(Slot::Ttl, 0),
+            "title" => field(FieldSlot::Title, 0),
+            "link" => field(FieldSlot::Link, link_rank::PAGE),
+            "author" => field(FieldSlot::Author, 0),
+            "ttl" => field(FieldSlot::Ttl, 0),
             "skiphours" => Some(Element::SkipHours),
             "skipdays" => Some(Element::SkipDays),
             "image" | "textinput" | "items" | "contributor" => Some(Element::Skipped),
             "description" | "subtitle" | "tagline" | "id" | "updated" | "modified" | "rights" | "copyright"
             | "generator" | "language" | "pubdate" | "lastbuilddate" | "docs" | "managingeditor" | "webmaster"
-            | "category" | "icon" | "logo" | "rating" => field(Slot::Nothing, 0),
+            | "category" | "icon" | "logo" | "rating" => field(FieldSlot::Nothing, 0),
             _ => None,
         },
         Namespace::DublinCore | Namespace::DublinCoreTerms => match local {
-            "title" => field(Slot::Title, 1),
-            _ => field(Slot::Nothing, 0),
+            "title" => field(FieldSlot::Title, 1),
+            _ => field(FieldSlot::Nothing, 0),
         },
         Namespace::Syndication => match local {
-            "updateperiod" => field(Slot::UpdatePeriod, 0),
-            "updatefrequency" => field(Slot::UpdateFrequency, 0),
+            "updateperiod" => field(FieldSlot::UpdatePeriod, 0),
+            "updatefrequency" => field(FieldSlot::UpdateFrequency, 0),
             _ => None,
         },
         _ => None,
@@ -150,54 +150,56 @@ fn in_channel(namespace: Namespace, local: &str) -> Option<Element> {
 fn in_entry(namespace: Namespace, local: &str, is_atom: bool) -> Option<Element> {
     match namespace {
         Namespace::Core | Namespace::Atom => match local {
-            "title" => field(Slot::Title, 0),
-            "link" => field(Slot::Link, link_rank::PAGE),
-            "guid" => field(Slot::Guid, 0),
-            "id" => field(Slot::Id, 0),
-            "pubdate" | "published" | "issued" => field(Slot::Published, 0),
-            "created" | "date" => field(Slot::Published, 2),
-            "updated" | "modified" => field(Slot::Updated, 0),
-            "author" => field(Slot::Author, 0),
-            "description" => field(Slot::Summary, 0),
-            "summary" => field(Slot::Summary, if is_atom { 0 } else { 1 }),
-            "content" => field(Slot::Content, if is_atom { 0 } else { 1 }),
+            "title" => field(FieldSlot::Title, 0),
+            "link" => field(FieldSlot::Link, link_rank::PAGE),
+            "guid" => field(FieldSlot::Guid, 0),
+            "id" => field(FieldSlot::Id, 0),
+            "pubdate" | "published" | "issued" => field(FieldSlot::Published, 0),
+            "created" | "date" => field(FieldSlot::Published, 2),
+            "updated" | "modified" => field(FieldSlot::Updated, 0),
+            "author" => field(FieldSlot::Author, 0),
+            "description" => field(FieldSlot::Summary, 0),
+            "summary" => field(FieldSlot::Summary, if is_atom { 0 } else { 1 }),
+            "content" => field(FieldSlot::Content, if is_atom { 0 } else { 1 }),
             "source" if is_atom => Some(Element::Source),
-            "enclosure" | "category" | "comments" | "rights" | "copyright" | "source" => field(Slot::Nothing, 0),
+            "enclosure" | "category" | "comments" | "rights" | "copyright" | "source" => field(FieldSlot::Nothing, 0),
             "contributor" => Some(Element::Skipped),
             _ => None,
         },
         Namespace::Content => match local {
-            "encoded" => field(Slot::Content, 0),
+            "encoded" => field(FieldSlot::Content, 0),
             _ => None,
         },
         Namespace::DublinCore | Namespace::DublinCoreTerms => match local {
-            "title" => field(Slot::Title, 1),
-            "creator" => field(Slot::Author, 1),
-            "date" | "issued" => field(Slot::Published, 1),
-            "created" => field(Slot::Published, 2),
-            "modified" => field(Slot::Updated, 1),
-            "description" | "abstract" => field(Slot::Summary, 2),
-            "identifier" => field(Slot::Id, 2),
-            _ => field(Slot::Nothing, 0),
+            "title" => field(FieldSlot::Title, 1),
+            "creator" => field(FieldSlot::Author, 1),
+            "date" | "issued" => field(FieldSlot::Published, 1),
+            "created" => field(FieldSlot::Published, 2),
+            "modified" => field(FieldSlot::Updated, 1),
+            "description" | "abstract" => field(FieldSlot::Summary, 2),
+            "identifier" => field(FieldSlot::Id, 2),
+            _ => field(FieldSlot::Nothing, 0),
         },
         Namespace::Itunes => match local {
-            "author" => field(Slot::Author, 2),
-            "title" => field(Slot::Title, 2),
-            "summary" => field(Slot::Summary, 4),
-            "subtitle" => field(Slot::Summary, 5),
-            "duration" | "explicit" | "keywords" | "episode" | "season" | "order" | "block" => field(Slot::Nothing, 0),
+            "author" => field(FieldSlot::Author, 2),
+            "title" => field(FieldSlot::Title, 2),
+            "summary" => field(FieldSlot::Summary, 4),
+            "subtitle" => field(FieldSlot::Summary, 5),
+            "duration" | "explicit" | "keywords" | "episode" | "season" | "order" | "block" => {
+                field(FieldSlot::Nothing, 0)
+            }
             _ => None,
         },
         Namespace::Media => match local {
             "group" | "content" => Some(Element::MediaGroup),
-            "title" => field(Slot::Title, 3),
-            "description" => field(Slot::Summary, 3),
-            "player" | "credit" | "keywords" | "rating" | "copyright" | "text" => field(Slot::Nothing, 0),
+            "title" => field(FieldSlot::Title, 3),
+            "description" => field(FieldSlot::Summary, 3),
+            "player" | "credit" | "keywords" | "rating" | "copyright" | "text" => field(FieldSlot::Nothing, 0),
             _ => None,
         },
         // An article in an RSS item, as `<body xmlns="http://www.w3.org/1999/xhtml">`.
         Namespace::Xhtml => match local {
-            "body" | "div" => field(Slot::Content, 2),
+            "body" | "div" => field(FieldSlot::Content, 2),
             _ => None,
         },
         _ => None,

@@ -1,4 +1,4 @@
-//! Why a document is no feed, in words for whoever added the source.
+//! Errors of the feed parser, with messages for the operator.
 
 use std::fmt;
 
@@ -7,11 +7,9 @@ use super::LinkedFeed;
 /// Why a document could not be read as a feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FeedError {
-    /// Nothing in it.
     Empty,
     /// More bytes than allowed.
     TooLarge {
-        /// How many are.
         bytes_max: usize,
     },
     /// Elements inside elements inside elements.
@@ -21,15 +19,12 @@ pub enum FeedError {
     },
     /// More elements than allowed.
     TooManyNodes {
-        /// How many are.
         nodes_max: usize,
     },
     /// More entries than allowed.
     TooManyEntries {
-        /// How many are.
         entries_max: usize,
     },
-    /// A web page.
     Html {
         /// The feeds it links to.
         feeds: Vec<LinkedFeed>,
@@ -41,12 +36,10 @@ pub enum FeedError {
     },
     /// XML of another kind.
     OtherXml {
-        /// Its first element.
         root: String,
     },
     /// Text without any markup.
     PlainText {
-        /// How it begins.
         beginning: String,
     },
     /// No text at all.

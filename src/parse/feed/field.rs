@@ -13,9 +13,7 @@ pub(super) enum Form {
     /// RSS says nothing: HTML, escaped or not.
     #[default]
     Unsaid,
-    /// Plain text.
     Plain,
-    /// Escaped HTML.
     Html,
     /// Markup inside the element.
     Markup,
@@ -56,7 +54,7 @@ pub(super) struct Gathered {
     has_cdata: bool,
     /// How many elements of the field's own name are open inside it.
     pub(super) same_name_depth: usize,
-    /// Which `<div>`s are open, to find the one around the whole that RFC 4287 wants and nobody needs.
+    /// Open `<div>`s, to find the outer one that RFC 4287 requires, which is dropped.
     div_depth: usize,
     is_wrapped: bool,
     /// True once there is enough.
@@ -161,7 +159,7 @@ impl Gathered {
     /// The text without surrounding blanks and without the control characters that XML forbids, if any is left.
     pub(super) fn plain(&mut self) -> Option<&str> {
         control::remove_forbidden(&mut self.buffer);
-        // C1 controls in UTF-8 are Windows characters that somebody converted as Latin 1; all of them begin with C2.
+        // C1 controls in UTF-8 are Windows characters that were converted as Latin 1; all of them begin with C2.
         if self.buffer.as_bytes().contains(&0xC2) && self.buffer.contains(entity::is_c1) {
             self.buffer = self.buffer.chars().map(entity::without_c1).collect();
         }

@@ -49,7 +49,7 @@ User-Agent: quxbot
 #[case("barbot", "/example/page.html", false)]
 #[case("barbot", "/example/", true)]
 #[case("bazbot", "/example/page.html", false)]
-// Named, so that nothing said to everybody is meant for it.
+// Named, so that the rules for `*` do not apply.
 #[case("quxbot", "/example/", true)]
 fn p29_the_simple_example_of_the_standard(#[case] product: &str, #[case] path: &str, #[case] expected: bool) {
     assert_eq!(allows(SIMPLE, product, path), expected);

@@ -1,17 +1,17 @@
-//! What an element's name means for the text around and inside it.
+//! How elements affect plain text.
 
 /// How an element shows in plain text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::parse) enum Kind {
     /// Stands inside a line: its tags leave no trace.
     Inline,
-    /// Starts and ends a line, or a cell: its tags part words.
+    /// Starts and ends a line or a cell: its tags separate words.
     Block,
     /// Its content is not text and not markup, and is never shown.
     Unseen,
-    /// A box with something else than text in it; its content is the excuse for old browsers.
+    /// An embedded object; its content is a fallback for old browsers.
     Replaced,
-    /// Markup that waits to be used; can hold another of its name.
+    /// A template; can be nested.
     Template,
 }
 

@@ -1,9 +1,9 @@
 //! A text that folds its whitespace while it grows.
 
-/// Collects text so that it never starts with a space, ends with one, or holds two in a row.
+/// Text that never starts or ends with a space or has two in a row.
 ///
 /// Every Unicode space counts, the no-break space included. Soft hyphens, zero-width spaces, byte-order marks and
-/// control characters are dropped: nobody sees them, and PostgreSQL does not store a NUL.
+/// control characters are dropped: they are invisible, and PostgreSQL cannot store NUL.
 #[derive(Debug, Default)]
 pub(in crate::parse) struct Folded {
     text: String,
@@ -16,12 +16,11 @@ impl Folded {
         Folded { text: String::with_capacity(bytes), space_is_due: false }
     }
 
-    /// Parts what follows from what is there.
+    /// Separates the following text by a space.
     pub(in crate::parse) fn break_word(&mut self) {
         self.space_is_due = !self.text.is_empty();
     }
 
-    /// Appends one character.
     pub(in crate::parse) fn push_char(&mut self, character: char) {
         if character.is_whitespace() {
             self.break_word();
@@ -49,7 +48,6 @@ impl Folded {
         }
     }
 
-    /// The text.
     pub(in crate::parse) fn into_string(self) -> String {
         self.text
     }

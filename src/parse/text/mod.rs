@@ -1,8 +1,8 @@
 //! HTML to plain text, on tokens alone: what a browser would show, with whitespace folded.
 //!
 //! One pass, no tree and no recursion, so nesting costs nothing; time and memory are linear in the input. Where a
-//! browser would swallow the rest of a document because of one missing quote or one `<iframe/>`, this reader keeps the
-//! text that a person would have wanted. Nothing here knows of feeds or pages.
+//! browser would drop the rest of a document because of one missing quote or one `<iframe/>`, this parser keeps the
+//! text. Independent of feeds and pages.
 
 mod element;
 mod entity;
@@ -15,8 +15,8 @@ use token::{Token, Tokens};
 
 /// The plain text of a piece of HTML.
 ///
-/// Blocks, cells and line breaks are parted by one space, inline elements do not break words, and what a browser does
-/// not show (scripts, styles, templates, titles) is gone. The result never starts or ends with a space, never holds
+/// Blocks, cells and line breaks are separated by one space, inline elements do not break words, and what a browser
+/// does not show (scripts, styles, templates, titles) is dropped. The result never starts or ends with a space, never has
 /// two in a row, and is at most a fifth longer than the input.
 pub fn from_html(html: &str) -> String {
     if !html.bytes().any(|byte| matches!(byte, b'<' | b'&')) {

@@ -8,21 +8,18 @@
 pub(super) enum Token<'a> {
     /// Characters as written, references not decoded.
     Text(&'a str),
-    /// A start tag.
     Open {
         /// As written: in any case.
         name: &'a str,
         /// Whether it ends in `/>`, as XHTML writes an empty element.
         self_closed: bool,
     },
-    /// An end tag.
     Close {
         /// As written: in any case.
         name: &'a str,
     },
 }
 
-/// The reader.
 #[derive(Debug)]
 pub(super) struct Tokens<'a> {
     html: &'a str,

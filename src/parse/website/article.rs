@@ -27,11 +27,9 @@ const HEADINGS_MAX: usize = 10;
 static ARTICLE: LazyLock<Matcher> =
     LazyLock::new(|| Matcher::new("#readability-page-1").expect("a name with a number sign is a selector"));
 
-/// The article.
-pub(super) struct Found {
+pub(super) struct FoundArticle {
     /// By the page's `<title>` or headings.
     pub(super) title: Option<String>,
-    /// Folded.
     pub(super) text: String,
 }
 
@@ -50,13 +48,11 @@ pub(super) enum Scope<'a> {
     Post(NodeRef<'a>),
     /// In the main `<article>`, with whatever else its page puts there, and with so many visible characters of prose.
     Article(NodeRef<'a>, usize),
-    /// Anywhere.
     Page,
 }
 
 /// What the text of a scope must be.
 pub(super) enum Bound {
-    /// This.
     Exactly(String),
     /// At least so many visible characters: less is a part that was taken for the whole.
     AtLeast(usize),
@@ -89,7 +85,7 @@ impl<'a> Scope<'a> {
 }
 
 /// The article as dom_smoothie sees it, without what is left around it.
-pub(super) fn find(document: Document, bound: Bound, headings: &[String], names: &[&str]) -> Option<Found> {
+pub(super) fn find(document: Document, bound: Bound, headings: &[String], names: &[&str]) -> Option<FoundArticle> {
     // JSON-LD is read by us, and classes are needed to know captions.
     let config = Config { keep_classes: true, disable_json_ld: true, ..Config::default() };
     let mut readability = Readability::with_document(document, None, Some(config)).ok()?;
@@ -105,13 +101,13 @@ pub(super) fn find(document: Document, bound: Bound, headings: &[String], names:
     };
     let title = Some(text::fold(&article.title)).filter(|title| !title.is_empty());
     let title = title.map(|title| heading_in(&title, headings).unwrap_or(title));
-    Some(Found { title, text })
+    Some(FoundArticle { title, text })
 }
 
 /// All of the scope, else of the block with the most text of its own: for pages in which dom_smoothie finds nothing, or
 /// too little.
-pub(super) fn whole(document: &Document, names: &[&str]) -> Option<Found> {
-    let found = |node: &NodeRef<'_>| text_of(node, names).map(|text| Found { title: None, text });
+pub(super) fn whole(document: &Document, names: &[&str]) -> Option<FoundArticle> {
+    let found = |node: &NodeRef<'_>| text_of(node, names).map(|text| FoundArticle { title: None, text });
     if let Scope::Post(node) | Scope::Article(node, _) = Scope::of(document)
         && let Some(found) = found(&node)
     {
@@ -180,7 +176,6 @@ pub(super) struct Walls {
 }
 
 impl Walls {
-    /// Looks for walls.
     pub(super) fn of(survey: &Survey<'_>) -> Walls {
         let asks = |noscript: &NodeRef<'_>| noscript.text().to_lowercase().contains("javascript");
         Walls { asks_for_password: survey.asks_for_password, asks_for_scripts: survey.noscripts.iter().any(asks) }

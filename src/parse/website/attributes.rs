@@ -3,7 +3,7 @@
 //! html5ever compares each attribute of a tag with all before it: 270 KB of them cost seconds, and 10 MB hours. Whether
 //! a `<` starts a tag or stands in a script, a comment or an attribute, only the parser knows. So every reading is
 //! followed at once, and a `>` is put in where one of them counts too many. Where that reading was not the parser's, a
-//! script or a value has one character more, which nobody reads.
+//! script or a value has one character more, which is ignored.
 
 use std::borrow::Cow;
 

@@ -8,19 +8,17 @@ use crate::parse::text::{Folded, Kind};
 /// One run of text between two edges of block elements. Never empty.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Block {
-    /// Its folded text.
     pub(super) text: String,
-    /// Visible characters.
     pub(super) chars: usize,
     /// Visible characters inside of links.
     pub(super) link_chars: usize,
     /// What it stands in.
-    pub(super) place: Place,
+    pub(super) place: BlockPosition,
 }
 
 /// Which elements a block stands in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct BlockPosition {
     pub(super) heading: bool,
     pub(super) list: bool,
     pub(super) table: bool,
@@ -124,7 +122,7 @@ impl Cutter {
         let caption_chars = std::mem::take(&mut self.caption_chars);
         if !text.is_empty() {
             let Open { headings, lists, tables, quotes, .. } = self.open;
-            let place = Place {
+            let place = BlockPosition {
                 heading: headings > 0,
                 list: lists > 0,
                 table: tables > 0,

@@ -52,9 +52,8 @@ struct Counts {
     titles: usize,
     /// `<article>` without a name of comments.
     articles: usize,
-    /// Elements that tell when or by whom something was written, or in which to write.
+    /// Elements with a date or an author, or with input fields.
     marks: usize,
-    /// Headings of comments.
     headings: usize,
 }
 

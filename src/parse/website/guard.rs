@@ -16,7 +16,6 @@ const PIECE_BYTES: usize = 1024;
 
 /// A tree that is safe to walk and to recurse into.
 pub(super) struct Parsed {
-    /// The tree.
     pub(super) document: Document,
     /// Whether a limit was met, and the rest of the page is missing.
     pub(super) is_cut: bool,

@@ -14,7 +14,6 @@ const SCRIPT_BYTES_MAX: usize = 512 * 1024;
 /// The facts of the first article that the page describes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Described {
-    /// Its heading.
     pub(super) headline: Option<String>,
     /// Its author or authors.
     pub(super) author: Option<String>,

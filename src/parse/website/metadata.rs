@@ -51,7 +51,6 @@ pub(super) struct Facts {
     pub(super) canonical_url: Option<Url>,
 }
 
-/// Reads all facts.
 pub(super) fn read(document: &Document, survey: &Survey<'_>, url: Option<&Url>) -> Facts {
     let metas = Metas::of(survey);
     let described = json_ld::read(&survey.descriptions);

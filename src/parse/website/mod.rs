@@ -48,7 +48,6 @@ pub struct Page {
 /// Why a page gives no article. The texts are for the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
-    /// Nothing to read.
     #[error("the page holds no article text")]
     NoText,
     /// A form that asks for a password, and next to nothing else.

@@ -55,7 +55,6 @@ pub(super) fn comment_heading(text: &str) -> Option<CommentHeading> {
     }
 }
 
-/// Who sells pictures.
 pub(super) const AGENCIES: [&str; 7] =
     ["getty images", "reuters", "afp", "ap photo", "shutterstock", "istock", "unsplash"];
 

@@ -1,4 +1,4 @@
-//! One post of a timeline, as X writes it and as a person reads it.
+//! Parses one post of a timeline.
 
 use serde::Deserialize;
 
@@ -17,7 +17,7 @@ pub struct XPost {
     pub text: String,
     /// When it was published.
     pub published: Option<Timestamp>,
-    /// Whether it speaks to everybody in the account's own words: no repost, and no reply to somebody else.
+    /// Whether it is the account's own post: no repost, and no reply to another account.
     pub is_own: bool,
 }
 
@@ -79,7 +79,7 @@ impl RawPost {
     }
 }
 
-/// The text as a person reads it: links written out, and the three characters that X escapes as themselves.
+/// The text with expanded links and with the three characters unescaped that X escapes.
 fn readable(text: &str, links: &[Link]) -> String {
     // The ampersand comes last, or `&amp;lt;` would become `<`.
     let text = with_long_links(text, links).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");

@@ -1,4 +1,4 @@
-//! What X says when it gives nothing: problem objects, in a list beside the data or as the body of a refusal.
+//! Problem objects of X, in a list beside the data or as the body of an error response.
 
 use std::fmt;
 
@@ -12,20 +12,18 @@ const TEXT_CHARS_MAX: usize = 200;
 /// One thing that X objects to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What sort of thing.
     pub kind: ProblemKind,
-    /// X's own words on one line, cut to a bearable length.
+    /// X's message on one line, shortened.
     words: String,
 }
 
-/// What sort of problem it is, as far as anybody branches on it.
+/// Kinds of problems, as far as callers distinguish them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemKind {
     /// There is no such account.
     NotFound,
-    /// It is there and not to be shown: suspended, or protected from this key's owner.
+    /// The account exists, but is suspended or protected from the key's owner.
     Forbidden,
-    /// Anything else.
     Other,
 }
 

@@ -10,7 +10,7 @@ const SITES: [&str; 2] = ["x.com", "twitter.com"];
 /// A text that names no X account.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this is no X account: write https://x.com/NAME, @NAME or NAME, where NAME is 1 to 15 letters, digits or underscores"
+    "not an X account: write https://x.com/NAME, @NAME or NAME, where NAME is 1 to 15 letters, digits or underscores"
 )]
 pub(super) struct NameError;
 

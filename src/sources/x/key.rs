@@ -21,7 +21,7 @@ pub enum KeyError {
     )]
     Shape,
     /// No header could carry it.
-    #[error("is empty or holds characters that no token has")]
+    #[error("is empty or contains characters that are not allowed in a token")]
     Characters,
 }
 

@@ -1,4 +1,4 @@
-//! The way to the server: a bounded pool, time limits, TLS.
+//! Connections to the server: a bounded pool, time limits, TLS.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) fn pool(settings: &PostgresSettings) -> Result<Pool> {
     }
     config.connect_timeout(settings.connect_timeout);
     let asked = config.get_options().unwrap_or_default();
-    // A client that vanishes between BEGIN and COMMIT must not hold its locks for ever.
+    // A client that disappears between BEGIN and COMMIT must not keep its locks for ever.
     let limit = settings.statement_timeout.as_millis();
     config.options(format!(
         "{asked} -c statement_timeout={limit} -c idle_in_transaction_session_timeout={limit} -c TimeZone=UTC"
@@ -55,7 +55,7 @@ pub(super) fn pool(settings: &PostgresSettings) -> Result<Pool> {
         .map_err(|error| StoreError::Internal(error.to_string()))
 }
 
-/// Refuses servers on which the two engines would not behave the same.
+/// Rejects servers on which the two engines would behave differently.
 pub(super) async fn check_server(client: &Client) -> Result<()> {
     let query = "SELECT current_setting('server_version_num')::int, current_setting('server_version'), \
                  current_setting('server_encoding')";

@@ -1,4 +1,4 @@
-//! What the daemon must know of itself after a restart, in PostgreSQL.
+//! Persistent state of the daemon in PostgreSQL.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! Hosts, and what their `robots.txt` files said, in PostgreSQL.
+//! Hosts and their robots.txt in PostgreSQL.
 
 use async_trait::async_trait;
 use deadpool_postgres::GenericClient;

@@ -47,7 +47,7 @@ impl LabelStore for PostgresStore {
     }
 }
 
-/// Gives a source these labels and no others. Its version is for the caller to move, in the same transaction.
+/// Replaces the labels of a source. The caller increments its version in the same transaction.
 pub(super) async fn replace(transaction: &Transaction<'_>, source: SourceId, labels: &[String]) -> Result<()> {
     execute(transaction, &sql::REMOVE_LABELS, &[&source.0]).await?;
     insert(transaction, &[(source, labels.to_vec())]).await.map(|_| ())

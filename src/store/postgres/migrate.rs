@@ -1,4 +1,4 @@
-//! Brings a database's schema up to date, in one transaction under a lock that all nodes know.
+//! Migrates the schema, in one transaction under an advisory lock.
 
 use deadpool_postgres::Client;
 
@@ -9,7 +9,7 @@ use super::super::rows::{Columns, required};
 use super::super::{Result, StoreError};
 use super::values;
 
-/// Every step, oldest first.
+/// All migrations, oldest first.
 pub(super) const ALL: &[Migration] = &[
     Migration {
         version: 1,
@@ -67,7 +67,7 @@ pub(super) const ALL: &[Migration] = &[
     },
 ];
 
-/// Nodes that start together take turns by this number; a step may take longer than a statement usually may.
+/// Advisory lock for nodes that start together; a migration may exceed the statement timeout.
 const TAKE_TURNS: &str = "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(7377267653211901)";
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -77,12 +77,10 @@ const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
     applied_at  timestamptz NOT NULL
 )";
 
-/// The version this program brings a database to.
 pub(super) fn latest() -> i64 {
     ALL.last().map_or(0, |migration| migration.version)
 }
 
-/// Applies the steps that are missing.
 pub(super) async fn run(client: &mut Client, known: &[Migration], now: Timestamp) -> Result<()> {
     let transaction = client.transaction().await.map_err(values::error)?;
     transaction.batch_execute(TAKE_TURNS).await.map_err(values::error)?;

@@ -32,19 +32,19 @@ use super::{About, Result, Store};
 /// A store on a server.
 pub struct PostgresStore {
     pool: Pool,
-    /// Held for reading by every verb that is under way, so that closing can wait for them.
+    /// Read-locked by every running method, so that closing can wait for them.
     under_way: Arc<RwLock<()>>,
     cipher: Cipher,
 }
 
-/// A connection, for the time of one verb.
+/// A connection for one method call.
 struct Lease {
     client: Client,
     _under_way: OwnedRwLockReadGuard<()>,
 }
 
 impl PostgresStore {
-    /// Connects to the server and brings the database's schema up to date.
+    /// Connects to the server and migrates the schema.
     pub async fn open(settings: &PostgresSettings, cipher: Cipher, now: Timestamp) -> Result<PostgresStore> {
         let pool = connect::pool(settings)?;
         let mut client = pool.get().await.map_err(values::pool_error)?;

@@ -1,5 +1,5 @@
-//! The end of polls in PostgreSQL: one transaction for all that are handed over together, and a handful of statements
-//! whatever their number, because every value travels in an array.
+//! Settling polls in PostgreSQL: one transaction per batch, and a constant number of statements,
+//! because values are sent as arrays.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,27 +25,25 @@ static TOUCH: Statement = Statement::new(include_str!("../../../sql/postgres/tou
 static REMEMBER: Statement = Statement::new(include_str!("../../../sql/postgres/remember_posts.sql"));
 static NOTIFY: Statement = Statement::new(include_str!("../../../sql/postgres/notify_posts.sql"));
 
-/// `known_posts.sql` answers this for a post that was cleaned up, and for an entry that was left out.
+/// Value in `known_posts.sql` for a removed post and for a skipped entry.
 const CLEANED: i64 = 2;
 
-/// The posts that one transaction added, as listeners are told of them.
+/// Payload of the notification: the posts of one transaction.
 #[derive(Default)]
 struct News {
     highest: i64,
     count: usize,
 }
 
-/// A post that a live settlement found.
 type Candidate<'a> = (&'a Settlement, &'a NewPost);
 
-/// The hash of an entry that a settlement speaks of.
 type Hashed<'a> = (&'a Settlement, ContentHash);
 
 pub(super) async fn settle(client: &mut Client, settlements: &[Settlement]) -> Result<Vec<Settled>> {
     let transaction = client.transaction().await.map_err(error)?;
     let mut answers: Vec<Option<Settled>> = vec![None; settlements.len()];
     let mut news = News::default();
-    // Two settlements of one source follow each other; all that are of different sources go together.
+    // Settlements of the same source go into different rounds; those of different sources share one.
     let mut waiting: Vec<usize> = (0..settlements.len()).collect();
     while !waiting.is_empty() {
         let mut met = HashSet::new();
@@ -86,7 +84,7 @@ async fn settle_round(
     let alive: Vec<&Settlement> = live.iter().map(|place| &settlements[*place]).collect();
     let candidates = alive.iter().flat_map(|one| one.posts.iter().map(|post| (*one, post))).collect();
     let unknown = unknown(transaction, candidates).await?;
-    // All are on their way before any is answered.
+    // Send all statements before awaiting the first result.
     let (_, _, added) =
         try_join3(write_states(transaction, &alive), remember(transaction, &alive), add_posts(transaction, &unknown))
             .await?;
@@ -104,7 +102,7 @@ async fn settle_round(
     Ok(())
 }
 
-/// The source has another version by now: because somebody else wrote it, or because this very settlement did.
+/// The version has changed: by another writer, or because this settlement was stored before.
 async fn outdated(transaction: &Transaction<'_>, settlement: &Settlement) -> Result<Settled> {
     let id = settlement.source_id.0;
     let found = all(transaction, &sql::SOURCE, &[&id], |row| read_source(row)).await?;
@@ -118,7 +116,6 @@ async fn outdated(transaction: &Transaction<'_>, settlement: &Settlement) -> Res
     Ok(Settled::Written { version: source.version, new_posts: posts.into_iter().map(PostId).collect() })
 }
 
-/// Drops the candidates that are known.
 async fn unknown<'a>(transaction: &Transaction<'_>, candidates: Vec<Candidate<'a>>) -> Result<Vec<Candidate<'a>>> {
     let hashes: Vec<Hashed<'_>> = candidates.iter().map(|(one, post)| (*one, post.content_hash())).collect();
     let known = known(transaction, &hashes).await?;
@@ -126,15 +123,15 @@ async fn unknown<'a>(transaction: &Transaction<'_>, candidates: Vec<Candidate<'a
     Ok(candidates.into_iter().enumerate().filter(is_unknown).map(|(_, candidate)| candidate).collect())
 }
 
-/// The places of those that are known; those that are only remembered are noted as still in their feed.
+/// Positions of known candidates; hashes of removed posts are marked as still in their feed.
 async fn known(transaction: &Transaction<'_>, entries: &[Hashed<'_>]) -> Result<HashMap<usize, i64>> {
     if entries.is_empty() {
         return Ok(HashMap::new());
     }
     let sources: Vec<i64> = entries.iter().map(|(settlement, _)| settlement.source_id.0).collect();
     let hashes: Vec<&[u8]> = entries.iter().map(|(_, hash)| hash.0.as_slice()).collect();
-    // Planned anew each time: a plan that the server keeps is one for the sizes that tables had when it was made, and
-    // reading the whole of a table that was empty then, for each of 1,500 candidates, has taken 16 seconds.
+    // Planned each time: a cached plan depends on the sizes that tables had when it was made, and
+    // scanning a table that was empty then, for each of 1,500 candidates, has taken 16 seconds.
     let arrays: [(&(dyn ToSql + Sync), Type); 2] = [(&sources, Type::INT8_ARRAY), (&hashes, Type::BYTEA_ARRAY)];
     let rows = transaction.query_typed(KNOWN.postgres(), &arrays).await.map_err(error)?;
     let mut known = HashMap::<usize, i64>::with_capacity(rows.len());
@@ -155,7 +152,7 @@ async fn known(transaction: &Transaction<'_>, entries: &[Hashed<'_>]) -> Result<
     Ok(known)
 }
 
-/// Makes known what was left out, which hardly any poll does.
+/// Stores hashes of skipped entries, which few polls have.
 async fn remember(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<()> {
     let left_out = settlements.iter().flat_map(|one| one.left_out.iter().map(|hash| (*one, hash)));
     let left_out: Vec<(&Settlement, &ContentHash)> = left_out.collect();
@@ -192,7 +189,7 @@ async fn add_posts(transaction: &Transaction<'_>, new: &[Candidate<'_>]) -> Resu
     .await
 }
 
-/// Tells whoever listens, once for all rounds; the server delivers it when the transaction is committed.
+/// Sends one notification for all rounds; the server delivers it at the commit.
 async fn notify(transaction: &Transaction<'_>, news: &News) -> Result<()> {
     if news.count == 0 {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What sources need to be let in, in PostgreSQL.
+//! Logins and headers of sources in PostgreSQL.
 
 use async_trait::async_trait;
 use deadpool_postgres::Client;
@@ -49,7 +49,7 @@ impl SourceAccessStore for PostgresStore {
     }
 }
 
-/// Adds a source with what is sealed for its number.
+/// Adds a source together with its login and headers, encrypted for its id.
 async fn add(
     client: &mut Client,
     new: &NewSource,
@@ -67,7 +67,7 @@ async fn add(
     Ok(added)
 }
 
-/// Keeps this in the place of what was kept before, or nothing.
+/// Replaces or removes the stored data.
 async fn save(
     client: &mut Client,
     id: SourceId,

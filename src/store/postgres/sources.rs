@@ -27,10 +27,10 @@ static DISABLED: Statement = Statement::new(include_str!("../../../sql/postgres/
 static INACTIVE: Statement = Statement::new(include_str!("../../../sql/postgres/sources_inactive.sql"));
 static FILL_HOSTS: Statement = Statement::new(include_str!("../../../sql/postgres/fill_hosts.sql"));
 
-/// How many rows get their host in one statement.
+/// Batch size for computing hosts.
 const FILL_AT_ONCE: i64 = 1000;
 
-/// What makes a source the same source.
+/// Identity of a source.
 pub(super) type Key = (Option<i64>, String, String);
 
 #[async_trait]
@@ -89,7 +89,7 @@ impl SourceStore for PostgresStore {
     }
 }
 
-/// Sends all of them as arrays; what does not come back was there before, or stood twice in the same list.
+/// Inserts all rows as arrays; rows that are not returned existed already or are duplicates in the list.
 async fn add(client: &mut Client, new: &[NewSource]) -> Result<Vec<Added>> {
     let transaction = client.transaction().await.map_err(error)?;
     let mut added: HashMap<Key, SourceId> = insert(&transaction, new).await?.into_iter().collect();
@@ -199,7 +199,7 @@ async fn save(client: &mut Client, source: &Source, labels: Option<&[String]>, n
     if let (Ok(Some(_)), Some(labels)) = (&version, labels) {
         labels::replace(&transaction, source.id, labels).await?;
     }
-    // What failed can be nothing but rolled back.
+    // A failed transaction can only be rolled back.
     match version {
         Ok(_) => transaction.commit().await.map_err(error)?,
         Err(_) => transaction.rollback().await.map_err(error)?,

@@ -1,4 +1,4 @@
-//! Between PostgreSQL's values and errors and ours.
+//! Converts PostgreSQL's values and errors.
 
 use std::error::Error as _;
 
@@ -102,8 +102,8 @@ pub(super) async fn all<T>(
     rows.iter().map(|row| read(&mut RowColumns::new(row))).collect()
 }
 
-/// Reads all rows of a statement that takes one array. It is planned for this array: a plan that the server keeps is one
-/// for the sizes that tables had when it was made, and could read the whole of a table that was empty then.
+/// Reads all rows of a statement that takes one array. The server plans it each time: a cached plan depends on the
+/// sizes that tables had when it was made, and could scan a table that was empty then.
 pub(super) async fn all_planned_anew<T>(
     client: &Client,
     statement: &Statement,
@@ -124,7 +124,7 @@ pub(super) async fn one<T>(
     Ok(all(client, statement, parameters, read).await?.into_iter().next())
 }
 
-/// Carries out a statement and counts the rows it touched.
+/// Executes a statement and returns the number of affected rows.
 pub(super) async fn execute(
     client: &impl GenericClient,
     statement: &Statement,
@@ -134,7 +134,7 @@ pub(super) async fn execute(
     client.execute(&statement, parameters).await.map_err(error)
 }
 
-/// Turns rows into columns: every column travels as one array.
+/// Transposes rows into one array per column.
 pub(super) fn by_column<'a, const WIDTH: usize>(
     rows: impl Iterator<Item = [Value<'a>; WIDTH]>,
 ) -> [Vec<Value<'a>>; WIDTH] {
@@ -152,7 +152,6 @@ pub(super) fn number(row: &mut RowColumns<'_>) -> Result<i64> {
     row.take()
 }
 
-/// What an error of the pool means to us.
 pub(super) fn pool_error(problem: PoolError) -> StoreError {
     match problem {
         PoolError::Backend(backend) => error(backend),
@@ -165,13 +164,12 @@ pub(super) fn pool_error(problem: PoolError) -> StoreError {
     }
 }
 
-/// What an error of the server means to us.
 pub(super) fn error(error: tokio_postgres::Error) -> StoreError {
     let Some(state) = error.code() else {
-        // Without a code the server said nothing: the connection failed, or a value did not fit its column.
+        // Without a code the error is not from the server: the connection failed, or a value did not fit its column.
         let of_the_connection = error.is_closed() || error.source().is_some_and(|cause| cause.is::<std::io::Error>());
         let text = text(&error);
-        // The driver hides these kinds from us: no password where one is asked for, no TLS where we ask for it.
+        // The driver does not expose these kinds: missing password, missing TLS.
         let of_the_settings = ["invalid configuration", "authentication error", "error performing TLS handshake"];
         return if !of_the_connection && of_the_settings.iter().any(|kind| text.starts_with(kind)) {
             StoreError::Unusable(text)
@@ -200,7 +198,7 @@ pub(super) fn error(error: tokio_postgres::Error) -> StoreError {
     }
 }
 
-/// The whole story of an error: the driver's own text leaves out the cause.
+/// The error with its causes, which the driver's text omits.
 pub(super) fn text(error: &tokio_postgres::Error) -> String {
     match error.source() {
         Some(cause) => format!("{error}: {cause}"),

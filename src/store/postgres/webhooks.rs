@@ -70,7 +70,7 @@ impl WebhookStore for PostgresStore {
     }
 }
 
-/// Its URL and its sealed secret.
+/// URL and encrypted secret.
 async fn sealed_target(client: &Client, id: WebhookId) -> Result<Option<(String, Vec<u8>)>> {
     one(client, &sql::WEBHOOK_TARGET, &[&id.0], |row| Ok((required(row.text()?)?, row.bytes()?))).await
 }

@@ -1,4 +1,4 @@
-//! Opens the file of an SQLite store as all of its threads need it.
+//! Opens connections to an SQLite file.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use super::super::settings::{SqliteSettings, Synchronous};
 use super::super::{Result, StoreError};
 use super::values;
 
-/// How many prepared statements a connection keeps: more than there are.
+/// Capacity of the statement cache: more than there are statements.
 const STATEMENTS: usize = 128;
 
 pub(super) fn connect(settings: &SqliteSettings) -> Result<Connection> {
-    // With a directory before it no name can be taken for a URI, which SQLite would have its own ideas about.
+    // Prefix the directory, so that SQLite does not interpret the name as a URI.
     let path = &Path::new(".").join(&settings.path);
     if let Some(directory) = path.parent().filter(|directory| !directory.is_dir()) {
         let what = format!("{}: the directory {} is not there", settings.path.display(), directory.display());
@@ -38,7 +38,7 @@ fn prepare(connection: &Connection, synchronous: Synchronous, busy_timeout: Dura
     connection.pragma_update(None, "synchronous", level)
 }
 
-/// Names the file in what went wrong with it.
+/// Adds the file name to an error.
 pub(super) fn at(path: &Path, error: StoreError) -> StoreError {
     match error {
         StoreError::Unavailable(what) => StoreError::Unavailable(format!("{}: {what}", path.display())),

@@ -1,4 +1,4 @@
-//! What the daemon must know of itself after a restart, in SQLite.
+//! Persistent state of the daemon in SQLite.
 
 use async_trait::async_trait;
 

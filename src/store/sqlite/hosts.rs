@@ -1,4 +1,4 @@
-//! Hosts, and what their `robots.txt` files said, in SQLite.
+//! Hosts and their robots.txt in SQLite.
 
 use async_trait::async_trait;
 use rusqlite::{Connection, params};

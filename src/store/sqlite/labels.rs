@@ -50,7 +50,7 @@ impl LabelStore for SqliteStore {
     }
 }
 
-/// Gives a source these labels and no others. Its version is for the caller to move, in the same transaction.
+/// Replaces the labels of a source. The caller increments its version in the same transaction.
 pub(super) fn replace(transaction: &Transaction<'_>, source: SourceId, labels: &[String]) -> Result<()> {
     execute(transaction, &sql::REMOVE_LABELS, [source.0])?;
     insert(transaction, source, labels).map(|_| ())

@@ -1,4 +1,4 @@
-//! Brings a file's schema up to date, in one transaction that locks out everybody else.
+//! Migrates the schema, in one exclusive transaction.
 
 use rusqlite::{Connection, params};
 
@@ -10,7 +10,7 @@ use super::super::statement::Statement;
 use super::super::{Result, StoreError};
 use super::values;
 
-/// Every step, oldest first.
+/// All migrations, oldest first.
 pub(super) const ALL: &[Migration] = &[
     Migration {
         version: 1,
@@ -77,12 +77,10 @@ const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
 
 static APPLIED: Statement = Statement::new("SELECT version, checksum FROM schema_migrations ORDER BY version");
 
-/// The version this program brings a file to.
 pub(super) fn latest() -> i64 {
     ALL.last().map_or(0, |migration| migration.version)
 }
 
-/// Applies the steps that are missing.
 pub(super) fn run(connection: &mut Connection, known: &[Migration], now: Timestamp) -> Result<()> {
     let transaction = connection.transaction().map_err(values::error)?;
     transaction.execute_batch(REGISTER).map_err(values::error)?;

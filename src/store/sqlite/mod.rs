@@ -1,4 +1,4 @@
-//! SQLite, embedded: one file, one thread that writes, a few that read beside it.
+//! Embedded SQLite: one file, one writer thread, a few reader threads.
 
 mod articles;
 mod cleanup;
@@ -28,7 +28,7 @@ use super::{About, Result, Store, StoreError};
 use connect::{at, connect};
 use threads::Threads;
 
-/// How many verbs may wait for the writing thread, or for the reading ones: beyond that, callers wait to be let in.
+/// Capacity of each queue; callers wait for room.
 const QUEUE_JOBS: usize = 256;
 
 /// A store in one file.
@@ -39,12 +39,12 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the file, creates it if it is not there, and brings its schema up to date.
+    /// Opens or creates the file and migrates the schema.
     pub async fn open(settings: &SqliteSettings, cipher: Cipher, now: Timestamp) -> Result<SqliteStore> {
         let settings = settings.clone();
         let opened = tokio::task::spawn_blocking(move || -> Result<(Threads, Threads)> {
             let mut writer = connect(&settings)?;
-            // A transaction that begins by reading and then finds another writer cannot wait for it; one that begins
+            // A transaction that begins by reading cannot wait for another writer later; one that begins
             // as a writer can.
             writer.set_transaction_behavior(TransactionBehavior::Immediate);
             migrate::run(&mut writer, migrate::ALL, now).map_err(|error| at(&settings.path, error))?;

@@ -1,4 +1,4 @@
-//! The end of polls in SQLite: one transaction for all that are handed over together.
+//! Settling polls in SQLite: one transaction per batch.
 
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
@@ -18,7 +18,7 @@ static ADD_POST: Statement = Statement::new(include_str!("../../../sql/sqlite/ad
 static TOUCH: Statement = Statement::new(include_str!("../../../sql/sqlite/touch_cleaned.sql"));
 static REMEMBER: Statement = Statement::new(include_str!("../../../sql/sqlite/remember_posts.sql"));
 
-/// `known_posts.sql` answers this for a post that was cleaned up, and for an entry that was left out.
+/// Value in `known_posts.sql` for a removed post and for a skipped entry.
 const CLEANED: i64 = 2;
 
 pub(super) fn settle(connection: &mut Connection, settlements: &[Settlement]) -> Result<Vec<Settled>> {
@@ -31,8 +31,8 @@ pub(super) fn settle(connection: &mut Connection, settlements: &[Settlement]) ->
     Ok(settled)
 }
 
-/// The version is checked by the first write, so that a stale settlement leaves nothing behind in the transaction it
-/// shares.
+/// The first write checks the version, so that a stale settlement changes nothing in the shared
+/// transaction.
 fn settle_one(connection: &Connection, settlement: &Settlement) -> Result<Settled> {
     let Settlement { source_id: id, version, settled_at, .. } = *settlement;
     let key = [Value::Integer(Some(id.0)), Value::Time(Some(settled_at)), Value::Integer(Some(version))];
@@ -47,7 +47,7 @@ fn settle_one(connection: &Connection, settlement: &Settlement) -> Result<Settle
     Ok(Settled::Written { version: version + 1, new_posts })
 }
 
-/// The source has another version by now: because somebody else wrote it, or because this very settlement did.
+/// The version has changed: by another writer, or because this settlement was stored before.
 fn outdated(connection: &Connection, settlement: &Settlement) -> Result<Settled> {
     let id = settlement.source_id;
     let Some(source) = sources::one(connection, id)? else { return Ok(Settled::Gone) };
@@ -64,7 +64,7 @@ fn outdated(connection: &Connection, settlement: &Settlement) -> Result<Settled>
     Ok(Settled::Written { version: source.version, new_posts: posts.into_iter().map(PostId).collect() })
 }
 
-/// Adds the posts whose bodies are not known; those that are only remembered are noted as still in their feed.
+/// Adds unknown posts; marks hashes of removed posts as still in their feed.
 fn add_posts(connection: &Connection, settlement: &Settlement) -> Result<Vec<PostId>> {
     let (source, now) = (settlement.source_id.0, settlement.settled_at);
     let mut known = connection.prepare_cached(KNOWN.sqlite()).map_err(error)?;

@@ -1,4 +1,4 @@
-//! What sources need to be let in, in SQLite.
+//! Logins and headers of sources in SQLite.
 
 use async_trait::async_trait;
 use rusqlite::{Connection, params};
@@ -52,7 +52,7 @@ impl SourceAccessStore for SqliteStore {
     }
 }
 
-/// Adds a source with what is sealed for its number.
+/// Adds a source together with its login and headers, encrypted for its id.
 fn add(connection: &mut Connection, new: &NewSource, seal: impl FnOnce(SourceId) -> Result<Vec<u8>>) -> Result<Added> {
     let transaction = connection.transaction().map_err(error)?;
     let added = add_one(&transaction, new)?;
@@ -63,7 +63,7 @@ fn add(connection: &mut Connection, new: &NewSource, seal: impl FnOnce(SourceId)
     Ok(added)
 }
 
-/// Keeps this in the place of what was kept before, or nothing.
+/// Replaces or removes the stored data.
 fn save(
     connection: &mut Connection,
     id: SourceId,

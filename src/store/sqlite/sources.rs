@@ -23,7 +23,7 @@ static DISABLED: Statement = Statement::new(include_str!("../../../sql/sqlite/so
 static INACTIVE: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_inactive.sql"));
 static FILL_HOSTS: Statement = Statement::new(include_str!("../../../sql/sqlite/fill_hosts.sql"));
 
-/// How many rows get their host in one transaction.
+/// Batch size for computing hosts.
 const FILL_AT_ONCE: u32 = 1000;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Threads that own a connection each and take work from one bounded queue, so that no caller's thread ever waits for
+//! Threads with a connection each that execute jobs from one bounded queue, so that no caller blocks on
 //! the disk.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,7 +33,7 @@ impl Threads {
         Ok(Threads { jobs, handles: Mutex::new(handles) })
     }
 
-    /// Runs a piece of work on one of the threads. Once it is in the queue it is carried out, even if the caller stops
+    /// Runs a job on one of the threads. A queued job is executed even if the caller stops
     /// waiting for it.
     pub(super) async fn run<T: Send + 'static>(
         &self,
@@ -41,7 +41,7 @@ impl Threads {
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |connection| {
-            // A caller that is gone does not need the answer.
+            // Ignore a caller that stopped waiting.
             let _ = reply.send(work(connection));
         });
         self.jobs.send(job).await.map_err(|_| closed())?;
@@ -49,13 +49,13 @@ impl Threads {
         answer.await.map_err(|_| StoreError::Internal("a piece of work on the database panicked".into()))?
     }
 
-    /// Lets no more work in, and waits until what is in the queue is done and the connections are closed.
+    /// Accepts no more jobs, and waits until queued jobs are done and connections are closed.
     pub(super) async fn stop(&self) {
         self.jobs.close();
         let handles = std::mem::take(&mut *self.handles.lock());
         let joined = tokio::task::spawn_blocking(move || {
             for handle in handles {
-                // A thread that panicked has closed its connection all the same.
+                // A thread that panicked has closed its connection, too.
                 let _ = handle.join();
             }
         });

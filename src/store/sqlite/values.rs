@@ -1,4 +1,4 @@
-//! Between SQLite's values and errors and ours.
+//! Converts SQLite's values and errors.
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, Row, ToSql, ffi};
@@ -97,7 +97,7 @@ pub(super) fn one<T>(
     Ok(all(connection, statement, parameters, read)?.into_iter().next())
 }
 
-/// Carries out a statement and counts the rows it touched.
+/// Executes a statement and returns the number of affected rows.
 pub(super) fn execute(
     connection: &rusqlite::Connection,
     statement: &Statement,
@@ -111,9 +111,8 @@ pub(super) fn number(row: &mut RowColumns<'_, '_>) -> Result<i64> {
     row.take()
 }
 
-/// What an error of SQLite means to us.
 pub(super) fn error(error: rusqlite::Error) -> StoreError {
-    // The driver would repeat the whole statement, which nobody wants in a log.
+    // Omit the statement, which the driver would repeat in the message.
     let text = match &error {
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
         other => other.to_string(),

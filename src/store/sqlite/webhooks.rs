@@ -82,7 +82,7 @@ impl WebhookStore for SqliteStore {
     }
 }
 
-/// Its URL and its sealed secret.
+/// URL and encrypted secret.
 fn sealed_target(connection: &Connection, id: WebhookId) -> Result<Option<(String, Vec<u8>)>> {
     one(connection, &sql::WEBHOOK_TARGET, [id.0], |row| Ok((required(row.text()?)?, row.bytes()?)))
 }

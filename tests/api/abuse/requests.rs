@@ -76,7 +76,7 @@ fn bad_tokens(listeners: &Listeners) -> Vec<String> {
     ]
 }
 
-/// More than anybody may send, without saying beforehand how much it is.
+/// A body over the limit, without Content-Length.
 async fn endless_chunks(mut stream: impl AsyncRead + AsyncWrite + Unpin, token: &str) {
     let head = format!(
         "POST /api/v1/sources HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: {token}\r\n\

@@ -7,7 +7,7 @@ pub(crate) fn check(input: &[u8]) {
     let (content_type, document) = super::content_type_and_document(input);
     check_decoded(document, content_type, None);
     check_decoded(document, None, Some("it"));
-    // A country out of the document itself, since it comes from a URL that nobody has vouched for.
+    // A country out of the document itself, because in production it comes from an untrusted URL.
     let country = String::from_utf8_lossy(&document[..document.len().min(8)]);
     check_decoded(document, content_type, Some(&country));
 }

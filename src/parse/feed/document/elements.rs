@@ -3,7 +3,7 @@
 use super::{Document, Frame};
 use crate::parse::feed::attributes::{FeedAttributes, decoded};
 use crate::parse::feed::draft::Draft;
-use crate::parse::feed::element::{Element, Field, Slot, classify, may_be_html};
+use crate::parse::feed::element::{Element, Field, FieldSlot, classify, may_be_html};
 use crate::parse::feed::field::Form;
 use crate::parse::feed::link;
 use crate::parse::feed::root::Top;
@@ -104,7 +104,7 @@ impl<'a> Document<'a, '_> {
             let is_same = self.frames.last().is_some_and(|frame| frame.name.eq_ignore_ascii_case(tag.name));
             self.gathered.same_name_depth += usize::from(is_same && !tag.is_empty);
             self.gathered.open_tag(tag, name.local, is_html, before);
-        } else if field.slot != Slot::Author {
+        } else if field.slot != FieldSlot::Author {
             // What an unknown element says after an address or a date is no part of it.
             self.gathered.freeze();
         }
@@ -182,7 +182,7 @@ impl<'a> Document<'a, '_> {
         if let Element::Field(field) = element {
             self.gathered.begin(self.form(field, name.namespace, attributes), self.tokens.position());
             self.gathered.is_permalink = attributes.is_permalink;
-            if field.slot == Slot::Author {
+            if field.slot == FieldSlot::Author {
                 self.person_name = None;
             }
         }

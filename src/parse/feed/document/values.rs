@@ -5,7 +5,7 @@ use crate::parse::date;
 use crate::parse::feed::Entry;
 use crate::parse::feed::attributes::FeedAttributes;
 use crate::parse::feed::author::{self, Author};
-use crate::parse::feed::element::{AUTHOR_MAIL_RANK, Field, Slot, link_rank};
+use crate::parse::feed::element::{AUTHOR_MAIL_RANK, Field, FieldSlot, link_rank};
 use crate::parse::feed::field::{Form, atom_form};
 use crate::parse::feed::link::{self, Resolved};
 use crate::parse::namespace::Namespace;
@@ -14,7 +14,7 @@ impl<'a> Document<'a, '_> {
     /// Keeps the entry that has ended.
     pub(super) fn keep_entry(&mut self) {
         let (Some(draft), Some(feed)) = (self.entry.take(), self.feed.as_mut()) else { return };
-        // An entry that says only what nobody here understands is still one; `<item/>` is none.
+        // An entry with only unknown elements is an entry; `<item/>` is not.
         let is_hollow = !draft.has_elements;
         let entry = draft.into_entry();
         if is_hollow && entry == Entry::default() {
@@ -34,18 +34,22 @@ impl<'a> Document<'a, '_> {
     /// Keeps the text that was gathered, as what it was gathered for.
     pub(super) fn keep(&mut self, field: Field) {
         match field.slot {
-            Slot::Nothing => {}
-            Slot::Id | Slot::Guid => self.keep_id(field),
-            Slot::Link => {
+            FieldSlot::Nothing => {}
+            FieldSlot::Id | FieldSlot::Guid => self.keep_id(field),
+            FieldSlot::Link => {
                 if let Some(link) = self.gathered.plain().map(str::to_owned) {
                     self.offer_link(field.rank, &link);
                 }
             }
-            Slot::Title | Slot::Summary | Slot::Content => self.keep_text(field),
-            Slot::Published | Slot::Updated => self.keep_date(field),
-            Slot::PersonName => self.person_name = self.gathered.plain().map(Into::into),
-            Slot::Author => self.keep_author(field.rank),
-            Slot::Ttl | Slot::UpdatePeriod | Slot::UpdateFrequency | Slot::Hour | Slot::Day => {
+            FieldSlot::Title | FieldSlot::Summary | FieldSlot::Content => self.keep_text(field),
+            FieldSlot::Published | FieldSlot::Updated => self.keep_date(field),
+            FieldSlot::PersonName => self.person_name = self.gathered.plain().map(Into::into),
+            FieldSlot::Author => self.keep_author(field.rank),
+            FieldSlot::Ttl
+            | FieldSlot::UpdatePeriod
+            | FieldSlot::UpdateFrequency
+            | FieldSlot::Hour
+            | FieldSlot::Day => {
                 self.keep_schedule(field.slot);
             }
         }
@@ -57,8 +61,8 @@ impl<'a> Document<'a, '_> {
         let Some(id) = self.gathered.plain() else { return };
         // Many guids are no address although their publishers did not say so: only what looks like one is.
         let link_rank = match field.slot {
-            Slot::Guid if is_permalink => Some(link_rank::PERMALINK),
-            Slot::Id if field.rank == 0 => Some(link_rank::ID),
+            FieldSlot::Guid if is_permalink => Some(link_rank::PERMALINK),
+            FieldSlot::Id if field.rank == 0 => Some(link_rank::ID),
             _ => None,
         };
         let link = link_rank.filter(|_| link::looks_absolute(id)).map(|rank| (rank, id.to_owned()));
@@ -74,8 +78,8 @@ impl<'a> Document<'a, '_> {
     fn keep_text(&mut self, field: Field) {
         let draft = self.entry.as_mut().unwrap_or(&mut self.channel);
         let (place, distrusts_plain) = match field.slot {
-            Slot::Title => (&mut draft.title, false),
-            Slot::Summary => (&mut draft.summary, true),
+            FieldSlot::Title => (&mut draft.title, false),
+            FieldSlot::Summary => (&mut draft.summary, true),
             _ => (&mut draft.content, true),
         };
         if place.wants(field.rank) {
@@ -85,7 +89,7 @@ impl<'a> Document<'a, '_> {
 
     fn keep_date(&mut self, field: Field) {
         let draft = self.entry.as_mut().unwrap_or(&mut self.channel);
-        let place = if field.slot == Slot::Updated { &mut draft.updated } else { &mut draft.published };
+        let place = if field.slot == FieldSlot::Updated { &mut draft.updated } else { &mut draft.published };
         place.offer(field.rank, self.gathered.plain().and_then(date::parse));
     }
 
@@ -99,13 +103,13 @@ impl<'a> Document<'a, '_> {
         }
     }
 
-    fn keep_schedule(&mut self, slot: Slot) {
+    fn keep_schedule(&mut self, slot: FieldSlot) {
         let Some(text) = self.gathered.plain() else { return };
         match slot {
-            Slot::Ttl => self.schedule.ttl(text),
-            Slot::UpdatePeriod => self.schedule.period(text),
-            Slot::UpdateFrequency => self.schedule.frequency(text),
-            Slot::Hour => self.schedule.hour(text),
+            FieldSlot::Ttl => self.schedule.ttl(text),
+            FieldSlot::UpdatePeriod => self.schedule.period(text),
+            FieldSlot::UpdateFrequency => self.schedule.frequency(text),
+            FieldSlot::Hour => self.schedule.hour(text),
             _ => self.schedule.day(text),
         }
     }

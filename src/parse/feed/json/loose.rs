@@ -74,7 +74,7 @@ impl<'de> Deserialize<'de> for LooseAuthors {
     }
 }
 
-/// One author of a list. A list inside a list is nobody, which also keeps this from going deeper.
+/// One author of a list. A nested list is ignored, which also bounds the recursion.
 struct LooseAuthor(Option<Arc<str>>);
 
 impl<'de> Deserialize<'de> for LooseAuthor {

@@ -1,4 +1,4 @@
-//! What the servers and the handle of a little web share: its hosts, its sites, and what was seen.
+//! State shared by the server and the handle of the simulated web: hosts, sites and journal.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -19,8 +19,7 @@ use super::settings::WebSettings;
 use crate::clock::{Clock, Stopwatch};
 use crate::dice::{Dice, SeededDice};
 
-/// Everything that is shared.
-pub(super) struct Town {
+pub(super) struct WebState {
     pub(super) settings: WebSettings,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) watch: Stopwatch,
@@ -35,7 +34,6 @@ pub(super) struct Town {
     pub(super) network_down: watch::Sender<bool>,
 }
 
-/// One address.
 pub(super) struct Host {
     pub(super) address: SocketAddrV4,
     /// The address without the port.
@@ -54,14 +52,13 @@ pub(super) struct Host {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {
     Robots,
-    Site(usize, Place),
+    Site(usize, SitePart),
     Nowhere,
 }
 
 /// The part of a site that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// Its own URL.
+pub(super) enum SitePart {
     Front,
     /// Where redirects lead; it is there on every host.
     Arrival,
@@ -81,7 +78,7 @@ impl Plan {
         let invalid = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         let characters = settings.mix.deal(settings.sites, settings.seed);
         if settings.hosts == 0 || characters.len() != settings.sites {
-            return invalid("a little web needs a host, and a mix that names a character");
+            return invalid("a simulated web needs a host, and a mix that names a character");
         }
         if settings.entries.is_empty() || *settings.entries.start() == 0 {
             return invalid("a feed shows one entry at least");
@@ -100,20 +97,20 @@ impl Plan {
             .map(|host| Ipv4Addr::from(first.wrapping_add(u32::try_from(host).unwrap_or(u32::MAX))))
             .collect();
         if !addresses.iter().all(Ipv4Addr::is_loopback) {
-            return invalid("the little web stays within 127.0.0.0/8");
+            return invalid("the simulated web stays within 127.0.0.0/8");
         }
         Ok(Plan { characters, host_of, addresses })
     }
 }
 
-impl Town {
-    /// A town and, for each host, what its listener is told.
+impl WebState {
+    /// A web_state and, for each host, what its listener is told.
     pub(super) fn build(
         settings: WebSettings,
         plan: Plan,
         port: u16,
         clock: Arc<dyn Clock>,
-    ) -> (Town, Vec<mpsc::Receiver<Order>>) {
+    ) -> (WebState, Vec<mpsc::Receiver<Order>>) {
         // Not the dice that dealt the characters: forms would follow them.
         let dice = SeededDice::new(settings.seed.wrapping_add(1));
         let (mut hosts, mut orders) = (Vec::new(), Vec::new());
@@ -138,7 +135,7 @@ impl Town {
             let form = form(site, &hosts[*host], &settings.entries, &dice);
             sites.push(Mutex::new(Content::new(form, *character, &settings, now)));
         }
-        let town = Town {
+        let web_state = WebState {
             prose: Prose::new(settings.seed, settings.entry_bytes),
             journal: Mutex::new(Journal::new(settings.journal_max)),
             watch: Stopwatch::start(),
@@ -149,7 +146,7 @@ impl Town {
             hosts,
             sites,
         };
-        (town, orders)
+        (web_state, orders)
     }
 
     /// What a path of this host leads to.
@@ -162,10 +159,10 @@ impl Town {
         let (Some(site), Some(rest)) = (site, parts.next()) else { return Route::Nowhere };
         let is_home = self.host_of[site] == host;
         match rest {
-            "moved" => Route::Site(site, Place::Arrival),
-            "feed" | "page" if is_home => Route::Site(site, Place::Front),
-            "round/1" if is_home => Route::Site(site, Place::Round(1)),
-            "round/2" if is_home => Route::Site(site, Place::Round(2)),
+            "moved" => Route::Site(site, SitePart::Arrival),
+            "feed" | "page" if is_home => Route::Site(site, SitePart::Front),
+            "round/1" if is_home => Route::Site(site, SitePart::Round(1)),
+            "round/2" if is_home => Route::Site(site, SitePart::Round(2)),
             _ => Route::Nowhere,
         }
     }
@@ -180,7 +177,6 @@ impl Town {
         (self.host_of[site] + 1) % self.settings.hosts
     }
 
-    /// What becomes of those who connect to a host.
     pub(super) fn reaction(&self, host: usize) -> Reaction {
         let host = &self.hosts[host];
         let is_alive = |site: &usize| self.sites[*site].lock().character != Character::Dead;
