@@ -131,7 +131,7 @@ fn scene() -> Scene {
             event(31, EventKind::Disabled, "127.1.0.42/101/feed", "Auto-disabled after 5 consecutive 404 errors"),
             event(33, EventKind::World, "127.1.0.12", "is switched off on purpose"),
             event(40, EventKind::Host, "127.1.0.12", "silent 3 times: left alone until 17:00"),
-            event(44, EventKind::Healed, "post sink", "injected fault in post-sink; restarted"),
+            event(44, EventKind::Restart, "post sink", "injected fault in post-sink; restarted"),
             event(50, EventKind::Crashed, "scheduler", "injected fault in scheduler"),
             event(52, EventKind::Returns, "127.1.0.9/8/feed", "answers again after its rest"),
             event(55, EventKind::Host, "127.1.0.28", "held until 18:25: HTTP 429 with Retry-After, of more than fits"),

@@ -34,7 +34,7 @@ pub enum EventKind {
     World,
     Crashed,
     /// An actor crashed and was started again.
-    Healed,
+    Restart,
 }
 
 /// The last events, and counters.
@@ -90,7 +90,7 @@ impl Chronicle {
             PipelineEvent::Restarted { name } => {
                 let is_that = |event: &&mut Event| event.kind == EventKind::Crashed && event.whom == name;
                 if let Some(event) = self.events.iter_mut().rev().find(is_that) {
-                    event.kind = EventKind::Healed;
+                    event.kind = EventKind::Restart;
                     event.words.push_str("; restarted");
                 }
             }
@@ -168,7 +168,7 @@ mod tests {
     fn a_crash_that_was_healed_is_one_event() {
         let crash = |name: &str| PipelineEvent::Crashed { name: name.into(), message: "boom".into() };
         let found = told([crash("a"), crash("b"), PipelineEvent::Restarted { name: "a".into() }]);
-        let expected = [(EventKind::Healed, "a", "boom; restarted"), (EventKind::Crashed, "b", "boom")];
+        let expected = [(EventKind::Restart, "a", "boom; restarted"), (EventKind::Crashed, "b", "boom")];
         assert_eq!(found, expected.map(|(kind, whom, words)| (kind, whom.to_owned(), words.to_owned())));
     }
 

@@ -206,7 +206,7 @@ fn event_line(event: &Event, is_roomy: bool) -> StyledLine {
     let text_style = match event.kind {
         EventKind::Rests => TextStyle::Resting,
         EventKind::Disabled | EventKind::Crashed => TextStyle::Bad,
-        EventKind::Returns | EventKind::Healed => TextStyle::Good,
+        EventKind::Returns | EventKind::Restart => TextStyle::Good,
         EventKind::Host | EventKind::World => TextStyle::Uneasy,
     };
     let line = StyledLine::new(TextStyle::Dim, format!("{} ", clock_time(event.at)));
