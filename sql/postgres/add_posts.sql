@@ -1,6 +1,7 @@
-INSERT INTO posts ({new_post_columns}, is_page)
-SELECT {added.new_post_columns}, added.is_page
-FROM unnest({$1.. new_post_columns[]}, $10::boolean[]) WITH ORDINALITY AS added ({new_post_columns}, is_page, place)
+-- A key that is stored already is left alone: the same poll may be settled twice.
+INSERT INTO posts ({new_post_columns})
+SELECT {added.new_post_columns}
+FROM unnest({$1.. new_post_columns[]}) WITH ORDINALITY AS added ({new_post_columns}, place)
 ORDER BY added.place
-ON CONFLICT (source_id, content_hash) DO NOTHING
+ON CONFLICT (source_id, entry_key) DO NOTHING
 RETURNING id, source_id

@@ -1,8 +1,8 @@
 -- Hashes whose feed was not read since they were last seen may still be in it. Updating last_seen_at moves them to the
 -- end, so that a step never reads more rows than its limit.
 UPDATE cleaned_posts SET last_seen_at = $3
-WHERE (source_id, content_hash) IN (
-    SELECT source_id, content_hash
+WHERE (source_id, content_hash, entry_key) IN (
+    SELECT source_id, content_hash, entry_key
     FROM cleaned_posts
     WHERE last_seen_at < $1
     ORDER BY last_seen_at

@@ -1,8 +1,8 @@
 -- The oldest that may go: those that were last met before this, once their feed was read without them. A feed that
 -- answers 304 for months still holds its old entries.
 DELETE FROM cleaned_posts
-WHERE (source_id, content_hash) IN (
-    SELECT source_id, content_hash
+WHERE (source_id, content_hash, entry_key) IN (
+    SELECT source_id, content_hash, entry_key
     FROM cleaned_posts
     WHERE last_seen_at < $1
     ORDER BY last_seen_at

@@ -1,3 +1,3 @@
-INSERT INTO cleaned_posts (source_id, content_hash, last_seen_at)
-VALUES ($1, $2, $3)
-ON CONFLICT (source_id, content_hash) DO UPDATE SET last_seen_at = excluded.last_seen_at
+INSERT INTO cleaned_posts (source_id, content_hash, entry_key, last_seen_at)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (source_id, content_hash, entry_key) DO UPDATE SET last_seen_at = excluded.last_seen_at

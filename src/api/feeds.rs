@@ -20,18 +20,18 @@ pub fn atom(name: &str, posts: &[Post]) -> String {
     for post in posts {
         feed.push_str("<entry>\n");
         element(&mut feed, "id", "", &post_id(post));
-        element(&mut feed, "title", "", &post.text.title);
+        element(&mut feed, "title", "", &post.content.title);
         element(&mut feed, "updated", "", &post.created_at.to_string());
         if let Some(published) = post.published_at {
             element(&mut feed, "published", "", &published.to_string());
         }
-        if let Some(author) = post.text.author.as_ref().filter(|author| !author.trim().is_empty()) {
+        if let Some(author) = post.content.author.as_ref().filter(|author| !author.trim().is_empty()) {
             let _ = writeln!(feed, "<author><name>{}</name></author>", escaped(author));
         }
-        if let Some(url) = &post.text.url {
+        if let Some(url) = &post.content.url {
             let _ = writeln!(feed, "<link rel=\"alternate\" href=\"{}\"/>", escaped(url));
         }
-        element(&mut feed, "content", " type=\"text\"", cut(&post.text.body));
+        element(&mut feed, "content", " type=\"text\"", cut(&post.content.body()));
         feed.push_str("</entry>\n");
     }
     feed.push_str("</feed>\n");
@@ -43,14 +43,14 @@ pub fn json_feed(name: &str, posts: &[Post]) -> String {
     let items = posts.iter().map(|post| {
         let mut item = json!({
             "id": post_id(post),
-            "title": post.text.title,
-            "content_text": cut(&post.text.body),
+            "title": post.content.title,
+            "content_text": cut(&post.content.body()),
             "date_published": post.published_at.unwrap_or(post.created_at).to_string(),
         });
-        if let Some(url) = &post.text.url {
+        if let Some(url) = &post.content.url {
             item["url"] = json!(url);
         }
-        if let Some(author) = &post.text.author {
+        if let Some(author) = &post.content.author {
             item["authors"] = json!([{ "name": author }]);
         }
         item

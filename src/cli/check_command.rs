@@ -10,8 +10,11 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::Settings;
 use crate::fetch::{Answer, Fetched, Fetcher, Task};
 use crate::http::{Client, SetupError};
-use crate::model::{FailureCause, FailureReport, NewSource, Source, SourceId, SourceSettings, Timestamp};
-use crate::rules::{Policy, due, failure, filter, success, watermark};
+use crate::model::{
+    EntryCounts, FailureCause, FailureReport, KnownEntries, NewPost, NewSource, Source, SourceId, SourceSettings,
+    Timestamp,
+};
+use crate::rules::{Policy, due, failure, reading, success, watermark};
 use crate::sources::{self, Preparation, kind};
 
 pub(super) fn check(arguments: &Check, settings: Settings) -> Exit {
@@ -64,10 +67,10 @@ async fn poll(task: &Task, settings: &Settings) -> Result<(Fetched, Vec<RobotsVe
 fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: Timestamp) -> Report {
     let mut source = Source::fresh(SourceId(0), NewSource { settings, created_at: added_at });
     let now = SystemClock.now();
-    let mut entries = Vec::new();
+    let (mut entries, mut counts) = (Vec::new(), EntryCounts::default());
     let mut step = None;
     let Fetched { answer, trace, learned: _ } = fetched;
-    let mut reading = None;
+    let mut found = None;
     match answer {
         Answer::Failed(report) => step = Some(fail(&mut source, report, policy, now)),
         // Redirects have been followed before.
@@ -85,20 +88,22 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
         }
         Answer::Read(read) => {
             let kind = kind(source.settings.source_type).watermark();
-            let rule = filter::EntryFilter::of(&source, kind, policy.article_age_max, now);
-            let published = read.entries.iter().filter_map(|found| found.post.published_at());
-            let answer = success::SourceAnswer::Read {
+            let decision = reading::decide(&source, kind, &read.entries, &KnownEntries::default(), policy, now);
+            let published = read.entries.iter().filter_map(NewPost::published_at);
+            let answer = success::SourceAnswer::Read(success::ReadAnswer {
                 validators: read.validators.clone(),
                 hints: read.hints.clone(),
                 last_seen: watermark::after_reading(kind, source.state.last_seen, published, read.newest_number, now),
-            };
-            entries = read.entries.iter().map(|found| rule.decide(found.post.published_at())).collect();
+                ..success::ReadAnswer::default()
+            });
+            counts = EntryCounts { blank: read.blank as u64, ..decision.counts };
+            entries = decision.entries;
             source.state = success::after_success(&source.state, answer, now);
-            reading = Some(read);
+            found = Some(read);
         }
     }
     let next = due::next_poll(&source, None, policy, now);
-    Report { source, robots: Vec::new(), trace, reading, entries, step, next }
+    Report { source, robots: Vec::new(), trace, reading: found, entries, counts, step, next }
 }
 
 fn fail(source: &mut Source, report: FailureReport, policy: &Policy, now: Timestamp) -> Step {

@@ -8,7 +8,7 @@ use url::Url;
 use super::check_robots::RobotsVerdict;
 use super::sanitize::plain_lines;
 use crate::fetch::{Document, Reading, Trace};
-use crate::model::{Severity, Source};
+use crate::model::{EntryCounts, Severity, Source};
 use crate::rules::classify::Classified;
 use crate::rules::due::NextPoll;
 use crate::rules::failure::FailureStep;
@@ -30,6 +30,7 @@ pub(super) struct Report {
     pub(super) reading: Option<Box<Reading>>,
     /// Decision for each entry.
     pub(super) entries: Vec<EntryDecision>,
+    pub(super) counts: EntryCounts,
     pub(super) step: Option<Step>,
     pub(super) next: NextPoll,
 }
@@ -37,10 +38,6 @@ pub(super) struct Report {
 impl Report {
     pub(super) fn would_work(&self) -> bool {
         self.step.is_none()
-    }
-
-    fn kept(&self) -> usize {
-        self.entries.iter().filter(|entry| matches!(entry, EntryDecision::Kept(_))).count()
     }
 
     pub(super) fn for_people(&self) -> String {
@@ -101,17 +98,16 @@ impl Report {
             writeln!(text, "changes    no faster than every {minutes} min, as the feed says")?;
         }
         if let (Document::Page { .. }, [page]) = (&reading.document, &reading.entries[..]) {
-            for (name, value) in [("author", &page.post.text().author), ("byline", &page.post.text().byline)] {
+            for (name, value) in [("author", &page.content().author), ("byline", &page.content().byline)] {
                 if let Some(value) = value {
                     writeln!(text, "{name}     {value}")?;
                 }
             }
         }
-        let kept = self.kept();
-        writeln!(text, "entries    {kept} would be stored, {} skipped", self.entries.len() - kept)?;
-        for (entry, found) in self.entries.iter().zip(&reading.entries).take(SHOWN_ENTRIES_MAX) {
-            let date = found.post.published_at().map_or_else(|| "undated".to_owned(), |moment| moment.to_string());
-            let title: String = found.post.text().title.chars().take(60).collect();
+        writeln!(text, "entries    {}", self.counts)?;
+        for (entry, post) in self.entries.iter().zip(&reading.entries).take(SHOWN_ENTRIES_MAX) {
+            let date = post.published_at().map_or_else(|| "undated".to_owned(), |moment| moment.to_string());
+            let title: String = post.content().title.chars().take(60).collect();
             writeln!(text, "  {date:<20}  {title}  ({entry})")?;
         }
         match self.entries.len().checked_sub(SHOWN_ENTRIES_MAX + 1) {
@@ -160,15 +156,16 @@ impl Report {
 
     fn document_for_programs(&self, reading: &Reading) -> Value {
         let (format, charset, title) = describe(&reading.document);
-        let entries = self.entries.iter().zip(&reading.entries).map(|(entry, found)| {
-            let text = found.post.text();
+        let entries = self.entries.iter().zip(&reading.entries).map(|(entry, post)| {
+            let text = post.content();
             json!({
+                "guid": text.guid,
                 "title": text.title,
                 "url": text.url,
                 "author": text.author,
                 "byline": text.byline,
-                "published": found.post.published_at(),
-                "content_hash": found.post.content_hash().to_string(),
+                "published": post.published_at(),
+                "content_hash": post.content_hash().to_string(),
                 "stored": matches!(entry, EntryDecision::Kept(_)),
                 "reason": entry.to_string(),
             })
@@ -181,6 +178,7 @@ impl Report {
             "last_modified": reading.validators.last_modified,
             "fresh_until": reading.hints.fresh_until,
             "update_period_minutes": reading.hints.update_period_minutes,
+            "counts": self.counts,
             "entries": entries.collect::<Vec<_>>(),
         })
     }

@@ -1,6 +1,7 @@
 //! Fills the rooms' settings from the values in force, and finds what no single value shows to be wrong.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -15,7 +16,7 @@ use crate::api::settings::{ApiSettings, Limits, TokenKey, TokenSettings};
 use crate::http::HttpSettings;
 use crate::model::SourceType;
 use crate::rules::webhook::WebhookPolicy;
-use crate::rules::{BreakerPolicy, Delays, OutagePolicy, Policy, RestRule, Rests, hours, minutes};
+use crate::rules::{BreakerPolicy, Delays, OutagePolicy, Policy, PostPolicy, RestRule, Rests, hours, minutes};
 use crate::sources::{TypeSettings, XSettings};
 use crate::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
 use crate::supervision::Intensity;
@@ -72,6 +73,9 @@ fn pipeline(values: &Effective) -> PipelineSettings {
     }
 }
 
+/// An age that no post reaches.
+const FOR_EVER: Duration = hours(24 * 365 * 1000);
+
 fn policy(values: &Effective) -> Policy {
     let delay = |name| values.seconds(&format!("source.poll-delay-seconds.{name}"));
     let days = |key| hours(24 * values.count_u32(key));
@@ -92,7 +96,10 @@ fn policy(values: &Effective) -> Policy {
             by_type: SourceType::ALL.into_iter().map(|source_type| (source_type, delay(source_type.name()))).collect(),
             by_host: values.host_delays().collect(),
         },
-        article_age_max: days("source.max-article-age-days"),
+        article_age_max: match values.count_u32("source.max-article-age-days") {
+            0 => FOR_EVER,
+            days => hours(24 * days),
+        },
         cleaned_memory: days("source.remember-cleaned-days"),
         freshness_max: hours(values.count_u32("source.freshness-ceiling-hours")),
         retry_after_max: days("source.retry-after-ceiling-days"),
@@ -108,6 +115,13 @@ fn policy(values: &Effective) -> Policy {
         },
         spread: minutes(values.count_u32("host.spread-minutes")),
         moved_after_days: values.count_u32("source.moved-after-days"),
+        posts: PostPolicy {
+            backlog: choice(values, "source.backlog"),
+            on_edit: choice(values, "source.on-edit"),
+            keeps_html: values.flag("posts.keep-html"),
+            bytes_max: values.count_usize("posts.size-max"),
+            full_text: choice(values, "source.full-text"),
+        },
         webhooks: WebhookPolicy {
             timeout: values.seconds("webhooks.timeout-seconds"),
             posts_max: values.count_u32("webhooks.posts-max"),
@@ -117,6 +131,11 @@ fn policy(values: &Effective) -> Policy {
             failures_max: values.count_u32("webhooks.failures-max"),
         },
     }
+}
+
+/// A word that the schema allows only if it names a choice.
+fn choice<T: FromStr<Err: std::fmt::Debug>>(values: &Effective, key: &str) -> T {
+    values.choice(key).parse().expect("the schema allows the names of choices only")
 }
 
 fn rest(values: &Effective, kind: &str) -> RestRule {

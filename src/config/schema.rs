@@ -112,7 +112,20 @@ static FIXED: &[Entry] = &[
     Entry::count("source.default-interval-minutes", 1, 525_600, "minutes between two polls of a healthy source"),
     Entry::count("source.max-failures", 1, 1_000_000, "permanent failures in a row that disable a source"),
     Entry::count("source.max-backoff-hours", 1, YEAR_HOURS, "hours that backoff waits at most"),
-    Entry::count("source.max-article-age-days", 1, 36_500, "days after which an article is too old"),
+    Entry::count("source.max-article-age-days", 0, 36_500, "days after which a post is too old; 0 for never"),
+    Entry::new("source.backlog", Kind::Choice(&["skip", "keep"]), "what becomes of entries older than their source"),
+    Entry::new(
+        "source.on-edit",
+        Kind::Choice(&["update", "keep", "new"]),
+        "what becomes of a post whose entry changed",
+    ),
+    Entry::new(
+        "source.full-text",
+        Kind::Choice(&["off", "when-short", "always"]),
+        "whether the pages of entries are fetched for their text",
+    ),
+    Entry::new("posts.keep-html", Kind::Flag, "whether the HTML of entries is stored"),
+    Entry::count("posts.size-max", 1024, 268_435_456, "bytes of text and HTML that a post may have"),
     Entry::count("source.remember-cleaned-days", 1, 36_500, "days that a cleaned post is remembered"),
     Entry::count(
         "source.freshness-ceiling-hours",

@@ -75,7 +75,7 @@ async fn stored(world: &World) -> store::Result<HashMap<SourceId, HashMap<String
         let Some(last) = posts.last() else { return Ok(stored) };
         after = Some(last.id);
         for post in posts {
-            *stored.entry(post.source_id).or_default().entry(post.text.body).or_default() += 1;
+            *stored.entry(post.source_id).or_default().entry(post.content.body().into_owned()).or_default() += 1;
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Sends posts to a webhook: the JSON, the signature, and what its answer means.
 
+use std::borrow::Cow;
+
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
@@ -35,7 +37,7 @@ struct SentPost<'a> {
     id: PostId,
     source_id: SourceId,
     title: &'a str,
-    body: &'a str,
+    body: Cow<'a, str>,
     url: Option<&'a str>,
     author: Option<&'a str>,
     byline: Option<&'a str>,
@@ -102,11 +104,11 @@ impl<'a> From<&'a Post> for SentPost<'a> {
         SentPost {
             id: post.id,
             source_id: post.source_id,
-            title: &post.text.title,
-            body: &post.text.body,
-            url: post.text.url.as_deref(),
-            author: post.text.author.as_deref(),
-            byline: post.text.byline.as_deref(),
+            title: &post.content.title,
+            body: post.content.body(),
+            url: post.content.url.as_deref(),
+            author: post.content.author.as_deref(),
+            byline: post.content.byline.as_deref(),
             published_at: post.published_at,
             created_at: post.created_at,
             content_hash: post.content_hash.to_string(),
@@ -117,13 +119,13 @@ impl<'a> From<&'a Post> for SentPost<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ContentHash, PostText};
+    use crate::model::{ContentHash, PostContent};
 
     fn post(id: i64, body: &str) -> Post {
         Post {
             id: PostId(id),
             source_id: SourceId(1),
-            text: PostText { title: "Title".into(), body: body.into(), ..PostText::default() },
+            content: PostContent { title: "Title".into(), text: body.into(), ..PostContent::default() },
             published_at: None,
             created_at: Timestamp::EPOCH,
             content_hash: ContentHash([0; 32]),

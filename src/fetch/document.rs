@@ -7,10 +7,10 @@ use url::Url;
 
 use crate::clock::Stopwatch;
 use crate::http::{self, Credentials, Reply, Request};
-use crate::model::{FailureCause, FailureReport, Hints};
+use crate::model::{FailureCause, FailureReport, Hints, NewPost};
 use crate::parse::feed::LinkedFeed;
 
-use super::{Answer, Document, Fetched, Fetcher, Found, Reading, Task, Trace};
+use super::{Answer, Document, Fetched, Fetcher, Reading, Task, Trace};
 
 /// How the documents of a type are read.
 #[derive(Clone, Copy)]
@@ -35,7 +35,9 @@ pub struct DocumentContent {
     /// What it says about coming back.
     pub hints: Hints,
     /// Everything in it that can become a post, in the publisher's order.
-    pub entries: Vec<Found>,
+    pub entries: Vec<NewPost>,
+    /// Number of entries that say nothing that can be shown.
+    pub blank: usize,
     /// What it is.
     pub document: Document,
 }
@@ -86,11 +88,13 @@ async fn read(reply: Reply, reader: DocumentReader) -> Fetched {
         false => tokio::task::spawn_blocking(reading).await.map_err(|panicked| panicked.to_string()),
     };
     let (answer, linked_feeds) = match read {
-        Ok(ReadDocument { content: Ok(DocumentContent { hints, entries, document }), linked_feeds }) => {
+        Ok(ReadDocument { content: Ok(DocumentContent { hints, entries, blank, document }), linked_feeds }) => {
             let reading = Reading {
                 validators: reply.validators,
                 hints: Hints { fresh_until, ..hints },
                 entries,
+                blank,
+                title: document.title().map(str::to_owned),
                 newest_number: None,
                 document,
             };

@@ -118,20 +118,15 @@ pub struct Reading {
     /// What the answer and the feed in it said about coming back.
     pub hints: Hints,
     /// Everything that can become a post, in the publisher's order.
-    pub entries: Vec<Found>,
+    pub entries: Vec<NewPost>,
+    /// Number of entries that say nothing that can be shown.
+    pub blank: usize,
+    /// Title of the document.
+    pub title: Option<String>,
     /// The highest number among all entries, those included that cannot become a post: the watermark moves to it.
     pub newest_number: Option<u64>,
     /// What it was read from.
     pub document: Document,
-}
-
-/// An entry that can become a post.
-#[derive(Clone, Debug)]
-pub struct Found {
-    /// The post it would become.
-    pub post: NewPost,
-    /// Its number, for sources that count.
-    pub number: Option<u64>,
 }
 
 /// What the answer was.
@@ -168,6 +163,16 @@ pub enum Document {
         /// Whether there are more new posts than one poll reads; the oldest of them are left out.
         is_cut: bool,
     },
+}
+
+impl Document {
+    /// The title that it gives itself.
+    pub fn title(&self) -> Option<&str> {
+        match self {
+            Document::Feed { title, .. } | Document::Page { title, .. } => title.as_deref(),
+            Document::Account { name, .. } => Some(name),
+        }
+    }
 }
 
 /// How the answer was got, for people and for the memory of redirects.

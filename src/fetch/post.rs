@@ -1,6 +1,6 @@
 //! From a feed's entry to the post it would become: plain text, with something in every place that a reader needs.
 
-use crate::model::{NewPost, PostText};
+use crate::model::{NewPost, PostContent};
 use crate::parse::feed::{Entry, Text, TextKind};
 use crate::parse::text;
 
@@ -19,15 +19,22 @@ pub(crate) fn from_entry(entry: &Entry) -> Option<NewPost> {
         .or_else(|| words(entry.summary.as_ref()))
         .or_else(|| title.clone())
         .or_else(|| url.clone())?;
-    let text = PostText {
+    let content = PostContent {
         title: title.unwrap_or_else(|| heading(&body)),
-        body,
+        text: body,
+        guid: entry.id.as_deref().map(str::to_owned),
         url,
         author: entry.author.as_deref().map(text::fold).filter(|author| !author.is_empty()),
-        byline: None,
+        updated_at: entry.updated,
+        ..PostContent::default()
     };
     // Atom obliges feeds to say when an entry was changed, not when it was published.
-    Some(NewPost::new(text, entry.published.or(entry.updated)))
+    Some(NewPost::new(content, entry.published.or(entry.updated)))
+}
+
+/// Plain text with a line for each of its lines that is not blank.
+pub(crate) fn lines(text: &str) -> String {
+    text.lines().map(text::fold).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// A text of a feed as plain text.
@@ -66,20 +73,20 @@ mod tests {
             ..Entry::default()
         };
         let post = post(entry);
-        assert_eq!((post.text().title.as_str(), post.text().body.as_str()), ("One & two", "Breaking news link"));
+        assert_eq!((post.content().title.as_str(), post.content().text.as_str()), ("One & two", "Breaking news link"));
     }
 
     #[test]
     fn plain_text_keeps_its_angle_brackets() {
         let text = Text { value: "if a <b and\n c> d".into(), kind: TextKind::Plain };
-        assert_eq!(post(Entry { content: Some(text), ..Entry::default() }).text().body, "if a <b and c> d");
+        assert_eq!(post(Entry { content: Some(text), ..Entry::default() }).content().text, "if a <b and c> d");
     }
 
     #[test]
     fn s605_a_blank_author_is_none() {
         let by = |author: &str| Entry { title: html("x"), author: Some(author.into()), ..Entry::default() };
-        assert_eq!(post(by(" John  Smith ")).text().author.as_deref(), Some("John Smith"));
-        assert_eq!(post(by(" \n")).text().author, None);
+        assert_eq!(post(by(" John  Smith ")).content().author.as_deref(), Some("John Smith"));
+        assert_eq!(post(by(" \n")).content().author, None);
     }
 
     #[test]
@@ -91,18 +98,18 @@ mod tests {
             content: html("<p> </p>"),
             ..Entry::default()
         };
-        assert_eq!(post(entry.clone()).text().body, "The summary");
-        assert_eq!(post(Entry { summary: None, ..entry.clone() }).text().body, "The title");
-        assert_eq!(post(Entry { summary: None, title: None, ..entry }).text().body, "http://a.example/1");
+        assert_eq!(post(entry.clone()).content().text, "The summary");
+        assert_eq!(post(Entry { summary: None, ..entry.clone() }).content().text, "The title");
+        assert_eq!(post(Entry { summary: None, title: None, ..entry }).content().text, "http://a.example/1");
     }
 
     #[test]
     fn s606_an_entry_without_a_title_gets_one_from_its_body() {
-        assert_eq!(post(Entry { content: html("Short news"), ..Entry::default() }).text().title, "Short news");
+        assert_eq!(post(Entry { content: html("Short news"), ..Entry::default() }).content().title, "Short news");
         let long = post(Entry { content: html(&"word ".repeat(50)), ..Entry::default() });
-        assert_eq!(long.text().title, format!("{}…", ["word"; 20].join(" ")));
+        assert_eq!(long.content().title, format!("{}…", ["word"; 20].join(" ")));
         let unbroken = post(Entry { content: html(&"語".repeat(200)), ..Entry::default() });
-        assert_eq!(unbroken.text().title, format!("{}…", "語".repeat(100)));
+        assert_eq!(unbroken.content().title, format!("{}…", "語".repeat(100)));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod access;
 mod article;
+mod entry;
 mod failure;
 mod host;
 mod misspelling;
@@ -19,16 +20,17 @@ mod webhook;
 
 pub use access::{SourceAccess, SourceToPoll};
 pub use article::{Article, ArticleId, NewArticle};
+pub use entry::{DOCUMENT_KEYS_MAX, DocumentKeys, EntryKey, EntryQuery, KnownEntries, KnownPost};
 pub use failure::{FailureCause, FailureClass, FailureKind, FailureReport, Severity, UnknownName};
 pub use host::{Breaker, HostKey, HostState};
 pub use misspelling::misspelling;
 pub use people::{KeyProvider, Podcast, PodcastChanges, PodcastId, User, UserId};
-pub use post::{ContentHash, NewPost, Post, PostId, PostText};
+pub use post::{ContentHash, Enclosure, NewPost, Post, PostContent, PostId, TextOrigin};
 pub use robots::RobotsRecord;
-pub use settled::{Cleaned, Cutoffs, PollOutcome, Settled, Settlement};
+pub use settled::{Cleaned, Cutoffs, EntryCounts, PollOutcome, PostEdit, RenamedPost, Settled, Settlement};
 pub use source::{
-    FailureRun, FailureState, Hints, LastFailure, LastSeen, Moved, NewSource, Rest, RestCause, Source, SourceCounts,
-    SourceId, SourceSettings, SourceState, Validators, Watermark,
+    Backlog, FailureRun, FailureState, FullText, Hints, LastFailure, LastSeen, Moved, NewSource, Rest, RestCause,
+    Source, SourceCounts, SourceId, SourceSettings, SourceState, Validators, Watermark,
 };
 pub use source_type::SourceType;
 pub use time::{Timestamp, TimestampError};

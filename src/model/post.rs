@@ -1,5 +1,6 @@
-//! A post: one entry of a source, as plain text.
+//! A post: one entry of a source.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,64 +8,196 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{SourceId, Timestamp};
+use super::{EntryKey, SourceId, Timestamp};
 
 /// Identifies a post; later posts of one node have higher numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct PostId(pub i64);
 
-/// SHA-256 of a post's body: what makes a post the same post.
+/// SHA-256 of a post's body: tells the versions of an entry apart.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContentHash(pub [u8; 32]);
 
-/// The words of a post. NUL characters are dropped, because PostgreSQL cannot keep them and no reader shows them.
+/// What a publisher says in a post. NUL characters are dropped, because PostgreSQL cannot keep them and no reader shows
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PostText {
-    /// Its heading.
+pub struct PostContent {
     pub title: String,
-    /// Its plain text.
-    pub body: String,
-    /// Where it can be read.
+    /// Plain text. Paragraphs, list items, table rows and lines of code have a line each; words are separated by one
+    /// space or one line break, so that [`PostContent::body`] follows from it.
+    pub text: String,
+    /// Id that the publisher gave the entry.
+    pub guid: Option<String>,
     pub url: Option<String>,
-    /// Who wrote it.
+    /// The first author.
     pub author: Option<String>,
-    /// Of pages: who wrote it by a line of the page or its linked data.
+    /// All authors, if there are several.
+    pub authors: Vec<String>,
+    /// Of pages: the author by a line of the page or its linked data.
     pub byline: Option<String>,
+    /// The content as published, with absolute links.
+    pub html: Option<String>,
+    /// Plain text of a summary that the publisher gave beside the content.
+    pub summary: Option<String>,
+    /// Language tag, such as `en-GB`.
+    pub language: Option<String>,
+    pub categories: Vec<String>,
+    pub enclosures: Vec<Enclosure>,
+    pub image_url: Option<String>,
+    pub comments_url: Option<String>,
+    /// When the publisher says it was changed.
+    pub updated_at: Option<Timestamp>,
+    /// Where the text comes from.
+    pub text_origin: TextOrigin,
+    /// Why the full text could not be fetched.
+    pub full_text_error: Option<String>,
 }
 
-/// A post that a poll found and that may or may not be known already. Clones share the words: a poll keeps its posts
+/// A file that belongs to a post, such as the audio of a podcast.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Enclosure {
+    /// URL of the file.
+    pub url: String,
+    /// Media type, such as `audio/mpeg`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_type: Option<String>,
+    /// Size in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length: Option<u64>,
+    /// Playing time in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_seconds: Option<u32>,
+    /// Title of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// Where the text of a post comes from.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    strum::IntoStaticStr,
+    strum::EnumString,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum TextOrigin {
+    /// The entry of the feed.
+    #[default]
+    Feed,
+    /// The web page of the source.
+    Page,
+    /// The page that the entry links to (full text).
+    Article,
+}
+
+impl PostContent {
+    /// The text on one line; its hash identifies the content (s801).
+    pub fn body(&self) -> Cow<'_, str> {
+        match self.text.contains('\n') {
+            true => Cow::Owned(self.text.replace('\n', " ")),
+            false => Cow::Borrowed(&self.text),
+        }
+    }
+
+    /// About how many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        let long = [&self.html, &self.summary].into_iter().flatten().map(String::len).sum::<usize>();
+        self.title.len() + self.text.len() + long
+    }
+
+    fn without_nul(mut self) -> PostContent {
+        let texts = [&mut self.title, &mut self.text];
+        let optional = [
+            &mut self.guid,
+            &mut self.url,
+            &mut self.author,
+            &mut self.byline,
+            &mut self.html,
+            &mut self.summary,
+            &mut self.language,
+            &mut self.image_url,
+            &mut self.comments_url,
+            &mut self.full_text_error,
+        ];
+        let lists = self.authors.iter_mut().chain(&mut self.categories);
+        for text in texts.into_iter().chain(optional.into_iter().flatten()).chain(lists) {
+            if text.contains('\0') {
+                *text = text.replace('\0', "");
+            }
+        }
+        self
+    }
+}
+
+/// A post that a poll found and that may or may not be known already. Clones share the content: a poll keeps its posts
 /// while they are being written, in case that has to be done again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPost {
-    text: Arc<PostText>,
+    content: Arc<PostContent>,
     published_at: Option<Timestamp>,
     content_hash: ContentHash,
+    key: EntryKey,
+    revision: u32,
     is_page: bool,
+    is_backfill: bool,
 }
 
 impl NewPost {
-    /// Takes the words of an entry and hashes the body.
-    pub fn new(text: PostText, published_at: Option<Timestamp>) -> NewPost {
-        let text = PostText {
-            title: without_nul(text.title),
-            body: without_nul(text.body),
-            url: text.url.map(without_nul),
-            author: text.author.map(without_nul),
-            byline: text.byline.map(without_nul),
-        };
-        let content_hash = ContentHash::of(&text.body);
-        NewPost { text: Arc::new(text), published_at, content_hash, is_page: false }
+    /// Takes the content of an entry and hashes the body, which also identifies the entry until
+    /// [`NewPost::with_key`] says otherwise.
+    pub fn new(content: PostContent, published_at: Option<Timestamp>) -> NewPost {
+        let content = content.without_nul();
+        let content_hash = ContentHash::of(&content.text);
+        NewPost {
+            content: Arc::new(content),
+            published_at,
+            content_hash,
+            key: EntryKey::of_body(content_hash),
+            revision: 0,
+            is_page: false,
+            is_backfill: false,
+        }
     }
 
     /// The same for the content of a page, which is cleaned up by when it was stored, whatever its date (s704).
-    pub fn of_page(text: PostText, published_at: Option<Timestamp>) -> NewPost {
-        NewPost { is_page: true, ..NewPost::new(text, published_at) }
+    pub fn of_page(content: PostContent, published_at: Option<Timestamp>) -> NewPost {
+        NewPost { is_page: true, ..NewPost::new(content, published_at) }
     }
 
-    /// The words.
-    pub fn text(&self) -> &PostText {
-        &self.text
+    /// The post with another identity.
+    pub fn with_key(self, key: EntryKey) -> NewPost {
+        NewPost { key, ..self }
+    }
+
+    /// The post as the version of an entry that had this many changes.
+    pub fn with_revision(self, revision: u32) -> NewPost {
+        NewPost { revision, ..self }
+    }
+
+    /// The post as part of a backfill.
+    pub fn in_backfill(self) -> NewPost {
+        NewPost { is_backfill: true, ..self }
+    }
+
+    /// The post with changed content. Its hash stays that of the content that the feed has, so that the entry is
+    /// recognised by the next poll.
+    pub fn with_content(self, change: impl FnOnce(&mut PostContent)) -> NewPost {
+        let mut content = Arc::unwrap_or_clone(self.content);
+        change(&mut content);
+        NewPost { content: Arc::new(content.without_nul()), ..self }
+    }
+
+    pub fn content(&self) -> &PostContent {
+        &self.content
     }
 
     /// When the publisher says it was published.
@@ -77,33 +210,59 @@ impl NewPost {
         self.content_hash
     }
 
+    pub fn key(&self) -> EntryKey {
+        self.key
+    }
+
+    /// Number of changes of its entry that were stored before.
+    pub fn revision(&self) -> u32 {
+        self.revision
+    }
+
     /// Whether it is the content of a page.
     pub fn is_page(&self) -> bool {
         self.is_page
+    }
+
+    pub fn is_backfill(&self) -> bool {
+        self.is_backfill
     }
 }
 
 /// A post as it stands in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Post {
-    /// Which one it is.
     pub id: PostId,
     /// The source it came from.
     pub source_id: SourceId,
-    /// The words.
-    pub text: PostText,
+    pub content: PostContent,
     /// When the publisher says it was published.
     pub published_at: Option<Timestamp>,
     /// When it was stored.
     pub created_at: Timestamp,
+    /// When it was last changed here.
+    pub changed_at: Option<Timestamp>,
+    /// Number of changes since it was stored.
+    pub revision: u32,
+    /// Position in the order of new and changed posts: the id until the first change.
+    pub change_number: i64,
     /// The hash of the body.
     pub content_hash: ContentHash,
+    /// Whether a backfill stored it.
+    pub is_backfill: bool,
 }
 
 impl ContentHash {
-    /// Hashes a body.
-    pub fn of(body: &str) -> ContentHash {
-        ContentHash(Sha256::digest(body.as_bytes()).into())
+    /// Hashes a body, given as text with or without line breaks.
+    pub fn of(text: &str) -> ContentHash {
+        let mut digest = Sha256::new();
+        for (place, line) in text.split('\n').enumerate() {
+            if place > 0 {
+                digest.update(b" ");
+            }
+            digest.update(line.as_bytes());
+        }
+        ContentHash(digest.finalize().into())
     }
 }
 
@@ -125,13 +284,6 @@ impl fmt::Display for PostId {
     }
 }
 
-fn without_nul(text: String) -> String {
-    match text.contains('\0') {
-        true => text.replace('\0', ""),
-        false => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,7 +291,7 @@ mod tests {
     #[test]
     fn s801_the_hash_is_sha256_of_the_body_alone() {
         let post = |title: &str, body: &str| {
-            NewPost::new(PostText { title: title.into(), body: body.into(), ..PostText::default() }, None)
+            NewPost::new(PostContent { title: title.into(), text: body.into(), ..PostContent::default() }, None)
         };
         assert_eq!(
             post("", "abc").content_hash().to_string(),
@@ -150,15 +302,22 @@ mod tests {
     }
 
     #[test]
-    fn clones_share_their_words() {
-        let post = NewPost::new(PostText { body: "long".into(), ..PostText::default() }, None);
-        assert!(std::ptr::eq(post.text(), post.clone().text()));
+    fn the_body_is_the_text_on_one_line() {
+        let content = PostContent { text: "one\ntwo three\nfour".into(), ..PostContent::default() };
+        assert_eq!(content.body(), "one two three four");
+        assert_eq!(ContentHash::of(&content.text), ContentHash::of("one two three four"));
+    }
+
+    #[test]
+    fn clones_share_their_content() {
+        let post = NewPost::new(PostContent { text: "long".into(), ..PostContent::default() }, None);
+        assert!(std::ptr::eq(post.content(), post.clone().content()));
     }
 
     #[test]
     fn the_hash_is_that_of_the_body_that_is_stored() {
-        let post = NewPost::new(PostText { body: "a\0b".into(), ..PostText::default() }, None);
-        assert_eq!(post.text().body, "ab");
+        let post = NewPost::new(PostContent { text: "a\0b".into(), ..PostContent::default() }, None);
+        assert_eq!(post.content().text, "ab");
         assert_eq!(post.content_hash(), ContentHash::of("ab"));
     }
 }

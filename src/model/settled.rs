@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ContentHash, HostState, NewPost, PostId, Source, SourceId, SourceState, Timestamp};
+use super::{
+    ContentHash, DocumentKeys, EntryKey, HostState, NewPost, PostId, Source, SourceId, SourceState, Timestamp,
+};
 
 /// Everything one poll leaves behind. It is written whole or not at all.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,15 +16,81 @@ pub struct Settlement {
     pub version: i64,
     /// The source's state from now on, validators and watermark included: they vouch for `posts`.
     pub state: SourceState,
-    /// What was found, already filtered by age and watermark, not yet by what is known.
+    /// Posts to add, in the order of their ids. One whose key is stored already is not added.
     pub posts: Vec<NewPost>,
-    /// The hashes of entries that were left out for good although neither their date nor the watermark will keep them
-    /// out of the next reading: they count as known from now on, as those of cleaned posts do.
-    pub left_out: Vec<ContentHash>,
+    /// Posts that get new content.
+    pub edits: Vec<PostEdit>,
+    /// Posts whose entry came under another id: they get its key.
+    pub renamed: Vec<RenamedPost>,
+    /// Keys of removed posts whose entry is still in the feed.
+    pub still_seen: Vec<EntryKey>,
+    /// Keys of the document, if they differ from those of the last one.
+    pub document: Option<DocumentKeys>,
     /// What is now known of the source's host.
     pub host: Option<HostState>,
     /// When the poll was settled.
     pub settled_at: Timestamp,
+}
+
+impl Settlement {
+    /// A settlement of nothing but the state of a source.
+    pub fn of_state(source: &Source, settled_at: Timestamp) -> Settlement {
+        Settlement {
+            source_id: source.id,
+            version: source.version,
+            state: source.state.clone(),
+            posts: Vec::new(),
+            edits: Vec::new(),
+            renamed: Vec::new(),
+            still_seen: Vec::new(),
+            document: None,
+            host: None,
+            settled_at,
+        }
+    }
+}
+
+/// New content for a stored post.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PostEdit {
+    pub id: PostId,
+    pub post: NewPost,
+}
+
+/// A post whose entry has another key now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenamedPost {
+    /// `None` if the clean-up has removed the post.
+    pub id: Option<PostId>,
+    pub content_hash: ContentHash,
+    pub old_key: Option<EntryKey>,
+    /// `None` if another post takes the key over.
+    pub key: Option<EntryKey>,
+}
+
+/// What became of the entries of a reading, by number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EntryCounts {
+    /// Entries in the document.
+    pub seen: u64,
+    /// Entries that became posts.
+    pub new: u64,
+    /// Of these, entries that appeared later than newer ones.
+    pub late: u64,
+    /// Entries whose post got new content.
+    pub updated: u64,
+    /// Entries whose post is known and unchanged.
+    pub known: u64,
+    /// Entries skipped because they are older than the source.
+    pub before_source: u64,
+    /// Entries skipped because of `source.max-article-age-days`.
+    pub too_old: u64,
+    /// Entries skipped because an earlier poll skipped them.
+    pub seen_before: u64,
+    /// Entries without anything to show.
+    pub blank: u64,
+    /// Changed entries whose post was left as it is, by `source.on-edit` or because it changed too often.
+    pub edits_ignored: u64,
 }
 
 /// What became of a settlement.

@@ -79,6 +79,62 @@ pub struct SourceSettings {
     pub max_failures: Option<u32>,
     /// Its own ceiling on backoff.
     pub max_backoff_hours: Option<u32>,
+    /// Whether entries older than the source are wanted, instead of the configured choice.
+    pub backlog: Option<Backlog>,
+    /// Whether the pages of its entries are fetched, instead of the configured choice.
+    pub full_text: Option<FullText>,
+}
+
+/// Which entries older than the source become posts.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::IntoStaticStr,
+    strum::EnumString,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Backlog {
+    /// None (s804).
+    #[default]
+    Skip,
+    /// Those within the age limit.
+    Keep,
+    /// All, whatever their age.
+    All,
+}
+
+/// Whether the page that an entry links to is fetched for its text.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::IntoStaticStr,
+    strum::EnumString,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum FullText {
+    /// Never.
+    #[default]
+    Off,
+    /// If the entry itself has little text.
+    WhenShort,
+    /// For every entry with a URL.
+    Always,
 }
 
 impl SourceSettings {
@@ -93,6 +149,8 @@ impl SourceSettings {
             poll_delay_seconds: None,
             max_failures: None,
             max_backoff_hours: None,
+            backlog: None,
+            full_text: None,
         }
     }
 }
@@ -128,6 +186,13 @@ pub struct SourceState {
     pub account_id: Option<String>,
     /// Where permanent redirects lead, as long as that is not believed yet.
     pub moved: Option<Moved>,
+    /// Whether a document had several entries with one body: equal bodies are then no sign of the same entry.
+    pub bodies_repeat: bool,
+    /// Readings in which every entry was unknown, although the feed had been read before: entries may be missing.
+    pub gaps: u32,
+    pub last_gap_at: Option<Timestamp>,
+    /// Title that the feed gives itself.
+    pub feed_title: Option<String>,
 }
 
 impl SourceState {
@@ -154,6 +219,10 @@ impl Default for SourceState {
             rest: None,
             account_id: None,
             moved: None,
+            bodies_repeat: false,
+            gaps: 0,
+            last_gap_at: None,
+            feed_title: None,
         }
     }
 }

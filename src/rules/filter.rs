@@ -1,36 +1,50 @@
-//! Which entries of an answer become posts, unless their hashes are known.
+//! Which unknown entries of a reading become posts, by their dates.
 
 use std::fmt;
-use std::time::Duration;
 
-use crate::model::{ContentHash, LastSeen, NewPost, Source, Timestamp, Watermark};
+use crate::model::{Backlog, LastSeen, Source, Timestamp, Watermark};
 
-use super::watermark;
+use super::{Policy, watermark};
 
-/// The most entries that one answer can leave out by their hashes. A day of the busiest feed has fewer, and the hash
-/// decides only about entries with the newest date of a backlog.
-pub const LEFT_OUT_MAX: usize = 1000;
-
-/// Decides about the entries of one answer.
+/// Decides about the entries of one reading that the store does not know.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryFilter {
     /// Time of the answer.
     pub now: Timestamp,
     /// Watermark before this answer.
     pub last_seen: Option<LastSeen>,
-    /// Time at which the source was added; on the first reading only.
-    pub added_at: Option<Timestamp>,
-    /// Age limit of entries.
-    pub age_max: Duration,
+    /// Time at which the source was added.
+    pub added_at: Timestamp,
+    /// Whether this is the first reading of the source.
+    pub is_first: bool,
+    /// Entries published before this are too old.
+    pub oldest: Timestamp,
+    /// Which entries older than the source are wanted.
+    pub backlog: Backlog,
     /// Whether the source is a page, which is kept whatever its date (s704).
     pub is_page: bool,
+}
+
+/// Whether an entry stood in the last document that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastDocument {
+    /// It did.
+    Had,
+    /// It did not.
+    Lacked,
+    /// That is not known: no document was read, or it was too long to remember.
+    Unknown,
 }
 
 /// Decision about an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryDecision {
-    /// The entry becomes a post unless its body is known.
+    /// The entry becomes a post.
     Kept(Kept),
+    /// The post of the entry gets its new content.
+    Updated,
+    /// The entry has a post already, or had one.
+    Known(Known),
     /// The entry is left out.
     Skipped(Skipped),
 }
@@ -44,18 +58,41 @@ pub enum Kept {
     Undated,
     /// Its date lies in the future (s607).
     Future,
-    /// It is a page, which only its hash identifies (s704).
+    /// It appeared later than a newer one (s610).
+    Late,
+    /// It is older than the source, and such entries are wanted.
+    Backlog,
+    /// Its known version stays, and the new one becomes a post too (`source.on-edit: new`).
+    Edited,
+    /// It is a page, which only its content identifies (s704).
     Page,
+}
+
+/// Why an entry needs no post.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// Its post has the same content.
+    Unchanged,
+    /// An entry before it in the document is the same one.
+    Listed,
+    /// Its post came under another id (s612), or with the same content (s801).
+    Renamed,
+    /// Its post was removed by the clean-up (s904).
+    Removed,
+    /// It changed, and `source.on-edit` keeps the first version.
+    EditIgnored,
+    /// It changed too often to be stored each time.
+    EditsLimited,
 }
 
 /// Why an entry is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skipped {
-    /// An entry published later was seen by an earlier poll (s603).
+    /// An earlier poll saw and skipped it, or an entry published later (s603).
     Seen,
     /// It is older than the age limit (s802).
     TooOld,
-    /// It was published before the source was added, and this is the first reading (s804).
+    /// It was published before the source was added (s804).
     BeforeSource,
 }
 
@@ -64,60 +101,49 @@ impl EntryFilter {
     ///
     /// The first reading is the first answer with entries. Jitter and failed polls do not count as one: otherwise the
     /// backlog that the first reading skips would be stored (s807).
-    pub fn of(source: &Source, watermark: Watermark, age_max: Duration, now: Timestamp) -> EntryFilter {
-        let first = source.state.last_read_at.is_none();
+    pub fn of(source: &Source, watermark: Watermark, policy: &Policy, now: Timestamp) -> EntryFilter {
         EntryFilter {
             now,
             last_seen: source.state.last_seen,
-            added_at: first.then_some(source.created_at),
-            age_max,
+            added_at: source.created_at,
+            is_first: source.state.last_read_at.is_none(),
+            oldest: now - policy.article_age_max,
+            backlog: source.settings.backlog.unwrap_or(policy.posts.backlog),
             is_page: watermark == Watermark::None,
         }
     }
 
-    /// Decides about an entry by its time of publication.
+    /// Decides about an unknown entry by its time of publication.
     ///
-    /// An entry with exactly the date of the newest one seen is kept, and its hash decides: feeds that give whole days
-    /// would otherwise lose what they publish later on the same day.
-    pub fn decide(&self, published: Option<Timestamp>) -> EntryDecision {
+    /// An entry with exactly the date of the newest one seen is kept: feeds that give whole days would otherwise lose
+    /// what they publish later on the same day.
+    pub fn decide(&self, published: Option<Timestamp>, last_document: LastDocument) -> EntryDecision {
         if self.is_page {
             return EntryDecision::Kept(Kept::Page);
+        }
+        if last_document == LastDocument::Had {
+            return EntryDecision::Skipped(Skipped::Seen);
         }
         let Some(published) = published else {
             return EntryDecision::Kept(Kept::Undated);
         };
-        if self.last_seen.and_then(watermark::published_mark).is_some_and(|mark| published < mark) {
+        let is_before_source = published < self.added_at;
+        let mark = self.last_seen.and_then(watermark::published_mark).filter(|_| !self.is_first);
+        if last_document == LastDocument::Unknown
+            && mark.is_some_and(|mark| published < mark || published == mark && is_before_source)
+        {
             return EntryDecision::Skipped(Skipped::Seen);
         }
-        if published < self.now - self.age_max {
+        if published < self.oldest && self.backlog != Backlog::All {
             return EntryDecision::Skipped(Skipped::TooOld);
         }
-        if self.added_at.is_some_and(|added_at| published < added_at) {
-            return EntryDecision::Skipped(Skipped::BeforeSource);
+        let is_late = mark.is_some_and(|mark| published < mark);
+        match is_before_source && (self.is_first || is_late) {
+            true if self.backlog == Backlog::Skip => EntryDecision::Skipped(Skipped::BeforeSource),
+            true => EntryDecision::Kept(Kept::Backlog),
+            false if is_late => EntryDecision::Kept(Kept::Late),
+            false => EntryDecision::Kept(if published > self.now { Kept::Future } else { Kept::New }),
         }
-        EntryDecision::Kept(if published > self.now { Kept::Future } else { Kept::New })
-    }
-
-    /// Hashes of the entries to remember as left out: entries older than the source that the next reading would keep,
-    /// because the new watermark does not hide them (s806).
-    ///
-    /// These are entries with exactly the date of the watermark. Numbered posts are requested by their number and do
-    /// not come again.
-    pub fn left_out<'a>(
-        &self,
-        found: impl IntoIterator<Item = &'a NewPost>,
-        watermark: Option<LastSeen>,
-    ) -> Vec<ContentHash> {
-        let comes_again = |published: Timestamp| match watermark {
-            Some(LastSeen::Published(mark)) => published >= mark,
-            Some(LastSeen::PostNumber(_)) => false,
-            None => true,
-        };
-        let is_left_out = |post: &&NewPost| {
-            post.published_at().is_some_and(comes_again)
-                && self.decide(post.published_at()) == EntryDecision::Skipped(Skipped::BeforeSource)
-        };
-        found.into_iter().filter(is_left_out).map(NewPost::content_hash).take(LEFT_OUT_MAX).collect()
     }
 }
 
@@ -127,10 +153,20 @@ impl fmt::Display for EntryDecision {
             EntryDecision::Kept(Kept::New) => "new",
             EntryDecision::Kept(Kept::Undated) => "kept: it has no date",
             EntryDecision::Kept(Kept::Future) => "kept: it is dated in the future",
+            EntryDecision::Kept(Kept::Late) => "kept: it appeared after newer entries",
+            EntryDecision::Kept(Kept::Backlog) => "kept: older entries are wanted (backlog)",
+            EntryDecision::Kept(Kept::Edited) => "kept: a new version (source.on-edit)",
             EntryDecision::Kept(Kept::Page) => "new, unless its text is known",
-            EntryDecision::Skipped(Skipped::Seen) => "skipped: a later entry was seen before",
+            EntryDecision::Updated => "updated: its text changed",
+            EntryDecision::Known(Known::Unchanged) => "known",
+            EntryDecision::Known(Known::Listed) => "known: it is listed twice",
+            EntryDecision::Known(Known::Renamed) => "known under another id",
+            EntryDecision::Known(Known::Removed) => "known: its post was removed by the clean-up",
+            EntryDecision::Known(Known::EditIgnored) => "known: its change is ignored (source.on-edit)",
+            EntryDecision::Known(Known::EditsLimited) => "known: it changes too often to store each change",
+            EntryDecision::Skipped(Skipped::Seen) => "skipped: seen before",
             EntryDecision::Skipped(Skipped::TooOld) => "skipped: older than source.max-article-age-days",
-            EntryDecision::Skipped(Skipped::BeforeSource) => "skipped: published before the source was added",
+            EntryDecision::Skipped(Skipped::BeforeSource) => "skipped: older than the source (--backlog keeps it)",
         })
     }
 }
@@ -138,8 +174,8 @@ impl fmt::Display for EntryDecision {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{NewSource, PostText, SourceId, SourceSettings, SourceType};
-    use crate::rules::{hours, jitter};
+    use crate::model::{NewSource, SourceId, SourceSettings, SourceType};
+    use crate::rules::{PostPolicy, hours, jitter};
 
     const NOW: &str = "2026-02-18T12:00:00Z";
 
@@ -168,11 +204,11 @@ mod tests {
     }
 
     fn check_reading(reading: EntryFilter, published: Option<&str>, expected: EntryDecision) {
-        assert_eq!(reading.decide(published.map(moment)), expected, "{published:?}");
+        assert_eq!(reading.decide(published.map(moment), LastDocument::Unknown), expected, "{published:?}");
     }
 
     fn feed_reading(source: &Source) -> EntryFilter {
-        EntryFilter::of(source, Watermark::Published, hours(7 * 24), moment(NOW))
+        EntryFilter::of(source, Watermark::Published, &Policy::default(), moment(NOW))
     }
 
     #[test]
@@ -238,74 +274,66 @@ mod tests {
     fn s704_a_page_is_kept_whatever_its_date_says() {
         for mut source in [source(), read_before()] {
             source.state.last_seen = mark("2026-02-18T11:00:00Z");
-            let page = EntryFilter::of(&source, Watermark::None, hours(7 * 24), moment(NOW));
+            let page = EntryFilter::of(&source, Watermark::None, &Policy::default(), moment(NOW));
             let dates =
                 ["0500-01-01T00:00:00Z", "2026-01-19T12:00:00Z", "2026-02-17T09:00:00Z", "2026-02-18T12:00:00Z", NOW];
             for published in dates.map(Some).into_iter().chain([None, Some("2036-02-18T12:00:00Z")]) {
                 check_reading(page, published, EntryDecision::Kept(Kept::Page));
-                // Nor is it remembered as left out, which would keep it out for good.
-                check_reading_leaves_out(page, &[published], None, &[]);
             }
         }
-    }
-
-    /// Lets a first reading find entries with these dates, and expects those in these places to be remembered.
-    fn check_left_out(source: &Source, published: &[Option<&str>], watermark: Option<LastSeen>, expected: &[usize]) {
-        check_reading_leaves_out(feed_reading(source), published, watermark, expected);
-    }
-
-    fn check_reading_leaves_out(
-        reading: EntryFilter,
-        published: &[Option<&str>],
-        watermark: Option<LastSeen>,
-        expected: &[usize],
-    ) {
-        let post = |(place, published): (usize, &Option<&str>)| {
-            NewPost::new(PostText { body: place.to_string(), ..PostText::default() }, published.map(moment))
-        };
-        let found: Vec<NewPost> = published.iter().enumerate().map(post).collect();
-        let left_out = reading.left_out(&found, watermark);
-        let expected: Vec<ContentHash> = expected.iter().map(|place| found[*place].content_hash()).collect();
-        assert_eq!(left_out, expected, "{published:?}");
     }
 
     fn mark(text: &str) -> Option<LastSeen> {
         Some(LastSeen::Published(moment(text)))
     }
 
-    #[test]
-    fn s806_what_the_watermark_cannot_hide_from_the_next_reading_is_remembered() {
-        let (day, older, newer) = ("2026-02-16T00:00:00Z", "2026-02-15T23:59:59Z", "2026-02-17T10:00:00Z");
-        check_left_out(&source(), &[Some(day)], mark(day), &[0]);
-        check_left_out(&source(), &[Some(day), Some(older), Some(day)], mark(day), &[0, 2]);
-        // What came after the source is stored; it has moved the watermark beyond everything that was skipped.
-        check_left_out(&source(), &[Some(newer), Some(day)], mark(newer), &[]);
-        check_left_out(&source(), &[None, Some(day)], mark(day), &[1]);
+    fn check_with(source: &Source, published: &str, last_document: LastDocument, expected: EntryDecision) {
+        let found = feed_reading(source).decide(Some(moment(published)), last_document);
+        assert_eq!(found, expected, "{published} {last_document:?}");
     }
 
     #[test]
-    fn s806_nothing_is_remembered_that_stays_out_by_itself() {
-        let (day, too_old) = ("2026-02-16T00:00:00Z", "2026-02-11T11:59:59Z");
-        check_left_out(&read_before(), &[Some(day)], mark(day), &[]);
-        check_left_out(&source(), &[Some(too_old)], mark(too_old), &[]);
-        check_left_out(&source(), &[Some(day)], Some(LastSeen::PostNumber(9)), &[]);
-        check_left_out(&source(), &[], None, &[]);
+    fn s610_an_entry_that_appears_late_is_kept_unless_it_is_older_than_the_source() {
+        let mut source = read_before();
+        source.state.last_seen = mark("2026-02-18T11:00:00Z");
+        let late = "2026-02-17T11:00:00Z";
+        check_with(&source, late, LastDocument::Lacked, EntryDecision::Kept(Kept::Late));
+        check_with(&source, late, LastDocument::Had, EntryDecision::Skipped(Skipped::Seen));
+        check_with(&source, late, LastDocument::Unknown, EntryDecision::Skipped(Skipped::Seen));
+        let older = "2026-02-16T11:00:00Z";
+        check_with(&source, older, LastDocument::Lacked, EntryDecision::Skipped(Skipped::BeforeSource));
+        check_with(&source, "2026-02-01T11:00:00Z", LastDocument::Lacked, EntryDecision::Skipped(Skipped::TooOld));
     }
 
     #[test]
-    fn s806_a_clock_that_went_back_since_the_source_was_added_lets_no_backlog_in() {
-        let mut source = source();
-        source.created_at = moment("2026-02-18T14:00:00Z");
-        let (before, between) = ("2026-02-18T11:00:00Z", "2026-02-18T13:00:00Z");
-        check_left_out(&source, &[Some(between)], None, &[0]);
-        check_left_out(&source, &[Some(between), Some(before)], mark(before), &[0, 1]);
-    }
-
-    #[test]
-    fn s806_a_backlog_of_one_date_is_remembered_within_bounds() {
+    fn s806_what_the_first_reading_skipped_stays_out_even_if_the_watermark_does_not_hide_it() {
+        let mut source = read_before();
         let day = "2026-02-16T00:00:00Z";
-        let places: Vec<usize> = (0..LEFT_OUT_MAX).collect();
-        check_left_out(&source(), &vec![Some(day); LEFT_OUT_MAX + 1], mark(day), &places);
+        source.state.last_seen = mark(day);
+        check_with(&source, day, LastDocument::Had, EntryDecision::Skipped(Skipped::Seen));
+        check_with(&source, day, LastDocument::Unknown, EntryDecision::Skipped(Skipped::Seen));
+        check_with(&source, day, LastDocument::Lacked, EntryDecision::Kept(Kept::New));
+        // The clock went back since the source was added: everything is older than the source.
+        source.created_at = moment("2026-02-18T14:00:00Z");
+        check_with(&source, "2026-02-18T13:00:00Z", LastDocument::Had, EntryDecision::Skipped(Skipped::Seen));
+    }
+
+    #[test]
+    fn a_backlog_that_is_wanted_is_kept_within_the_age_limit_or_whatever_its_age() {
+        let (older, too_old) = ("2026-02-15T08:00:00Z", "2020-02-15T08:00:00Z");
+        let wanting = |backlog| {
+            let mut source = source();
+            source.settings.backlog = Some(backlog);
+            source
+        };
+        check(&wanting(Backlog::Keep), Some(older), EntryDecision::Kept(Kept::Backlog));
+        check(&wanting(Backlog::Keep), Some(too_old), EntryDecision::Skipped(Skipped::TooOld));
+        check(&wanting(Backlog::All), Some(too_old), EntryDecision::Kept(Kept::Backlog));
+        check(&wanting(Backlog::Skip), Some(older), EntryDecision::Skipped(Skipped::BeforeSource));
+        let by_default =
+            Policy { posts: PostPolicy { backlog: Backlog::Keep, ..PostPolicy::default() }, ..Policy::default() };
+        let filter = EntryFilter::of(&source(), Watermark::Published, &by_default, moment(NOW));
+        assert_eq!(filter.decide(Some(moment(older)), LastDocument::Unknown), EntryDecision::Kept(Kept::Backlog));
     }
 
     #[test]

@@ -13,11 +13,14 @@ pub mod failure;
 pub mod filter;
 pub mod hold;
 pub mod host_key;
+pub mod identity;
 pub mod jitter;
 pub mod moved;
 pub mod outage;
 mod policy;
+pub mod reading;
 pub mod robots;
+pub mod same_url;
 pub mod shown_url;
 pub mod spread;
 pub mod status;
@@ -29,4 +32,4 @@ pub mod webhook;
 #[cfg(test)]
 mod laws;
 
-pub use policy::{BreakerPolicy, Delays, OutagePolicy, Policy, RestRule, Rests, hours, minutes};
+pub use policy::{BreakerPolicy, Delays, OnEdit, OutagePolicy, Policy, PostPolicy, RestRule, Rests, hours, minutes};

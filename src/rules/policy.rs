@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::webhook::WebhookPolicy;
-use crate::model::{FailureKind, SourceType};
+use crate::model::{Backlog, FailureKind, FullText, SourceType};
 
 /// Parameters of the rules, from the configuration.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,8 +35,50 @@ pub struct Policy {
     pub spread: Duration,
     /// Number of days on which a permanent redirect has to lead to the same URL before it is believed.
     pub moved_after_days: u32,
+    /// What is stored of entries.
+    pub posts: PostPolicy,
     /// Deliveries to webhooks.
     pub webhooks: WebhookPolicy,
+}
+
+/// What is stored of entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PostPolicy {
+    /// Which entries older than their source become posts, unless the source says otherwise.
+    pub backlog: Backlog,
+    /// What becomes of a post whose entry changed.
+    pub on_edit: OnEdit,
+    /// Whether the HTML of entries is stored.
+    pub keeps_html: bool,
+    /// The most bytes that the texts of a post take.
+    pub bytes_max: usize,
+    /// Whether the pages of entries are fetched, unless the source says otherwise.
+    pub full_text: FullText,
+}
+
+/// What becomes of a post whose entry changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "kebab-case")]
+pub enum OnEdit {
+    /// It gets the new content.
+    #[default]
+    Update,
+    /// It stays.
+    Keep,
+    /// It stays, and the new version becomes a post too.
+    New,
+}
+
+impl Default for PostPolicy {
+    fn default() -> PostPolicy {
+        PostPolicy {
+            backlog: Backlog::Skip,
+            on_edit: OnEdit::Update,
+            keeps_html: true,
+            bytes_max: 1024 * 1024,
+            full_text: FullText::Off,
+        }
+    }
 }
 
 /// Parameters of the circuit breaker of a host.
@@ -137,6 +179,7 @@ impl Default for Policy {
             outage: OutagePolicy::default(),
             spread: minutes(10),
             moved_after_days: 3,
+            posts: PostPolicy::default(),
             webhooks: WebhookPolicy::default(),
         }
     }

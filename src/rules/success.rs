@@ -6,14 +6,7 @@ use crate::model::{FailureState, Hints, LastSeen, SourceState, Timestamp, Valida
 #[derive(Clone, Debug, PartialEq)]
 pub enum SourceAnswer {
     /// 200: entries were read.
-    Read {
-        /// Validators of the answer; a 200 without any clears the stored ones (p04).
-        validators: Validators,
-        /// Hints of the answer and its feed about the next poll.
-        hints: Hints,
-        /// Watermark after this answer.
-        last_seen: Option<LastSeen>,
-    },
+    Read(ReadAnswer),
     /// 304: nothing changed.
     NotModified {
         /// Validators of the answer, which replace the stored ones of the same kind (p05).
@@ -21,6 +14,23 @@ pub enum SourceAnswer {
         /// End of the freshness of the answer.
         fresh_until: Option<Timestamp>,
     },
+}
+
+/// What a 200 says about its source.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReadAnswer {
+    /// Validators of the answer; a 200 without any clears the stored ones (p04).
+    pub validators: Validators,
+    /// Hints of the answer and its feed about the next poll.
+    pub hints: Hints,
+    /// Watermark after this answer.
+    pub last_seen: Option<LastSeen>,
+    /// Whether entries with different keys were seen to share a body, now or before.
+    pub bodies_repeat: bool,
+    /// Whether no entry was known although the feed was read before.
+    pub is_gap: bool,
+    /// Title that the document gives itself.
+    pub title: Option<String>,
 }
 
 /// The state after a success.
@@ -36,11 +46,17 @@ pub fn after_success(state: &SourceState, answer: SourceAnswer, now: Timestamp) 
         ..state.clone()
     };
     match answer {
-        SourceAnswer::Read { validators, hints, last_seen } => {
+        SourceAnswer::Read(read) => {
             next.last_read_at = Some(now);
-            next.last_seen = last_seen;
-            next.validators = validators;
-            next.hints = hints;
+            next.last_seen = read.last_seen;
+            next.validators = read.validators;
+            next.hints = read.hints;
+            next.bodies_repeat = read.bodies_repeat;
+            next.feed_title = read.title.or(next.feed_title);
+            if read.is_gap {
+                next.gaps = next.gaps.saturating_add(1);
+                next.last_gap_at = Some(now);
+            }
         }
         SourceAnswer::NotModified { validators, fresh_until } => {
             next.validators.etag = validators.etag.or(next.validators.etag);
@@ -64,7 +80,7 @@ mod tests {
     }
 
     fn read() -> SourceAnswer {
-        SourceAnswer::Read { validators: Validators::default(), hints: Hints::default(), last_seen: None }
+        SourceAnswer::Read(ReadAnswer::default())
     }
 
     fn not_modified() -> SourceAnswer {
@@ -145,7 +161,7 @@ mod tests {
     fn p04_a_200_replaces_both_validators_and_clears_the_missing() {
         let state = SourceState { validators: validators(Some("\"a\""), Some("Mon")), ..SourceState::default() };
         for fresh in [validators(Some("W/\"b\""), Some("Mon")), validators(None, Some("Tue")), validators(None, None)] {
-            let answer = SourceAnswer::Read { validators: fresh.clone(), hints: Hints::default(), last_seen: None };
+            let answer = SourceAnswer::Read(ReadAnswer { validators: fresh.clone(), ..ReadAnswer::default() });
             assert_eq!(after_success(&state, answer, NOW).validators, fresh);
         }
     }
@@ -161,6 +177,18 @@ mod tests {
             let answer = SourceAnswer::NotModified { validators: carried, fresh_until: None };
             assert_eq!(after_success(&state, answer, NOW).validators, kept);
         }
+    }
+
+    #[test]
+    fn gaps_are_counted_and_the_title_of_the_feed_is_kept() {
+        let read = |is_gap, title: Option<&str>| {
+            SourceAnswer::Read(ReadAnswer { is_gap, title: title.map(Into::into), ..ReadAnswer::default() })
+        };
+        let first = after_success(&SourceState::default(), read(true, Some("News")), NOW);
+        assert_eq!((first.gaps, first.last_gap_at, first.feed_title.as_deref()), (1, Some(NOW), Some("News")));
+        let later = NOW + std::time::Duration::from_secs(60);
+        let second = after_success(&first, read(false, None), later);
+        assert_eq!((second.gaps, second.last_gap_at, second.feed_title.as_deref()), (1, Some(NOW), Some("News")));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Settings of sources as users give them, and what makes them invalid.
 
 use super::{Result, ServiceError};
-use crate::model::{PodcastId, SourceAccess, SourceSettings, SourceType};
+use crate::model::{Backlog, FullText, PodcastId, SourceAccess, SourceSettings, SourceType};
 use crate::sources::{detect_type, kind};
 
 const URL_BYTES_MAX: usize = 4096;
@@ -21,6 +21,8 @@ pub struct NewSourceRequest {
     pub poll_delay_seconds: Option<u32>,
     pub max_failures: Option<u32>,
     pub max_backoff_hours: Option<u32>,
+    pub backlog: Option<Backlog>,
+    pub full_text: Option<FullText>,
     pub labels: Vec<String>,
     pub access: Option<SourceAccess>,
 }
@@ -36,6 +38,8 @@ pub struct SourcePatch {
     pub poll_delay_seconds: Option<Option<u32>>,
     pub max_failures: Option<Option<u32>>,
     pub max_backoff_hours: Option<Option<u32>>,
+    pub backlog: Option<Option<Backlog>>,
+    pub full_text: Option<Option<FullText>>,
     /// All labels that the source has afterwards.
     pub labels: Option<Vec<String>>,
     pub enabled: Option<bool>,
@@ -58,6 +62,8 @@ impl NewSourceRequest {
             poll_delay_seconds: self.poll_delay_seconds,
             max_failures: self.max_failures,
             max_backoff_hours: self.max_backoff_hours,
+            backlog: self.backlog,
+            full_text: self.full_text,
         };
         check_bounds(&settings)?;
         Ok((settings, valid_labels(&self.labels)?))
@@ -86,6 +92,8 @@ impl SourcePatch {
         new.poll_delay_seconds = self.poll_delay_seconds.unwrap_or(new.poll_delay_seconds);
         new.max_failures = self.max_failures.unwrap_or(new.max_failures);
         new.max_backoff_hours = self.max_backoff_hours.unwrap_or(new.max_backoff_hours);
+        new.backlog = self.backlog.unwrap_or(new.backlog);
+        new.full_text = self.full_text.unwrap_or(new.full_text);
         check_bounds(&new)?;
         Ok(new)
     }

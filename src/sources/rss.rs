@@ -6,8 +6,8 @@
 use url::Url;
 
 use super::{Polling, SourceKind};
-use crate::fetch::{Document, DocumentContent, DocumentReader, Found, ReadDocument, post};
-use crate::model::{Hints, Watermark};
+use crate::fetch::{Document, DocumentContent, DocumentReader, ReadDocument, post};
+use crate::model::{Hints, NewPost, Watermark};
 use crate::parse::feed::{self, FeedError};
 
 /// A feed up to this size is read on the thread of its request, which takes less than a millisecond: another thread
@@ -41,8 +41,9 @@ fn read(bytes: &[u8], content_type: Option<&str>, url: &Url) -> ReadDocument {
         skip_days: read.skip_days,
         ..Hints::default()
     };
-    let entries = read.entries.iter().filter_map(post::from_entry).map(|post| Found { post, number: None }).collect();
+    let entries: Vec<NewPost> = read.entries.iter().filter_map(post::from_entry).collect();
+    let blank = read.entries.len() - entries.len();
     let title = read.title.as_ref().map(post::plain).filter(|title| !title.is_empty());
     let document = Document::Feed { format: read.format, charset: read.charset, title, notes: read.notes };
-    ReadDocument { content: Ok(DocumentContent { hints, entries, document }), linked_feeds: Vec::new() }
+    ReadDocument { content: Ok(DocumentContent { hints, entries, blank, document }), linked_feeds: Vec::new() }
 }

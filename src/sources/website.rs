@@ -9,8 +9,8 @@ use std::time::Duration;
 use url::Url;
 
 use super::{Polling, Preparation, SourceKind};
-use crate::fetch::{Document, DocumentContent, DocumentReader, Found, ReadDocument, post};
-use crate::model::{Hints, NewPost, PostText, Watermark};
+use crate::fetch::{Document, DocumentContent, DocumentReader, ReadDocument, post};
+use crate::model::{Hints, NewPost, PostContent, TextOrigin, Watermark};
 use crate::parse::{charset, feed, website};
 
 pub(super) struct Website;
@@ -42,14 +42,16 @@ fn read(bytes: &[u8], content_type: Option<&str>, url: &Url) -> ReadDocument {
         Err(error) => return ReadDocument { content: Err(error.to_string()), linked_feeds },
     };
     let title = page.title.clone();
-    let text = PostText {
+    let content = PostContent {
         title: page.title.unwrap_or_else(|| post::heading(&page.text)),
-        body: page.text,
+        text: page.text,
         url: Some(page.canonical_url.unwrap_or_else(|| url.clone()).to_string()),
         author: page.author,
         byline: page.byline,
+        text_origin: TextOrigin::Page,
+        ..PostContent::default()
     };
-    let entries = vec![Found { post: NewPost::of_page(text, page.published), number: None }];
+    let entries = vec![NewPost::of_page(content, page.published)];
     let document = Document::Page { charset: decoded.charset, title };
-    ReadDocument { content: Ok(DocumentContent { hints: Hints::default(), entries, document }), linked_feeds }
+    ReadDocument { content: Ok(DocumentContent { hints: Hints::default(), entries, blank: 0, document }), linked_feeds }
 }

@@ -7,6 +7,7 @@ mod access;
 mod cipher;
 mod error;
 mod migrate;
+mod post_row;
 mod postgres;
 mod rows;
 pub mod settings;

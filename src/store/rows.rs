@@ -1,12 +1,11 @@
-//! Converts rows for both engines. Sources are in `source_row`.
+//! Converts rows for both engines. Sources are in `source_row`, posts in `post_row`.
 
 use std::borrow::Cow;
 use std::str::FromStr;
 
 use crate::model::{
-    Article, ArticleId, Breaker, ContentHash, HostKey, HostState, NewArticle, Podcast, PodcastId, Post, PostId,
-    PostText, RobotsRecord, Settlement, Source, SourceCounts, SourceId, Timestamp, User, UserId, Webhook, WebhookId,
-    WebhookProgress,
+    Article, ArticleId, Breaker, HostKey, HostState, NewArticle, Podcast, PodcastId, PostId, RobotsRecord, Settlement,
+    Source, SourceCounts, Timestamp, User, UserId, Webhook, WebhookId, WebhookProgress,
 };
 
 use super::{Result, StoreError};
@@ -43,6 +42,7 @@ pub(super) enum Value<'a> {
     Integer(Option<i64>),
     Text(Option<Cow<'a, str>>),
     Time(Option<Timestamp>),
+    Bytes(Cow<'a, [u8]>),
 }
 
 impl<'a> Value<'a> {
@@ -79,49 +79,9 @@ pub(super) fn last_word_on_hosts(hosts: impl IntoIterator<Item = HostState>) -> 
     words.into_values().collect()
 }
 
-pub(super) const POST_ID: [Column; 1] = [("id", "bigint")];
-
-/// The columns of a post that is added, in the order in which it is written and read.
-pub(super) const NEW_POST: [Column; 9] = [
-    ("source_id", "bigint"),
-    ("title", "text"),
-    ("body", "text"),
-    ("url", "text"),
-    ("author", "text"),
-    ("byline", "text"),
-    ("published_at", "timestamptz"),
-    ("created_at", "timestamptz"),
-    ("content_hash", "bytea"),
-];
-
-pub(super) fn read_post(row: &mut impl Columns) -> Result<Post> {
-    Ok(Post {
-        id: PostId(required(row.integer()?)?),
-        source_id: SourceId(required(row.integer()?)?),
-        text: PostText {
-            title: required(row.text()?)?,
-            body: required(row.text()?)?,
-            url: row.text()?,
-            author: row.text()?,
-            byline: row.text()?,
-        },
-        published_at: row.time()?,
-        created_at: required(row.time()?)?,
-        content_hash: read_hash(row.bytes()?)?,
-    })
-}
-
 /// Start of a time range after the last post; ids begin with one.
 pub(super) fn first_after(since: Timestamp, after: Option<(Timestamp, PostId)>) -> (Timestamp, PostId) {
     after.filter(|(moment, _)| *moment >= since).unwrap_or((since, PostId(0)))
-}
-
-pub(super) fn read_hash(bytes: Vec<u8>) -> Result<ContentHash> {
-    let length = bytes.len();
-    bytes
-        .try_into()
-        .map(ContentHash)
-        .map_err(|_| StoreError::damaged(format!("a content hash of {length} bytes instead of 32")))
 }
 
 pub(super) fn read_article(row: &mut impl Columns) -> Result<Article> {

@@ -15,6 +15,7 @@ pub(super) static COUNT_SOURCES: Statement = Statement::new(include_str!("../../
 pub(super) static HOST: Statement = Statement::new(include_str!("../../sql/shared/host.sql"));
 pub(super) static LINK_POST: Statement = Statement::new(include_str!("../../sql/shared/link_post.sql"));
 pub(super) static LIST_ARTICLES: Statement = Statement::new(include_str!("../../sql/shared/list_articles.sql"));
+pub(super) static LIST_CHANGES: Statement = Statement::new(include_str!("../../sql/shared/list_changes.sql"));
 pub(super) static LIST_HOSTS: Statement = Statement::new(include_str!("../../sql/shared/list_hosts.sql"));
 pub(super) static LIST_LABELS: Statement = Statement::new(include_str!("../../sql/shared/list_labels.sql"));
 pub(super) static LIST_PODCASTS: Statement = Statement::new(include_str!("../../sql/shared/list_podcasts.sql"));

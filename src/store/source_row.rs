@@ -1,4 +1,4 @@
-//! The row of a source: its 41 columns, their values and their reader, in the same order.
+//! The row of a source: its columns, their values and their reader, in the same order.
 //!
 //! Statements in `sql/` name these columns by group (`statement` fills them in), so a new column is added here, to the
 //! model and to a migration of each engine.
@@ -22,7 +22,7 @@ pub(super) const IDENTITY: [Column; 4] =
     [("id", "bigint"), ("version", "bigint"), ("created_at", "timestamptz"), ("updated_at", "timestamptz")];
 
 /// Columns of the settings.
-pub(super) const SETTINGS: [Column; 8] = [
+pub(super) const SETTINGS: [Column; 10] = [
     ("podcast_id", "bigint"),
     ("type", "text"),
     ("url", "text"),
@@ -31,10 +31,12 @@ pub(super) const SETTINGS: [Column; 8] = [
     ("poll_delay_seconds", "bigint"),
     ("max_failures", "bigint"),
     ("max_backoff_hours", "bigint"),
+    ("backlog", "text"),
+    ("full_text", "text"),
 ];
 
 /// Columns of the state.
-pub(super) const STATE: [Column; 29] = [
+pub(super) const STATE: [Column; 33] = [
     ("enabled", "boolean"),
     ("disabled_reason", "text"),
     ("first_polled_at", "timestamptz"),
@@ -64,6 +66,10 @@ pub(super) const STATE: [Column; 29] = [
     ("moved_to", "text"),
     ("moved_days", "bigint"),
     ("moved_last_at", "timestamptz"),
+    ("bodies_repeat", "boolean"),
+    ("gaps", "bigint"),
+    ("last_gap_at", "timestamptz"),
+    ("feed_title", "text"),
 ];
 
 /// The values of [`SETTINGS`].
@@ -77,6 +83,8 @@ pub(super) fn settings_values(settings: &SourceSettings) -> [Value<'_>; SETTINGS
         Value::number(settings.poll_delay_seconds),
         Value::number(settings.max_failures),
         Value::number(settings.max_backoff_hours),
+        Value::text(settings.backlog.map(Into::into)),
+        Value::text(settings.full_text.map(Into::into)),
     ]
 }
 
@@ -128,6 +136,10 @@ pub(super) fn state_values(state: &SourceState) -> [Value<'_>; STATE.len()] {
         Value::text(moved.map(|moved| moved.to.as_str())),
         Value::number(moved.map(|moved| moved.days)),
         Value::Time(moved.map(|moved| moved.last_at)),
+        Value::Flag(state.bodies_repeat),
+        Value::number(Some(state.gaps)),
+        Value::Time(state.last_gap_at),
+        Value::text(state.feed_title.as_deref()),
     ]
 }
 
@@ -146,6 +158,8 @@ pub(super) fn read_source(row: &mut impl Columns) -> Result<Source> {
             poll_delay_seconds: row.number()?,
             max_failures: row.number()?,
             max_backoff_hours: row.number()?,
+            backlog: row.parsed()?,
+            full_text: row.parsed()?,
         },
         state: read_state(row)?,
     })
@@ -178,6 +192,10 @@ fn read_state(row: &mut impl Columns) -> Result<SourceState> {
         rest: read_rest(row)?,
         account_id: row.text()?,
         moved: read_moved(row)?,
+        bodies_repeat: row.flag()?,
+        gaps: required(row.number()?)?,
+        last_gap_at: row.time()?,
+        feed_title: row.text()?,
     })
 }
 
@@ -222,6 +240,7 @@ mod tests {
                 Value::Integer(_) => "bigint",
                 Value::Text(_) => "text",
                 Value::Time(_) => "timestamptz",
+                Value::Bytes(_) => "bytea",
             };
             assert_eq!(found, expected, "{name}");
         }

@@ -13,7 +13,8 @@
 
 use std::sync::OnceLock;
 
-use super::rows::{Column, HOST, NEW_POST, POST_ID, WEBHOOK};
+use super::post_row::{ADDED, CONTENT, POST_ID, RECORD};
+use super::rows::{Column, HOST, WEBHOOK};
 use super::source_row::{IDENTITY, SETTINGS, STATE};
 
 /// One file of `sql/`.
@@ -87,8 +88,9 @@ fn group(name: &str) -> Option<Vec<Column>> {
         "settings_and_state_columns" => [SETTINGS.as_slice(), &STATE].concat(),
         "settings_columns" => SETTINGS.to_vec(),
         "state_columns" => STATE.to_vec(),
-        "post_columns" => [POST_ID.as_slice(), &NEW_POST].concat(),
-        "new_post_columns" => NEW_POST.to_vec(),
+        "post_columns" => [POST_ID.as_slice(), &CONTENT, &RECORD].concat(),
+        "new_post_columns" => [ADDED.as_slice(), &CONTENT].concat(),
+        "content_columns" => CONTENT.to_vec(),
         "host_columns" => HOST.to_vec(),
         "webhook_columns" => WEBHOOK.to_vec(),
         _ => return None,
@@ -115,19 +117,19 @@ mod tests {
     fn lists_of_columns_are_filled_in() {
         let cases = [
             (
-                "({post_columns})",
-                "(id, source_id, title, body, url, author, byline, published_at, created_at, content_hash)",
+                "({host_columns})",
+                "(host, last_asked_at, held_until, held_reason, breaker_failures, breaker_openings, breaker_open_until)",
             ),
             (
-                "a {new.new_post_columns} b",
-                "a new.source_id, new.title, new.body, new.url, new.author, new.byline, new.published_at, new.created_at, \
-                 new.content_hash b",
+                "a {new.host_columns} b",
+                "a new.host, new.last_asked_at, new.held_until, new.held_reason, new.breaker_failures, \
+                 new.breaker_openings, new.breaker_open_until b",
             ),
-            ("$1, {$2.. new_post_columns}", "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10"),
+            ("$1, {$2.. host_columns}", "$1, $2, $3, $4, $5, $6, $7, $8"),
             (
                 "{$9.. settings_columns[]}",
                 "$9::bigint[], $10::text[], $11::text[], $12::text[], $13::bigint[], \
-                $14::bigint[], $15::bigint[], $16::bigint[]",
+                $14::bigint[], $15::bigint[], $16::bigint[], $17::text[], $18::text[]",
             ),
             ("'{}', {nothing} {", "'{}', {nothing} {"),
         ];

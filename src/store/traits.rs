@@ -4,9 +4,10 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use crate::model::{
-    Article, ArticleId, DeliveryRecord, HostKey, HostState, KeyProvider, NewArticle, NewSource, NewWebhook, Podcast,
-    PodcastChanges, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceCounts,
-    SourceId, SourceToPoll, SourceType, Timestamp, User, UserId, Webhook, WebhookChange, WebhookId, WebhookTarget,
+    Article, ArticleId, DeliveryRecord, EntryQuery, HostKey, HostState, KeyProvider, KnownEntries, NewArticle,
+    NewSource, NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source,
+    SourceAccess, SourceCounts, SourceId, SourceToPoll, SourceType, Timestamp, User, UserId, Webhook, WebhookChange,
+    WebhookId, WebhookTarget,
 };
 
 use super::{Added, Result, Saved, SourceSelection};
@@ -105,6 +106,12 @@ pub trait SourceAccessStore: Send + Sync {
 #[async_trait]
 pub trait PostStore: Send + Sync {
     async fn post(&self, id: PostId) -> Result<Option<Post>>;
+
+    /// What is known of the entries of documents, in the order of the questions.
+    async fn known_entries(&self, queries: Vec<EntryQuery>) -> Result<Vec<KnownEntries>>;
+
+    /// New and changed posts with change numbers above this one, in order.
+    async fn list_changes(&self, after: i64, limit: u32) -> Result<Vec<Post>>;
 
     /// Posts with ids above this one, in order, of one source or of all.
     async fn list_posts(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>>;

@@ -168,15 +168,7 @@ async fn jitter(context: &PipelineContext, sources: &mut [Source]) -> Result<(),
         let polled = jittered_last_polled(now, interval(source, &policy), context.dice.roll());
         source.state.last_polled = Some(polled);
     }
-    let settlement = |source: &&mut Source| Settlement {
-        source_id: source.id,
-        version: source.version,
-        state: source.state.clone(),
-        posts: Vec::new(),
-        left_out: Vec::new(),
-        host: None,
-        settled_at: now,
-    };
+    let settlement = |source: &&mut Source| Settlement::of_state(source, now);
     let answers = context
         .store_watch
         .retry_while_unavailable(|| context.store.settle(jittered.iter().map(settlement).collect()))

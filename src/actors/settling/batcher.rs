@@ -12,7 +12,8 @@ use crate::actors::messages::{Completion, Deferral};
 use crate::actors::poll::Poll;
 use crate::clock::Stopwatch;
 use crate::model::{
-    FailureCause, FailureKind, FailureReport, HostState, Settled, Settlement, Source, SourceId, SourceState, Timestamp,
+    EntryQuery, FailureCause, FailureKind, FailureReport, HostState, KnownEntries, Settled, Settlement, Source,
+    SourceId, SourceState, Timestamp,
 };
 use crate::rules::change::relocate;
 use crate::rules::classify::classify;
@@ -129,17 +130,19 @@ async fn try_write(
     context: &PipelineContext,
     batch: &[FinishedPoll],
 ) -> Result<(Vec<Settled>, Vec<Decision>), StoreError> {
-    let mut decisions = Vec::new();
+    let mut known = known_entries(context, batch).await?.into_iter();
+    let policy = context.policy();
+    let settle = |FinishedPoll { poll, result }: &FinishedPoll| {
+        let has_entries = result.entry_query(poll.source.id).is_some();
+        let known = if has_entries { known.next().unwrap_or_default() } else { KnownEntries::default() };
+        decide(&poll.source, result, &known, host_now(poll), &policy, poll.ended_at)
+    };
+    let (settlements, decisions): (Vec<Settlement>, Vec<Decision>) = batch.iter().map(settle).unzip();
+    // Decided once: what is repeated after a lost answer is recognised by the store, because it is the same.
     let answers = context
         .store_watch
         .retry_while_unavailable(|| {
-            let policy = context.policy();
-            let settle = |FinishedPoll { poll, result }: &FinishedPoll| {
-                decide(&poll.source, result, host_now(poll), &policy, poll.ended_at)
-            };
-            let settlements: Vec<Settlement>;
-            (settlements, decisions) = batch.iter().map(settle).unzip();
-            let settling = context.store.settle(settlements);
+            let settling = context.store.settle(settlements.clone());
             async {
                 let watch = Stopwatch::start();
                 let answers = settling.await;
@@ -149,6 +152,17 @@ async fn try_write(
         })
         .await?;
     Ok((answers, decisions))
+}
+
+/// What the store knows of the entries of a batch, for each poll that has entries. A source that changes before they are
+/// written makes its settlement stale.
+async fn known_entries(context: &PipelineContext, batch: &[FinishedPoll]) -> Result<Vec<KnownEntries>, StoreError> {
+    let query = |finished: &FinishedPoll| finished.result.entry_query(finished.poll.source.id);
+    let queries: Vec<EntryQuery> = batch.iter().filter_map(query).collect();
+    if queries.is_empty() {
+        return Ok(Vec::new());
+    }
+    context.store_watch.retry_while_unavailable(|| context.store.known_entries(queries.clone())).await
 }
 
 /// The current state of the host: it may have been held since it answered.

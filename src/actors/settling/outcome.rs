@@ -1,13 +1,16 @@
 //! What a finished poll changes: the rules, applied in their order.
 
 use crate::fetch::{Answer, Fetched, Trace};
-use crate::model::{FailureReport, HostState, Settlement, Source, SourceState, Timestamp};
+use crate::model::{
+    EntryCounts, EntryQuery, FailureReport, HostState, KnownEntries, NewPost, Settlement, Source, SourceId,
+    SourceState, SourceType, Timestamp, Watermark,
+};
 use crate::rules::classify::Classified;
 use crate::rules::due::{NextPoll, next_poll};
 use crate::rules::failure::{FailureStep, after_failure};
-use crate::rules::filter::{EntryDecision, EntryFilter};
-use crate::rules::success::{SourceAnswer, after_success};
-use crate::rules::{Policy, moved, watermark};
+use crate::rules::reading::{self, ReadingDecision};
+use crate::rules::success::{ReadAnswer, SourceAnswer, after_success};
+use crate::rules::{Policy, identity, moved, watermark};
 use crate::sources::kind;
 
 pub(super) enum PollResult {
@@ -31,6 +34,10 @@ pub(super) struct Decision {
     pub(super) failure: Option<(Classified, FailureStep)>,
     /// The URL that the source has moved to for good (p22).
     pub(super) believed_url: Option<String>,
+    /// What became of the entries.
+    pub(super) counts: EntryCounts,
+    /// Whether entries may have come and gone between two readings.
+    pub(super) is_gap: bool,
 }
 
 impl PollResult {
@@ -39,6 +46,14 @@ impl PollResult {
             PollResult::Answered(fetched) => &fetched.trace,
             PollResult::Failed { trace, .. } => trace,
         }
+    }
+
+    /// What the store is asked about the entries; nothing if there are none.
+    pub(super) fn entry_query(&self, source: SourceId) -> Option<EntryQuery> {
+        let PollResult::Answered(fetched) = self else { return None };
+        let Answer::Read(reading) = &fetched.answer else { return None };
+        let entries = reading.entries.iter().map(|post| (post.key(), post.content_hash()));
+        Some(EntryQuery { source_id: source, entries: entries.collect() }).filter(|query| !query.entries.is_empty())
     }
 
     /// About how many bytes it takes in memory and in a transaction.
@@ -50,15 +65,17 @@ impl PollResult {
     }
 }
 
-/// What follows from a poll of this source that ended with this result at this moment.
+/// What follows from a poll of this source that ended with this result at this moment, if the store knows this of its
+/// entries.
 pub(super) fn decide(
     source: &Source,
     result: &PollResult,
+    known: &KnownEntries,
     host: Option<HostState>,
     policy: &Policy,
     ended_at: Timestamp,
 ) -> (Settlement, Decision) {
-    let (mut posts, mut left_out) = (Vec::new(), Vec::new());
+    let mut entries = ReadingDecision::default();
     let (mut state, failure, believed_url) = match result {
         PollResult::Failed { report, .. } => {
             let decision = after_failure(source, report, policy, ended_at);
@@ -68,22 +85,24 @@ pub(super) fn decide(
             let answer = match &fetched.answer {
                 Answer::Read(reading) => {
                     let kind = kind(source.settings.source_type).watermark();
-                    let rule = EntryFilter::of(source, kind, policy.article_age_max, ended_at);
-                    let kept = reading
-                        .entries
-                        .iter()
-                        .filter(|found| matches!(rule.decide(found.post.published_at()), EntryDecision::Kept(_)));
-                    posts = kept.map(|found| found.post.clone()).collect();
-                    let published = reading.entries.iter().filter_map(|found| found.post.published_at());
+                    entries = reading::decide(source, kind, &reading.entries, known, policy, ended_at);
+                    entries.counts.blank = reading.blank as u64;
+                    let published = reading.entries.iter().filter_map(NewPost::published_at);
                     let last_seen = source.state.last_seen;
-                    let last_seen =
-                        watermark::after_reading(kind, last_seen, published, reading.newest_number, ended_at);
-                    left_out = rule.left_out(reading.entries.iter().map(|found| &found.post), last_seen);
-                    SourceAnswer::Read {
+                    SourceAnswer::Read(ReadAnswer {
                         validators: reading.validators.clone(),
                         hints: reading.hints.clone(),
-                        last_seen,
-                    }
+                        last_seen: watermark::after_reading(
+                            kind,
+                            last_seen,
+                            published,
+                            reading.newest_number,
+                            ended_at,
+                        ),
+                        bodies_repeat: entries.bodies_repeat,
+                        is_gap: entries.is_gap,
+                        title: reading.title.clone(),
+                    })
                 }
                 Answer::NotModified { validators, fresh_until } => {
                     SourceAnswer::NotModified { validators: validators.clone(), fresh_until: *fresh_until }
@@ -104,16 +123,22 @@ pub(super) fn decide(
     }
     let source = Source { state, updated_at: ended_at, ..source.clone() };
     let next = next_poll(&source, host.as_ref(), policy, ended_at);
-    let settlement = Settlement {
-        source_id: source.id,
-        version: source.version,
-        state: source.state.clone(),
-        posts,
-        left_out,
-        host,
-        settled_at: ended_at,
-    };
-    (settlement, Decision { source, next, failure, believed_url })
+    let ReadingDecision { posts, edits, renamed, still_seen, document, counts, is_gap, .. } = entries;
+    let settlement =
+        Settlement { posts, edits, renamed, still_seen, document, host, ..Settlement::of_state(&source, ended_at) };
+    (settlement, Decision { source, next, failure, believed_url, counts, is_gap })
+}
+
+/// Gives the entries of an answer their keys. A page is identified by its content.
+pub(super) fn identify(source_type: SourceType, fetched: &mut Fetched) {
+    if let Answer::Read(reading) = &mut fetched.answer
+        && kind(source_type).watermark() != Watermark::None
+    {
+        let keys = identity::keys(&reading.entries);
+        for (post, key) in reading.entries.iter_mut().zip(keys) {
+            *post = post.clone().with_key(key);
+        }
+    }
 }
 
 /// Notes the target of permanent redirects in the state; returns it once it is believed.

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::super::input::nullable;
 use super::{AccessBody, PollAnswer};
 use crate::model::{
-    FailureClass, FailureKind, PodcastId, RestCause, Source, SourceAccess, SourceId, SourceType, Timestamp,
+    Backlog, FailureClass, FailureKind, FullText, PodcastId, RestCause, Source, SourceAccess, SourceId, SourceType,
+    Timestamp,
 };
 use crate::rules::shown_url::shown_url;
 use crate::service::{AddedSource, NewSourceRequest, SourceDetails, SourcePatch};
@@ -35,6 +36,12 @@ pub struct SourceView {
     pub max_failures: Option<u32>,
     /// Maximum backoff in hours; null uses the configured one.
     pub max_backoff_hours: Option<u32>,
+    /// Which entries older than the source are stored: `skip`, `keep` or `all`; null uses the configured choice.
+    #[serde(default)]
+    pub backlog: Option<Backlog>,
+    /// Whether the pages of entries are fetched for their text; null uses the configured choice.
+    #[serde(default)]
+    pub full_text: Option<FullText>,
     /// Labels of the source.
     pub labels: Vec<String>,
     /// Whether requests for the source carry a login or headers.
@@ -118,6 +125,12 @@ pub struct NewSourceBody {
     /// Maximum backoff in hours, 1 to 8760; null uses the configured one.
     #[serde(default)]
     pub max_backoff_hours: Option<u32>,
+    /// Which entries older than the source are stored: `skip`, `keep` or `all`; null uses the configured choice.
+    #[serde(default)]
+    pub backlog: Option<Backlog>,
+    /// Whether the pages of entries are fetched for their text; null uses the configured choice.
+    #[serde(default)]
+    pub full_text: Option<FullText>,
     /// Labels, outermost folder first.
     #[serde(default)]
     pub labels: Vec<String>,
@@ -176,6 +189,14 @@ pub struct SourceChanges {
     #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<u32>")]
     pub max_backoff_hours: Option<Option<u32>>,
+    /// Which entries older than the source are stored: `skip`, `keep` or `all`; null uses the configured choice.
+    #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Backlog>")]
+    pub backlog: Option<Option<Backlog>>,
+    /// Whether the pages of entries are fetched for their text; null uses the configured choice.
+    #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<FullText>")]
+    pub full_text: Option<Option<FullText>>,
     /// New labels, replacing all previous ones.
     pub labels: Option<Vec<String>>,
     /// From false to true: clears failures, disabled_reason and any rest, and makes the source due at once. From true to
@@ -208,6 +229,8 @@ impl SourceView {
             poll_delay_seconds: settings.poll_delay_seconds,
             max_failures: settings.max_failures,
             max_backoff_hours: settings.max_backoff_hours,
+            backlog: settings.backlog,
+            full_text: settings.full_text,
             labels,
             has_access,
             host: host.map(|host| host.to_string()),
@@ -257,6 +280,8 @@ impl From<NewSourceBody> for NewSourceRequest {
             poll_delay_seconds: body.poll_delay_seconds,
             max_failures: body.max_failures,
             max_backoff_hours: body.max_backoff_hours,
+            backlog: body.backlog,
+            full_text: body.full_text,
             labels: body.labels,
             access: body.access.map(SourceAccess::from),
         }
@@ -274,6 +299,8 @@ impl From<SourceChanges> for SourcePatch {
             poll_delay_seconds: changes.poll_delay_seconds,
             max_failures: changes.max_failures,
             max_backoff_hours: changes.max_backoff_hours,
+            backlog: changes.backlog,
+            full_text: changes.full_text,
             labels: changes.labels,
             enabled: changes.enabled,
         }

@@ -6,9 +6,9 @@
 
 use tokio::time::Instant;
 
-use crate::fetch::{Answer, Document, Fetched, Found, Learned, Reading, Task, Trace, post};
+use crate::fetch::{Answer, Document, Fetched, Learned, Reading, Task, Trace, post};
 use crate::http::{Client, Content, Failure, Headers, Reply, Request};
-use crate::model::{FailureCause, FailureReport, Hints, LastSeen, NewPost, PostText, SourceSettings, Validators};
+use crate::model::{FailureCause, FailureReport, Hints, LastSeen, NewPost, PostContent, SourceSettings, Validators};
 use crate::parse::x_api::{self, Page, XPost};
 
 use super::account::account_name;
@@ -107,6 +107,8 @@ impl Poll<'_> {
             hints: Hints::default(),
             newest_number: posts.iter().map(|post| post.number).max(),
             entries: posts.into_iter().filter(|post| post.is_own).map(|post| found(&self.name, post)).collect(),
+            blank: 0,
+            title: None,
             document: Document::Account { what: "an X account", name: self.name.clone(), id, pages, is_cut },
         })
     }
@@ -207,28 +209,37 @@ fn failed(cause: FailureCause, error: String) -> FailureReport {
 }
 
 /// The post that X's becomes: the first line is its heading. One without words is its link.
-fn found(name: &str, x_post: XPost) -> Found {
+fn found(name: &str, x_post: XPost) -> NewPost {
     let XPost { number, text, published, .. } = x_post;
     let url = format!("https://x.com/{name}/status/{number}");
-    let body = if text.is_empty() { url.clone() } else { text };
-    let title = post::heading(body.lines().next().unwrap_or_default().trim_end());
-    let text = PostText { title, body, url: Some(url), author: Some(format!("@{name}")), byline: None };
-    Found { post: NewPost::new(text, published), number: Some(number) }
+    let text = post::lines(&text);
+    let text = if text.is_empty() { url.clone() } else { text };
+    let content = PostContent {
+        title: post::heading(text.lines().next().unwrap_or_default()),
+        text,
+        guid: Some(number.to_string()),
+        url: Some(url),
+        author: Some(format!("@{name}")),
+        ..PostContent::default()
+    };
+    NewPost::new(content, published)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn text_of(text: &str) -> PostText {
+    fn text_of(text: &str) -> PostContent {
         let x_post = XPost { number: 20, text: text.into(), published: None, is_own: true };
-        found("XDevelopers", x_post).post.text().clone()
+        found("XDevelopers", x_post).content().clone()
     }
 
     #[test]
     fn s606_the_first_line_of_an_x_post_is_its_title() {
         let text = text_of("News! \n\nAnd the rest.");
-        assert_eq!((text.title.as_str(), text.body.as_str()), ("News!", "News! \n\nAnd the rest."));
+        assert_eq!((text.title.as_str(), text.text.as_str()), ("News!", "News!\nAnd the rest."));
+        assert_eq!(text.body(), "News! And the rest.");
+        assert_eq!(text.guid.as_deref(), Some("20"));
         assert_eq!(text.url.as_deref(), Some("https://x.com/XDevelopers/status/20"));
         assert_eq!(text.author.as_deref(), Some("@XDevelopers"));
         assert_eq!(text_of(&"word ".repeat(60)).title, format!("{}…", ["word"; 20].join(" ")));
@@ -238,7 +249,7 @@ mod tests {
     fn s606_a_post_without_words_is_its_link() {
         let text = text_of("");
         assert_eq!(
-            (text.title.as_str(), text.body.as_str()),
+            (text.title.as_str(), text.text.as_str()),
             ("https://x.com/XDevelopers/status/20", text.title.as_str())
         );
     }

@@ -22,12 +22,15 @@ pub(super) async fn step(client: &mut Client, cutoffs: &Cutoffs, limit: u32) -> 
     let transaction = client.transaction().await.map_err(error)?;
     let articles = execute(&transaction, &CLEAN_ARTICLES, &[&cutoffs.articles_before, &rows]).await?;
     let old = all(&transaction, &OLD_POSTS, &[&cutoffs.posts_before, &rows], number).await?;
-    let removed: Vec<(i64, Vec<u8>)> =
-        all(&transaction, &CLEAN_POSTS, &[&old], |row| Ok((required(row.integer()?)?, row.bytes()?))).await?;
-    let sources: Vec<i64> = removed.iter().map(|(source, _)| *source).collect();
-    let hashes: Vec<&[u8]> = removed.iter().map(|(_, hash)| hash.as_slice()).collect();
+    let removed: Vec<(i64, Vec<u8>, i64)> = all(&transaction, &CLEAN_POSTS, &[&old], |row| {
+        Ok((required(row.integer()?)?, row.bytes()?, required(row.integer()?)?))
+    })
+    .await?;
+    let sources: Vec<i64> = removed.iter().map(|(source, ..)| *source).collect();
+    let hashes: Vec<&[u8]> = removed.iter().map(|(_, hash, _)| hash.as_slice()).collect();
+    let keys: Vec<i64> = removed.iter().map(|(.., key)| *key).collect();
     let times = vec![cutoffs.now; removed.len()];
-    execute(&transaction, &REMEMBER_POSTS, &[&sources, &hashes, &times]).await?;
+    execute(&transaction, &REMEMBER_POSTS, &[&sources, &hashes, &keys, &times]).await?;
     let kept = execute(&transaction, &KEEP_HASHES, &[&cutoffs.hashes_before, &rows, &cutoffs.now]).await?;
     let forgotten = execute(&transaction, &FORGET_HASHES, &[&cutoffs.hashes_before, &rows]).await?;
     let robots = execute(&transaction, &sql::CLEAN_ROBOTS, &[&cutoffs.robots_before, &rows]).await?;

@@ -65,6 +65,7 @@ pub(super) const ALL: &[Migration] = &[
         name: "lists_by_type",
         sql: include_str!("../../../sql/postgres/migrations/0014_lists_by_type.sql"),
     },
+    Migration { version: 15, name: "entries", sql: include_str!("../../../sql/postgres/migrations/0015_entries.sql") },
 ];
 
 /// Advisory lock for nodes that start together; a migration may exceed the statement timeout.

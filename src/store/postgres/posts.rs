@@ -3,14 +3,15 @@
 use async_trait::async_trait;
 use tokio_postgres::types::ToSql;
 
-use crate::model::{Post, PostId, SourceId, Timestamp};
+use crate::model::{EntryQuery, KnownEntries, Post, PostId, SourceId, Timestamp};
 
-use super::super::rows::{first_after, read_post, storable};
+use super::super::post_row::read_post;
+use super::super::rows::{first_after, storable};
 use super::super::shared_sql as sql;
 use super::super::statement::Statement;
 use super::super::{PostStore, Result};
-use super::PostgresStore;
 use super::values::{all, one};
+use super::{PostgresStore, known};
 
 static LIST_OF_SOURCE_BETWEEN: Statement =
     Statement::new(include_str!("../../../sql/postgres/list_posts_of_source_between.sql"));
@@ -19,6 +20,15 @@ static LIST_OF_SOURCE_BETWEEN: Statement =
 impl PostStore for PostgresStore {
     async fn post(&self, id: PostId) -> Result<Option<Post>> {
         one(&*self.client().await?, &sql::POST, &[&id.0], |row| read_post(row)).await
+    }
+
+    async fn known_entries(&self, queries: Vec<EntryQuery>) -> Result<Vec<KnownEntries>> {
+        known::known_entries(&*self.client().await?, &queries).await
+    }
+
+    async fn list_changes(&self, after: i64, limit: u32) -> Result<Vec<Post>> {
+        let limit = i64::from(limit);
+        all(&*self.client().await?, &sql::LIST_CHANGES, &[&after, &limit], |row| read_post(row)).await
     }
 
     async fn list_posts(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>> {

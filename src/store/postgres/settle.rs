@@ -4,40 +4,47 @@
 use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::{Client, Transaction};
-use futures_util::future::{try_join, try_join3};
-use tokio_postgres::types::{ToSql, Type};
+use futures_util::future::{try_join, try_join5};
+use tokio_postgres::types::ToSql;
 
-use crate::model::{ContentHash, NewPost, PostId, Settled, Settlement, SourceId, Timestamp};
+use crate::model::{PostId, Settled, Settlement, SourceId, Timestamp};
 
 use super::super::Result;
+use super::super::post_row::{edit_values, new_post_values};
 use super::super::rows::{Columns, is_settled_already, last_word_on_hosts, required};
 use super::super::shared_sql as sql;
 use super::super::source_row::{read_source, state_values};
 use super::super::statement::Statement;
 use super::hosts;
-use super::values::{RowColumns, all, by_column, error, execute, number};
+use super::values::{all, by_column, error, execute, number};
 
 static LOCK: Statement = Statement::new(include_str!("../../../sql/postgres/lock_sources.sql"));
 static SETTLE: Statement = Statement::new(include_str!("../../../sql/postgres/settle_sources.sql"));
-static KNOWN: Statement = Statement::new(include_str!("../../../sql/postgres/known_posts.sql"));
 static ADD_POSTS: Statement = Statement::new(include_str!("../../../sql/postgres/add_posts.sql"));
+static EDIT_POSTS: Statement = Statement::new(include_str!("../../../sql/postgres/edit_posts.sql"));
+static RENAME_POSTS: Statement = Statement::new(include_str!("../../../sql/postgres/rename_posts.sql"));
+static RENAME_CLEANED: Statement = Statement::new(include_str!("../../../sql/postgres/rename_cleaned.sql"));
 static TOUCH: Statement = Statement::new(include_str!("../../../sql/postgres/touch_cleaned.sql"));
-static REMEMBER: Statement = Statement::new(include_str!("../../../sql/postgres/remember_posts.sql"));
+static PUT_DOCUMENTS: Statement = Statement::new(include_str!("../../../sql/postgres/put_documents.sql"));
 static NOTIFY: Statement = Statement::new(include_str!("../../../sql/postgres/notify_posts.sql"));
-
-/// Value in `known_posts.sql` for a removed post and for a skipped entry.
-const CLEANED: i64 = 2;
 
 /// Payload of the notification: the posts of one transaction.
 #[derive(Default)]
 struct News {
+    /// Highest id among new posts.
     highest: i64,
     count: usize,
+    /// Highest number among new and changed posts.
+    highest_change: i64,
+    changed: usize,
 }
 
-type Candidate<'a> = (&'a Settlement, &'a NewPost);
-
-type Hashed<'a> = (&'a Settlement, ContentHash);
+impl News {
+    fn note_changes(&mut self, numbers: &[i64]) {
+        self.changed += numbers.len();
+        self.highest_change = numbers.iter().copied().fold(self.highest_change, i64::max);
+    }
+}
 
 pub(super) async fn settle(client: &mut Client, settlements: &[Settlement]) -> Result<Vec<Settled>> {
     let transaction = client.transaction().await.map_err(error)?;
@@ -82,15 +89,22 @@ async fn settle_round(
         }
     }
     let alive: Vec<&Settlement> = live.iter().map(|place| &settlements[*place]).collect();
-    let candidates = alive.iter().flat_map(|one| one.posts.iter().map(|post| (*one, post))).collect();
-    let unknown = unknown(transaction, candidates).await?;
+    // New posts may take over the keys of renamed ones.
+    rename(transaction, &alive).await?;
     // Send all statements before awaiting the first result.
-    let (_, _, added) =
-        try_join3(write_states(transaction, &alive), remember(transaction, &alive), add_posts(transaction, &unknown))
-            .await?;
+    let (_, added, edited, _, _) = try_join5(
+        write_states(transaction, &alive),
+        add_posts(transaction, &alive),
+        edit_posts(transaction, &alive),
+        touch(transaction, &alive),
+        put_documents(transaction, &alive),
+    )
+    .await?;
+    news.note_changes(&edited);
     let mut new_posts = HashMap::<SourceId, Vec<PostId>>::new();
     for (source, post) in added {
         news.highest = news.highest.max(post.0);
+        news.highest_change = news.highest_change.max(post.0);
         news.count += 1;
         new_posts.entry(source).or_default().push(post);
     }
@@ -107,81 +121,66 @@ async fn outdated(transaction: &Transaction<'_>, settlement: &Settlement) -> Res
     let id = settlement.source_id.0;
     let found = all(transaction, &sql::SOURCE, &[&id], |row| read_source(row)).await?;
     let Some(source) = found.into_iter().next() else { return Ok(Settled::Gone) };
-    let hashes = settlement.posts.iter().map(NewPost::content_hash).chain(settlement.left_out.iter().copied());
-    let hashes: Vec<Hashed<'_>> = hashes.map(|hash| (settlement, hash)).collect();
-    if !is_settled_already(settlement, &source) || known(transaction, &hashes).await?.len() < hashes.len() {
+    if !is_settled_already(settlement, &source) {
         return Ok(Settled::Stale(Box::new(source)));
     }
     let posts = all(transaction, &sql::POSTS_OF_SETTLEMENT, &[&id, &settlement.settled_at], number).await?;
+    if posts.len() != settlement.posts.len() {
+        return Ok(Settled::Stale(Box::new(source)));
+    }
     Ok(Settled::Written { version: source.version, new_posts: posts.into_iter().map(PostId).collect() })
 }
 
-async fn unknown<'a>(transaction: &Transaction<'_>, candidates: Vec<Candidate<'a>>) -> Result<Vec<Candidate<'a>>> {
-    let hashes: Vec<Hashed<'_>> = candidates.iter().map(|(one, post)| (*one, post.content_hash())).collect();
-    let known = known(transaction, &hashes).await?;
-    let is_unknown = |(place, _): &(usize, Candidate<'a>)| !known.contains_key(place);
-    Ok(candidates.into_iter().enumerate().filter(is_unknown).map(|(_, candidate)| candidate).collect())
+/// Gives posts the keys under which their entries came, which few polls do.
+async fn rename(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<()> {
+    let renamed = || settlements.iter().flat_map(|one| one.renamed.iter().map(move |renamed| (*one, renamed)));
+    let stored: Vec<(i64, Option<i64>)> =
+        renamed().filter_map(|(_, one)| Some((one.id?.0, one.key.map(|key| key.0)))).collect();
+    if !stored.is_empty() {
+        let (ids, keys): (Vec<i64>, Vec<Option<i64>>) = stored.into_iter().unzip();
+        execute(transaction, &RENAME_POSTS, &[&ids, &keys]).await?;
+    }
+    let removed: Vec<_> = renamed().filter(|(_, one)| one.id.is_none()).collect();
+    if !removed.is_empty() {
+        let sources: Vec<i64> = removed.iter().map(|(settlement, _)| settlement.source_id.0).collect();
+        let hashes: Vec<&[u8]> = removed.iter().map(|(_, one)| one.content_hash.0.as_slice()).collect();
+        let old_keys: Vec<i64> = removed.iter().map(|(_, one)| one.old_key.map_or(0, |key| key.0)).collect();
+        let keys: Vec<i64> = removed.iter().map(|(_, one)| one.key.map_or(0, |key| key.0)).collect();
+        let times: Vec<Timestamp> = removed.iter().map(|(settlement, _)| settlement.settled_at).collect();
+        execute(transaction, &RENAME_CLEANED, &[&sources, &hashes, &old_keys, &keys, &times]).await?;
+    }
+    Ok(())
 }
 
-/// Positions of known candidates; hashes of removed posts are marked as still in their feed.
-async fn known(transaction: &Transaction<'_>, entries: &[Hashed<'_>]) -> Result<HashMap<usize, i64>> {
-    if entries.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let sources: Vec<i64> = entries.iter().map(|(settlement, _)| settlement.source_id.0).collect();
-    let hashes: Vec<&[u8]> = entries.iter().map(|(_, hash)| hash.0.as_slice()).collect();
-    // Planned each time: a cached plan depends on the sizes that tables had when it was made, and
-    // scanning a table that was empty then, for each of 1,500 candidates, has taken 16 seconds.
-    let arrays: [(&(dyn ToSql + Sync), Type); 2] = [(&sources, Type::INT8_ARRAY), (&hashes, Type::BYTEA_ARRAY)];
-    let rows = transaction.query_typed(KNOWN.postgres(), &arrays).await.map_err(error)?;
-    let mut known = HashMap::<usize, i64>::with_capacity(rows.len());
-    for row in &rows {
-        let mut row = RowColumns::new(row);
-        let place: usize = required(row.number()?)?;
-        known.insert(place - 1, required(row.integer()?)?); // the server counts from one
-    }
-    let cleaned: Vec<usize> = known.iter().filter(|(_, what)| **what == CLEANED).map(|(place, _)| *place).collect();
-    if !cleaned.is_empty() {
-        let pick = |place: &usize| (sources[*place], hashes[*place], entries[*place].0.settled_at);
-        let picked: Vec<(i64, &[u8], Timestamp)> = cleaned.iter().map(pick).collect();
-        let ids: Vec<i64> = picked.iter().map(|(id, ..)| *id).collect();
-        let met: Vec<&[u8]> = picked.iter().map(|(_, hash, _)| *hash).collect();
-        let times: Vec<Timestamp> = picked.iter().map(|(.., time)| *time).collect();
-        execute(transaction, &TOUCH, &[&ids, &met, &times]).await?;
-    }
-    Ok(known)
-}
-
-/// Stores hashes of skipped entries, which few polls have.
-async fn remember(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<()> {
-    let left_out = settlements.iter().flat_map(|one| one.left_out.iter().map(|hash| (*one, hash)));
-    let left_out: Vec<(&Settlement, &ContentHash)> = left_out.collect();
-    if left_out.is_empty() {
+/// Marks removed posts whose entries are still in their feeds.
+async fn touch(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<()> {
+    let met = || settlements.iter().flat_map(|one| one.still_seen.iter().map(move |key| (*one, key)));
+    let sources: Vec<i64> = met().map(|(settlement, _)| settlement.source_id.0).collect();
+    if sources.is_empty() {
         return Ok(());
     }
-    let sources: Vec<i64> = left_out.iter().map(|(settlement, _)| settlement.source_id.0).collect();
-    let hashes: Vec<&[u8]> = left_out.iter().map(|(_, hash)| hash.0.as_slice()).collect();
-    let times: Vec<Timestamp> = left_out.iter().map(|(settlement, _)| settlement.settled_at).collect();
-    execute(transaction, &REMEMBER, &[&sources, &hashes, &times]).await.map(|_| ())
+    let keys: Vec<i64> = met().map(|(_, key)| key.0).collect();
+    let times: Vec<Timestamp> = met().map(|(settlement, _)| settlement.settled_at).collect();
+    execute(transaction, &TOUCH, &[&sources, &keys, &times]).await.map(|_| ())
 }
 
-async fn add_posts(transaction: &Transaction<'_>, new: &[Candidate<'_>]) -> Result<Vec<(SourceId, PostId)>> {
-    if new.is_empty() {
+async fn put_documents(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<()> {
+    let changed = || settlements.iter().filter_map(|one| Some((one.source_id, one.document.as_ref()?)));
+    let sources: Vec<i64> = changed().map(|(source, _)| source.0).collect();
+    if sources.is_empty() {
+        return Ok(());
+    }
+    let keys: Vec<Vec<u8>> = changed().map(|(_, document)| document.to_bytes()).collect();
+    execute(transaction, &PUT_DOCUMENTS, &[&sources, &keys]).await.map(|_| ())
+}
+
+async fn add_posts(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<Vec<(SourceId, PostId)>> {
+    let rows = settlements.iter().flat_map(|one| one.posts.iter().map(|post| new_post_values(one, post)));
+    let columns = by_column(rows);
+    if columns[0].is_empty() {
         return Ok(Vec::new());
     }
-    let sources: Vec<i64> = new.iter().map(|(settlement, _)| settlement.source_id.0).collect();
-    let titles: Vec<&str> = new.iter().map(|(_, post)| post.text().title.as_str()).collect();
-    let bodies: Vec<&str> = new.iter().map(|(_, post)| post.text().body.as_str()).collect();
-    let urls: Vec<Option<&str>> = new.iter().map(|(_, post)| post.text().url.as_deref()).collect();
-    let authors: Vec<Option<&str>> = new.iter().map(|(_, post)| post.text().author.as_deref()).collect();
-    let bylines: Vec<Option<&str>> = new.iter().map(|(_, post)| post.text().byline.as_deref()).collect();
-    let published: Vec<Option<Timestamp>> = new.iter().map(|(_, post)| post.published_at()).collect();
-    let created: Vec<Timestamp> = new.iter().map(|(settlement, _)| settlement.settled_at).collect();
-    let hashes: Vec<[u8; 32]> = new.iter().map(|(_, post)| post.content_hash().0).collect();
-    let hashes: Vec<&[u8]> = hashes.iter().map(<[u8; 32]>::as_slice).collect();
-    let pages: Vec<bool> = new.iter().map(|(_, post)| post.is_page()).collect();
-    let arrays: [&(dyn ToSql + Sync); 10] =
-        [&sources, &titles, &bodies, &urls, &authors, &bylines, &published, &created, &hashes, &pages];
+    let arrays: Vec<&(dyn ToSql + Sync)> = columns.iter().map(|column| column as _).collect();
     all(transaction, &ADD_POSTS, &arrays, |row| {
         let post = PostId(required(row.integer()?)?);
         Ok((SourceId(required(row.integer()?)?), post))
@@ -189,12 +188,27 @@ async fn add_posts(transaction: &Transaction<'_>, new: &[Candidate<'_>]) -> Resu
     .await
 }
 
+/// Gives posts new content; returns the numbers of these changes.
+async fn edit_posts(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<Vec<i64>> {
+    let edits = settlements.iter().flat_map(|one| one.edits.iter().map(|edit| edit_values(one, edit)));
+    let (keys, contents): (Vec<_>, Vec<_>) = edits.unzip();
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (keys, contents) = (by_column(keys.into_iter()), by_column(contents.into_iter()));
+    let arrays: Vec<&(dyn ToSql + Sync)> = keys.iter().chain(&contents).map(|column| column as _).collect();
+    all(transaction, &EDIT_POSTS, &arrays, number).await
+}
+
 /// Sends one notification for all rounds; the server delivers it at the commit.
 async fn notify(transaction: &Transaction<'_>, news: &News) -> Result<()> {
-    if news.count == 0 {
+    let News { highest, count, highest_change, changed } = news;
+    if count + changed == 0 {
         return Ok(());
     }
-    let payload = format!(r#"{{"highest_id":{},"count":{}}}"#, news.highest, news.count);
+    let payload = format!(
+        r#"{{"highest_id":{highest},"count":{count},"highest_change_number":{highest_change},"changed":{changed}}}"#
+    );
     execute(transaction, &NOTIFY, &[&payload]).await.map(|_| ())
 }
 

@@ -43,10 +43,11 @@ impl ToSql for Value<'_> {
             Value::Integer(number) => number.to_sql_checked(kind, out),
             Value::Text(text) => text.to_sql_checked(kind, out),
             Value::Time(time) => time.to_sql_checked(kind, out),
+            Value::Bytes(bytes) => bytes.as_ref().to_sql_checked(kind, out),
         }
     }
 
-    accepts!(BOOL, INT8, TEXT, TIMESTAMPTZ);
+    accepts!(BOOL, BYTEA, INT8, TEXT, TIMESTAMPTZ);
     to_sql_checked!();
 }
 

@@ -5,7 +5,8 @@ use rusqlite::{Connection, params};
 use crate::model::{Cleaned, Cutoffs};
 
 use super::super::Result;
-use super::super::rows::{Columns, read_hash, required};
+use super::super::post_row::read_hash;
+use super::super::rows::{Columns, required};
 use super::super::shared_sql as sql;
 use super::super::statement::Statement;
 use super::values::{all, error, execute, number, one};
@@ -22,10 +23,11 @@ pub(super) fn step(connection: &mut Connection, cutoffs: &Cutoffs, limit: u32) -
     let articles = execute(&transaction, &CLEAN_ARTICLES, params![cutoffs.articles_before, limit])?;
     let old = all(&transaction, &OLD_POSTS, params![cutoffs.posts_before, limit], number)?;
     for id in &old {
-        let removed =
-            one(&transaction, &CLEAN_POSTS, [*id], |row| Ok((required(row.integer()?)?, read_hash(row.bytes()?)?)))?;
-        if let Some((source, hash)) = removed {
-            execute(&transaction, &REMEMBER_POSTS, params![source, hash.0, cutoffs.now])?;
+        let removed = one(&transaction, &CLEAN_POSTS, [*id], |row| {
+            Ok((required(row.integer()?)?, read_hash(row.bytes()?)?, required(row.integer()?)?))
+        })?;
+        if let Some((source, hash, key)) = removed {
+            execute(&transaction, &REMEMBER_POSTS, params![source, hash.0, key, cutoffs.now])?;
         }
     }
     let kept = execute(&transaction, &KEEP_HASHES, params![cutoffs.hashes_before, limit, cutoffs.now])?;

@@ -66,6 +66,7 @@ pub(super) const ALL: &[Migration] = &[
         name: "lists_by_type",
         sql: include_str!("../../../sql/sqlite/migrations/0014_lists_by_type.sql"),
     },
+    Migration { version: 15, name: "entries", sql: include_str!("../../../sql/sqlite/migrations/0015_entries.sql") },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -5,6 +5,7 @@ mod cleanup;
 mod connect;
 mod daemon;
 mod hosts;
+mod known;
 mod labels;
 mod migrate;
 mod posts;

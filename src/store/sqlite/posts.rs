@@ -3,14 +3,15 @@
 use async_trait::async_trait;
 use rusqlite::{Connection, params};
 
-use crate::model::{Post, PostId, SourceId, Timestamp};
+use crate::model::{EntryQuery, KnownEntries, Post, PostId, SourceId, Timestamp};
 
-use super::super::rows::{first_after, read_post, storable};
+use super::super::post_row::read_post;
+use super::super::rows::{first_after, storable};
 use super::super::shared_sql as sql;
 use super::super::statement::Statement;
 use super::super::{PostStore, Result};
-use super::SqliteStore;
 use super::values::{all, one};
+use super::{SqliteStore, known};
 
 static LIST_OF_SOURCE_BETWEEN: Statement =
     Statement::new(include_str!("../../../sql/sqlite/list_posts_of_source_between.sql"));
@@ -19,6 +20,20 @@ static LIST_OF_SOURCE_BETWEEN: Statement =
 impl PostStore for SqliteStore {
     async fn post(&self, id: PostId) -> Result<Option<Post>> {
         self.readers.run(move |connection| one(connection, &sql::POST, [id.0], |row| read_post(row))).await
+    }
+
+    async fn known_entries(&self, queries: Vec<EntryQuery>) -> Result<Vec<KnownEntries>> {
+        let look_up = move |connection: &mut Connection| {
+            queries.iter().map(|query| known::known_entries(connection, query)).collect()
+        };
+        self.readers.run(look_up).await
+    }
+
+    async fn list_changes(&self, after: i64, limit: u32) -> Result<Vec<Post>> {
+        let listing = move |connection: &mut Connection| {
+            all(connection, &sql::LIST_CHANGES, params![after, limit], |row| read_post(row))
+        };
+        self.readers.run(listing).await
     }
 
     async fn list_posts(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>> {

@@ -2,9 +2,10 @@
 
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
-use crate::model::{NewPost, PostId, PostText, Settled, Settlement};
+use crate::model::{PostId, RenamedPost, Settled, Settlement};
 
 use super::super::Result;
+use super::super::post_row::{edit_values, new_post_values};
 use super::super::rows::{Value, is_settled_already, last_word_on_hosts};
 use super::super::shared_sql as sql;
 use super::super::source_row::state_values;
@@ -13,13 +14,13 @@ use super::values::{all, error, execute, number, one};
 use super::{hosts, sources};
 
 static SETTLE: Statement = Statement::new(include_str!("../../../sql/sqlite/settle_sources.sql"));
-static KNOWN: Statement = Statement::new(include_str!("../../../sql/sqlite/known_posts.sql"));
 static ADD_POST: Statement = Statement::new(include_str!("../../../sql/sqlite/add_posts.sql"));
+static EDIT_POST: Statement = Statement::new(include_str!("../../../sql/sqlite/edit_posts.sql"));
+static NEXT_NUMBER: Statement = Statement::new(include_str!("../../../sql/sqlite/next_post_number.sql"));
+static RENAME_POST: Statement = Statement::new(include_str!("../../../sql/sqlite/rename_posts.sql"));
+static RENAME_CLEANED: Statement = Statement::new(include_str!("../../../sql/sqlite/rename_cleaned.sql"));
 static TOUCH: Statement = Statement::new(include_str!("../../../sql/sqlite/touch_cleaned.sql"));
-static REMEMBER: Statement = Statement::new(include_str!("../../../sql/sqlite/remember_posts.sql"));
-
-/// Value in `known_posts.sql` for a removed post and for a skipped entry.
-const CLEANED: i64 = 2;
+static PUT_DOCUMENT: Statement = Statement::new(include_str!("../../../sql/sqlite/put_documents.sql"));
 
 pub(super) fn settle(connection: &mut Connection, settlements: &[Settlement]) -> Result<Vec<Settled>> {
     let transaction = connection.transaction().map_err(error)?;
@@ -40,9 +41,21 @@ fn settle_one(connection: &Connection, settlement: &Settlement) -> Result<Settle
     if execute(connection, &SETTLE, params_from_iter(row))? == 0 {
         return outdated(connection, settlement);
     }
+    for renamed in &settlement.renamed {
+        rename(connection, settlement, renamed)?;
+    }
+    for edit in &settlement.edits {
+        let (key, content) = edit_values(settlement, edit);
+        let number = one(connection, &NEXT_NUMBER, [], number)?;
+        let row = key.into_iter().chain([Value::Integer(number)]).chain(content);
+        execute(connection, &EDIT_POST, params_from_iter(row))?;
+    }
     let new_posts = if settlement.posts.is_empty() { Vec::new() } else { add_posts(connection, settlement)? };
-    for hash in &settlement.left_out {
-        execute(connection, &REMEMBER, params![id.0, hash.0, settled_at])?;
+    for key in &settlement.still_seen {
+        execute(connection, &TOUCH, params![id.0, key.0, settled_at])?;
+    }
+    if let Some(document) = &settlement.document {
+        execute(connection, &PUT_DOCUMENT, params![id.0, document.to_bytes()])?;
     }
     Ok(Settled::Written { version: version + 1, new_posts })
 }
@@ -54,35 +67,34 @@ fn outdated(connection: &Connection, settlement: &Settlement) -> Result<Settled>
     if !is_settled_already(settlement, &source) {
         return Ok(Settled::Stale(Box::new(source)));
     }
-    let hashes = settlement.posts.iter().map(NewPost::content_hash).chain(settlement.left_out.iter().copied());
-    for hash in hashes {
-        if one(connection, &KNOWN, params![id.0, hash.0], number)?.is_none() {
-            return Ok(Settled::Stale(Box::new(source)));
-        }
-    }
     let posts = all(connection, &sql::POSTS_OF_SETTLEMENT, params![id.0, settlement.settled_at], number)?;
+    if posts.len() != settlement.posts.len() {
+        return Ok(Settled::Stale(Box::new(source)));
+    }
     Ok(Settled::Written { version: source.version, new_posts: posts.into_iter().map(PostId).collect() })
 }
 
-/// Adds unknown posts; marks hashes of removed posts as still in their feed.
-fn add_posts(connection: &Connection, settlement: &Settlement) -> Result<Vec<PostId>> {
-    let (source, now) = (settlement.source_id.0, settlement.settled_at);
-    let mut known = connection.prepare_cached(KNOWN.sqlite()).map_err(error)?;
-    let mut add = connection.prepare_cached(ADD_POST.sqlite()).map_err(error)?;
-    let mut new_posts = Vec::new();
-    for post in &settlement.posts {
-        let (text, hash) = (post.text(), post.content_hash().0);
-        match known.query_row(params![source, hash], |row| row.get(0)).optional().map_err(error)? {
-            Some(CLEANED) => drop(execute(connection, &TOUCH, params![source, hash, now])?),
-            Some(_) => {}
-            None => {
-                let PostText { title, body, url, author, byline } = text;
-                let row =
-                    params![source, title, body, url, author, byline, post.published_at(), now, hash, post.is_page()];
-                add.execute(row).map_err(error)?;
-                new_posts.push(PostId(connection.last_insert_rowid()));
-            }
+fn rename(connection: &Connection, settlement: &Settlement, renamed: &RenamedPost) -> Result<()> {
+    let RenamedPost { id, content_hash, old_key, key } = renamed;
+    let key = key.map(|key| key.0);
+    match id {
+        Some(id) => execute(connection, &RENAME_POST, params![id.0, key])?,
+        None => {
+            let old_key = old_key.map_or(0, |key| key.0);
+            let row = params![settlement.source_id.0, content_hash.0, old_key, key, settlement.settled_at];
+            execute(connection, &RENAME_CLEANED, row)?
         }
+    };
+    Ok(())
+}
+
+fn add_posts(connection: &Connection, settlement: &Settlement) -> Result<Vec<PostId>> {
+    let mut add = connection.prepare_cached(ADD_POST.sqlite()).map_err(error)?;
+    let mut new_posts = Vec::with_capacity(settlement.posts.len());
+    for post in &settlement.posts {
+        let row = params_from_iter(new_post_values(settlement, post));
+        let id = add.query_row(row, |row| row.get(0)).optional().map_err(error)?;
+        new_posts.extend(id.map(PostId));
     }
     Ok(new_posts)
 }

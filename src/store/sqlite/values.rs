@@ -31,6 +31,7 @@ impl ToSql for Value<'_> {
             Value::Integer(number) => number.to_sql(),
             Value::Text(text) => text.to_sql(),
             Value::Time(time) => time.to_sql(),
+            Value::Bytes(bytes) => bytes.to_sql(),
         }
     }
 }

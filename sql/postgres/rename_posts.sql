@@ -1,0 +1,8 @@
+-- The entry of a post came under another id. A key that another post has got meanwhile is not given again.
+UPDATE posts SET entry_key = renamed.entry_key
+FROM unnest($1::bigint[], $2::bigint[]) AS renamed (id, entry_key)
+WHERE posts.id = renamed.id
+    AND NOT EXISTS (
+        SELECT 1 FROM posts AS other
+        WHERE other.source_id = posts.source_id AND other.entry_key = renamed.entry_key
+    )

@@ -1,0 +1,22 @@
+-- New and changed posts in the order of their numbers: those that never changed by their ids, the others by the number of
+-- their last change.
+SELECT {post_columns}
+FROM (
+    SELECT * FROM (
+        SELECT {post_columns}, id AS number
+        FROM posts
+        WHERE id > $1 AND changed_number IS NULL
+        ORDER BY id
+        LIMIT $2
+    ) AS added
+    UNION ALL
+    SELECT * FROM (
+        SELECT {post_columns}, changed_number AS number
+        FROM posts
+        WHERE changed_number > $1
+        ORDER BY changed_number
+        LIMIT $2
+    ) AS changed
+) AS changes
+ORDER BY number
+LIMIT $2

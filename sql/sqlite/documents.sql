@@ -1,0 +1,1 @@
+SELECT entry_keys FROM source_documents WHERE source_id = $1

@@ -1,0 +1,232 @@
+//! The row of a post: its columns, their values and their reader, in the same order.
+//!
+//! Statements in `sql/` name these columns by group (`statement` fills them in). Lists are stored as JSON.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::model::{
+    ContentHash, EntryKey, KnownPost, NewPost, Post, PostContent, PostEdit, PostId, Settlement, SourceId, TextOrigin,
+};
+
+use super::rows::{Column, Columns, Value, required};
+use super::{Result, StoreError};
+
+pub(super) const POST_ID: [Column; 2] = [("id", "bigint"), ("source_id", "bigint")];
+
+/// Columns that a change of the entry replaces.
+pub(super) const CONTENT: [Column; 17] = [
+    ("title", "text"),
+    ("text", "text"),
+    ("guid", "text"),
+    ("url", "text"),
+    ("author", "text"),
+    ("authors", "text"),
+    ("byline", "text"),
+    ("html", "text"),
+    ("summary", "text"),
+    ("language", "text"),
+    ("categories", "text"),
+    ("enclosures", "text"),
+    ("image_url", "text"),
+    ("comments_url", "text"),
+    ("updated_at", "timestamptz"),
+    ("text_origin", "text"),
+    ("full_text_error", "text"),
+];
+
+/// Further columns that are read.
+pub(super) const RECORD: [Column; 7] = [
+    ("published_at", "timestamptz"),
+    ("created_at", "timestamptz"),
+    ("changed_at", "timestamptz"),
+    ("revision", "bigint"),
+    ("changed_number", "bigint"),
+    ("content_hash", "bytea"),
+    ("is_backfill", "boolean"),
+];
+
+/// Columns beside the content that a new post is added with.
+pub(super) const ADDED: [Column; 8] = [
+    ("source_id", "bigint"),
+    ("published_at", "timestamptz"),
+    ("created_at", "timestamptz"),
+    ("revision", "bigint"),
+    ("content_hash", "bytea"),
+    ("entry_key", "bigint"),
+    ("is_page", "boolean"),
+    ("is_backfill", "boolean"),
+];
+
+pub(super) const NEW_POST_WIDTH: usize = ADDED.len() + CONTENT.len();
+
+/// The values of [`ADDED`] and [`CONTENT`].
+pub(super) fn new_post_values<'a>(settlement: &Settlement, post: &'a NewPost) -> [Value<'a>; NEW_POST_WIDTH] {
+    let [
+        title,
+        text,
+        guid,
+        url,
+        author,
+        authors,
+        byline,
+        html,
+        summary,
+        language,
+        categories,
+        enclosures,
+        image,
+        comments,
+        updated,
+        origin,
+        failure,
+    ] = content_values(post.content());
+    [
+        Value::Integer(Some(settlement.source_id.0)),
+        Value::Time(post.published_at()),
+        Value::Time(Some(settlement.settled_at)),
+        Value::number(Some(post.revision())),
+        Value::Bytes(hash_bytes(post)),
+        Value::Integer(Some(post.key().0)),
+        Value::Flag(post.is_page()),
+        Value::Flag(post.is_backfill()),
+        title,
+        text,
+        guid,
+        url,
+        author,
+        authors,
+        byline,
+        html,
+        summary,
+        language,
+        categories,
+        enclosures,
+        image,
+        comments,
+        updated,
+        origin,
+        failure,
+    ]
+}
+
+/// The values of an edit: id, time, date and hash of the post, then [`CONTENT`].
+pub(super) fn edit_values<'a>(
+    settlement: &Settlement,
+    edit: &'a PostEdit,
+) -> ([Value<'a>; 4], [Value<'a>; CONTENT.len()]) {
+    let key = [
+        Value::Integer(Some(edit.id.0)),
+        Value::Time(Some(settlement.settled_at)),
+        Value::Time(edit.post.published_at()),
+        Value::Bytes(hash_bytes(&edit.post)),
+    ];
+    (key, content_values(edit.post.content()))
+}
+
+fn hash_bytes(post: &NewPost) -> Cow<'static, [u8]> {
+    Cow::Owned(post.content_hash().0.to_vec())
+}
+
+/// The values of [`CONTENT`].
+fn content_values(content: &PostContent) -> [Value<'_>; CONTENT.len()] {
+    let origin: &'static str = content.text_origin.into();
+    [
+        Value::text(Some(&content.title)),
+        Value::text(Some(&content.text)),
+        Value::text(content.guid.as_deref()),
+        Value::text(content.url.as_deref()),
+        Value::text(content.author.as_deref()),
+        list(&content.authors),
+        Value::text(content.byline.as_deref()),
+        Value::text(content.html.as_deref()),
+        Value::text(content.summary.as_deref()),
+        Value::text(content.language.as_deref()),
+        list(&content.categories),
+        list(&content.enclosures),
+        Value::text(content.image_url.as_deref()),
+        Value::text(content.comments_url.as_deref()),
+        Value::Time(content.updated_at),
+        Value::text(Some(origin).filter(|_| content.text_origin != TextOrigin::Feed)),
+        Value::text(content.full_text_error.as_deref()),
+    ]
+}
+
+pub(super) fn read_post(row: &mut impl Columns) -> Result<Post> {
+    let id = PostId(required(row.integer()?)?);
+    let source_id = SourceId(required(row.integer()?)?);
+    let content = PostContent {
+        title: required(row.text()?)?,
+        text: required(row.text()?)?,
+        guid: row.text()?,
+        url: row.text()?,
+        author: row.text()?,
+        authors: read_list(row)?,
+        byline: row.text()?,
+        html: row.text()?,
+        summary: row.text()?,
+        language: row.text()?,
+        categories: read_list(row)?,
+        enclosures: read_list(row)?,
+        image_url: row.text()?,
+        comments_url: row.text()?,
+        updated_at: row.time()?,
+        text_origin: row.parsed()?.unwrap_or_default(),
+        full_text_error: row.text()?,
+    };
+    let published_at = row.time()?;
+    let created_at = required(row.time()?)?;
+    let changed_at = row.time()?;
+    let revision = required(row.number()?)?;
+    let change_number = row.integer()?.unwrap_or(id.0);
+    let content_hash = read_hash(row.bytes()?)?;
+    let is_backfill = row.flag()?;
+    Ok(Post {
+        id,
+        source_id,
+        content,
+        published_at,
+        created_at,
+        changed_at,
+        revision,
+        change_number,
+        content_hash,
+        is_backfill,
+    })
+}
+
+/// Reads a post as the statements about known entries give it.
+pub(super) fn read_known(row: &mut impl Columns) -> Result<KnownPost> {
+    Ok(KnownPost {
+        id: row.integer()?.map(PostId),
+        key: row.integer()?.map(EntryKey),
+        content_hash: read_hash(row.bytes()?)?,
+        url: row.text()?,
+        published_at: row.time()?,
+        revision: required(row.number()?)?,
+        changed_at: row.time()?,
+    })
+}
+
+pub(super) fn read_hash(bytes: Vec<u8>) -> Result<ContentHash> {
+    let length = bytes.len();
+    bytes
+        .try_into()
+        .map(ContentHash)
+        .map_err(|_| StoreError::damaged(format!("a content hash of {length} bytes instead of 32")))
+}
+
+/// A list as JSON; nothing if it is empty.
+fn list<T: Serialize>(items: &[T]) -> Value<'static> {
+    let text = Some(items).filter(|items| !items.is_empty()).and_then(|items| serde_json::to_string(items).ok());
+    Value::Text(text.map(Cow::Owned))
+}
+
+fn read_list<T: DeserializeOwned>(row: &mut impl Columns) -> Result<Vec<T>> {
+    match row.text()? {
+        None => Ok(Vec::new()),
+        Some(text) => serde_json::from_str(&text).map_err(|error| StoreError::damaged(error.to_string())),
+    }
+}

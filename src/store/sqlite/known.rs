@@ -1,0 +1,59 @@
+//! What is known of the entries of a document, in SQLite.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::model::{ContentHash, DocumentKeys, EntryKey, EntryQuery, KnownEntries, KnownPost, PostId};
+
+use super::super::Result;
+use super::super::post_row::read_known;
+use super::super::rows::Columns;
+use super::super::statement::Statement;
+use super::values::{all, error, one};
+
+static DOCUMENT: Statement = Statement::new(include_str!("../../../sql/sqlite/documents.sql"));
+static UNCHANGED: Statement = Statement::new(include_str!("../../../sql/sqlite/known_unchanged.sql"));
+static BY_KEY: Statement = Statement::new(include_str!("../../../sql/sqlite/known_by_key.sql"));
+static BY_CONTENT: Statement = Statement::new(include_str!("../../../sql/sqlite/known_by_content.sql"));
+static WITHOUT_KEY: Statement = Statement::new(include_str!("../../../sql/sqlite/known_without_key.sql"));
+
+pub(super) fn known_entries(connection: &Connection, query: &EntryQuery) -> Result<KnownEntries> {
+    let source = query.source_id.0;
+    let document = one(connection, &DOCUMENT, [source], |row| row.bytes())?;
+    let mut known =
+        KnownEntries { document: document.map(|keys| DocumentKeys::from_bytes(&keys)), ..KnownEntries::default() };
+    let mut unknown = Vec::new();
+    let mut unchanged = connection.prepare_cached(UNCHANGED.sqlite()).map_err(error)?;
+    for (key, hash) in &query.entries {
+        let id = unchanged.query_row(params![source, hash.0, key.0], |row| row.get(0)).optional().map_err(error)?;
+        match id {
+            Some(id) => known.by_key.push(as_stored(PostId(id), *key, *hash)),
+            None => match one(connection, &BY_KEY, params![source, key.0], |row| read_known(row))? {
+                Some(found) => known.by_key.push(found),
+                None => unknown.push(*hash),
+            },
+        }
+    }
+    if !unknown.is_empty() {
+        unknown.sort_unstable();
+        unknown.dedup();
+        known.others = all(connection, &WITHOUT_KEY, [source], |row| read_known(row))?;
+        for hash in unknown {
+            let found = all(connection, &BY_CONTENT, params![source, hash.0], |row| read_known(row))?;
+            known.others.extend(found.into_iter().filter(|post| post.id.is_none() || post.key.is_some()));
+        }
+    }
+    Ok(known)
+}
+
+/// A post that is known to be unchanged, so that nothing else of it matters.
+fn as_stored(id: PostId, key: EntryKey, content_hash: ContentHash) -> KnownPost {
+    KnownPost {
+        id: Some(id),
+        key: Some(key),
+        content_hash,
+        url: None,
+        published_at: None,
+        revision: 0,
+        changed_at: None,
+    }
+}
