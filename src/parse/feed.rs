@@ -5,6 +5,7 @@
 
 mod attributes;
 mod author;
+mod details;
 mod discovery;
 mod document;
 mod draft;
@@ -23,6 +24,7 @@ use url::Url;
 
 use super::{charset, control};
 use crate::model::Timestamp;
+pub use details::{Details, Enclosure};
 pub use discovery::{LinkedFeed, linked_feeds};
 pub use error::FeedError;
 
@@ -35,6 +37,10 @@ pub struct Feed {
     pub title: Option<Text>,
     /// URL of the website.
     pub link: Option<Box<str>>,
+    /// Language tag as the publisher wrote it.
+    pub language: Option<Arc<str>>,
+    /// Absolute URL of a document with older entries (RFC 5005 `prev-archive`, JSON Feed `next_url`).
+    pub next_archive: Option<Box<str>>,
     /// Its entries, in the order of the document.
     pub entries: Vec<Entry>,
     /// Minimum interval between changes (`ttl`, `sy:updatePeriod`; the longer of the two).
@@ -61,11 +67,13 @@ pub struct Entry {
     pub published: Option<Timestamp>,
     /// When it was last changed.
     pub updated: Option<Timestamp>,
-    /// Author; shared if it is the feed's.
+    /// The first of [`Details::authors`].
     pub author: Option<Arc<str>>,
     /// Summary, or the only text.
     pub summary: Option<Text>,
     pub content: Option<Text>,
+    /// Authors, categories, enclosures and the like. `entry.categories` reaches them without a detour.
+    pub details: Option<Arc<Details>>,
 }
 
 /// A text as it was found, its references decoded once.
@@ -212,12 +220,22 @@ impl Feed {
             charset: "UTF-8",
             title: None,
             link: None,
+            language: None,
+            next_archive: None,
             entries: Vec::new(),
             update_period_minutes: None,
             skip_hours: 0,
             skip_days: 0,
             notes: Vec::new(),
         }
+    }
+
+    /// Adds an entry, which shares its details with the one before it if they are equal.
+    fn push(&mut self, mut entry: Entry) {
+        if let Some(last) = self.entries.last().filter(|last| last.details == entry.details) {
+            entry.details.clone_from(&last.details);
+        }
+        self.entries.push(entry);
     }
 }
 

@@ -8,6 +8,7 @@ mod control;
 pub mod date;
 pub(crate) mod entity;
 pub mod feed;
+pub mod html;
 mod namespace;
 pub mod robots;
 pub mod text;

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use feedwarden::parse::feed::{Feed, FeedError, Text, TextKind};
 
+use super::fixtures::BASE_URL;
+
 /// Writes down everything that was read.
 pub(super) fn render(outcome: &Result<Feed, FeedError>) -> String {
     let feed = match outcome {
@@ -13,6 +15,8 @@ pub(super) fn render(outcome: &Result<Feed, FeedError>) -> String {
     let mut out = format!("{} in {}\n", feed.format, feed.charset);
     line(&mut out, "title", feed.title.as_ref().map(text));
     line(&mut out, "link", feed.link.as_deref());
+    line(&mut out, "language", feed.language.as_deref());
+    line(&mut out, "next archive", feed.next_archive.as_deref());
     line(&mut out, "update period in minutes", feed.update_period_minutes);
     line(&mut out, "skip hours", bits(feed.skip_hours));
     line(&mut out, "skip days", bits(u32::from(feed.skip_days)));
@@ -27,6 +31,23 @@ pub(super) fn render(outcome: &Result<Feed, FeedError>) -> String {
         line(&mut out, "  published", entry.published);
         line(&mut out, "  updated", entry.updated);
         line(&mut out, "  author", entry.author.as_deref());
+        for other in entry.authors.iter().skip(1) {
+            line(&mut out, "  other author", Some(other));
+        }
+        line(&mut out, "  language", entry.language.as_deref().filter(|_| entry.language != feed.language));
+        line(&mut out, "  base", entry.base.as_deref().filter(|base| *base != BASE_URL));
+        for category in &entry.categories {
+            line(&mut out, "  category", Some(category));
+        }
+        for enclosure in &entry.enclosures {
+            line(&mut out, "  enclosure", Some(&enclosure.url));
+            line(&mut out, "    type", enclosure.media_type.as_deref());
+            line(&mut out, "    length in bytes", enclosure.length);
+            line(&mut out, "    duration in seconds", enclosure.duration_seconds);
+            line(&mut out, "    title", enclosure.title.as_deref());
+        }
+        line(&mut out, "  image", entry.image_url.as_deref());
+        line(&mut out, "  comments", entry.comments_url.as_deref());
         line(&mut out, "  summary", entry.summary.as_ref().map(text));
         line(&mut out, "  content", entry.content.as_ref().map(text));
     }

@@ -21,6 +21,14 @@ pub(super) struct FeedAttributes<'a> {
     pub(super) src: Option<&'a str>,
     pub(super) about: Option<&'a str>,
     pub(super) is_permalink: Option<bool>,
+    pub(super) language: Option<&'a str>,
+    pub(super) title: Option<&'a str>,
+    pub(super) label: Option<&'a str>,
+    pub(super) term: Option<&'a str>,
+    pub(super) medium: Option<&'a str>,
+    /// `length` of a link, `fileSize` of a media file.
+    pub(super) length: Option<&'a str>,
+    pub(super) duration: Option<&'a str>,
 }
 
 impl<'a> FeedAttributes<'a> {
@@ -45,6 +53,13 @@ impl<'a> FeedAttributes<'a> {
                 "mode" => &mut found.mode,
                 "url" => &mut found.url,
                 "src" => &mut found.src,
+                "xml:lang" => &mut found.language,
+                "title" => &mut found.title,
+                "label" => &mut found.label,
+                "term" => &mut found.term,
+                "medium" => &mut found.medium,
+                "length" | "fileSize" => &mut found.length,
+                "duration" => &mut found.duration,
                 "rdf:about" | "about" => &mut found.about,
                 other if other.starts_with("xmlns:") => {
                     scope.declare(&other["xmlns:".len()..], value, is_root);
@@ -78,10 +93,20 @@ impl<'a> FeedAttributes<'a> {
         Some((rank, decoded(link)))
     }
 
+    /// `rel` of a link, without the address that it may be written with.
+    fn relation(&self) -> &'a str {
+        let rel = self.rel.unwrap_or("").trim();
+        rel.strip_prefix("http://www.iana.org/assignments/relation/").unwrap_or(rel)
+    }
+
+    /// True if the element is a link of this relation.
+    pub(super) fn is_relation(&self, relation: &str) -> bool {
+        self.relation().eq_ignore_ascii_case(relation)
+    }
+
     /// How good a link of this relation is as the place where an entry can be read; nothing if it is not one at all.
     fn rel_rank(&self) -> Option<u8> {
-        let rel = self.rel.unwrap_or("").trim();
-        let rel = rel.strip_prefix("http://www.iana.org/assignments/relation/").unwrap_or(rel);
+        let rel = self.relation();
         match rel.to_ascii_lowercase().as_str() {
             "" | "alternate" => {
                 let is_page = self

@@ -3,15 +3,19 @@
 //! A stack of open elements, never deeper than the limit, says what a piece means. End tags close what they name and
 //! everything forgotten inside it; end tags that name nothing open are passed over.
 
+mod details;
 mod elements;
 mod values;
 
+use std::sync::Arc;
+
 use url::Url;
 
+use super::details::Inherited;
 use super::draft::Draft;
 use super::element::Element;
 use super::field::Gathered;
-use super::link::{self, Resolved};
+use super::link::{self, LinkBudget};
 use super::root::Prolog;
 use super::schedule::Schedule;
 use super::{Feed, FeedError, Format, Limits, Note, linked_feeds};
@@ -25,7 +29,7 @@ pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Fe
         tokens: Tokens::new(text),
         scope: Scope::default(),
         frames: Vec::new(),
-        bases: base.into_iter().cloned().collect(),
+        bases: base.map(|base| Base::new(base.clone())).into_iter().collect(),
         gathered: Gathered::default(),
         person_name: None,
         prolog: Prolog::default(),
@@ -36,9 +40,10 @@ pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Fe
         nodes: 0,
         channels: 0,
         entries: 0,
-        link_bytes_left: text.len().saturating_mul(4).saturating_add(64 * 1024),
+        outer_bases: usize::from(base.is_some()),
+        link_budget: LinkBudget::new(text.len()),
+        next_archive: None,
         is_channel_closed: false,
-        has_links_left: false,
         is_junk_skipped: !text.starts_with('<'),
         all_bytes: text.len(),
         limits,
@@ -70,12 +75,26 @@ struct Frame<'a> {
     base_depth: usize,
 }
 
+/// What relative links are relative to; the text is shared with the entries that it holds for.
+struct Base {
+    url: Url,
+    text: Arc<str>,
+}
+
+impl Base {
+    fn new(url: Url) -> Base {
+        Base { text: url.as_str().into(), url }
+    }
+}
+
 struct Document<'a, 'l> {
     tokens: Tokens<'a>,
     scope: Scope<'a>,
     frames: Vec<Frame<'a>>,
     /// The address of the feed and each `xml:base` in force.
-    bases: Vec<Url>,
+    bases: Vec<Base>,
+    /// How many bases are in force without any `xml:base`.
+    outer_bases: usize,
     gathered: Gathered,
     /// `<name>` of the author that is being read.
     person_name: Option<Box<str>>,
@@ -88,10 +107,9 @@ struct Document<'a, 'l> {
     /// Elements around entries so far: in RDF, the channel is the second.
     channels: usize,
     entries: usize,
-    /// How much longer links may still become by being made absolute.
-    link_bytes_left: usize,
+    link_budget: LinkBudget,
+    next_archive: Option<Box<str>>,
     is_channel_closed: bool,
-    has_links_left: bool,
     is_junk_skipped: bool,
     all_bytes: usize,
     limits: &'l Limits,
@@ -111,26 +129,28 @@ impl<'a> Document<'a, '_> {
             // RDF describes many things; this one has no channel in it.
             return Err(FeedError::OtherXml { root: "rdf:RDF".to_owned() });
         }
+        feed.language = channel.language.clone();
+        let authors = channel.authors.clone();
         feed.title = channel.title;
         feed.link = channel.url;
+        feed.next_archive = self.next_archive.filter(|url| link::looks_absolute(url));
         feed.update_period_minutes = self.schedule.update_period_minutes();
         feed.skip_hours = self.schedule.skip_hours;
         feed.skip_days = self.schedule.skip_days;
-        if feed.format.is_atom()
-            && let Some(author) = channel.author
-        {
-            for entry in &mut feed.entries {
-                entry.author.get_or_insert_with(|| author.clone());
-            }
+        let mut inherited = Inherited { base: base.map(|base| base.as_str().into()), ..Inherited::default() };
+        if feed.format.is_atom() {
+            inherited.authors = authors;
         }
         if base.is_none() {
-            self.has_links_left |= resolve_from_feed_link(&mut feed, self.link_bytes_left);
+            inherited.link_base = feed.link.as_deref().and_then(|link| Url::parse(link).ok());
+            inherited.base = inherited.link_base.as_ref().map(|link| link.as_str().into());
         }
+        inherited.give(&mut feed, &mut self.link_budget);
         let notes = [
             (self.is_junk_skipped, Note::JunkSkipped),
             (self.tokens.is_repaired, Note::MarkupRepaired),
             (is_cut, Note::CutOff),
-            (self.has_links_left, Note::LinksLeftRelative),
+            (self.link_budget.is_exceeded, Note::LinksLeftRelative),
         ];
         feed.notes.extend(notes.into_iter().filter(|(applies, _)| *applies).map(|(_, note)| note));
         Ok(feed)
@@ -143,20 +163,4 @@ impl<'a> Document<'a, '_> {
     fn is_atom(&self) -> bool {
         self.feed.as_ref().is_some_and(|feed| feed.format.is_atom())
     }
-}
-
-/// Makes links absolute from the feed's own link, if nothing better is known. Says whether some had to be left.
-fn resolve_from_feed_link(feed: &mut Feed, bytes_max: usize) -> bool {
-    let Some(base) = feed.link.as_deref().and_then(|link| Url::parse(link).ok()) else { return false };
-    let mut bytes_left = bytes_max;
-    for entry in &mut feed.entries {
-        let Some(found) = entry.url.as_deref() else { continue };
-        let Some(Resolved::Joined(link)) = link::resolve(Some(&base), found) else { continue };
-        match bytes_left.checked_sub(link.len()) {
-            Some(left) => bytes_left = left,
-            None => return true,
-        }
-        entry.url = Some(link);
-    }
-    false
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::details::Details;
 use super::{Entry, Text};
 use crate::model::Timestamp;
 
@@ -45,7 +46,13 @@ pub(super) struct Draft {
     pub(super) link: Best<Box<str>>,
     pub(super) published: Best<Timestamp>,
     pub(super) updated: Best<Timestamp>,
-    pub(super) author: Best<Arc<str>>,
+    /// How good the authors in `details` are.
+    pub(super) author_rank: u8,
+    pub(super) language: Best<Arc<str>>,
+    pub(super) base: Best<Arc<str>>,
+    pub(super) image: Best<Box<str>>,
+    pub(super) duration_seconds: Option<u32>,
+    pub(super) details: Details,
     pub(super) summary: Best<Text>,
     pub(super) content: Best<Text>,
     /// True once it said anything, understood or not.
@@ -53,17 +60,36 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    /// Takes an author if there is no better one; of equally good ones, all.
+    pub(super) fn offer_author(&mut self, rank: u8, name: &str) {
+        if self.details.authors.is_empty() || rank < self.author_rank {
+            self.details.authors.clear();
+            self.author_rank = rank;
+        }
+        if rank == self.author_rank {
+            self.details.add_author(name.into());
+        }
+    }
+
     /// The entry that came of it.
     pub(super) fn into_entry(self) -> Entry {
+        let mut details = self.details;
+        details.language = self.language.take();
+        details.base = self.base.take();
+        details.image_url = self.image.take();
+        if let Some(seconds) = self.duration_seconds {
+            details.set_duration(seconds);
+        }
         Entry {
             id: self.id.take(),
             title: self.title.take(),
             url: self.link.take(),
             published: self.published.take(),
             updated: self.updated.take(),
-            author: self.author.take(),
+            author: details.authors.first().cloned(),
             summary: self.summary.take(),
             content: self.content.take(),
+            details: (details != Details::default()).then(|| Arc::new(details)),
         }
     }
 }

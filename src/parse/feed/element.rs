@@ -45,6 +45,12 @@ pub(super) enum FieldSlot {
     PersonName,
     Summary,
     Content,
+    Category,
+    /// An address of comments.
+    Comments,
+    Language,
+    /// The playing time of an episode.
+    Duration,
     Ttl,
     UpdatePeriod,
     UpdateFrequency,
@@ -126,16 +132,18 @@ fn in_channel(namespace: Namespace, local: &str) -> Option<Element> {
             "link" => field(FieldSlot::Link, link_rank::PAGE),
             "author" => field(FieldSlot::Author, 0),
             "ttl" => field(FieldSlot::Ttl, 0),
+            "language" => field(FieldSlot::Language, 0),
             "skiphours" => Some(Element::SkipHours),
             "skipdays" => Some(Element::SkipDays),
             "image" | "textinput" | "items" | "contributor" => Some(Element::Skipped),
             "description" | "subtitle" | "tagline" | "id" | "updated" | "modified" | "rights" | "copyright"
-            | "generator" | "language" | "pubdate" | "lastbuilddate" | "docs" | "managingeditor" | "webmaster"
-            | "category" | "icon" | "logo" | "rating" => field(FieldSlot::Nothing, 0),
+            | "generator" | "pubdate" | "lastbuilddate" | "docs" | "managingeditor" | "webmaster" | "category"
+            | "icon" | "logo" | "rating" => field(FieldSlot::Nothing, 0),
             _ => None,
         },
         Namespace::DublinCore | Namespace::DublinCoreTerms => match local {
             "title" => field(FieldSlot::Title, 1),
+            "language" => field(FieldSlot::Language, 1),
             _ => field(FieldSlot::Nothing, 0),
         },
         Namespace::Syndication => match local {
@@ -162,7 +170,9 @@ fn in_entry(namespace: Namespace, local: &str, is_atom: bool) -> Option<Element>
             "summary" => field(FieldSlot::Summary, if is_atom { 0 } else { 1 }),
             "content" => field(FieldSlot::Content, if is_atom { 0 } else { 1 }),
             "source" if is_atom => Some(Element::Source),
-            "enclosure" | "category" | "comments" | "rights" | "copyright" | "source" => field(FieldSlot::Nothing, 0),
+            "category" => field(FieldSlot::Category, 0),
+            "comments" => field(FieldSlot::Comments, 0),
+            "enclosure" | "rights" | "copyright" | "source" => field(FieldSlot::Nothing, 0),
             "contributor" => Some(Element::Skipped),
             _ => None,
         },
@@ -178,6 +188,8 @@ fn in_entry(namespace: Namespace, local: &str, is_atom: bool) -> Option<Element>
             "modified" => field(FieldSlot::Updated, 1),
             "description" | "abstract" => field(FieldSlot::Summary, 2),
             "identifier" => field(FieldSlot::Id, 2),
+            "subject" => field(FieldSlot::Category, 0),
+            "language" => field(FieldSlot::Language, 1),
             _ => field(FieldSlot::Nothing, 0),
         },
         Namespace::Itunes => match local {
@@ -185,7 +197,8 @@ fn in_entry(namespace: Namespace, local: &str, is_atom: bool) -> Option<Element>
             "title" => field(FieldSlot::Title, 2),
             "summary" => field(FieldSlot::Summary, 4),
             "subtitle" => field(FieldSlot::Summary, 5),
-            "duration" | "explicit" | "keywords" | "episode" | "season" | "order" | "block" => {
+            "duration" => field(FieldSlot::Duration, 0),
+            "image" | "explicit" | "keywords" | "episode" | "season" | "order" | "block" => {
                 field(FieldSlot::Nothing, 0)
             }
             _ => None,
@@ -194,7 +207,9 @@ fn in_entry(namespace: Namespace, local: &str, is_atom: bool) -> Option<Element>
             "group" | "content" => Some(Element::MediaGroup),
             "title" => field(FieldSlot::Title, 3),
             "description" => field(FieldSlot::Summary, 3),
-            "player" | "credit" | "keywords" | "rating" | "copyright" | "text" => field(FieldSlot::Nothing, 0),
+            "player" | "thumbnail" | "credit" | "keywords" | "rating" | "copyright" | "text" => {
+                field(FieldSlot::Nothing, 0)
+            }
             _ => None,
         },
         // An article in an RSS item, as `<body xmlns="http://www.w3.org/1999/xhtml">`.

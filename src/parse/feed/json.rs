@@ -11,10 +11,11 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use url::Url;
 
-use super::link::{self, Resolved};
+use super::details::{self, Details, Enclosure, Inherited};
+use super::link::{self, LinkBudget};
 use super::{Entry, Feed, FeedError, Format, Limits, Note, Text, TextKind};
 use crate::parse::date;
-use loose::{LooseAuthors, LooseText};
+use loose::{LooseAttachments, LooseAuthors, LooseText, LooseTexts};
 
 /// The reader of JSON quotes what it did not expect, however long that is.
 const REASON_CHARS_MAX: usize = 200;
@@ -24,18 +25,18 @@ pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Fe
     let mut gathered = Gathered {
         feed: Feed::new(Format::JsonFeed11),
         version: None,
-        author: None,
+        authors: Vec::new(),
+        links: Links { base, budget: LinkBudget::new(text.len()) },
         has_items: false,
         items: 0,
         is_full: false,
-        base,
         entries_max: limits.entries_max,
     };
     // Room for every entry that the text can hold: each has a brace, and none is shorter than `{"id":1},`.
     let braces = text.bytes().filter(|byte| *byte == b'{').count();
     gathered.feed.entries.reserve_exact(braces.min(text.len() / 9).min(limits.entries_max));
     let outcome = serde_json::Deserializer::from_str(text).deserialize_any(Root(&mut gathered));
-    let Gathered { mut feed, version, author, has_items, is_full, .. } = gathered;
+    let Gathered { mut feed, version, authors, mut links, has_items, is_full, .. } = gathered;
     if is_full {
         return Err(FeedError::TooManyEntries { entries_max: limits.entries_max });
     }
@@ -56,10 +57,14 @@ pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Fe
     if version.as_deref().is_some_and(|version| version.trim_end_matches('/').ends_with("/1")) {
         feed.format = Format::JsonFeed10;
     }
-    if let Some(author) = author {
-        for entry in &mut feed.entries {
-            entry.author.get_or_insert_with(|| author.clone());
-        }
+    let mut inherited = Inherited { authors, base: base.map(|base| base.as_str().into()), link_base: None };
+    if base.is_none() {
+        inherited.link_base = feed.link.as_deref().and_then(|link| Url::parse(link).ok());
+        inherited.base = inherited.link_base.as_ref().map(|link| link.as_str().into());
+    }
+    inherited.give(&mut feed, &mut links.budget);
+    if links.budget.is_exceeded {
+        feed.notes.push(Note::LinksLeftRelative);
     }
     Ok(feed)
 }
@@ -76,12 +81,12 @@ fn shortened(reason: &str) -> String {
 struct Gathered<'b> {
     feed: Feed,
     version: Option<Box<str>>,
-    author: Option<Arc<str>>,
+    authors: Vec<Arc<str>>,
+    links: Links<'b>,
     has_items: bool,
     /// How many there were so far, in all lists of them: a key may stand there twice.
     items: usize,
     is_full: bool,
-    base: Option<&'b Url>,
     entries_max: usize,
 }
 
@@ -89,9 +94,19 @@ fn text(value: LooseText, kind: TextKind) -> Option<Text> {
     value.0.map(|value| Text { value, kind })
 }
 
-fn absolute(base: Option<&Url>, value: LooseText) -> Option<Box<str>> {
-    match link::resolve(base, &value.0?)? {
-        Resolved::AsFound(link) | Resolved::Joined(link) | Resolved::Relative(link) => Some(link),
+fn language(value: LooseText) -> Option<Arc<str>> {
+    details::language(&value.0?).map(Into::into)
+}
+
+/// What links are relative to, and how much longer they may become.
+struct Links<'b> {
+    base: Option<&'b Url>,
+    budget: LinkBudget,
+}
+
+impl Links<'_> {
+    fn absolute(&mut self, value: LooseText) -> Option<Box<str>> {
+        self.budget.absolute(self.base, &value.0?)
     }
 }
 
@@ -111,10 +126,17 @@ impl<'de> Visitor<'de> for Root<'_, '_> {
             match key.0.as_deref().unwrap_or_default() {
                 "version" => gathered.version = map.next_value::<LooseText>()?.0,
                 "title" => gathered.feed.title = text(map.next_value()?, TextKind::Plain),
-                "home_page_url" => gathered.feed.link = absolute(gathered.base, map.next_value()?),
+                "home_page_url" => gathered.feed.link = gathered.links.absolute(map.next_value()?),
+                "next_url" => {
+                    let url = gathered.links.absolute(map.next_value()?);
+                    gathered.feed.next_archive = url.filter(|url| link::looks_absolute(url));
+                }
+                "language" => gathered.feed.language = language(map.next_value()?),
                 "author" | "authors" => {
-                    let author = map.next_value::<LooseAuthors>()?.0;
-                    gathered.author = gathered.author.take().or(author);
+                    let authors = map.next_value::<LooseAuthors>()?.0;
+                    if gathered.authors.is_empty() {
+                        gathered.authors = authors;
+                    }
                 }
                 "items" => map.next_value_seed(Items(&mut *gathered))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
@@ -145,24 +167,24 @@ impl<'de> Visitor<'de> for Items<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         let gathered = self.0;
         gathered.has_items = true;
-        while let Some(entry) = items.next_element_seed(Item(gathered.base))? {
+        while let Some(entry) = items.next_element_seed(Item(&mut gathered.links))? {
             gathered.items += 1;
             if gathered.items > gathered.entries_max {
                 gathered.is_full = true;
                 return Err(A::Error::custom("too many items"));
             }
             if entry != Entry::default() {
-                gathered.feed.entries.push(entry);
+                gathered.feed.push(entry);
             }
         }
         Ok(())
     }
 }
 
-/// One entry, seen from the feed's address.
-struct Item<'b>(Option<&'b Url>);
+/// One entry.
+struct Item<'g, 'b>(&'g mut Links<'b>);
 
-impl<'de> DeserializeSeed<'de> for Item<'_> {
+impl<'de> DeserializeSeed<'de> for Item<'_, '_> {
     type Value = Entry;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Entry, D::Error> {
@@ -170,7 +192,7 @@ impl<'de> DeserializeSeed<'de> for Item<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Item<'_> {
+impl<'de> Visitor<'de> for Item<'_, '_> {
     type Value = Entry;
 
     fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -178,22 +200,36 @@ impl<'de> Visitor<'de> for Item<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entry, A::Error> {
+        let links = self.0;
         let mut entry = Entry::default();
-        let (mut external_url, mut plain) = (None, None);
+        let mut details = Details::default();
+        let (mut external_url, mut plain, mut banner) = (None, None, None);
         while let Some(key) = map.next_key::<LooseText>()? {
             match key.0.as_deref().unwrap_or_default() {
                 "id" => entry.id = map.next_value::<LooseText>()?.0,
                 "title" => entry.title = text(map.next_value()?, TextKind::Plain),
-                "url" => entry.url = absolute(self.0, map.next_value()?),
-                "external_url" => external_url = absolute(self.0, map.next_value()?),
+                "url" => entry.url = links.absolute(map.next_value()?),
+                "external_url" => external_url = links.absolute(map.next_value()?),
                 "summary" => entry.summary = text(map.next_value()?, TextKind::Plain),
                 "content_html" => entry.content = text(map.next_value()?, TextKind::Html),
                 "content_text" => plain = text(map.next_value()?, TextKind::Plain),
                 "date_published" => entry.published = map.next_value::<LooseText>()?.0.as_deref().and_then(date::parse),
                 "date_modified" => entry.updated = map.next_value::<LooseText>()?.0.as_deref().and_then(date::parse),
                 "author" | "authors" => {
-                    let author = map.next_value::<LooseAuthors>()?.0;
-                    entry.author = entry.author.take().or(author);
+                    let authors = map.next_value::<LooseAuthors>()?.0;
+                    if details.authors.is_empty() {
+                        details.authors = authors;
+                    }
+                }
+                "tags" => map.next_value::<LooseTexts>()?.0.iter().for_each(|tag| details.add_category(tag)),
+                "image" => details.image_url = links.absolute(map.next_value()?),
+                "banner_image" => banner = links.absolute(map.next_value()?),
+                "language" => details.language = language(map.next_value()?),
+                "attachments" => {
+                    for attachment in map.next_value::<LooseAttachments>()?.0 {
+                        let Some(url) = links.absolute(attachment.url) else { continue };
+                        details.add_enclosure(Enclosure { url, ..attachment.enclosure });
+                    }
                 }
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -201,6 +237,9 @@ impl<'de> Visitor<'de> for Item<'_> {
         let id_as_url = entry.id.as_deref().filter(|id| link::looks_absolute(id)).map(Into::into);
         entry.url = entry.url.or(external_url).or(id_as_url);
         entry.content = entry.content.or(plain);
+        details.image_url = details.image_url.take().or(banner);
+        entry.author = details.authors.first().cloned();
+        entry.details = (details != Details::default()).then(|| Arc::new(details));
         Ok(entry)
     }
 }

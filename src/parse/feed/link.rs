@@ -12,6 +12,42 @@ pub(super) fn looks_absolute(text: &str) -> bool {
         .any(|scheme| text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)))
 }
 
+/// True for a link with a scheme.
+pub(super) fn is_absolute(link: &str) -> bool {
+    looks_absolute(link) || scheme(link).is_some()
+}
+
+/// How much longer links may still become by being made absolute, so that a long base cannot multiply a document.
+#[derive(Debug)]
+pub(super) struct LinkBudget {
+    bytes_left: usize,
+    /// True once a link had to be left relative.
+    pub(super) is_exceeded: bool,
+}
+
+impl LinkBudget {
+    pub(super) fn new(document_bytes: usize) -> LinkBudget {
+        LinkBudget { bytes_left: document_bytes.saturating_mul(4).saturating_add(64 * 1024), is_exceeded: false }
+    }
+
+    /// A link made absolute if the budget allows it; nothing for what is no link (see [`resolve`]).
+    pub(super) fn absolute(&mut self, base: Option<&Url>, found: &str) -> Option<Box<str>> {
+        match resolve(base, found)? {
+            Resolved::AsFound(link) | Resolved::Relative(link) => Some(link),
+            Resolved::Joined(link) => match self.bytes_left.checked_sub(link.len().saturating_sub(found.len())) {
+                Some(left) => {
+                    self.bytes_left = left;
+                    Some(link)
+                }
+                None => {
+                    self.is_exceeded = true;
+                    Some(found.trim().into())
+                }
+            },
+        }
+    }
+}
+
 /// The base that an `xml:base` sets, seen from the one around it.
 pub(super) fn join_base(outer: Option<&Url>, value: &str) -> Option<Url> {
     if value.len() > BASE_LENGTH_MAX {

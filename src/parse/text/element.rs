@@ -1,5 +1,7 @@
 //! How elements affect plain text.
 
+use super::fold::Separator;
+
 /// How an element shows in plain text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::parse) enum Kind {
@@ -39,6 +41,22 @@ impl Kind {
             _ => Kind::Inline,
         }
     }
+}
+
+/// What the tags of a block put between the text before and after them.
+pub(super) fn separator(block: &str) -> Separator {
+    let is = |name: &str| block.eq_ignore_ascii_case(name);
+    match block.as_bytes() {
+        [b't' | b'T', _] if is("td") || is("th") => Separator::Cell,
+        [b't' | b'T', ..] if ["tr", "table", "tbody", "thead", "tfoot"].into_iter().any(is) => Separator::Row,
+        [b'c' | b'C', ..] if is("caption") => Separator::Row,
+        _ => Separator::Line,
+    }
+}
+
+/// True for elements in which every line of the source is a line.
+pub(super) fn is_preformatted(block: &str) -> bool {
+    ["pre", "listing", "xmp", "plaintext"].into_iter().any(|name| block.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]

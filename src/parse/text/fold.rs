@@ -1,31 +1,67 @@
 //! A text that folds its whitespace while it grows.
 
-/// Text that never starts or ends with a space or has two in a row.
+/// Text that never starts or ends with a separator or has two in a row. A separator is a space or, if lines are kept, a
+/// line feed.
 ///
 /// Every Unicode space counts, the no-break space included. Soft hyphens, zero-width spaces, byte-order marks and
 /// control characters are dropped: they are invisible, and PostgreSQL cannot store NUL.
 #[derive(Debug, Default)]
 pub(in crate::parse) struct Folded {
     text: String,
-    space_is_due: bool,
+    due: Separator,
+    keeps_lines: bool,
+    /// True where a line feed in the input is a line break, as in `<pre>`.
+    pub(super) is_preformatted: bool,
+}
+
+/// What separates two pieces of text. Of several between the same pieces the greatest counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Separator {
+    #[default]
+    None,
+    /// Between words.
+    Word,
+    /// Between paragraphs and the like.
+    Line,
+    /// Between cells of one row, which stay on one line even if they hold paragraphs.
+    Cell,
+    /// Between rows of a table, and around it.
+    Row,
 }
 
 impl Folded {
     /// An empty text with room for this many bytes.
     pub(in crate::parse) fn with_capacity(bytes: usize) -> Folded {
-        Folded { text: String::with_capacity(bytes), space_is_due: false }
+        Folded { text: String::with_capacity(bytes), ..Folded::default() }
+    }
+
+    /// The same text with line breaks, each in the place of a space.
+    pub(super) fn with_lines(self) -> Folded {
+        Folded { keeps_lines: true, ..self }
     }
 
     /// Separates the following text by a space.
     pub(in crate::parse) fn break_word(&mut self) {
-        self.space_is_due = !self.text.is_empty();
+        self.separate(Separator::Word);
+    }
+
+    /// Separates the following text, if there is text before it.
+    pub(super) fn separate(&mut self, separator: Separator) {
+        if !self.text.is_empty() {
+            self.due = self.due.max(separator);
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
     }
 
     pub(in crate::parse) fn push_char(&mut self, character: char) {
         if character.is_whitespace() {
-            self.break_word();
+            let breaks_line = self.is_preformatted && is_line_break(character);
+            self.separate(if breaks_line { Separator::Line } else { Separator::Word });
         } else if !is_invisible(character) {
-            self.pay_space();
+            self.write_separator();
             self.text.push(character);
         }
     }
@@ -37,7 +73,7 @@ impl Folded {
         while start < bytes.len() {
             let end = plain_end(bytes, start);
             if end > start {
-                self.pay_space();
+                self.write_separator();
                 self.text.push_str(&piece[start..end]);
                 start = end;
             } else {
@@ -52,11 +88,17 @@ impl Folded {
         self.text
     }
 
-    fn pay_space(&mut self) {
-        if std::mem::take(&mut self.space_is_due) {
-            self.text.push(' ');
+    fn write_separator(&mut self) {
+        match std::mem::take(&mut self.due) {
+            Separator::None => {}
+            Separator::Line | Separator::Row if self.keeps_lines => self.text.push('\n'),
+            _ => self.text.push(' '),
         }
     }
+}
+
+fn is_line_break(character: char) -> bool {
+    matches!(character, '\n' | '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 fn is_invisible(character: char) -> bool {

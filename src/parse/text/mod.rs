@@ -7,33 +7,70 @@
 mod element;
 mod entity;
 mod fold;
+mod image;
 mod token;
 
 pub(super) use element::Kind;
 pub(super) use fold::Folded;
-use token::{Token, Tokens};
+pub(super) use token::{Token, Tokens, attributes};
 
 /// The plain text of a piece of HTML.
 ///
 /// Blocks, cells and line breaks are separated by one space, inline elements do not break words, and what a browser
-/// does not show (scripts, styles, templates, titles) is dropped. The result never starts or ends with a space, never has
-/// two in a row, and is at most a fifth longer than the input.
+/// does not show (scripts, styles, templates, titles) is dropped. HTML that shows nothing but images becomes their
+/// texts (`alt` and `title`). The result never starts or ends with a space, never has two in a row, and is at most a
+/// fifth longer than the input.
 pub fn from_html(html: &str) -> String {
+    convert(html, Folded::with_capacity)
+}
+
+/// The same words as [`from_html`], with each paragraph, heading, list item, quote, table row and line of code on a line
+/// of its own. With every line feed replaced by a space it is what [`from_html`] returns.
+pub fn lines_from_html(html: &str) -> String {
+    convert(html, |bytes| Folded::with_capacity(bytes).with_lines())
+}
+
+fn convert(html: &str, folded: fn(usize) -> Folded) -> String {
     if !html.bytes().any(|byte| matches!(byte, b'<' | b'&')) {
         return fold(html);
     }
-    let mut text = Folded::with_capacity(html.len() / 2);
+    let mut text = folded(html.len() / 2);
+    read(html, &mut text, Wanted::Text);
+    if text.is_empty() {
+        read(html, &mut text, Wanted::ImageTexts);
+    }
+    text.into_string()
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Text,
+    ImageTexts,
+}
+
+fn read(html: &str, text: &mut Folded, wanted: Wanted) {
     let mut tokens = Tokens::new(html);
     // How many templates are open: markup that waits to be used, and can hold more of its kind.
     let mut templates: usize = 0;
+    let mut preformatted: usize = 0;
     while let Some(token) = tokens.next() {
         match token {
-            Token::Text(piece) if templates == 0 => entity::decode_into(piece, &mut text),
+            Token::Text(piece) if templates == 0 && wanted == Wanted::Text => entity::decode_into(piece, text),
             Token::Text(_) => {}
-            Token::Open { name, self_closed } => match Kind::of(name) {
-                Kind::Inline => {}
+            Token::Open { name, attributes, self_closed } => match Kind::of(name) {
+                Kind::Inline => {
+                    if wanted == Wanted::ImageTexts && templates == 0 && name.eq_ignore_ascii_case("img") {
+                        image::push_texts(attributes, text);
+                    }
+                }
                 Kind::Block if templates > 0 => {}
-                Kind::Block => text.break_word(),
+                Kind::Block => {
+                    text.separate(element::separator(name));
+                    if element::is_preformatted(name) && !self_closed {
+                        preformatted += 1;
+                        text.is_preformatted = true;
+                    }
+                }
                 Kind::Unseen => tokens.skip_unseen(name, self_closed),
                 Kind::Replaced => {
                     text.break_word();
@@ -42,18 +79,31 @@ pub fn from_html(html: &str) -> String {
                 Kind::Template => templates += usize::from(!self_closed),
             },
             Token::Close { name } => match Kind::of(name) {
-                Kind::Block if templates == 0 => text.break_word(),
+                Kind::Block if templates == 0 => {
+                    text.separate(element::separator(name));
+                    if preformatted > 0 && element::is_preformatted(name) {
+                        preformatted -= 1;
+                        text.is_preformatted = preformatted > 0;
+                    }
+                }
                 Kind::Template => templates = templates.saturating_sub(1),
                 _ => {}
             },
         }
     }
-    text.into_string()
 }
 
 /// Plain text with its whitespace folded and its invisible characters removed, for input that is not markup.
 pub fn fold(text: &str) -> String {
     let mut folded = Folded::with_capacity(text.len());
+    folded.push(text);
+    folded.into_string()
+}
+
+/// The same words as [`fold`], with the line breaks of the input kept, one between two lines.
+pub fn lines(text: &str) -> String {
+    let mut folded = Folded::with_capacity(text.len()).with_lines();
+    folded.is_preformatted = true;
     folded.push(text);
     folded.into_string()
 }

@@ -91,6 +91,41 @@ fn broken_and_odd_markup_keeps_its_text(#[case] html: &str, #[case] text: &str) 
     assert_eq!(from_html(html), text);
 }
 
+#[rstest]
+#[case::paragraphs(
+    "<h1>Title</h1><p>One <b>and</b> a half</p>\n<p>Two<br>three</p>four",
+    "Title\nOne and a half\nTwo\nthree\nfour"
+)]
+#[case::source_lines("<p>one\ntwo</p>three\n\nfour", "one two\nthree four")]
+#[case::lists("<ul><li>one<ul><li>two</ul><li>three</ul>", "one\ntwo\nthree")]
+#[case::quote("a<blockquote><p>b</p></blockquote>c", "a\nb\nc")]
+#[case::code("<pre><code>fn main() {\r\n    x;\n\n}</code></pre>a\nb", "fn main() {\nx;\n}\na b")]
+#[case::code_with_references("<pre>a&#10;b</pre>", "a\nb")]
+#[case::code_open("a<pre>b\nc", "a\nb\nc")]
+#[case::rows("<table><tr><th>a</th><td>b</td></tr><tr><td>c<td>d</table>e", "a b\nc d\ne")]
+#[case::paragraphs_in_cells("<tr><td><p>a</p><p>b</p></td><td><p>c</p></td></tr><tr><td>d", "a\nb c\nd")]
+#[case::table_in_cell("<td>a<table><tr><td>b<td>c</tr></table></td><td>d", "a\nb c\nd")]
+#[case::no_markup("one\ntwo", "one two")]
+#[case::nothing("<p> <br>\n</p>", "")]
+fn lines_are_those_of_a_browser(#[case] html: &str, #[case] lines: &str) {
+    assert_eq!(lines_from_html(html), lines);
+}
+
+#[test]
+fn plain_text_keeps_its_own_lines() {
+    assert_eq!(lines("  a  b \r\n\r\n c\u{2028}d\re<br> \n"), "a b\nc\nd\ne<br>");
+}
+
+#[rstest]
+#[case::title_and_alt("<img src=x title=\"It&#39;s a joke.\" alt='A drawing'>", "A drawing It's a joke.")]
+#[case::both_the_same("<p><img alt=\"joke\" title='joke'/></p>", "joke")]
+#[case::several("<a href=x><IMG ALT=one></a><img alt=''><img alt=two>", "one two")]
+#[case::beside_text("<img alt=one>text", "text")]
+#[case::hidden("<noscript><img alt=one></noscript><template><img alt=two></template><!-- <img alt=three> -->", "")]
+fn images_are_told_by_their_texts_if_there_is_no_other_text(#[case] html: &str, #[case] text: &str) {
+    assert_eq!(from_html(html), text);
+}
+
 #[test]
 fn a_million_open_elements_and_needles_take_linear_time() {
     // Quadratic, each of these would take minutes even in a release build.
@@ -127,7 +162,7 @@ fn markup() -> impl Strategy<Value = String> {
         2 => prop::sample::select(vec![
             "<p>", "</p>", "<b>", "</b>", "<br/>", "<a href=\"x>y\">", "</a>", "<!-- c -->", "<template>", "</template>",
             "<video>", "</video>", "<iframe/>", "&amp;", "&lt;", "&nbsp;", "&nGt;", "<", ">", "&", "\"", "'", "<![CDATA[", "]]>", "<!",
-            "<?x?>", "</", "<td", "<style>", "</style>", "\u{AD}", "\u{A0}", "é", "漢",
+            "<?x?>", "</", "<td", "<tr>", "<pre>", "</pre>", "\n", "<img alt='a &lt; b' title=c>", "<style>", "</style>", "\u{AD}", "\u{A0}", "é", "漢",
         ]).prop_map(String::from),
         1 => any::<char>().prop_map(String::from),
     ];
@@ -140,6 +175,14 @@ proptest! {
         let text = from_html(&html);
         prop_assert!(text.len() <= html.len() + html.len() / 5);
         prop_assert_eq!(fold(&text), text);
+    }
+
+    #[test]
+    fn lines_hold_the_words_of_the_text(html in prop_oneof![markup(), any::<String>()]) {
+        let with_lines = lines_from_html(&html);
+        prop_assert_eq!(with_lines.replace('\n', " "), from_html(&html));
+        prop_assert_eq!(lines(&with_lines), with_lines);
+        prop_assert_eq!(lines(&html).replace('\n', " "), fold(&html));
     }
 
     #[test]

@@ -3,14 +3,18 @@
 //! Comments, doctypes, processing instructions and attributes are read over. Every search that can fail is made so
 //! that it fails at most once per document and needle, which keeps the whole pass linear.
 
+use std::ops::Range;
+
 /// One piece of markup that matters for the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Token<'a> {
+pub(in crate::parse) enum Token<'a> {
     /// Characters as written, references not decoded.
     Text(&'a str),
     Open {
         /// As written: in any case.
         name: &'a str,
+        /// What stands between the name and the closing bracket, for [`attributes`].
+        attributes: &'a str,
         /// Whether it ends in `/>`, as XHTML writes an empty element.
         self_closed: bool,
     },
@@ -21,7 +25,7 @@ pub(super) enum Token<'a> {
 }
 
 #[derive(Debug)]
-pub(super) struct Tokens<'a> {
+pub(in crate::parse) struct Tokens<'a> {
     html: &'a str,
     at: usize,
     /// Where the `]]>` of an open CDATA section stands.
@@ -33,12 +37,12 @@ pub(super) struct Tokens<'a> {
 
 impl<'a> Tokens<'a> {
     /// A reader at the start of the document.
-    pub(super) fn new(html: &'a str) -> Tokens<'a> {
+    pub(in crate::parse) fn new(html: &'a str) -> Tokens<'a> {
         Tokens { html, at: 0, cdata_end: None, cdata_has_no_end: false, never_closed: Vec::new() }
     }
 
     /// The next token; nothing at the end.
-    pub(super) fn next(&mut self) -> Option<Token<'a>> {
+    pub(in crate::parse) fn next(&mut self) -> Option<Token<'a>> {
         while self.at < self.html.len() {
             match self.cdata_end {
                 Some(end) if end < self.at => self.cdata_end = None,
@@ -55,7 +59,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// Skips the content of an element that is never shown. Without an end tag that is the rest, as in a browser.
-    pub(super) fn skip_unseen(&mut self, name: &'a str, self_closed: bool) {
+    pub(in crate::parse) fn skip_unseen(&mut self, name: &'a str, self_closed: bool) {
         if !self.skip_fallback(name, self_closed) && !self_closed {
             self.at = self.html.len();
         }
@@ -63,7 +67,7 @@ impl<'a> Tokens<'a> {
 
     /// Skips the content of a box up to its end tag, and says whether there is one. Without it the box is empty: feeds
     /// are full of `<iframe …/>`, after which a browser would show nothing more.
-    pub(super) fn skip_fallback(&mut self, name: &'a str, self_closed: bool) -> bool {
+    pub(in crate::parse) fn skip_fallback(&mut self, name: &'a str, self_closed: bool) -> bool {
         if self.never_closed.iter().any(|known| known.eq_ignore_ascii_case(name)) {
             return false;
         }
@@ -97,6 +101,11 @@ impl<'a> Tokens<'a> {
         }
     }
 
+    /// Where the next token begins.
+    pub(in crate::parse) fn position(&self) -> usize {
+        self.at
+    }
+
     fn rest(&self) -> &'a str {
         &self.html[self.at..]
     }
@@ -115,11 +124,11 @@ impl<'a> Tokens<'a> {
         let rest = self.rest();
         match (rest.as_bytes().get(1), rest.as_bytes().get(2)) {
             (Some(first), _) if first.is_ascii_alphabetic() => {
-                let (name, self_closed) = self.tag(1)?;
-                return Some(Token::Open { name, self_closed });
+                let (name, attributes, self_closed) = self.tag(1)?;
+                return Some(Token::Open { name, attributes, self_closed });
             }
             (Some(b'/'), Some(first)) if first.is_ascii_alphabetic() => {
-                let (name, _) = self.tag(2)?;
+                let (name, _, _) = self.tag(2)?;
                 return Some(Token::Close { name });
             }
             (Some(b'!'), _) if rest.starts_with("<!--") => self.at += comment_bytes(rest),
@@ -141,7 +150,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// Reads a tag whose name starts after this many bytes. One that the document breaks off in is dropped.
-    fn tag(&mut self, name_start: usize) -> Option<(&'a str, bool)> {
+    fn tag(&mut self, name_start: usize) -> Option<(&'a str, &'a str, bool)> {
         let rest = self.rest();
         let bytes = rest.as_bytes();
         let name_end = end_of(bytes, name_start, ends_name);
@@ -159,7 +168,8 @@ impl<'a> Tokens<'a> {
             }
         };
         self.at += bytes_used;
-        Some((&rest[name_start..name_end], self_closed))
+        let end = bytes_used - usize::from(bytes[bytes_used - 1] == b'>');
+        Some((&rest[name_start..name_end], &rest[name_end..end.max(name_end)], self_closed))
     }
 }
 
@@ -173,27 +183,73 @@ enum TagEnd {
 fn attributes_end(bytes: &[u8], from: usize) -> TagEnd {
     let mut at = from;
     loop {
-        at = end_of(bytes, at, |byte| !byte.is_ascii_whitespace() && byte != b'/');
-        match bytes.get(at) {
-            None => return TagEnd::Missing,
-            Some(b'>') => return TagEnd::Closed { at: at + 1, self_closed: bytes[at - 1] == b'/' },
-            Some(_) => {}
+        match attribute(bytes, at) {
+            Step::Attribute { next, .. } => at = next,
+            Step::TagEnd { at } => return TagEnd::Closed { at: at + 1, self_closed: bytes[at - 1] == b'/' },
+            Step::OpenQuote { at } => return TagEnd::OpenQuote { at },
+            Step::Missing => return TagEnd::Missing,
         }
-        at = end_of(bytes, at + 1, |byte| ends_name(byte) || byte == b'=');
-        let equals = end_of(bytes, at, |byte| !byte.is_ascii_whitespace());
-        if bytes.get(equals) != Some(&b'=') {
-            continue;
-        }
-        at = end_of(bytes, equals + 1, |byte| !byte.is_ascii_whitespace());
-        match bytes.get(at) {
-            Some(&quote @ (b'"' | b'\'')) => {
-                let close = end_of(bytes, at + 1, |byte| byte == quote);
-                if close == bytes.len() {
-                    return TagEnd::OpenQuote { at };
-                }
-                at = close + 1;
+    }
+}
+
+/// One attribute of a tag, as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::parse) struct Attribute<'a> {
+    pub(in crate::parse) name: &'a str,
+    /// Without its quotes, references not decoded.
+    pub(in crate::parse) value: &'a str,
+    /// Where the value begins in the text given to [`attributes`].
+    pub(in crate::parse) value_start: usize,
+}
+
+/// The attributes in what stands between a tag's name and its closing bracket. An attribute without a value is left out,
+/// and so is one whose quote is never closed.
+pub(in crate::parse) fn attributes(text: &str) -> impl Iterator<Item = Attribute<'_>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let Step::Attribute { name, value, next } = attribute(text.as_bytes(), at) else { return None };
+            at = next;
+            if let Some(value) = value {
+                return Some(Attribute { name: &text[name], value_start: value.start, value: &text[value] });
             }
-            _ => at = end_of(bytes, at, |byte| byte.is_ascii_whitespace() || byte == b'>'),
+        }
+    })
+}
+
+enum Step {
+    Attribute { name: Range<usize>, value: Option<Range<usize>>, next: usize },
+    TagEnd { at: usize },
+    OpenQuote { at: usize },
+    Missing,
+}
+
+/// Reads the attribute that follows.
+fn attribute(bytes: &[u8], from: usize) -> Step {
+    let start = end_of(bytes, from, |byte| !byte.is_ascii_whitespace() && byte != b'/');
+    match bytes.get(start) {
+        None => return Step::Missing,
+        Some(b'>') => return Step::TagEnd { at: start },
+        Some(_) => {}
+    }
+    let name_end = end_of(bytes, start + 1, |byte| ends_name(byte) || byte == b'=');
+    let name = start..name_end;
+    let equals = end_of(bytes, name_end, |byte| !byte.is_ascii_whitespace());
+    if bytes.get(equals) != Some(&b'=') {
+        return Step::Attribute { name, value: None, next: name_end };
+    }
+    let value = end_of(bytes, equals + 1, |byte| !byte.is_ascii_whitespace());
+    match bytes.get(value) {
+        Some(&quote @ (b'"' | b'\'')) => {
+            let close = end_of(bytes, value + 1, |byte| byte == quote);
+            if close == bytes.len() {
+                return Step::OpenQuote { at: value };
+            }
+            Step::Attribute { name, value: Some(value + 1..close), next: close + 1 }
+        }
+        _ => {
+            let end = end_of(bytes, value, |byte| byte.is_ascii_whitespace() || byte == b'>');
+            Step::Attribute { name, value: Some(value..end), next: end }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use feedwarden::parse::feed::{Feed, FeedError, Limits, Note, Text, read};
+use feedwarden::parse::feed::{Entry, Feed, FeedError, Limits, Note, Text, read};
 
 const BASE_URL: &str = "https://example.org/feeds/feed.xml";
 /// So tight that inputs of a few hundred bytes meet them.
@@ -53,12 +53,32 @@ fn check_feed(feed: &Feed, document_bytes: usize, limits: &Limits) {
     }
     let links = feed.entries.iter().filter_map(|entry| entry.url.as_deref()).chain(feed.link.as_deref());
     links.for_each(super::check_link);
+    feed.entries.iter().for_each(check_details);
+    if let Some(url) = &feed.next_archive {
+        check_absolute(url);
+    }
     let all_bytes = texts(feed).map(str::len).sum::<usize>();
     assert!(all_bytes <= document_bytes * SIZES_MAX + SLACK_BYTES, "{document_bytes} bytes became {all_bytes}");
     for text in texts(feed) {
         assert!(!text.trim().is_empty(), "a blank text instead of none");
         assert!(!text.contains(super::is_forbidden), "{text:?} holds a control character");
     }
+}
+
+fn check_details(entry: &Entry) {
+    assert_eq!(entry.author.as_ref(), entry.authors.first(), "the author is not the first");
+    assert!(entry.authors.len() <= 32 && entry.categories.len() <= 64 && entry.enclosures.len() <= 32, "too many");
+    for category in &entry.categories {
+        assert!(category.chars().count() <= 200, "a category of {} characters", category.chars().count());
+        assert_eq!(category.trim(), &**category, "blanks around a category");
+    }
+    let links = entry.enclosures.iter().map(|enclosure| &enclosure.url);
+    links.chain(&entry.image_url).chain(&entry.comments_url).for_each(|url| check_absolute(url));
+}
+
+fn check_absolute(link: &str) {
+    super::check_link(link);
+    assert!(link.contains(':'), "{link:?} is relative");
 }
 
 /// Every text of a feed; those that entries share with each other count where they stand for themselves.
@@ -69,7 +89,15 @@ fn texts(feed: &Feed) -> impl Iterator<Item = &str> {
     let entries = feed.entries.iter().flat_map(|entry| {
         let author = entry.author.as_ref().filter(|author| Arc::strong_count(author) == 1).map(|author| &**author);
         let texts = [value(entry.title.as_ref()), value(entry.summary.as_ref()), value(entry.content.as_ref())];
-        texts.into_iter().chain([entry.id.as_deref(), entry.url.as_deref(), author]).flatten()
+        let own = entry.details.as_ref().filter(|details| Arc::strong_count(details) == 1);
+        let links = own.into_iter().flat_map(|details| {
+            let files = details.enclosures.iter().flat_map(|file| {
+                [Some(&*file.url), file.media_type.as_deref(), file.title.as_deref()].into_iter().flatten()
+            });
+            let categories = details.categories.iter().map(|category| &**category);
+            files.chain(categories).chain(details.image_url.as_deref()).chain(details.comments_url.as_deref())
+        });
+        texts.into_iter().chain([entry.id.as_deref(), entry.url.as_deref(), author]).flatten().chain(links)
     });
     [value(feed.title.as_ref()), feed.link.as_deref()].into_iter().flatten().chain(entries)
 }

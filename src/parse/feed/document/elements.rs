@@ -1,6 +1,6 @@
 //! Opens and closes elements: what each means where it stands, and what its publisher forgot to close.
 
-use super::{Document, Frame};
+use super::{Base, Document, Frame};
 use crate::parse::feed::attributes::{FeedAttributes, decoded};
 use crate::parse::feed::draft::Draft;
 use crate::parse::feed::element::{Element, Field, FieldSlot, classify, may_be_html};
@@ -160,7 +160,8 @@ impl<'a> Document<'a, '_> {
         }
         let base_depth = self.bases.len();
         if let Some(base) = attributes.base.filter(|_| element != Element::Skipped) {
-            self.bases.extend(link::join_base(self.bases.last(), &decoded(base)));
+            let joined = link::join_base(self.bases.last().map(|base| &base.url), &decoded(base));
+            self.bases.extend(joined.map(Base::new));
         }
         self.frames.push(Frame { name: tag.name, element, scope_depth, base_depth });
         self.channels += usize::from(element == Element::Channel);
@@ -179,6 +180,7 @@ impl<'a> Document<'a, '_> {
         if says_link && let Some((rank, link)) = attributes.link(element, name.lower) {
             self.offer_link(rank, &link);
         }
+        self.take_details(element, name, attributes);
         if let Element::Field(field) = element {
             self.gathered.begin(self.form(field, name.namespace, attributes), self.tokens.position());
             self.gathered.is_permalink = attributes.is_permalink;
@@ -255,10 +257,10 @@ enum InField {
 }
 
 /// A name, taken apart.
-struct Name<'n> {
-    namespace: Namespace,
+pub(super) struct Name<'n> {
+    pub(super) namespace: Namespace,
     local: &'n str,
-    lower: &'n str,
+    pub(super) lower: &'n str,
 }
 
 /// Longer names mean nothing to anyone here.

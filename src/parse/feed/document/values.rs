@@ -7,7 +7,7 @@ use crate::parse::feed::attributes::FeedAttributes;
 use crate::parse::feed::author::{self, Author};
 use crate::parse::feed::element::{AUTHOR_MAIL_RANK, Field, FieldSlot, link_rank};
 use crate::parse::feed::field::{Form, atom_form};
-use crate::parse::feed::link::{self, Resolved};
+use crate::parse::feed::link;
 use crate::parse::namespace::Namespace;
 
 impl<'a> Document<'a, '_> {
@@ -28,7 +28,7 @@ impl<'a> Document<'a, '_> {
             let likely = length.saturating_mul(self.all_bytes.saturating_sub(read_bytes)) / read_bytes;
             feed.entries.reserve_exact(likely.clamp(4, self.limits.entries_max.max(4)).max(length / 8));
         }
-        feed.entries.push(entry);
+        feed.push(entry);
     }
 
     /// Keeps the text that was gathered, as what it was gathered for.
@@ -45,6 +45,10 @@ impl<'a> Document<'a, '_> {
             FieldSlot::Published | FieldSlot::Updated => self.keep_date(field),
             FieldSlot::PersonName => self.person_name = self.gathered.plain().map(Into::into),
             FieldSlot::Author => self.keep_author(field.rank),
+            FieldSlot::Category => self.keep_category(),
+            FieldSlot::Comments => self.keep_comments(),
+            FieldSlot::Language => self.keep_language(field.rank),
+            FieldSlot::Duration => self.keep_duration(),
             FieldSlot::Ttl
             | FieldSlot::UpdatePeriod
             | FieldSlot::UpdateFrequency
@@ -97,8 +101,8 @@ impl<'a> Document<'a, '_> {
         let draft = self.entry.as_mut().unwrap_or(&mut self.channel);
         let found = self.person_name.as_deref().or_else(|| self.gathered.plain());
         match found.and_then(author::parse) {
-            Some(Author::Name(name)) => draft.author.offer(rank, Some(name.into())),
-            Some(Author::Mail(mail)) => draft.author.offer(AUTHOR_MAIL_RANK, Some(mail.into())),
+            Some(Author::Name(name)) => draft.offer_author(rank, name),
+            Some(Author::Mail(mail)) => draft.offer_author(AUTHOR_MAIL_RANK, mail),
             None => {}
         }
     }
@@ -122,18 +126,7 @@ impl<'a> Document<'a, '_> {
         if rank > rank_max || !draft.link.wants(rank) {
             return;
         }
-        let resolved = match link::resolve(self.bases.last(), found) {
-            Some(Resolved::Joined(link)) if link.len() > found.len().saturating_add(self.link_bytes_left) => {
-                self.has_links_left = true;
-                Some(found.trim().into())
-            }
-            Some(Resolved::Joined(link)) => {
-                self.link_bytes_left -= link.len().saturating_sub(found.len());
-                Some(link)
-            }
-            Some(Resolved::AsFound(link) | Resolved::Relative(link)) => Some(link),
-            None => None,
-        };
+        let resolved = self.link_budget.absolute(self.bases.last().map(|base| &base.url), found);
         draft.link.offer(rank, resolved);
     }
 

@@ -1,11 +1,13 @@
 //! JSON values that are taken as they come: what is of the wrong type counts as missing instead of spoiling the feed.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::parse::control;
+use crate::parse::feed::details::{self, Details, Enclosure};
 
 /// A text, or a number as one. Blank is missing.
 #[derive(Debug)]
@@ -64,74 +66,86 @@ impl<'de> Visitor<'de> for LooseTextVisitor {
     }
 }
 
-/// The first name among authors: a list of objects (1.1), an object (1.0), or a bare name.
+/// A list of texts, or one text alone. What is no text in it is ignored.
 #[derive(Debug)]
-pub(super) struct LooseAuthors(pub(super) Option<Arc<str>>);
+pub(super) struct LooseTexts(pub(super) Vec<Box<str>>);
+
+impl<'de> Deserialize<'de> for LooseTexts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LooseTexts, D::Error> {
+        let texts: LooseList<LooseText> = LooseList::deserialize(deserializer)?;
+        Ok(LooseTexts(texts.0.into_iter().filter_map(|text| text.0).collect()))
+    }
+}
+
+/// The names of authors: a list of objects (1.1), an object (1.0), or a bare name.
+#[derive(Debug)]
+pub(super) struct LooseAuthors(pub(super) Vec<Arc<str>>);
 
 impl<'de> Deserialize<'de> for LooseAuthors {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LooseAuthors, D::Error> {
-        deserializer.deserialize_any(LooseAuthorsVisitor { may_be_list: true })
+        let authors: LooseList<LooseAuthor> = LooseList::deserialize(deserializer)?;
+        let mut details = Details::default();
+        authors.0.into_iter().filter_map(|author| author.0).for_each(|name| details.add_author(name));
+        Ok(LooseAuthors(details.authors))
     }
 }
 
-/// One author of a list. A nested list is ignored, which also bounds the recursion.
+/// Files: a list of objects, or one object.
+#[derive(Debug)]
+pub(super) struct LooseAttachments(pub(super) Vec<LooseAttachment>);
+
+impl<'de> Deserialize<'de> for LooseAttachments {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LooseAttachments, D::Error> {
+        LooseList::deserialize(deserializer).map(|list| LooseAttachments(list.0))
+    }
+}
+
+/// One file; the URL in `enclosure` is still empty.
+#[derive(Debug)]
+pub(super) struct LooseAttachment {
+    pub(super) url: LooseText,
+    pub(super) enclosure: Enclosure,
+}
+
+/// More members than this of one list are passed over.
+const LIST_MAX: usize = 256;
+
+/// A list, or one member alone. Nested lists are ignored, which also bounds the recursion.
+#[derive(Debug)]
+struct LooseList<T>(Vec<T>);
+
+impl<'de, T: Member> Deserialize<'de> for LooseList<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LooseList<T>, D::Error> {
+        deserializer.deserialize_any(LooseVisitor { may_be_list: true, member: PhantomData })
+    }
+}
+
+/// What a list may hold: made of a text, or of an object.
+trait Member: Sized {
+    fn from_text(text: Box<str>) -> Option<Self>;
+
+    fn from_object<'de, A: MapAccess<'de>>(map: A) -> Result<Option<Self>, A::Error>;
+}
+
+impl Member for LooseText {
+    fn from_text(text: Box<str>) -> Option<LooseText> {
+        Some(LooseText(Some(text)))
+    }
+
+    fn from_object<'de, A: MapAccess<'de>>(map: A) -> Result<Option<LooseText>, A::Error> {
+        LooseTextVisitor.visit_map(map).map(Some)
+    }
+}
+
+#[derive(Debug)]
 struct LooseAuthor(Option<Arc<str>>);
 
-impl<'de> Deserialize<'de> for LooseAuthor {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LooseAuthor, D::Error> {
-        let authors = deserializer.deserialize_any(LooseAuthorsVisitor { may_be_list: false })?;
-        Ok(LooseAuthor(authors.0))
-    }
-}
-
-struct LooseAuthorsVisitor {
-    may_be_list: bool,
-}
-
-impl<'de> Visitor<'de> for LooseAuthorsVisitor {
-    type Value = LooseAuthors;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an author")
+impl Member for LooseAuthor {
+    fn from_text(text: Box<str>) -> Option<LooseAuthor> {
+        Some(LooseAuthor(Some(text.into())))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<LooseAuthors, E> {
-        Ok(LooseAuthors(shown(text)))
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<LooseAuthors, E> {
-        Ok(LooseAuthors(None))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<LooseAuthors, E> {
-        Ok(LooseAuthors(None))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<LooseAuthors, E> {
-        Ok(LooseAuthors(None))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<LooseAuthors, E> {
-        Ok(LooseAuthors(None))
-    }
-
-    fn visit_unit<E>(self) -> Result<LooseAuthors, E> {
-        Ok(LooseAuthors(None))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<LooseAuthors, A::Error> {
-        let mut first = None;
-        if self.may_be_list {
-            while let Some(author) = seq.next_element::<LooseAuthor>()? {
-                first = first.or(author.0);
-            }
-        } else {
-            while seq.next_element::<IgnoredAny>()?.is_some() {}
-        }
-        Ok(LooseAuthors(first))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LooseAuthors, A::Error> {
+    fn from_object<'de, A: MapAccess<'de>>(mut map: A) -> Result<Option<LooseAuthor>, A::Error> {
         let mut name = None;
         while let Some(key) = map.next_key::<Box<str>>()? {
             if &*key == "name" {
@@ -140,7 +154,96 @@ impl<'de> Visitor<'de> for LooseAuthorsVisitor {
                 map.next_value::<IgnoredAny>()?;
             }
         }
-        Ok(LooseAuthors(name.map(Arc::from)))
+        Ok(Some(LooseAuthor(name.map(Arc::from))))
+    }
+}
+
+impl Member for LooseAttachment {
+    fn from_text(_: Box<str>) -> Option<LooseAttachment> {
+        None
+    }
+
+    fn from_object<'de, A: MapAccess<'de>>(mut map: A) -> Result<Option<LooseAttachment>, A::Error> {
+        let mut url = LooseText(None);
+        let (mut media_type, mut title, mut length, mut duration_seconds) = (None, None, None, None);
+        while let Some(key) = map.next_key::<Box<str>>()? {
+            match &*key {
+                "url" => url = map.next_value()?,
+                "mime_type" => media_type = map.next_value::<LooseText>()?.0,
+                "title" => title = map.next_value::<LooseText>()?.0,
+                "size_in_bytes" => length = map.next_value::<LooseText>()?.0.as_deref().and_then(details::length_bytes),
+                "duration_in_seconds" => {
+                    let text = map.next_value::<LooseText>()?.0;
+                    duration_seconds = text.as_deref().and_then(details::duration_seconds);
+                }
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        let enclosure = Enclosure { url: "".into(), media_type, length, duration_seconds, title };
+        Ok(Some(LooseAttachment { url, enclosure }))
+    }
+}
+
+struct LooseVisitor<T> {
+    may_be_list: bool,
+    member: PhantomData<T>,
+}
+
+/// A member of a list, for which another list is nothing.
+impl<'de, T: Member> DeserializeSeed<'de> for LooseVisitor<T> {
+    type Value = LooseList<T>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<LooseList<T>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, T: Member> Visitor<'de> for LooseVisitor<T> {
+    type Value = LooseList<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a list")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<LooseList<T>, E> {
+        Ok(LooseList(shown(text).and_then(T::from_text).into_iter().collect()))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<LooseList<T>, E> {
+        Ok(LooseList(Vec::new()))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<LooseList<T>, E> {
+        Ok(LooseList(Vec::new()))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<LooseList<T>, E> {
+        Ok(LooseList(Vec::new()))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<LooseList<T>, E> {
+        Ok(LooseList(Vec::new()))
+    }
+
+    fn visit_unit<E>(self) -> Result<LooseList<T>, E> {
+        Ok(LooseList(Vec::new()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<LooseList<T>, A::Error> {
+        let mut members = Vec::new();
+        if self.may_be_list {
+            while let Some(found) = seq.next_element_seed(LooseVisitor { may_be_list: false, member: PhantomData })? {
+                let LooseList::<T>(found) = found;
+                members.extend(found.into_iter().take(LIST_MAX - members.len()));
+            }
+        } else {
+            while seq.next_element::<IgnoredAny>()?.is_some() {}
+        }
+        Ok(LooseList(members))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LooseList<T>, A::Error> {
+        Ok(LooseList(T::from_object(map)?.into_iter().collect()))
     }
 }
 

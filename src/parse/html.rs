@@ -1,0 +1,135 @@
+//! Changes HTML in place, on tokens alone. What is not meant to change stays as it is, byte for byte.
+
+mod srcset;
+
+use std::borrow::Cow;
+
+use url::Url;
+
+use super::entity;
+use super::text::{Token, Tokens, attributes};
+
+/// How much longer than the input the output may become: this many times, and so many bytes more.
+const SIZES_MAX: usize = 4;
+const SLACK_BYTES: usize = 64 * 1024;
+
+/// HTML in which relative links (`href`, `src`, `poster`, `cite`, `srcset`) are absolute; borrowed if there were none.
+///
+/// References to a place in the same document (`#note`) and what cannot be joined with the base stay as they are, and so
+/// do all remaining links once the output would exceed four times the input and 64 KiB.
+pub fn with_absolute_links<'h>(html: &'h str, base: &Url) -> Cow<'h, str> {
+    let mut changed = Changed { html, output: String::new(), copied: 0 };
+    let mut tokens = Tokens::new(html);
+    while let Some(token) = tokens.next() {
+        let Token::Open { name, attributes: text, self_closed } = token else { continue };
+        // The attributes end where the tag ends, or at its closing bracket.
+        let tag_end = tokens.position();
+        let tag_end = tag_end - usize::from(html.as_bytes()[tag_end - 1] == b'>');
+        let start = tag_end - text.len();
+        for attribute in attributes(text) {
+            let is = |name: &str| attribute.name.eq_ignore_ascii_case(name);
+            let value = if ["href", "src", "poster", "cite"].into_iter().any(is) {
+                absolute(attribute.value, base)
+            } else if is("srcset") {
+                srcset::absolute(attribute.value, base)
+            } else {
+                None
+            };
+            let Some(value) = value else { continue };
+            let value_start = start + attribute.value_start;
+            if !changed.replace(value_start, attribute.value.len(), &escaped(&value)) {
+                return changed.finish();
+            }
+        }
+        if is_raw_text(name) {
+            tokens.skip_fallback(name, self_closed);
+        }
+    }
+    changed.finish()
+}
+
+/// The output so far, and how much of the input is in it.
+struct Changed<'h> {
+    html: &'h str,
+    output: String,
+    copied: usize,
+}
+
+impl<'h> Changed<'h> {
+    /// Replaces a part of the input behind the last one. False if the output would become too long.
+    fn replace(&mut self, start: usize, length: usize, value: &str) -> bool {
+        let bytes_max = self.html.len().saturating_mul(SIZES_MAX).saturating_add(SLACK_BYTES);
+        let unchanged = self.html.len() - self.copied - length;
+        if self.output.len() + unchanged + value.len() > bytes_max {
+            return false;
+        }
+        if self.output.is_empty() {
+            self.output.reserve(self.html.len() + self.html.len() / 8 + value.len());
+        }
+        self.output.push_str(&self.html[self.copied..start]);
+        self.output.push_str(value);
+        self.copied = start + length;
+        true
+    }
+
+    fn finish(mut self) -> Cow<'h, str> {
+        if self.copied == 0 {
+            return Cow::Borrowed(self.html);
+        }
+        self.output.push_str(&self.html[self.copied..]);
+        Cow::Owned(self.output)
+    }
+}
+
+/// The absolute form of a link as written in an attribute; nothing if it is to stay as it is.
+fn absolute(value: &str, base: &Url) -> Option<String> {
+    if value.contains('&') { absolute_decoded(&entity::decode(value), base) } else { absolute_decoded(value, base) }
+}
+
+/// The same for a link whose references are decoded.
+fn absolute_decoded(link: &str, base: &Url) -> Option<String> {
+    let link = link.trim();
+    if link.is_empty() || link.starts_with('#') || has_scheme(link) {
+        return None;
+    }
+    if link.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("www.")) {
+        return Some(format!("{}://{link}", if base.scheme() == "https" { "https" } else { "http" }));
+    }
+    base.join(link).ok().map(String::from)
+}
+
+/// True if a link begins with a scheme (RFC 3986, section 3.1).
+fn has_scheme(link: &str) -> bool {
+    let Some((scheme, _)) = link.split_once(':') else { return false };
+    scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
+}
+
+/// A value for an attribute in quotation marks of either kind, or in none.
+fn escaped(value: &str) -> Cow<'_, str> {
+    if !value.contains(['&', '"', '\'', '<', '>']) {
+        return Cow::Borrowed(value);
+    }
+    let mut escaped = String::with_capacity(value.len() + 16);
+    for character in value.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            other => escaped.push(other),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// True for elements whose content is text whatever it looks like.
+fn is_raw_text(name: &str) -> bool {
+    ["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"]
+        .into_iter()
+        .any(|raw| raw.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests;
