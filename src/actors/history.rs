@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use parking_lot::Mutex;
 
-use crate::model::{FailureKind, PollOutcome, SourceId, Timestamp};
+use crate::model::{EntryCounts, FailureKind, PollOutcome, SourceId, Timestamp};
 
 /// Polls that are kept for each source.
 const PER_SOURCE_MAX: usize = 20;
@@ -26,6 +26,10 @@ pub struct SettledPoll {
     pub error: Option<String>,
     /// Number of new posts.
     pub new_posts: usize,
+    /// What became of the entries that were read.
+    pub entries: Option<EntryCounts>,
+    /// Whether entries may have come and gone since the last reading.
+    pub is_gap: bool,
     /// Body bytes received.
     pub bytes: usize,
     /// Duration of all requests.
@@ -81,6 +85,8 @@ mod tests {
             error_type: None,
             error: None,
             new_posts: 0,
+            entries: None,
+            is_gap: false,
             bytes: 0,
             duration_ms: 0,
             next: String::new(),

@@ -10,10 +10,14 @@ use prometheus_client::registry::Registry;
 use strum::VariantArray;
 
 use super::actor_kind::ActorKind;
-use crate::model::{FailureKind, Timestamp};
+use crate::model::{EntryCounts, FailureKind, Timestamp};
 
 /// The upper ends of the buckets of all histograms, in seconds.
 const BUCKET_SECONDS: [f64; 14] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
+
+/// What becomes of entries, as the metric says it. `edit_ignored` is a part of `known`.
+const ENTRY_DECISIONS: [&str; 8] =
+    ["new", "updated", "known", "before_source", "too_old", "seen_before", "blank", "edit_ignored"];
 
 /// Counters that differ in the value of one label.
 type Labelled = Family<[(&'static str, &'static str); 1], Counter>;
@@ -24,6 +28,10 @@ pub struct Statistics {
     polls: Labelled,
     deferred: Counter,
     new_posts: Counter,
+    updated_posts: Counter,
+    /// By what became of them.
+    entries: Labelled,
+    gaps: Counter,
     wire_bytes: Counter,
     superseded: Counter,
     due: Counter,
@@ -54,6 +62,12 @@ pub struct StatisticsView {
     pub deferred: u64,
     /// New posts.
     pub new_posts: u64,
+    /// Changes of posts that were stored.
+    pub updated_posts: u64,
+    /// Changes of entries that were not stored.
+    pub edits_ignored: u64,
+    /// Readings in which every entry was unknown.
+    pub gaps: u64,
     /// Body bytes received.
     pub wire_bytes: u64,
     /// Polls whose source had changed or was removed by the time they ended.
@@ -85,6 +99,9 @@ impl Default for Statistics {
             polls: labelled("outcome", outcomes),
             deferred: Counter::default(),
             new_posts: Counter::default(),
+            updated_posts: Counter::default(),
+            entries: labelled("decision", ENTRY_DECISIONS),
+            gaps: Counter::default(),
             wire_bytes: Counter::default(),
             superseded: Counter::default(),
             due: Counter::default(),
@@ -121,6 +138,9 @@ impl Statistics {
             failed: FailureKind::ALL.map(|kind| polls(kind.name())),
             deferred: self.deferred.get(),
             new_posts: self.new_posts.get(),
+            updated_posts: self.updated_posts.get(),
+            edits_ignored: self.entries.get_or_create(&[("decision", "edit_ignored")]).get(),
+            gaps: self.gaps.get(),
             wire_bytes: self.wire_bytes.get(),
             superseded: self.superseded.get(),
             due: self.due.get(),
@@ -141,6 +161,13 @@ impl Statistics {
     pub fn register(&self, registry: &mut Registry) {
         registry.register("polls", "Settled polls, by outcome", self.polls.clone());
         registry.register("new_posts", "New posts", self.new_posts.clone());
+        registry.register("updated_posts", "Changes of posts that were stored", self.updated_posts.clone());
+        registry.register("entries", "Entries that were read, by what became of them", self.entries.clone());
+        registry.register(
+            "gaps",
+            "Polls in which every entry was unknown, so that some may be missing",
+            self.gaps.clone(),
+        );
         registry.register("wire_bytes", "Body bytes received", self.wire_bytes.clone());
         registry.register(
             "deferred",
@@ -176,6 +203,17 @@ impl Statistics {
 
     pub(super) fn note_settle(&self, took: Duration) {
         self.settling.observe(took.as_secs_f64());
+    }
+
+    pub(super) fn count_entries(&self, counts: &EntryCounts, is_gap: bool) {
+        let EntryCounts { new, updated, known, before_source, too_old, seen_before, blank, edits_ignored, .. } =
+            *counts;
+        let numbers = [new, updated, known, before_source, too_old, seen_before, blank, edits_ignored];
+        for (decision, number) in ENTRY_DECISIONS.into_iter().zip(numbers).filter(|(_, number)| *number > 0) {
+            self.entries.get_or_create(&[("decision", decision)]).inc_by(number);
+        }
+        self.updated_posts.inc_by(updated);
+        self.gaps.inc_by(u64::from(is_gap));
     }
 
     pub(super) fn count_read(&self, new_posts: usize) {

@@ -1,7 +1,12 @@
 //! From a feed's entry to the post it would become: plain text, with something in every place that a reader needs.
 
-use crate::model::{NewPost, PostContent};
-use crate::parse::feed::{Entry, Text, TextKind};
+use std::borrow::Cow;
+
+use url::Url;
+
+use crate::model::{Enclosure, NewPost, PostContent};
+use crate::parse::feed::{self, Entry, Text, TextKind};
+use crate::parse::html::with_absolute_links;
 use crate::parse::text;
 
 /// The longest heading made of a body.
@@ -12,19 +17,28 @@ pub(crate) fn from_entry(entry: &Entry) -> Option<NewPost> {
     if entry.is_blank() {
         return None;
     }
-    let words = |text: Option<&Text>| text.map(plain).filter(|words| !words.is_empty());
-    let title = words(entry.title.as_ref());
-    let url = entry.url.as_deref().map(str::to_owned);
-    let body = words(entry.content.as_ref())
-        .or_else(|| words(entry.summary.as_ref()))
-        .or_else(|| title.clone())
-        .or_else(|| url.clone())?;
+    let words = |text: Option<&Text>| text.map(lines).filter(|words| !words.is_empty());
+    let title = entry.title.as_ref().map(plain).filter(|title| !title.is_empty());
+    let url = owned(entry.url.as_deref());
+    let (content, summary) = (words(entry.content.as_ref()), words(entry.summary.as_ref()));
+    let published = if content.is_some() { entry.content.as_ref() } else { entry.summary.as_ref() };
+    let summary = summary.filter(|_| content.is_some()).map(|summary| summary.replace('\n', " "));
+    let text = content.or_else(|| words(entry.summary.as_ref())).or_else(|| title.clone()).or_else(|| url.clone())?;
+    let authors: Vec<String> = entry.authors.iter().map(|author| text::fold(author)).collect();
     let content = PostContent {
-        title: title.unwrap_or_else(|| heading(&body)),
-        text: body,
-        guid: entry.id.as_deref().map(str::to_owned),
+        title: title.unwrap_or_else(|| heading(&text.replace('\n', " "))),
+        summary: summary.filter(|summary| *summary != text),
+        html: published.and_then(|text| html(text, entry.base.as_deref())),
+        text,
+        guid: owned(entry.id.as_deref().map(str::trim).filter(|id| !id.is_empty())),
         url,
         author: entry.author.as_deref().map(text::fold).filter(|author| !author.is_empty()),
+        authors: if authors.len() > 1 { authors } else { Vec::new() },
+        language: owned(entry.language.as_deref()),
+        categories: entry.categories.iter().map(|category| category.to_string()).collect(),
+        enclosures: entry.enclosures.iter().map(enclosure).collect(),
+        image_url: owned(entry.image_url.as_deref()),
+        comments_url: owned(entry.comments_url.as_deref()),
         updated_at: entry.updated,
         ..PostContent::default()
     };
@@ -32,12 +46,38 @@ pub(crate) fn from_entry(entry: &Entry) -> Option<NewPost> {
     Some(NewPost::new(content, entry.published.or(entry.updated)))
 }
 
-/// Plain text with a line for each of its lines that is not blank.
-pub(crate) fn lines(text: &str) -> String {
-    text.lines().map(text::fold).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+fn owned(text: Option<&str>) -> Option<String> {
+    text.map(str::to_owned)
 }
 
-/// A text of a feed as plain text.
+fn enclosure(found: &feed::Enclosure) -> Enclosure {
+    Enclosure {
+        url: found.url.to_string(),
+        media_type: owned(found.media_type.as_deref()),
+        length: found.length,
+        duration_seconds: found.duration_seconds,
+        title: owned(found.title.as_deref()),
+    }
+}
+
+/// A text as published, with absolute links, if it has any markup.
+fn html(text: &Text, base: Option<&str>) -> Option<String> {
+    if text.kind != TextKind::Html || !text.value.contains(['<', '&']) {
+        return None;
+    }
+    let absolute = base.and_then(|base| Url::parse(base).ok()).map(|base| with_absolute_links(&text.value, &base));
+    Some(absolute.map_or_else(|| text.value.to_string(), Cow::into_owned))
+}
+
+/// A text of a feed as plain text, with a line for each paragraph.
+fn lines(text: &Text) -> String {
+    match text.kind {
+        TextKind::Html => text::lines_from_html(&text.value),
+        TextKind::Plain => text::lines(&text.value),
+    }
+}
+
+/// A text of a feed as plain text on one line.
 pub(crate) fn plain(text: &Text) -> String {
     match text.kind {
         TextKind::Html => text::from_html(&text.value),

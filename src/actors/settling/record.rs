@@ -49,7 +49,8 @@ pub(super) fn record(context: &PipelineContext, log: &Logger, settled: &WrittenP
                 matches!(settled.result, PollResult::Answered(fetched) if matches!(fetched.answer, Answer::Read(_)));
             if is_read {
                 context.statistics.count_read(settled.new_posts);
-                if settled.new_posts > 0 {
+                context.statistics.count_entries(&settled.decision.counts, settled.decision.is_gap);
+                if settled.new_posts > 0 || settled.decision.counts.updated > 0 {
                     context.events.note_arrival();
                 }
             } else {
@@ -88,6 +89,8 @@ fn poll_record(settled: &WrittenPoll<'_>) -> SettledPoll {
         error_type,
         error,
         new_posts: settled.new_posts,
+        entries: (outcome == PollOutcome::Read).then_some(settled.decision.counts),
+        is_gap: settled.decision.is_gap,
         bytes: trace.wire_bytes,
         duration_ms: milliseconds(settled.request_time),
         next: settled.decision.next.to_string(),
@@ -97,6 +100,12 @@ fn poll_record(settled: &WrittenPoll<'_>) -> SettledPoll {
 
 fn log_success(log: &Logger, settled: &WrittenPoll<'_>, url: &str) {
     let trace = settled.result.trace();
+    let is_read = matches!(settled.result, PollResult::Answered(fetched) if matches!(fetched.answer, Answer::Read(_)));
+    if settled.decision.is_gap {
+        warn!(log, "entries may be missing"; "source_id" => settled.decision.source.id.0, "url" => url,
+            "reason" => "no entry of the feed is known: more were published since the last poll than the feed holds",
+            "gaps" => settled.decision.source.state.gaps);
+    }
     info!(log, "source polled";
         "source_id" => settled.decision.source.id.0,
         "url" => url,
@@ -104,6 +113,8 @@ fn log_success(log: &Logger, settled: &WrittenPoll<'_>, url: &str) {
         "duration_ms" => milliseconds(settled.request_time),
         "bytes" => trace.wire_bytes,
         "new_posts" => settled.new_posts,
+        "updated_posts" => settled.decision.counts.updated,
+        "entries" => is_read.then(|| settled.decision.counts.to_string()),
         "next_poll_at" => next_poll_at(settled.decision.next),
         "reason" => settled.decision.next.to_string());
 }

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use crate::fetch::{Answer, Document, Fetched, Learned, Reading, Task, Trace, post};
 use crate::http::{Client, Content, Failure, Headers, Reply, Request};
 use crate::model::{FailureCause, FailureReport, Hints, LastSeen, NewPost, PostContent, SourceSettings, Validators};
+use crate::parse::text;
 use crate::parse::x_api::{self, Page, XPost};
 
 use super::account::account_name;
@@ -212,7 +213,7 @@ fn failed(cause: FailureCause, error: String) -> FailureReport {
 fn found(name: &str, x_post: XPost) -> NewPost {
     let XPost { number, text, published, .. } = x_post;
     let url = format!("https://x.com/{name}/status/{number}");
-    let text = post::lines(&text);
+    let text = text::lines(&text);
     let text = if text.is_empty() { url.clone() } else { text };
     let content = PostContent {
         title: post::heading(text.lines().next().unwrap_or_default()),
