@@ -30,7 +30,7 @@ async fn p01_p14_a_feed_is_read_with_its_validators_and_hints() {
     assert_eq!(reading.validators.etag.as_deref(), Some("W/\"x\""));
     assert_eq!(reading.hints.fresh_until, Some(NOW + std::time::Duration::from_secs(500)));
     assert_eq!((reading.hints.update_period_minutes, reading.hints.skip_hours), (Some(90), 1 << 3));
-    assert_eq!(reading.entries[0].post.text().body, "Body");
+    assert_eq!(reading.entries[0].content().text, "Body");
     assert_eq!((fetched.trace.status, fetched.trace.body_bytes), (Some(200), feed.len()));
 }
 
@@ -73,7 +73,7 @@ async fn s701_a_page_in_an_old_charset_becomes_one_post() {
     let fetched = fetch(&task(SourceType::Website, &server)).await;
     let Answer::Read(reading) = fetched.answer else { panic!("{:?}", fetched.answer) };
     assert_eq!(reading.entries.len(), 1);
-    assert_eq!(reading.entries[0].post.text().body, words.trim());
+    assert_eq!(reading.entries[0].content().text, words.trim());
     assert_eq!(reading.document, Document::Page { charset: "windows-1251", title: Some("T".into()) });
 }
 

@@ -158,7 +158,7 @@ async fn posts(urls: &[String]) -> HashMap<String, Vec<NewPost>> {
     let read = async |url: &String| {
         let task = Task::new(SourceSettings::new(SourceType::Rss, url.as_str()));
         match poll(&fetcher, &settings, &task).await.answer {
-            Answer::Read(reading) => (url.clone(), reading.entries.into_iter().map(|found| found.post).collect()),
+            Answer::Read(reading) => (url.clone(), reading.entries),
             other => panic!("{url} is not a good feed: {other:?}"),
         }
     };
@@ -176,12 +176,8 @@ fn settlement(mut source: Source, posts: &HashMap<String, Vec<NewPost>>) -> Sett
     source.state.last_success_at = Some(now);
     let host = host_key(&source.settings.url).map(HostState::new);
     Settlement {
-        source_id: source.id,
-        version: source.version,
-        state: source.state,
-        left_out: Vec::new(),
         posts: posts.get(&source.settings.url).cloned().unwrap_or_default(),
         host: host.map(|host| HostState { last_asked_at: Some(now), ..host }),
-        settled_at: now,
+        ..Settlement::of_state(&source, now)
     }
 }

@@ -9,7 +9,7 @@ use rusqlite::ToSql;
 use secrecy::ExposeSecret;
 use tokio_postgres::NoTls;
 
-const COLUMNS: usize = 8;
+const COLUMNS: usize = 9;
 
 pub(crate) enum Raw {
     Sqlite { connection: rusqlite::Connection, statements: HashMap<usize, String> },
@@ -69,7 +69,7 @@ fn insert(parameter: char, rows: usize) -> String {
         format!("({})", values.join(", "))
     };
     format!(
-        "INSERT INTO posts (source_id, title, body, url, author, published_at, created_at, content_hash) \
+        "INSERT INTO posts (source_id, title, text, url, author, published_at, created_at, content_hash, entry_key) \
          VALUES {} ON CONFLICT DO NOTHING",
         (0..rows).map(row).collect::<Vec<_>>().join(", ")
     )
@@ -83,11 +83,21 @@ async fn write_postgres(
     type Parameter<'a> = &'a (dyn tokio_postgres::types::ToSql + Sync);
     let hashes: Vec<Vec<u8>> = poll.posts.iter().map(|post| post.content_hash().0.to_vec()).collect();
     let published: Vec<_> = poll.posts.iter().map(|post| post.published_at()).collect();
+    let keys: Vec<i64> = poll.posts.iter().map(|post| post.key().0).collect();
     let mut row: Vec<Parameter<'_>> = Vec::new();
-    for (post, (hash, published)) in poll.posts.iter().zip(hashes.iter().zip(&published)) {
-        let text = post.text();
-        let values: [Parameter<'_>; COLUMNS] =
-            [&poll.source_id.0, &text.title, &text.body, &text.url, &text.author, published, &poll.settled_at, hash];
+    for (post, (hash, (published, key))) in poll.posts.iter().zip(hashes.iter().zip(published.iter().zip(&keys))) {
+        let text = post.content();
+        let values: [Parameter<'_>; COLUMNS] = [
+            &poll.source_id.0,
+            &text.title,
+            &text.text,
+            &text.url,
+            &text.author,
+            published,
+            &poll.settled_at,
+            hash,
+            key,
+        ];
         row.extend(values);
     }
     transaction.execute(statement, &row).await.unwrap();
@@ -99,15 +109,16 @@ fn write_sqlite(connection: &mut rusqlite::Connection, statements: &HashMap<usiz
         let mut statement = transaction.prepare_cached(&statements[&poll.posts.len()]).unwrap();
         let mut row: Vec<Box<dyn ToSql + '_>> = Vec::new();
         for post in &poll.posts {
-            let text = post.text();
+            let text = post.content();
             row.push(Box::new(poll.source_id.0));
             row.push(Box::new(&text.title));
-            row.push(Box::new(&text.body));
+            row.push(Box::new(&text.text));
             row.push(Box::new(&text.url));
             row.push(Box::new(&text.author));
             row.push(Box::new(post.published_at()));
             row.push(Box::new(poll.settled_at));
             row.push(Box::new(post.content_hash().0));
+            row.push(Box::new(post.key().0));
         }
         statement.execute(rusqlite::params_from_iter(row)).unwrap();
     }

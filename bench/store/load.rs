@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use feedwarden::model::{NewPost, NewSource, PostText, Settlement, SourceSettings, SourceType, Timestamp, Validators};
+use feedwarden::model::{
+    NewPost, NewSource, PostContent, Settlement, SourceSettings, SourceType, Timestamp, Validators,
+};
 use feedwarden::store::Store;
 
 /// Polls in one run, each of another source.
@@ -55,13 +57,8 @@ pub(crate) async fn settlements(store: &dyn Store, case: Case) -> Vec<Settlement
         source.state.last_success_at = Some(NOW);
         source.state.validators = Validators { etag: Some(format!("\"{generation}\"")), last_modified: None };
         Settlement {
-            source_id: source.id,
-            version: source.version,
-            state: source.state,
             posts: (0..posts).map(|number| post(generation, source.id.0, number)).collect(),
-            left_out: Vec::new(),
-            host: None,
-            settled_at: NOW,
+            ..Settlement::of_state(&source, NOW)
         }
     };
     sources.into_iter().map(settle).collect()
@@ -76,12 +73,12 @@ fn post(generation: u64, source: i64, number: u64) -> NewPost {
             [" polls", " feeds", " politely", " and", " tells", " the", " truth", " again"][(state >> 61) as usize],
         );
     }
-    let text = PostText {
+    let content = PostContent {
         title: format!("Entry {number} of source {source}"),
-        body,
+        text: body,
         url: Some(format!("https://host.example/{source}/{generation}/{number}")),
         author: Some("Ada Lovelace".into()),
-        byline: None,
+        ..PostContent::default()
     };
-    NewPost::new(text, Some(NOW))
+    NewPost::new(content, Some(NOW))
 }

@@ -9,7 +9,7 @@ use tokio_postgres::NoTls;
 
 use crate::load::{Case, POSTS};
 
-const COLUMNS: u64 = 8;
+const COLUMNS: u64 = 9;
 
 pub(crate) enum Raw {
     Sqlite(rusqlite::Connection),
@@ -22,7 +22,7 @@ fn insert(parameter: char) -> String {
         format!("({})", values.join(", "))
     };
     format!(
-        "INSERT INTO posts (source_id, title, body, url, author, published_at, created_at, content_hash) \
+        "INSERT INTO posts (source_id, title, text, url, author, published_at, created_at, content_hash, entry_key) \
          VALUES {} ON CONFLICT DO NOTHING",
         (0..POSTS).map(row).collect::<Vec<_>>().join(", ")
     )
@@ -64,18 +64,22 @@ impl Raw {
                         let hashes: Vec<Vec<u8>> =
                             poll.posts.iter().map(|post| post.content_hash().0.to_vec()).collect();
                         let published: Vec<_> = poll.posts.iter().map(|post| post.published_at()).collect();
+                        let keys: Vec<i64> = poll.posts.iter().map(|post| post.key().0).collect();
                         let mut row: Vec<Parameter<'_>> = Vec::new();
-                        for (post, (hash, published)) in poll.posts.iter().zip(hashes.iter().zip(&published)) {
-                            let text = post.text();
-                            let values: [Parameter<'_>; 8] = [
+                        for (post, (hash, (published, key))) in
+                            poll.posts.iter().zip(hashes.iter().zip(published.iter().zip(&keys)))
+                        {
+                            let text = post.content();
+                            let values: [Parameter<'_>; COLUMNS as usize] = [
                                 &poll.source_id.0,
                                 &text.title,
-                                &text.body,
+                                &text.text,
                                 &text.url,
                                 &text.author,
                                 published,
                                 &poll.settled_at,
                                 hash,
+                                key,
                             ];
                             row.extend(values);
                         }
@@ -103,15 +107,16 @@ fn write_sqlite(connection: &mut rusqlite::Connection, polls: &[Settlement], cas
                 row.push(Box::new(&poll.state.validators.etag));
             }
             for post in &poll.posts {
-                let text = post.text();
+                let text = post.content();
                 row.push(Box::new(poll.source_id.0));
                 row.push(Box::new(&text.title));
-                row.push(Box::new(&text.body));
+                row.push(Box::new(&text.text));
                 row.push(Box::new(&text.url));
                 row.push(Box::new(&text.author));
                 row.push(Box::new(post.published_at()));
                 row.push(Box::new(poll.settled_at));
                 row.push(Box::new(post.content_hash().0));
+                row.push(Box::new(post.key().0));
             }
             statement.execute(rusqlite::params_from_iter(row)).unwrap();
         }

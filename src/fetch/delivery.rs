@@ -128,7 +128,11 @@ mod tests {
             content: PostContent { title: "Title".into(), text: body.into(), ..PostContent::default() },
             published_at: None,
             created_at: Timestamp::EPOCH,
+            changed_at: None,
+            revision: 0,
+            change_number: id,
             content_hash: ContentHash([0; 32]),
+            is_backfill: false,
         }
     }
 
@@ -144,7 +148,7 @@ mod tests {
     #[test]
     fn s703_a_byline_is_sent_beside_the_author() {
         let mut page = post(1, "a");
-        page.text.byline = Some("Ada Moss".into());
+        page.content.byline = Some("Ada Moss".into());
         let (body, _) = delivery_body(&[&page, &post(2, "b")], 10_000);
         let sent: serde_json::Value = serde_json::from_str(&body).unwrap();
         assert_eq!((&sent[0]["author"], &sent[0]["byline"]), (&serde_json::Value::Null, &"Ada Moss".into()));

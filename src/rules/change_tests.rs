@@ -37,6 +37,10 @@ fn troubled() -> Source {
         rest: Some(Rest { since: NOW, cause: RestCause::Failures(FailureKind::NotFound) }),
         account_id: Some("2244994945".into()),
         moved: Some(Moved { to: "http://new.example/feed".into(), days: 2, last_at: NOW }),
+        bodies_repeat: true,
+        gaps: 1,
+        last_gap_at: Some(NOW),
+        feed_title: Some("News".into()),
     };
     source
 }

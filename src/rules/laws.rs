@@ -7,11 +7,11 @@ use proptest::prelude::*;
 
 use super::backoff::backoff;
 use super::failure::{FailureStep, after_failure};
-use super::success::{SourceAnswer, after_success};
+use super::success::{ReadAnswer, SourceAnswer, after_success};
 use super::{Policy, due, hours, minutes};
 use crate::model::{
-    FailureCause, FailureClass, FailureReport, FailureState, Hints, NewSource, Source, SourceId, SourceSettings,
-    SourceType, Timestamp, Validators,
+    FailureCause, FailureClass, FailureReport, FailureState, NewSource, Source, SourceId, SourceSettings, SourceType,
+    Timestamp, Validators,
 };
 
 const START: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -46,7 +46,7 @@ fn report(cause: FailureCause) -> FailureReport {
 }
 
 fn read() -> SourceAnswer {
-    SourceAnswer::Read { validators: Validators::default(), hints: Hints::default(), last_seen: None }
+    SourceAnswer::Read(ReadAnswer::default())
 }
 
 /// Fails the source with each cause, an hour apart, and hands every step to `watch`.

@@ -2,7 +2,7 @@
 
 use feedwarden::api::feeds::{atom, json_feed};
 use feedwarden::demo::web::Character;
-use feedwarden::model::{ContentHash, Post, PostId, PostText, SourceId, Timestamp};
+use feedwarden::model::{ContentHash, Post, PostContent, PostId, SourceId, Timestamp};
 use feedwarden::parse::feed::{Feed, Format, Limits, TextKind, read};
 use proptest::prelude::{any, proptest};
 use rstest::rstest;
@@ -32,16 +32,20 @@ fn one_post(title: &str, body: &str) -> Post {
     Post {
         id: PostId(2),
         source_id: SourceId(1),
-        text: PostText {
+        content: PostContent {
             title: title.into(),
-            body: body.into(),
+            text: body.into(),
             url: Some("https://a.example/2?a=1&b=2".into()),
             author: Some("Ann <ann>".into()),
-            byline: None,
+            ..PostContent::default()
         },
         published_at: Some(Timestamp::from_seconds(1_800_000_000)),
         created_at: Timestamp::from_seconds(1_800_000_060),
+        changed_at: None,
+        revision: 0,
+        change_number: 2,
         content_hash: ContentHash([7; 32]),
+        is_backfill: false,
     }
 }
 

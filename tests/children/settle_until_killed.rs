@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use feedwarden::model::{NewPost, PostText, Settled, Settlement, Timestamp};
+use feedwarden::model::{NewPost, PostContent, Settled, Settlement, Timestamp};
 use feedwarden::store;
 use feedwarden::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
 
@@ -22,17 +22,9 @@ async fn main() {
         source.state.validators.etag = Some((source.version + 1).to_string());
         let post = |number: i64| {
             let body = format!("{} {number} {}", source.version, "x".repeat(body_bytes));
-            NewPost::new(PostText { body, ..PostText::default() }, None)
+            NewPost::new(PostContent { text: body, ..PostContent::default() }, None)
         };
-        let settlement = Settlement {
-            source_id: source.id,
-            version: source.version,
-            state: source.state.clone(),
-            posts: (0..posts).map(post).collect(),
-            left_out: Vec::new(),
-            host: None,
-            settled_at: now,
-        };
+        let settlement = Settlement { posts: (0..posts).map(post).collect(), ..Settlement::of_state(&source, now) };
         match store.settle(vec![settlement]).await {
             Ok(settled) => match settled[..] {
                 [Settled::Written { version, .. }] => source.version = version,

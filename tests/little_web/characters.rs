@@ -65,7 +65,7 @@ async fn titleless_entries_have_no_titles_in_any_format() {
     let visitor = Visitor::to(WebSettings { sites: 20, mix, ..WebSettings::default() });
     for site in 0..20 {
         let Answer::Read(reading) = visitor.poll(site).await.answer else { panic!("not read") };
-        let text = reading.entries[0].post.text();
+        let text = reading.entries[0].content();
         // Made of the body, for want of a title.
         assert!(text.title.starts_with("This is entry 0 of site"), "{}", text.title);
     }
@@ -235,7 +235,7 @@ async fn a_website_is_a_page_whose_article_changes() {
     let Answer::Read(reading) = &fetched.answer else { panic!("not read") };
     assert!(matches!(reading.document, Document::Page { .. }), "{:?}", reading.document);
     // It is dated a month before it appears, and has comments as soon as it changes.
-    assert_eq!(reading.entries[0].post.published_at(), Some(NOW - Duration::from_secs(30 * 86_400)));
+    assert_eq!(reading.entries[0].published_at(), Some(NOW - Duration::from_secs(30 * 86_400)));
     let before = visitor.read(0).await;
     visitor.web.publish(0, 1);
     let after = visitor.read(0).await;

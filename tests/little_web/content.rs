@@ -19,9 +19,9 @@ async fn entries_are_read_as_they_were_served_in_every_format() {
         let Document::Feed { format, notes, .. } = &reading.document else { panic!("{:?}", reading.document) };
         assert!(notes.is_empty(), "{notes:?}");
         formats.insert(format!("{format:?}"));
-        assert!(reading.entries.iter().all(|found| found.post.published_at() == Some(NOW)));
+        assert!(reading.entries.iter().all(|found| found.published_at() == Some(NOW)));
         // Newest first.
-        let read: Vec<_> = reading.entries.iter().rev().map(|found| found.post.text().body.clone()).collect();
+        let read: Vec<_> = reading.entries.iter().rev().map(|found| found.content().text.clone()).collect();
         assert_eq!(read, visitor.web.served_entries_of(site));
         texts.extend(read);
     }
@@ -36,7 +36,7 @@ async fn an_entry_is_never_dated_before_it_was_published() {
     visitor.clock.advance(Duration::from_micros(500_001));
     for site in 0..30 {
         let Answer::Read(reading) = visitor.poll(site).await.answer else { panic!("not read") };
-        let published = reading.entries[0].post.published_at().unwrap();
+        let published = reading.entries[0].published_at().unwrap();
         assert!(published.since(NOW) >= Duration::from_micros(500_001), "{published}");
         assert!(published.since(NOW) <= Duration::from_secs(1), "{published}");
     }
@@ -46,7 +46,7 @@ async fn an_entry_is_never_dated_before_it_was_published() {
 async fn a_backlog_is_dated_before_the_start() {
     let visitor = Visitor::to(WebSettings { backlog: 3, ..WebSettings::default() });
     let Answer::Read(reading) = visitor.poll(0).await.answer else { panic!("not read") };
-    let dates: Vec<_> = reading.entries.iter().map(|found| found.post.published_at().unwrap()).collect();
+    let dates: Vec<_> = reading.entries.iter().map(|found| found.published_at().unwrap()).collect();
     let hours = |hours: u64| NOW - Duration::from_secs(3600 * hours);
     assert_eq!(dates, [NOW, hours(1), hours(2), hours(3)]);
 }

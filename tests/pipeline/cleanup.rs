@@ -89,7 +89,7 @@ fn s903_s904_old_posts_go_unless_an_article_was_made_of_them_and_do_not_come_bac
         let id = world.add_feed(&server.url("/feed")).await;
         world.settled(1).await;
         let posts = world.store.list_posts(Some(id), None, 10).await.unwrap();
-        let two = posts.iter().find(|post| post.text.body == "two").unwrap().id;
+        let two = posts.iter().find(|post| post.content.text == "two").unwrap().id;
         let made = article(&world, world.now()).await;
         world.store.link_post(made, two).await.unwrap();
         assert!(world.store.mark_processed(made).await.unwrap());

@@ -2,7 +2,7 @@
 
 use feedwarden::actors::Scope;
 use feedwarden::demo::web::Character;
-use feedwarden::model::{ContentHash, LastSeen, Post, PostText, SourceId, Timestamp};
+use feedwarden::model::{ContentHash, LastSeen, Post, PostContent, SourceId, Timestamp};
 use feedwarden::rules::hours;
 use rstest::rstest;
 
@@ -31,7 +31,7 @@ async fn posts(world: &World, id: SourceId) -> Vec<Post> {
 }
 
 async fn bodies(world: &World, id: SourceId) -> Vec<String> {
-    posts(world, id).await.into_iter().map(|post| post.text.body).collect()
+    posts(world, id).await.into_iter().map(|post| post.content.text).collect()
 }
 
 fn moment(text: &str) -> Timestamp {
@@ -58,16 +58,16 @@ fn s601_three_entries_newer_than_the_watermark_become_posts_with_all_their_field
         let posts = posts(&world, id).await;
         assert_eq!(posts.len(), 3);
         for (number, post) in (1..).zip(posts) {
-            let text = PostText {
+            let text = PostContent {
                 title: format!("Title {number}"),
-                body: format!("Body {number}"),
+                text: format!("Body {number}"),
                 url: Some(format!("http://a.example/{number}")),
-                byline: None,
                 author: Some(format!("Ada {number}")),
+                ..PostContent::default()
             };
-            assert_eq!(post.text, text);
+            assert_eq!(post.content, text);
             assert_eq!(post.published_at, Some(moment(&format!("2027-01-15T08:{number}0:00Z"))));
-            assert_eq!(post.content_hash, ContentHash::of(&post.text.body));
+            assert_eq!(post.content_hash, ContentHash::of(&post.content.text));
         }
         world.stop().await;
     });
@@ -81,7 +81,7 @@ fn s602_five_entries_of_a_nitter_feed_become_five_posts(#[values(Sqlite, Postgre
         let server = publisher(&[dated_feed(&[OLD]), answer("200 OK", &[], &nitter)]).await;
         let (mut world, id) = polled_once(engine, &server).await;
         world.poll_again(id).await;
-        let titles: Vec<String> = posts(&world, id).await.into_iter().map(|post| post.text.title).collect();
+        let titles: Vec<String> = posts(&world, id).await.into_iter().map(|post| post.content.title).collect();
         let five =
             ["First thought", "Second thought", "R to @someone: Third thought", "RT by @someone: Fourth", "Image"];
         assert_eq!(titles, five);
@@ -118,7 +118,7 @@ fn s604_s605_s606_markup_authors_and_missing_parts_become_what_a_reader_needs(
         let mut found: Vec<_> = posts(&world, id)
             .await
             .into_iter()
-            .map(|post| (post.text.title, post.text.body, post.text.author))
+            .map(|post| (post.content.title, post.content.text, post.content.author))
             .collect();
         found.sort();
         let post = |title: &str, body: &str, author: Option<&str>| {
@@ -161,7 +161,7 @@ fn s801_the_same_body_in_two_polls_is_stored_once_whatever_surrounds_it(#[values
         let server = publisher(&answers).await;
         let (mut world, id) = polled_once(engine, &server).await;
         world.poll_again(id).await;
-        let titles: Vec<String> = posts(&world, id).await.into_iter().map(|post| post.text.title).collect();
+        let titles: Vec<String> = posts(&world, id).await.into_iter().map(|post| post.content.title).collect();
         assert_eq!(titles, ["First"]);
         assert_eq!(world.handle().statistics().view().new_posts, 1);
         world.stop().await;

@@ -81,7 +81,7 @@ fn s703_the_author_is_stored_as_it_stands_and_the_byline_beside_it(#[values(Sqli
         world.advance(hours(1));
         world.settled(2).await;
         let authors: Vec<_> =
-            posts(&world, id).await.into_iter().map(|post| (post.text.author, post.text.byline)).collect();
+            posts(&world, id).await.into_iter().map(|post| (post.content.author, post.content.byline)).collect();
         let named = |name: &str| Some(name.to_owned());
         assert_eq!(authors, [(named("https://a.example/ada"), named("Ada Moss")), (None, named("Ada Moss"))]);
         world.stop().await;
@@ -101,7 +101,7 @@ fn s704_a_page_is_stored_whatever_its_date_and_cleaned_up_by_when_it_was_stored(
         let server = publisher(&[no_robots(), page(), no_robots(), page(), no_robots(), page()]).await;
         let (mut world, id) = polled(engine, &server, hours(5 * 24)).await;
         let stored = posts(&world, id).await;
-        let dates: Vec<_> = stored.iter().map(|post| (post.text.body.as_str(), post.published_at)).collect();
+        let dates: Vec<_> = stored.iter().map(|post| (post.content.text.as_str(), post.published_at)).collect();
         assert_eq!(dates, [(BRIDGE, Some(published))]);
         assert_eq!(world.source(id).await.state.last_seen, None);
         // The next ticks, and the next poll, leave it alone.

@@ -141,8 +141,7 @@ async fn reading_goes_on_while_a_large_batch_is_written(#[values(Sqlite, Postgre
 async fn cleaning_and_removing_the_same_source_never_deadlock(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
     let other = store.another().await;
-    let cutoffs =
-        feedwarden::rules::cleanup::cutoffs(&feedwarden::rules::Policy::default(), at(NOW) + minutes(60 * 24 * 30));
+    let cutoffs = feedwarden::rules::cleanup::cutoffs(&Policy::default(), at(NOW) + minutes(60 * 24 * 30));
     for round in 0..20 {
         let source = store.add(rss(&format!("http://{round}.example/"))).await;
         store.find(source.id, (0..1000).map(|n| post(&format!("{round} {n}"))).collect()).await;

@@ -109,7 +109,7 @@ async fn s704_posts_of_pages_that_were_there_count_from_when_they_were_stored(
     };
     assert_eq!(store.clean(cutoffs, 100).await.unwrap().posts, 1);
     let left = store.list_posts(None, None, 10).await.unwrap();
-    assert_eq!(left.iter().map(|post| post.text.body.as_str()).collect::<Vec<_>>(), ["website"]);
+    assert_eq!(left.iter().map(|post| post.content.text.as_str()).collect::<Vec<_>>(), ["website"]);
 }
 
 #[rstest]

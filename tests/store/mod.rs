@@ -8,9 +8,9 @@ mod crash;
 mod daemon;
 mod downstream;
 mod engine;
+mod entries;
 mod faults;
 mod hosts;
-mod left_out;
 mod lists;
 mod migrations;
 mod people;
@@ -26,8 +26,11 @@ pub(crate) use engine::Engine::{self, Postgres, Sqlite};
 pub(crate) use engine::{TestStore, at, connect, minutes, server};
 
 use feedwarden::model::{
-    NewPost, NewSource, PostId, PostText, Settled, Settlement, Source, SourceId, SourceSettings, SourceType,
+    EntryQuery, NewPost, NewSource, PostContent, PostId, Settled, Settlement, Source, SourceId, SourceSettings,
+    SourceType, Watermark,
 };
+use feedwarden::rules::filter::EntryDecision;
+use feedwarden::rules::{Policy, reading};
 use feedwarden::store::Added;
 
 pub(crate) const NOW: i64 = 1_800_000_000;
@@ -48,11 +51,11 @@ pub(crate) fn dated_page(body: &str, published_seconds: Option<i64>) -> NewPost 
     NewPost::of_page(post_text(body), published_seconds.map(at))
 }
 
-fn post_text(body: &str) -> PostText {
-    PostText {
+fn post_text(body: &str) -> PostContent {
+    PostContent {
         title: format!("About {}", body.chars().take(9).collect::<String>()),
-        body: body.into(),
-        ..PostText::default()
+        text: body.into(),
+        ..PostContent::default()
     }
 }
 
@@ -65,19 +68,37 @@ impl TestStore {
         }
     }
 
-    /// Settles a poll of this source, as it stands in the store, that found these posts.
+    /// Settles a poll of this source, as it stands in the store, that found these posts: what the store knows of them
+    /// decides, their dates do not.
     pub(crate) async fn find(&self, source: SourceId, posts: Vec<NewPost>) -> Vec<PostId> {
         let source = self.source(source).await.unwrap().unwrap();
-        match self.settle(vec![found(&source, posts)]).await.unwrap().pop().unwrap() {
+        let settlement = self.read(&source, posts).await;
+        match self.settle(vec![settlement]).await.unwrap().pop().unwrap() {
             Settled::Written { new_posts, .. } => new_posts,
             other => panic!("not written: {other:?}"),
+        }
+    }
+
+    /// The settlement of a poll that found these posts, in their order.
+    pub(crate) async fn read(&self, source: &Source, posts: Vec<NewPost>) -> Settlement {
+        let entries = posts.iter().map(|post| (post.key(), post.content_hash())).collect();
+        let query = EntryQuery { source_id: source.id, entries };
+        let known = self.known_entries(vec![query]).await.unwrap().pop().unwrap();
+        let decision = reading::decide(source, Watermark::None, &posts, &known, &Policy::default(), at(NOW));
+        let is_kept = |entry: &EntryDecision| matches!(entry, EntryDecision::Kept(_));
+        let kept = posts.into_iter().zip(&decision.entries).filter(|(_, entry)| is_kept(entry));
+        Settlement {
+            edits: decision.edits,
+            renamed: decision.renamed,
+            still_seen: decision.still_seen,
+            ..found(source, kept.map(|(post, _)| post).collect())
         }
     }
 
     /// The bodies of all posts of a source, in order.
     pub(crate) async fn bodies(&self, source: SourceId) -> Vec<String> {
         let posts = self.list_posts(Some(source), None, 100_000).await.unwrap();
-        posts.into_iter().map(|post| post.text.body).collect()
+        posts.into_iter().map(|post| post.content.body().into_owned()).collect()
     }
 }
 
@@ -89,13 +110,6 @@ pub(crate) fn found(source: &Source, posts: Vec<NewPost>) -> Settlement {
     state.last_polled = Some(settled_at);
     state.last_success_at = Some(settled_at);
     state.last_read_at = Some(settled_at);
-    Settlement {
-        source_id: source.id,
-        version: source.version,
-        state,
-        posts,
-        left_out: Vec::new(),
-        host: None,
-        settled_at,
-    }
+    let source = Source { state, ..source.clone() };
+    Settlement { posts, ..Settlement::of_state(&source, settled_at) }
 }

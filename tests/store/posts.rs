@@ -17,7 +17,7 @@ async fn posts_are_listed_in_order_page_by_page(#[values(Sqlite, Postgres)] engi
         let page = store.list_posts(None, after, 2).await.unwrap();
         let Some(last) = page.last() else { break };
         after = Some(last.id);
-        met.extend(page.into_iter().map(|post| post.text.body));
+        met.extend(page.into_iter().map(|post| post.content.text));
     }
     assert_eq!(met, ["1", "2", "3", "4", "5"]);
 }
@@ -31,9 +31,9 @@ async fn the_posts_of_one_source_are_listed_alone(#[values(Sqlite, Postgres)] en
     store.find(b.id, vec![post("3")]).await;
     store.find(a.id, vec![post("4")]).await;
     let first = store.list_posts(Some(a.id), None, 2).await.unwrap();
-    assert_eq!(first.iter().map(|post| post.text.body.as_str()).collect::<Vec<_>>(), ["1", "2"]);
+    assert_eq!(first.iter().map(|post| post.content.text.as_str()).collect::<Vec<_>>(), ["1", "2"]);
     let rest = store.list_posts(Some(a.id), Some(first[1].id), 2).await.unwrap();
-    assert_eq!(rest.iter().map(|post| post.text.body.as_str()).collect::<Vec<_>>(), ["4"]);
+    assert_eq!(rest.iter().map(|post| post.content.text.as_str()).collect::<Vec<_>>(), ["4"]);
 }
 
 #[rstest]

@@ -1,7 +1,7 @@
 //! The end of polls: posts and state together, once, or not at all.
 
 use super::*;
-use feedwarden::model::{Breaker, ContentHash, HostKey, HostState, Timestamp, Validators};
+use feedwarden::model::{Breaker, ContentHash, Enclosure, HostKey, HostState, TextOrigin, Timestamp, Validators};
 use rstest::rstest;
 
 #[rstest]
@@ -23,18 +23,40 @@ async fn s603_a_poll_without_posts_still_writes_the_state(#[values(Sqlite, Postg
 async fn s601_new_entries_become_posts_with_all_their_fields(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
     let source = store.add(rss("http://a.example/")).await;
-    let text = PostText {
+    let text = PostContent {
         title: "Breaking".into(),
-        body: "Breaking news link".into(),
+        text: "Breaking news\nlink".into(),
+        guid: Some("tag:a.example,2026:1".into()),
         url: Some("http://a.example/1".into()),
         author: Some("John Smith".into()),
+        authors: vec!["John Smith".into(), "Ann \"A\" Moss".into()],
         byline: Some("J. Smith, Herald".into()),
+        html: Some("<p>Breaking news</p><a href=\"http://a.example/1\">link</a>".into()),
+        summary: Some("News".into()),
+        language: Some("en-GB".into()),
+        categories: vec!["news".into(), "städte".into()],
+        enclosures: vec![
+            Enclosure {
+                url: "http://a.example/1.mp3".into(),
+                media_type: Some("audio/mpeg".into()),
+                length: Some(u64::from(u32::MAX) + 1),
+                duration_seconds: Some(61),
+                title: Some("Episode 1".into()),
+            },
+            Enclosure { url: "http://a.example/1.png".into(), ..Enclosure::default() },
+        ],
+        image_url: Some("http://a.example/1.png".into()),
+        comments_url: Some("http://a.example/1#comments".into()),
+        updated_at: Some(at(NOW - 30)),
+        text_origin: TextOrigin::Article,
+        full_text_error: Some("HTTP 404".into()),
     };
     let ids = store.find(source.id, vec![NewPost::new(text.clone(), Some(at(NOW - 60)))]).await;
     let stored = store.post(ids[0]).await.unwrap().unwrap();
-    assert_eq!((stored.source_id, stored.text, stored.published_at), (source.id, text, Some(at(NOW - 60))));
+    assert_eq!((stored.source_id, stored.content, stored.published_at), (source.id, text, Some(at(NOW - 60))));
     assert_eq!(stored.created_at, at(NOW) + minutes(1));
     assert_eq!(stored.content_hash, ContentHash::of("Breaking news link"));
+    assert_eq!((stored.revision, stored.changed_at, stored.change_number), (0, None, stored.id.0));
 }
 
 #[rstest]
@@ -190,7 +212,7 @@ async fn answers_come_in_the_order_of_a_mixed_batch(#[values(Sqlite, Postgres)] 
             (1, Settled::Stale(source)) => assert_eq!(source.id, settlement.source_id),
             (2, Settled::Written { new_posts, .. }) => {
                 let first = store.post(new_posts[0]).await.unwrap().unwrap();
-                assert_eq!(first.text.body, format!("{} 0", settlement.source_id));
+                assert_eq!(first.content.text, format!("{} 0", settlement.source_id));
             }
             (_, other) => panic!("{} {other:?}", settlement.source_id),
         }
@@ -247,7 +269,7 @@ async fn a_body_of_ten_megabytes_is_kept_whole(#[values(Sqlite, Postgres)] engin
         (0..10 * 1024 * 1024 / 8).map(|n: u32| format!("{:08x}", n.wrapping_mul(2_654_435_761))).collect();
     let ids = store.find(source.id, vec![post(&body), post("small")]).await;
     assert_eq!(ids.len(), 2);
-    assert!(store.post(ids[0]).await.unwrap().unwrap().text.body == body);
+    assert!(store.post(ids[0]).await.unwrap().unwrap().content.text == body);
     assert_eq!(store.find(source.id, vec![post(&body)]).await, []);
 }
 
@@ -256,15 +278,18 @@ async fn a_body_of_ten_megabytes_is_kept_whole(#[values(Sqlite, Postgres)] engin
 async fn nul_goes_and_astral_characters_stay_in_posts(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
     let source = store.add(rss("http://a.example/")).await;
-    let text = |body: &str| PostText {
+    let text = |body: &str| PostContent {
         title: format!("{body} title"),
-        body: body.into(),
+        text: body.into(),
         url: Some(format!("http://a.example/{body}")),
         author: Some(body.into()),
         byline: Some(body.into()),
+        html: Some(body.into()),
+        categories: vec![body.into()],
+        ..PostContent::default()
     };
     let ids = store.find(source.id, vec![NewPost::new(text("a\0🦀\u{10ffff}\u{e000}"), None)]).await;
-    assert_eq!(store.post(ids[0]).await.unwrap().unwrap().text, text("a🦀\u{10ffff}\u{e000}"));
+    assert_eq!(store.post(ids[0]).await.unwrap().unwrap().content, text("a🦀\u{10ffff}\u{e000}"));
     assert_eq!(store.find(source.id, vec![NewPost::new(text("a🦀\u{10ffff}\u{e000}\0"), None)]).await, []);
 }
 
@@ -273,9 +298,9 @@ async fn nul_goes_and_astral_characters_stay_in_posts(#[values(Sqlite, Postgres)
 async fn an_empty_body_is_a_body(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
     let source = store.add(rss("http://a.example/")).await;
-    let empty = || NewPost::new(PostText::default(), None);
+    let empty = || NewPost::new(PostContent::default(), None);
     let ids = store.find(source.id, vec![empty(), empty()]).await;
-    assert_eq!(store.post(ids[0]).await.unwrap().unwrap().text, PostText::default());
+    assert_eq!(store.post(ids[0]).await.unwrap().unwrap().content, PostContent::default());
     assert_eq!(ids.len(), 1);
 }
 
@@ -292,7 +317,10 @@ async fn a_time_of_publication_is_the_same_moment_whatever_its_zone(#[values(Sql
     ] {
         let moment: Timestamp = text.parse().unwrap();
         let ids = store
-            .find(source.id, vec![NewPost::new(PostText { body: text.into(), ..PostText::default() }, Some(moment))])
+            .find(
+                source.id,
+                vec![NewPost::new(PostContent { text: text.into(), ..PostContent::default() }, Some(moment))],
+            )
             .await;
         assert_eq!(store.post(ids[0]).await.unwrap().unwrap().published_at, Some(moment));
     }

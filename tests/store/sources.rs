@@ -1,7 +1,7 @@
 //! Sources: added, read, listed, saved, removed.
 
 use super::*;
-use feedwarden::model::{PodcastId, SourceState, Timestamp};
+use feedwarden::model::{Backlog, FullText, PodcastId, SourceState, Timestamp};
 use feedwarden::store::{Added, Saved, StoreError, stream_sources};
 use futures_util::TryStreamExt;
 use rstest::rstest;
@@ -21,6 +21,8 @@ async fn a_source_comes_back_as_it_was_added(#[values(Sqlite, Postgres)] engine:
         poll_delay_seconds: Some(0),
         max_failures: Some(u32::MAX),
         max_backoff_hours: Some(6),
+        backlog: Some(Backlog::All),
+        full_text: Some(FullText::WhenShort),
     };
     let source = store.add(NewSource { settings: settings.clone(), created_at: at(NOW) }).await;
     assert_eq!(source.settings, settings);
@@ -175,7 +177,7 @@ async fn removing_takes_the_posts_along_and_says_whether_it_was_there(#[values(S
     assert!(store.remove_source(source.id).await.unwrap());
     assert!(!store.remove_source(source.id).await.unwrap());
     let left = store.list_posts(None, None, 10).await.unwrap();
-    assert_eq!(left.iter().map(|post| post.text.body.as_str()).collect::<Vec<_>>(), ["three"]);
+    assert_eq!(left.iter().map(|post| post.content.text.as_str()).collect::<Vec<_>>(), ["three"]);
 }
 
 #[rstest]

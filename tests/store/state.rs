@@ -16,15 +16,7 @@ async fn check(engine: Engine, states: Vec<SourceState>) {
         source.state = state.clone();
         assert_eq!(store.save_source(source.clone(), at(NOW)).await.unwrap(), Saved::Written(2));
         assert_eq!(store.source(source.id).await.unwrap().unwrap().state, state, "saved");
-        let settlement = |version, state| Settlement {
-            source_id: source.id,
-            version,
-            state,
-            posts: Vec::new(),
-            left_out: Vec::new(),
-            host: None,
-            settled_at: at(NOW),
-        };
+        let settlement = |version, state| Settlement { version, state, ..Settlement::of_state(&source, at(NOW)) };
         let both = vec![settlement(2, SourceState::default()), settlement(3, state.clone())];
         store.settle(both).await.unwrap();
         assert_eq!(store.source(source.id).await.unwrap().unwrap().state, state, "settled");
@@ -66,6 +58,10 @@ fn full() -> SourceState {
         rest: Some(Rest { since: at(10), cause: RestCause::Failures(FailureKind::NotFound) }),
         account_id: Some("2244994945".into()),
         moved: Some(Moved { to: "https://new.example/feed".into(), days: 2, last_at: at(11) }),
+        bodies_repeat: true,
+        gaps: 3,
+        last_gap_at: Some(at(12)),
+        feed_title: Some("News of the day".into()),
     }
 }
 

@@ -59,7 +59,7 @@ fn reading(fetched: &Fetched) -> &Reading {
 }
 
 fn numbers(fetched: &Fetched) -> Vec<u64> {
-    reading(fetched).entries.iter().map(|found| found.number.unwrap()).collect()
+    reading(fetched).entries.iter().map(|found| found.content().guid.as_deref().unwrap().parse().unwrap()).collect()
 }
 
 /// A failure in one line: its cause, its text, and when to come back.
