@@ -255,7 +255,7 @@ const TYPE_NAMES_ALLOWED: &[&str] = &[
     "src/rules/laws.rs",
     // OPML lists are lists of feeds.
     "src/opml/mod.rs",
-    // The little web serves feeds and pages.
+    // The simulated web serves feeds and pages.
     "src/demo/web/",
 ];
 

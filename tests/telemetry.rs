@@ -170,7 +170,7 @@ fn a_closed_pipe_loses_records_and_counts_them_but_ends_nothing() {
     let (log, reader) = start_pipe(16);
     drop(reader);
     for _ in 0..3 {
-        info!(log.logger, "nobody reads this");
+        info!(log.logger, "this is not read");
     }
     assert!(log.guard.finish(PATIENCE));
     assert_eq!((log.handle.dropped().write_failed, log.handle.dropped().queue_full), (3, 0));

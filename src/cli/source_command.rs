@@ -3,19 +3,22 @@
 use hyper::Method;
 use serde_json::{Map, Value, json};
 
-use super::client::{Client, Done, query, read};
+use super::client::{ApiClient, Done, query, read};
 use super::error::CliError;
 use super::listing::{list_all, paging};
 use super::podcast_command::only_podcast;
 use super::progress::Progress;
 use super::source_access::{read_access, source_access};
-use super::source_arguments::{Add, Edit, List, Named, PollSource, Settings, SourceCommand, Target};
+use super::source_arguments::{
+    AddSourceArguments, EditSourceArguments, ListSourcesArguments, PollSourceArguments, SourceArgument, SourceCommand,
+    SourceSettingsArguments, SourceTarget,
+};
 use super::source_words::{COLUMNS, added, explanation, history, one, polled, row, standing};
 use super::{Exit, complain};
 use crate::api::views::{CreatedSource, PollAnswer, PollRecord, SourceView};
 use crate::sources::{detect_type, owner_key};
 
-pub(super) async fn source(client: &Client, command: SourceCommand) -> Done {
+pub(super) async fn source(client: &ApiClient, command: SourceCommand) -> Done {
     match command {
         SourceCommand::Add(add) => add_one(client, &add).await,
         SourceCommand::List(list) => list_some(client, &list).await,
@@ -46,7 +49,7 @@ pub(super) async fn source(client: &Client, command: SourceCommand) -> Done {
     }
 }
 
-async fn add_one(client: &Client, add: &Add) -> Done {
+async fn add_one(client: &ApiClient, add: &AddSourceArguments) -> Done {
     let mut body = settings(&add.settings);
     body.insert("url".into(), json!(add.place));
     let source_type = match &add.settings.source_type {
@@ -90,7 +93,7 @@ async fn add_one(client: &Client, add: &Add) -> Done {
     }
 }
 
-async fn list_some(client: &Client, list: &List) -> Done {
+async fn list_some(client: &ApiClient, list: &ListSourcesArguments) -> Done {
     let filters = [
         ("state", list.state.as_deref()),
         ("host", list.host.as_deref()),
@@ -102,12 +105,12 @@ async fn list_some(client: &Client, list: &List) -> Done {
     list_all(client, "/sources", &filters, &paging(&list.paging), COLUMNS, |source: &SourceView| row(source)).await
 }
 
-async fn show(client: &Client, named: &Named) -> Done {
+async fn show(client: &ApiClient, named: &SourceArgument) -> Done {
     let id = client.source(&named.source).await?;
     client.show(client.get(&format!("/sources/{id}")).await?, |source: SourceView| one(&source))
 }
 
-async fn change(client: &Client, edit: &Edit) -> Done {
+async fn change(client: &ApiClient, edit: &EditSourceArguments) -> Done {
     let mut body = settings(&edit.settings);
     if let Some(place) = &edit.place {
         body.insert("url".into(), json!(place));
@@ -138,20 +141,20 @@ async fn change(client: &Client, edit: &Edit) -> Done {
     client.show(value, |source: SourceView| one(&source))
 }
 
-async fn tell(client: &Client, target: &Target, method: Method, what: &str, body: Option<Value>) -> Done {
+async fn tell(client: &ApiClient, target: &SourceTarget, method: Method, what: &str, body: Option<Value>) -> Done {
     let id = client.source(&target.source).await?;
     let path = format!("/sources/{id}/{what}");
     let value = client.send_if(method, &path, body.as_ref(), target.if_version).await?;
     client.show(value, |source: SourceView| standing(&source))
 }
 
-async fn remove(client: &Client, target: &Target) -> Done {
+async fn remove(client: &ApiClient, target: &SourceTarget) -> Done {
     let id = client.source(&target.source).await?;
     let said = format!("source {id} and its posts are removed\n");
     client.remove(&format!("/sources/{id}"), target.if_version, &said).await
 }
 
-async fn poll_now(client: &Client, poll: &PollSource) -> Done {
+async fn poll_now(client: &ApiClient, poll: &PollSourceArguments) -> Done {
     let id = client.source(&poll.source).await?;
     let (wait, force) = (poll.wait.to_string(), poll.force.to_string());
     let progress = Progress::new();
@@ -167,7 +170,7 @@ async fn poll_now(client: &Client, poll: &PollSource) -> Done {
 }
 
 /// The settings under the names of the API.
-fn settings(settings: &Settings) -> Map<String, Value> {
+fn settings(settings: &SourceSettingsArguments) -> Map<String, Value> {
     let mut body = Map::new();
     let said = [
         ("type", settings.source_type.as_ref().map(|value| json!(value))),

@@ -7,11 +7,11 @@ use secrecy::SecretString;
 
 use super::database_url::DatabaseUrl;
 use super::effective::Effective;
-use super::problem::Problem;
+use super::problem::ConfigProblem;
 use super::secret;
 use super::settings::Settings;
 use crate::actors::{FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings};
-use crate::api::settings::{ApiSettings, Limits, TokenKey, TokenSettings};
+use crate::api::settings::{ApiLimits, ApiSettings, TokenKey, TokenSettings};
 use crate::http::HttpSettings;
 use crate::model::SourceType;
 use crate::rules::webhook::WebhookPolicy;
@@ -21,17 +21,17 @@ use crate::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, S
 use crate::supervision::Intensity;
 use crate::telemetry::{LogFormat, LogSettings, LogStream};
 
-/// Where things lie that no key says a place for.
+/// Default directories for paths that no key sets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Directories {
-    /// What outlives a restart of the machine.
+    /// For files that survive a reboot.
     pub(super) state: Option<PathBuf>,
-    /// What does not.
+    /// For sockets; emptied by a reboot.
     pub(super) runtime: Option<PathBuf>,
 }
 
 /// Fills the settings. They are worth something only if no problem was added.
-pub(super) fn assemble(values: &Effective, directories: &Directories, problems: &mut Vec<Problem>) -> Settings {
+pub(super) fn assemble(values: &Effective, directories: &Directories, problems: &mut Vec<ConfigProblem>) -> Settings {
     let store = store(values, directories.state.as_deref(), problems);
     let api = api(values, socket(values, directories, &store.engine), problems);
     Settings {
@@ -146,7 +146,7 @@ fn http(values: &Effective) -> HttpSettings {
     }
 }
 
-fn store(values: &Effective, state_directory: Option<&Path>, problems: &mut Vec<Problem>) -> StoreSettings {
+fn store(values: &Effective, state_directory: Option<&Path>, problems: &mut Vec<ConfigProblem>) -> StoreSettings {
     let engine = match values.database("database.url") {
         DatabaseUrl::Sqlite(path) => EngineSettings::Sqlite(SqliteSettings {
             // Joining an absolute path leaves it as it is.
@@ -164,7 +164,7 @@ fn store(values: &Effective, state_directory: Option<&Path>, problems: &mut Vec<
     StoreSettings { engine, encryption_key }
 }
 
-fn postgres(values: &Effective, url: &SecretString, problems: &mut Vec<Problem>) -> PostgresSettings {
+fn postgres(values: &Effective, url: &SecretString, problems: &mut Vec<ConfigProblem>) -> PostgresSettings {
     let tls = match values.choice("database.postgres.tls") {
         "require" => Tls::Require,
         _ => Tls::Disable,
@@ -223,7 +223,7 @@ fn socket(values: &Effective, directories: &Directories, engine: &EngineSettings
     directories.runtime.clone().or(beside).unwrap_or_default().join("feedwarden.sock")
 }
 
-fn api(values: &Effective, socket: PathBuf, problems: &mut Vec<Problem>) -> ApiSettings {
+fn api(values: &Effective, socket: PathBuf, problems: &mut Vec<ConfigProblem>) -> ApiSettings {
     let listen = values.listen("api.listen");
     let key = token_key(values, problems);
     let key_is_wrong =
@@ -241,19 +241,19 @@ fn api(values: &Effective, socket: PathBuf, problems: &mut Vec<Problem>) -> ApiS
         socket,
         listen,
         tokens: key.map(|key| TokenSettings { key, audience, leeway }),
-        limits: Limits {
+        limits: ApiLimits {
             body_bytes: values.count_usize("api.body-bytes-max"),
             import_bytes: values.count_usize("api.import-bytes-max"),
             requests_per_second: values.count_u32("api.requests-per-second"),
             connections: values.count_usize("api.connections-max"),
             streams: values.count_usize("api.streams-max"),
-            ..Limits::default()
+            ..ApiLimits::default()
         },
     }
 }
 
 /// What tokens are checked with, if anything.
-fn token_key(values: &Effective, problems: &mut Vec<Problem>) -> Option<TokenKey> {
+fn token_key(values: &Effective, problems: &mut Vec<ConfigProblem>) -> Option<TokenKey> {
     let secret = one_secret(values, "api.jwt-secret", secret::signing_secret, problems);
     let file_key = "api.jwt-public-key-file";
     let file = values.path(file_key).map(Path::to_owned);
@@ -283,7 +283,7 @@ fn one_secret(
     values: &Effective,
     key: &str,
     check: fn(&str) -> Result<(), String>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<ConfigProblem>,
 ) -> Option<SecretString> {
     let file_key = format!("{key}-file");
     match (values.secret(key), values.path(&file_key)) {
@@ -308,6 +308,6 @@ fn readable(path: &Path) -> Result<(), String> {
     std::fs::File::open(path).map(drop).map_err(|cause| format!("{} cannot be read: {cause}", name.escape_debug()))
 }
 
-fn add(values: &Effective, key: &str, text: String, problems: &mut Vec<Problem>) {
-    problems.push(Problem { key: Some(key.to_owned()), origin: values.origin(key).clone(), text });
+fn add(values: &Effective, key: &str, text: String, problems: &mut Vec<ConfigProblem>) {
+    problems.push(ConfigProblem { key: Some(key.to_owned()), origin: values.origin(key).clone(), text });
 }

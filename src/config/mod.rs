@@ -23,12 +23,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub use effective::{Effective, Shown};
-pub use problem::{Origin, Problem, Problems};
+pub use problem::{ConfigProblem, Origin, Problems};
 pub use settings::Settings;
 
 /// Where to look for settings beside the built-in ones.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct ConfigRequest {
     /// The file to read, if there is one.
     pub file: Option<PathBuf>,
     /// All environment variables, ours and others'.
@@ -40,14 +40,12 @@ pub struct Request {
 /// A configuration without mistakes.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// For the rooms.
     pub settings: Settings,
-    /// For people.
     pub effective: Effective,
 }
 
 /// Reads all layers, or says everything that is wrong with them.
-pub fn load(request: &Request) -> Result<Loaded, Problems> {
+pub fn load(request: &ConfigRequest) -> Result<Loaded, Problems> {
     let mut problems = Vec::new();
     let mut effective = Effective::default();
     effective.overlay(layers::built_in(), &mut problems);
@@ -65,7 +63,7 @@ pub fn load(request: &Request) -> Result<Loaded, Problems> {
 }
 
 /// The directories that the environment gives a service or a session.
-fn directories(request: &Request) -> assemble::Directories {
+fn directories(request: &ConfigRequest) -> assemble::Directories {
     let first = |variable: &str| {
         let (_, directories) = request.environment.iter().find(|(name, _)| name == variable)?;
         // systemd parts several by colons.

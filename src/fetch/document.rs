@@ -10,7 +10,7 @@ use crate::http::{self, Credentials, Reply, Request};
 use crate::model::{FailureCause, FailureReport, Hints};
 use crate::parse::feed::LinkedFeed;
 
-use super::{Answer, Document, Fetched, Fetcher, Found, Reading, Task, Trace};
+use super::{Answer, Document, Fetched, FetchedEntry, Fetcher, Reading, Task, Trace};
 
 /// How the documents of a type are read.
 #[derive(Clone, Copy)]
@@ -35,8 +35,7 @@ pub struct DocumentContent {
     /// What it says about coming back.
     pub hints: Hints,
     /// Everything in it that can become a post, in the publisher's order.
-    pub entries: Vec<Found>,
-    /// What it is.
+    pub entries: Vec<FetchedEntry>,
     pub document: Document,
 }
 

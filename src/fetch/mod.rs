@@ -95,9 +95,7 @@ pub struct Learned {
 /// What the publisher said.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// Entries.
     Read(Box<Reading>),
-    /// Nothing new.
     NotModified {
         /// Those that came with it.
         validators: Validators,
@@ -110,7 +108,6 @@ pub enum Answer {
     Failed(FailureReport),
 }
 
-/// What was read.
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// What to ask with next time.
@@ -118,7 +115,7 @@ pub struct Reading {
     /// What the answer and the feed in it said about coming back.
     pub hints: Hints,
     /// Everything that can become a post, in the publisher's order.
-    pub entries: Vec<Found>,
+    pub entries: Vec<FetchedEntry>,
     /// The highest number among all entries, those included that cannot become a post: the watermark moves to it.
     pub newest_number: Option<u64>,
     /// What it was read from.
@@ -127,7 +124,7 @@ pub struct Reading {
 
 /// An entry that can become a post.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FetchedEntry {
     /// The post it would become.
     pub post: NewPost,
     /// Its number, for sources that count.
@@ -137,31 +134,25 @@ pub struct Found {
 /// What the answer was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Document {
-    /// A feed.
     Feed {
         /// What it is written in.
         format: Format,
         /// The charset it turned out to be in.
         charset: &'static str,
-        /// Its name.
         title: Option<String>,
         /// What had to be put right to read it.
         notes: Vec<Note>,
     },
-    /// A web page.
     Page {
         /// The charset it turned out to be in.
         charset: &'static str,
-        /// Its heading.
         title: Option<String>,
     },
     /// The posts of an account at a service.
     Account {
         /// What it is, for people: `an X account`.
         what: &'static str,
-        /// Its name.
         name: String,
-        /// Its number.
         id: String,
         /// How many pages of posts were read.
         pages: usize,

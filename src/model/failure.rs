@@ -145,7 +145,6 @@ pub enum FailureCause {
 /// One failed poll: its cause, the cause in words, and what the answer said about coming back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailureReport {
-    /// What went wrong.
     pub cause: FailureCause,
     /// The real cause in words for a person, with nothing secret in it.
     pub error: String,

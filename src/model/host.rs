@@ -27,7 +27,6 @@ impl HostKey {
         HostKey(Arc::from(spelling))
     }
 
-    /// The spelling.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -57,7 +56,6 @@ impl fmt::Display for HostKey {
 /// What is remembered of a host, so that a restart never shortens a wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostState {
-    /// Which host.
     pub host: HostKey,
     /// When the last request to it ended.
     pub last_asked_at: Option<Timestamp>,

@@ -21,13 +21,10 @@ pub struct ContentHash(pub [u8; 32]);
 /// The words of a post. NUL characters are dropped, because PostgreSQL cannot keep them and no reader shows them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PostText {
-    /// Its heading.
     pub title: String,
-    /// Its plain text.
     pub body: String,
     /// Where it can be read.
     pub url: Option<String>,
-    /// Who wrote it.
     pub author: Option<String>,
     /// Of pages: who wrote it by a line of the page or its linked data.
     pub byline: Option<String>,
@@ -62,7 +59,6 @@ impl NewPost {
         NewPost { is_page: true, ..NewPost::new(text, published_at) }
     }
 
-    /// The words.
     pub fn text(&self) -> &PostText {
         &self.text
     }
@@ -90,7 +86,6 @@ pub struct Post {
     pub id: PostId,
     /// The source it came from.
     pub source_id: SourceId,
-    /// The words.
     pub text: PostText,
     /// When the publisher says it was published.
     pub published_at: Option<Timestamp>,
@@ -101,7 +96,6 @@ pub struct Post {
 }
 
 impl ContentHash {
-    /// Hashes a body.
     pub fn of(body: &str) -> ContentHash {
         ContentHash(Sha256::digest(body.as_bytes()).into())
     }

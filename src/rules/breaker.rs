@@ -19,7 +19,6 @@ pub enum Heard {
 /// Change of a breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BreakerStep {
-    /// The breaker opened.
     Opened {
         /// Time of the first probe.
         until: Timestamp,

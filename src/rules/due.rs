@@ -104,7 +104,7 @@ pub fn terms<'a>(
     own.into_iter().chain(asked).chain([held]).flatten()
 }
 
-/// Interval of this source while it is healthy.
+/// Interval of this source without backoff.
 pub fn interval(source: &Source, policy: &Policy) -> Duration {
     source.settings.poll_interval_minutes.map_or(policy.interval, minutes)
 }

@@ -155,7 +155,7 @@ fn p11_a_fresh_answer_is_not_asked_for_again() {
     source.state.hints.fresh_until = Some(POLLED + hours(3));
     check(&source, POLLED + hours(3), Wait::Fresh(false));
     source.state.hints.fresh_until = Some(POLLED + minutes(3));
-    check(&source, POLLED + hours(1), Wait::Backoff(BackoffReason::Healthy));
+    check(&source, POLLED + hours(1), Wait::Backoff(BackoffReason::Active));
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn p14_skipped_hours_and_days_are_left_out() {
     source.state.hints = Hints { skip_days: 0b111_0000, skip_hours: 1, ..Hints::default() };
     check(&source, "2027-01-18T01:00:00Z".parse().unwrap(), Wait::Skipped);
     source.state.hints = Hints { skip_hours: 0xff_ffff, skip_days: 0x7f, ..Hints::default() };
-    check(&source, POLLED + hours(1), Wait::Backoff(BackoffReason::Healthy));
+    check(&source, POLLED + hours(1), Wait::Backoff(BackoffReason::Active));
 }
 
 #[test]

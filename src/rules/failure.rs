@@ -36,7 +36,6 @@ pub enum FailureStep {
         /// Failures in a row.
         consecutive: u32,
     },
-    /// The source rests.
     Rests {
         /// Kind of the failures.
         kind: FailureKind,

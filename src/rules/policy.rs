@@ -9,7 +9,7 @@ use crate::model::{FailureKind, SourceType};
 /// Parameters of the rules, from the configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
-    /// Interval of a healthy source without an interval of its own.
+    /// Interval of an active source without an interval of its own.
     pub interval: Duration,
     /// Permanent failures in a row that disable a source.
     pub max_failures: u32,
@@ -35,7 +35,6 @@ pub struct Policy {
     pub spread: Duration,
     /// Number of days on which a permanent redirect has to lead to the same URL before it is believed.
     pub moved_after_days: u32,
-    /// Deliveries to webhooks.
     pub webhooks: WebhookPolicy,
 }
 

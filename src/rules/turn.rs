@@ -10,7 +10,6 @@ use super::{Policy, breaker};
 /// When a host takes the next request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Now.
     Now,
     /// At this moment, when the pause since the last request is over.
     At(Timestamp),

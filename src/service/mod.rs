@@ -26,9 +26,9 @@ use crate::clock::Clock;
 use crate::model::{HostKey, SourceId, Timestamp, UserId};
 use crate::store::{Store, StoreError};
 
-pub use explanation::{Explanation, WaitTerm};
+pub use explanation::{SourceExplanation, WaitTerm};
 pub use hosts::{HoldEnd, HostCondition, HostStatus};
-pub use polls::{Outlook, PollAnswer, PollRequest};
+pub use polls::{Outlook, PollRequest, RequestedPoll};
 pub use queries::{FoundSources, SourceDetails, SourceFilter};
 pub use source_settings::{NewSourceRequest, SourcePatch};
 pub use sources::{AddedSource, FirstPoll, add_sources};

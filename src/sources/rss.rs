@@ -6,7 +6,7 @@
 use url::Url;
 
 use super::{Polling, SourceKind};
-use crate::fetch::{Document, DocumentContent, DocumentReader, Found, ReadDocument, post};
+use crate::fetch::{Document, DocumentContent, DocumentReader, FetchedEntry, ReadDocument, post};
 use crate::model::{Hints, Watermark};
 use crate::parse::feed::{self, FeedError};
 
@@ -41,7 +41,8 @@ fn read(bytes: &[u8], content_type: Option<&str>, url: &Url) -> ReadDocument {
         skip_days: read.skip_days,
         ..Hints::default()
     };
-    let entries = read.entries.iter().filter_map(post::from_entry).map(|post| Found { post, number: None }).collect();
+    let entries =
+        read.entries.iter().filter_map(post::from_entry).map(|post| FetchedEntry { post, number: None }).collect();
     let title = read.title.as_ref().map(post::plain).filter(|title| !title.is_empty());
     let document = Document::Feed { format: read.format, charset: read.charset, title, notes: read.notes };
     ReadDocument { content: Ok(DocumentContent { hints, entries, document }), linked_feeds: Vec::new() }

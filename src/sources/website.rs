@@ -9,7 +9,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::{Polling, Preparation, SourceKind};
-use crate::fetch::{Document, DocumentContent, DocumentReader, Found, ReadDocument, post};
+use crate::fetch::{Document, DocumentContent, DocumentReader, FetchedEntry, ReadDocument, post};
 use crate::model::{Hints, NewPost, PostText, Watermark};
 use crate::parse::{charset, feed, website};
 
@@ -49,7 +49,7 @@ fn read(bytes: &[u8], content_type: Option<&str>, url: &Url) -> ReadDocument {
         author: page.author,
         byline: page.byline,
     };
-    let entries = vec![Found { post: NewPost::of_page(text, page.published), number: None }];
+    let entries = vec![FetchedEntry { post: NewPost::of_page(text, page.published), number: None }];
     let document = Document::Page { charset: decoded.charset, title };
     ReadDocument { content: Ok(DocumentContent { hints: Hints::default(), entries, document }), linked_feeds }
 }

@@ -36,5 +36,5 @@ pub use intensity::Intensity;
 pub use root::{Root, RootEnd, RootHandle};
 pub use spec::{ChildSpec, Restart, SupervisorSpec};
 pub use thread::Thread;
-pub use tree::{Kind, MailboxView, Node, State, ThreadState, ThreadView, Tree};
+pub use tree::{MailboxView, Node, NodeKind, State, ThreadState, ThreadView, Tree};
 pub use watchdog::WatchdogSettings;

@@ -17,7 +17,7 @@ async fn a_user_comes_back_as_added_and_names_are_unique(#[values(Sqlite, Postgr
     let user = store.user(id).await.unwrap().unwrap();
     assert_eq!((user.name.as_str(), user.created_at), ("ada", at(NOW)));
     let error = store.add_user("ada", at(NOW)).await.unwrap_err();
-    assert_eq!(error.to_string(), "there is a user \"ada\" already");
+    assert_eq!(error.to_string(), "user \"ada\" exists already");
     assert_eq!(store.user(UserId(99)).await.unwrap(), None);
 }
 
@@ -40,7 +40,7 @@ async fn users_are_found_by_name_listed_in_pages_and_renamed(#[values(Sqlite, Po
     assert!(store.rename_user(ids[1], "Bob").await.unwrap());
     assert_eq!(store.user(ids[1]).await.unwrap().unwrap().name, "Bob");
     let error = store.rename_user(ids[1], "ada").await.unwrap_err();
-    assert_eq!(error.to_string(), "there is a user \"ada\" already");
+    assert_eq!(error.to_string(), "user \"ada\" exists already");
     assert!(!store.rename_user(UserId(99), "nobody").await.unwrap());
 }
 
@@ -90,8 +90,8 @@ async fn podcasts_are_listed_by_owner_and_changed_in_part(#[values(Sqlite, Postg
     let changed = store.podcast(ids[0]).await.unwrap().unwrap();
     assert_eq!((changed.user_id, changed.title.as_str()), (bob, "Z"));
     assert!(!store.change_podcast(PodcastId(99), PodcastChanges::default()).await.unwrap());
-    let nobody = PodcastChanges { user_id: Some(UserId(99)), ..PodcastChanges::default() };
-    let error = store.change_podcast(ids[0], nobody).await.unwrap_err();
+    let unknown_user = PodcastChanges { user_id: Some(UserId(99)), ..PodcastChanges::default() };
+    let error = store.change_podcast(ids[0], unknown_user).await.unwrap_err();
     assert!(matches!(error, StoreError::NoSuchReference(_)), "{error}");
 }
 
@@ -111,7 +111,7 @@ async fn a_renewed_key_never_takes_the_place_of_one_that_a_person_gave_meanwhile
     };
     store.put_api_key(user, KeyProvider::X, &"one".into(), at(NOW)).await.unwrap();
     assert!(renew("one", "two").await);
-    assert!(renew("one", "two").await, "whoever did not hear of it tries again");
+    assert!(renew("one", "two").await, "a caller that missed the answer tries again");
     assert_eq!(kept().await.as_deref(), Some("two"));
     assert_eq!(store.user(user).await.unwrap().unwrap().x_key_at, Some(at(NOW + 9)));
     store.put_api_key(user, KeyProvider::X, &"by a person".into(), at(NOW)).await.unwrap();
@@ -208,7 +208,7 @@ async fn without_an_encryption_key_no_key_is_kept(#[values(Sqlite, Postgres)] en
     settings.encryption_key = None;
     let reopened = store::open(&settings, at(NOW)).await.unwrap();
     let error = reopened.put_api_key(user, KeyProvider::X, &BEARER.into(), at(NOW)).await.unwrap_err().to_string();
-    assert!(error.contains("no database.encryption-key is set"), "{error}");
+    assert!(error.contains("database.encryption-key is not set"), "{error}");
     assert_eq!(store.raw_text("SELECT count(*) FROM api_keys").await.as_deref(), Some("0"));
 }
 

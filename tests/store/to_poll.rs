@@ -73,6 +73,6 @@ async fn without_a_key_those_without_access_are_polled_all_the_same(#[values(Sql
     let settings = store::settings::StoreSettings { encryption_key: None, ..store.settings.clone() };
     let keyless = store::open(&settings, at(NOW)).await.unwrap();
     let found = passwords(keyless.sources_to_poll(vec![closed.id, open.id]).await.unwrap());
-    assert!(found[0].1.clone().unwrap_err().contains("no database.encryption-key is set"));
+    assert!(found[0].1.clone().unwrap_err().contains("database.encryption-key is not set"));
     assert_eq!(found[1], (open, Ok(None)));
 }

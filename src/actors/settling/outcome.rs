@@ -11,7 +11,6 @@ use crate::rules::{Policy, moved, watermark};
 use crate::sources::kind;
 
 pub(super) enum PollResult {
-    /// The publisher answered.
     Answered(Box<Fetched>),
     Failed {
         report: FailureReport,

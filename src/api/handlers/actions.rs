@@ -6,10 +6,10 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::super::Api;
 use super::super::guard::Caller;
-use super::super::input::{Body, Parameters, expected_version, number};
+use super::super::input::{JsonBody, Parameters, expected_version, number};
 use super::super::problem::Problem;
 use super::super::views::{DisableBody, Explanation, PollAnswer, PollQuery, PollRecord, RestBody};
-use super::Answer;
+use super::HandlerResult;
 use super::sources::answer;
 use crate::model::SourceId;
 use crate::service::PollRequest;
@@ -22,18 +22,28 @@ pub(super) async fn rest(
     caller: Caller,
     request: HttpRequest,
     id: web::Path<String>,
-    Body(body): Body<RestBody>,
-) -> Answer {
+    JsonBody(body): JsonBody<RestBody>,
+) -> HandlerResult {
     let (id, version) = target(&request, &id)?;
     Ok(answer(caller, api.service.rest_source(id, version, &body.reason).await?))
 }
 
-pub(super) async fn wake(api: web::Data<Api>, caller: Caller, request: HttpRequest, id: web::Path<String>) -> Answer {
+pub(super) async fn wake(
+    api: web::Data<Api>,
+    caller: Caller,
+    request: HttpRequest,
+    id: web::Path<String>,
+) -> HandlerResult {
     let (id, version) = target(&request, &id)?;
     Ok(answer(caller, api.service.wake_source(id, version).await?))
 }
 
-pub(super) async fn enable(api: web::Data<Api>, caller: Caller, request: HttpRequest, id: web::Path<String>) -> Answer {
+pub(super) async fn enable(
+    api: web::Data<Api>,
+    caller: Caller,
+    request: HttpRequest,
+    id: web::Path<String>,
+) -> HandlerResult {
     let (id, version) = target(&request, &id)?;
     Ok(answer(caller, api.service.enable_source(id, version).await?))
 }
@@ -43,13 +53,18 @@ pub(super) async fn disable(
     caller: Caller,
     request: HttpRequest,
     id: web::Path<String>,
-    Body(body): Body<DisableBody>,
-) -> Answer {
+    JsonBody(body): JsonBody<DisableBody>,
+) -> HandlerResult {
     let (id, version) = target(&request, &id)?;
     Ok(answer(caller, api.service.disable_source(id, version, body.reason).await?))
 }
 
-pub(super) async fn reset(api: web::Data<Api>, caller: Caller, request: HttpRequest, id: web::Path<String>) -> Answer {
+pub(super) async fn reset(
+    api: web::Data<Api>,
+    caller: Caller,
+    request: HttpRequest,
+    id: web::Path<String>,
+) -> HandlerResult {
     let (id, version) = target(&request, &id)?;
     Ok(answer(caller, api.service.reset_source(id, version).await?))
 }
@@ -58,7 +73,7 @@ pub(super) async fn poll(
     api: web::Data<Api>,
     id: web::Path<String>,
     Parameters(query): Parameters<PollQuery>,
-) -> Answer {
+) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
     let wait = query.wait.unwrap_or(0);
     if wait > WAIT_SECONDS_MAX {
@@ -72,12 +87,12 @@ pub(super) async fn poll(
     }
 }
 
-pub(super) async fn explain(api: web::Data<Api>, id: web::Path<String>) -> Answer {
+pub(super) async fn explain(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
     Ok(HttpResponse::Ok().json(Explanation::from(api.service.explain(id).await?)))
 }
 
-pub(super) async fn history(api: web::Data<Api>, id: web::Path<String>) -> Answer {
+pub(super) async fn history(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
     let polls = api.service.history(id).await?;
     Ok(HttpResponse::Ok().json(polls.into_iter().map(PollRecord::from).collect::<Vec<_>>()))

@@ -4,12 +4,12 @@ use actix_web::{HttpResponse, web};
 use serde_json::json;
 
 use super::super::Api;
-use super::super::input::{Body, Parameters};
+use super::super::input::{JsonBody, Parameters};
 use super::super::problem::Problem;
 use super::super::views::{
     FaultsChange, FaultsView, LogLevel, SchedulerView, StatisticsReport, StatusView, TreeQuery, TreeView,
 };
-use super::Answer;
+use super::HandlerResult;
 use crate::actors::Fault;
 use crate::model::FailureKind;
 use crate::telemetry::level_name;
@@ -19,7 +19,7 @@ const HOSTS_DEFAULT: usize = 50;
 const HOSTS_MAX: usize = 1000;
 const RULES_MAX: usize = 100;
 
-pub(super) async fn status(api: web::Data<Api>) -> Answer {
+pub(super) async fn status(api: web::Data<Api>) -> HandlerResult {
     let about = api.service.about_store();
     Ok(HttpResponse::Ok().json(StatusView {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -34,21 +34,21 @@ pub(super) async fn status(api: web::Data<Api>) -> Answer {
     }))
 }
 
-pub(super) async fn scheduler(api: web::Data<Api>) -> Answer {
+pub(super) async fn scheduler(api: web::Data<Api>) -> HandlerResult {
     Ok(HttpResponse::Ok().json(of_scheduler(&api).await?))
 }
 
-pub(super) async fn pause(api: web::Data<Api>) -> Answer {
+pub(super) async fn pause(api: web::Data<Api>) -> HandlerResult {
     api.service.pause_polling().await?;
     scheduler(api).await
 }
 
-pub(super) async fn resume(api: web::Data<Api>) -> Answer {
+pub(super) async fn resume(api: web::Data<Api>) -> HandlerResult {
     api.service.resume_polling().await?;
     scheduler(api).await
 }
 
-pub(super) async fn tree(api: web::Data<Api>, Parameters(query): Parameters<TreeQuery>) -> Answer {
+pub(super) async fn tree(api: web::Data<Api>, Parameters(query): Parameters<TreeQuery>) -> HandlerResult {
     let hosts = query.hosts.unwrap_or(HOSTS_DEFAULT);
     if hosts > HOSTS_MAX {
         return Err(Problem::invalid(format!("write a number from 0 to {HOSTS_MAX}")).at("hosts"));
@@ -57,15 +57,15 @@ pub(super) async fn tree(api: web::Data<Api>, Parameters(query): Parameters<Tree
     Ok(HttpResponse::Ok().json(TreeView::from(&tree)))
 }
 
-pub(super) async fn statistics(api: web::Data<Api>) -> Answer {
+pub(super) async fn statistics(api: web::Data<Api>) -> HandlerResult {
     Ok(HttpResponse::Ok().json(counters(&api)))
 }
 
-pub(super) async fn configuration(api: web::Data<Api>) -> Answer {
+pub(super) async fn configuration(api: web::Data<Api>) -> HandlerResult {
     Ok(HttpResponse::Ok().json((api.configuration.effective)()))
 }
 
-pub(super) async fn reload(api: web::Data<Api>) -> Answer {
+pub(super) async fn reload(api: web::Data<Api>) -> HandlerResult {
     let configuration = api.configuration.clone();
     // Reads files, so it runs on a blocking thread.
     let read = web::block(move || (configuration.reload)()).await;
@@ -78,11 +78,11 @@ pub(super) async fn reload(api: web::Data<Api>) -> Answer {
     }
 }
 
-pub(super) async fn log_level(api: web::Data<Api>) -> Answer {
+pub(super) async fn log_level(api: web::Data<Api>) -> HandlerResult {
     Ok(HttpResponse::Ok().json(LogLevel { level: level_name(api.log.level()).to_owned() }))
 }
 
-pub(super) async fn set_log_level(api: web::Data<Api>, Body(body): Body<LogLevel>) -> Answer {
+pub(super) async fn set_log_level(api: web::Data<Api>, JsonBody(body): JsonBody<LogLevel>) -> HandlerResult {
     use slog::Level;
     let all = [Level::Critical, Level::Error, Level::Warning, Level::Info, Level::Debug, Level::Trace];
     let Some(level) = all.into_iter().find(|level| level_name(*level) == body.level) else {
@@ -93,13 +93,13 @@ pub(super) async fn set_log_level(api: web::Data<Api>, Body(body): Body<LogLevel
     log_level(api).await
 }
 
-pub(super) async fn faults(api: web::Data<Api>) -> Answer {
+pub(super) async fn faults(api: web::Data<Api>) -> HandlerResult {
     let (is_enabled, rules) = api.pipeline().fault_rules().ok_or_else(no_faults)?;
     let rules = rules.iter().map(Fault::to_string).collect();
     Ok(HttpResponse::Ok().json(FaultsView { is_enabled, rules, struck: api.pipeline().faults() }))
 }
 
-pub(super) async fn set_faults(api: web::Data<Api>, Body(body): Body<FaultsChange>) -> Answer {
+pub(super) async fn set_faults(api: web::Data<Api>, JsonBody(body): JsonBody<FaultsChange>) -> HandlerResult {
     let rules = body.rules.map(|rules| rules.iter().take(RULES_MAX).map(|rule| rule.parse::<Fault>()).collect());
     let rules: Option<Result<Vec<Fault>, _>> = rules;
     let rules = rules.transpose().map_err(|error| Problem::invalid(error).at("rules"))?;

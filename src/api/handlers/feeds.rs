@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::super::problem::Problem;
 use super::super::{Api, feeds};
-use super::Answer;
+use super::HandlerResult;
 use crate::model::{Post, Timestamp};
 
 pub(super) const PATH: &str = "/feeds/{name:.+}.{format:atom|json}";
@@ -19,7 +19,11 @@ const ALL: &str = "all";
 /// Number of posts in a feed.
 const POSTS_MAX: u32 = 50;
 
-pub(super) async fn feed(api: web::Data<Api>, request: HttpRequest, path: web::Path<(String, String)>) -> Answer {
+pub(super) async fn feed(
+    api: web::Data<Api>,
+    request: HttpRequest,
+    path: web::Path<(String, String)>,
+) -> HandlerResult {
     let (name, format) = path.into_inner();
     let posts = posts(&api, &name).await?;
     let (body, media_type) = match format.as_str() {

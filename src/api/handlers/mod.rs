@@ -33,7 +33,7 @@ use super::views::{
 };
 use super::{health, metrics, openapi};
 
-type Answer = Result<HttpResponse, Problem>;
+type HandlerResult = Result<HttpResponse, Problem>;
 
 /// All endpoints. If two paths match, the first one is used.
 pub(super) fn endpoints() -> Vec<Endpoint> {

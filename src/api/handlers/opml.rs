@@ -11,7 +11,7 @@ use super::super::Api;
 use super::super::guard::Caller;
 use super::super::problem::Problem;
 use super::super::views::ImportReport;
-use super::Answer;
+use super::HandlerResult;
 use crate::model::{Source, SourceId, SourceSettings};
 use crate::opml::{self, BadOutline, Outline, Why};
 use crate::rules::shown_url::shown_url;
@@ -20,13 +20,12 @@ use crate::store::Added;
 
 /// Capacity of the queues between connection, parser and store.
 const PIECES: usize = 8;
-/// Batch size.
 const BATCH: usize = 500;
 /// Maximum number of reported errors.
 const PROBLEMS_MAX: usize = 1000;
 const PIECE_BYTES: usize = 16 * 1024;
 
-pub(super) async fn import(api: web::Data<Api>, request: HttpRequest, mut payload: web::Payload) -> Answer {
+pub(super) async fn import(api: web::Data<Api>, request: HttpRequest, mut payload: web::Payload) -> HandlerResult {
     let content_type = request.content_type().to_lowercase();
     if !["text/x-opml", "text/xml", "application/xml", "application/octet-stream", ""].contains(&content_type.as_str())
     {
@@ -140,7 +139,7 @@ impl Read for Incoming {
     }
 }
 
-pub(super) async fn export(api: web::Data<Api>, caller: Caller) -> Answer {
+pub(super) async fn export(api: web::Data<Api>, caller: Caller) -> HandlerResult {
     let (outlines, mut list) = mpsc::channel::<Outline>(BATCH);
     let (pieces, outgoing) = mpsc::channel::<Result<Bytes, io::Error>>(PIECES);
     actix_rt::spawn(async move {

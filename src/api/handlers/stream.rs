@@ -15,19 +15,18 @@ use super::super::Api;
 use super::super::input::Parameters;
 use super::super::problem::Problem;
 use super::super::views::{PostView, StreamQuery};
-use super::Answer;
+use super::HandlerResult;
 use super::posts::source_there;
 use crate::clock::Stopwatch;
 use crate::model::{PostId, SourceId};
 
-/// Batch size.
 const BATCH: u32 = 16;
 /// Minimum time between two reads of a stream without new posts, so that many clients do not overload the store.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// Interval of keep-alive comments, and of reads for posts of other nodes.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-struct Reader {
+struct PostStream {
     api: web::Data<Api>,
     source: Option<SourceId>,
     after: PostId,
@@ -42,7 +41,7 @@ pub(super) async fn posts(
     api: web::Data<Api>,
     request: HttpRequest,
     Parameters(query): Parameters<StreamQuery>,
-) -> Answer {
+) -> HandlerResult {
     let source = source_there(&api, query.source_id).await?;
     let place = api.streams.clone().try_acquire_owned();
     let place = place.map_err(|_| Problem::unavailable("too many streams are open (api.streams-max)"))?;
@@ -55,7 +54,7 @@ pub(super) async fn posts(
             newest.first().map_or(PostId(0), |post| post.id)
         }
     };
-    let reader = Reader { api, source, after, arrivals, has_begun: false, caught_up: None, _place: place };
+    let reader = PostStream { api, source, after, arrivals, has_begun: false, caught_up: None, _place: place };
     let events = stream::unfold(reader, |mut reader| async move {
         let bytes = reader.next().await?;
         Some((Ok::<_, actix_web::Error>(bytes), reader))
@@ -74,7 +73,7 @@ fn last_event_id(request: &HttpRequest) -> Result<Option<i64>, Problem> {
         .ok_or_else(|| Problem::invalid("send the id of the last event as it was given").at("Last-Event-ID"))
 }
 
-impl Reader {
+impl PostStream {
     /// Shorter than the time limit for stalled connections.
     fn heartbeat(&self) -> Duration {
         HEARTBEAT.min(self.api.limits.answer_within / 4)

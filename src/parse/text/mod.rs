@@ -9,9 +9,9 @@ mod entity;
 mod fold;
 mod token;
 
-pub(super) use element::Kind;
+pub(super) use element::ElementKind;
 pub(super) use fold::Folded;
-use token::{Token, Tokens};
+use token::{HtmlToken, HtmlTokens};
 
 /// The plain text of a piece of HTML.
 ///
@@ -23,27 +23,27 @@ pub fn from_html(html: &str) -> String {
         return fold(html);
     }
     let mut text = Folded::with_capacity(html.len() / 2);
-    let mut tokens = Tokens::new(html);
+    let mut tokens = HtmlTokens::new(html);
     // How many templates are open: markup that waits to be used, and can hold more of its kind.
     let mut templates: usize = 0;
     while let Some(token) = tokens.next() {
         match token {
-            Token::Text(piece) if templates == 0 => entity::decode_into(piece, &mut text),
-            Token::Text(_) => {}
-            Token::Open { name, self_closed } => match Kind::of(name) {
-                Kind::Inline => {}
-                Kind::Block if templates > 0 => {}
-                Kind::Block => text.break_word(),
-                Kind::Unseen => tokens.skip_unseen(name, self_closed),
-                Kind::Replaced => {
+            HtmlToken::Text(piece) if templates == 0 => entity::decode_into(piece, &mut text),
+            HtmlToken::Text(_) => {}
+            HtmlToken::Open { name, self_closed } => match ElementKind::of(name) {
+                ElementKind::Inline => {}
+                ElementKind::Block if templates > 0 => {}
+                ElementKind::Block => text.break_word(),
+                ElementKind::Unseen => tokens.skip_unseen(name, self_closed),
+                ElementKind::Replaced => {
                     text.break_word();
                     tokens.skip_fallback(name, self_closed);
                 }
-                Kind::Template => templates += usize::from(!self_closed),
+                ElementKind::Template => templates += usize::from(!self_closed),
             },
-            Token::Close { name } => match Kind::of(name) {
-                Kind::Block if templates == 0 => text.break_word(),
-                Kind::Template => templates = templates.saturating_sub(1),
+            HtmlToken::Close { name } => match ElementKind::of(name) {
+                ElementKind::Block if templates == 0 => text.break_word(),
+                ElementKind::Template => templates = templates.saturating_sub(1),
                 _ => {}
             },
         }
