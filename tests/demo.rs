@@ -131,7 +131,7 @@ fn scene() -> Scene {
             event(31, DemoEventKind::Disabled, "127.1.0.42/101/feed", "Auto-disabled after 5 consecutive 404 errors"),
             event(33, DemoEventKind::World, "127.1.0.12", "is switched off on purpose"),
             event(40, DemoEventKind::Host, "127.1.0.12", "silent 3 times: left alone until 17:00"),
-            event(44, DemoEventKind::Restarted, "post sink", "injected fault in post-sink; restarted"),
+            event(44, DemoEventKind::Restart, "post sink", "injected fault in post-sink; restarted"),
             event(50, DemoEventKind::Crashed, "scheduler", "injected fault in scheduler"),
             event(52, DemoEventKind::Returns, "127.1.0.9/8/feed", "answers again after its rest"),
             event(

@@ -205,7 +205,7 @@ fn event_line(event: &DemoEvent, is_roomy: bool) -> StyledLine {
     let text_style = match event.kind {
         DemoEventKind::Rests => ScreenStyle::Resting,
         DemoEventKind::Disabled | DemoEventKind::Crashed => ScreenStyle::Bad,
-        DemoEventKind::Returns | DemoEventKind::Restarted => ScreenStyle::Good,
+        DemoEventKind::Returns | DemoEventKind::Restart => ScreenStyle::Good,
         DemoEventKind::Host | DemoEventKind::World => ScreenStyle::Uneasy,
     };
     let line = StyledLine::new(ScreenStyle::Dim, format!("{} ", clock_time(event.at)));
