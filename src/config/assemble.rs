@@ -1,4 +1,4 @@
-//! Fills the rooms' settings from the values in force, and finds what no single value shows to be wrong.
+//! Fills the settings structs from the values in force, and finds what no single value shows to be wrong.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

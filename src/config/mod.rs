@@ -1,7 +1,7 @@
-//! Fills the settings that each room owns from four layers: the built-in file, a file, the environment, `--set`.
+//! Fills the settings that each module owns from four layers: the built-in file, a file, the environment, `--set`.
 //!
 //! Later layers win. Every layer is read whole, every key is checked against the schema, and all mistakes are
-//! reported at once, each with its key, its origin and its remedy. Only `daemon`, `cli` and `main` see this room.
+//! reported at once, each with its key, its origin and its remedy. Only `daemon`, `cli` and `main` see this module.
 
 mod assemble;
 mod database_url;

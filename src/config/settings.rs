@@ -1,4 +1,4 @@
-//! The settings of all rooms in one piece. Each room owns its struct.
+//! All settings together. Each module owns its struct.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The four layers together, and the promise that schema, built-in file and the rooms' defaults say the same.
+//! The four layers together, and the promise that schema, built-in file and the modules' defaults say the same.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -4,7 +4,7 @@
 //! ([`Tree`]). An [`Inbox`] is made before its actor and outlives it: every `Addr` taken from it stays valid, and what is
 //! queued survives a restart. `docs/supervision.md` states what is promised and what is not.
 //!
-//! This room knows nothing of feeds and uses nothing of ours: clock, dice, timers and log are handed in as an
+//! This module knows nothing of feeds and uses nothing of ours: clock, dice, timers and log are handed in as an
 //! [`Environment`].
 
 mod actor_run;
