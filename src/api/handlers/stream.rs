@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use actix_web::http::Method;
 use actix_web::web::{self, Bytes};
 use actix_web::{HttpRequest, HttpResponse};
 use futures_util::stream;
@@ -12,6 +13,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::watch;
 
 use super::super::Api;
+use super::super::endpoint::Endpoint;
 use super::super::input::Parameters;
 use super::super::problem::Problem;
 use super::super::views::{PostView, StreamQuery};
@@ -19,6 +21,16 @@ use super::HandlerResult;
 use super::posts::source_there;
 use crate::clock::Stopwatch;
 use crate::model::{PostId, SourceId};
+
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(Method::GET, "/posts/stream", "Stream new posts as server-sent events", posts)
+            .endless()
+            .query::<StreamQuery>()
+            .answers_text("text/event-stream", "Events `post`, with the post's id as event id")
+            .refuses(404, "No such source"),
+    ]
+}
 
 const BATCH: u32 = 16;
 /// Minimum time between two reads of a stream without new posts, so that many clients do not overload the store.
@@ -37,11 +49,7 @@ struct PostStream {
     _place: OwnedSemaphorePermit,
 }
 
-pub(super) async fn posts(
-    api: web::Data<Api>,
-    request: HttpRequest,
-    Parameters(query): Parameters<StreamQuery>,
-) -> HandlerResult {
+async fn posts(api: web::Data<Api>, request: HttpRequest, Parameters(query): Parameters<StreamQuery>) -> HandlerResult {
     let source = source_there(&api, query.source_id).await?;
     let place = api.streams.clone().try_acquire_owned();
     let place = place.map_err(|_| Problem::unavailable("too many streams are open (api.streams-max)"))?;
