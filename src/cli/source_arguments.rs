@@ -186,8 +186,8 @@ pub(super) struct DisableSourceArguments {
 pub(super) struct RestSourceArguments {
     #[command(flatten)]
     pub(super) target: SourceTarget,
-    /// Reason; a kind of failure (not_found, gone, forbidden, unauthorized, upstream_failure, network, parse_error) rests
-    /// for its cooldown, any other text until `wake`
+    /// Reason; a kind of failure with a cooldown in `source.rest`, such as not_found, rests for that cooldown, any
+    /// other text until `wake`
     #[arg(long)]
     pub(super) reason: String,
 }

@@ -13,6 +13,7 @@ mod problem;
 mod scalar;
 mod schema;
 mod secret;
+mod sections;
 mod settings;
 mod suggest;
 #[cfg(test)]

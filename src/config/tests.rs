@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 
 use super::*;
 use crate::api::settings::TokenKey;
-use crate::model::SourceType;
+use crate::model::{FailureKind, SourceType};
 use crate::rules::webhook::WebhookPolicy;
 use crate::rules::{BreakerPolicy, OutagePolicy, Policy, RestRule, Rests, hours, minutes};
 use crate::store::settings::{EngineSettings, StoreSettings, Synchronous, Tls};
@@ -120,15 +120,15 @@ fn s304_s405_s418_s505_what_is_said_about_failures_and_delays_reaches_the_rules(
     let Policy { max_failures, max_backoff, rests, delays, .. } = load(&request).unwrap().settings.policy;
     assert_eq!((max_failures, max_backoff), (3, hours(6)));
     let rest = |after| RestRule { after, cooldown: hours(2 * after) };
-    let expected = Rests {
-        not_found: rest(20),
-        gone: rest(21),
-        forbidden: rest(22),
-        unauthorized: rest(23),
-        upstream_failure: rest(24),
-        network: rest(25),
-        parse_error: rest(26),
-    };
+    let expected = Rests::from_iter([
+        (FailureKind::NotFound, rest(20)),
+        (FailureKind::Gone, rest(21)),
+        (FailureKind::Forbidden, rest(22)),
+        (FailureKind::Unauthorized, rest(23)),
+        (FailureKind::UpstreamFailure, rest(24)),
+        (FailureKind::Network, rest(25)),
+        (FailureKind::ParseError, rest(26)),
+    ]);
     assert_eq!(rests, expected);
     let seconds = |source_type| delays.by_type[&source_type].as_secs();
     assert_eq!((seconds(SourceType::Rss), seconds(SourceType::Twitter)), (4, 5));
@@ -153,7 +153,7 @@ fn what_is_said_about_webhooks_reaches_the_rules() {
 }
 
 #[test]
-fn every_value_of_every_kind_reaches_its_room() {
+fn every_value_of_every_kind_reaches_its_settings() {
     let settings = load(&set(&[
         "source.poll-delay-seconds.website=7",
         "source.host-overrides.Bücher.example.poll-delay-seconds=3",
@@ -179,8 +179,9 @@ fn every_value_of_every_kind_reaches_its_room() {
     .settings;
     assert_eq!(settings.policy.delays.by_type[&SourceType::Website], Duration::from_secs(7));
     assert_eq!(settings.policy.delays.by_host["xn--bcher-kva.example"], Duration::from_secs(3));
-    assert_eq!(settings.policy.rests.unauthorized.after, 2);
-    assert_eq!((settings.policy.rests.gone.after, settings.policy.rests.gone.cooldown), (0, hours(72)));
+    let rest = |kind| settings.policy.rests.for_kind(kind).unwrap();
+    assert_eq!(rest(FailureKind::Unauthorized).after, 2);
+    assert_eq!((rest(FailureKind::Gone).after, rest(FailureKind::Gone).cooldown), (0, hours(72)));
     assert_eq!(settings.policy.article_age_max, Duration::from_secs(2 * 86_400));
     assert_eq!(settings.pipeline.scheduler.tick, Duration::from_secs(5));
     assert!(settings.http.user_agent.ends_with(" (+mailto:me@example.org)"));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::web::{Elsewhere, Mix, Publishing, RetryAfter, SiteBehaviour, WebSettings};
 use crate::actors::{Fault, FaultAction, FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings};
 use crate::http::HttpSettings;
-use crate::model::SourceType;
+use crate::model::{FailureKind, SourceType};
 use crate::rules::{BreakerPolicy, Delays, Policy, RestRule, Rests, hours, minutes};
 use crate::supervision::Intensity;
 
@@ -72,8 +72,8 @@ impl DemoSettings {
         HttpSettings {
             deadline: Duration::from_millis(1500),
             connect_timeout: Duration::from_secs(1),
-            // A request that breaks off on a kept connection is made again at once on a new one (RFC 9110, 9.2.2). To the web
-            // that is a visit without a pause; so that every pause can be measured, no connection is kept.
+            // A request that breaks off on a kept connection is made again at once on a new one (RFC 9110, 9.2.2). To
+            // the web that is a visit without a pause; so that every pause can be measured, no connection is kept.
             idle_timeout: Duration::ZERO,
             body_bytes_max: 1024 * 1024,
             allowed_networks: vec!["127.0.0.0/8".parse().expect("the text is a network")],
@@ -88,15 +88,15 @@ impl DemoSettings {
             interval: INTERVAL,
             max_failures: 5,
             max_backoff: hours(3),
-            rests: Rests {
-                unauthorized: rule(0, 4),
-                forbidden: rule(3, 4),
-                not_found: rule(3, 3),
-                gone: rule(1, 6),
-                upstream_failure: rule(4, 2),
-                network: rule(5, 2),
-                parse_error: rule(3, 4),
-            },
+            rests: Rests::from_iter([
+                (FailureKind::Unauthorized, rule(0, 4)),
+                (FailureKind::Forbidden, rule(3, 4)),
+                (FailureKind::NotFound, rule(3, 3)),
+                (FailureKind::Gone, rule(1, 6)),
+                (FailureKind::UpstreamFailure, rule(4, 2)),
+                (FailureKind::Network, rule(5, 2)),
+                (FailureKind::ParseError, rule(3, 4)),
+            ]),
             delays: Delays {
                 by_type: SourceType::ALL.into_iter().map(|source_type| (source_type, DELAY)).collect(),
                 by_host: HashMap::new(),

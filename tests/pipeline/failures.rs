@@ -6,7 +6,7 @@ use feedwarden::actors::Scope;
 use feedwarden::demo::web::{Elsewhere, RetryAfter, SiteBehaviour};
 use feedwarden::model::{FailureClass, FailureKind, RestCause, SourceId, SourceState};
 use feedwarden::rules::change::Change;
-use feedwarden::rules::{hours, minutes};
+use feedwarden::rules::{RestRule, hours, minutes};
 use rstest::rstest;
 
 use super::publisher::{answer, feed, publisher};
@@ -262,14 +262,15 @@ fn s417_a_reported_kind_rests_for_its_cooldown_through_a_restart_and_is_tried_ag
 ) {
     run(async || {
         let (mut world, id) = one(engine, SiteBehaviour::Healthy).await;
-        world.policy.rests.network.cooldown = hours(30);
+        world.policy.rests.set(FailureKind::Network, RestRule { after: 10, cooldown: hours(30) });
         world.restart().await;
         world.change(id, Change::Rest("network".into())).await;
         world.pass(hours(29), 5).await;
         world.restart().await;
         polled_after(&world, hours(1)).await;
         assert_eq!((state(&world, id).await.rest, world.web.journal().len()), (None, 2));
-        // What still fails after the cooldown is counted as ever, and rests of its own accord when its run is long enough.
+        // What still fails after the cooldown is counted as ever, and rests of its own accord when its run is long
+        // enough.
         world.web.set_behaviour(0, SiteBehaviour::Gone).unwrap();
         world.change(id, Change::Rest("upstream_failure".into())).await;
         polled_after(&world, hours(6)).await;
