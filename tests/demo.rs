@@ -130,7 +130,7 @@ fn scene() -> Scene {
             event(27, DemoEventKind::Rests, "127.1.0.63/120/feed", "for 2 h after 5 network in a row"),
             event(31, DemoEventKind::Disabled, "127.1.0.42/101/feed", "Auto-disabled after 5 consecutive 404 errors"),
             event(33, DemoEventKind::World, "127.1.0.12", "is switched off on purpose"),
-            event(40, DemoEventKind::Host, "127.1.0.12", "silent 3 times: left alone until 17:00"),
+            event(40, DemoEventKind::Host, "127.1.0.12", "no response 3 times: no requests before 17:00"),
             event(44, DemoEventKind::Restart, "post sink", "injected fault in post-sink; restarted"),
             event(50, DemoEventKind::Crashed, "scheduler", "injected fault in scheduler"),
             event(52, DemoEventKind::Returns, "127.1.0.9/8/feed", "answers again after its rest"),
@@ -162,7 +162,7 @@ EVENTS
 16:27 rests    127.1.0.63/120/feed for 2 h after 5 network in a row
 16:31 disabled 127.1.0.42/101/feed Auto-disabled after 5 consecutive 404 errors
 16:33 web      127.1.0.12          is switched off on purpose
-16:40 host     127.1.0.12          silent 3 times: left alone until 17:00
+16:40 host     127.1.0.12          no response 3 times: no requests before 17:00
 16:44 restart  post sink           injected fault in post-sink; restarted
 16:50 crashed  scheduler           injected fault in scheduler
 16:52 returns  127.1.0.9/8/feed    answers again after its rest

@@ -1,8 +1,8 @@
 //! Very many sources of which few are due: what starting costs, what waiting costs, and what falling due costs.
 //!
-//! The clock is held and moved a tick at a time, so that a day's ticks take seconds and nothing else happens in them. What
-//! falls due is measured twice: the scheduler alone, which is paused so that it finds and lines up what is due and hands
-//! nothing out, and then the polls themselves, which read one short feed each from a simulated web of 500 hosts.
+//! The clock is held and moved a tick at a time, so that a day's ticks take seconds and nothing else happens in them.
+//! What falls due is measured twice: the scheduler alone, which is paused so that it finds and lines up what is due and
+//! hands nothing out, and then the polls themselves, which read one short feed each from a simulated web of 500 hosts.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -16,8 +16,8 @@ use crate::model::Timestamp;
 const COLUMNS: &[Column] = &[
     Column::name("HOST"),
     Column::word("STATE").leaves(1),
-    Column::word("LAST ASKED").leaves(3),
-    Column::text("TURN").leaves(2),
+    Column::word("LAST REQUEST").leaves(3),
+    Column::text("NEXT REQUEST").leaves(2),
 ];
 
 #[derive(Debug, Subcommand)]
@@ -98,16 +98,16 @@ fn one(host: HostView) -> String {
     let held = host
         .held_until
         .map(|until| format!("until {}: {}", second(until), host.held_reason.as_deref().unwrap_or("no reason given")));
-    let silent = (host.silent_requests > 0).then(|| format!("{} requests without an answer", host.silent_requests));
+    let silent = (host.silent_requests > 0).then(|| format!("{} consecutive requests", host.silent_requests));
     facts(
         OutputStyle::of_output(),
         &[
             ("host", Some(host.host)),
             ("state", Some(host.state)),
-            ("turn", Some(host.turn)),
-            ("last asked", host.last_asked_at.map(second)),
+            ("next request", Some(host.turn)),
+            ("last request", host.last_asked_at.map(second)),
             ("held", held),
-            ("silent", silent),
+            ("no response", silent),
             ("breaker", host.breaker_open_until.map(|until| format!("open until {}", second(until)))),
         ],
     )

@@ -100,7 +100,7 @@ fn write_for_people(text: &mut String, summary: &OnceSummary) -> std::fmt::Resul
         false => writeln!(text, "failed      {} ({})", done.failed_total(), by_kind.join(", "))?,
     }
     if done.deferred > 0 {
-        writeln!(text, "left alone  {} (their hosts are held or do not answer)", done.deferred)?;
+        writeln!(text, "postponed   {} (their hosts are held or have an open breaker)", done.deferred)?;
     }
     writeln!(text, "elapsed     {:.1} s", summary.elapsed.as_secs_f64())
 }

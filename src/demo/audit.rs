@@ -20,8 +20,8 @@ pub(super) struct Audit {
     pub(super) doubled: usize,
     /// Posts that were not served.
     pub(super) unknown: usize,
-    /// Articles that are not in the store and on no page any more. A page shows one article: what a crash lost of it cannot
-    /// be asked for again once there is another, unlike the entries of a feed.
+    /// Articles that are not in the store and on no page any more. A page shows one article: what a crash lost of it
+    /// cannot be asked for again once there is another, unlike the entries of a feed.
     pub(super) replaced: usize,
     /// The sources of entries that are missing.
     pub(super) incomplete: Vec<SourceId>,

@@ -47,7 +47,8 @@ pub struct WebLoad {
     pub requests: u64,
     /// Requests that reached a host while it served another one.
     pub overlaps: u64,
-    /// The shortest time between the end of one request and the beginning of the next to the same host, by the fast clock.
+    /// The shortest time between the end of one request and the beginning of the next to the same host, by the fast
+    /// clock.
     pub gap_min: Option<Duration>,
     /// Minimum pause.
     pub gap_wanted: Duration,

@@ -23,7 +23,7 @@ pub struct Delivery {
     pub body: String,
     /// When it is sent, as the signature says.
     pub sent_at: Timestamp,
-    /// Whether it is sent to see if anybody takes it.
+    /// Whether it is a test delivery.
     pub is_test: bool,
 }
 

@@ -39,8 +39,8 @@ pub struct Task {
     pub last_seen: Option<LastSeen>,
     /// Whether more is wanted from the same host soon.
     pub keep_alive: bool,
-    /// Whether redirects are followed at once; otherwise each of them is handed back as [`Answer::PendingRedirect`], so that
-    /// the next host is asked when it is its turn (p25). X accounts know no redirects.
+    /// Whether redirects are followed at once; otherwise each of them is handed back as [`Answer::PendingRedirect`], so
+    /// that the next host is asked when it is its turn (p25). X accounts know no redirects.
     pub follows: bool,
     /// The redirect that an earlier fetch of this task was handed back, to be followed now.
     pub pending_redirect: Option<PendingRedirect>,
@@ -79,7 +79,7 @@ pub struct Fetched {
     pub answer: Answer,
     /// How it was got.
     pub trace: Trace,
-    /// What else came to light; worth keeping even if the poll failed.
+    /// Other facts about the response, kept even if the poll failed.
     pub learned: Learned,
 }
 

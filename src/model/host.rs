@@ -7,7 +7,7 @@ use url::{Host, Url};
 
 use super::Timestamp;
 
-/// The longest name that DNS carries. What is longer is no host that anybody could ask, and no key that a store can keep.
+/// The longest name in DNS. A longer name cannot be resolved, and is not stored.
 const NAME_BYTES_MAX: usize = 253;
 
 /// The host part of a URL in its one canonical spelling.
@@ -79,7 +79,7 @@ pub struct Breaker {
 }
 
 impl HostState {
-    /// A host nobody has asked anything yet.
+    /// A host that has received no request yet.
     pub fn new(host: HostKey) -> HostState {
         HostState { host, last_asked_at: None, held_until: None, held_reason: None, breaker: Breaker::default() }
     }

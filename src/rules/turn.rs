@@ -88,9 +88,11 @@ fn closed(host: &HostState, policy: &Policy, now: Timestamp) -> Option<(Timestam
 impl fmt::Display for Turn {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Turn::Now => write!(formatter, "its host may be asked now"),
-            Turn::At(at) => write!(formatter, "its host may be asked at {at}, after the pause between two requests"),
-            Turn::NotBefore { until, because } => write!(formatter, "its host is left alone until {until}: {because}"),
+            Turn::Now => write!(formatter, "the host is available now"),
+            Turn::At(at) => write!(formatter, "the host is available at {at}, after the pause between requests"),
+            Turn::NotBefore { until, because } => {
+                write!(formatter, "the host gets no requests before {until}: {because}")
+            }
         }
     }
 }
@@ -99,7 +101,7 @@ impl fmt::Display for Closed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Closed::Held(reason) => write!(formatter, "held, {reason}"),
-            Closed::BreakerOpen { failures } => write!(formatter, "no answer to {failures} requests in a row"),
+            Closed::BreakerOpen { failures } => write!(formatter, "no response to {failures} requests in a row"),
         }
     }
 }

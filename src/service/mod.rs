@@ -1,7 +1,7 @@
 //! The use cases: what a user or program can ask of the daemon, whatever the way in (API, command line, import).
 //!
-//! Each function reads from top to bottom: validate, read, decide by `rules`, write on the version that was read, notify
-//! the scheduler. Nothing here knows HTTP, JSON or an actor: the pipeline is reached through its handle alone.
+//! Each function reads from top to bottom: validate, read, decide by `rules`, write on the version that was read,
+//! notify the scheduler. Nothing here knows HTTP, JSON or an actor: the pipeline is reached through its handle alone.
 
 mod access;
 mod accounts;

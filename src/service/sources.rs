@@ -175,8 +175,8 @@ impl Service {
         self.details_of(source).await
     }
 
-    /// Decides on the current row, writes on its version and notifies the scheduler. If the source was changed meanwhile,
-    /// the change is decided again on the new row, unless the caller named a version.
+    /// Decides on the current row, writes on its version and notifies the scheduler. If the source was changed
+    /// meanwhile, the change is decided again on the new row, unless the caller named a version.
     pub(super) async fn change(
         &self,
         id: SourceId,

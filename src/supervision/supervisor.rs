@@ -61,7 +61,7 @@ impl Member for SupervisorCell {
     }
 
     fn children(&self, _: usize) -> (Vec<Arc<dyn Member>>, usize) {
-        // A list that somebody wrote down is short.
+        // Lists written in code are short.
         let roster = self.roster.lock().clone();
         let count = roster.len();
         (roster, count)

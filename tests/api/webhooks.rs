@@ -34,7 +34,7 @@ fn webhooks_are_added_switched_and_removed(#[values(Sqlite, Postgres)] engine: E
         let path = format!("/webhooks/{}", created["id"]);
         assert_eq!(place, format!("/api/v1{path}"));
         let disabled = api.tell("POST", &format!("{path}/disable"), Value::Null).await.json();
-        assert_eq!((&disabled["enabled"], &disabled["disabled_reason"]), (&json!(false), &json!("by a person")));
+        assert_eq!((&disabled["enabled"], &disabled["disabled_reason"]), (&json!(false), &json!("by an operator")));
         let disabled = api.tell("POST", &format!("{path}/disable"), json!({ "reason": "it moves" })).await.json();
         assert_eq!(disabled["disabled_reason"], "it moves");
         let enabled = api.tell("POST", &format!("{path}/enable"), Value::Null).await.json();

@@ -59,8 +59,8 @@ impl Judged {
     }
 }
 
-/// Whether the polls that were told are the answers that were served, in the same order; returns how many served answers
-/// were not logged, except those whose poll was lost and logged as an internal fault.
+/// Whether the polls that were told are the answers that were served, in the same order; returns how many served
+/// answers were not logged, except those whose poll was lost and logged as an internal fault.
 pub(super) fn unexplained(polls: &[Value], served: &[Deed]) -> Result<usize, String> {
     let mut left = served.iter();
     let mut skipped = 0;

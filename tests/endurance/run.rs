@@ -183,7 +183,8 @@ impl Arena {
         lines.join("\n")
     }
 
-    /// Compares the hosts' load and the sources' states with what should be; returns how many polls were told, and the sources.
+    /// Compares the hosts' load and the sources' states with what should be; returns how many polls were told, and the
+    /// sources.
     fn judge(&self, kills: usize) -> (usize, Vec<Source>) {
         for host in self.web.load() {
             assert_eq!(host.overlaps, 0, "{} was asked two things at once (seed {})", host.host, self.seed);
@@ -294,7 +295,8 @@ impl Arena {
         self.compare();
     }
 
-    /// Every entry that was served is stored exactly once, and every post that the webhook is said to have was sent to it.
+    /// Every entry that was served is stored exactly once, and every post that the webhook is said to have was sent to
+    /// it.
     fn compare(&self) {
         let store = block_on(store::open(&self.plan.store(), SystemClock.now())).unwrap();
         let webhook = block_on(store.list_webhooks(None, 1)).unwrap().pop().unwrap();

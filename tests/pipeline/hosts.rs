@@ -320,7 +320,7 @@ fn s509_a_poll_that_is_lost_again_waits_for_its_interval(#[values(Sqlite, Postgr
         let told = world.records.of("feed poll failed");
         assert_eq!(told[0]["error"], "the part of this program that polled it crashed");
         let reason = told[0]["reason"].as_str().unwrap();
-        assert!(reason.ends_with("the last poll was lost to a fault of our own and is made again"), "{reason}");
+        assert!(reason.ends_with("the last poll was lost to an internal fault and is repeated"), "{reason}");
         // Lost, made again after a minute, lost again: then it waits for its interval, every time.
         for (wait, polled) in [(minutes(1), 2), (minutes(60), 3), (minutes(60), 4)] {
             world.pass(wait - seconds(1), 3).await;

@@ -1,5 +1,5 @@
-//! Dead hosts are counted, and our own network being down is held against no source (p31). Times are those of the default
-//! configuration.
+//! Dead hosts are counted, and our own network being down is held against no source (p31). Times are those of the
+//! default configuration.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -82,7 +82,8 @@ impl Visitor {
         }
     }
 
-    /// What the servers wrote down, once there is this much of it: that a client has hung up takes a moment to be noticed.
+    /// What the servers wrote down, once there is this much of it: that a client has hung up takes a moment to be
+    /// noticed.
     async fn journal(&self, exchanges: usize) -> Vec<Exchange> {
         let enough = async {
             while self.web.journal().len() < exchanges {

@@ -114,11 +114,11 @@ async fn a_renewed_key_never_takes_the_place_of_one_that_a_person_gave_meanwhile
     assert!(renew("one", "two").await, "a caller that missed the answer tries again");
     assert_eq!(kept().await.as_deref(), Some("two"));
     assert_eq!(store.user(user).await.unwrap().unwrap().x_key_at, Some(at(NOW + 9)));
-    store.put_api_key(user, KeyProvider::X, &"by a person".into(), at(NOW)).await.unwrap();
+    store.put_api_key(user, KeyProvider::X, &"by an operator".into(), at(NOW)).await.unwrap();
     assert!(!renew("two", "three").await);
-    assert_eq!(kept().await.as_deref(), Some("by a person"));
+    assert_eq!(kept().await.as_deref(), Some("by an operator"));
     store.remove_api_key(user, KeyProvider::X).await.unwrap();
-    assert!(!renew("by a person", "four").await, "what was taken away does not come back");
+    assert!(!renew("by an operator", "four").await, "what was taken away does not come back");
     assert_eq!(kept().await, None);
 }
 

@@ -99,8 +99,8 @@ impl HostLoad {
         Visit { order: self.requests, met_another }
     }
 
-    /// Ends a visit; whether another one was going on at some moment of it. When a client hung up is not known, since it is
-    /// noticed later: then the time until the next visit is not looked at.
+    /// Ends a visit; whether another one was going on at some moment of it. When a client hung up is not known, since
+    /// it is noticed later: then the time until the next visit is not looked at.
     pub(super) fn end(&mut self, visit: Visit, ended_micros: Option<u64>) -> bool {
         self.serving = self.serving.saturating_sub(1);
         self.last_ended_micros = ended_micros.map(|ended| self.last_ended_micros.map_or(ended, |last| last.max(ended)));

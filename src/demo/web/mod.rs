@@ -2,8 +2,8 @@
 //! seed. The demo, the tests and the benchmarks poll it; it records all requests.
 //!
 //! It uses real sockets and none of the code of Feedwarden's HTTP client (`wire`, `conversation`), so that neither can
-//! hide the other's mistakes. One thread serves all hosts, so the records of two requests are in the order in
-//! which it happened. [`SiteBehaviour`] says how a site behaves, `content` what it has published, `listener` how hosts go down
+//! hide the other's mistakes. One thread serves all hosts, so the records of two requests are in the order in which it
+//! happened. [`SiteBehaviour`] says how a site behaves, `content` what it has published, `listener` how hosts go down
 //! and come back, `journal` what was seen.
 
 mod answer;
@@ -156,8 +156,8 @@ impl Web {
         self.turn_listener(host)
     }
 
-    /// Takes the network away, or brings it back: while it is away, nothing comes back from any host, neither an answer nor
-    /// a refusal.
+    /// Takes the network away, or brings it back: while it is away, nothing comes back from any host, neither an answer
+    /// nor a refusal.
     pub fn set_network_down(&self, is_down: bool) -> io::Result<()> {
         self.web_state.network_down.send_replace(is_down);
         (0..self.web_state.hosts.len()).try_for_each(|host| self.turn_listener(host))

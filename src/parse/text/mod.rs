@@ -16,8 +16,8 @@ use token::{HtmlToken, HtmlTokens};
 /// The plain text of a piece of HTML.
 ///
 /// Blocks, cells and line breaks are separated by one space, inline elements do not break words, and what a browser
-/// does not show (scripts, styles, templates, titles) is dropped. The result never starts or ends with a space, never has
-/// two in a row, and is at most a fifth longer than the input.
+/// does not show (scripts, styles, templates, titles) is dropped. The result never starts or ends with a space, never
+/// has two in a row, and is at most a fifth longer than the input.
 pub fn from_html(html: &str) -> String {
     if !html.bytes().any(|byte| matches!(byte, b'<' | b'&')) {
         return fold(html);

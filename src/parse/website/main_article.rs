@@ -17,8 +17,8 @@ const TITLE_CHARS_MAX: usize = 300;
 /// How a heading's rank is written if there is none.
 const NO_HEADING: u8 = 7;
 
-/// The main `<article>` with the visible characters of its prose; none if there is none, if it holds no prose, or if the
-/// page is a list of teasers.
+/// The main `<article>` with the visible characters of its prose; none if there is none, if it holds no prose, or if
+/// the page is a list of teasers.
 pub(super) fn find(document: &Document) -> Option<(NodeRef<'_>, usize)> {
     let mut survey = ArticleSurvey::default();
     walk(document.root(), &mut survey);
@@ -46,8 +46,8 @@ fn remove_inner(articles: &[ArticleElement<'_>], main: &ArticleElement<'_>) -> u
     removed.map(|inner| inner.prose).sum()
 }
 
-/// The one with the page's heading, else the first if it alone has a heading of its rank, or if the page's heading stands
-/// above it and none has another, else the longest, unless it is one of many teasers.
+/// The one with the page's heading, else the first if it alone has a heading of its rank, or if the page's heading
+/// stands above it and none has another, else the longest, unless it is one of many teasers.
 fn choose<'s, 'a>(articles: &[&'s ArticleElement<'a>], has_title: bool) -> Option<&'s ArticleElement<'a>> {
     let with_title: Vec<_> = articles.iter().filter(|article| article.rank == 1).collect();
     if let [only] = with_title[..] {

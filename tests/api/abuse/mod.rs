@@ -1,4 +1,5 @@
-//! Clients that mean harm, or that are broken in ways that look like it, at both listeners of a real process that polls.
+//! Clients that mean harm, or that are broken in ways that look like it, at both listeners of a real process that
+//! polls.
 
 mod crowd;
 mod requests;

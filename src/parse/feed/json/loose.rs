@@ -144,8 +144,8 @@ impl<'de> Visitor<'de> for LooseAuthorsVisitor {
     }
 }
 
-/// A text without the blanks around it and without the control characters that escapes such as `\u0000` bring in; nothing
-/// if nothing is left.
+/// A text without the blanks around it and without the control characters that escapes such as `\u0000` bring in;
+/// nothing if nothing is left.
 fn shown<T: for<'t> From<&'t str>>(text: &str) -> Option<T> {
     let text = control::without_forbidden(text);
     Some(text.trim()).filter(|text| !text.is_empty()).map(T::from)
