@@ -296,6 +296,7 @@ fn a_value_that_panics_costs_its_own_record_only() {
     let log = start_file(&path);
     let poisoned = log.logger.new(o!("value" => FnValue(|_| -> u32 { panic!("this panic is part of the test") })));
     info!(poisoned, "lost");
+    info!(log.logger, "lost, too"; "value" => FnValue(|_| -> u32 { panic!("this panic is part of the test") }));
     info!(log.logger, "kept");
     drop(log);
     let records = records(&path);
