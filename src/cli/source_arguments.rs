@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
+use serde_json::{Map, Value, json};
 
 use crate::model::SourceType;
 
@@ -97,6 +98,23 @@ pub(super) struct SourceSettingsArguments {
     /// Label; repeatable; replaces all previous labels
     #[arg(long = "label", value_name = "LABEL")]
     pub(super) labels: Vec<String>,
+}
+
+impl SourceSettingsArguments {
+    /// The given settings under the names of the API.
+    pub(super) fn body(&self) -> Map<String, Value> {
+        let fields = [
+            ("type", self.source_type.as_ref().map(|value| json!(value))),
+            ("title", self.title.as_ref().map(|value| json!(value))),
+            ("podcast_id", self.podcast.map(|value| json!(value))),
+            ("poll_interval_minutes", self.interval_minutes.map(|value| json!(value))),
+            ("poll_delay_seconds", self.delay_seconds.map(|value| json!(value))),
+            ("max_failures", self.max_failures.map(|value| json!(value))),
+            ("max_backoff_hours", self.max_backoff_hours.map(|value| json!(value))),
+            ("labels", (!self.labels.is_empty()).then(|| json!(self.labels))),
+        ];
+        fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
 }
 
 /// Secrets come from files, because other users of the machine can see arguments.

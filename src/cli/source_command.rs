@@ -11,7 +11,7 @@ use super::progress::Progress;
 use super::source_access::{read_access, source_access};
 use super::source_arguments::{
     AddSourceArguments, EditSourceArguments, ListSourcesArguments, PollSourceArguments, SourceArgument, SourceCommand,
-    SourceSettingsArguments, SourceTarget,
+    SourceTarget,
 };
 use super::source_words::{COLUMNS, added, explanation, history, one, polled, row, standing};
 use super::{Exit, complain};
@@ -50,7 +50,7 @@ pub(super) async fn source(client: &ApiClient, command: SourceCommand) -> Done {
 }
 
 async fn add_one(client: &ApiClient, add: &AddSourceArguments) -> Done {
-    let mut body = settings(&add.settings);
+    let mut body = add.settings.body();
     body.insert("url".into(), json!(add.place));
     let source_type = match &add.settings.source_type {
         Some(name) => name.parse().ok(),
@@ -111,7 +111,7 @@ async fn show(client: &ApiClient, named: &SourceArgument) -> Done {
 }
 
 async fn change(client: &ApiClient, edit: &EditSourceArguments) -> Done {
-    let mut body = settings(&edit.settings);
+    let mut body = edit.settings.body();
     if let Some(place) = &edit.place {
         body.insert("url".into(), json!(place));
     }
@@ -167,21 +167,4 @@ async fn poll_now(client: &ApiClient, poll: &PollSourceArguments) -> Done {
         Exit::Success if matches!(&answer, PollAnswer::Done { poll } if poll.error.is_some()) => Ok(Exit::Failure),
         exit => Ok(exit),
     }
-}
-
-/// The settings under the names of the API.
-fn settings(settings: &SourceSettingsArguments) -> Map<String, Value> {
-    let mut body = Map::new();
-    let said = [
-        ("type", settings.source_type.as_ref().map(|value| json!(value))),
-        ("title", settings.title.as_ref().map(|value| json!(value))),
-        ("podcast_id", settings.podcast.map(|value| json!(value))),
-        ("poll_interval_minutes", settings.interval_minutes.map(|value| json!(value))),
-        ("poll_delay_seconds", settings.delay_seconds.map(|value| json!(value))),
-        ("max_failures", settings.max_failures.map(|value| json!(value))),
-        ("max_backoff_hours", settings.max_backoff_hours.map(|value| json!(value))),
-        ("labels", (!settings.labels.is_empty()).then(|| json!(settings.labels))),
-    ];
-    body.extend(said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
-    body
 }
