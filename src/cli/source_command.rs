@@ -1,7 +1,7 @@
 //! `feedwarden source`: adds, lists, shows, changes, polls and explains sources.
 
 use hyper::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::client::{ApiClient, Done, query, read};
 use super::error::CliError;
