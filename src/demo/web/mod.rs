@@ -177,7 +177,7 @@ impl Web {
         let listener = self.web_state.hosts[host].listener.lock();
         let (done, outcome) = answers::sync_channel(1);
         let order = Order { reaction: self.web_state.reaction(host), done };
-        // One order at a time fits; if none does, or nobody answers, the server has ended.
+        // One order at a time fits; if none does, or no answer comes, the server has ended.
         let is_over = || io::Error::new(io::ErrorKind::BrokenPipe, "the simulated web has ended");
         listener.try_send(order).map_err(|_| is_over())?;
         outcome.recv().map_err(|_| is_over())?
