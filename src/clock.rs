@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::model::Timestamp;
 
-pub type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub type ClockWait = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Maximum time between two checks of a clock that may be set while a caller waits.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
@@ -17,7 +17,7 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 
     /// Waits until this clock reaches the time.
-    fn until(&self, moment: Timestamp) -> Wait;
+    fn until(&self, moment: Timestamp) -> ClockWait;
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,7 +32,7 @@ impl Clock for SystemClock {
         }
     }
 
-    fn until(&self, moment: Timestamp) -> Wait {
+    fn until(&self, moment: Timestamp) -> ClockWait {
         Box::pin(async move {
             loop {
                 let left = moment.since(SystemClock.now());
@@ -86,7 +86,7 @@ impl Clock for FastClock {
         self.started_at + self.started.elapsed().mul_f64(self.factor)
     }
 
-    fn until(&self, moment: Timestamp) -> Wait {
+    fn until(&self, moment: Timestamp) -> ClockWait {
         let clock = *self;
         Box::pin(async move {
             loop {
@@ -120,7 +120,7 @@ impl Clock for HeldClock {
         *self.0.borrow()
     }
 
-    fn until(&self, moment: Timestamp) -> Wait {
+    fn until(&self, moment: Timestamp) -> ClockWait {
         let mut hand = self.0.subscribe();
         Box::pin(async move {
             // A dropped clock never reaches the time, so its waits never end.

@@ -15,7 +15,7 @@ use slog::{Logger, info, o, warn};
 use crate::actors::{Parts, Pipeline, PipelineHandle, Scope};
 use crate::api::{ApiError, Listeners};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Loaded, Request, Settings};
+use crate::config::{ConfigRequest, Loaded, Settings};
 use crate::dice::SeededDice;
 use crate::fetch::Fetcher;
 use crate::http::{Client, SetupError};
@@ -25,7 +25,7 @@ use crate::store::{self, Store, StoreError};
 use crate::supervision::{Crash, RootEnd};
 use crate::telemetry::{self, StartError, Telemetry};
 
-pub use once::{Import, Once, Summary, run_once};
+pub use once::{ImportCounts, Once, OnceSummary, run_once};
 
 use lock::{InstanceLock, LockError};
 use reload::{Followers, Reloader};
@@ -52,13 +52,13 @@ pub enum DaemonError {
     #[error("cannot listen to signals: {0}")]
     Signals(#[from] std::io::Error),
     #[error("{0}")]
-    Import(String),
+    ImportCounts(String),
     #[error("a part of the daemon crashed too often: {}", .0.message)]
     Escalated(Box<Crash>),
 }
 
 /// Runs until a signal ends it. `request` is needed to reload the settings.
-pub async fn run(loaded: Loaded, request: Request) -> Result<(), DaemonError> {
+pub async fn run(loaded: Loaded, request: ConfigRequest) -> Result<(), DaemonError> {
     let mut signals = Signals::listen()?;
     let started = Started::new(&loaded.settings, request.file.clone(), Arc::new(SystemClock))?;
     let ended = serve(loaded, request, &started, &mut signals).await;
@@ -66,7 +66,12 @@ pub async fn run(loaded: Loaded, request: Request) -> Result<(), DaemonError> {
     ended
 }
 
-async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mut Signals) -> Result<(), DaemonError> {
+async fn serve(
+    loaded: Loaded,
+    request: ConfigRequest,
+    started: &Started,
+    signals: &mut Signals,
+) -> Result<(), DaemonError> {
     let settings = loaded.settings.clone();
     let Some(opened) = started.open(&settings, signals).await? else { return Ok(()) };
     // Before any poll: a second daemon on the same socket fails here.
@@ -80,7 +85,7 @@ async fn serve(loaded: Loaded, request: Request, started: &Started, signals: &mu
     let followers = Followers {
         handle: handle.clone(),
         client,
-        admission: listeners.admission(),
+        access_rules: listeners.access_rules(),
         log_handle: log_handle.clone(),
         log: started.log.clone(),
     };

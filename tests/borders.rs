@@ -1,4 +1,4 @@
-//! Keeps the borders between the rooms of the crate, by reading its sources.
+//! Keeps the borders between the areas of the crate, which are its top-level modules, by reading its sources.
 
 mod references;
 
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use references::{Reference, references};
 
-/// What a room of the crate may refer to, besides itself.
+/// What a area of the crate may refer to, besides itself.
 struct Border {
-    room: &'static str,
-    /// The rooms it may use; `actors::messages` allows that part of `actors` alone.
+    area: &'static str,
+    /// The areas it may use; `actors::messages` allows that part of `actors` alone.
     may_use: &'static [&'static str],
     /// Families of crates that it may not use.
     never: &'static [&'static str],
@@ -18,20 +18,20 @@ struct Border {
 
 /// From the inside out. A new module fails the test until it is listed here.
 const BORDERS: &[Border] = &[
-    Border { room: "model", may_use: &[], never: IMPURE_CRATES },
-    Border { room: "rules", may_use: &["model"], never: IMPURE_CRATES },
-    Border { room: "parse", may_use: &["model"], never: IMPURE_CRATES },
-    Border { room: "clock", may_use: &["model"], never: &[] },
-    Border { room: "dice", may_use: &[], never: &[] },
-    Border { room: "http", may_use: &["model"], never: &[] },
-    Border { room: "fetch", may_use: &["model", "http", "parse", "clock"], never: &[] },
-    Border { room: "sources", may_use: &["model", "http", "parse", "fetch"], never: &[] },
-    Border { room: "store", may_use: &["model"], never: &[] },
-    Border { room: "supervision", may_use: &[], never: &[] },
-    Border { room: "telemetry", may_use: &["clock", "model"], never: &[] },
-    Border { room: "opml", may_use: &["model", "parse"], never: &[] },
+    Border { area: "model", may_use: &[], never: IMPURE_CRATES },
+    Border { area: "rules", may_use: &["model"], never: IMPURE_CRATES },
+    Border { area: "parse", may_use: &["model"], never: IMPURE_CRATES },
+    Border { area: "clock", may_use: &["model"], never: &[] },
+    Border { area: "dice", may_use: &[], never: &[] },
+    Border { area: "http", may_use: &["model"], never: &[] },
+    Border { area: "fetch", may_use: &["model", "http", "parse", "clock"], never: &[] },
+    Border { area: "sources", may_use: &["model", "http", "parse", "fetch"], never: &[] },
+    Border { area: "store", may_use: &["model"], never: &[] },
+    Border { area: "supervision", may_use: &[], never: &[] },
+    Border { area: "telemetry", may_use: &["clock", "model"], never: &[] },
+    Border { area: "opml", may_use: &["model", "parse"], never: &[] },
     Border {
-        room: "actors",
+        area: "actors",
         may_use: &[
             "model",
             "rules",
@@ -48,12 +48,12 @@ const BORDERS: &[Border] = &[
         never: &[],
     },
     Border {
-        room: "service",
+        area: "service",
         may_use: &["model", "rules", "clock", "dice", "http", "fetch", "sources", "store", "actors"],
         never: &["actix", "serde", "schemars"],
     },
     Border {
-        room: "api",
+        area: "api",
         may_use: &[
             "model",
             "clock",
@@ -75,14 +75,14 @@ const BORDERS: &[Border] = &[
             "rules::status",
             "store::Added",
             "store::StoreError",
-            "supervision::Kind",
+            "supervision::NodeKind",
             "supervision::Node",
             "supervision::Tree",
         ],
         never: &[],
     },
     Border {
-        room: "config",
+        area: "config",
         may_use: &[
             "model",
             "rules",
@@ -99,7 +99,7 @@ const BORDERS: &[Border] = &[
         never: &[],
     },
     Border {
-        room: "daemon",
+        area: "daemon",
         may_use: &[
             "service",
             "model",
@@ -121,7 +121,7 @@ const BORDERS: &[Border] = &[
         never: &[],
     },
     Border {
-        room: "cli",
+        area: "cli",
         may_use: &[
             "model",
             "rules",
@@ -142,7 +142,7 @@ const BORDERS: &[Border] = &[
         never: &[],
     },
     Border {
-        room: "demo",
+        area: "demo",
         may_use: &[
             "model",
             "rules",
@@ -160,10 +160,10 @@ const BORDERS: &[Border] = &[
         ],
         never: &[],
     },
-    Border { room: "main", may_use: &["cli", "config", "daemon", "telemetry"], never: &[] },
+    Border { area: "main", may_use: &["cli", "config", "daemon", "telemetry"], never: &[] },
 ];
 
-/// What a pure room must not see: runtimes, sockets, stores, logs and dice.
+/// What a pure area must not see: runtimes, sockets, stores, logs and dice.
 const IMPURE_CRATES: &[&str] =
     &["actix", "awc", "tokio", "slog", "rand", "hickory_resolver", "rusqlite", "deadpool_postgres", "getrandom"];
 
@@ -215,29 +215,29 @@ fn violations(path: &str, source: &str) -> Vec<String> {
     let Some(stem) = stem.strip_prefix("src/") else { return found };
     let mut module: Vec<&str> = stem.split('/').collect();
     module.pop_if(|last| *last == "mod" || *last == "lib");
-    // lib.rs is the map of all rooms.
-    let Some(room) = module.first().copied() else { return found };
-    let Some(border) = BORDERS.iter().find(|border| border.room == room) else {
-        found.push(format!("{path}: the room {room:?} has no border; decide in tests/borders.rs what it may use"));
+    // lib.rs is the map of all areas.
+    let Some(area) = module.first().copied() else { return found };
+    let Some(border) = BORDERS.iter().find(|border| border.area == area) else {
+        found.push(format!("{path}: the area {area:?} has no border; decide in tests/borders.rs what it may use"));
         return found;
     };
     // The binary has a root of its own: `main` is not inside another module.
-    let module = if room == "main" { Vec::new() } else { module };
+    let module = if area == "main" { Vec::new() } else { module };
     let crossed = references(&module, source).into_iter().filter(|reference| !allows(border, reference));
     found.extend(crossed.map(|reference| match reference {
-        Reference::Room(target, None) => format!("{path}: {room} may not use crate::{target}"),
-        Reference::Room(target, Some(part)) => format!("{path}: {room} may not use crate::{target}::{part}"),
-        Reference::Outside(name) => format!("{path}: {room} may not use {name}"),
+        Reference::Inside(target, None) => format!("{path}: {area} may not use crate::{target}"),
+        Reference::Inside(target, Some(part)) => format!("{path}: {area} may not use crate::{target}::{part}"),
+        Reference::Outside(name) => format!("{path}: {area} may not use {name}"),
     }));
     found
 }
 
 fn allows(border: &Border, reference: &Reference) -> bool {
     match reference {
-        Reference::Room(room, _) if room == border.room => true,
-        Reference::Room(room, part) => border.may_use.iter().any(|allowed| match allowed.split_once("::") {
-            None => allowed == room,
-            Some((allowed_room, allowed_part)) => allowed_room == room && part.as_deref() == Some(allowed_part),
+        Reference::Inside(area, _) if area == border.area => true,
+        Reference::Inside(area, part) => border.may_use.iter().any(|allowed| match allowed.split_once("::") {
+            None => allowed == area,
+            Some((allowed_area, allowed_part)) => allowed_area == area && part.as_deref() == Some(allowed_part),
         }),
         Reference::Outside(name) => !border.never.iter().any(|family| is_of(name, family)),
     }
@@ -255,7 +255,7 @@ const TYPE_NAMES_ALLOWED: &[&str] = &[
     "src/rules/laws.rs",
     // OPML lists are lists of feeds.
     "src/opml/mod.rs",
-    // The little web serves feeds and pages.
+    // The simulated web serves feeds and pages.
     "src/demo/web/",
 ];
 
@@ -318,7 +318,7 @@ fn crossing_a_border_is_noticed() {
     check("src/rules/due.rs", "use crate::*;", "rules may not use crate::*");
     check("src/clock.rs", "use super::store::Store;", "clock may not use crate::store::Store");
     check("src/main.rs", "use feedwarden::store::Store;", "main may not use crate::store::Store");
-    check("src/gossip/mod.rs", "", "the room \"gossip\" has no border; decide in tests/borders.rs what it may use");
+    check("src/gossip/mod.rs", "", "the area \"gossip\" has no border; decide in tests/borders.rs what it may use");
 }
 
 #[test]

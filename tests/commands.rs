@@ -168,7 +168,7 @@ async fn p36_check_refuses_private_addresses_and_says_how_to_allow_them() {
     let (code, said) = answer_of(&tokio::task::spawn_blocking(run).await.unwrap());
     let error = said["failure"]["error"].as_str().unwrap();
     assert!(code == Some(1) && error.contains("loopback") && error.contains("http.allowed-networks"), "{error}");
-    assert_eq!(server.requests(), [""; 0], "nobody was asked");
+    assert_eq!(server.requests(), [""; 0], "no request was sent");
 }
 
 #[tokio::test]

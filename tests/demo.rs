@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use feedwarden::actors::StatisticsView;
-use feedwarden::demo::{Event, EventKind, HostCensus, Manners, Phase, Scene, Size, SourceCensus, render};
+use feedwarden::demo::{DemoEvent, DemoEventKind, HostsByState, Phase, Scene, Size, SourcesByState, WebLoad, render};
 use feedwarden::model::{FailureKind, Timestamp};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -99,10 +99,10 @@ fn a_show_that_cannot_begin_says_why_and_leaves_nothing_behind() {
 /// A scene as it could be after half a minute.
 fn scene() -> Scene {
     let at = |minutes: u64| "2026-11-16T16:00:00Z".parse::<Timestamp>().unwrap() + Duration::from_secs(minutes * 60);
-    let event = |minutes, kind, whom: &str, words: &str| Event {
+    let event = |minutes, kind, subject: &str, words: &str| DemoEvent {
         at: at(minutes),
         kind,
-        whom: whom.into(),
+        subject: subject.into(),
         words: words.into(),
     };
     let mut done = StatisticsView { read: 1318, unchanged: 2770, new_posts: 1830, ..StatisticsView::default() };
@@ -114,11 +114,11 @@ fn scene() -> Scene {
         passed: Duration::from_secs(36_000),
         speed: 1200.0,
         phase: Phase::Running,
-        sources: SourceCensus { fresh: 4, active: 220, backing_off: 19, resting: 44, disabled: 13 },
-        hosts: HostCensus { asked: 66, held: 3, breaker_open: 5 },
+        sources: SourcesByState { fresh: 4, active: 220, backing_off: 19, resting: 44, disabled: 13 },
+        hosts: HostsByState { asked: 66, held: 3, breaker_open: 5 },
         polls_per_second: 141.4,
         pulse: vec![80.0, 120.0, 160.0, 141.0],
-        manners: Manners {
+        load: WebLoad {
             requests: 4376,
             overlaps: 0,
             gap_min: Some(Duration::from_millis(20_480)),
@@ -127,14 +127,19 @@ fn scene() -> Scene {
         done,
         injected: 16,
         events: vec![
-            event(27, EventKind::Rests, "127.1.0.63/120/feed", "for 2 h after 5 network in a row"),
-            event(31, EventKind::Disabled, "127.1.0.42/101/feed", "Auto-disabled after 5 consecutive 404 errors"),
-            event(33, EventKind::World, "127.1.0.12", "is switched off on purpose"),
-            event(40, EventKind::Host, "127.1.0.12", "silent 3 times: left alone until 17:00"),
-            event(44, EventKind::Restart, "post sink", "injected fault in post-sink; restarted"),
-            event(50, EventKind::Crashed, "scheduler", "injected fault in scheduler"),
-            event(52, EventKind::Returns, "127.1.0.9/8/feed", "answers again after its rest"),
-            event(55, EventKind::Host, "127.1.0.28", "held until 18:25: HTTP 429 with Retry-After, of more than fits"),
+            event(27, DemoEventKind::Rests, "127.1.0.63/120/feed", "for 2 h after 5 network in a row"),
+            event(31, DemoEventKind::Disabled, "127.1.0.42/101/feed", "Auto-disabled after 5 consecutive 404 errors"),
+            event(33, DemoEventKind::World, "127.1.0.12", "is switched off on purpose"),
+            event(40, DemoEventKind::Host, "127.1.0.12", "no response 3 times: no requests before 17:00"),
+            event(44, DemoEventKind::Restart, "post sink", "injected fault in post-sink; restarted"),
+            event(50, DemoEventKind::Crashed, "scheduler", "injected fault in scheduler"),
+            event(52, DemoEventKind::Returns, "127.1.0.9/8/feed", "answers again after its rest"),
+            event(
+                55,
+                DemoEventKind::Host,
+                "127.1.0.28",
+                "held until 18:25: HTTP 429 with Retry-After, of more than fits",
+            ),
         ],
     }
 }
@@ -157,7 +162,7 @@ EVENTS
 16:27 rests    127.1.0.63/120/feed for 2 h after 5 network in a row
 16:31 disabled 127.1.0.42/101/feed Auto-disabled after 5 consecutive 404 errors
 16:33 web      127.1.0.12          is switched off on purpose
-16:40 host     127.1.0.12          silent 3 times: left alone until 17:00
+16:40 host     127.1.0.12          no response 3 times: no requests before 17:00
 16:44 restart  post sink           injected fault in post-sink; restarted
 16:50 crashed  scheduler           injected fault in scheduler
 16:52 returns  127.1.0.9/8/feed    answers again after its rest
@@ -172,7 +177,7 @@ Feedwarden demo  16:56
 0 overlaps, gaps ≥ 20.5 s
 16 crashes, 16 restarts
 16:33 web      127.1.0.12 is switched o…
-16:40 host     127.1.0.12 silent 3 time…
+16:40 host     127.1.0.12 no response 3…
 16:44 restart  post sink injected fault…
 16:50 crashed  scheduler injected fault…
 16:52 returns  127.1.0.9/8/feed answers…

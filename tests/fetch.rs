@@ -137,7 +137,8 @@ async fn p21_a_task_that_is_handed_redirects_still_ends_at_a_loop() {
     assert_eq!(fetched.trace.hops.len(), 2);
 }
 
-/// Webhooks are held to the same rule as sources: what is not on the open internet is asked only if the operator says so.
+/// Webhooks are held to the same rule as sources: what is not on the open internet is asked only if the operator says
+/// so.
 #[tokio::test]
 async fn a_webhook_at_a_private_address_is_not_asked_unless_it_is_allowed() {
     let deliver = async |settings: HttpSettings, url: String| {

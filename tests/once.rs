@@ -8,15 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedwarden::clock::SystemClock;
-use feedwarden::demo::web::{Character, Mix, Web, WebSettings};
+use feedwarden::demo::web::{Mix, SiteBehaviour, Web, WebSettings};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A web of these characters on hosts of their own, and a directory with a list of its sites.
-fn web(characters: &[Character], change: impl FnOnce(&mut WebSettings)) -> (Web, TempDir) {
-    let count = characters.len();
-    let mix = Mix::InTurn(characters.to_vec());
+/// A web of these behaviours on hosts of their own, and a directory with a list of its sites.
+fn web(behaviours: &[SiteBehaviour], change: impl FnOnce(&mut WebSettings)) -> (Web, TempDir) {
+    let count = behaviours.len();
+    let mix = Mix::InTurn(behaviours.to_vec());
     let mut settings = WebSettings { hosts: count, sites: count, mix, ..WebSettings::default() };
     change(&mut settings);
     let web = Web::start(settings, Arc::new(SystemClock)).unwrap();
@@ -52,8 +52,14 @@ fn told(bytes: &[u8], message: &str) -> Vec<Value> {
 
 #[test]
 fn a_round_adds_a_list_polls_what_is_due_once_and_says_what_became_of_it() {
-    let characters = [Character::Healthy, Character::Healthy, Character::NotFound, Character::Dead, Character::Gone];
-    let (web, directory) = web(&characters, |_| {});
+    let behaviours = [
+        SiteBehaviour::Healthy,
+        SiteBehaviour::Healthy,
+        SiteBehaviour::NotFound,
+        SiteBehaviour::Dead,
+        SiteBehaviour::Gone,
+    ];
+    let (web, directory) = web(&behaviours, |_| {});
     let output = once(directory.path(), &["--opml", "list.opml", "--json"]);
     let first = summary(&output);
     assert_eq!([&first["imported"], &first["due"], &first["polled"]], [5, 5, 5], "{first}");
@@ -81,7 +87,7 @@ fn a_round_adds_a_list_polls_what_is_due_once_and_says_what_became_of_it() {
 
 #[test]
 fn p20_a_round_over_everything_still_obeys_retry_after() {
-    let refusal = Character::RateLimited(feedwarden::demo::web::RetryAfter::Seconds(600));
+    let refusal = SiteBehaviour::RateLimited(feedwarden::demo::web::RetryAfter::Seconds(600));
     let (web, directory) = web(&[refusal], |_| {});
     let first = summary(&once(directory.path(), &["--opml", "list.opml", "--json"]));
     assert_eq!([&first["polled"], &first["failed_by_kind"]["rate_limited"]], [1, 1]);
@@ -92,7 +98,7 @@ fn p20_a_round_over_everything_still_obeys_retry_after() {
 
 #[test]
 fn a_list_that_is_none_is_refused_and_one_with_mistakes_is_taken_without_them() {
-    let (_web, directory) = web(&[Character::Healthy], |_| {});
+    let (_web, directory) = web(&[SiteBehaviour::Healthy], |_| {});
     fs::write(directory.path().join("not.opml"), "{\"sources\": []}").unwrap();
     let refused = once(directory.path(), &["--opml", "not.opml"]);
     assert_eq!(refused.status.code(), Some(2));
@@ -160,17 +166,17 @@ impl Drop for Daemon {
 
 /// A daemon in a round over one site that takes its time, with the request under way.
 fn in_the_middle_of_a_poll(slow: Duration) -> (Web, TempDir, Daemon) {
-    let (web, directory) = web(&[Character::Slow], |settings| settings.slow = slow);
+    let (web, directory) = web(&[SiteBehaviour::Slow], |settings| settings.slow = slow);
     let log = ["--once", "--opml", "list.opml", "--json", "--set", "logging.file=log.json"];
     let daemon = Daemon::start(directory.path(), &log);
-    let is_asked = || web.manners().iter().any(|host| host.requests > 0);
+    let is_asked = || web.load().iter().any(|host| host.requests > 0);
     for _ in 0..3000 {
         if is_asked() {
             return (web, directory, daemon);
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    panic!("nobody was asked");
+    panic!("no request was sent");
 }
 
 #[test]
@@ -209,7 +215,7 @@ fn a_second_signal_hurries_and_loses_only_what_was_under_way() {
 
 #[test]
 fn a_second_daemon_on_the_same_file_is_refused_and_the_first_one_goes_on() {
-    let (_web, directory) = web(&[Character::Healthy], |_| {});
+    let (_web, directory) = web(&[SiteBehaviour::Healthy], |_| {});
     let mut first = Daemon::start(directory.path(), &[]);
     first.wait_for("daemon ready");
     let mut second = Daemon::start(directory.path(), &[]);
@@ -232,7 +238,7 @@ fn a_second_daemon_on_the_same_file_is_refused_and_the_first_one_goes_on() {
 
 #[test]
 fn parts_that_crash_too_often_end_the_daemon_with_its_own_exit_code() {
-    let (_web, directory) = web(&[Character::Healthy], |_| {});
+    let (_web, directory) = web(&[SiteBehaviour::Healthy], |_| {});
     assert_eq!(once(directory.path(), &["--opml", "list.opml"]).status.code(), Some(0));
     let faults = ["--set", "faults.enabled=true", "--set", "faults.rules=post-sink/*=panic@1"];
     let mut daemon = Daemon::start(directory.path(), &[&faults[..], &["--set", "supervision.restarts-max=0"]].concat());
@@ -245,7 +251,7 @@ fn parts_that_crash_too_often_end_the_daemon_with_its_own_exit_code() {
 
 #[test]
 fn a_round_keeps_the_folders_of_the_list_as_labels() {
-    let (web, directory) = web(&[Character::Healthy], |_| {});
+    let (web, directory) = web(&[SiteBehaviour::Healthy], |_| {});
     let outline =
         format!("<outline text=\"News\"><outline text=\"a site\" xmlUrl=\"{}\"/></outline>", web.sites()[0].url);
     let list = format!("<opml version=\"2.0\"><body>{outline}</body></opml>");

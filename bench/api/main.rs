@@ -1,9 +1,9 @@
 //! What the listeners take for each list, beside a bare actix-web handler that answers as many bytes from memory.
 //!
-//! `tests/with-postgres cargo bench --bench api` has 10,000 sources on 500 hosts, with both engines (without a server, SQLite
-//! alone); `-- million` has 1,000,000 on 50,000. The daemon is a process of its own, with its pipeline running; the bare
-//! handler is in the same process, with as many threads and on a socket of the same sort, and the two take turns. Ends with
-//! an error if a bar is missed: fifty times the bare handler, and memory that asking adds.
+//! `tests/with-postgres cargo bench --bench api` has 10,000 sources on 500 hosts, with both engines (without a server,
+//! SQLite alone); `-- million` has 1,000,000 on 50,000. The daemon is a process of its own, with its pipeline running;
+//! the bare handler is in the same process, with as many threads and on a socket of the same sort, and the two take
+//! turns. Ends with an error if a bar is missed: fifty times the bare handler, and memory that asking adds.
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on has nothing better to do than to end")]
 
 mod client;

@@ -11,7 +11,7 @@ SELECT
     CASE WHEN number > {sources} * 0.999 THEN 'website' ELSE 'rss' END,
     format('https://www.host-%s.example/feeds/%s/index.xml', number % {hosts}, number),
     format('www.host-%s.example', number % {hosts}),
-    format('The feed number %s of somebody', number),
+    format('Feed number %s', number),
     moment - interval '1 day', polled, polled, polled,
     format('"%s"', lpad(to_hex(number), 16, '0')),
     CASE WHEN is_failing THEN 2 ELSE 0 END, CASE WHEN is_failing THEN 'upstream_failure' END,

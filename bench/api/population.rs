@@ -36,7 +36,7 @@ impl Engine {
         }
     }
 
-    /// As the daemon would be configured without any wishes.
+    /// As the daemon is configured by default.
     pub(crate) fn settings(&self) -> StoreSettings {
         let engine = match self {
             Engine::Sqlite { path } => EngineSettings::Sqlite(SqliteSettings {

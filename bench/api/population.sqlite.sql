@@ -17,7 +17,7 @@ SELECT
     iif(number > {sources} * 0.999, 'website', 'rss'),
     format('https://www.host-%d.example/feeds/%d/index.xml', number % {hosts}, number),
     format('www.host-%d.example', number % {hosts}),
-    format('The feed number %d of somebody', number),
+    format('Feed number %d', number),
     {now} - 86400000000, {now} - number % 3600 * 1000000, {now} - number % 3600 * 1000000, {now} - number % 3600 * 1000000,
     format('"%016x"', number),
     iif(number > {sources} * 0.9, 2, 0), iif(number > {sources} * 0.9, 'upstream_failure', NULL),

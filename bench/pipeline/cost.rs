@@ -59,8 +59,8 @@ fn cpu_time(server: Option<u32>) -> Duration {
     own + server.map_or(Duration::ZERO, server_time)
 }
 
-/// User and system time of a server and its sessions, ended ones included, in ticks of a hundredth second. Other servers
-/// on the same machine do not count.
+/// User and system time of a server and its sessions, ended ones included, in ticks of a hundredth second. Other
+/// servers on the same machine do not count.
 fn server_time(server: u32) -> Duration {
     let of_process = |entry: std::fs::DirEntry| {
         let process: u32 = entry.file_name().to_str()?.parse().ok()?;

@@ -1,8 +1,8 @@
 //! Very many sources of which few are due: what starting costs, what waiting costs, and what falling due costs.
 //!
-//! The clock is held and moved a tick at a time, so that a day's ticks take seconds and nothing else happens in them. What
-//! falls due is measured twice: the scheduler alone, which is paused so that it finds and lines up what is due and hands
-//! nothing out, and then the polls themselves, which read one short feed each from a simulated web of 500 hosts.
+//! The clock is held and moved a tick at a time, so that a day's ticks take seconds and nothing else happens in them.
+//! What falls due is measured twice: the scheduler alone, which is paused so that it finds and lines up what is due and
+//! hands nothing out, and then the polls themselves, which read one short feed each from a simulated web of 500 hosts.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use feedwarden::store;
 use serde::{Deserialize, Serialize};
 
 use crate::cost::{Cost, Meter, memory_mb};
-use crate::process::{Engine, Role, Town, WebProcess, run};
+use crate::process::{Engine, Role, WebProcess, WebSize, run};
 use crate::refresh::{fetcher, open_log, parts};
 
 /// The time between two ticks.
@@ -58,7 +58,7 @@ pub(crate) struct Idled {
 pub(crate) fn compare(resident_mb_max: f64) -> bool {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let sites = DUE.iter().map(|(count, _)| count).sum();
-    let web = WebProcess::start(Town { hosts: WEB_HOSTS, sites, entries_min: 1, entries_max: 1, entry_bytes: 200 });
+    let web = WebProcess::start(WebSize { hosts: WEB_HOSTS, sites, entries_min: 1, entries_max: 1, entry_bytes: 200 });
     println!("SQLite; what is due is polled on {WEB_HOSTS} loopback hosts, a feed with one short entry each\n");
     println!(
         "| sources | hosts | start: s | CPU s | resident MB | peak MB | tick, 0 due: CPU µs | 100 fall due: CPU µs \

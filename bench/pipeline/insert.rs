@@ -1,5 +1,5 @@
-//! Posts, plainly, through the bare driver: a multi-row insert a feed, all feeds of a group in one transaction. As in the
-//! store bench, but feeds differ in how many posts they have.
+//! Posts, plainly, through the bare driver: a multi-row insert a feed, all feeds of a group in one transaction. As in
+//! the store bench, but feeds differ in how many posts they have.
 
 use std::collections::HashMap;
 

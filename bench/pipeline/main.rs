@@ -22,10 +22,10 @@ use feedwarden::model::{NewSource, SourceSettings, SourceType};
 use feedwarden::store;
 
 use bare::PartCosts;
-use process::{Engine, Role, Town, WebProcess, run};
+use process::{Engine, Role, WebProcess, WebSize, run};
 use refresh::Refreshed;
 
-const TOWN: Town = Town { hosts: 500, sites: 2_000, entries_min: 10, entries_max: 50, entry_bytes: 700 };
+const WEB: WebSize = WebSize { hosts: 500, sites: 2_000, entries_min: 10, entries_max: 50, entry_bytes: 700 };
 /// Each figure is the cheapest of this many runs, the daemon and its parts taking turns.
 const RUNS: usize = 5;
 const RATIO_MAX: f64 = 2.0;
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         None => {}
     }
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let web = WebProcess::start(TOWN);
+    let web = WebProcess::start(WEB);
     let mut is_good = compare("sqlite", directory.path(), &web);
     match std::env::var_os("FEEDWARDEN_TEST_POSTGRES") {
         Some(_) => is_good &= compare("postgres", directory.path(), &web),
@@ -60,7 +60,7 @@ fn exit_code(is_good: bool) -> ExitCode {
 fn play(role: Role) {
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     match role {
-        Role::Web(town) => process::serve(town),
+        Role::Web(size) => process::serve(size),
         Role::Parts { engine, urls } => process::answer(&runtime().block_on(bare::measure(&engine, &urls))),
         Role::Refresh { engine, log } => process::answer(&refresh::refresh(&engine, &log)),
         Role::Idle(population) => process::answer(&idle::idle(&population)),
@@ -80,17 +80,17 @@ fn compare(name: &str, directory: &Path, web: &WebProcess) -> bool {
         cold.push(run(&Role::Refresh { engine: engine.clone(), log: log.clone() }));
         warm.push(run(&Role::Refresh { engine, log: log.clone() }));
     }
-    let feeds = TOWN.sites as u64;
+    let feeds = WEB.sites as u64;
     let posts = parts[0].posts;
     assert!(cold.iter().all(|run| (run.read, run.new_posts) == (feeds, posts)), "every feed is read whole");
     assert!(warm.iter().all(|run| run.unchanged == feeds), "every feed is unchanged");
-    assert!(cold.iter().chain(&warm).all(|run| run.records == TOWN.sites), "every poll is in the log");
+    assert!(cold.iter().chain(&warm).all(|run| run.records == WEB.sites), "every poll is in the log");
 
     let part = |cost: fn(&PartCosts) -> cost::Cost| cheapest(parts.iter().map(|parts| cost(parts).cpu_seconds));
     println!(
         "\n{name}: {feeds} feeds, {:.1} KB in the middle, {posts} posts, {} hosts; cheapest of {RUNS} runs",
         parts[0].median_bytes as f64 / 1e3,
-        TOWN.hosts
+        WEB.hosts
     );
     println!("| case | daemon: CPU ms/feed | parts: CPU ms/feed | ratio | feeds/s | peak MB |");
     println!("|---|---|---|---|---|---|");
@@ -101,7 +101,7 @@ fn compare(name: &str, directory: &Path, web: &WebProcess) -> bool {
 }
 
 fn print(case: &str, runs: &[Refreshed], parts: &[(&str, f64)]) -> bool {
-    let each = |seconds: f64| seconds * 1e3 / TOWN.sites as f64;
+    let each = |seconds: f64| seconds * 1e3 / WEB.sites as f64;
     let cpu = cheapest(runs.iter().map(|run| run.cost.cpu_seconds));
     let wall = cheapest(runs.iter().map(|run| run.cost.wall_seconds));
     let peak = runs.iter().map(|run| run.peak_mb).fold(0.0, f64::max);
@@ -114,7 +114,7 @@ fn print(case: &str, runs: &[Refreshed], parts: &[(&str, f64)]) -> bool {
         each(sum),
         named.join(" + "),
         cpu / sum,
-        TOWN.sites as f64 / wall,
+        WEB.sites as f64 / wall,
         if is_good { "" } else { "MISSED" }
     );
     is_good

@@ -18,7 +18,7 @@ use crate::idle::Population;
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Role {
     /// Serves a simulated web until its standard input ends.
-    Web(Town),
+    Web(WebSize),
     /// Does the bare parts by themselves.
     Parts { engine: Engine, urls: Vec<String> },
     /// Runs the daemon over everything that is in the store, once.
@@ -29,7 +29,7 @@ pub(crate) enum Role {
 
 /// How large the simulated web is.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Town {
+pub(crate) struct WebSize {
     pub(crate) hosts: usize,
     pub(crate) sites: usize,
     pub(crate) entries_min: usize,
@@ -45,7 +45,7 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    /// As the daemon would be configured without any wishes.
+    /// As the daemon is configured by default.
     pub(crate) fn settings(&self) -> StoreSettings {
         let engine = match self {
             Engine::Sqlite { path } => EngineSettings::Sqlite(SqliteSettings {
@@ -104,8 +104,8 @@ pub(crate) struct WebProcess {
 }
 
 impl WebProcess {
-    pub(crate) fn start(town: Town) -> WebProcess {
-        let mut child = start(&Role::Web(town));
+    pub(crate) fn start(size: WebSize) -> WebProcess {
+        let mut child = start(&Role::Web(size));
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         WebProcess { child, urls: serde_json::from_str(&line).unwrap() }
@@ -120,13 +120,13 @@ impl Drop for WebProcess {
 }
 
 /// The work of that process.
-pub(crate) fn serve(town: Town) {
+pub(crate) fn serve(size: WebSize) {
     let settings = WebSettings {
-        hosts: town.hosts,
-        sites: town.sites,
-        entries: town.entries_min..=town.entries_max,
-        entry_bytes: town.entry_bytes,
-        first_entries: town.entries_max,
+        hosts: size.hosts,
+        sites: size.sites,
+        entries: size.entries_min..=size.entries_max,
+        entry_bytes: size.entry_bytes,
+        first_entries: size.entries_max,
         journal_max: 0,
         ..WebSettings::default()
     };

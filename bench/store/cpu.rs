@@ -1,4 +1,5 @@
-//! What a piece of work costs: the CPU time of this process and of every PostgreSQL server process, and the time it took.
+//! What a piece of work costs: the CPU time of this process and of every PostgreSQL server process, and the time it
+//! took.
 
 use std::future::Future;
 use std::time::{Duration, Instant};

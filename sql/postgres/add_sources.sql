@@ -1,4 +1,4 @@
--- Whoever adds takes turns by the lock's number: two lists with the same sources in another order would deadlock.
+-- Concurrent inserts take a lock one after the other: two lists with the same sources in another order would deadlock.
 INSERT INTO sources (version, created_at, updated_at, host, {settings_columns})
 SELECT 1, added.created_at, added.created_at, added.host, {added.settings_columns}
 FROM unnest($1::timestamptz[], $2::text[], {$3.. settings_columns[]})

@@ -33,9 +33,7 @@ pub struct Parts {
     pub store: Arc<dyn Store>,
     /// Clock of the pipeline.
     pub clock: Arc<dyn Clock>,
-    /// Source of randomness.
     pub dice: Arc<dyn Dice>,
-    /// Makes the requests.
     pub fetcher: Fetcher,
     /// Settings of source types.
     pub type_settings: TypeSettings,

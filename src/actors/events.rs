@@ -25,30 +25,19 @@ pub enum PipelineEvent {
     Silenced {
         /// Its URL, without credentials.
         url: String,
-        /// Why.
         reason: String,
         /// Whether only a person can enable it again.
         is_disabled: bool,
     },
     /// A host is held, or its breaker opened or closed.
-    Host {
-        /// The host.
-        host: String,
-        /// What happened.
-        what: String,
-    },
-    /// An actor crashed.
+    Host { host: String, what: String },
     Crashed {
-        /// Its name.
         name: String,
         /// The message of the panic.
         message: String,
     },
     /// An actor is started again.
-    Restarted {
-        /// Its name.
-        name: String,
-    },
+    Restarted { name: String },
 }
 
 /// Sends events to those that listen at the moment.

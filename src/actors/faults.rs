@@ -12,7 +12,6 @@ use parking_lot::Mutex;
 
 use crate::dice::{Dice, SeededDice};
 
-/// Faults to inject.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FaultSettings {
     /// No fault is injected without this.
@@ -106,7 +105,6 @@ pub enum FaultAction {
     Drop,
 }
 
-/// Injects faults.
 pub(super) struct Faults {
     settings: Mutex<FaultSettings>,
     dice: SeededDice,

@@ -11,7 +11,6 @@ const PER_SOURCE_MAX: usize = 20;
 /// Sources whose polls are kept; the source that came first is dropped first.
 const SOURCES_MAX: usize = 10_000;
 
-/// A settled poll.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettledPoll {
     /// When the poll ended.
@@ -20,7 +19,6 @@ pub struct SettledPoll {
     pub outcome: PollOutcome,
     /// HTTP status of the last response.
     pub status_code: Option<u16>,
-    /// Kind of failure.
     pub error_type: Option<FailureKind>,
     /// Error of a failed poll.
     pub error: Option<String>,
@@ -41,10 +39,10 @@ pub struct SettledPoll {
 }
 
 #[derive(Default)]
-pub(super) struct History(Mutex<Inner>);
+pub(super) struct History(Mutex<HistoryState>);
 
 #[derive(Default)]
-struct Inner {
+struct HistoryState {
     of_source: HashMap<SourceId, VecDeque<SettledPoll>>,
     order: VecDeque<SourceId>,
 }

@@ -18,9 +18,9 @@ use crate::model::{Source, SourceId, Timestamp};
 
 /// All polls in flight. Clones share the same set.
 #[derive(Clone)]
-pub(super) struct InFlightPolls(Arc<Inner>);
+pub(super) struct InFlightPolls(Arc<InFlightState>);
 
-struct Inner {
+struct InFlightState {
     /// Outlives the scheduler: one that was started again does not hand out a source that is still in flight.
     sources: Mutex<HashSet<SourceId>>,
     /// Number of polls that have begun their requests.
@@ -43,7 +43,7 @@ pub(super) struct InFlightPoll {
 impl InFlightPolls {
     pub(super) fn new(scheduler: Recipient<PollCompleted>, failure_tracker: Recipient<PollLost>) -> InFlightPolls {
         let (sources, begun) = (Mutex::default(), AtomicUsize::new(0));
-        InFlightPolls(Arc::new(Inner { sources, begun, scheduler, failure_tracker }))
+        InFlightPolls(Arc::new(InFlightState { sources, begun, scheduler, failure_tracker }))
     }
 
     /// None if a poll of the source is in flight already.
@@ -117,7 +117,7 @@ impl Drop for InFlightPoll {
     fn drop(&mut self) {
         let (source_id, began_at, interval) = (self.source_id, self.began_at, self.interval);
         let url = std::mem::take(&mut self.url);
-        let Inner { begun, scheduler, failure_tracker, .. } = &*self.in_flight_polls.0;
+        let InFlightState { begun, scheduler, failure_tracker, .. } = &*self.in_flight_polls.0;
         // A tracker that is gone would drop the poll again, and so on without end.
         if self.end.is_none() && began_at.is_some() && failure_tracker.connected() {
             let in_flight_polls = self.in_flight_polls.clone();

@@ -155,7 +155,6 @@ pub(super) struct FetchFinished {
 
 /// What a request returned.
 pub(super) enum FetchOutcome {
-    /// The source itself.
     Document(Box<Fetched>),
     /// The robots.txt that governs it.
     Robots(Box<RobotsFetched>),

@@ -60,7 +60,6 @@ pub(super) enum NextRequest {
     Undecided,
     /// The robots.txt that governs the page, or the target of its redirect.
     Robots(Option<Box<PendingRedirect>>),
-    /// The source itself.
     Document,
 }
 

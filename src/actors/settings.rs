@@ -14,7 +14,6 @@ pub struct PipelineSettings {
     pub fetch: FetchSettings,
     /// Limits on restarts, and the delays before them.
     pub intensity: Intensity,
-    /// Faults to inject.
     pub faults: FaultSettings,
 }
 

@@ -60,7 +60,6 @@ pub struct StatisticsView {
     pub failed: [u64; FailureKind::ALL.len()],
     /// Sources that were due and could not be asked yet, because their host is held or down.
     pub deferred: u64,
-    /// New posts.
     pub new_posts: u64,
     /// Changes of posts that were stored.
     pub updated_posts: u64,
@@ -74,7 +73,6 @@ pub struct StatisticsView {
     pub superseded: u64,
     /// Sources that became due.
     pub due: u64,
-    /// Crashes of actors.
     pub crashes: u64,
     /// Actors that were started again after a crash.
     pub restarts: u64,
@@ -127,7 +125,6 @@ fn labelled(label: &'static str, values: impl IntoIterator<Item = &'static str>)
 }
 
 impl Statistics {
-    /// The counters now.
     pub fn view(&self) -> StatisticsView {
         let polls = |outcome| self.polls.get_or_create(&[("outcome", outcome)]).get();
         let deliveries = |outcome| self.deliveries.get_or_create(&[("outcome", outcome)]).get();

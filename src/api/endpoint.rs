@@ -18,8 +18,8 @@ pub(super) struct Endpoint {
     pub(super) path: &'static str,
     pub(super) summary: &'static str,
     pub(super) query: Option<Describe>,
-    pub(super) body: Option<Content>,
-    pub(super) answers: Vec<(u16, &'static str, Option<Content>)>,
+    pub(super) body: Option<MediaContent>,
+    pub(super) answers: Vec<(u16, &'static str, Option<MediaContent>)>,
     pub(super) is_versioned: bool,
     /// Whether the response is an endless stream, which excludes HEAD.
     pub(super) is_endless: bool,
@@ -27,14 +27,14 @@ pub(super) struct Endpoint {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Content {
+pub(super) struct MediaContent {
     pub(super) media_type: &'static str,
     pub(super) describe: Describe,
 }
 
-impl Content {
-    const fn json<T: JsonSchema>() -> Content {
-        Content { media_type: "application/json", describe: describe::<T> }
+impl MediaContent {
+    const fn json<T: JsonSchema>() -> MediaContent {
+        MediaContent { media_type: "application/json", describe: describe::<T> }
     }
 }
 
@@ -77,30 +77,30 @@ impl Endpoint {
     }
 
     pub(super) fn body<T: JsonSchema>(mut self) -> Endpoint {
-        self.body = Some(Content::json::<T>());
+        self.body = Some(MediaContent::json::<T>());
         self
     }
 
     /// Takes a body that is not JSON.
     pub(super) fn text_body(mut self, media_type: &'static str) -> Endpoint {
-        self.body = Some(Content { media_type, describe: describe::<String> });
+        self.body = Some(MediaContent { media_type, describe: describe::<String> });
         self
     }
 
     pub(super) fn answers<T: JsonSchema>(mut self, status: u16, means: &'static str) -> Endpoint {
-        self.answers.push((status, means, Some(Content::json::<T>())));
+        self.answers.push((status, means, Some(MediaContent::json::<T>())));
         self
     }
 
     /// Answers something that is not JSON.
     pub(super) fn answers_text(mut self, media_type: &'static str, means: &'static str) -> Endpoint {
-        self.answers.push((200, means, Some(Content { media_type, describe: describe::<String> })));
+        self.answers.push((200, means, Some(MediaContent { media_type, describe: describe::<String> })));
         self
     }
 
     /// Answers JSON whose fields others have laid down.
     pub(super) fn answers_object(mut self, media_type: &'static str, means: &'static str) -> Endpoint {
-        self.answers.push((200, means, Some(Content { media_type, describe: describe::<Map<String, Value>> })));
+        self.answers.push((200, means, Some(MediaContent { media_type, describe: describe::<Map<String, Value>> })));
         self
     }
 

@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::Api;
 use super::problem::Problem;
 use super::rate::Payer;
-use super::tokens::Scope;
+use super::tokens::TokenScope;
 
 /// Health checks need no token.
 pub(super) fn needs_no_token(path: &str) -> bool {
@@ -74,7 +74,7 @@ fn admit(request: &ServiceRequest, api: &Api) -> Result<Caller, Problem> {
 }
 
 fn admit_tcp(request: &ServiceRequest, api: &Api, address: IpAddr) -> Result<Caller, Problem> {
-    let (now, rules) = (api.service.now(), api.admission.rules());
+    let (now, rules) = (api.service.now(), api.access_rules.rules());
     let admits = |payer| api.rate.admits(payer, rules.requests_per_second, now);
     let given = token(request);
     // Each verified token has its own rate. Until a token is verified, its requests count for the address, which slows
@@ -99,22 +99,22 @@ fn admit_tcp(request: &ServiceRequest, api: &Api, address: IpAddr) -> Result<Cal
     }
     let scope = scope.min(scope_max);
     let only_looks = [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
-    if scope == Scope::Read && !only_looks {
+    if scope == TokenScope::Read && !only_looks {
         return Err(Problem::forbidden("this needs a token with the scope write, sent as Bearer"));
     }
-    Ok(Caller { sees_secrets: scope == Scope::Write })
+    Ok(Caller { sees_secrets: scope == TokenScope::Write })
 }
 
 /// The token, and its maximum scope. A token sent as a password is limited to `read`, because browsers attach stored
 /// passwords to requests that any page triggers.
-fn token(request: &ServiceRequest) -> Option<(String, Scope)> {
+fn token(request: &ServiceRequest) -> Option<(String, TokenScope)> {
     let (scheme, credentials) = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     let credentials = credentials.trim();
     match scheme.to_ascii_lowercase().as_str() {
-        "bearer" => Some((credentials.to_owned(), Scope::Write)),
+        "bearer" => Some((credentials.to_owned(), TokenScope::Write)),
         "basic" => {
             let pair = String::from_utf8(STANDARD.decode(credentials).ok()?).ok()?;
-            pair.split_once(':').map(|(_, password)| (password.to_owned(), Scope::Read))
+            pair.split_once(':').map(|(_, password)| (password.to_owned(), TokenScope::Read))
         }
         _ => None,
     }

@@ -15,29 +15,26 @@ use url::form_urlencoded;
 use super::Api;
 use super::guard::Caller;
 use super::problem::Problem;
-use super::settings::Limits;
+use super::settings::ApiLimits;
 use super::views::Page;
 use crate::model::misspelling;
 
-/// Default page size.
 pub(super) const PAGE_DEFAULT: usize = 100;
-/// Maximum page size.
 pub(super) const PAGE_MAX: usize = 1000;
 
 /// A JSON body; an empty body is an empty object.
-pub(super) struct Body<T>(pub(super) T);
+pub(super) struct JsonBody<T>(pub(super) T);
 
-/// Query parameters.
 pub(super) struct Parameters<T>(pub(super) T);
 
-impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
+impl<T: DeserializeOwned + 'static> FromRequest for JsonBody<T> {
     type Error = Problem;
-    type Future = Pin<Box<dyn Future<Output = Result<Body<T>, Problem>>>>;
+    type Future = Pin<Box<dyn Future<Output = Result<JsonBody<T>, Problem>>>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let (request, mut payload) = (request.clone(), payload.take());
         Box::pin(async move {
-            let Limits { body_bytes: limit, answer_within, .. } = *limits(&request)?;
+            let ApiLimits { body_bytes: limit, answer_within, .. } = *limits(&request)?;
             let too_large = || Problem::too_large(format!("a body may have {limit} bytes"));
             let said = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
             if said.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > limit) {
@@ -58,12 +55,12 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
             let read = tokio::time::timeout(answer_within / 2, reading).await;
             let body = read.unwrap_or_else(|_| Err(Problem::too_slow("the rest of the body did not come")))?;
             if body.is_empty() {
-                return parse(b"{}").map(Body);
+                return parse(b"{}").map(JsonBody);
             }
             if !request.content_type().eq_ignore_ascii_case("application/json") {
                 return Err(Problem::wrong_type("send application/json").at("Content-Type"));
             }
-            parse(&body).map(Body)
+            parse(&body).map(JsonBody)
         })
     }
 }
@@ -121,7 +118,7 @@ fn nearest_field(text: &str) -> Option<(&str, &str)> {
     near.min().map(|(_, meant)| (unknown, meant))
 }
 
-fn limits(request: &HttpRequest) -> Result<&Limits, Problem> {
+fn limits(request: &HttpRequest) -> Result<&ApiLimits, Problem> {
     let api = request.app_data::<web::Data<Api>>().ok_or_else(|| Problem::internal("no state"))?;
     Ok(&api.limits)
 }

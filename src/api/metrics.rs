@@ -1,5 +1,5 @@
-//! The page of metrics, in the OpenMetrics text format for clients that accept it and in Prometheus' older one for others.
-//! `docs/operations.md` lists all metrics; labels have a few fixed values each.
+//! The page of metrics, in the OpenMetrics text format for clients that accept it and in Prometheus' older one for
+//! others. `docs/operations.md` lists all metrics; labels have a few fixed values each.
 
 use std::collections::HashSet;
 use std::time::Duration;

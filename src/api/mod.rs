@@ -3,7 +3,7 @@
 //! Handlers read from the store and the pipeline's handle, and change through the handle. Every wait for an actor has a
 //! time limit, and the listeners have their own threads. `docs/api.md` documents the API.
 
-mod admission;
+mod access_rules;
 mod connection;
 mod endpoint;
 pub mod feeds;
@@ -38,13 +38,13 @@ use crate::actors::PipelineHandle;
 use crate::service::Service;
 use crate::telemetry::LogHandle;
 
-pub use admission::{Admission, Rules};
+pub use access_rules::{AccessRules, SharedAccessRules};
 pub use openapi::document as openapi_document;
 pub use problem::{ProblemView, TYPE_PREFIX};
 pub use socket::SocketError;
 
 use server::{Listener, serve};
-use settings::{ApiSettings, Limits};
+use settings::{ApiLimits, ApiSettings};
 use socket::{AdminSocket, SocketLock};
 use tokens::TokenError;
 use views::{ConfigurationRow, Reloaded};
@@ -77,7 +77,7 @@ pub struct ConfigHandle {
 pub struct Listeners {
     socket: AdminSocket,
     tcp: Option<TcpListener>,
-    admission: Admission,
+    access_rules: SharedAccessRules,
     settings: ApiSettings,
 }
 
@@ -94,8 +94,8 @@ pub(crate) struct Api {
     service: Service,
     log: LogHandle,
     configuration: Arc<ConfigHandle>,
-    limits: Limits,
-    admission: Admission,
+    limits: ApiLimits,
+    access_rules: SharedAccessRules,
     rate: rate::Rate,
     streams: Arc<Semaphore>,
     counts: metrics::CountsCache,
@@ -110,16 +110,16 @@ impl Api {
 impl Listeners {
     /// Binds the socket and the listener first, so that a second daemon fails here.
     pub fn take(settings: &ApiSettings) -> Result<Listeners, ApiError> {
-        let admission = Admission::new(settings)?;
+        let access_rules = SharedAccessRules::new(settings)?;
         let tcp = settings
             .listen
             .map(|address| TcpListener::bind(address).map_err(|source| ApiError::Listen { address, source }));
         let tcp = tcp.transpose()?;
-        Ok(Listeners { socket: socket::open(&settings.socket)?, tcp, admission, settings: settings.clone() })
+        Ok(Listeners { socket: socket::open(&settings.socket)?, tcp, access_rules, settings: settings.clone() })
     }
 
-    pub fn admission(&self) -> Admission {
-        self.admission.clone()
+    pub fn access_rules(&self) -> SharedAccessRules {
+        self.access_rules.clone()
     }
 
     /// Starts serving; needs the thread of an actix system.
@@ -131,7 +131,7 @@ impl Listeners {
                 log: log.clone(),
                 configuration: configuration.clone(),
                 limits: self.settings.limits.clone(),
-                admission: self.admission.clone(),
+                access_rules: self.access_rules.clone(),
                 rate: rate::Rate::default(),
                 streams: Arc::new(Semaphore::new(self.settings.limits.streams)),
                 counts: metrics::CountsCache::default(),

@@ -36,10 +36,10 @@ pub struct ProblemView {
 }
 
 #[derive(Debug)]
-pub(crate) struct Problem(Box<Inner>);
+pub(crate) struct Problem(Box<ProblemContent>);
 
 #[derive(Debug)]
-struct Inner {
+struct ProblemContent {
     status: StatusCode,
     name: &'static str,
     title: &'static str,
@@ -52,7 +52,7 @@ struct Inner {
 impl Problem {
     fn new(status: StatusCode, name: &'static str, title: &'static str, detail: impl fmt::Display) -> Problem {
         let detail = detail.to_string();
-        Problem(Box::new(Inner { status, name, title, detail, field: None, context: None, header: None }))
+        Problem(Box::new(ProblemContent { status, name, title, detail, field: None, context: None, header: None }))
     }
 
     pub(crate) fn at(mut self, field: impl Into<String>) -> Problem {

@@ -12,13 +12,12 @@ pub struct ApiSettings {
     pub listen: Option<SocketAddr>,
     /// Token settings; always present if `listen` is.
     pub tokens: Option<TokenSettings>,
-    pub limits: Limits,
+    pub limits: ApiLimits,
 }
 
 #[derive(Clone, Debug)]
 pub struct TokenSettings {
     pub key: TokenKey,
-    /// Required audience.
     pub audience: Option<String>,
     /// Tolerated clock difference to the issuer of tokens.
     pub leeway: Duration,
@@ -35,7 +34,7 @@ pub enum TokenKey {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ApiLimits {
     /// The largest JSON body.
     pub body_bytes: usize,
     /// The largest OPML list.
@@ -53,13 +52,18 @@ pub struct Limits {
 
 impl Default for ApiSettings {
     fn default() -> ApiSettings {
-        ApiSettings { socket: PathBuf::from("feedwarden.sock"), listen: None, tokens: None, limits: Limits::default() }
+        ApiSettings {
+            socket: PathBuf::from("feedwarden.sock"),
+            listen: None,
+            tokens: None,
+            limits: ApiLimits::default(),
+        }
     }
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for ApiLimits {
+    fn default() -> ApiLimits {
+        ApiLimits {
             body_bytes: 1 << 20,
             import_bytes: 64 << 20,
             requests_per_second: 50,

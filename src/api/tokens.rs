@@ -14,16 +14,16 @@ const TOKEN_BYTES_MAX: usize = 8 * 1024;
 
 /// Scopes in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
+pub enum TokenScope {
     Read,
     Write,
 }
 
 #[derive(Clone, Debug)]
-pub struct TokenWish {
+pub struct TokenRequest {
     /// Name of the holder.
     pub subject: String,
-    pub scope: Scope,
+    pub scope: TokenScope,
     pub lifetime: Duration,
     /// Audience, if the daemon requires one.
     pub audience: Option<String>,
@@ -92,7 +92,7 @@ impl Verifier {
     }
 
     /// Verifies a token; returns its scope and subject.
-    pub(super) fn verify(&self, token: &str, now: Timestamp) -> Result<(String, Scope), TokenError> {
+    pub(super) fn verify(&self, token: &str, now: Timestamp) -> Result<(String, TokenScope), TokenError> {
         if token.len() > TOKEN_BYTES_MAX {
             return Err(TokenError::Token("the token is too long"));
         }
@@ -117,14 +117,14 @@ impl Verifier {
         }
         let scopes: Vec<&str> = claims.scope.split_whitespace().collect();
         match () {
-            () if scopes.contains(&"write") => Ok((claims.sub, Scope::Write)),
-            () if scopes.contains(&"read") => Ok((claims.sub, Scope::Read)),
+            () if scopes.contains(&"write") => Ok((claims.sub, TokenScope::Write)),
+            () if scopes.contains(&"read") => Ok((claims.sub, TokenScope::Read)),
             () => Err(TokenError::Token("the token has neither the scope read nor write")),
         }
     }
 }
 
-pub fn issue(wish: &TokenWish, signer: &Signer, now: Timestamp) -> Result<String, TokenError> {
+pub fn issue(request: &TokenRequest, signer: &Signer, now: Timestamp) -> Result<String, TokenError> {
     let unusable = |error: jsonwebtoken::errors::Error| TokenError::Key(error.to_string());
     let (algorithm, key) = match signer {
         Signer::Secret(secret) => (Algorithm::HS256, EncodingKey::from_secret(secret.expose_secret().as_bytes())),
@@ -136,14 +136,14 @@ pub fn issue(wish: &TokenWish, signer: &Signer, now: Timestamp) -> Result<String
         }
     };
     let claims = Claims {
-        sub: wish.subject.clone(),
-        exp: (now + wish.lifetime).as_seconds(),
+        sub: request.subject.clone(),
+        exp: (now + request.lifetime).as_seconds(),
         nbf: None,
         iat: Some(now.as_seconds()),
-        aud: wish.audience.clone().map(Into::into),
-        scope: match wish.scope {
-            Scope::Read => "read".to_owned(),
-            Scope::Write => "read write".to_owned(),
+        aud: request.audience.clone().map(Into::into),
+        scope: match request.scope {
+            TokenScope::Read => "read".to_owned(),
+            TokenScope::Write => "read write".to_owned(),
         },
     };
     jsonwebtoken::encode(&Header::new(algorithm), &claims, &key).map_err(unusable)
@@ -161,45 +161,45 @@ mod tests {
         Verifier::new(&TokenSettings { key, audience, leeway: Duration::from_secs(30) }).unwrap()
     }
 
-    fn wish(scope: Scope, audience: Option<&str>) -> TokenWish {
+    fn request(scope: TokenScope, audience: Option<&str>) -> TokenRequest {
         let (lifetime, audience) = (Duration::from_secs(3600), audience.map(str::to_owned));
-        TokenWish { subject: "ada".into(), scope, lifetime, audience }
+        TokenRequest { subject: "ada".into(), scope, lifetime, audience }
     }
 
-    fn token(scope: Scope, audience: Option<&str>) -> String {
-        issue(&wish(scope, audience), &Signer::Secret(SECRET.into()), NOW).unwrap()
+    fn token(scope: TokenScope, audience: Option<&str>) -> String {
+        issue(&request(scope, audience), &Signer::Secret(SECRET.into()), NOW).unwrap()
     }
 
     #[test]
     fn a_token_allows_what_it_says_until_it_ends() {
         let verifier = verifier(TokenKey::Secret(SECRET.into()), None);
-        for scope in [Scope::Read, Scope::Write] {
+        for scope in [TokenScope::Read, TokenScope::Write] {
             assert_eq!(verifier.verify(&token(scope, None), NOW).unwrap(), ("ada".to_owned(), scope));
         }
         let ends = NOW + Duration::from_secs(3600 + 29);
-        assert!(verifier.verify(&token(Scope::Read, None), ends).is_ok());
-        let error = verifier.verify(&token(Scope::Read, None), ends + Duration::from_secs(1)).unwrap_err();
+        assert!(verifier.verify(&token(TokenScope::Read, None), ends).is_ok());
+        let error = verifier.verify(&token(TokenScope::Read, None), ends + Duration::from_secs(1)).unwrap_err();
         assert_eq!(error.to_string(), "the token has expired");
     }
 
     #[test]
     fn only_tokens_for_us_are_taken_if_we_ask_for_that() {
         let verifier = verifier(TokenKey::Secret(SECRET.into()), Some("feeds"));
-        assert!(verifier.verify(&token(Scope::Read, Some("feeds")), NOW).is_ok());
-        assert!(verifier.verify(&token(Scope::Read, Some("mails")), NOW).is_err());
-        assert!(verifier.verify(&token(Scope::Read, None), NOW).is_err());
+        assert!(verifier.verify(&token(TokenScope::Read, Some("feeds")), NOW).is_ok());
+        assert!(verifier.verify(&token(TokenScope::Read, Some("mails")), NOW).is_err());
+        assert!(verifier.verify(&token(TokenScope::Read, None), NOW).is_err());
     }
 
     #[test]
     fn key_pairs_sign_and_check_and_are_not_mixed_up() {
         let pair = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).unwrap();
         let (private, public) = (pair.serialize_pem(), pair.public_key_pem());
-        let signed = issue(&wish(Scope::Write, None), &Signer::Ed25519(private.into()), NOW).unwrap();
+        let signed = issue(&request(TokenScope::Write, None), &Signer::Ed25519(private.into()), NOW).unwrap();
         let with_pair = verifier(TokenKey::Ed25519(public.clone()), None);
         assert!(with_pair.verify(&signed, NOW).is_ok());
-        assert!(with_pair.verify(&token(Scope::Read, None), NOW).is_err());
+        assert!(with_pair.verify(&token(TokenScope::Read, None), NOW).is_err());
         // A public key must not be accepted as an HMAC secret.
-        let forged = issue(&wish(Scope::Write, None), &Signer::Secret(public.into()), NOW).unwrap();
+        let forged = issue(&request(TokenScope::Write, None), &Signer::Secret(public.into()), NOW).unwrap();
         assert!(with_pair.verify(&forged, NOW).is_err());
         assert!(verifier(TokenKey::Secret(SECRET.into()), None).verify(&signed, NOW).is_err());
     }

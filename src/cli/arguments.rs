@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
-use super::connection::Connection;
-use super::daemon_command::{Level, Tree};
+use super::connection::ConnectionArguments;
+use super::daemon_command::{Level, TreeArguments};
 use super::host_command::HostCommand;
-use super::opml_command::{Export, Import};
+use super::opml_command::{Export, ImportArguments};
 use super::podcast_command::PodcastCommand;
 use super::post_command::PostCommand;
 use super::reference::{Completions, Man};
 use super::source_arguments::{SourceCommand, source_types};
-use super::token_command::Token;
-use super::top_command::Top;
+use super::token_command::TokenArguments;
+use super::top_command::TopArguments;
 use super::user_command::UserCommand;
 use super::webhook_command::WebhookCommand;
 use crate::model::SourceType;
@@ -69,7 +69,7 @@ pub(super) enum Command {
         command: ConfigCommand,
     },
     /// Issue a token for the daemon's API over TCP
-    Token(Token),
+    Token(TokenArguments),
     /// Generate shell completions
     Completions(Completions),
     /// Generate manual pages
@@ -84,9 +84,9 @@ pub(super) enum DaemonCommand {
     /// Show the status of the running daemon
     Status(RemoteCommand<NoArguments>),
     /// Show the supervision tree
-    Tree(RemoteCommand<Tree>),
+    Tree(RemoteCommand<TreeArguments>),
     /// Watch the running daemon live
-    Top(RemoteCommand<Top>),
+    Top(RemoteCommand<TopArguments>),
     /// Add, list, change, poll and explain sources
     Source(RemoteCommands<SourceCommand>),
     /// List, hold and release hosts
@@ -100,7 +100,7 @@ pub(super) enum DaemonCommand {
     /// Add, list, change, test and remove webhooks for new posts
     Webhook(RemoteCommands<WebhookCommand>),
     /// Import sources from OPML; folders become labels
-    Import(RemoteCommand<Import>),
+    Import(RemoteCommand<ImportArguments>),
     /// Export all feeds as OPML
     Export(RemoteCommand<Export>),
     /// Pause all polling; survives a restart
@@ -116,9 +116,9 @@ pub(super) enum DaemonCommand {
 #[derive(Args, Debug)]
 pub(super) struct RemoteCommand<T: Args> {
     #[command(flatten)]
-    pub(super) what: T,
+    pub(super) arguments: T,
     #[command(flatten)]
-    pub(super) connection: Connection,
+    pub(super) connection: ConnectionArguments,
 }
 
 #[derive(Args, Debug)]
@@ -126,7 +126,7 @@ pub(super) struct RemoteCommands<T: Subcommand> {
     #[command(subcommand)]
     pub(super) command: T,
     #[command(flatten)]
-    pub(super) connection: Connection,
+    pub(super) connection: ConnectionArguments,
 }
 
 #[derive(Args, Debug)]
@@ -283,7 +283,7 @@ impl Arguments {
 }
 
 impl DaemonCommand {
-    pub(super) fn connection(&mut self) -> &mut Connection {
+    pub(super) fn connection(&mut self) -> &mut ConnectionArguments {
         match self {
             DaemonCommand::Status(command)
             | DaemonCommand::Pause(command)

@@ -3,7 +3,7 @@
 use secrecy::ExposeSecret;
 
 use super::arguments::Check;
-use super::check_report::{Report, Step};
+use super::check_report::{CheckedFailure, Report};
 use super::check_robots::{RobotsVerdict, poll_page};
 use super::{Exit, complain, print};
 use crate::clock::{Clock, SystemClock};
@@ -106,7 +106,7 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
     Report { source, robots: Vec::new(), trace, reading: found, entries, counts, step, next }
 }
 
-fn fail(source: &mut Source, report: FailureReport, policy: &Policy, now: Timestamp) -> Step {
+fn fail(source: &mut Source, report: FailureReport, policy: &Policy, now: Timestamp) -> CheckedFailure {
     let decision = failure::after_failure(source, &report, policy, now);
     source.state = decision.state;
     (decision.classified, decision.step, report.error)

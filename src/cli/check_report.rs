@@ -18,7 +18,7 @@ use crate::rules::filter::EntryDecision;
 const SHOWN_ENTRIES_MAX: usize = 20;
 
 /// Kind of a failure, its consequence and its message.
-pub(super) type Step = (Classified, FailureStep, String);
+pub(super) type CheckedFailure = (Classified, FailureStep, String);
 
 /// One poll and its consequences.
 pub(super) struct Report {
@@ -31,7 +31,7 @@ pub(super) struct Report {
     /// Decision for each entry.
     pub(super) entries: Vec<EntryDecision>,
     pub(super) counts: EntryCounts,
-    pub(super) step: Option<Step>,
+    pub(super) step: Option<CheckedFailure>,
     pub(super) next: NextPoll,
 }
 

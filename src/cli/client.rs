@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use url::{Host, Url, form_urlencoded};
 
 use super::arguments::Layers;
-use super::connection::{Connection, Outgoing, Sent, Transport};
+use super::connection::{ConnectionArguments, RequestBody, Sent, Transport};
 use super::error::CliError;
 use super::{Exit, complain, print, request};
 use crate::api::ProblemView;
@@ -28,19 +28,23 @@ const ANSWER_BYTES_MAX: usize = 256 << 20;
 /// Socket of the systemd service, whose configuration the caller may not know.
 const SERVICE_SOCKET: &str = "/run/feedwarden/feedwarden.sock";
 
-pub(super) struct Client {
+pub(super) struct ApiClient {
     transport: Transport,
     pub(super) is_json: bool,
 }
 
 pub(super) type Done = Result<Exit, CliError>;
 
-pub(super) fn with_daemon(connection: Connection, layers: Layers, command: impl AsyncFnOnce(&Client) -> Done) -> Exit {
+pub(super) fn with_daemon(
+    connection: ConnectionArguments,
+    layers: Layers,
+    command: impl AsyncFnOnce(&ApiClient) -> Done,
+) -> Exit {
     let is_json = connection.json;
     let done = transport(connection, layers).and_then(|transport| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| CliError::Failed(format!("there is no runtime: {error}")))?;
-        let client = Client { transport, is_json };
+        let client = ApiClient { transport, is_json };
         runtime.block_on(command(&client))
     });
     match done {
@@ -62,7 +66,7 @@ pub(super) async fn until_interrupted(command: impl Future<Output = Done>) -> Do
     }
 }
 
-fn transport(connection: Connection, layers: Layers) -> Result<Transport, CliError> {
+fn transport(connection: ConnectionArguments, layers: Layers) -> Result<Transport, CliError> {
     match (connection.url, connection.socket) {
         (Some(url), _) if !["http", "https"].contains(&url.scheme()) => {
             Err(CliError::Usage(format!("--url {url}: write http://… or https://…, or use --socket")))
@@ -106,7 +110,7 @@ fn is_this_machine(url: &Url) -> bool {
     }
 }
 
-impl Client {
+impl ApiClient {
     pub(super) async fn get(&self, path: &str) -> Result<Value, CliError> {
         self.exchange(Method::GET, path, Sent::default()).await
     }
@@ -132,7 +136,12 @@ impl Client {
     }
 
     /// Uploads a large body; without a timeout.
-    pub(super) async fn upload(&self, path: &str, media_type: &'static str, body: Outgoing) -> Result<Value, CliError> {
+    pub(super) async fn upload(
+        &self,
+        path: &str,
+        media_type: &'static str,
+        body: RequestBody,
+    ) -> Result<Value, CliError> {
         let sent = Sent { body: Some((media_type, body)), headers: Vec::new() };
         let answer = self.opened(Method::POST, path, sent).await?;
         self.value(self.whole(answer).await?)
@@ -233,6 +242,6 @@ pub(super) fn read<T: DeserializeOwned>(value: Value) -> Result<T, CliError> {
         .map_err(|error| CliError::Failed(format!("the daemon is of another version: {error}")))
 }
 
-fn as_json(body: &Value) -> (&'static str, Outgoing) {
-    ("application/json", Outgoing::Whole(Some(body.to_string().into())))
+fn as_json(body: &Value) -> (&'static str, RequestBody) {
+    ("application/json", RequestBody::Whole(Some(body.to_string().into())))
 }

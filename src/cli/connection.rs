@@ -26,7 +26,7 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
 /// Address of the daemon, and output format.
 #[derive(Args, Clone, Debug, Default)]
-pub(super) struct Connection {
+pub(super) struct ConnectionArguments {
     /// Read the daemon's socket from this YAML configuration
     // A separate id, because clap would mix a global argument with the root's argument of the same id.
     #[arg(id = "daemon_config", long = "config", value_name = "FILE", global = true, help_heading = "The daemon")]
@@ -63,11 +63,11 @@ pub(super) enum Transport {
 #[derive(Default)]
 pub(super) struct Sent {
     /// Media type and body.
-    pub(super) body: Option<(&'static str, Outgoing)>,
+    pub(super) body: Option<(&'static str, RequestBody)>,
     pub(super) headers: Vec<(&'static str, String)>,
 }
 
-pub(super) enum Outgoing {
+pub(super) enum RequestBody {
     Whole(Option<Bytes>),
     Pieces(Box<dyn Iterator<Item = std::io::Result<Bytes>> + Send>),
 }
@@ -77,7 +77,7 @@ impl Transport {
     pub(super) async fn ask(&self, method: Method, path: &str, sent: Sent) -> Result<Response<Incoming>, CliError> {
         let (content_type, body) = match sent.body {
             Some((content_type, body)) => (Some(content_type), body),
-            None => (None, Outgoing::Whole(None)),
+            None => (None, RequestBody::Whole(None)),
         };
         let mut request = Request::builder().method(method).uri(format!("{}{BASE}{path}", self.prefix()));
         request = request.header(HOST, self.host()).header(ACCEPT, "application/json, */*");
@@ -115,7 +115,7 @@ impl Transport {
         }
     }
 
-    async fn send<S>(&self, stream: S, request: Request<Outgoing>) -> Result<Response<Incoming>, CliError>
+    async fn send<S>(&self, stream: S, request: Request<RequestBody>) -> Result<Response<Incoming>, CliError>
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
@@ -198,26 +198,26 @@ fn cause_of(error: &hyper::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
 }
 
-impl Body for Outgoing {
+impl Body for RequestBody {
     type Data = Bytes;
     type Error = std::io::Error;
 
     fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
         let next = match self.get_mut() {
-            Outgoing::Whole(bytes) => bytes.take().map(Ok),
-            Outgoing::Pieces(pieces) => pieces.next(),
+            RequestBody::Whole(bytes) => bytes.take().map(Ok),
+            RequestBody::Pieces(pieces) => pieces.next(),
         };
         Poll::Ready(next.map(|piece| piece.map(Frame::data)))
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Outgoing::Whole(None))
+        matches!(self, RequestBody::Whole(None))
     }
 
     fn size_hint(&self) -> hyper::body::SizeHint {
         match self {
-            Outgoing::Whole(bytes) => hyper::body::SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
-            Outgoing::Pieces(_) => hyper::body::SizeHint::default(),
+            RequestBody::Whole(bytes) => hyper::body::SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
+            RequestBody::Pieces(_) => hyper::body::SizeHint::default(),
         }
     }
 }

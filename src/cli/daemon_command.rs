@@ -4,7 +4,7 @@ use clap::Args;
 use hyper::Method;
 use serde_json::json;
 
-use super::client::{Client, Done};
+use super::client::{ApiClient, Done};
 use super::output_style::{OutputStyle, TextStyle, facts, state_style};
 use super::table::{Cell, Column, Table, second, span};
 use crate::api::views::{LogLevel, Reloaded, SchedulerView, StatisticsReport, StatusView, TreeNode, TreeView};
@@ -23,7 +23,7 @@ const THREADS: &[Column] =
     &[Column::name("THREAD"), Column::word("STATE").leaves(1), Column::number("REPLACED").leaves(2)];
 
 #[derive(Args, Debug)]
-pub(super) struct Tree {
+pub(super) struct TreeArguments {
     /// Maximum number of hosts to show
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=1000))]
     hosts: u32,
@@ -36,23 +36,23 @@ pub(super) struct Level {
     level: Option<String>,
 }
 
-pub(super) async fn status(client: &Client) -> Done {
+pub(super) async fn status(client: &ApiClient) -> Done {
     client.show(client.get("/status").await?, |status: StatusView| in_words(&status, OutputStyle::of_output()))
 }
 
-pub(super) async fn tree(client: &Client, tree: &Tree) -> Done {
+pub(super) async fn tree(client: &ApiClient, tree: &TreeArguments) -> Done {
     client.show(client.get(&format!("/tree?hosts={}", tree.hosts)).await?, draw)
 }
 
-pub(super) async fn pause(client: &Client) -> Done {
+pub(super) async fn pause(client: &ApiClient) -> Done {
     client.show(client.post("/scheduler/pause").await?, told)
 }
 
-pub(super) async fn resume(client: &Client) -> Done {
+pub(super) async fn resume(client: &ApiClient) -> Done {
     client.show(client.post("/scheduler/resume").await?, told)
 }
 
-pub(super) async fn reload(client: &Client) -> Done {
+pub(super) async fn reload(client: &ApiClient) -> Done {
     client.show(client.post("/configuration/reload").await?, |done: Reloaded| {
         let mut text = match done.changed.as_slice() {
             [] => "no changed key applies at once\n".to_owned(),
@@ -65,7 +65,7 @@ pub(super) async fn reload(client: &Client) -> Done {
     })
 }
 
-pub(super) async fn log_level(client: &Client, level: &Level) -> Done {
+pub(super) async fn log_level(client: &ApiClient, level: &Level) -> Done {
     let value = match &level.level {
         Some(level) => client.send(Method::PUT, "/log-level", &json!({ "level": level })).await?,
         None => client.get("/log-level").await?,

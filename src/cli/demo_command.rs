@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::arguments::Demo;
 use super::{Exit, complain, print};
-use crate::demo::{self, DemoError, DemoSettings, Stage};
+use crate::demo::{self, DemoError, DemoOutput, DemoSettings};
 
 pub(super) fn demo(arguments: &Demo) -> Exit {
     let settings = DemoSettings {
@@ -16,12 +16,12 @@ pub(super) fn demo(arguments: &Demo) -> Exit {
         speed: f64::from(arguments.speed),
         log: arguments.log.clone(),
     };
-    let stage = match !arguments.json && std::io::stdout().is_terminal() {
+    let output = match !arguments.json && std::io::stdout().is_terminal() {
         // https://no-color.org: set and not empty.
-        true => Stage::Screen { with_colours: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) },
-        false => Stage::Lines,
+        true => DemoOutput::Screen { with_colours: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) },
+        false => DemoOutput::Lines,
     };
-    match actix_rt::System::new().block_on(demo::run(&settings, stage)) {
+    match actix_rt::System::new().block_on(demo::run(&settings, output)) {
         Ok(summary) => {
             let text = if arguments.json { format!("{:#}\n", summary.for_programs()) } else { summary.for_people() };
             match print(&text) {

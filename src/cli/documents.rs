@@ -12,7 +12,7 @@ use super::{Exit, complain, print};
 use crate::parse::feed::{self, Entry, Limits, Text};
 use crate::parse::{charset, website};
 
-struct Document {
+struct InputDocument {
     bytes: Vec<u8>,
     content_type: Option<String>,
     url: Option<String>,
@@ -21,7 +21,7 @@ struct Document {
 /// Functions for one type of document.
 struct Sort {
     /// Parses a document into JSON fields.
-    read: fn(&Document) -> Result<Value, String>,
+    read: fn(&InputDocument) -> Result<Value, String>,
     /// JSON fields of a document that could not be parsed.
     blank: fn() -> Value,
     /// Formats the fields as text.
@@ -93,7 +93,7 @@ impl Sort {
     /// One JSON object per file, also for errors.
     fn answer(&self, path: &Path, content_type: Option<String>, url: Option<String>) -> Value {
         let read = read_file(path).map_err(|error| format!("it cannot be read: {error}"));
-        let fields = read.and_then(|bytes| (self.read)(&Document { bytes, content_type, url }));
+        let fields = read.and_then(|bytes| (self.read)(&InputDocument { bytes, content_type, url }));
         let error = fields.as_ref().err().cloned();
         let mut answer = fields.unwrap_or_else(|_| (self.blank)());
         answer["ok"] = error.is_none().into();
@@ -114,8 +114,8 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn read_feed(document: &Document) -> Result<Value, String> {
-    let Document { bytes, content_type, url } = document;
+fn read_feed(document: &InputDocument) -> Result<Value, String> {
+    let InputDocument { bytes, content_type, url } = document;
     let feed = feed::read(bytes, content_type.as_deref(), url.as_deref(), &Limits::default());
     let feed = feed.map_err(|error| error.to_string())?;
     Ok(json!({
@@ -143,7 +143,7 @@ fn text(text: Option<&Text>) -> Option<&str> {
     text.map(|text| &*text.value)
 }
 
-fn read_page(document: &Document) -> Result<Value, String> {
+fn read_page(document: &InputDocument) -> Result<Value, String> {
     let url = document.url.as_deref().and_then(|url| Url::parse(url).ok());
     let domain = url.as_ref().and_then(Url::domain).and_then(|domain| domain.rsplit('.').next());
     let decoded = charset::decode(&document.bytes, document.content_type.as_deref(), domain);

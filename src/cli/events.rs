@@ -6,14 +6,14 @@ pub(super) struct Events {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct ServerSentEvent {
     pub(super) id: Option<String>,
     pub(super) data: String,
 }
 
 impl Events {
     /// Returns the events that this chunk completes, without comments.
-    pub(super) fn take(&mut self, piece: &[u8]) -> Vec<Event> {
+    pub(super) fn take(&mut self, piece: &[u8]) -> Vec<ServerSentEvent> {
         self.rest.extend_from_slice(piece);
         let mut events = Vec::new();
         while let Some(end) = self.rest.windows(2).position(|pair| pair == b"\n\n") {
@@ -24,7 +24,7 @@ impl Events {
     }
 }
 
-fn event(block: &str) -> Option<Event> {
+fn event(block: &str) -> Option<ServerSentEvent> {
     let (mut id, mut data) = (None, Vec::new());
     for line in block.lines() {
         match line.split_once(':') {
@@ -33,7 +33,7 @@ fn event(block: &str) -> Option<Event> {
             _ => {}
         }
     }
-    (!data.is_empty()).then(|| Event { id, data: data.join("\n") })
+    (!data.is_empty()).then(|| ServerSentEvent { id, data: data.join("\n") })
 }
 
 #[cfg(test)]
@@ -44,12 +44,12 @@ mod tests {
     fn events_are_the_same_wherever_the_pieces_end() {
         let text = ": welcome\n\nid: 7\nevent: post\ndata: {\"a\":\"ä\"}\n\nid: 8\ndata: b\n\n: still".as_bytes();
         let wanted = [
-            Event { id: Some("7".into()), data: "{\"a\":\"ä\"}".into() },
-            Event { id: Some("8".into()), data: "b".into() },
+            ServerSentEvent { id: Some("7".into()), data: "{\"a\":\"ä\"}".into() },
+            ServerSentEvent { id: Some("8".into()), data: "b".into() },
         ];
         for size in [1, 2, 3, 10, text.len()] {
             let mut events = Events::default();
-            let found: Vec<Event> = text.chunks(size).flat_map(|piece| events.take(piece)).collect();
+            let found: Vec<ServerSentEvent> = text.chunks(size).flat_map(|piece| events.take(piece)).collect();
             assert_eq!(found, wanted, "in pieces of {size}");
         }
     }

@@ -5,7 +5,7 @@ use hyper::Method;
 use serde_json::json;
 use url::form_urlencoded::byte_serialize;
 
-use super::client::{Client, Done};
+use super::client::{ApiClient, Done};
 use super::listing::{list_all, paging};
 use super::output_style::{OutputStyle, facts, state_style};
 use super::source_arguments::Paging;
@@ -16,8 +16,8 @@ use crate::model::Timestamp;
 const COLUMNS: &[Column] = &[
     Column::name("HOST"),
     Column::word("STATE").leaves(1),
-    Column::word("LAST ASKED").leaves(3),
-    Column::text("TURN").leaves(2),
+    Column::word("LAST REQUEST").leaves(3),
+    Column::text("NEXT REQUEST").leaves(2),
 ];
 
 #[derive(Debug, Subcommand)]
@@ -25,26 +25,26 @@ pub(super) enum HostCommand {
     /// List known hosts
     List(Paging),
     /// Show a host with its state
-    Show(Named),
+    Show(HostArgument),
     /// Hold a host: no requests for a while
-    Hold(Hold),
+    Hold(HoldHostArguments),
     /// End the hold of a host
-    Release(Named),
+    Release(HostArgument),
     /// Close the circuit breaker of a host
-    ResetBreaker(Named),
+    ResetBreaker(HostArgument),
     /// Enable every disabled source of a host
-    EnableSources(Named),
+    EnableSources(HostArgument),
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Named {
+pub(super) struct HostArgument {
     /// Name of the host
     host: String,
 }
 
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("end").required(true).args(["seconds", "until"]))]
-pub(super) struct Hold {
+pub(super) struct HoldHostArguments {
     /// Name of the host
     host: String,
     /// Length of the hold in seconds
@@ -58,7 +58,7 @@ pub(super) struct Hold {
     reason: String,
 }
 
-pub(super) async fn host(client: &Client, command: HostCommand) -> Done {
+pub(super) async fn host(client: &ApiClient, command: HostCommand) -> Done {
     match command {
         HostCommand::List(some) => list_all(client, "/hosts", &[], &paging(&some), COLUMNS, row).await,
         HostCommand::Show(named) => client.show(client.get(&path(&named.host, "")).await?, one),
@@ -98,16 +98,16 @@ fn one(host: HostView) -> String {
     let held = host
         .held_until
         .map(|until| format!("until {}: {}", second(until), host.held_reason.as_deref().unwrap_or("no reason given")));
-    let silent = (host.silent_requests > 0).then(|| format!("{} requests without an answer", host.silent_requests));
+    let silent = (host.silent_requests > 0).then(|| format!("{} consecutive requests", host.silent_requests));
     facts(
         OutputStyle::of_output(),
         &[
             ("host", Some(host.host)),
             ("state", Some(host.state)),
-            ("turn", Some(host.turn)),
-            ("last asked", host.last_asked_at.map(second)),
+            ("next request", Some(host.turn)),
+            ("last request", host.last_asked_at.map(second)),
             ("held", held),
-            ("silent", silent),
+            ("no response", silent),
             ("breaker", host.breaker_open_until.map(|until| format!("open until {}", second(until)))),
         ],
     )

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::client::{Client, Done, query, read};
+use super::client::{ApiClient, Done, query, read};
 use super::error::CliError;
 use super::output_style::OutputStyle;
 use super::progress::Progress;
@@ -38,7 +38,7 @@ pub(super) fn paging(paging: &Paging) -> Wanted {
 /// A list being fetched. A page can be short or empty and still have a next one, because the daemon examines a bounded
 /// number of items for each page.
 struct Pages<'a> {
-    client: &'a Client,
+    client: &'a ApiClient,
     path: &'a str,
     filters: &'a [(&'a str, &'a str)],
     cursor: Option<String>,
@@ -51,7 +51,7 @@ struct Pages<'a> {
 }
 
 pub(super) async fn list_all<T: DeserializeOwned>(
-    client: &Client,
+    client: &ApiClient,
     path: &str,
     filters: &[(&str, &str)],
     wanted: &Wanted,

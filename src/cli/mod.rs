@@ -42,10 +42,10 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
-use crate::config::{Loaded, Request, load};
+use crate::config::{ConfigRequest, Loaded, load};
 use crate::daemon::{self, DaemonError};
 use arguments::{Arguments, Command, ConfigCommand, DaemonCommand, Layers};
-use client::{Client, Done, with_daemon};
+use client::{ApiClient, Done, with_daemon};
 
 pub use exit::Exit;
 pub use reference::reference;
@@ -83,23 +83,23 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     }
 }
 
-async fn ask(client: &Client, command: DaemonCommand) -> Done {
+async fn ask(client: &ApiClient, command: DaemonCommand) -> Done {
     match command {
         DaemonCommand::Status(_) => daemon_command::status(client).await,
-        DaemonCommand::Tree(asking) => daemon_command::tree(client, &asking.what).await,
-        DaemonCommand::Top(asking) => top_command::top(client, &asking.what).await,
-        DaemonCommand::Source(noun) => source_command::source(client, noun.command).await,
-        DaemonCommand::Host(noun) => host_command::host(client, noun.command).await,
-        DaemonCommand::Post(noun) => post_command::post(client, noun.command).await,
-        DaemonCommand::User(noun) => user_command::user(client, noun.command).await,
-        DaemonCommand::Podcast(noun) => podcast_command::podcast(client, noun.command).await,
-        DaemonCommand::Webhook(noun) => webhook_command::webhook(client, noun.command).await,
-        DaemonCommand::Import(asking) => opml_command::import(client, &asking.what).await,
-        DaemonCommand::Export(asking) => opml_command::export(client, &asking.what).await,
+        DaemonCommand::Tree(command) => daemon_command::tree(client, &command.arguments).await,
+        DaemonCommand::Top(command) => top_command::top(client, &command.arguments).await,
+        DaemonCommand::Source(commands) => source_command::source(client, commands.command).await,
+        DaemonCommand::Host(commands) => host_command::host(client, commands.command).await,
+        DaemonCommand::Post(commands) => post_command::post(client, commands.command).await,
+        DaemonCommand::User(commands) => user_command::user(client, commands.command).await,
+        DaemonCommand::Podcast(commands) => podcast_command::podcast(client, commands.command).await,
+        DaemonCommand::Webhook(commands) => webhook_command::webhook(client, commands.command).await,
+        DaemonCommand::Import(command) => opml_command::import(client, &command.arguments).await,
+        DaemonCommand::Export(command) => opml_command::export(client, &command.arguments).await,
         DaemonCommand::Pause(_) => daemon_command::pause(client).await,
         DaemonCommand::Resume(_) => daemon_command::resume(client).await,
         DaemonCommand::Reload(_) => daemon_command::reload(client).await,
-        DaemonCommand::LogLevel(asking) => daemon_command::log_level(client, &asking.what).await,
+        DaemonCommand::LogLevel(command) => daemon_command::log_level(client, &command.arguments).await,
     }
 }
 
@@ -115,8 +115,8 @@ fn with_settings(layers: Layers, go_on: impl FnOnce(Loaded, Option<PathBuf>) -> 
     }
 }
 
-fn request(layers: Layers) -> Request {
-    Request { file: layers.config, environment: std::env::vars_os().collect(), assignments: layers.set }
+fn request(layers: Layers) -> ConfigRequest {
+    ConfigRequest { file: layers.config, environment: std::env::vars_os().collect(), assignments: layers.set }
 }
 
 fn run_daemon(layers: Layers) -> Exit {

@@ -11,7 +11,7 @@ use super::arguments::Run;
 use super::progress::Progress;
 use super::{Exit, complain, exit_of, print};
 use crate::config::Loaded;
-use crate::daemon::{Once, Summary, run_once};
+use crate::daemon::{Once, OnceSummary, run_once};
 use crate::model::{FailureKind, SourceSettings};
 use crate::opml::{self, Outline};
 use crate::telemetry::LogStream;
@@ -76,17 +76,17 @@ fn read_list(path: &Path) -> Result<Vec<(SourceSettings, Vec<String>)>, String> 
     Ok(sources)
 }
 
-fn kinds(summary: &Summary) -> impl Iterator<Item = (FailureKind, u64)> {
+fn kinds(summary: &OnceSummary) -> impl Iterator<Item = (FailureKind, u64)> {
     FailureKind::ALL.into_iter().zip(summary.done.failed).filter(|(_, count)| *count > 0)
 }
 
-fn for_people(summary: &Summary) -> String {
+fn for_people(summary: &OnceSummary) -> String {
     let mut text = String::new();
     write_for_people(&mut text, summary).expect("a String takes every write");
     text
 }
 
-fn write_for_people(text: &mut String, summary: &Summary) -> std::fmt::Result {
+fn write_for_people(text: &mut String, summary: &OnceSummary) -> std::fmt::Result {
     let (done, import) = (&summary.done, summary.import);
     if import.added + import.duplicates > 0 {
         writeln!(text, "imported    {} new sources, {} duplicates", import.added, import.duplicates)?;
@@ -100,12 +100,12 @@ fn write_for_people(text: &mut String, summary: &Summary) -> std::fmt::Result {
         false => writeln!(text, "failed      {} ({})", done.failed_total(), by_kind.join(", "))?,
     }
     if done.deferred > 0 {
-        writeln!(text, "left alone  {} (their hosts are held or do not answer)", done.deferred)?;
+        writeln!(text, "postponed   {} (their hosts are held or have an open breaker)", done.deferred)?;
     }
     writeln!(text, "elapsed     {:.1} s", summary.elapsed.as_secs_f64())
 }
 
-fn for_programs(summary: &Summary) -> Value {
+fn for_programs(summary: &OnceSummary) -> Value {
     let done = &summary.done;
     let failed_by_kind: serde_json::Map<String, Value> =
         kinds(summary).map(|(kind, count)| (kind.name().to_owned(), json!(count))).collect();

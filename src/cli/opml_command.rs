@@ -8,8 +8,8 @@ use clap::Args;
 use hyper::Method;
 use hyper::body::Bytes;
 
-use super::client::{Client, Done};
-use super::connection::{Outgoing, Sent};
+use super::client::{ApiClient, Done};
+use super::connection::{RequestBody, Sent};
 use super::error::CliError;
 use super::progress::Progress;
 use super::{Exit, complain};
@@ -18,7 +18,7 @@ use crate::api::views::ImportReport;
 const PIECE_BYTES: usize = 64 * 1024;
 
 #[derive(Args, Debug)]
-pub(super) struct Import {
+pub(super) struct ImportArguments {
     /// OPML file; - reads standard input
     file: PathBuf,
 }
@@ -39,7 +39,7 @@ struct Upload {
 }
 
 /// Imports a list; reports unusable entries and imports the rest.
-pub(super) async fn import(client: &Client, import: &Import) -> Done {
+pub(super) async fn import(client: &ApiClient, import: &ImportArguments) -> Done {
     let unreadable =
         |error: std::io::Error| CliError::Usage(format!("{} cannot be read: {error}", import.file.display()));
     let (file, total): (Box<dyn Read + Send>, u64) = if import.file == Path::new("-") {
@@ -53,7 +53,7 @@ pub(super) async fn import(client: &Client, import: &Import) -> Done {
         (Box::new(file), about.len())
     };
     let upload = Upload { file, sent: 0, total, progress: Progress::new() };
-    let value = client.upload("/opml", "text/x-opml", Outgoing::Pieces(Box::new(upload))).await;
+    let value = client.upload("/opml", "text/x-opml", RequestBody::Pieces(Box::new(upload))).await;
     Progress::new().clear();
     let value = value?;
     if !client.is_json {
@@ -68,7 +68,7 @@ pub(super) async fn import(client: &Client, import: &Import) -> Done {
     })
 }
 
-pub(super) async fn export(client: &Client, export: &Export) -> Done {
+pub(super) async fn export(client: &ApiClient, export: &Export) -> Done {
     if client.is_json {
         let text = "OPML cannot be printed as JSON; use `feedwarden source list --all --json`";
         return Err(CliError::Usage(text.into()));

@@ -4,7 +4,7 @@ use clap::{ArgGroup, Args, Subcommand};
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::client::{Client, Done, read};
+use super::client::{ApiClient, Done, read};
 use super::error::CliError;
 use super::listing::{list_all, paging};
 use super::output_style::{OutputStyle, facts};
@@ -21,25 +21,25 @@ const COLUMNS: &[Column] =
 #[derive(Debug, Subcommand)]
 pub(super) enum PodcastCommand {
     /// List podcasts
-    List(List),
+    List(ListPodcastsArguments),
     /// Add a podcast
-    Add(Add),
+    Add(AddPodcastArguments),
     /// Show a podcast
-    Show(Named),
+    Show(PodcastArgument),
     /// Change the title or owner of a podcast
-    Edit(Edit),
+    Edit(EditPodcastArguments),
     /// Remove a podcast, unless it has sources or articles
-    Remove(Named),
+    Remove(PodcastArgument),
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Named {
+pub(super) struct PodcastArgument {
     /// Id of the podcast
     podcast: i64,
 }
 
 #[derive(Args, Debug)]
-pub(super) struct List {
+pub(super) struct ListPodcastsArguments {
     /// Only podcasts of this user, by id or name
     #[arg(long)]
     user: Option<String>,
@@ -48,7 +48,7 @@ pub(super) struct List {
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Add {
+pub(super) struct AddPodcastArguments {
     /// Title
     title: String,
     /// Id or name of the owner [default: the only user]
@@ -58,7 +58,7 @@ pub(super) struct Add {
 
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("what").required(true).multiple(true).args(["title", "user"]))]
-pub(super) struct Edit {
+pub(super) struct EditPodcastArguments {
     /// Id of the podcast
     podcast: i64,
     /// Title
@@ -69,7 +69,7 @@ pub(super) struct Edit {
     user: Option<String>,
 }
 
-pub(super) async fn podcast(client: &Client, command: PodcastCommand) -> Done {
+pub(super) async fn podcast(client: &ApiClient, command: PodcastCommand) -> Done {
     match command {
         PodcastCommand::List(list) => {
             let user = match &list.user {
@@ -105,7 +105,7 @@ pub(super) async fn podcast(client: &Client, command: PodcastCommand) -> Done {
 }
 
 /// The only podcast, if there is one; an error if there are several.
-pub(super) async fn only_podcast(client: &Client) -> Result<Option<PodcastId>, CliError> {
+pub(super) async fn only_podcast(client: &ApiClient) -> Result<Option<PodcastId>, CliError> {
     let found: Page<PodcastView> = read(two(client, "/podcasts").await?)?;
     match found.items.as_slice() {
         [] => Ok(None),
@@ -116,7 +116,7 @@ pub(super) async fn only_podcast(client: &Client) -> Result<Option<PodcastId>, C
     }
 }
 
-async fn only_user(client: &Client) -> Result<UserId, CliError> {
+async fn only_user(client: &ApiClient) -> Result<UserId, CliError> {
     let found: Page<UserView> = read(two(client, "/users").await?)?;
     match found.items.as_slice() {
         [] => Err(CliError::NotFound("there is no user yet; `feedwarden user add NAME` adds one".into())),
@@ -128,7 +128,7 @@ async fn only_user(client: &Client) -> Result<UserId, CliError> {
 }
 
 /// Fetches two items, enough to distinguish one from several.
-async fn two(client: &Client, path: &str) -> Result<Value, CliError> {
+async fn two(client: &ApiClient, path: &str) -> Result<Value, CliError> {
     client.get(&format!("{path}?limit=2")).await
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use hyper::Method;
 
-use super::client::{Client, Done, query, read, until_interrupted};
+use super::client::{ApiClient, Done, query, read, until_interrupted};
 use super::connection::Sent;
 use super::error::CliError;
 use super::events::Events;
@@ -31,15 +31,15 @@ const COME_BACK_AFTER: Duration = Duration::from_secs(1);
 #[derive(Debug, Subcommand)]
 pub(super) enum PostCommand {
     /// List posts, newest first
-    List(List),
+    List(ListPostsArguments),
     /// Show a post
-    Show(Named),
+    Show(PostArgument),
     /// Print new posts until Ctrl-C
     Tail(Tail),
 }
 
 #[derive(Args, Debug)]
-pub(super) struct List {
+pub(super) struct ListPostsArguments {
     /// Only posts of this source, by id or URL
     #[arg(long)]
     source: Option<String>,
@@ -57,7 +57,7 @@ pub(super) struct List {
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Named {
+pub(super) struct PostArgument {
     /// Id of the post
     post: i64,
 }
@@ -75,7 +75,7 @@ pub(super) struct Tail {
     count: Option<u64>,
 }
 
-pub(super) async fn post(client: &Client, command: PostCommand) -> Done {
+pub(super) async fn post(client: &ApiClient, command: PostCommand) -> Done {
     match command {
         PostCommand::List(list) => list_some(client, &list).await,
         PostCommand::Show(named) => client.show(client.get(&format!("/posts/{}", named.post)).await?, one),
@@ -83,7 +83,7 @@ pub(super) async fn post(client: &Client, command: PostCommand) -> Done {
     }
 }
 
-async fn list_some(client: &Client, list: &List) -> Done {
+async fn list_some(client: &ApiClient, list: &ListPostsArguments) -> Done {
     let source = of_source(client, list.source.as_deref()).await?;
     let (since, until) = (list.since.map(|time| time.to_string()), list.until.map(|time| time.to_string()));
     let newest = !list.oldest && since.is_none() && until.is_none();
@@ -97,7 +97,7 @@ async fn list_some(client: &Client, list: &List) -> Done {
     list_all(client, "/posts", &filters, &paging(&list.paging), COLUMNS, row).await
 }
 
-async fn of_source(client: &Client, name: Option<&str>) -> Result<Option<String>, CliError> {
+async fn of_source(client: &ApiClient, name: Option<&str>) -> Result<Option<String>, CliError> {
     match name {
         Some(name) => Ok(Some(client.source(name).await?.to_string())),
         None => Ok(None),
@@ -105,7 +105,7 @@ async fn of_source(client: &Client, name: Option<&str>) -> Result<Option<String>
 }
 
 /// Prints posts without gaps or repeats, also across a restart of the daemon.
-async fn follow(client: &Client, tail: &Tail) -> Done {
+async fn follow(client: &ApiClient, tail: &Tail) -> Done {
     let source = of_source(client, tail.source.as_deref()).await?;
     let mut last = tail.after.map(|id| id.to_string());
     let mut left = tail.count;
@@ -124,7 +124,7 @@ async fn follow(client: &Client, tail: &Tail) -> Done {
 
 /// Follows until the stream ends; returns an exit code if the command is done.
 async fn follow_once(
-    client: &Client,
+    client: &ApiClient,
     source: Option<&str>,
     last: &mut Option<String>,
     left: &mut Option<u64>,

@@ -5,14 +5,14 @@ use std::path::Path;
 use hyper::Method;
 use serde_json::{Map, Value, json};
 
-use super::client::{Client, Done};
+use super::client::{ApiClient, Done};
 use super::error::CliError;
 use super::output_style::{OutputStyle, facts};
 use super::secret_file::read_secret;
 use super::source_arguments::{Access, AccessFiles};
 use crate::api::views::AccessView;
 
-pub(super) async fn source_access(client: &Client, access: &Access) -> Done {
+pub(super) async fn source_access(client: &ApiClient, access: &Access) -> Done {
     let given = read_access(&access.files)?;
     let id = client.source(&access.target.source).await?;
     let (path, version) = (format!("/sources/{id}/access"), access.target.if_version);

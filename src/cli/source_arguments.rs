@@ -4,49 +4,50 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
+use serde_json::{Map, Value, json};
 
 use crate::model::SourceType;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SourceCommand {
     /// Add a source and poll it once
-    Add(Box<Add>),
+    Add(Box<AddSourceArguments>),
     /// List sources
-    List(List),
+    List(ListSourcesArguments),
     /// Show a source with its state
-    Show(Named),
+    Show(SourceArgument),
     /// Change settings of a source, enable or disable it
-    Edit(Box<Edit>),
+    Edit(Box<EditSourceArguments>),
     /// Enable a source and reset its failure counters
-    Enable(Target),
+    Enable(SourceTarget),
     /// Disable a source
-    Disable(Disable),
+    Disable(DisableSourceArguments),
     /// Rest a source: do not poll it for a cooldown, or until `wake`
-    Rest(Rest),
+    Rest(RestSourceArguments),
     /// End the rest of a source
-    Wake(Target),
+    Wake(SourceTarget),
     /// Reset the failure counters of a source
-    Reset(Target),
+    Reset(SourceTarget),
     /// Remove a source with its posts
-    Remove(Target),
+    Remove(SourceTarget),
     /// Poll a source now, unless Retry-After or a hold forbids it
-    Poll(PollSource),
+    Poll(PollSourceArguments),
     /// Explain when a source is polled next, and why
-    Explain(Named),
+    Explain(SourceArgument),
     /// List the last polls of a source
-    History(Named),
+    History(SourceArgument),
     /// Show, set or remove the login and headers of a source
     Access(Access),
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Named {
+pub(super) struct SourceArgument {
     /// Id or URL of the source
     pub(super) source: String,
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Target {
+pub(super) struct SourceTarget {
     /// Id or URL of the source
     pub(super) source: String,
     /// Change the source only if it still has this version
@@ -55,12 +56,12 @@ pub(super) struct Target {
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Add {
+pub(super) struct AddSourceArguments {
     /// URL of the source; for an X account also its name
     #[arg(value_name = "URL")]
     pub(super) place: String,
     #[command(flatten)]
-    pub(super) settings: Settings,
+    pub(super) settings: SourceSettingsArguments,
     #[command(flatten)]
     pub(super) access: AccessFiles,
     /// Add the source even if its first poll fails
@@ -72,7 +73,7 @@ pub(super) struct Add {
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Settings {
+pub(super) struct SourceSettingsArguments {
     /// Type of the source [default of a new source: twitter at x.com, otherwise rss]
     #[arg(long = "type", value_name = "TYPE", value_parser = source_types())]
     pub(super) source_type: Option<String>,
@@ -99,6 +100,23 @@ pub(super) struct Settings {
     pub(super) labels: Vec<String>,
 }
 
+impl SourceSettingsArguments {
+    /// The given settings under the names of the API.
+    pub(super) fn body(&self) -> Map<String, Value> {
+        let fields = [
+            ("type", self.source_type.as_ref().map(|value| json!(value))),
+            ("title", self.title.as_ref().map(|value| json!(value))),
+            ("podcast_id", self.podcast.map(|value| json!(value))),
+            ("poll_interval_minutes", self.interval_minutes.map(|value| json!(value))),
+            ("poll_delay_seconds", self.delay_seconds.map(|value| json!(value))),
+            ("max_failures", self.max_failures.map(|value| json!(value))),
+            ("max_backoff_hours", self.max_backoff_hours.map(|value| json!(value))),
+            ("labels", (!self.labels.is_empty()).then(|| json!(self.labels))),
+        ];
+        fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+}
+
 /// Secrets come from files, because other users of the machine can see arguments.
 #[derive(Args, Debug)]
 pub(super) struct AccessFiles {
@@ -113,7 +131,7 @@ pub(super) struct AccessFiles {
 #[derive(Args, Debug)]
 pub(super) struct Access {
     #[command(flatten)]
-    pub(super) target: Target,
+    pub(super) target: SourceTarget,
     #[command(flatten)]
     pub(super) files: AccessFiles,
     /// Remove the login and the headers
@@ -122,14 +140,14 @@ pub(super) struct Access {
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Edit {
+pub(super) struct EditSourceArguments {
     #[command(flatten)]
-    pub(super) target: Target,
+    pub(super) target: SourceTarget,
     /// New URL; failures, validators and watermark are reset
     #[arg(long = "move-to", value_name = "URL")]
     pub(super) place: Option<String>,
     #[command(flatten)]
-    pub(super) settings: Settings,
+    pub(super) settings: SourceSettingsArguments,
     /// true: enable it and reset its failure counters; false: disable it
     #[arg(long, value_name = "BOOLEAN")]
     pub(super) enabled: Option<bool>,
@@ -140,7 +158,7 @@ pub(super) struct Edit {
 }
 
 #[derive(Args, Debug)]
-pub(super) struct List {
+pub(super) struct ListSourcesArguments {
     /// Only sources in this state
     #[arg(long, value_parser = ["active", "backing_off", "resting", "disabled"])]
     pub(super) state: Option<String>,
@@ -174,26 +192,26 @@ pub(super) struct Paging {
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Disable {
+pub(super) struct DisableSourceArguments {
     #[command(flatten)]
-    pub(super) target: Target,
+    pub(super) target: SourceTarget,
     /// Reason to record
     #[arg(long)]
     pub(super) reason: Option<String>,
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Rest {
+pub(super) struct RestSourceArguments {
     #[command(flatten)]
-    pub(super) target: Target,
-    /// Reason; a kind of failure (not_found, gone, forbidden, unauthorized, upstream_failure, network, parse_error) rests
-    /// for its cooldown, any other text until `wake`
+    pub(super) target: SourceTarget,
+    /// Reason; a kind of failure with a cooldown in `source.rest`, such as not_found, rests for that cooldown, any
+    /// other text until `wake`
     #[arg(long)]
     pub(super) reason: String,
 }
 
 #[derive(Args, Debug)]
-pub(super) struct PollSource {
+pub(super) struct PollSourceArguments {
     /// Id or URL of the source
     pub(super) source: String,
     /// Seconds to wait for the result; 0 does not wait

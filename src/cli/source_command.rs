@@ -1,21 +1,24 @@
 //! `feedwarden source`: adds, lists, shows, changes, polls and explains sources.
 
 use hyper::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::client::{Client, Done, query, read};
+use super::client::{ApiClient, Done, query, read};
 use super::error::CliError;
 use super::listing::{list_all, paging};
 use super::podcast_command::only_podcast;
 use super::progress::Progress;
 use super::source_access::{read_access, source_access};
-use super::source_arguments::{Add, Edit, List, Named, PollSource, Settings, SourceCommand, Target};
+use super::source_arguments::{
+    AddSourceArguments, EditSourceArguments, ListSourcesArguments, PollSourceArguments, SourceArgument, SourceCommand,
+    SourceTarget,
+};
 use super::source_words::{COLUMNS, added, explanation, history, one, polled, row, standing};
 use super::{Exit, complain};
 use crate::api::views::{CreatedSource, PollAnswer, PollRecord, SourceView};
 use crate::sources::{detect_type, owner_key};
 
-pub(super) async fn source(client: &Client, command: SourceCommand) -> Done {
+pub(super) async fn source(client: &ApiClient, command: SourceCommand) -> Done {
     match command {
         SourceCommand::Add(add) => add_one(client, &add).await,
         SourceCommand::List(list) => list_some(client, &list).await,
@@ -46,8 +49,8 @@ pub(super) async fn source(client: &Client, command: SourceCommand) -> Done {
     }
 }
 
-async fn add_one(client: &Client, add: &Add) -> Done {
-    let mut body = settings(&add.settings);
+async fn add_one(client: &ApiClient, add: &AddSourceArguments) -> Done {
+    let mut body = add.settings.body();
     body.insert("url".into(), json!(add.place));
     let source_type = match &add.settings.source_type {
         Some(name) => name.parse().ok(),
@@ -90,7 +93,7 @@ async fn add_one(client: &Client, add: &Add) -> Done {
     }
 }
 
-async fn list_some(client: &Client, list: &List) -> Done {
+async fn list_some(client: &ApiClient, list: &ListSourcesArguments) -> Done {
     let filters = [
         ("state", list.state.as_deref()),
         ("host", list.host.as_deref()),
@@ -102,13 +105,13 @@ async fn list_some(client: &Client, list: &List) -> Done {
     list_all(client, "/sources", &filters, &paging(&list.paging), COLUMNS, |source: &SourceView| row(source)).await
 }
 
-async fn show(client: &Client, named: &Named) -> Done {
+async fn show(client: &ApiClient, named: &SourceArgument) -> Done {
     let id = client.source(&named.source).await?;
     client.show(client.get(&format!("/sources/{id}")).await?, |source: SourceView| one(&source))
 }
 
-async fn change(client: &Client, edit: &Edit) -> Done {
-    let mut body = settings(&edit.settings);
+async fn change(client: &ApiClient, edit: &EditSourceArguments) -> Done {
+    let mut body = edit.settings.body();
     if let Some(place) = &edit.place {
         body.insert("url".into(), json!(place));
     }
@@ -138,20 +141,20 @@ async fn change(client: &Client, edit: &Edit) -> Done {
     client.show(value, |source: SourceView| one(&source))
 }
 
-async fn tell(client: &Client, target: &Target, method: Method, what: &str, body: Option<Value>) -> Done {
+async fn tell(client: &ApiClient, target: &SourceTarget, method: Method, what: &str, body: Option<Value>) -> Done {
     let id = client.source(&target.source).await?;
     let path = format!("/sources/{id}/{what}");
     let value = client.send_if(method, &path, body.as_ref(), target.if_version).await?;
     client.show(value, |source: SourceView| standing(&source))
 }
 
-async fn remove(client: &Client, target: &Target) -> Done {
+async fn remove(client: &ApiClient, target: &SourceTarget) -> Done {
     let id = client.source(&target.source).await?;
     let said = format!("source {id} and its posts are removed\n");
     client.remove(&format!("/sources/{id}"), target.if_version, &said).await
 }
 
-async fn poll_now(client: &Client, poll: &PollSource) -> Done {
+async fn poll_now(client: &ApiClient, poll: &PollSourceArguments) -> Done {
     let id = client.source(&poll.source).await?;
     let (wait, force) = (poll.wait.to_string(), poll.force.to_string());
     let progress = Progress::new();
@@ -164,21 +167,4 @@ async fn poll_now(client: &Client, poll: &PollSource) -> Done {
         Exit::Success if matches!(&answer, PollAnswer::Done { poll } if poll.error.is_some()) => Ok(Exit::Failure),
         exit => Ok(exit),
     }
-}
-
-/// The settings under the names of the API.
-fn settings(settings: &Settings) -> Map<String, Value> {
-    let mut body = Map::new();
-    let said = [
-        ("type", settings.source_type.as_ref().map(|value| json!(value))),
-        ("title", settings.title.as_ref().map(|value| json!(value))),
-        ("podcast_id", settings.podcast.map(|value| json!(value))),
-        ("poll_interval_minutes", settings.interval_minutes.map(|value| json!(value))),
-        ("poll_delay_seconds", settings.delay_seconds.map(|value| json!(value))),
-        ("max_failures", settings.max_failures.map(|value| json!(value))),
-        ("max_backoff_hours", settings.max_backoff_hours.map(|value| json!(value))),
-        ("labels", (!settings.labels.is_empty()).then(|| json!(settings.labels))),
-    ];
-    body.extend(said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
-    body
 }

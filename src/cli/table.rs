@@ -10,13 +10,13 @@ const GAP: usize = 2;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     heading: &'static str,
-    shape: Shape,
+    shape: ColumnShape,
     /// Columns with the highest number are dropped first; those without one never.
     leaves: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
+enum ColumnShape {
     /// Never shortened, aligned right.
     Number,
     /// Never shortened: a state or a time.
@@ -40,23 +40,23 @@ pub(super) struct Table {
 
 impl Column {
     pub(super) const fn number(heading: &'static str) -> Column {
-        Column { heading, shape: Shape::Number, leaves: 0 }
+        Column { heading, shape: ColumnShape::Number, leaves: 0 }
     }
 
     pub(super) const fn word(heading: &'static str) -> Column {
-        Column { heading, shape: Shape::Word, leaves: 0 }
+        Column { heading, shape: ColumnShape::Word, leaves: 0 }
     }
 
     pub(super) const fn text(heading: &'static str) -> Column {
-        Column { heading, shape: Shape::Text(8), leaves: 0 }
+        Column { heading, shape: ColumnShape::Text(8), leaves: 0 }
     }
 
     pub(super) const fn name(heading: &'static str) -> Column {
-        Column { heading, shape: Shape::Text(16), leaves: 0 }
+        Column { heading, shape: ColumnShape::Text(16), leaves: 0 }
     }
 
     pub(super) const fn url(heading: &'static str) -> Column {
-        Column { heading, shape: Shape::Url(16), leaves: 0 }
+        Column { heading, shape: ColumnShape::Url(16), leaves: 0 }
     }
 
     /// Sets the order in which columns are dropped: highest number first.
@@ -66,13 +66,13 @@ impl Column {
 
     fn least(self, natural: usize) -> usize {
         match self.shape {
-            Shape::Number | Shape::Word => natural,
-            Shape::Text(least) | Shape::Url(least) => natural.min(least),
+            ColumnShape::Number | ColumnShape::Word => natural,
+            ColumnShape::Text(least) | ColumnShape::Url(least) => natural.min(least),
         }
     }
 
     fn shown(self, text: &str, width: usize) -> String {
-        if matches!(self.shape, Shape::Url(_)) { cut_url(text, width) } else { cut(text, width) }
+        if matches!(self.shape, ColumnShape::Url(_)) { cut_url(text, width) } else { cut(text, width) }
     }
 }
 
@@ -132,7 +132,7 @@ impl Table {
             let styled = style.paint(cell.text_style, &content);
             let is_last = number + 1 == shown.len();
             match (column.shape, is_last) {
-                (Shape::Number, _) => text.extend([padding.as_str(), &styled]),
+                (ColumnShape::Number, _) => text.extend([padding.as_str(), &styled]),
                 (_, true) => text.push_str(&styled),
                 (_, false) => text.extend([styled.as_str(), &padding]),
             }

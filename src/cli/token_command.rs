@@ -10,11 +10,11 @@ use serde_json::json;
 use super::arguments::Layers;
 use super::{Exit, complain, print};
 use crate::api::settings::{ApiSettings, TokenKey};
-use crate::api::tokens::{Scope, Signer, TokenWish, issue};
+use crate::api::tokens::{Signer, TokenRequest, TokenScope, issue};
 use crate::clock::{Clock, SystemClock};
 
 #[derive(Args, Debug)]
-pub(super) struct Token {
+pub(super) struct TokenArguments {
     #[command(flatten)]
     pub(super) layers: Layers,
     /// Name of the token's holder
@@ -34,7 +34,7 @@ pub(super) struct Token {
     json: bool,
 }
 
-pub(super) fn token(arguments: &Token, settings: &ApiSettings) -> Exit {
+pub(super) fn token(arguments: &TokenArguments, settings: &ApiSettings) -> Exit {
     let Some(tokens) = &settings.tokens else {
         complain(
             &"there is no key to sign with; set api.jwt-secret or api.jwt-secret-file as in the daemon's configuration",
@@ -60,13 +60,13 @@ pub(super) fn token(arguments: &Token, settings: &ApiSettings) -> Exit {
             return Exit::Usage;
         }
     };
-    let wish = TokenWish {
+    let request = TokenRequest {
         subject: arguments.subject.clone(),
-        scope: if arguments.scope == "write" { Scope::Write } else { Scope::Read },
+        scope: if arguments.scope == "write" { TokenScope::Write } else { TokenScope::Read },
         lifetime: Duration::from_secs(arguments.hours * 3600),
         audience: tokens.audience.clone(),
     };
-    match issue(&wish, &signer, SystemClock.now()) {
+    match issue(&request, &signer, SystemClock.now()) {
         Ok(token) if arguments.json => print(&format!("{:#}\n", json!({ "token": token }))),
         Ok(token) => print(&format!("{token}\n")),
         Err(error) => {

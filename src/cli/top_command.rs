@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::client::{Client, Done, read, until_interrupted};
+use super::client::{ApiClient, Done, read, until_interrupted};
 use super::daemon_command::in_words;
 use super::error::CliError;
 use super::output_style::{OutputStyle, state_style};
@@ -26,7 +26,7 @@ const NEWEST: &[Column] =
     &[Column::word("NEWEST POSTS").leaves(1), Column::number("SOURCE").leaves(2), Column::name("TITLE")];
 
 #[derive(Args, Debug)]
-pub(super) struct Top {
+pub(super) struct TopArguments {
     /// Seconds between updates
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
     interval: u64,
@@ -42,11 +42,11 @@ struct Snapshot {
 }
 
 /// Draws until Ctrl-C; on a terminal over the previous output.
-pub(super) async fn top(client: &Client, top: &Top) -> Done {
+pub(super) async fn top(client: &ApiClient, top: &TopArguments) -> Done {
     until_interrupted(watch(client, top)).await
 }
 
-async fn watch(client: &Client, top: &Top) -> Done {
+async fn watch(client: &ApiClient, top: &TopArguments) -> Done {
     let mut ticks = tokio::time::interval(Duration::from_secs(top.interval));
     let mut before: Option<StatusView> = None;
     let mut screen = None;
@@ -84,7 +84,7 @@ async fn watch(client: &Client, top: &Top) -> Done {
     }
 }
 
-async fn take_snapshot(client: &Client) -> Result<Snapshot, CliError> {
+async fn take_snapshot(client: &ApiClient) -> Result<Snapshot, CliError> {
     let status = read(client.get("/status").await?)?;
     let troubled: Page<SourceView> = read(client.get("/sources?state=backing_off&limit=5").await?)?;
     let posts: Page<PostView> = read(client.get("/posts?order=newest&limit=20").await?)?;

@@ -6,7 +6,7 @@ use clap::{ArgGroup, Args, Subcommand};
 use hyper::Method;
 use serde_json::json;
 
-use super::client::{Client, Done, query, read};
+use super::client::{ApiClient, Done, query, read};
 use super::error::CliError;
 use super::listing::{list_all, paging};
 use super::output_style::{OutputStyle, facts};
@@ -26,25 +26,25 @@ pub(super) enum UserCommand {
     /// List users
     List(Paging),
     /// Add a user, optionally with an X key and a podcast
-    Add(Add),
+    Add(AddUserArguments),
     /// Show a user
-    Show(Named),
+    Show(UserArgument),
     /// Rename a user
     Rename(Rename),
     /// Remove a user and their keys, unless the user owns podcasts
-    Remove(Named),
+    Remove(UserArgument),
     /// Set, replace or remove a user's X key
-    Key(Key),
+    Key(UserKeyArguments),
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Named {
+pub(super) struct UserArgument {
     /// Id or name of the user
     user: String,
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Add {
+pub(super) struct AddUserArguments {
     /// Name of the user
     name: String,
     /// File with an X key: a bearer token, or the JSON of an OAuth 2.0 token; - reads standard input
@@ -65,7 +65,7 @@ pub(super) struct Rename {
 
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("what").required(true).args(["key_file", "remove"]))]
-pub(super) struct Key {
+pub(super) struct UserKeyArguments {
     /// Id or name of the user
     user: String,
     /// File with an X key: a bearer token, or the JSON of an OAuth 2.0 token; - reads standard input
@@ -76,7 +76,7 @@ pub(super) struct Key {
     remove: bool,
 }
 
-pub(super) async fn user(client: &Client, command: UserCommand) -> Done {
+pub(super) async fn user(client: &ApiClient, command: UserCommand) -> Done {
     match command {
         UserCommand::List(some) => list_all(client, "/users", &[], &paging(&some), COLUMNS, row).await,
         UserCommand::Add(add) => add_one(client, &add).await,
@@ -98,7 +98,7 @@ pub(super) async fn user(client: &Client, command: UserCommand) -> Done {
 }
 
 /// Finds a user by id or name.
-pub(super) async fn find(client: &Client, name: &str) -> Result<UserId, CliError> {
+pub(super) async fn find(client: &ApiClient, name: &str) -> Result<UserId, CliError> {
     if let Ok(id) = name.parse::<i64>() {
         return Ok(UserId(id));
     }
@@ -108,7 +108,7 @@ pub(super) async fn find(client: &Client, name: &str) -> Result<UserId, CliError
 }
 
 /// If the key or the podcast cannot be added, removes the user again.
-async fn add_one(client: &Client, add: &Add) -> Done {
+async fn add_one(client: &ApiClient, add: &AddUserArguments) -> Done {
     let key = add.key_file.as_deref().map(read_secret).transpose()?;
     let user: UserView = read(client.send(Method::POST, "/users", &json!({ "name": add.name })).await?)?;
     let path = format!("/users/{}", user.id);
@@ -123,8 +123,8 @@ async fn add_one(client: &Client, add: &Add) -> Done {
 
 /// Adds the podcast last, because the owner of a podcast cannot be removed.
 async fn equip(
-    client: &Client,
-    add: &Add,
+    client: &ApiClient,
+    add: &AddUserArguments,
     user: &UserView,
     key: Option<String>,
 ) -> Result<Option<PodcastView>, CliError> {
@@ -136,7 +136,7 @@ async fn equip(
     client.send(Method::POST, "/podcasts", &body).await.and_then(read).map(Some)
 }
 
-async fn change_key(client: &Client, key: &Key) -> Done {
+async fn change_key(client: &ApiClient, key: &UserKeyArguments) -> Done {
     let id = find(client, &key.user).await?;
     match &key.key_file {
         Some(path) => {
@@ -152,7 +152,7 @@ async fn change_key(client: &Client, key: &Key) -> Done {
     }
 }
 
-async fn put_key(client: &Client, id: UserId, key: &str) -> Result<serde_json::Value, CliError> {
+async fn put_key(client: &ApiClient, id: UserId, key: &str) -> Result<serde_json::Value, CliError> {
     client.send(Method::PUT, &format!("/users/{id}/keys/x"), &json!({ "key": key.trim() })).await
 }
 

@@ -7,7 +7,7 @@ use hyper::Method;
 use serde_json::{Map, Value, json};
 
 use super::Exit;
-use super::client::{Client, Done, read};
+use super::client::{ApiClient, Done, read};
 use super::error::CliError;
 use super::output_style::{OutputStyle, facts, state_style};
 use super::sanitize::plain;
@@ -28,29 +28,29 @@ pub(super) enum WebhookCommand {
     /// List webhooks
     List,
     /// Add a webhook for new posts
-    Add(Add),
+    Add(AddWebhookArguments),
     /// Show a webhook with its state
-    Show(Named),
+    Show(WebhookArgument),
     /// Change a webhook, or give it a new secret
-    Edit(Edit),
+    Edit(EditWebhookArguments),
     /// Enable a webhook; deliveries continue where they stopped
-    Enable(Named),
+    Enable(WebhookArgument),
     /// Disable a webhook
-    Disable(Disable),
+    Disable(DisableWebhookArguments),
     /// Send a signed test delivery to a webhook
-    Test(Named),
+    Test(WebhookArgument),
     /// Remove a webhook
-    Remove(Named),
+    Remove(WebhookArgument),
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Named {
+pub(super) struct WebhookArgument {
     /// Id of the webhook
     id: i64,
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Add {
+pub(super) struct AddWebhookArguments {
     /// URL to send posts to
     #[arg(value_name = "URL")]
     place: String,
@@ -65,7 +65,7 @@ pub(super) struct Add {
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("change").required(true).multiple(true)
     .args(["place", "label", "no_label", "secret_file", "new_secret"]))]
-pub(super) struct Edit {
+pub(super) struct EditWebhookArguments {
     /// Id of the webhook
     id: i64,
     /// New URL
@@ -86,15 +86,15 @@ pub(super) struct Edit {
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Disable {
+pub(super) struct DisableWebhookArguments {
     #[command(flatten)]
-    named: Named,
+    named: WebhookArgument,
     /// Reason to record
     #[arg(long)]
     reason: Option<String>,
 }
 
-pub(super) async fn webhook(client: &Client, command: WebhookCommand) -> Done {
+pub(super) async fn webhook(client: &ApiClient, command: WebhookCommand) -> Done {
     match command {
         WebhookCommand::List => {
             // One page holds all webhooks.
@@ -110,7 +110,7 @@ pub(super) async fn webhook(client: &Client, command: WebhookCommand) -> Done {
         }
         WebhookCommand::Show(named) => client.show(client.get(&path(&named, "")).await?, one),
         WebhookCommand::Edit(edit) => {
-            let (path, body) = (path(&Named { id: edit.id }, ""), changes(&edit)?);
+            let (path, body) = (path(&WebhookArgument { id: edit.id }, ""), changes(&edit)?);
             client.show(client.send(Method::PATCH, &path, &body).await?, one)
         }
         WebhookCommand::Enable(named) => client.show(client.post(&path(&named, "/enable")).await?, told),
@@ -126,7 +126,7 @@ pub(super) async fn webhook(client: &Client, command: WebhookCommand) -> Done {
 }
 
 /// Exits with a failure if the webhook did not accept the test.
-async fn test(client: &Client, named: &Named) -> Done {
+async fn test(client: &ApiClient, named: &WebhookArgument) -> Done {
     let value = client.post(&path(named, "/test")).await?;
     let is_taken = read::<WebhookTest>(value.clone())?.is_taken;
     let shown = client.show(value, |test: WebhookTest| match test.error {
@@ -136,11 +136,11 @@ async fn test(client: &Client, named: &Named) -> Done {
     Ok(if is_taken { shown } else { Exit::Failure })
 }
 
-fn path(named: &Named, what: &str) -> String {
+fn path(named: &WebhookArgument, what: &str) -> String {
     format!("/webhooks/{}{what}", named.id)
 }
 
-fn changes(edit: &Edit) -> Result<Value, CliError> {
+fn changes(edit: &EditWebhookArguments) -> Result<Value, CliError> {
     let mut body = Map::new();
     if let Some(place) = &edit.place {
         body.insert("url".into(), json!(place));

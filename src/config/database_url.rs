@@ -14,7 +14,6 @@ use super::scalar::text;
 /// Which engine, and where.
 #[derive(Clone, Debug)]
 pub(super) enum DatabaseUrl {
-    /// This file.
     Sqlite(PathBuf),
     /// The server at this URL.
     Postgres(SecretString),

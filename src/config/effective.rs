@@ -14,10 +14,10 @@ use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::database_url::DatabaseUrl;
-use super::kind::{Raw, Value};
-use super::layers::{Content, LayerEntry};
+use super::kind::{Raw, SettingValue};
+use super::layers::{LayerEntry, LayerValue};
 use super::network::canonical_host;
-use super::problem::{Origin, Problem};
+use super::problem::{ConfigProblem, Origin};
 use super::{schema, suggest};
 use crate::actors::Fault;
 
@@ -27,7 +27,7 @@ const LOOKED_AT_BYTES_MAX: u64 = 4 << 20;
 /// The value in force for every key.
 #[derive(Clone, Debug, Default)]
 pub struct Effective {
-    leaves: BTreeMap<String, (Value, Origin)>,
+    leaves: BTreeMap<String, (SettingValue, Origin)>,
     /// Digests of what is in the files that keys ending in `-file` name.
     files: BTreeMap<String, [u8; 32]>,
 }
@@ -35,7 +35,6 @@ pub struct Effective {
 /// One key as it is shown, with nothing secret in it.
 #[derive(Clone, Debug)]
 pub struct Shown<'a> {
-    /// The key.
     pub key: &'a str,
     /// The value in force, or a mask.
     pub value: serde_json::Value,
@@ -77,14 +76,14 @@ impl Effective {
             Some(Sha256::digest(&bytes).into())
         };
         let files = self.leaves.iter().filter_map(|(key, (value, _))| match value {
-            Value::Path(Some(path)) if key.ends_with("-file") => Some((key.clone(), digest(path)?)),
+            SettingValue::Path(Some(path)) if key.ends_with("-file") => Some((key.clone(), digest(path)?)),
             _ => None,
         });
         self.files = files.collect();
     }
 
     /// Lays one layer over the others, and collects what is wrong with it.
-    pub(super) fn overlay(&mut self, layer: Vec<LayerEntry>, problems: &mut Vec<Problem>) {
+    pub(super) fn overlay(&mut self, layer: Vec<LayerEntry>, problems: &mut Vec<ConfigProblem>) {
         let mut taken: BTreeMap<String, (String, Origin)> = BTreeMap::new();
         for said in layer {
             // Repeating --set is a correction, and the last one holds; elsewhere it is not clear which one is meant.
@@ -105,7 +104,7 @@ impl Effective {
                     self.leaves.insert(key, (value, said.origin));
                 }
                 Ok(None) => {}
-                Err(text) => problems.push(Problem { key: Some(said.key), origin: said.origin, text }),
+                Err(text) => problems.push(ConfigProblem { key: Some(said.key), origin: said.origin, text }),
             }
         }
     }
@@ -116,7 +115,7 @@ impl Effective {
     }
 
     pub(super) fn count(&self, key: &str) -> u64 {
-        let Value::Count(count) = self.value(key) else { mistaken(key) };
+        let SettingValue::Count(count) = self.value(key) else { mistaken(key) };
         *count
     }
 
@@ -133,59 +132,59 @@ impl Effective {
     }
 
     pub(super) fn flag(&self, key: &str) -> bool {
-        let Value::Flag(flag) = self.value(key) else { mistaken(key) };
+        let SettingValue::Flag(flag) = self.value(key) else { mistaken(key) };
         *flag
     }
 
     pub(super) fn choice(&self, key: &str) -> &'static str {
-        let Value::Choice(choice) = self.value(key) else { mistaken(key) };
+        let SettingValue::Choice(choice) = self.value(key) else { mistaken(key) };
         choice
     }
 
     pub(super) fn text(&self, key: &str) -> &str {
-        let Value::Text(text) = self.value(key) else { mistaken(key) };
+        let SettingValue::Text(text) = self.value(key) else { mistaken(key) };
         text
     }
 
     pub(super) fn path(&self, key: &str) -> Option<&Path> {
-        let Value::Path(path) = self.value(key) else { mistaken(key) };
+        let SettingValue::Path(path) = self.value(key) else { mistaken(key) };
         path.as_deref()
     }
 
     pub(super) fn url(&self, key: &str) -> Option<&Url> {
-        let Value::Url(url) = self.value(key) else { mistaken(key) };
+        let SettingValue::Url(url) = self.value(key) else { mistaken(key) };
         url.as_ref()
     }
 
     pub(super) fn networks(&self, key: &str) -> &[IpNet] {
-        let Value::Networks(networks) = self.value(key) else { mistaken(key) };
+        let SettingValue::Networks(networks) = self.value(key) else { mistaken(key) };
         networks
     }
 
     pub(super) fn faults(&self, key: &str) -> &[Fault] {
-        let Value::Faults(faults) = self.value(key) else { mistaken(key) };
+        let SettingValue::Faults(faults) = self.value(key) else { mistaken(key) };
         faults
     }
 
     pub(super) fn listen(&self, key: &str) -> Option<SocketAddr> {
-        let Value::Listen(address) = self.value(key) else { mistaken(key) };
+        let SettingValue::Listen(address) = self.value(key) else { mistaken(key) };
         *address
     }
 
     pub(super) fn database(&self, key: &str) -> &DatabaseUrl {
-        let Value::Database(url) = self.value(key) else { mistaken(key) };
+        let SettingValue::Database(url) = self.value(key) else { mistaken(key) };
         url
     }
 
     pub(super) fn secret(&self, key: &str) -> Option<&SecretString> {
-        let Value::Secret(secret) = self.value(key) else { mistaken(key) };
+        let SettingValue::Secret(secret) = self.value(key) else { mistaken(key) };
         secret.as_ref()
     }
 
     /// The pauses for single hosts.
     pub(super) fn host_delays(&self) -> impl Iterator<Item = (String, Duration)> {
         self.hosts("source.host-overrides.<host>.poll-delay-seconds").map(|(host, value)| match value {
-            Value::Count(seconds) => (host.to_owned(), Duration::from_secs(*seconds)),
+            SettingValue::Count(seconds) => (host.to_owned(), Duration::from_secs(*seconds)),
             _ => mistaken(host),
         })
     }
@@ -193,22 +192,22 @@ impl Effective {
     /// The names with a fixed address.
     pub(super) fn static_hosts(&self) -> impl Iterator<Item = (String, IpAddr)> {
         self.hosts("http.static-hosts.<host>").map(|(host, value)| match value {
-            Value::Address(address) => (host.to_owned(), *address),
+            SettingValue::Address(address) => (host.to_owned(), *address),
             _ => mistaken(host),
         })
     }
 
-    fn hosts<'a>(&'a self, pattern: &'a str) -> impl Iterator<Item = (&'a str, &'a Value)> {
+    fn hosts<'a>(&'a self, pattern: &'a str) -> impl Iterator<Item = (&'a str, &'a SettingValue)> {
         self.leaves.iter().filter_map(move |(key, (value, _))| {
             schema::find(key).filter(|found| found.entry.pattern == pattern)?.host.map(|host| (host, value))
         })
     }
 
-    fn value(&self, key: &str) -> &Value {
+    fn value(&self, key: &str) -> &SettingValue {
         &self.leaf(key).0
     }
 
-    fn leaf(&self, key: &str) -> &(Value, Origin) {
+    fn leaf(&self, key: &str) -> &(SettingValue, Origin) {
         self.leaves.get(key).expect("config/default.yaml has every key, and a test proves it")
     }
 }
@@ -222,10 +221,10 @@ fn take<T: Clone>(into: &mut BTreeMap<String, T>, key: &str, from: &BTreeMap<Str
 }
 
 /// Checks one thing that a layer says. An empty section says nothing.
-fn judge(said: &LayerEntry) -> Result<Option<(String, Value)>, String> {
+fn judge(said: &LayerEntry) -> Result<Option<(String, SettingValue)>, String> {
     let raw = match &said.content {
-        Content::Typed(kind) => Raw::Typed(kind),
-        Content::Words(words) => Raw::Words(words),
+        LayerValue::Typed(kind) => Raw::Typed(kind),
+        LayerValue::Words(words) => Raw::Words(words),
     };
     if let Some(found) = schema::find(&said.key) {
         let host = found.host.map(canonical_host).transpose()?;

@@ -18,10 +18,12 @@ pub(super) const MASK: &str = "********";
 
 /// What may be written for a key.
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum KeyKind {
     /// A whole number within bounds.
-    Count { min: u64, max: u64 },
-    /// True or false.
+    Count {
+        min: u64,
+        max: u64,
+    },
     Flag,
     /// One of these words.
     Choice(&'static [&'static str]),
@@ -41,7 +43,6 @@ pub(super) enum Kind {
     Networks,
     /// A list of faults.
     Faults,
-    /// An IP address.
     Address,
     /// An IP address with a port, or nothing.
     Listen,
@@ -62,9 +63,8 @@ pub(super) enum Raw<'a> {
     Words(&'a str),
 }
 
-/// What was read.
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub(super) enum SettingValue {
     Count(u64),
     Flag(bool),
     Choice(&'static str),
@@ -79,59 +79,62 @@ pub(super) enum Value {
     Secret(Option<SecretString>),
 }
 
-impl Kind {
+impl KeyKind {
     /// Reads a value of this kind, or says what is wrong with it and what would be right.
-    pub(super) fn read(&self, raw: Raw<'_>) -> Result<Value, String> {
+    pub(super) fn read(&self, raw: Raw<'_>) -> Result<SettingValue, String> {
         match self {
-            Kind::Count { min, max } => scalar::count(raw, *min, *max).map(Value::Count),
-            Kind::Flag => scalar::flag(raw).map(Value::Flag),
-            Kind::Choice(choices) => scalar::choice(raw, choices).map(Value::Choice),
-            Kind::Path => scalar::path(raw).map(Value::Path),
-            Kind::UserAgent => scalar::user_agent(raw).map(Value::Text),
-            Kind::Words => scalar::words(raw).map(Value::Text),
-            Kind::ContactUrl => network::contact_url(raw).map(|url| Value::Url(Some(url))),
-            Kind::BaseUrl => network::base_url(raw).map(|url| Value::Url(Some(url))),
-            Kind::ProxyUrl => network::proxy_url(raw).map(Value::Url),
-            Kind::Networks => network::networks(raw).map(Value::Networks),
-            Kind::Faults => network::faults(raw).map(Value::Faults),
-            Kind::Address => network::address(raw).map(Value::Address),
-            Kind::Listen => network::listen(raw).map(Value::Listen),
-            Kind::Database => DatabaseUrl::read(raw).map(Value::Database),
-            Kind::EncryptionKey => secret::read(raw, secret::encryption_key).map(Value::Secret),
-            Kind::SigningSecret => secret::read(raw, secret::signing_secret).map(Value::Secret),
+            KeyKind::Count { min, max } => scalar::count(raw, *min, *max).map(SettingValue::Count),
+            KeyKind::Flag => scalar::flag(raw).map(SettingValue::Flag),
+            KeyKind::Choice(choices) => scalar::choice(raw, choices).map(SettingValue::Choice),
+            KeyKind::Path => scalar::path(raw).map(SettingValue::Path),
+            KeyKind::UserAgent => scalar::user_agent(raw).map(SettingValue::Text),
+            KeyKind::Words => scalar::words(raw).map(SettingValue::Text),
+            KeyKind::ContactUrl => network::contact_url(raw).map(|url| SettingValue::Url(Some(url))),
+            KeyKind::BaseUrl => network::base_url(raw).map(|url| SettingValue::Url(Some(url))),
+            KeyKind::ProxyUrl => network::proxy_url(raw).map(SettingValue::Url),
+            KeyKind::Networks => network::networks(raw).map(SettingValue::Networks),
+            KeyKind::Faults => network::faults(raw).map(SettingValue::Faults),
+            KeyKind::Address => network::address(raw).map(SettingValue::Address),
+            KeyKind::Listen => network::listen(raw).map(SettingValue::Listen),
+            KeyKind::Database => DatabaseUrl::read(raw).map(SettingValue::Database),
+            KeyKind::EncryptionKey => secret::read(raw, secret::encryption_key).map(SettingValue::Secret),
+            KeyKind::SigningSecret => secret::read(raw, secret::signing_secret).map(SettingValue::Secret),
         }
     }
 }
 
-impl Value {
+impl SettingValue {
     /// The value for people and programs to see: nothing secret is in it.
     pub(super) fn shown(&self) -> serde_json::Value {
         match self {
-            Value::Count(count) => json!(count),
-            Value::Flag(flag) => json!(flag),
-            Value::Choice(word) => json!(word),
-            Value::Path(path) => json!(path.as_ref().map_or_else(String::new, |path| path.display().to_string())),
-            Value::Text(text) => json!(text),
-            Value::Url(url) => json!(url.as_ref().map_or_else(String::new, network::masked)),
-            Value::Networks(networks) => json!(networks.iter().map(IpNet::to_string).collect::<Vec<_>>()),
-            Value::Faults(faults) => json!(faults.iter().map(Fault::to_string).collect::<Vec<_>>()),
-            Value::Address(address) => json!(address.to_string()),
-            Value::Listen(address) => json!(address.map_or_else(String::new, |address| address.to_string())),
-            Value::Database(url) => json!(url.masked()),
-            Value::Secret(secret) => json!(secret.as_ref().map_or("", |_| MASK)),
+            SettingValue::Count(count) => json!(count),
+            SettingValue::Flag(flag) => json!(flag),
+            SettingValue::Choice(word) => json!(word),
+            SettingValue::Path(path) => {
+                json!(path.as_ref().map_or_else(String::new, |path| path.display().to_string()))
+            }
+            SettingValue::Text(text) => json!(text),
+            SettingValue::Url(url) => json!(url.as_ref().map_or_else(String::new, network::masked)),
+            SettingValue::Networks(networks) => json!(networks.iter().map(IpNet::to_string).collect::<Vec<_>>()),
+            SettingValue::Faults(faults) => json!(faults.iter().map(Fault::to_string).collect::<Vec<_>>()),
+            SettingValue::Address(address) => json!(address.to_string()),
+            SettingValue::Listen(address) => json!(address.map_or_else(String::new, |address| address.to_string())),
+            SettingValue::Database(url) => json!(url.masked()),
+            SettingValue::Secret(secret) => json!(secret.as_ref().map_or("", |_| MASK)),
         }
     }
 
     /// Whether the other value means the same, what is never shown included.
-    pub(super) fn is_same(&self, other: &Value) -> bool {
+    pub(super) fn is_same(&self, other: &SettingValue) -> bool {
         match (self, other) {
-            (Value::Secret(mine), Value::Secret(others)) => {
+            (SettingValue::Secret(mine), SettingValue::Secret(others)) => {
                 mine.as_ref().map(ExposeSecret::expose_secret) == others.as_ref().map(ExposeSecret::expose_secret)
             }
-            (Value::Database(DatabaseUrl::Postgres(mine)), Value::Database(DatabaseUrl::Postgres(others))) => {
-                mine.expose_secret() == others.expose_secret()
-            }
-            (Value::Url(mine), Value::Url(others)) => mine == others,
+            (
+                SettingValue::Database(DatabaseUrl::Postgres(mine)),
+                SettingValue::Database(DatabaseUrl::Postgres(others)),
+            ) => mine.expose_secret() == others.expose_secret(),
+            (SettingValue::Url(mine), SettingValue::Url(others)) => mine == others,
             (mine, others) => mine.shown() == others.shown(),
         }
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ::config::{ConfigError, Environment, File, Source, Value, ValueKind};
 
-use super::problem::{Origin, Problem, quoted};
+use super::problem::{ConfigProblem, Origin, quoted};
 use super::secret::small_file;
 use super::yaml::{YamlWithLines, line};
 use super::{schema, suggest};
@@ -25,21 +25,21 @@ pub(super) struct LayerEntry {
     /// The key with its sections, joined by dots.
     pub(super) key: String,
     pub(super) origin: Origin,
-    pub(super) content: Content,
+    pub(super) content: LayerValue,
 }
 
 /// A file knows types, the environment and the command line only words.
 #[derive(Debug)]
-pub(super) enum Content {
+pub(super) enum LayerValue {
     Typed(ValueKind),
     Words(String),
 }
 
 /// What the file at this path says.
-pub(super) fn file(path: &Path, problems: &mut Vec<Problem>) -> Vec<LayerEntry> {
+pub(super) fn file(path: &Path, problems: &mut Vec<ConfigProblem>) -> Vec<LayerEntry> {
     let origin = |line| Origin::File { path: path.to_owned(), line };
     small_file(path, FILE_BYTES_MAX).and_then(|text| yaml(&text, origin)).unwrap_or_else(|text| {
-        problems.push(Problem { key: None, origin: origin(None), text });
+        problems.push(ConfigProblem { key: None, origin: origin(None), text });
         Vec::new()
     })
 }
@@ -68,7 +68,7 @@ fn yaml(text: &str, origin: impl Fn(Option<usize>) -> Origin) -> Result<Vec<Laye
             ValueKind::Table(table) if !table.is_empty() && schema::find(&key).is_none() => {
                 waiting.extend(table.into_iter().map(|(name, value)| (format!("{key}.{name}"), value)));
             }
-            kind => said.push(LayerEntry { key, origin, content: Content::Typed(kind) }),
+            kind => said.push(LayerEntry { key, origin, content: LayerValue::Typed(kind) }),
         }
     }
     said.sort_by(|one, other| one.key.cmp(&other.key));
@@ -76,7 +76,7 @@ fn yaml(text: &str, origin: impl Fn(Option<usize>) -> Origin) -> Result<Vec<Laye
 }
 
 /// What the environment says.
-pub(super) fn environment(variables: &[(OsString, OsString)], problems: &mut Vec<Problem>) -> Vec<LayerEntry> {
+pub(super) fn environment(variables: &[(OsString, OsString)], problems: &mut Vec<ConfigProblem>) -> Vec<LayerEntry> {
     let mut said: Vec<LayerEntry> = Vec::new();
     for (name, value) in variables {
         match variable(name, value) {
@@ -84,7 +84,7 @@ pub(super) fn environment(variables: &[(OsString, OsString)], problems: &mut Vec
             Ok(None) => {}
             Err(text) => {
                 let origin = Origin::Environment(name.to_string_lossy().into_owned());
-                problems.push(Problem { key: None, origin, text });
+                problems.push(ConfigProblem { key: None, origin, text });
             }
         }
     }
@@ -93,14 +93,14 @@ pub(super) fn environment(variables: &[(OsString, OsString)], problems: &mut Vec
 }
 
 /// What the assignments after `--set` say, in their order.
-pub(super) fn assignments(assignments: &[String], problems: &mut Vec<Problem>) -> Vec<LayerEntry> {
+pub(super) fn assignments(assignments: &[String], problems: &mut Vec<ConfigProblem>) -> Vec<LayerEntry> {
     let mut said = Vec::new();
     for assignment in assignments {
         match assignment.split_once('=') {
             Some((key, value)) => said.push(LayerEntry {
                 key: key.trim().to_owned(),
                 origin: Origin::CommandLine,
-                content: Content::Words(value.to_owned()),
+                content: LayerValue::Words(value.to_owned()),
             }),
             None => {
                 // What follows the key's name may be a secret behind the wrong sign, so only the name is repeated.
@@ -108,7 +108,7 @@ pub(super) fn assignments(assignments: &[String], problems: &mut Vec<Problem>) -
                 let key = assignment.split(ends).next().unwrap_or("");
                 let text =
                     format!("{} is not followed by =; write KEY=VALUE, such as source.max-failures=3", quoted(key));
-                problems.push(Problem { key: None, origin: Origin::CommandLine, text });
+                problems.push(ConfigProblem { key: None, origin: Origin::CommandLine, text });
             }
         }
     }
@@ -142,7 +142,7 @@ fn variable(name: &OsStr, value: &OsStr) -> Result<Option<LayerEntry>, String> {
     Ok(collected.into_keys().next().map(|key| LayerEntry {
         key: key.replace('_', "-"),
         origin: Origin::Environment(text.to_owned()),
-        content: Content::Words(value.to_owned()),
+        content: LayerValue::Words(value.to_owned()),
     }))
 }
 
@@ -171,8 +171,8 @@ mod tests {
 
     fn words(said: &LayerEntry) -> (&str, &str) {
         match &said.content {
-            Content::Words(words) => (&said.key, words),
-            Content::Typed(kind) => panic!("{kind} is typed"),
+            LayerValue::Words(words) => (&said.key, words),
+            LayerValue::Typed(kind) => panic!("{kind} is typed"),
         }
     }
 

@@ -1,7 +1,7 @@
-//! Fills the settings that each room owns from four layers: the built-in file, a file, the environment, `--set`.
+//! Fills the settings that each module owns from four layers: the built-in file, a file, the environment, `--set`.
 //!
 //! Later layers win. Every layer is read whole, every key is checked against the schema, and all mistakes are
-//! reported at once, each with its key, its origin and its remedy. Only `daemon`, `cli` and `main` see this room.
+//! reported at once, each with its key, its origin and its remedy. Only `daemon`, `cli` and `main` see this module.
 
 mod assemble;
 mod database_url;
@@ -13,6 +13,7 @@ mod problem;
 mod scalar;
 mod schema;
 mod secret;
+mod sections;
 mod settings;
 mod suggest;
 #[cfg(test)]
@@ -23,12 +24,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub use effective::{Effective, Shown};
-pub use problem::{Origin, Problem, Problems};
+pub use problem::{ConfigProblem, Origin, Problems};
 pub use settings::Settings;
 
 /// Where to look for settings beside the built-in ones.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct ConfigRequest {
     /// The file to read, if there is one.
     pub file: Option<PathBuf>,
     /// All environment variables, ours and others'.
@@ -40,14 +41,12 @@ pub struct Request {
 /// A configuration without mistakes.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// For the rooms.
     pub settings: Settings,
-    /// For people.
     pub effective: Effective,
 }
 
 /// Reads all layers, or says everything that is wrong with them.
-pub fn load(request: &Request) -> Result<Loaded, Problems> {
+pub fn load(request: &ConfigRequest) -> Result<Loaded, Problems> {
     let mut problems = Vec::new();
     let mut effective = Effective::default();
     effective.overlay(layers::built_in(), &mut problems);
@@ -65,7 +64,7 @@ pub fn load(request: &Request) -> Result<Loaded, Problems> {
 }
 
 /// The directories that the environment gives a service or a session.
-fn directories(request: &Request) -> assemble::Directories {
+fn directories(request: &ConfigRequest) -> assemble::Directories {
     let first = |variable: &str| {
         let (_, directories) = request.environment.iter().find(|(name, _)| name == variable)?;
         // systemd parts several by colons.

@@ -137,7 +137,6 @@ fn list<'a>(raw: Raw<'a>, say: &ListWords) -> Result<Vec<&'a str>, String> {
     Ok(words)
 }
 
-/// An IP address.
 pub(super) fn address(raw: Raw<'_>) -> Result<IpAddr, String> {
     let given = text(raw)?.trim();
     given

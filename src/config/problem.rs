@@ -28,9 +28,8 @@ pub enum Origin {
     CommandLine,
 }
 
-/// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// The key, or nothing where a whole layer is unreadable.
     pub key: Option<String>,
     /// Where it was written.
@@ -41,7 +40,7 @@ pub struct Problem {
 
 /// Every mistake that was found, in the order of the layers; never empty.
 #[derive(Debug, thiserror::Error)]
-pub struct Problems(pub Vec<Problem>);
+pub struct Problems(pub Vec<ConfigProblem>);
 
 /// Someone's text in quotes, cut to a bearable length, with nothing in it that a terminal would obey.
 pub(super) fn quoted(text: &str) -> String {
@@ -64,7 +63,7 @@ impl fmt::Display for Origin {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.key {
             Some(key) if !key.is_empty() => {
@@ -98,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_problem_names_key_origin_and_remedy_on_one_line() {
-        let problem = Problem {
+        let problem = ConfigProblem {
             key: Some("source.max-failures".into()),
             origin: Origin::Environment("FEEDWARDEN__SOURCE__MAX_FAILURES".into()),
             text: "\"x\" is not a whole number".into(),
@@ -111,14 +110,15 @@ mod tests {
 
     #[test]
     fn a_terminal_is_not_commanded_by_a_key() {
-        let problem = Problem { key: Some("a\u{1b}[2Jb".into()), origin: Origin::CommandLine, text: String::new() };
+        let problem =
+            ConfigProblem { key: Some("a\u{1b}[2Jb".into()), origin: Origin::CommandLine, text: String::new() };
         assert!(!problem.to_string().contains('\u{1b}'));
         assert!(!quoted("a\u{1b}[2Jb").contains('\u{1b}'));
     }
 
     #[test]
     fn a_thousand_problems_are_counted_but_not_all_printed() {
-        let problem = Problem { key: None, origin: Origin::CommandLine, text: "wrong".into() };
+        let problem = ConfigProblem { key: None, origin: Origin::CommandLine, text: "wrong".into() };
         let text = Problems(vec![problem; 1000]).to_string();
         assert!(text.starts_with("the configuration has 1000 mistakes:"));
         assert!(text.ends_with("… and 950 more"));

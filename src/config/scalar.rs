@@ -27,7 +27,6 @@ pub(super) fn count(raw: Raw<'_>, min: u64, max: u64) -> Result<u64, String> {
         .ok_or_else(|| format!("{number} is out of bounds; {right}"))
 }
 
-/// True or false.
 pub(super) fn flag(raw: Raw<'_>) -> Result<bool, String> {
     match raw {
         Raw::Typed(ValueKind::Boolean(flag)) => Ok(*flag),

@@ -1,4 +1,4 @@
-//! The settings of all rooms in one piece. Each room owns its struct.
+//! All settings together. Each module owns its struct.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,15 +20,12 @@ pub struct Settings {
     pub pipeline: PipelineSettings,
     /// How long polls under way may take to end.
     pub drain: Duration,
-    /// Bounds and manners of requests.
+    /// Bounds and headers of requests.
     pub http: HttpSettings,
-    /// Where X is.
     pub types: TypeSettings,
     /// Where things are kept.
     pub store: StoreSettings,
-    /// What is logged.
     pub log: LogSettings,
-    /// The HTTP API.
     pub api: ApiSettings,
 }
 

@@ -1,4 +1,4 @@
-//! The four layers together, and the promise that schema, built-in file and the rooms' defaults say the same.
+//! The four layers together, and the promise that schema, built-in file and the modules' defaults say the same.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 
 use super::*;
 use crate::api::settings::TokenKey;
-use crate::model::SourceType;
+use crate::model::{FailureKind, SourceType};
 use crate::rules::webhook::WebhookPolicy;
 use crate::rules::{BreakerPolicy, OutagePolicy, Policy, RestRule, Rests, hours, minutes};
 use crate::store::settings::{EngineSettings, StoreSettings, Synchronous, Tls};
@@ -18,11 +18,11 @@ use crate::store::settings::{EngineSettings, StoreSettings, Synchronous, Tls};
 const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
-fn set(assignments: &[&str]) -> Request {
-    Request { assignments: assignments.iter().map(ToString::to_string).collect(), ..Request::default() }
+fn set(assignments: &[&str]) -> ConfigRequest {
+    ConfigRequest { assignments: assignments.iter().map(ToString::to_string).collect(), ..ConfigRequest::default() }
 }
 
-fn mistakes(request: &Request) -> Vec<String> {
+fn mistakes(request: &ConfigRequest) -> Vec<String> {
     load(request).unwrap_err().0.iter().map(ToString::to_string).collect()
 }
 
@@ -33,7 +33,7 @@ fn comparable(store: &StoreSettings) -> (String, Option<&str>) {
 
 #[test]
 fn the_built_in_file_says_what_the_rooms_say() {
-    let (built_in, own) = (load(&Request::default()).unwrap().settings, Settings::default());
+    let (built_in, own) = (load(&ConfigRequest::default()).unwrap().settings, Settings::default());
     assert_eq!(built_in.policy, own.policy);
     assert_eq!(built_in.pipeline, own.pipeline);
     assert_eq!(built_in.drain, own.drain);
@@ -72,7 +72,7 @@ fn every_bound_in_the_built_in_file_is_the_schemas() {
         above.join(" ")
     };
     for entry in schema::entries() {
-        let kind::Kind::Count { min, max } = entry.kind else { continue };
+        let kind::KeyKind::Count { min, max } = entry.kind else { continue };
         let key = entry.around_host().map_or(entry.pattern, |(family, _)| family.trim_end_matches('.'));
         // A family of keys is explained once, above its section.
         let sections = key.match_indices('.').map(|(dot, _)| &key[..dot]).skip(1);
@@ -116,19 +116,19 @@ fn s304_s405_s418_s505_what_is_said_about_failures_and_delays_reaches_the_rules(
         said.push(format!("source.rest.{kind}.after={number}"));
         said.push(format!("source.rest.{kind}.cooldown-hours={}", 2 * number));
     }
-    let request = Request { assignments: said, ..Request::default() };
+    let request = ConfigRequest { assignments: said, ..ConfigRequest::default() };
     let Policy { max_failures, max_backoff, rests, delays, .. } = load(&request).unwrap().settings.policy;
     assert_eq!((max_failures, max_backoff), (3, hours(6)));
     let rest = |after| RestRule { after, cooldown: hours(2 * after) };
-    let expected = Rests {
-        not_found: rest(20),
-        gone: rest(21),
-        forbidden: rest(22),
-        unauthorized: rest(23),
-        upstream_failure: rest(24),
-        network: rest(25),
-        parse_error: rest(26),
-    };
+    let expected = Rests::from_iter([
+        (FailureKind::NotFound, rest(20)),
+        (FailureKind::Gone, rest(21)),
+        (FailureKind::Forbidden, rest(22)),
+        (FailureKind::Unauthorized, rest(23)),
+        (FailureKind::UpstreamFailure, rest(24)),
+        (FailureKind::Network, rest(25)),
+        (FailureKind::ParseError, rest(26)),
+    ]);
     assert_eq!(rests, expected);
     let seconds = |source_type| delays.by_type[&source_type].as_secs();
     assert_eq!((seconds(SourceType::Rss), seconds(SourceType::Twitter)), (4, 5));
@@ -153,7 +153,7 @@ fn what_is_said_about_webhooks_reaches_the_rules() {
 }
 
 #[test]
-fn every_value_of_every_kind_reaches_its_room() {
+fn every_value_of_every_kind_reaches_its_settings() {
     let settings = load(&set(&[
         "source.poll-delay-seconds.website=7",
         "source.host-overrides.Bücher.example.poll-delay-seconds=3",
@@ -179,8 +179,9 @@ fn every_value_of_every_kind_reaches_its_room() {
     .settings;
     assert_eq!(settings.policy.delays.by_type[&SourceType::Website], Duration::from_secs(7));
     assert_eq!(settings.policy.delays.by_host["xn--bcher-kva.example"], Duration::from_secs(3));
-    assert_eq!(settings.policy.rests.unauthorized.after, 2);
-    assert_eq!((settings.policy.rests.gone.after, settings.policy.rests.gone.cooldown), (0, hours(72)));
+    let rest = |kind| settings.policy.rests.for_kind(kind).unwrap();
+    assert_eq!(rest(FailureKind::Unauthorized).after, 2);
+    assert_eq!((rest(FailureKind::Gone).after, rest(FailureKind::Gone).cooldown), (0, hours(72)));
     assert_eq!(settings.policy.article_age_max, Duration::from_secs(2 * 86_400));
     assert_eq!(settings.pipeline.scheduler.tick, Duration::from_secs(5));
     assert!(settings.http.user_agent.ends_with(" (+mailto:me@example.org)"));
@@ -212,11 +213,11 @@ app:
         poll-delay-seconds: 3
 ";
 
-fn in_file(text: &str) -> (tempfile::TempDir, Request) {
+fn in_file(text: &str) -> (tempfile::TempDir, ConfigRequest) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("application.yaml");
     std::fs::write(&file, text).unwrap();
-    (directory, Request { file: Some(file), ..Request::default() })
+    (directory, ConfigRequest { file: Some(file), ..ConfigRequest::default() })
 }
 
 #[test]
@@ -322,7 +323,7 @@ fn two_variables_for_one_key_are_refused() {
         ("FEEDWARDEN__SOURCE__MAX_FAILURES".into(), "3".into()),
         ("feedwarden__source__max_failures".into(), "4".into()),
     ];
-    let wrong = mistakes(&Request { environment, ..Request::default() });
+    let wrong = mistakes(&ConfigRequest { environment, ..ConfigRequest::default() });
     assert_eq!(wrong.len(), 1);
     assert!(wrong[0].contains("given twice"), "{wrong:?}");
 }
@@ -330,7 +331,7 @@ fn two_variables_for_one_key_are_refused() {
 #[test]
 fn every_number_just_outside_its_bounds_is_refused_and_every_bound_is_taken() {
     for entry in schema::entries() {
-        let kind::Kind::Count { min, max } = entry.kind else { continue };
+        let kind::KeyKind::Count { min, max } = entry.kind else { continue };
         let key = entry.key_for(entry.around_host().map(|_| "example.org"));
         for taken in [min, max] {
             load(&set(&[&format!("{key}={taken}")])).unwrap();
@@ -343,7 +344,7 @@ fn every_number_just_outside_its_bounds_is_refused_and_every_bound_is_taken() {
 
 #[test]
 fn every_key_can_be_set_from_the_environment_to_what_is_shown() {
-    let loaded = load(&Request::default()).unwrap();
+    let loaded = load(&ConfigRequest::default()).unwrap();
     let environment = loaded.effective.shown().map(|shown| {
         let name = format!("FEEDWARDEN__{}", shown.key.replace('.', "__").replace('-', "_").to_uppercase());
         let value = match shown.value {
@@ -353,7 +354,7 @@ fn every_key_can_be_set_from_the_environment_to_what_is_shown() {
         };
         (name.into(), value.into())
     });
-    let again = load(&Request { environment: environment.collect(), ..Request::default() }).unwrap();
+    let again = load(&ConfigRequest { environment: environment.collect(), ..ConfigRequest::default() }).unwrap();
     for (one, other) in loaded.effective.shown().zip(again.effective.shown()) {
         assert_eq!((one.key, one.value), (other.key, other.value));
         assert!(matches!(other.origin, Origin::Environment(_)), "{}", other.key);
@@ -411,7 +412,7 @@ fn a_change_of_a_secret_or_of_what_is_in_a_file_is_a_difference_although_neither
 #[test]
 fn a_key_that_only_one_of_two_configurations_has_is_a_difference() {
     let with = load(&set(&["source.host-overrides.slow.example.poll-delay-seconds=9"])).unwrap().effective;
-    let without = load(&Request::default()).unwrap().effective;
+    let without = load(&ConfigRequest::default()).unwrap().effective;
     let key = "source.host-overrides.slow.example.poll-delay-seconds";
     assert_eq!((with.differences(&without), without.differences(&with)), (vec![key.into()], vec![key.into()]));
     let mut adopted = with.clone();

@@ -16,7 +16,7 @@ const DEPTH_MAX: usize = 64;
 pub(super) struct YamlWithLines;
 
 /// A mapping or a list that has begun and not ended.
-enum Open {
+enum OpenNode {
     /// The entries so far, and the key whose value comes next, with its line.
     Mapping(Map<String, Value>, Option<(String, usize)>),
     List(Vec<Value>),
@@ -59,20 +59,20 @@ fn read(text: &str) -> Result<Map<String, Value>, String> {
                 return Err(format!("line {} is nested too deeply", mark.line()));
             }
             Event::MappingStart(..) => {
-                open.push(Open::Mapping(Map::new(), None));
+                open.push(OpenNode::Mapping(Map::new(), None));
                 continue;
             }
             Event::SequenceStart(..) => {
-                open.push(Open::List(Vec::new()));
+                open.push(OpenNode::List(Vec::new()));
                 continue;
             }
             Event::MappingEnd | Event::SequenceEnd => match open.pop() {
-                Some(Open::Mapping(table, _)) => ValueKind::Table(table),
-                Some(Open::List(values)) => ValueKind::Array(values),
+                Some(OpenNode::Mapping(table, _)) => ValueKind::Table(table),
+                Some(OpenNode::List(values)) => ValueKind::Array(values),
                 None => ValueKind::Nil,
             },
             Event::Scalar(text, style, _, tag) => match open.last_mut() {
-                Some(Open::Mapping(_, key @ None)) => {
+                Some(OpenNode::Mapping(_, key @ None)) => {
                     *key = Some((text, mark.line()));
                     continue;
                 }
@@ -82,8 +82,8 @@ fn read(text: &str) -> Result<Map<String, Value>, String> {
         };
         match open.last_mut() {
             None => root = Some(kind),
-            Some(Open::List(values)) => values.push(Value::new(None, kind)),
-            Some(Open::Mapping(table, key)) => {
+            Some(OpenNode::List(values)) => values.push(Value::new(None, kind)),
+            Some(OpenNode::Mapping(table, key)) => {
                 let Some((name, line)) = key.take() else {
                     return Err(not_yaml(mark.line(), "a list or a section cannot be a key", text));
                 };

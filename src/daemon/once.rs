@@ -27,14 +27,14 @@ pub struct Once {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Import {
+pub struct ImportCounts {
     pub added: usize,
     pub duplicates: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Summary {
-    pub import: Import,
+pub struct OnceSummary {
+    pub import: ImportCounts,
     pub done: StatisticsView,
     pub elapsed: Duration,
     pub is_interrupted: bool,
@@ -46,7 +46,7 @@ pub async fn run_once(
     config_file: Option<PathBuf>,
     once: Once,
     watch: impl FnMut(&StatisticsView),
-) -> Result<Summary, DaemonError> {
+) -> Result<OnceSummary, DaemonError> {
     let mut signals = Signals::listen()?;
     let started = Started::new(&settings, config_file, Arc::new(SystemClock))?;
     let ended = serve(&settings, &started, &mut signals, once, watch).await;
@@ -60,9 +60,9 @@ async fn serve(
     signals: &mut Signals,
     once: Once,
     watch: impl FnMut(&StatisticsView),
-) -> Result<Summary, DaemonError> {
-    let nothing = Summary {
-        import: Import::default(),
+) -> Result<OnceSummary, DaemonError> {
+    let nothing = OnceSummary {
+        import: ImportCounts::default(),
         done: StatisticsView::default(),
         elapsed: Duration::ZERO,
         is_interrupted: true,
@@ -90,7 +90,7 @@ async fn serve(
     started.close(opened.store.as_ref(), signals).await;
     outcome(end)?;
     let elapsed = started.clock.now().since(started.at);
-    Ok(Summary { import, done: handle.statistics().view(), elapsed, is_interrupted })
+    Ok(OnceSummary { import, done: handle.statistics().view(), elapsed, is_interrupted })
 }
 
 enum Stop {
@@ -116,8 +116,8 @@ async fn add(
     store: &dyn Store,
     sources: Vec<(SourceSettings, Vec<String>)>,
     started: &Started,
-) -> Result<Import, DaemonError> {
-    let mut import = Import::default();
+) -> Result<ImportCounts, DaemonError> {
+    let mut import = ImportCounts::default();
     let mut left = sources.into_iter().peekable();
     while left.peek().is_some() {
         let batch = left.by_ref().take(ADD_AT_ONCE).collect();
@@ -128,7 +128,7 @@ async fn add(
             }
         }
     }
-    if import != Import::default() {
+    if import != ImportCounts::default() {
         info!(started.log, "sources imported"; "added" => import.added, "duplicates" => import.duplicates);
     }
     Ok(import)

@@ -7,8 +7,8 @@ use slog::{Logger, info, warn};
 
 use crate::actors::PipelineHandle;
 use crate::api::views::{ConfigurationRow, Reloaded};
-use crate::api::{Admission, ConfigHandle, Rules};
-use crate::config::{Effective, Problems, Request, Settings, load};
+use crate::api::{AccessRules, ConfigHandle, SharedAccessRules};
+use crate::config::{ConfigRequest, Effective, Problems, Settings, load};
 use crate::http::Client;
 use crate::telemetry::LogHandle;
 
@@ -19,17 +19,17 @@ const AT_ONCE: [(&str, Follower); 8] = [
     ("outage.", Follower::Rules),
     ("webhooks.", Follower::Rules),
     ("http.", Follower::Requests),
-    ("api.jwt-", Follower::Admission),
-    ("api.requests-per-second", Follower::Admission),
+    ("api.jwt-", Follower::AccessRules),
+    ("api.requests-per-second", Follower::AccessRules),
     ("logging.level", Follower::Log),
 ];
 
 /// The current configuration. Clones share it.
 #[derive(Clone)]
-pub(super) struct Reloader(Arc<Inner>);
+pub(super) struct Reloader(Arc<ReloaderState>);
 
-struct Inner {
-    request: Request,
+struct ReloaderState {
+    request: ConfigRequest,
     /// Effective values; a key that needs a restart keeps its old value.
     in_force: Mutex<Effective>,
     followers: Followers,
@@ -39,7 +39,7 @@ struct Inner {
 enum Follower {
     Rules,
     Requests,
-    Admission,
+    AccessRules,
     Log,
 }
 
@@ -47,14 +47,14 @@ enum Follower {
 pub(super) struct Followers {
     pub(super) handle: PipelineHandle,
     pub(super) client: Client,
-    pub(super) admission: Admission,
+    pub(super) access_rules: SharedAccessRules,
     pub(super) log_handle: LogHandle,
     pub(super) log: Logger,
 }
 
 impl Reloader {
-    pub(super) fn new(in_force: Effective, request: Request, followers: Followers) -> Reloader {
-        Reloader(Arc::new(Inner { request, in_force: Mutex::new(in_force), followers }))
+    pub(super) fn new(in_force: Effective, request: ConfigRequest, followers: Followers) -> Reloader {
+        Reloader(Arc::new(ReloaderState { request, in_force: Mutex::new(in_force), followers }))
     }
 
     pub(super) fn listener(&self) -> ConfigHandle {
@@ -85,15 +85,15 @@ impl Reloader {
         let (changed, needs_restart): (Vec<String>, Vec<String>) =
             in_force.differences(&new.effective).into_iter().partition(|key| follower(key).is_some());
         let concerns = |who| changed.iter().any(|key| follower(key) == Some(who));
-        let Followers { handle, client, admission, log_handle, .. } = &self.0.followers;
+        let Followers { handle, client, access_rules, log_handle, .. } = &self.0.followers;
         let Settings { policy, http, api, log, .. } = new.settings;
         // Steps that can fail come first, so that a failure changes nothing.
-        let rules = concerns(Follower::Admission).then(|| Rules::new(&api)).transpose();
+        let rules = concerns(Follower::AccessRules).then(|| AccessRules::new(&api)).transpose();
         let rules = rules.map_err(|error| vec![format!("api.jwt-public-key-file: {error}")])?;
         if concerns(Follower::Requests) {
             client.reconfigure(http).map_err(|error| vec![error.to_string()])?;
         }
-        rules.into_iter().for_each(|rules| admission.follow(rules));
+        rules.into_iter().for_each(|rules| access_rules.follow(rules));
         if concerns(Follower::Log) {
             log_handle.set_level(log.level);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::web::Character;
+use super::web::SiteBehaviour;
 use super::world::World;
 use crate::model::{PostId, SourceId};
 use crate::store;
@@ -20,8 +20,8 @@ pub(super) struct Audit {
     pub(super) doubled: usize,
     /// Posts that were not served.
     pub(super) unknown: usize,
-    /// Articles that are not in the store and on no page any more. A page shows one article: what a crash lost of it cannot
-    /// be asked for again once there is another, unlike the entries of a feed.
+    /// Articles that are not in the store and on no page any more. A page shows one article: what a crash lost of it
+    /// cannot be asked for again once there is another, unlike the entries of a feed.
     pub(super) replaced: usize,
     /// The sources of entries that are missing.
     pub(super) incomplete: Vec<SourceId>,
@@ -35,7 +35,7 @@ impl Audit {
         for (site, source) in world.sources.iter().enumerate() {
             // Read after the store, so that an entry served meanwhile is not taken for unknown.
             let mut posts = stored.remove(source).unwrap_or_default();
-            let is_page = world.web.sites()[site].character == Character::Website;
+            let is_page = world.web.sites()[site].behaviour == SiteBehaviour::Website;
             audit.compare(*source, is_page, &world.web.served_entries_of(site), &mut posts);
         }
         audit.unknown += stored.values().map(HashMap::len).sum::<usize>();

@@ -6,9 +6,9 @@
 //! end `audit` compares the store with the served entries.
 
 mod audit;
-mod census;
-mod chronicle;
-mod director;
+mod counts;
+mod event_log;
+mod host_outages;
 mod render;
 mod scene;
 mod screen;
@@ -18,12 +18,12 @@ mod summary;
 pub mod web;
 mod world;
 
-pub use census::{HostCensus, SourceCensus};
-pub use chronicle::{Event, EventKind};
+pub use counts::{HostsByState, SourcesByState};
+pub use event_log::{DemoEvent, DemoEventKind};
 pub use render::{Size, render};
-pub use scene::{Manners, Phase, Scene};
+pub use scene::{Phase, Scene, WebLoad};
 pub(crate) use screen::Screen;
 pub use settings::DemoSettings;
-pub use show::{Stage, run};
-pub use summary::Summary;
+pub use show::{DemoOutput, run};
+pub use summary::DemoSummary;
 pub use world::DemoError;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::census::SourceCensus;
-use super::chronicle::{Event, EventKind, clock_time};
+use super::counts::SourcesByState;
+use super::event_log::{DemoEvent, DemoEventKind, clock_time};
 use super::scene::{Phase, Scene};
 use crate::model::FailureKind;
 
@@ -25,7 +25,7 @@ pub struct Size {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TextStyle {
+enum ScreenStyle {
     Plain,
     Dim,
     Bold,
@@ -37,7 +37,7 @@ enum TextStyle {
 
 /// One line: pieces of text, each with its style.
 #[derive(Clone, Debug, Default)]
-struct StyledLine(Vec<(TextStyle, String)>);
+struct StyledLine(Vec<(ScreenStyle, String)>);
 
 /// The scene as lines that fit the size: no more than its rows, none longer than its columns.
 pub fn render(scene: &Scene, size: Size, with_colours: bool) -> Vec<String> {
@@ -71,11 +71,11 @@ fn roomy(scene: &Scene, columns: usize) -> Vec<StyledLine> {
     let clock = format!("{} {}", day(scene), clock_time(scene.now));
     let pace = format!("an hour passes in {:.1} s", 3600.0 / scene.speed.max(1.0));
     let mut lines = vec![
-        StyledLine::new(TextStyle::Bold, "Feedwarden demo")
-            .and(TextStyle::Plain, format!("   {clock}"))
-            .and(TextStyle::Dim, format!("   {pace}")),
+        StyledLine::new(ScreenStyle::Bold, "Feedwarden demo")
+            .and(ScreenStyle::Plain, format!("   {clock}"))
+            .and(ScreenStyle::Dim, format!("   {pace}")),
         StyledLine::new(
-            TextStyle::Dim,
+            ScreenStyle::Dim,
             format!("The daemon polls {} sources of a simulated web on this machine.", number(sources.total() as u64)),
         ),
         StyledLine::default(),
@@ -85,7 +85,7 @@ fn roomy(scene: &Scene, columns: usize) -> Vec<StyledLine> {
     ];
     lines.extend(figures(scene));
     lines.push(StyledLine::default());
-    lines.push(StyledLine::new(TextStyle::Bold, "EVENTS"));
+    lines.push(StyledLine::new(ScreenStyle::Bold, "EVENTS"));
     lines
 }
 
@@ -94,56 +94,56 @@ fn figures(scene: &Scene) -> Vec<StyledLine> {
     let settled = number(done.settled());
     vec![
         heading("POLLS")
-            .and(TextStyle::Bold, format!("{:.0} a second ", scene.polls_per_second))
-            .and(TextStyle::Good, pulse(&scene.pulse))
+            .and(ScreenStyle::Bold, format!("{:.0} a second ", scene.polls_per_second))
+            .and(ScreenStyle::Good, pulse(&scene.pulse))
             .and(
-                TextStyle::Plain,
+                ScreenStyle::Plain,
                 format!(" {settled} in all, {} unchanged (304)", percent(done.unchanged, done.settled())),
             ),
-        heading("FAILURES").and(TextStyle::Plain, failures(scene)),
+        heading("FAILURES").and(ScreenStyle::Plain, failures(scene)),
         heading("POSTS")
-            .and(TextStyle::Bold, format!("{} new", number(done.new_posts)))
-            .and(TextStyle::Dim, "; the summary checks for lost and duplicate posts"),
+            .and(ScreenStyle::Bold, format!("{} new", number(done.new_posts)))
+            .and(ScreenStyle::Dim, "; the summary checks for lost and duplicate posts"),
         heading("HOSTS")
-            .and(TextStyle::Plain, format!("{} polled, ", scene.hosts.asked))
-            .and(TextStyle::Uneasy, format!("{} held", scene.hosts.held))
-            .and(TextStyle::Dim, " (after 429 or 503), ")
-            .and(TextStyle::Bad, format!("{} with an open breaker", scene.hosts.breaker_open)),
-        manners(scene),
+            .and(ScreenStyle::Plain, format!("{} polled, ", scene.hosts.asked))
+            .and(ScreenStyle::Uneasy, format!("{} held", scene.hosts.held))
+            .and(ScreenStyle::Dim, " (after 429 or 503), ")
+            .and(ScreenStyle::Bad, format!("{} with an open breaker", scene.hosts.breaker_open)),
+        load(scene),
         crashes(scene),
     ]
 }
 
 fn narrow(scene: &Scene) -> Vec<StyledLine> {
-    let SourceCensus { active, backing_off, resting, disabled, .. } = scene.sources;
+    let SourcesByState { active, backing_off, resting, disabled, .. } = scene.sources;
     let done = &scene.done;
-    let gap = scene.manners.gap_min.map_or("none yet".to_owned(), |gap| format!("≥ {}", seconds(gap)));
+    let gap = scene.load.gap_min.map_or("none yet".to_owned(), |gap| format!("≥ {}", seconds(gap)));
     vec![
-        StyledLine::new(TextStyle::Bold, "Feedwarden demo")
-            .and(TextStyle::Plain, format!("  {}", clock_time(scene.now))),
-        StyledLine::new(TextStyle::Good, format!("{active} active"))
-            .and(TextStyle::Uneasy, format!("  {backing_off} back off"))
-            .and(TextStyle::Resting, format!("  {resting} rest"))
-            .and(TextStyle::Bad, format!("  {disabled} off")),
+        StyledLine::new(ScreenStyle::Bold, "Feedwarden demo")
+            .and(ScreenStyle::Plain, format!("  {}", clock_time(scene.now))),
+        StyledLine::new(ScreenStyle::Good, format!("{active} active"))
+            .and(ScreenStyle::Uneasy, format!("  {backing_off} back off"))
+            .and(ScreenStyle::Resting, format!("  {resting} rest"))
+            .and(ScreenStyle::Bad, format!("  {disabled} off")),
         StyledLine::new(
-            TextStyle::Plain,
+            ScreenStyle::Plain,
             format!("{:.0} polls/s, {} new posts", scene.polls_per_second, number(done.new_posts)),
         ),
-        StyledLine::new(good_if(scene.manners.overlaps == 0), format!("{} overlaps", scene.manners.overlaps))
-            .and(TextStyle::Plain, format!(", gaps {gap}")),
-        StyledLine::new(TextStyle::Plain, format!("{} crashes, {} restarts", done.crashes, done.restarts)),
+        StyledLine::new(good_if(scene.load.overlaps == 0), format!("{} overlaps", scene.load.overlaps))
+            .and(ScreenStyle::Plain, format!(", gaps {gap}")),
+        StyledLine::new(ScreenStyle::Plain, format!("{} crashes, {} restarts", done.crashes, done.restarts)),
     ]
 }
 
 /// One bar for all sources; without colours the pieces differ by their filling.
-fn bar(sources: &SourceCensus, columns: usize) -> StyledLine {
+fn bar(sources: &SourcesByState, columns: usize) -> StyledLine {
     let width = columns.saturating_sub(HEADING_COLUMNS + 1).min(100);
     let pieces = [
-        (sources.active, TextStyle::Good, '█'),
-        (sources.backing_off, TextStyle::Uneasy, '▓'),
-        (sources.resting, TextStyle::Resting, '▒'),
-        (sources.disabled, TextStyle::Bad, '░'),
-        (sources.fresh, TextStyle::Dim, '·'),
+        (sources.active, ScreenStyle::Good, '█'),
+        (sources.backing_off, ScreenStyle::Uneasy, '▓'),
+        (sources.resting, ScreenStyle::Resting, '▒'),
+        (sources.disabled, ScreenStyle::Bad, '░'),
+        (sources.fresh, ScreenStyle::Dim, '·'),
     ];
     let total = sources.total().max(1);
     let mut line = heading("SOURCES");
@@ -158,13 +158,13 @@ fn bar(sources: &SourceCensus, columns: usize) -> StyledLine {
     line
 }
 
-fn legend(sources: &SourceCensus) -> StyledLine {
+fn legend(sources: &SourcesByState) -> StyledLine {
     let line = heading("")
-        .and(TextStyle::Good, format!("█ {} active", sources.active))
-        .and(TextStyle::Uneasy, format!("  ▓ {} backing off", sources.backing_off))
-        .and(TextStyle::Resting, format!("  ▒ {} resting", sources.resting))
-        .and(TextStyle::Bad, format!("  ░ {} disabled", sources.disabled));
-    if sources.fresh == 0 { line } else { line.and(TextStyle::Dim, format!("  · {} new", sources.fresh)) }
+        .and(ScreenStyle::Good, format!("█ {} active", sources.active))
+        .and(ScreenStyle::Uneasy, format!("  ▓ {} backing off", sources.backing_off))
+        .and(ScreenStyle::Resting, format!("  ▒ {} resting", sources.resting))
+        .and(ScreenStyle::Bad, format!("  ░ {} disabled", sources.disabled));
+    if sources.fresh == 0 { line } else { line.and(ScreenStyle::Dim, format!("  · {} new", sources.fresh)) }
 }
 
 /// The kinds of failure, the most frequent first.
@@ -181,51 +181,50 @@ fn failures(scene: &Scene) -> String {
     }
 }
 
-fn manners(scene: &Scene) -> StyledLine {
-    let manners = scene.manners;
+fn load(scene: &Scene) -> StyledLine {
+    let load = scene.load;
     let line = heading("LOAD")
-        .and(TextStyle::Plain, format!("{} requests, ", number(manners.requests)))
-        .and(good_if(manners.overlaps == 0), format!("{} concurrent to one host", manners.overlaps));
-    match manners.gap_min {
+        .and(ScreenStyle::Plain, format!("{} requests, ", number(load.requests)))
+        .and(good_if(load.overlaps == 0), format!("{} concurrent to one host", load.overlaps));
+    match load.gap_min {
         None => line,
-        Some(gap) => line.and(TextStyle::Plain, ", pauses ").and(
-            good_if(gap >= manners.gap_wanted),
-            format!("≥ {} ({} s set)", seconds(gap), manners.gap_wanted.as_secs()),
-        ),
+        Some(gap) => line
+            .and(ScreenStyle::Plain, ", pauses ")
+            .and(good_if(gap >= load.gap_wanted), format!("≥ {} ({} s set)", seconds(gap), load.gap_wanted.as_secs())),
     }
 }
 
 fn crashes(scene: &Scene) -> StyledLine {
     let done = &scene.done;
     heading("CRASHES")
-        .and(TextStyle::Plain, format!("{} injected, ", scene.injected))
+        .and(ScreenStyle::Plain, format!("{} injected, ", scene.injected))
         .and(good_if(done.restarts >= done.crashes), format!("{} restarts", done.restarts))
 }
 
-fn event_line(event: &Event, is_roomy: bool) -> StyledLine {
+fn event_line(event: &DemoEvent, is_roomy: bool) -> StyledLine {
     let text_style = match event.kind {
-        EventKind::Rests => TextStyle::Resting,
-        EventKind::Disabled | EventKind::Crashed => TextStyle::Bad,
-        EventKind::Returns | EventKind::Restart => TextStyle::Good,
-        EventKind::Host | EventKind::World => TextStyle::Uneasy,
+        DemoEventKind::Rests => ScreenStyle::Resting,
+        DemoEventKind::Disabled | DemoEventKind::Crashed => ScreenStyle::Bad,
+        DemoEventKind::Returns | DemoEventKind::Restart => ScreenStyle::Good,
+        DemoEventKind::Host | DemoEventKind::World => ScreenStyle::Uneasy,
     };
-    let line = StyledLine::new(TextStyle::Dim, format!("{} ", clock_time(event.at)));
+    let line = StyledLine::new(ScreenStyle::Dim, format!("{} ", clock_time(event.at)));
     let line = line.and(text_style, format!("{:<9}", event.kind.name()));
     let columns = if is_roomy { WHOM_COLUMNS } else { 0 };
-    line.and(TextStyle::Plain, format!("{:<columns$} ", event.whom)).and(TextStyle::Dim, event.words.clone())
+    line.and(ScreenStyle::Plain, format!("{:<columns$} ", event.subject)).and(ScreenStyle::Dim, event.words.clone())
 }
 
 fn footer(phase: Phase) -> StyledLine {
-    let text_style = if phase == Phase::Running { TextStyle::Dim } else { TextStyle::Bold };
+    let text_style = if phase == Phase::Running { ScreenStyle::Dim } else { ScreenStyle::Bold };
     StyledLine::new(text_style, phase.words())
 }
 
 fn heading(word: &str) -> StyledLine {
-    StyledLine::new(TextStyle::Bold, format!("{word:<HEADING_COLUMNS$}"))
+    StyledLine::new(ScreenStyle::Bold, format!("{word:<HEADING_COLUMNS$}"))
 }
 
-fn good_if(is_good: bool) -> TextStyle {
-    if is_good { TextStyle::Good } else { TextStyle::Bad }
+fn good_if(is_good: bool) -> ScreenStyle {
+    if is_good { ScreenStyle::Good } else { ScreenStyle::Bad }
 }
 
 fn day(scene: &Scene) -> String {
@@ -247,27 +246,27 @@ fn pulse(moments: &[f64]) -> String {
     moments.iter().map(column).collect()
 }
 
-impl TextStyle {
+impl ScreenStyle {
     /// ECMA-48 code.
     fn code(self) -> Option<&'static str> {
         match self {
-            TextStyle::Plain => None,
-            TextStyle::Dim => Some("2"),
-            TextStyle::Bold => Some("1"),
-            TextStyle::Good => Some("32"),
-            TextStyle::Uneasy => Some("33"),
-            TextStyle::Resting => Some("34"),
-            TextStyle::Bad => Some("31"),
+            ScreenStyle::Plain => None,
+            ScreenStyle::Dim => Some("2"),
+            ScreenStyle::Bold => Some("1"),
+            ScreenStyle::Good => Some("32"),
+            ScreenStyle::Uneasy => Some("33"),
+            ScreenStyle::Resting => Some("34"),
+            ScreenStyle::Bad => Some("31"),
         }
     }
 }
 
 impl StyledLine {
-    fn new(text_style: TextStyle, text: impl Into<String>) -> StyledLine {
+    fn new(text_style: ScreenStyle, text: impl Into<String>) -> StyledLine {
         StyledLine::default().and(text_style, text)
     }
 
-    fn and(mut self, text_style: TextStyle, text: impl Into<String>) -> StyledLine {
+    fn and(mut self, text_style: ScreenStyle, text: impl Into<String>) -> StyledLine {
         self.0.push((text_style, text.into()));
         self
     }
@@ -306,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_line_is_cut_where_the_screen_ends_and_cannot_steer_the_terminal() {
-        let line = || StyledLine::new(TextStyle::Bold, "abc").and(TextStyle::Plain, "d\x1bf");
+        let line = || StyledLine::new(ScreenStyle::Bold, "abc").and(ScreenStyle::Plain, "d\x1bf");
         assert_eq!(line().fit(6, false), "abcd f");
         assert_eq!(line().fit(5, false), "abcd…");
         assert_eq!(line().fit(3, true), "\x1b[1mab\x1b[0m…");
@@ -316,9 +315,9 @@ mod tests {
     #[test]
     fn a_bar_is_as_long_as_the_screen_allows_whatever_the_numbers_are() {
         for sources in [
-            SourceCensus { active: 1, ..SourceCensus::default() },
-            SourceCensus { active: 7, backing_off: 5, resting: 3, disabled: 2, fresh: 1 },
-            SourceCensus { disabled: 100_000, ..SourceCensus::default() },
+            SourcesByState { active: 1, ..SourcesByState::default() },
+            SourcesByState { active: 7, backing_off: 5, resting: 3, disabled: 2, fresh: 1 },
+            SourcesByState { disabled: 100_000, ..SourcesByState::default() },
         ] {
             assert_eq!(bar(&sources, 80).fit(80, false).chars().count(), 79, "{sources:?}");
         }

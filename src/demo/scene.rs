@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::census::{HostCensus, SourceCensus};
-use super::chronicle::Event;
+use super::counts::{HostsByState, SourcesByState};
+use super::event_log::DemoEvent;
 use super::web::Web;
 use crate::actors::StatisticsView;
 use crate::model::Timestamp;
@@ -17,17 +17,17 @@ pub struct Scene {
     /// Speed of the fast clock.
     pub speed: f64,
     pub phase: Phase,
-    pub sources: SourceCensus,
-    pub hosts: HostCensus,
+    pub sources: SourcesByState,
+    pub hosts: HostsByState,
     pub done: StatisticsView,
     /// Settled polls per second of real time.
     pub polls_per_second: f64,
     /// The same for each of the last frames, oldest first.
     pub pulse: Vec<f64>,
-    pub manners: Manners,
+    pub load: WebLoad,
     pub injected: u64,
     /// The last events, oldest first.
-    pub events: Vec<Event>,
+    pub events: Vec<DemoEvent>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,26 +43,27 @@ pub enum Phase {
 
 /// Load on the simulated web, as recorded by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Manners {
+pub struct WebLoad {
     pub requests: u64,
     /// Requests that reached a host while it served another one.
     pub overlaps: u64,
-    /// The shortest time between the end of one request and the beginning of the next to the same host, by the fast clock.
+    /// The shortest time between the end of one request and the beginning of the next to the same host, by the fast
+    /// clock.
     pub gap_min: Option<Duration>,
     /// Minimum pause.
     pub gap_wanted: Duration,
 }
 
-impl Manners {
-    pub(super) fn seen_by(web: &Web, speed: f64, gap_wanted: Duration) -> Manners {
-        let mut manners = Manners { gap_wanted, ..Manners::default() };
-        for host in web.manners() {
-            manners.requests += host.requests;
-            manners.overlaps += host.overlaps;
+impl WebLoad {
+    pub(super) fn seen_by(web: &Web, speed: f64, gap_wanted: Duration) -> WebLoad {
+        let mut load = WebLoad { gap_wanted, ..WebLoad::default() };
+        for host in web.load() {
+            load.requests += host.requests;
+            load.overlaps += host.overlaps;
             let gap = host.gap_min.map(|gap| gap.mul_f64(speed));
-            manners.gap_min = manners.gap_min.into_iter().chain(gap).min();
+            load.gap_min = load.gap_min.into_iter().chain(gap).min();
         }
-        manners
+        load
     }
 }
 

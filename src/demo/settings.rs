@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::web::{Character, Elsewhere, Mix, Publishing, RetryAfter, WebSettings};
+use super::web::{Elsewhere, Mix, Publishing, RetryAfter, SiteBehaviour, WebSettings};
 use crate::actors::{Fault, FaultAction, FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings};
 use crate::http::HttpSettings;
-use crate::model::SourceType;
+use crate::model::{FailureKind, SourceType};
 use crate::rules::{BreakerPolicy, Delays, Policy, RestRule, Rests, hours, minutes};
 use crate::supervision::Intensity;
 
@@ -72,8 +72,8 @@ impl DemoSettings {
         HttpSettings {
             deadline: Duration::from_millis(1500),
             connect_timeout: Duration::from_secs(1),
-            // A request that breaks off on a kept connection is made again at once on a new one (RFC 9110, 9.2.2). To the web
-            // that is a visit without a pause; so that every pause can be measured, no connection is kept.
+            // A request that breaks off on a kept connection is made again at once on a new one (RFC 9110, 9.2.2). To
+            // the web that is a visit without a pause; so that every pause can be measured, no connection is kept.
             idle_timeout: Duration::ZERO,
             body_bytes_max: 1024 * 1024,
             allowed_networks: vec!["127.0.0.0/8".parse().expect("the text is a network")],
@@ -88,15 +88,15 @@ impl DemoSettings {
             interval: INTERVAL,
             max_failures: 5,
             max_backoff: hours(3),
-            rests: Rests {
-                unauthorized: rule(0, 4),
-                forbidden: rule(3, 4),
-                not_found: rule(3, 3),
-                gone: rule(1, 6),
-                upstream_failure: rule(4, 2),
-                network: rule(5, 2),
-                parse_error: rule(3, 4),
-            },
+            rests: Rests::from_iter([
+                (FailureKind::Unauthorized, rule(0, 4)),
+                (FailureKind::Forbidden, rule(3, 4)),
+                (FailureKind::NotFound, rule(3, 3)),
+                (FailureKind::Gone, rule(1, 6)),
+                (FailureKind::UpstreamFailure, rule(4, 2)),
+                (FailureKind::Network, rule(5, 2)),
+                (FailureKind::ParseError, rule(3, 4)),
+            ]),
             delays: Delays {
                 by_type: SourceType::ALL.into_iter().map(|source_type| (source_type, DELAY)).collect(),
                 by_host: HashMap::new(),
@@ -152,37 +152,37 @@ impl DemoSettings {
 /// Most are well, and there is some of everything, also among a few hundred.
 fn mix() -> Mix {
     Mix::Weighted(vec![
-        (Character::Healthy, 420),
-        (Character::NoValidators, 60),
-        (Character::Busy, 20),
-        (Character::Titleless, 30),
-        (Character::Gzip, 60),
-        (Character::CacheFor(7200), 40),
-        (Character::NotFound, 40),
-        (Character::Gone, 20),
-        (Character::Forbidden, 20),
-        (Character::Unauthorized, 10),
-        (Character::RateLimited(RetryAfter::Seconds(5400)), 10),
-        (Character::RateLimited(RetryAfter::Date(7200)), 4),
-        (Character::RateLimited(RetryAfter::Unsaid), 4),
-        (Character::Unavailable(RetryAfter::Seconds(3600)), 8),
-        (Character::Broken(500), 15),
-        (Character::Broken(502), 15),
-        (Character::Slow, 20),
-        (Character::Dripping, 10),
-        (Character::Hanging, 4),
-        (Character::Cut, 8),
-        (Character::Reset, 8),
-        (Character::BrokenXml, 20),
-        (Character::NotAFeed, 10),
-        (Character::Huge, 4),
-        (Character::Moved(Elsewhere::SameHost), 15),
-        (Character::Moved(Elsewhere::OtherHost), 10),
-        (Character::Found(Elsewhere::OtherHost), 10),
-        (Character::Loop, 4),
-        (Character::Website, 45),
-        (Character::Flaky, 36),
-        (Character::Dead, 20),
+        (SiteBehaviour::Healthy, 420),
+        (SiteBehaviour::NoValidators, 60),
+        (SiteBehaviour::Busy, 20),
+        (SiteBehaviour::Titleless, 30),
+        (SiteBehaviour::Gzip, 60),
+        (SiteBehaviour::CacheFor(7200), 40),
+        (SiteBehaviour::NotFound, 40),
+        (SiteBehaviour::Gone, 20),
+        (SiteBehaviour::Forbidden, 20),
+        (SiteBehaviour::Unauthorized, 10),
+        (SiteBehaviour::RateLimited(RetryAfter::Seconds(5400)), 10),
+        (SiteBehaviour::RateLimited(RetryAfter::Date(7200)), 4),
+        (SiteBehaviour::RateLimited(RetryAfter::Unsaid), 4),
+        (SiteBehaviour::Unavailable(RetryAfter::Seconds(3600)), 8),
+        (SiteBehaviour::Broken(500), 15),
+        (SiteBehaviour::Broken(502), 15),
+        (SiteBehaviour::Slow, 20),
+        (SiteBehaviour::Dripping, 10),
+        (SiteBehaviour::Hanging, 4),
+        (SiteBehaviour::Cut, 8),
+        (SiteBehaviour::Reset, 8),
+        (SiteBehaviour::BrokenXml, 20),
+        (SiteBehaviour::NotAFeed, 10),
+        (SiteBehaviour::Huge, 4),
+        (SiteBehaviour::Moved(Elsewhere::SameHost), 15),
+        (SiteBehaviour::Moved(Elsewhere::OtherHost), 10),
+        (SiteBehaviour::Found(Elsewhere::OtherHost), 10),
+        (SiteBehaviour::Loop, 4),
+        (SiteBehaviour::Website, 45),
+        (SiteBehaviour::Flaky, 36),
+        (SiteBehaviour::Dead, 20),
     ])
 }
 

@@ -9,14 +9,14 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::TryRecvError;
 
 use super::audit::Audit;
-use super::census::{HostCensus, SourceCensus};
-use super::chronicle::Chronicle;
-use super::director::Director;
+use super::counts::{HostsByState, SourcesByState};
+use super::event_log::EventLog;
+use super::host_outages::HostOutages;
 use super::render::{number, render};
-use super::scene::{Manners, Phase, Scene};
+use super::scene::{Phase, Scene, WebLoad};
 use super::screen::Screen;
 use super::settings::{DELAY, DemoSettings};
-use super::summary::Summary;
+use super::summary::DemoSummary;
 use super::world::{DemoError, World, outcome};
 use crate::actors::PipelineEvent;
 use crate::clock::{Clock, Stopwatch};
@@ -42,7 +42,7 @@ const HEAL_WITHIN: Duration = Duration::from_secs(20);
 const DRAIN_WITHIN: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum DemoOutput {
     /// On the whole terminal.
     Screen { with_colours: bool },
     /// A line a second on standard error.
@@ -50,14 +50,14 @@ pub enum Stage {
 }
 
 /// Runs the demo; needs the thread of an actix system.
-pub async fn run(settings: &DemoSettings, stage: Stage) -> Result<Summary, DemoError> {
+pub async fn run(settings: &DemoSettings, output: DemoOutput) -> Result<DemoSummary, DemoError> {
     let mut stop = StopSignals::listen()?;
     // Before the pipeline starts: the crashes that it catches are not for the screen's hook.
-    let screen = match stage {
-        Stage::Screen { .. } => Some(Screen::enter()?),
-        Stage::Lines => None,
+    let screen = match output {
+        DemoOutput::Screen { .. } => Some(Screen::enter()?),
+        DemoOutput::Lines => None,
     };
-    let mut show = Show::start(settings, stage, screen).await?;
+    let mut show = Show::start(settings, output, screen).await?;
     let ended = tokio::select! {
         ended = show.play(settings.duration) => ended,
         () = stop.next() => Ok(()),
@@ -79,17 +79,17 @@ pub async fn run(settings: &DemoSettings, stage: Stage) -> Result<Summary, DemoE
 
 struct Show {
     world: World,
-    stage: Stage,
+    output: DemoOutput,
     screen: Option<Screen>,
     speed: f64,
     watch: Stopwatch,
     started_at: Timestamp,
     events: Receiver<PipelineEvent>,
-    chronicle: Chronicle,
-    director: Director,
+    event_log: EventLog,
+    host_outages: HostOutages,
     phase: Phase,
-    sources: SourceCensus,
-    hosts: HostCensus,
+    sources: SourcesByState,
+    hosts: HostsByState,
     census_next: Duration,
     /// Time of each frame, and number of settled polls.
     frames: VecDeque<(Duration, u64)>,
@@ -97,22 +97,22 @@ struct Show {
 }
 
 impl Show {
-    async fn start(settings: &DemoSettings, stage: Stage, screen: Option<Screen>) -> Result<Show, DemoError> {
+    async fn start(settings: &DemoSettings, output: DemoOutput, screen: Option<Screen>) -> Result<Show, DemoError> {
         let world = World::start(settings).await?;
         let mut hosts = world.web.hosts();
         hosts.truncate(settings.hosts);
         Ok(Show {
-            stage,
+            output,
             screen,
             speed: settings.speed,
             watch: Stopwatch::start(),
             started_at: world.clock.now(),
             events: world.pipeline.events().listen(),
-            chronicle: Chronicle::default(),
-            director: Director::new(settings.seed, hosts),
+            event_log: EventLog::default(),
+            host_outages: HostOutages::new(settings.seed, hosts),
             phase: Phase::Running,
-            sources: SourceCensus::default(),
-            hosts: HostCensus::default(),
+            sources: SourcesByState::default(),
+            hosts: HostsByState::default(),
             census_next: Duration::ZERO,
             frames: VecDeque::new(),
             frame: 0,
@@ -123,7 +123,7 @@ impl Show {
     async fn play(&mut self, duration: Option<Duration>) -> Result<(), DemoError> {
         while duration.is_none_or(|duration| self.watch.elapsed() < duration) {
             let (elapsed, now) = (self.watch.elapsed(), self.world.clock.now());
-            self.director.act(elapsed, now, &self.world.web, &mut self.chronicle)?;
+            self.host_outages.act(elapsed, now, &self.world.web, &mut self.event_log)?;
             self.show().await?;
             let left = duration.map_or(FRAME, |duration| duration.saturating_sub(self.watch.elapsed()));
             tokio::select! {
@@ -135,8 +135,8 @@ impl Show {
     }
 
     /// Repeats lost polls, waits for polls in flight, and compares.
-    async fn finish(&mut self) -> Result<Summary, DemoError> {
-        self.director.end(&self.world.web)?;
+    async fn finish(&mut self) -> Result<DemoSummary, DemoError> {
+        self.host_outages.end(&self.world.web)?;
         self.world.pipeline.cease_faults();
         self.phase = Phase::Healing;
         let passed = self.world.clock.now().since(self.started_at);
@@ -151,18 +151,18 @@ impl Show {
         self.show().await?;
         let audit = Audit::take(&self.world).await?;
         let tree = self.world.pipeline.tree(usize::MAX);
-        Ok(Summary {
+        Ok(DemoSummary {
             elapsed,
             passed,
             done: self.world.pipeline.statistics().view(),
             sources: self.sources,
-            manners: self.manners(),
+            load: self.load(),
             audit,
             injected: self.world.pipeline.faults(),
             is_whole: tree.is_some_and(|tree| is_up(&tree.root)),
-            rests: self.chronicle.rests,
-            disables: self.chronicle.disables,
-            holds: self.chronicle.holds,
+            rests: self.event_log.rests,
+            disables: self.event_log.disables,
+            holds: self.event_log.holds,
         })
     }
 
@@ -196,12 +196,12 @@ impl Show {
     }
 
     async fn show(&mut self) -> Result<(), DemoError> {
-        self.hear();
+        self.record();
         self.count().await?;
         let scene = self.scene();
         self.frame = self.frame.wrapping_add(1);
-        match (&self.screen, self.stage) {
-            (Some(screen), Stage::Screen { with_colours }) => {
+        match (&self.screen, self.output) {
+            (Some(screen), DemoOutput::Screen { with_colours }) => {
                 screen.draw(&render(&scene, screen.size(), with_colours))?;
             }
             _ if (self.frame - 1).is_multiple_of(FRAMES_A_LINE) => {
@@ -213,11 +213,11 @@ impl Show {
         Ok(())
     }
 
-    fn hear(&mut self) {
+    fn record(&mut self) {
         let now = self.world.clock.now();
         loop {
             match self.events.try_recv() {
-                Ok(happening) => self.chronicle.hear(now, happening),
+                Ok(event) => self.event_log.record(now, event),
                 Err(TryRecvError::Lagged(_)) => {}
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return,
             }
@@ -231,14 +231,14 @@ impl Show {
         }
         let counting = Stopwatch::start();
         let store = self.world.store.as_ref();
-        self.sources = SourceCensus::take(store).await?;
-        self.hosts = HostCensus::take(store, self.world.clock.now()).await?;
+        self.sources = SourcesByState::take(store).await?;
+        self.hosts = HostsByState::take(store, self.world.clock.now()).await?;
         self.census_next = self.watch.elapsed() + (counting.elapsed() * CENSUS_SHARE).min(CENSUS_PAUSE_MAX);
         Ok(())
     }
 
-    fn manners(&self) -> Manners {
-        Manners::seen_by(&self.world.web, self.speed, DELAY)
+    fn load(&self) -> WebLoad {
+        WebLoad::seen_by(&self.world.web, self.speed, DELAY)
     }
 
     fn scene(&mut self) -> Scene {
@@ -265,9 +265,9 @@ impl Show {
             hosts: self.hosts,
             polls_per_second,
             pulse: pulse.collect(),
-            manners: self.manners(),
+            load: self.load(),
             injected: self.world.pipeline.faults(),
-            events: self.chronicle.last(EVENTS),
+            events: self.event_log.last(EVENTS),
             done,
         }
     }
@@ -292,7 +292,7 @@ fn line(scene: &Scene) -> String {
         sources.backing_off,
         sources.resting,
         sources.disabled,
-        scene.manners.overlaps,
+        scene.load.overlaps,
         done.crashes,
         done.restarts
     )

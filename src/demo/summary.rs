@@ -6,21 +6,21 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::audit::Audit;
-use super::census::SourceCensus;
+use super::counts::SourcesByState;
 use super::render::number;
-use super::scene::Manners;
+use super::scene::WebLoad;
 use crate::actors::StatisticsView;
 use crate::model::FailureKind;
 
 #[derive(Clone, Debug)]
-pub struct Summary {
+pub struct DemoSummary {
     /// Real time.
     pub(super) elapsed: Duration,
     /// Time by the fast clock.
     pub(super) passed: Duration,
     pub(super) done: StatisticsView,
-    pub(super) sources: SourceCensus,
-    pub(super) manners: Manners,
+    pub(super) sources: SourcesByState,
+    pub(super) load: WebLoad,
     pub(super) audit: Audit,
     pub(super) injected: u64,
     /// Whether every actor was up at the end.
@@ -30,7 +30,7 @@ pub struct Summary {
     pub(super) holds: u64,
 }
 
-impl Summary {
+impl DemoSummary {
     /// Whether all checks passed.
     pub fn holds_true(&self) -> bool {
         self.truths().iter().all(|(is_true, _)| *is_true)
@@ -38,7 +38,7 @@ impl Summary {
 
     /// The checks with their results.
     fn truths(&self) -> [(bool, String); 4] {
-        let Summary { audit, manners, done, .. } = self;
+        let DemoSummary { audit, load, done, .. } = self;
         let mut stored = format!(
             "every served entry is stored exactly once ({} of {}; {} duplicates, {} of unknown origin)",
             number(audit.stored_once as u64),
@@ -50,18 +50,18 @@ impl Summary {
             let words = "articles were lost in a crash and replaced on their page before the next poll";
             stored.push_str(&format!(", except that {} {words}", audit.replaced));
         }
-        let overlaps = format!("no host got two requests at once ({} overlaps)", manners.overlaps);
-        let gap = match manners.gap_min {
+        let overlaps = format!("no host got two requests at once ({} overlaps)", load.overlaps);
+        let gap = match load.gap_min {
             Some(gap) => format!("the shortest was {:.1} s", gap.as_secs_f64()),
             None => "no host got two requests".to_owned(),
         };
-        let gaps = format!("at least {} s between two requests to one host ({gap})", manners.gap_wanted.as_secs());
+        let gaps = format!("at least {} s between two requests to one host ({gap})", load.gap_wanted.as_secs());
         let crashes =
             format!("every crash was injected and followed by a restart ({} of {})", done.restarts, self.injected);
         [
             (audit.is_right(self.injected), stored),
-            (manners.overlaps == 0, overlaps),
-            (manners.gap_min.is_none_or(|gap| gap >= manners.gap_wanted), gaps),
+            (load.overlaps == 0, overlaps),
+            (load.gap_min.is_none_or(|gap| gap >= load.gap_wanted), gaps),
             (done.crashes == self.injected && done.restarts == done.crashes && self.is_whole, crashes),
         ]
     }
@@ -73,7 +73,7 @@ impl Summary {
     }
 
     fn write_for_people(&self, text: &mut String) -> std::fmt::Result {
-        let Summary { done, sources, .. } = self;
+        let DemoSummary { done, sources, .. } = self;
         let hours = self.passed.as_secs_f64() / 3600.0;
         writeln!(text, "{hours:.1} hours of polling in {:.1} seconds", self.elapsed.as_secs_f64())?;
         let share = 100.0 * done.unchanged as f64 / done.settled().max(1) as f64;
@@ -101,7 +101,7 @@ impl Summary {
     }
 
     pub fn for_programs(&self) -> Value {
-        let Summary { done, sources, manners, audit, .. } = self;
+        let DemoSummary { done, sources, load, audit, .. } = self;
         let failed_by_kind: Map<String, Value> =
             self.kinds().map(|(kind, count)| (kind.name().to_owned(), json!(count))).collect();
         let milliseconds = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
@@ -124,10 +124,10 @@ impl Summary {
             "rests": self.rests,
             "disables": self.disables,
             "holds": self.holds,
-            "requests": manners.requests,
-            "overlaps": manners.overlaps,
-            "gap_min_ms": manners.gap_min.map(milliseconds),
-            "gap_wanted_ms": milliseconds(manners.gap_wanted),
+            "requests": load.requests,
+            "overlaps": load.overlaps,
+            "gap_min_ms": load.gap_min.map(milliseconds),
+            "gap_wanted_ms": milliseconds(load.gap_wanted),
             "entries_served": audit.served,
             "entries_stored_once": audit.stored_once,
             "posts_doubled": audit.doubled,

@@ -17,17 +17,15 @@ const ANSWER_BYTES_MAX: usize = 1024;
 /// One request to a webhook.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// Where to.
     pub url: String,
     /// What it is signed with.
     pub secret: SecretString,
     /// Names the delivery; the same one when it is tried again with the same posts.
     pub id: String,
-    /// What is sent.
     pub body: String,
     /// When it is sent, as the signature says.
     pub sent_at: Timestamp,
-    /// Whether it is sent to see if anybody takes it.
+    /// Whether it is a test delivery.
     pub is_test: bool,
 }
 

@@ -39,8 +39,8 @@ pub struct Task {
     pub last_seen: Option<LastSeen>,
     /// Whether more is wanted from the same host soon.
     pub keep_alive: bool,
-    /// Whether redirects are followed at once; otherwise each of them is handed back as [`Answer::PendingRedirect`], so that
-    /// the next host is asked when it is its turn (p25). X accounts know no redirects.
+    /// Whether redirects are followed at once; otherwise each of them is handed back as [`Answer::PendingRedirect`], so
+    /// that the next host is asked when it is its turn (p25). X accounts know no redirects.
     pub follows: bool,
     /// The redirect that an earlier fetch of this task was handed back, to be followed now.
     pub pending_redirect: Option<PendingRedirect>,
@@ -79,7 +79,7 @@ pub struct Fetched {
     pub answer: Answer,
     /// How it was got.
     pub trace: Trace,
-    /// What else came to light; worth keeping even if the poll failed.
+    /// Other facts about the response, kept even if the poll failed.
     pub learned: Learned,
 }
 
@@ -95,9 +95,7 @@ pub struct Learned {
 /// What the publisher said.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// Entries.
     Read(Box<Reading>),
-    /// Nothing new.
     NotModified {
         /// Those that came with it.
         validators: Validators,
@@ -110,7 +108,6 @@ pub enum Answer {
     Failed(FailureReport),
 }
 
-/// What was read.
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// What to ask with next time.
@@ -132,31 +129,25 @@ pub struct Reading {
 /// What the answer was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Document {
-    /// A feed.
     Feed {
         /// What it is written in.
         format: Format,
         /// The charset it turned out to be in.
         charset: &'static str,
-        /// Its name.
         title: Option<String>,
         /// What had to be put right to read it.
         notes: Vec<Note>,
     },
-    /// A web page.
     Page {
         /// The charset it turned out to be in.
         charset: &'static str,
-        /// Its heading.
         title: Option<String>,
     },
     /// The posts of an account at a service.
     Account {
         /// What it is, for people: `an X account`.
         what: &'static str,
-        /// Its name.
         name: String,
-        /// Its number.
         id: String,
         /// How many pages of posts were read.
         pages: usize,

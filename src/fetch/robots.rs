@@ -26,7 +26,6 @@ pub struct RobotsTask {
     pub time_used: Duration,
 }
 
-/// How it went.
 #[derive(Clone, Debug)]
 pub struct RobotsFetched {
     /// What came of it.

@@ -5,34 +5,34 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 
 use super::decode::{DecodeError, Decoder, encodings};
 use super::failure::{from_decode, from_hyper, too_large};
-use super::progress::{RequestProgress, Stage};
+use super::progress::{RequestProgress, RequestStage};
 use super::reply::Content;
-use super::wire::Link;
+use super::wire::HttpConnection;
 use crate::model::FailureReport;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct BodyLimits {
     pub(super) bytes_max: usize,
     pub(super) wire_bytes_max: usize,
     /// Whether a longer body is cut instead of rejected.
     pub(super) cuts: bool,
 }
 
-impl Limits {
+impl BodyLimits {
     /// Rejects a body over this limit, before and after decoding.
-    pub(super) fn refuse_over(bytes_max: usize) -> Limits {
-        Limits { bytes_max, wire_bytes_max: bytes_max, cuts: false }
+    pub(super) fn refuse_over(bytes_max: usize) -> BodyLimits {
+        BodyLimits { bytes_max, wire_bytes_max: bytes_max, cuts: false }
     }
 }
 
 /// Reads until the body or the limits end.
 pub(super) async fn read(
-    link: &mut Link,
+    link: &mut HttpConnection,
     body: &mut Incoming,
-    limits: Limits,
+    limits: BodyLimits,
     progress: &mut RequestProgress,
 ) -> Result<Content, FailureReport> {
-    let Limits { bytes_max, wire_bytes_max, cuts } = limits;
+    let BodyLimits { bytes_max, wire_bytes_max, cuts } = limits;
     let undecodable = |error| from_decode(error, bytes_max);
     let encoded = progress.headers.0.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
     let mut decoder = Decoder::new(&encodings(encoded).map_err(undecodable)?, bytes_max).map_err(undecodable)?;
@@ -41,11 +41,11 @@ pub(super) async fn read(
         return Err(too_large(wire_bytes_max));
     }
     let mut wire_bytes = 0;
-    progress.stage = Stage::Reading { bytes: 0 };
+    progress.stage = RequestStage::Reading { bytes: 0 };
     while let Some(piece) = link.piece(body).await {
         let piece = piece.map_err(|error| from_hyper(&error, progress.stage, false))?;
         wire_bytes += piece.len();
-        progress.stage = Stage::Reading { bytes: wire_bytes };
+        progress.stage = RequestStage::Reading { bytes: wire_bytes };
         match decoder.push(&piece) {
             Err(DecodeError::TooLarge) if cuts => break,
             pushed => pushed.map_err(undecodable)?,

@@ -10,14 +10,14 @@ use parking_lot::RwLock;
 use url::Url;
 
 use super::address::AddressPolicy;
-use super::body::{self, Limits};
+use super::body::{self, BodyLimits};
 use super::dial::Dialer;
 use super::failure::{from_hyper, from_redirect, from_status, other};
 use super::headers::{self, Caching};
-use super::outgoing::{Manners, build};
+use super::outgoing::{RequestContext, build};
 use super::pending_redirect::PendingRedirect;
 use super::pool::Pool;
-use super::progress::{RequestProgress, Stage};
+use super::progress::{RequestProgress, RequestStage};
 use super::proxy::{Proxy, ProxyKind};
 use super::redirect::{self, RedirectError};
 use super::reply::{Content, Failure, Headers, Redirect, Reply};
@@ -25,7 +25,7 @@ use super::request::{Request, without_credentials};
 use super::resolve::{Resolve, SystemResolver};
 use super::settings::{HttpSettings, SetupError};
 use super::tls;
-use super::wire::Link;
+use super::wire::HttpConnection;
 use crate::model::{FailureReport, Timestamp};
 
 /// Maximum size of the body of an error response, in bytes; larger ones are pages for browsers.
@@ -33,10 +33,10 @@ const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 
 /// Asks publishers. Cheap to clone; clones share settings, connections and the cache of names.
 #[derive(Clone)]
-pub struct Client(Arc<Shared>);
+pub struct Client(Arc<SharedClient>);
 
-struct Shared {
-    inner: RwLock<Arc<Inner>>,
+struct SharedClient {
+    inner: RwLock<Arc<ClientState>>,
     now: Now,
     /// Replaces the system's resolver.
     resolver: Option<Arc<dyn Resolve>>,
@@ -44,7 +44,7 @@ struct Shared {
 
 type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-struct Inner {
+struct ClientState {
     settings: HttpSettings,
     user_agent: HeaderValue,
     dialer: Dialer,
@@ -71,15 +71,15 @@ impl Client {
     }
 
     fn with(settings: HttpSettings, now: Now, resolver: Option<Arc<dyn Resolve>>) -> Result<Client, SetupError> {
-        let inner = RwLock::new(Arc::new(Inner::new(settings, &now, resolver.as_ref())?));
-        Ok(Client(Arc::new(Shared { inner, now, resolver })))
+        let inner = RwLock::new(Arc::new(ClientState::new(settings, &now, resolver.as_ref())?));
+        Ok(Client(Arc::new(SharedClient { inner, now, resolver })))
     }
 
     /// Applies new settings from the next request on, in all clones; running requests are not affected. Invalid
     /// settings change nothing.
     pub fn reconfigure(&self, settings: HttpSettings) -> Result<(), SetupError> {
-        let Shared { inner, now, resolver } = &*self.0;
-        let new = Arc::new(Inner::new(settings, now, resolver.as_ref())?);
+        let SharedClient { inner, now, resolver } = &*self.0;
+        let new = Arc::new(ClientState::new(settings, now, resolver.as_ref())?);
         *inner.write() = new;
         Ok(())
     }
@@ -112,13 +112,13 @@ impl Client {
         self.inner().pool.count()
     }
 
-    fn inner(&self) -> Arc<Inner> {
+    fn inner(&self) -> Arc<ClientState> {
         self.0.inner.read().clone()
     }
 }
 
-impl Inner {
-    fn new(settings: HttpSettings, now: &Now, resolver: Option<&Arc<dyn Resolve>>) -> Result<Inner, SetupError> {
+impl ClientState {
+    fn new(settings: HttpSettings, now: &Now, resolver: Option<&Arc<dyn Resolve>>) -> Result<ClientState, SetupError> {
         let dialer = Dialer {
             resolver: match resolver {
                 Some(resolver) => resolver.clone(),
@@ -131,7 +131,7 @@ impl Inner {
         };
         let user_agent = settings.user_agent.parse().map_err(|_| SetupError::UserAgent)?;
         let pool = Pool::new(settings.idle_timeout);
-        Ok(Inner { settings, user_agent, dialer, pool, now: now.clone() })
+        Ok(ClientState { settings, user_agent, dialer, pool, now: now.clone() })
     }
 
     async fn travel(&self, request: &Request, progress: &mut RequestProgress) -> Result<Reply, FailureReport> {
@@ -168,10 +168,10 @@ impl Inner {
         url: &Url,
         trusted: bool,
         progress: &mut RequestProgress,
-    ) -> Result<(Link, Incoming, StatusCode), FailureReport> {
+    ) -> Result<(HttpConnection, Incoming, StatusCode), FailureReport> {
         progress.depart(url);
         let proxy = self.dialer.proxy.as_ref().filter(|proxy| proxy.kind == ProxyKind::Http && url.scheme() == "http");
-        let outgoing = build(request, url, &Manners { user_agent: &self.user_agent, trusted, proxy })?;
+        let outgoing = build(request, url, &RequestContext { user_agent: &self.user_agent, trusted, proxy })?;
         let (link, answer) = match self.ask_kept(url, &outgoing, progress).await {
             Some(answered) => answered,
             None => self.ask_afresh(url, outgoing, progress).await?,
@@ -188,10 +188,10 @@ impl Inner {
         url: &Url,
         outgoing: &hyper::Request<String>,
         progress: &mut RequestProgress,
-    ) -> Option<(Link, hyper::Response<Incoming>)> {
+    ) -> Option<(HttpConnection, hyper::Response<Incoming>)> {
         // A POST must not be sent twice, so it does not use a connection that may be closed.
         let mut link = if outgoing.method() == hyper::Method::GET { self.pool.take(url)? } else { return None };
-        progress.stage = Stage::Waiting;
+        progress.stage = RequestStage::Waiting;
         progress.note(|hop| hop.address = link.address);
         let answer = link.ask(outgoing.clone()).await.ok()?;
         Some((link, answer))
@@ -202,13 +202,13 @@ impl Inner {
         url: &Url,
         outgoing: hyper::Request<String>,
         progress: &mut RequestProgress,
-    ) -> Result<(Link, hyper::Response<Incoming>), FailureReport> {
+    ) -> Result<(HttpConnection, hyper::Response<Incoming>), FailureReport> {
         let stream = self.dialer.dial(url, progress).await?;
-        progress.stage = Stage::Waiting;
+        progress.stage = RequestStage::Waiting;
         let first_byte = stream.first_byte();
-        let failed = |error: hyper::Error| from_hyper(&error, Stage::Waiting, first_byte.is_tls());
+        let failed = |error: hyper::Error| from_hyper(&error, RequestStage::Waiting, first_byte.is_tls());
         let address = progress.hops.last().and_then(|hop| hop.address);
-        let mut link = Link::open(stream, address).await.map_err(failed)?;
+        let mut link = HttpConnection::open(stream, address).await.map_err(failed)?;
         let answer = link.ask(outgoing).await.map_err(failed)?;
         Ok((link, answer))
     }
@@ -217,7 +217,7 @@ impl Inner {
         &self,
         request: &Request,
         url: &Url,
-        (mut link, mut body, status): (Link, Incoming, StatusCode),
+        (mut link, mut body, status): (HttpConnection, Incoming, StatusCode),
         progress: &mut RequestProgress,
     ) -> Result<Reply, FailureReport> {
         let answered_at = (self.now)();
@@ -256,18 +256,23 @@ impl Inner {
         }
     }
 
-    fn limits(&self, request: &Request) -> Limits {
-        let all = Limits::refuse_over(self.settings.body_bytes_max);
+    fn limits(&self, request: &Request) -> BodyLimits {
+        let all = BodyLimits::refuse_over(self.settings.body_bytes_max);
         match request.cut_at_bytes {
-            Some(bytes_max) => Limits { bytes_max: bytes_max.min(all.bytes_max), cuts: true, ..all },
+            Some(bytes_max) => BodyLimits { bytes_max: bytes_max.min(all.bytes_max), cuts: true, ..all },
             None => all,
         }
     }
 
     /// The body of an error response, if it is small, complete and fast; the error is reported in any case.
-    async fn read_refusal(&self, link: &mut Link, body: &mut Incoming, progress: &mut RequestProgress) -> Vec<u8> {
+    async fn read_refusal(
+        &self,
+        link: &mut HttpConnection,
+        body: &mut Incoming,
+        progress: &mut RequestProgress,
+    ) -> Vec<u8> {
         let limit = REFUSAL_BYTES_MAX.min(self.settings.body_bytes_max);
-        let reading = body::read(link, body, Limits::refuse_over(limit), progress);
+        let reading = body::read(link, body, BodyLimits::refuse_over(limit), progress);
         match tokio::time::timeout(self.settings.deadline / 4, reading).await {
             Ok(Ok(Content::Body { bytes, .. })) => bytes,
             _ => Vec::new(),

@@ -13,8 +13,8 @@ use url::{Host, Url};
 
 use super::address::AddressPolicy;
 use super::failure::{connection, from_io, from_resolve, no_network, other, refused_address, report};
-use super::progress::{RequestProgress, Stage};
-use super::proxy::{Proxy, ProxyKind, Target, tunnel};
+use super::progress::{RequestProgress, RequestStage};
+use super::proxy::{Proxy, ProxyKind, ProxyTarget, tunnel};
 use super::resolve::Resolve;
 use super::stream::Stream;
 use crate::model::{FailureCause, FailureReport};
@@ -84,10 +84,12 @@ impl Dialer {
         let first_hop = SocketAddr::new(proxy_address, proxy.port);
         let targets = match (proxy.kind, host) {
             // The proxy resolves the name, so there is no address to vet.
-            (ProxyKind::Http | ProxyKind::SocksNames, Host::Domain(name)) => vec![Target::Name((*name).into(), port)],
+            (ProxyKind::Http | ProxyKind::SocksNames, Host::Domain(name)) => {
+                vec![ProxyTarget::Name((*name).into(), port)]
+            }
             _ => {
                 let addresses = self.vetted(host).await?;
-                addresses.into_iter().map(|address| Target::Address(SocketAddr::new(address, port))).collect()
+                addresses.into_iter().map(|address| ProxyTarget::Address(SocketAddr::new(address, port))).collect()
             }
         };
         Ok(targets.into_iter().map(|target| Route { first_hop, target: Some(target) }).collect())
@@ -117,7 +119,7 @@ impl Dialer {
         server: Option<ServerName<'static>>,
         progress: &mut RequestProgress,
     ) -> Result<Stream, FailureReport> {
-        progress.stage = Stage::Connecting(route.first_hop);
+        progress.stage = RequestStage::Connecting(route.first_hop);
         progress.note(|hop| hop.address = Some(route.first_hop));
         let mut stream = TcpStream::connect(route.first_hop).await.map_err(|error| {
             let failure = from_io(&error, progress.stage);
@@ -133,7 +135,7 @@ impl Dialer {
         let Some(server) = server else {
             return Ok(Stream::plain(stream));
         };
-        progress.stage = Stage::Securing;
+        progress.stage = RequestStage::Securing;
         // Disable Nagle's algorithm: the end of the handshake and the request are two small writes.
         stream.set_nodelay(true).map_err(|error| from_io(&error, progress.stage))?;
         let stream = TlsConnector::from(Arc::clone(&self.tls))
@@ -147,7 +149,7 @@ impl Dialer {
 /// One way to a host: directly, or over a proxy to a target behind it.
 struct Route {
     first_hop: SocketAddr,
-    target: Option<Target>,
+    target: Option<ProxyTarget>,
 }
 
 impl Route {

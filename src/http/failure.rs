@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 
 use super::decode::DecodeError;
-use super::progress::Stage;
+use super::progress::RequestStage;
 use super::redirect::RedirectError;
 use super::resolve::ResolveError;
 use super::tls;
@@ -36,11 +36,11 @@ pub(super) fn no_network(error: impl Into<String>) -> FailureReport {
 }
 
 /// Timeout. Before the connection is established it counts as no response; afterwards the host is known to be there.
-pub(super) fn timed_out(error: impl Into<String>, stage: Stage) -> FailureReport {
+pub(super) fn timed_out(error: impl Into<String>, stage: RequestStage) -> FailureReport {
     let cause = match stage {
-        Stage::Resolving => FailureCause::NoNetwork,
-        Stage::Connecting(_) => FailureCause::Unreachable,
-        Stage::Securing | Stage::Waiting | Stage::Reading { .. } => FailureCause::Stalled,
+        RequestStage::Resolving => FailureCause::NoNetwork,
+        RequestStage::Connecting(_) => FailureCause::Unreachable,
+        RequestStage::Securing | RequestStage::Waiting | RequestStage::Reading { .. } => FailureCause::Stalled,
     };
     report(cause, error)
 }
@@ -100,7 +100,7 @@ pub(super) fn from_status(status: hyper::StatusCode, challenged: bool) -> Failur
 }
 
 /// An I/O error, at this stage of the request.
-pub(super) fn from_io(error: &io::Error, stage: Stage) -> FailureReport {
+pub(super) fn from_io(error: &io::Error, stage: RequestStage) -> FailureReport {
     if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         return connection(tls::describe(error));
     }
@@ -113,7 +113,9 @@ pub(super) fn from_io(error: &io::Error, stage: Stage) -> FailureReport {
             connection(format!("connection reset while {stage}"))
         }
         io::ErrorKind::UnexpectedEof => connection(format!("connection closed while {stage}")),
-        io::ErrorKind::NetworkUnreachable | io::ErrorKind::NetworkDown if matches!(stage, Stage::Connecting(_)) => {
+        io::ErrorKind::NetworkUnreachable | io::ErrorKind::NetworkDown
+            if matches!(stage, RequestStage::Connecting(_)) =>
+        {
             no_network(format!("no route while {stage}"))
         }
         io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable | io::ErrorKind::NetworkDown => {
@@ -125,7 +127,7 @@ pub(super) fn from_io(error: &io::Error, stage: Stage) -> FailureReport {
 }
 
 /// An HTTP error at this stage of the request; `spoke_tls` if the server's first byte was TLS.
-pub(super) fn from_hyper(error: &hyper::Error, stage: Stage, spoke_tls: bool) -> FailureReport {
+pub(super) fn from_hyper(error: &hyper::Error, stage: RequestStage, spoke_tls: bool) -> FailureReport {
     if error.is_parse() {
         return other(if spoke_tls {
             "the server speaks TLS on this port, but the URL says http".to_owned()
@@ -164,7 +166,7 @@ mod tests {
 
     #[test]
     fn s111_running_out_of_descriptors_ports_or_memory_is_our_own_fault() {
-        let causes = |code| from_io(&io::Error::from_raw_os_error(code), Stage::Waiting).cause;
+        let causes = |code| from_io(&io::Error::from_raw_os_error(code), RequestStage::Waiting).cause;
         assert_eq!([EMFILE, ENFILE, 99, 12].map(causes), [FailureCause::Internal; 4]);
         assert_eq!(causes(111), FailureCause::Connection);
     }

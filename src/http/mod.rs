@@ -1,7 +1,8 @@
-//! Requests to servers of others, each to a vetted address and within bounds. May use `model`; never sees `rules` or `actors`.
+//! Requests to servers of others, each to a vetted address and within bounds. May use `model`; never sees `rules` or
+//! `actors`.
 //!
-//! [`Client::send`] resolves a name (`resolve`), refuses addresses that are not public (`address`), dials the address it
-//! checked (`dial`, `proxy`, `tls`), speaks HTTP/1.1 (`outgoing`, `wire`), follows redirects (`redirect`) or hands
+//! [`Client::send`] resolves a name (`resolve`), refuses addresses that are not public (`address`), dials the address
+//! it checked (`dial`, `proxy`, `tls`), speaks HTTP/1.1 (`outgoing`, `wire`), follows redirects (`redirect`) or hands
 //! them over (`pending_redirect`), undoes the encoding within bounds (`body`, `decode`), and says what the headers mean
 //! (`headers`) or what went wrong (`failure`).
 

@@ -51,7 +51,7 @@ pub fn header_problem(name: &str, value: &str) -> Option<&'static str> {
     }
 }
 
-pub(super) struct Manners<'a> {
+pub(super) struct RequestContext<'a> {
     pub(super) user_agent: &'a HeaderValue,
     /// Whether the URL has the origin of the request; only then are secrets sent.
     pub(super) trusted: bool,
@@ -60,8 +60,12 @@ pub(super) struct Manners<'a> {
 }
 
 /// The request for this URL.
-pub(super) fn build(request: &Request, url: &Url, manners: &Manners) -> Result<hyper::Request<String>, FailureReport> {
-    let target = match manners.proxy {
+pub(super) fn build(
+    request: &Request,
+    url: &Url,
+    context: &RequestContext,
+) -> Result<hyper::Request<String>, FailureReport> {
+    let target = match context.proxy {
         Some(_) => without_credentials(url).to_string(),
         None => url[Position::BeforePath..Position::AfterQuery].to_owned(),
     };
@@ -70,14 +74,14 @@ pub(super) fn build(request: &Request, url: &Url, manners: &Manners) -> Result<h
     let headers = outgoing.headers_mut();
     let host = &url[Position::BeforeHost..Position::AfterPort];
     headers.insert(HOST, value(&HOST, host.as_bytes())?);
-    headers.insert(USER_AGENT, manners.user_agent.clone());
+    headers.insert(USER_AGENT, context.user_agent.clone());
     headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, br, zstd"));
-    if manners.trusted {
+    if context.trusted {
         add_own_headers(headers, request)?;
     }
     add_validators(headers, &request.validators);
-    add_credentials(headers, request, url, manners)?;
+    add_credentials(headers, request, url, context)?;
     if !request.keep_alive {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
@@ -113,13 +117,13 @@ fn add_credentials(
     headers: &mut HeaderMap,
     request: &Request,
     url: &Url,
-    manners: &Manners,
+    context: &RequestContext,
 ) -> Result<(), FailureReport> {
-    let given = request.credentials.as_ref().filter(|_| manners.trusted).map(|given| given.header());
+    let given = request.credentials.as_ref().filter(|_| context.trusted).map(|given| given.header());
     if let Some(credentials) = given.or_else(|| credentials_of(url)) {
         headers.insert(AUTHORIZATION, value(&AUTHORIZATION, credentials.as_bytes())?);
     }
-    if let Some(credentials) = manners.proxy.and_then(|proxy| proxy.authorization.as_deref()) {
+    if let Some(credentials) = context.proxy.and_then(|proxy| proxy.authorization.as_deref()) {
         headers.insert(PROXY_AUTHORIZATION, value(&PROXY_AUTHORIZATION, credentials.as_bytes())?);
     }
     Ok(())
@@ -137,8 +141,8 @@ mod tests {
 
     fn target(url: &str, proxy: Option<&Proxy>) -> Result<String, FailureReport> {
         let user_agent = HeaderValue::from_static("test/1");
-        let manners = Manners { user_agent: &user_agent, trusted: true, proxy };
-        build(&Request::new(url), &Url::parse(url).unwrap(), &manners).map(|outgoing| outgoing.uri().to_string())
+        let context = RequestContext { user_agent: &user_agent, trusted: true, proxy };
+        build(&Request::new(url), &Url::parse(url).unwrap(), &context).map(|outgoing| outgoing.uri().to_string())
     }
 
     #[test]

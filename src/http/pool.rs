@@ -6,25 +6,25 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use url::Url;
 
-use super::wire::Link;
+use super::wire::HttpConnection;
 
 /// Small, because idle connections also cost the publisher.
 const IDLE_MAX: usize = 64;
 
 pub(super) struct Pool {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<KeptConnections>>,
     idle_timeout: Duration,
 }
 
 /// The kept connections, oldest first.
 #[derive(Default)]
-struct Kept {
-    links: Vec<(Origin, u64, Link)>,
+struct KeptConnections {
+    links: Vec<(ConnectionKey, u64, HttpConnection)>,
     /// Ids of connections, so that a late timer does not drop another one.
     last_number: u64,
 }
 
-type Origin = (String, String, Option<u16>);
+type ConnectionKey = (String, String, Option<u16>);
 
 impl Pool {
     pub(super) fn new(idle_timeout: Duration) -> Pool {
@@ -32,7 +32,7 @@ impl Pool {
     }
 
     /// A usable connection to the URL's origin.
-    pub(super) fn take(&self, url: &Url) -> Option<Link> {
+    pub(super) fn take(&self, url: &Url) -> Option<HttpConnection> {
         let mut kept = self.kept.lock();
         let origin = origin(url);
         while let Some(index) = kept.links.iter().rposition(|(of, ..)| *of == origin) {
@@ -45,7 +45,7 @@ impl Pool {
     }
 
     /// Keeps a connection whose last response was read completely.
-    pub(super) fn keep(&self, url: &Url, mut link: Link) {
+    pub(super) fn keep(&self, url: &Url, mut link: HttpConnection) {
         if !link.is_idle() {
             return;
         }
@@ -71,6 +71,6 @@ impl Pool {
     }
 }
 
-fn origin(url: &Url) -> Origin {
+fn origin(url: &Url) -> ConnectionKey {
     (url.scheme().to_owned(), url.host_str().unwrap_or_default().to_owned(), url.port_or_known_default())
 }

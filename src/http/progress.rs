@@ -12,7 +12,7 @@ use super::request::without_credentials;
 use crate::model::FailureReport;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum RequestStage {
     #[default]
     Resolving,
     Connecting(SocketAddr),
@@ -23,21 +23,21 @@ pub(super) enum Stage {
     },
 }
 
-impl fmt::Display for Stage {
+impl fmt::Display for RequestStage {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Stage::Resolving => write!(formatter, "looking up the name"),
-            Stage::Connecting(address) => write!(formatter, "connecting to {address}"),
-            Stage::Securing => write!(formatter, "in the TLS handshake"),
-            Stage::Waiting => write!(formatter, "waiting for the answer"),
-            Stage::Reading { .. } => write!(formatter, "reading the body"),
+            RequestStage::Resolving => write!(formatter, "looking up the name"),
+            RequestStage::Connecting(address) => write!(formatter, "connecting to {address}"),
+            RequestStage::Securing => write!(formatter, "in the TLS handshake"),
+            RequestStage::Waiting => write!(formatter, "waiting for the answer"),
+            RequestStage::Reading { .. } => write!(formatter, "reading the body"),
         }
     }
 }
 
 #[derive(Debug, Default)]
 pub(super) struct RequestProgress {
-    pub(super) stage: Stage,
+    pub(super) stage: RequestStage,
     pub(super) hops: Vec<Hop>,
     /// The headers of the last answer.
     pub(super) headers: Headers,
@@ -50,7 +50,7 @@ pub(super) struct RequestProgress {
 impl RequestProgress {
     /// Begins the next hop.
     pub(super) fn depart(&mut self, url: &Url) {
-        self.stage = Stage::Resolving;
+        self.stage = RequestStage::Resolving;
         self.headers = Headers::default();
         self.hops.push(Hop { url: without_credentials(url), address: None, status: None });
     }
@@ -65,8 +65,10 @@ impl RequestProgress {
     pub(super) fn too_late(&self, deadline: Duration) -> FailureReport {
         let seconds = deadline.as_secs_f64();
         let error = match self.stage {
-            Stage::Reading { bytes } => format!("timed out after {seconds} s reading the body ({bytes} bytes so far)"),
-            Stage::Resolving => format!("DNS: timed out after {seconds} s looking up the name"),
+            RequestStage::Reading { bytes } => {
+                format!("timed out after {seconds} s reading the body ({bytes} bytes so far)")
+            }
+            RequestStage::Resolving => format!("DNS: timed out after {seconds} s looking up the name"),
             stage => format!("timed out after {seconds} s {stage}"),
         };
         timed_out(error, self.stage)

@@ -66,20 +66,20 @@ impl Proxy {
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Target {
+pub(super) enum ProxyTarget {
     Address(SocketAddr),
     Name(String, u16),
 }
 
 /// Establishes a tunnel to the target.
-pub(super) async fn tunnel(proxy: &Proxy, mut stream: TcpStream, target: Target) -> Result<TcpStream, String> {
+pub(super) async fn tunnel(proxy: &Proxy, mut stream: TcpStream, target: ProxyTarget) -> Result<TcpStream, String> {
     if proxy.kind == ProxyKind::Http {
         connect(proxy, &mut stream, &target).await?;
         return Ok(stream);
     }
     let target = match target {
-        Target::Address(address) => TargetAddr::Ip(address),
-        Target::Name(name, port) => TargetAddr::Domain(name.into(), port),
+        ProxyTarget::Address(address) => TargetAddr::Ip(address),
+        ProxyTarget::Name(name, port) => TargetAddr::Domain(name.into(), port),
     };
     let tunnelled = match &proxy.login {
         Some((name, password)) => Socks5Stream::connect_with_password_and_socket(stream, target, name, password).await,
@@ -88,10 +88,10 @@ pub(super) async fn tunnel(proxy: &Proxy, mut stream: TcpStream, target: Target)
     tunnelled.map(Socks5Stream::into_inner).map_err(|error| format!("the proxy did not connect us: {error}"))
 }
 
-async fn connect(proxy: &Proxy, stream: &mut TcpStream, target: &Target) -> Result<(), String> {
+async fn connect(proxy: &Proxy, stream: &mut TcpStream, target: &ProxyTarget) -> Result<(), String> {
     let authority = match target {
-        Target::Address(address) => address.to_string(),
-        Target::Name(name, port) => format!("{name}:{port}"),
+        ProxyTarget::Address(address) => address.to_string(),
+        ProxyTarget::Name(name, port) => format!("{name}:{port}"),
     };
     let authorization =
         proxy.authorization.as_ref().map(|value| format!("Proxy-Authorization: {value}\r\n")).unwrap_or_default();

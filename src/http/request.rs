@@ -61,7 +61,6 @@ impl Request {
 /// redirect.
 #[derive(Clone)]
 pub enum Method {
-    /// A GET.
     Get,
     /// A POST of this `application/x-www-form-urlencoded` text.
     PostForm(SecretString),

@@ -20,15 +20,15 @@ const HEADERS_MAX: usize = 256;
 /// Covers the 64 KB of cookies and policies of some responses.
 const HEAD_BYTES_MAX: usize = 128 * 1024;
 
-pub(super) struct Link {
+pub(super) struct HttpConnection {
     sender: SendRequest<String>,
     connection: Pin<Box<Connection<TokioIo<Stream>, String>>>,
     ended: bool,
     pub(super) address: Option<SocketAddr>,
 }
 
-impl Link {
-    pub(super) async fn open(stream: Stream, address: Option<SocketAddr>) -> Result<Link, hyper::Error> {
+impl HttpConnection {
+    pub(super) async fn open(stream: Stream, address: Option<SocketAddr>) -> Result<HttpConnection, hyper::Error> {
         let (sender, connection) = Builder::new()
             .title_case_headers(true)
             .allow_spaces_after_header_name_in_responses(true)
@@ -39,7 +39,7 @@ impl Link {
             .max_buf_size(2 * HEAD_BYTES_MAX)
             .handshake(TokioIo::new(stream))
             .await?;
-        Ok(Link { sender, connection: Box::pin(connection), ended: false, address })
+        Ok(HttpConnection { sender, connection: Box::pin(connection), ended: false, address })
     }
 
     pub(super) async fn ask(

@@ -32,7 +32,6 @@ impl SourceAccess {
 /// A source with everything that a poll of it needs.
 #[derive(Clone, Debug)]
 pub struct SourceToPoll {
-    /// The source.
     pub source: Source,
     /// What it needs to be let in; nothing, if a person gave nothing. In words, if it is kept but cannot be opened: a
     /// request without it would only be refused.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{PodcastId, Timestamp};
 
-/// Identifies an article.
+/// Id of an article.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ArticleId(pub i64);
@@ -17,9 +17,7 @@ pub struct ArticleId(pub i64);
 pub struct NewArticle {
     /// The podcast it is meant for.
     pub podcast_id: Option<PodcastId>,
-    /// Its heading.
     pub title: String,
-    /// Its text.
     pub body: String,
     /// Where it can be read.
     pub url: Option<String>,
@@ -32,7 +30,6 @@ pub struct NewArticle {
 /// An article as it stands in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Article {
-    /// Which one.
     pub id: ArticleId,
     /// What it was made of.
     pub content: NewArticle,

@@ -45,7 +45,7 @@ pub enum FailureKind {
     Network,
     /// An answer came that cannot be read.
     ParseError,
-    /// An answer nobody planned for.
+    /// A response of no known kind.
     Unexpected,
     /// Our own fault: never held against the source.
     Internal,
@@ -114,8 +114,8 @@ pub enum FailureCause {
     Status(u16),
     /// The host's name does not resolve.
     Dns,
-    /// Silence on our side: this machine has no route, or its resolver (or proxy) does not answer. Evidence that our own
-    /// network is down (p31).
+    /// Silence on our side: this machine has no route, or its resolver (or proxy) does not answer. Evidence that our
+    /// own network is down (p31).
     NoNetwork,
     /// Silence on the way: no connection in time. Evidence that our own network is down, if other hosts are silent, too
     /// (p31).
@@ -145,7 +145,6 @@ pub enum FailureCause {
 /// One failed poll: its cause, the cause in words, and what the answer said about coming back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailureReport {
-    /// What went wrong.
     pub cause: FailureCause,
     /// The real cause in words for a person, with nothing secret in it.
     pub error: String,

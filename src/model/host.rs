@@ -7,7 +7,7 @@ use url::{Host, Url};
 
 use super::Timestamp;
 
-/// The longest name that DNS carries. What is longer is no host that anybody could ask, and no key that a store can keep.
+/// The longest name in DNS. A longer name cannot be resolved, and is not stored.
 const NAME_BYTES_MAX: usize = 253;
 
 /// The host part of a URL in its one canonical spelling.
@@ -27,7 +27,6 @@ impl HostKey {
         HostKey(Arc::from(spelling))
     }
 
-    /// The spelling.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -57,7 +56,6 @@ impl fmt::Display for HostKey {
 /// What is remembered of a host, so that a restart never shortens a wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostState {
-    /// Which host.
     pub host: HostKey,
     /// When the last request to it ended.
     pub last_asked_at: Option<Timestamp>,
@@ -81,7 +79,7 @@ pub struct Breaker {
 }
 
 impl HostState {
-    /// A host nobody has asked anything yet.
+    /// A host that has received no request yet.
     pub fn new(host: HostKey) -> HostState {
         HostState { host, last_asked_at: None, held_until: None, held_reason: None, breaker: Breaker::default() }
     }

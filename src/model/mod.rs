@@ -1,6 +1,6 @@
 //! The nouns: source, source type, post, host, failure, settled poll.
 //!
-//! Nothing here decides or does anything, and nothing here uses another room of this crate.
+//! Nothing here decides or does anything, and nothing here uses another module of this crate.
 
 mod access;
 mod article;

@@ -9,12 +9,12 @@ use strum::VariantArray;
 
 use super::{Timestamp, UnknownName};
 
-/// Identifies a user.
+/// Id of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct UserId(pub i64);
 
-/// Identifies a podcast.
+/// Id of a podcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct PodcastId(pub i64);
@@ -22,7 +22,6 @@ pub struct PodcastId(pub i64);
 /// Someone who owns podcasts and keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// Which one.
     pub id: UserId,
     /// A name for people, unique.
     pub name: String,
@@ -35,7 +34,6 @@ pub struct User {
 /// What sources are gathered for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Podcast {
-    /// Which one.
     pub id: PodcastId,
     /// Whose keys its sources use.
     pub user_id: UserId,

@@ -128,9 +128,7 @@ pub struct Cutoffs {
 /// What one bounded step of cleaning removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cleaned {
-    /// Articles removed.
     pub articles: u64,
-    /// Posts removed.
     pub posts: u64,
     /// Hashes forgotten.
     pub hashes: u64,

@@ -41,7 +41,6 @@ impl Source {
 /// How many sources there are, by how they do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SourceCounts {
-    /// All of them.
     pub total: u64,
     /// Those that only a person brings back.
     pub disabled: u64,
@@ -232,7 +231,6 @@ impl Default for SourceState {
 pub enum Watermark {
     /// Their time of publication.
     Published,
-    /// Their number.
     PostNumber,
     /// Nothing: the source is a page, whose content is known by its hash alone, whatever its dates say (s704).
     None,
@@ -281,7 +279,6 @@ pub struct FailureState {
     pub consecutive_permanent: u32,
     /// The unbroken run of one kind up to now; resting follows from this.
     pub run: Option<FailureRun>,
-    /// The last one.
     pub last: Option<LastFailure>,
 }
 
@@ -308,7 +305,6 @@ pub struct LastFailure {
 /// A permanent redirect on its way to being believed (p22).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
-    /// Where it leads.
     pub to: String,
     /// On how many different days, in universal time, it led there.
     pub days: u32,

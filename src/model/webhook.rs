@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{PostId, Timestamp};
 
-/// Identifies a webhook.
+/// Id of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct WebhookId(pub i64);
@@ -29,7 +29,6 @@ pub struct NewWebhook {
 /// A webhook as it stands in the store; its secret is read apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Webhook {
-    /// Which one.
     pub id: WebhookId,
     /// Where posts are sent to.
     pub url: String,
@@ -50,18 +49,15 @@ pub struct Webhook {
 /// What a person changes about a webhook. What is not named stays.
 #[derive(Clone, Debug, Default)]
 pub struct WebhookChange {
-    /// Another place.
     pub url: Option<String>,
     /// Another label, or none.
     pub label: Option<Option<String>>,
-    /// Another secret.
     pub secret: Option<SecretString>,
 }
 
 /// Where deliveries go, and what they are signed with.
 #[derive(Clone, Debug)]
 pub struct WebhookTarget {
-    /// Where to.
     pub url: String,
     /// What they are signed with.
     pub secret: SecretString,

@@ -11,7 +11,7 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// Bytes in which an XML declaration must start.
 const HEAD_BYTES: usize = 1024;
 
-pub(super) struct Text<R> {
+pub(super) struct DecodingReader<R> {
     input: R,
     head: Vec<u8>,
     /// Undecided as long as all bytes are ASCII.
@@ -19,9 +19,9 @@ pub(super) struct Text<R> {
     pub(super) is_over: bool,
 }
 
-impl<R: BufRead> Text<R> {
-    pub(super) fn new(input: R) -> Text<R> {
-        Text { input, head: Vec::new(), decoder: None, is_over: false }
+impl<R: BufRead> DecodingReader<R> {
+    pub(super) fn new(input: R) -> DecodingReader<R> {
+        DecodingReader { input, head: Vec::new(), decoder: None, is_over: false }
     }
 
     /// Appends the next chunk to a text, also the part before an error.

@@ -5,11 +5,11 @@ use std::io::BufRead;
 
 use sha2::{Digest, Sha256};
 
-use super::bytes::Text;
+use super::bytes::DecodingReader;
 use super::outline::{self, OutlineKind};
 use super::{BadOutline, DEPTH_MAX, OUTLINES_MAX, OpmlError, Outline, Why};
 use crate::model::canonical_web_url;
-use crate::parse::xml::{Tag, Token, Tokens};
+use crate::parse::xml::{Tag, XmlToken, XmlTokens};
 
 /// Bytes that must follow the start of a tag before it is parsed; no tag is longer.
 const TAG_BYTES_MAX: usize = 32 * 1024;
@@ -21,7 +21,7 @@ const SHOWN_CHARS_MAX: usize = 60;
 /// Iterates over the sources of a list and its problems. Continues after every problem except the
 /// last.
 pub struct Reader<R> {
-    text: Text<R>,
+    text: DecodingReader<R>,
     window: String,
     list: List,
 }
@@ -50,7 +50,7 @@ struct List {
 impl<R: BufRead> Reader<R> {
     /// Fails if the document is not OPML.
     pub fn new(input: R) -> Result<Reader<R>, OpmlError> {
-        let mut reader = Reader { text: Text::new(input), window: String::new(), list: List::default() };
+        let mut reader = Reader { text: DecodingReader::new(input), window: String::new(), list: List::default() };
         reader.text.pull(&mut reader.window)?;
         reader.list.awaits_end = check_root(&reader.window)?;
         Ok(reader)
@@ -90,7 +90,7 @@ impl List {
     /// because they may be cut.
     fn read(&mut self, window: &str, is_last: bool) -> usize {
         let safe = if is_last { usize::MAX } else { window.len().saturating_sub(TAG_BYTES_MAX) };
-        let mut tokens = Tokens::new(window);
+        let mut tokens = XmlTokens::new(window);
         loop {
             let token = tokens.next();
             let start = tokens.start();
@@ -98,10 +98,10 @@ impl List {
                 return start;
             }
             match token {
-                Token::Open(tag) if is(tag.name, "outline") => self.open(&tag, window, start),
-                Token::Close(name) if is(name, "outline") => self.close(),
-                Token::Close(name) if is(name, "opml") => self.stop(),
-                Token::End => return if tokens.is_cut && !is_last { start } else { window.len() },
+                XmlToken::Open(tag) if is(tag.name, "outline") => self.open(&tag, window, start),
+                XmlToken::Close(name) if is(name, "outline") => self.close(),
+                XmlToken::Close(name) if is(name, "opml") => self.stop(),
+                XmlToken::End => return if tokens.is_cut && !is_last { start } else { window.len() },
                 _ => {}
             }
             if tokens.is_repaired && !self.is_damaged {
@@ -211,17 +211,19 @@ impl List {
 
 /// Whether the document has a root element; an error if it is not OPML.
 fn check_root(window: &str) -> Result<bool, OpmlError> {
-    let mut tokens = Tokens::new(window);
+    let mut tokens = XmlTokens::new(window);
     loop {
         match tokens.next() {
-            Token::Open(tag) if is(tag.name, "opml") => return Ok(!tag.is_empty),
+            XmlToken::Open(tag) if is(tag.name, "opml") => return Ok(!tag.is_empty),
             // Accept a list without its beginning.
-            Token::Open(tag) if ["head", "body", "outline"].iter().any(|name| is(tag.name, name)) => return Ok(false),
-            Token::Open(tag) => {
+            XmlToken::Open(tag) if ["head", "body", "outline"].iter().any(|name| is(tag.name, name)) => {
+                return Ok(false);
+            }
+            XmlToken::Open(tag) => {
                 let name: String = tag.name.chars().take(SHOWN_CHARS_MAX).collect();
                 return Err(OpmlError::NotOpml(format!("it begins with <{name}>")));
             }
-            Token::End => break,
+            XmlToken::End => break,
             _ => {}
         }
     }

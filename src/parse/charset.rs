@@ -1,8 +1,8 @@
 //! Detects the actual charset of a document and decodes it.
 //!
 //! The order: a byte order mark; the pattern that the first characters make in UTF-16 and UTF-32; valid UTF-8, which no
-//! other charset produces by accident; then what the HTTP header and the XML declaration name, if the bytes agree; then a
-//! guess from the bytes themselves.
+//! other charset produces by accident; then what the HTTP header and the XML declaration name, if the bytes agree; then
+//! a guess from the bytes themselves.
 
 use std::borrow::Cow;
 
@@ -27,8 +27,8 @@ pub struct Decoded<'a> {
     pub has_replacements: bool,
 }
 
-/// Reads a document in the charset that it is really written in. `top_level_domain`, as in `it`, is a hint for the guess:
-/// the same bytes mean other letters in other countries.
+/// Reads a document in the charset that it is really written in. `top_level_domain`, as in `it`, is a hint for the
+/// guess: the same bytes mean other letters in other countries.
 pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>, top_level_domain: Option<&str>) -> Decoded<'a> {
     if let Some((wide, skip)) = wide_form(bytes) {
         return wide.decode(&bytes[skip..]);
@@ -151,7 +151,8 @@ fn declaration_label(bytes: &[u8]) -> Option<&str> {
     Some(value[1..].split(quote).next()?.trim())
 }
 
-/// `charset` of a page's `<meta>`, in either of its forms: the attribute, or inside a `content` that repeats the header.
+/// `charset` of a page's `<meta>`, in either of its forms: the attribute, or inside a `content` that repeats the
+/// header.
 fn meta_label(bytes: &[u8]) -> Option<&str> {
     const NAME: &[u8] = b"charset";
     let head = &bytes[..bytes.len().min(DECLARATION_BYTES_MAX)];

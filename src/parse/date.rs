@@ -24,7 +24,8 @@ const SECOND_YEAR: Timestamp = Timestamp::from_seconds(-62_104_060_800);
 /// missing date is none (s613).
 pub fn parse(text: &str) -> Option<Timestamp> {
     let text = text.trim();
-    // `-0001-11-30` is what some programs make of a missing date; nothing that has a date was published before the year 0.
+    // `-0001-11-30` is what some programs make of a missing date; nothing that has a date was published before the year
+    // 0.
     let is_before_all_years =
         text.strip_prefix(['-', '−']).is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit()));
     if is_before_all_years {

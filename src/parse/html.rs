@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use url::Url;
 
 use super::entity;
-use super::text::{Token, Tokens, attributes};
+use super::text::{HtmlToken, HtmlTokens, attributes};
 
 /// How much longer than the input the output may become: this many times, and so many bytes more.
 const SIZES_MAX: usize = 4;
@@ -19,9 +19,9 @@ const SLACK_BYTES: usize = 64 * 1024;
 /// do all remaining links once the output would exceed four times the input and 64 KiB.
 pub fn with_absolute_links<'h>(html: &'h str, base: &Url) -> Cow<'h, str> {
     let mut changed = Changed { html, output: String::new(), copied: 0 };
-    let mut tokens = Tokens::new(html);
+    let mut tokens = HtmlTokens::new(html);
     while let Some(token) = tokens.next() {
-        let Token::Open { name, attributes: text, self_closed } = token else { continue };
+        let HtmlToken::Open { name, attributes: text, self_closed } = token else { continue };
         // The attributes end where the tag ends, or at its closing bracket.
         let tag_end = tokens.position();
         let tag_end = tag_end - usize::from(html.as_bytes()[tag_end - 1] == b'>');

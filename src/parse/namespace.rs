@@ -23,12 +23,12 @@ const BINDINGS_MAX: usize = 100;
 
 /// Namespace declarations in scope.
 #[derive(Default)]
-pub(super) struct Scope<'a> {
+pub(super) struct NamespaceScope<'a> {
     bindings: Vec<(&'a str, Namespace)>,
 }
 
-impl<'a> Scope<'a> {
-    /// Number of declarations in scope; [`Scope::leave`] restores it.
+impl<'a> NamespaceScope<'a> {
+    /// Number of declarations in scope; [`NamespaceScope::leave`] restores it.
     pub(super) fn depth(&self) -> usize {
         self.bindings.len()
     }
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_declared_prefix_means_its_uri_and_an_undeclared_one_its_habit() {
-        let mut scope = Scope::default();
+        let mut scope = NamespaceScope::default();
         assert_eq!(scope.resolve("dc:creator"), (Namespace::DublinCore, "creator"));
         scope.declare("x", "http://purl.org/dc/elements/1.1/", true);
         scope.declare("dc", "http://www.w3.org/2005/Atom", false);
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn an_unknown_default_namespace_counts_only_below_the_root() {
-        let mut scope = Scope::default();
+        let mut scope = NamespaceScope::default();
         scope.declare("", "http://example.org/typo", true);
         assert_eq!(scope.resolve("title"), (Namespace::Core, "title"));
         scope.declare("", "http://example.org/extension", false);
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_flood_of_declarations_is_not_kept() {
         let prefixes: Vec<String> = (0..1000).map(|number| format!("p{number}")).collect();
-        let mut scope = Scope::default();
+        let mut scope = NamespaceScope::default();
         for prefix in &prefixes {
             scope.declare(prefix, "http://www.w3.org/2005/Atom", false);
         }

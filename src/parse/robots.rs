@@ -14,8 +14,8 @@ use std::fmt;
 
 use url::Url;
 
-use lines::{Field, fields};
-use pattern::{Pattern, Target};
+use lines::{RobotsField, fields};
+use pattern::{Pattern, RobotsTarget};
 
 pub use lines::whole_lines;
 
@@ -29,12 +29,12 @@ const LINE_CHARS_MAX: usize = 200;
 /// The file of one site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Robots {
-    groups: Vec<Group>,
+    groups: Vec<RuleGroup>,
 }
 
 /// Rules and their user agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Group {
+struct RuleGroup {
     /// Product names in lower case; `*` for all.
     agents: Vec<Box<str>>,
     rules: Vec<Rule>,
@@ -67,23 +67,23 @@ pub struct RobotsLine {
 impl Robots {
     /// Parses a file up to the maximum size.
     pub fn parse(bytes: &[u8]) -> Robots {
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<RuleGroup> = Vec::new();
         let mut rules = 0;
         // Names that follow each other share the rules behind them; whatever else stands in between does not part them.
         let mut takes_agents = false;
         for (line, field) in fields(whole_lines(bytes, FILE_BYTES_MAX)) {
-            if matches!(field, Field::UserAgent(_)) && !takes_agents {
-                groups.push(Group::default());
+            if matches!(field, RobotsField::UserAgent(_)) && !takes_agents {
+                groups.push(RuleGroup::default());
             }
             takes_agents = match field {
-                Field::UserAgent(_) => true,
-                Field::Rule { .. } => false,
+                RobotsField::UserAgent(_) => true,
+                RobotsField::Rule { .. } => false,
             };
             // Rules before the first user agent are ignored.
             let Some(group) = groups.last_mut() else { continue };
             match field {
-                Field::UserAgent(value) => group.agents.push(token(value)),
-                Field::Rule { allows, value } => {
+                RobotsField::UserAgent(value) => group.agents.push(token(value)),
+                RobotsField::Rule { allows, value } => {
                     if let Some(pattern) = Pattern::new(value).filter(|_| rules < RULES_MAX) {
                         rules += 1;
                         group.rules.push(Rule { line, allows, pattern });
@@ -100,7 +100,7 @@ impl Robots {
         if url.path() == "/robots.txt" {
             return Verdict { is_allowed: true, decided_by: None };
         }
-        let target = Target::new(url);
+        let target = RobotsTarget::new(url);
         let decisive = self
             .groups_for(product)
             .flat_map(|group| &group.rules)
@@ -114,7 +114,7 @@ impl Robots {
     }
 
     /// The groups that apply to a product: those that name it, or else those for every product.
-    fn groups_for(&self, product: &str) -> impl Iterator<Item = &Group> {
+    fn groups_for(&self, product: &str) -> impl Iterator<Item = &RuleGroup> {
         let product = token(product.as_bytes());
         let is_named = !product.is_empty() && self.groups.iter().any(|group| group.agents.contains(&product));
         let wanted = if is_named { product } else { "*".into() };

@@ -12,14 +12,14 @@ mod token;
 
 pub use account::{account, is_account_id};
 pub use post::XPost;
-pub use problem::{Problem, ProblemKind, refusal};
-pub use timeline::{Page, timeline};
+pub use problem::{ProblemKind, XProblem, refusal};
+pub use timeline::{TimelinePage, timeline};
 pub use token::{Renewed, renewed};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum XApiError {
     #[error("{0}")]
-    Refused(Problem),
+    Refused(XProblem),
     /// The response does not match the documentation.
     #[error("X's answer cannot be read: {0}")]
     Unknown(String),

@@ -13,7 +13,7 @@ use super::entity;
 
 /// A token, borrowed from the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Token<'a> {
+pub(crate) enum XmlToken<'a> {
     /// `<name …>` or `<name …/>`.
     Open(Tag<'a>),
     /// `</name>`.
@@ -68,7 +68,7 @@ impl<'a> Tag<'a> {
 }
 
 /// Reads a document piece by piece.
-pub(crate) struct Tokens<'a> {
+pub(crate) struct XmlTokens<'a> {
     source: &'a str,
     reader: Reader<&'a [u8]>,
     /// Where in the source the present reader began.
@@ -83,10 +83,10 @@ pub(crate) struct Tokens<'a> {
     pub(crate) is_cut: bool,
 }
 
-impl<'a> Tokens<'a> {
+impl<'a> XmlTokens<'a> {
     /// Starts at the beginning of a text.
-    pub(crate) fn new(source: &'a str) -> Tokens<'a> {
-        let mut tokens = Tokens {
+    pub(crate) fn new(source: &'a str) -> XmlTokens<'a> {
+        let mut tokens = XmlTokens {
             source,
             reader: Reader::from_str(""),
             origin: 0,
@@ -131,7 +131,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    pub(crate) fn next(&mut self) -> Token<'a> {
+    pub(crate) fn next(&mut self) -> XmlToken<'a> {
         loop {
             let start = self.position();
             self.start = start;
@@ -143,7 +143,7 @@ impl<'a> Tokens<'a> {
                     Some(_) => {
                         self.is_repaired = true;
                         self.restart(start + 1);
-                        return Token::Reference("lt");
+                        return XmlToken::Reference("lt");
                     }
                     None => return self.cut(),
                 }
@@ -152,15 +152,15 @@ impl<'a> Tokens<'a> {
             let end = self.position();
             let raw = self.source(start..end);
             match event {
-                Ok(Event::Text(_)) => return Token::Text(raw),
+                Ok(Event::Text(_)) => return XmlToken::Text(raw),
                 Ok(Event::Start(_) | Event::Empty(_)) => return self.open(start, raw),
                 Ok(Event::End(_)) => return self.close(start, raw),
                 Ok(Event::GeneralRef(_)) => {
                     let name = raw.get(1..raw.len() - 1).unwrap_or_default();
-                    return if entity::is_reference(name) { Token::Reference(name) } else { Token::Text(raw) };
+                    return if entity::is_reference(name) { XmlToken::Reference(name) } else { XmlToken::Text(raw) };
                 }
-                Ok(Event::CData(_)) => return Token::CData(raw.get(9..raw.len() - 3).unwrap_or_default()),
-                Ok(Event::DocType(_)) => return Token::Doctype(raw.get(9..raw.len() - 1).unwrap_or_default()),
+                Ok(Event::CData(_)) => return XmlToken::CData(raw.get(9..raw.len() - 3).unwrap_or_default()),
+                Ok(Event::DocType(_)) => return XmlToken::Doctype(raw.get(9..raw.len() - 1).unwrap_or_default()),
                 Ok(Event::Decl(_)) => {
                     // `<?xml … >` without the second question mark would reach to the next `?>` of the document.
                     if let Some(length) = instruction_length(raw).filter(|length| *length < raw.len()) {
@@ -168,7 +168,7 @@ impl<'a> Tokens<'a> {
                     }
                 }
                 Ok(Event::Comment(_) | Event::PI(_)) => {}
-                Ok(Event::Eof) => return Token::End,
+                Ok(Event::Eof) => return XmlToken::End,
                 Err(Error::Syntax(error)) => {
                     if let Some(token) = self.repair(error) {
                         return token;
@@ -181,7 +181,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// A start tag, unless its end was found too late.
-    fn open(&mut self, start: usize, raw: &'a str) -> Token<'a> {
+    fn open(&mut self, start: usize, raw: &'a str) -> XmlToken<'a> {
         let inside = raw.get(1..raw.len() - 1).unwrap_or_default();
         match misplaced_end(inside) {
             None => tag(inside),
@@ -194,16 +194,18 @@ impl<'a> Tokens<'a> {
     }
 
     /// An end tag; what follows the name says nothing.
-    fn close(&mut self, start: usize, raw: &'a str) -> Token<'a> {
+    fn close(&mut self, start: usize, raw: &'a str) -> XmlToken<'a> {
         let inside = raw.get(2..raw.len() - 1).unwrap_or_default();
         if let Some(length) = inside.find('<') {
             self.reread_from(start + 2 + length);
         }
-        Token::Close(inside.trim_start().split(|next: char| next.is_whitespace() || next == '<').next().unwrap_or(""))
+        XmlToken::Close(
+            inside.trim_start().split(|next: char| next.is_whitespace() || next == '<').next().unwrap_or(""),
+        )
     }
 
     /// Interprets a token without an end; none if it is meaningless.
-    fn repair(&mut self, error: SyntaxError) -> Option<Token<'a>> {
+    fn repair(&mut self, error: SyntaxError) -> Option<XmlToken<'a>> {
         let start = self.start;
         let rest = self.source(start..self.source.len());
         match error {
@@ -218,10 +220,10 @@ impl<'a> Tokens<'a> {
                 let next = end + usize::from(rest[end..].starts_with('>'));
                 self.reread_from(start + next);
                 if self.is_cut {
-                    return Some(Token::End);
+                    return Some(XmlToken::End);
                 }
                 Some(match rest[1..end].strip_prefix('/') {
-                    Some(name) => Token::Close(name.split_whitespace().next().unwrap_or("")),
+                    Some(name) => XmlToken::Close(name.split_whitespace().next().unwrap_or("")),
                     None => tag(&rest[1..end]),
                 })
             }
@@ -235,10 +237,10 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    fn cut(&mut self) -> Token<'a> {
+    fn cut(&mut self) -> XmlToken<'a> {
         self.is_cut = true;
         self.restart(self.source.len());
-        Token::End
+        XmlToken::End
     }
 
     fn restart(&mut self, place: usize) {
@@ -257,10 +259,10 @@ impl<'a> Tokens<'a> {
 }
 
 /// Makes a tag of what stands between the angle brackets.
-fn tag(inside: &str) -> Token<'_> {
+fn tag(inside: &str) -> XmlToken<'_> {
     let (inside, is_empty) = inside.strip_suffix('/').map_or((inside, false), |inside| (inside, true));
     let length = inside.find(|next: char| next.is_ascii_whitespace() || next == '/').unwrap_or(inside.len());
-    Token::Open(Tag { name: &inside[..length], is_empty, inside })
+    XmlToken::Open(Tag { name: &inside[..length], is_empty, inside })
 }
 
 /// The length of an instruction or declaration without a proper end: up to its bracket, or to the next tag.
@@ -286,20 +288,20 @@ mod tests {
 
     /// The pieces of a document in a short notation.
     fn pieces(source: &str) -> Vec<String> {
-        let mut tokens = Tokens::new(source);
+        let mut tokens = XmlTokens::new(source);
         let mut found = Vec::new();
         loop {
             found.push(match tokens.next() {
-                Token::Open(tag) => {
+                XmlToken::Open(tag) => {
                     let attributes: String = tag.attributes().map(|(name, value)| format!(" {name}={value}")).collect();
                     format!("<{}{attributes}{}", tag.name, if tag.is_empty { "/>" } else { ">" })
                 }
-                Token::Close(name) => format!("</{name}>"),
-                Token::Text(text) => text.to_owned(),
-                Token::Reference(name) => format!("&{name};"),
-                Token::CData(text) => format!("[{text}]"),
-                Token::Doctype(text) => format!("!{text}"),
-                Token::End => break,
+                XmlToken::Close(name) => format!("</{name}>"),
+                XmlToken::Text(text) => text.to_owned(),
+                XmlToken::Reference(name) => format!("&{name};"),
+                XmlToken::CData(text) => format!("[{text}]"),
+                XmlToken::Doctype(text) => format!("!{text}"),
+                XmlToken::End => break,
             });
         }
         if tokens.is_cut {
@@ -339,8 +341,8 @@ mod tests {
         // Quadratic, this would take half a minute even in a release build.
         for unit in ["<!", "<?", "<!x", "<![", "<!-", "</<"] {
             let source = unit.repeat(500_000);
-            let mut tokens = Tokens::new(&source);
-            while tokens.next() != Token::End {}
+            let mut tokens = XmlTokens::new(&source);
+            while tokens.next() != XmlToken::End {}
             assert!(tokens.is_repaired || tokens.is_cut, "{unit}");
         }
     }
@@ -348,9 +350,9 @@ mod tests {
     #[test]
     fn a_flood_of_open_tags_is_not_read_again_and_again() {
         let source = "<a ".repeat(300_000);
-        let mut tokens = Tokens::new(&source);
+        let mut tokens = XmlTokens::new(&source);
         let mut count = 0;
-        while tokens.next() != Token::End {
+        while tokens.next() != XmlToken::End {
             count += 1;
         }
         assert!(tokens.is_cut && count < 1000, "{count}");
@@ -359,8 +361,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_comes_to_an_end(source in "[<>/!?\"'=&;a-c \\[\\]CDAT\u{feff}é-]{0,80}") {
-            let mut tokens = Tokens::new(&source);
-            let count = std::iter::from_fn(|| (tokens.next() != Token::End).then_some(())).take(1000).count();
+            let mut tokens = XmlTokens::new(&source);
+            let count = std::iter::from_fn(|| (tokens.next() != XmlToken::End).then_some(())).take(1000).count();
             prop_assert!(count < 1000);
         }
     }

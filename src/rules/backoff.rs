@@ -25,20 +25,20 @@ pub struct Backoff {
 /// Why a wait is as long as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackoffReason {
-    /// The source is healthy.
-    Healthy,
+    /// No failure since the last success.
+    Active,
     /// The interval was doubled this many times.
     Doubled(u32),
     /// Doubling this many times went past the ceiling.
     Ceiling(u32),
-    /// The interval itself is longer than the ceiling: a failing source is never polled sooner than a healthy one.
+    /// The interval itself is longer than the ceiling: a failing source is never polled sooner than an active one.
     Interval(u32),
 }
 
 /// The wait after this many failures in a row.
 pub fn backoff(interval: Duration, failures: u32, ceiling: Duration) -> Backoff {
     if failures == 0 {
-        return Backoff { delay: interval, reason: BackoffReason::Healthy };
+        return Backoff { delay: interval, reason: BackoffReason::Active };
     }
     if interval >= ceiling {
         return Backoff { delay: interval, reason: BackoffReason::Interval(failures) };
@@ -65,7 +65,7 @@ fn doubled(interval: Duration, times: u32) -> Option<Duration> {
 impl fmt::Display for BackoffReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BackoffReason::Healthy => write!(formatter, "the interval of an active source"),
+            BackoffReason::Active => write!(formatter, "the interval of an active source"),
             BackoffReason::Doubled(failures) => {
                 write!(formatter, "the interval doubled with every failure, failures in a row: {failures}")
             }

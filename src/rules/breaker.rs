@@ -19,7 +19,6 @@ pub enum Heard {
 /// Change of a breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BreakerStep {
-    /// The breaker opened.
     Opened {
         /// Time of the first probe.
         until: Timestamp,
@@ -92,10 +91,10 @@ impl fmt::Display for BreakerStep {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BreakerStep::Opened { until, failures } => {
-                write!(formatter, "no answer to {failures} requests in a row: the host is left alone until {until}")
+                write!(formatter, "no response to {failures} requests in a row: no requests before {until}")
             }
             BreakerStep::Reopened { until } => {
-                write!(formatter, "still no answer: the host is left alone until {until}")
+                write!(formatter, "still no response: no requests before {until}")
             }
             BreakerStep::Closed => write!(formatter, "the host answers again"),
         }
@@ -207,9 +206,9 @@ mod tests {
         for (step, words) in [
             (
                 BreakerStep::Opened { until, failures: 5 },
-                "no answer to 5 requests in a row: the host is left alone until 2027-01-15T08:00:00Z",
+                "no response to 5 requests in a row: no requests before 2027-01-15T08:00:00Z",
             ),
-            (BreakerStep::Reopened { until }, "still no answer: the host is left alone until 2027-01-15T08:00:00Z"),
+            (BreakerStep::Reopened { until }, "still no response: no requests before 2027-01-15T08:00:00Z"),
             (BreakerStep::Closed, "the host answers again"),
         ] {
             assert_eq!(step.to_string(), words);

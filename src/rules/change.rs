@@ -49,7 +49,6 @@ pub enum Changed {
     Enabled,
     /// The source is disabled.
     Disabled,
-    /// The source rests.
     Resting,
     /// The rest is over.
     Awake,

@@ -5,11 +5,9 @@ use crate::model::{FailureCause, FailureClass, FailureKind, Severity};
 /// Classification of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classified {
-    /// Kind of failure.
     pub kind: FailureKind,
     /// Whether it can pass by itself.
     pub class: FailureClass,
-    /// Log level.
     pub severity: Severity,
     /// Reason for people.
     pub reason: &'static str,

@@ -25,7 +25,6 @@ pub enum DelayLayer {
     Host,
     /// The configuration, for this type of source.
     Type,
-    /// No setting applies.
     Nothing,
 }
 

@@ -104,7 +104,7 @@ pub fn terms<'a>(
     own.into_iter().chain(asked).chain([held]).flatten()
 }
 
-/// Interval of this source while it is healthy.
+/// Interval of this source without backoff.
 pub fn interval(source: &Source, policy: &Policy) -> Duration {
     source.settings.poll_interval_minutes.map_or(policy.interval, minutes)
 }
@@ -229,9 +229,9 @@ impl fmt::Display for Wait {
         let cut = |cut: &bool| if *cut { ", cut to the configured ceiling" } else { "" };
         match self {
             Wait::NeverPolled => write!(formatter, "it has never been polled"),
-            Wait::Requested => write!(formatter, "a person asked for it"),
-            Wait::Repeated => write!(formatter, "the last poll was lost to a fault of our own and is made again"),
-            Wait::Spread => write!(formatter, "first polls are spread, so that not all sources are asked at once"),
+            Wait::Requested => write!(formatter, "an operator requested it"),
+            Wait::Repeated => write!(formatter, "the last poll was lost to an internal fault and is repeated"),
+            Wait::Spread => write!(formatter, "first polls are spread over time"),
             Wait::Backoff(reason) => reason.fmt(formatter),
             Wait::RateLimited => write!(formatter, "the publisher asked for fewer requests (429)"),
             Wait::Rest(kind) => write!(formatter, "it rests after a run of {kind}"),

@@ -1,7 +1,10 @@
 //! The scenarios of `rules::due`.
 
 use super::*;
-use crate::model::{FailureRun, FailureState, Hints, HostKey, NewSource, Rest, SourceId, SourceSettings, SourceType};
+use crate::model::{
+    FailureKind, FailureRun, FailureState, Hints, HostKey, NewSource, Rest, SourceId, SourceSettings, SourceType,
+};
+use crate::rules::RestRule;
 
 /// A Friday, 08:00.
 const POLLED: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -39,7 +42,7 @@ fn s507_a_first_poll_that_jitter_put_there_says_so() {
     source.state.first_polled_at = None;
     check(&source, POLLED + Policy::default().interval, Wait::Spread);
     let text = next_poll(&source, None, &Policy::default(), POLLED).to_string();
-    assert!(text.ends_with(": first polls are spread, so that not all sources are asked at once"), "{text}");
+    assert!(text.ends_with(": first polls are spread over time"), "{text}");
     source.state.poll_requested_at = Some(POLLED + minutes(1));
     check(&source, POLLED + minutes(1), Wait::Requested);
 }
@@ -76,7 +79,7 @@ fn s417_a_report_waits_for_its_cooldown_also_where_runs_of_its_kind_start_no_res
     source.state.rest = Some(Rest { since: POLLED, cause: RestCause::Reported(FailureKind::Unauthorized) });
     check(&source, POLLED + hours(24), Wait::Reported(FailureKind::Unauthorized));
     let mut policy = Policy::default();
-    policy.rests.unauthorized.cooldown = hours(2);
+    policy.rests.set(FailureKind::Unauthorized, RestRule { after: 0, cooldown: hours(2) });
     assert_eq!(next_poll(&source, None, &policy, POLLED).at(), Some(POLLED + hours(2)), "as configured now");
 }
 
@@ -100,7 +103,7 @@ fn s418_a_rest_whose_rule_was_switched_off_is_over() {
     let mut source = failing(1);
     source.state.rest = Some(Rest { since: POLLED, cause: RestCause::Failures(FailureKind::Gone) });
     let mut policy = Policy::default();
-    policy.rests.gone.after = 0;
+    policy.rests.set(FailureKind::Gone, RestRule { after: 0, cooldown: hours(72) });
     assert_eq!(next_poll(&source, None, &policy, POLLED).at(), Some(POLLED + hours(2)));
 }
 
@@ -155,7 +158,7 @@ fn p11_a_fresh_answer_is_not_asked_for_again() {
     source.state.hints.fresh_until = Some(POLLED + hours(3));
     check(&source, POLLED + hours(3), Wait::Fresh(false));
     source.state.hints.fresh_until = Some(POLLED + minutes(3));
-    check(&source, POLLED + hours(1), Wait::Backoff(BackoffReason::Healthy));
+    check(&source, POLLED + hours(1), Wait::Backoff(BackoffReason::Active));
 }
 
 #[test]
@@ -189,7 +192,7 @@ fn p14_skipped_hours_and_days_are_left_out() {
     source.state.hints = Hints { skip_days: 0b111_0000, skip_hours: 1, ..Hints::default() };
     check(&source, "2027-01-18T01:00:00Z".parse().unwrap(), Wait::Skipped);
     source.state.hints = Hints { skip_hours: 0xff_ffff, skip_days: 0x7f, ..Hints::default() };
-    check(&source, POLLED + hours(1), Wait::Backoff(BackoffReason::Healthy));
+    check(&source, POLLED + hours(1), Wait::Backoff(BackoffReason::Active));
 }
 
 #[test]

@@ -36,7 +36,6 @@ pub enum FailureStep {
         /// Failures in a row.
         consecutive: u32,
     },
-    /// The source rests.
     Rests {
         /// Kind of the failures.
         kind: FailureKind,
@@ -168,7 +167,7 @@ fn permanent_name(cause: FailureCause) -> String {
 impl fmt::Display for FailureStep {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FailureStep::NotBlamed => write!(formatter, "our own fault: not counted against the source"),
+            FailureStep::NotBlamed => write!(formatter, "internal fault: not counted"),
             FailureStep::Counted { consecutive } => write!(formatter, "failure {consecutive} in a row: backs off"),
             FailureStep::Rests { kind, run, cooldown } => {
                 write!(formatter, "rests for {} h after {run} {kind} in a row", cooldown.as_secs() / 3600)

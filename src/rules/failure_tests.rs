@@ -244,8 +244,8 @@ fn s417_failures_after_a_report_are_counted_and_may_start_a_rest_of_their_own() 
 #[test]
 fn s418_thresholds_and_cooldowns_are_settings() {
     let mut policy = Policy::default();
-    policy.rests.not_found = RestRule { after: 2, cooldown: hours(1) };
-    policy.rests.gone.after = 0;
+    policy.rests.set(FailureKind::NotFound, RestRule { after: 2, cooldown: hours(1) });
+    policy.rests.set(FailureKind::Gone, RestRule { after: 0, cooldown: hours(72) });
     let (_, step) = fail(source(), &policy, &[Status(404); 2]);
     assert_eq!(step, FailureStep::Rests { kind: FailureKind::NotFound, run: 2, cooldown: hours(1) });
     let (_, step) = fail(source(), &policy, &[Status(410); 4]);

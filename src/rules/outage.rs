@@ -51,7 +51,6 @@ pub enum Evidence {
     Answer,
     /// The network may be down: no answer came.
     Silence,
-    /// No evidence.
     None,
 }
 

@@ -221,7 +221,7 @@ fn p31_a_failure_is_taken_back_with_what_followed_from_it() {
     let source = Source { state, ..source };
     let next = crate::rules::due::next_poll(&source, None, &Policy::default(), at(20));
     assert_eq!(next.at(), Some(at(21)), "it is polled again, without backoff");
-    assert!(next.to_string().ends_with("the last poll was lost to a fault of our own and is made again"), "{next}");
+    assert!(next.to_string().ends_with("the last poll was lost to an internal fault and is repeated"), "{next}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Parameters of the rules.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use super::webhook::WebhookPolicy;
@@ -9,7 +9,7 @@ use crate::model::{Backlog, FailureKind, FullText, SourceType};
 /// Parameters of the rules, from the configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
-    /// Interval of a healthy source without an interval of its own.
+    /// Interval of an active source without an interval of its own.
     pub interval: Duration,
     /// Permanent failures in a row that disable a source.
     pub max_failures: u32,
@@ -119,38 +119,39 @@ impl RestRule {
     }
 }
 
-/// Rules for rests by kind of failure. Other kinds never start a rest, which would hide what a person must see.
+/// Rules for rests by kind of failure. A kind without a rule never starts a rest, which would hide what a person must
+/// see.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rests {
-    /// 401.
-    pub unauthorized: RestRule,
-    /// 403.
-    pub forbidden: RestRule,
-    /// 404.
-    pub not_found: RestRule,
-    /// 410.
-    pub gone: RestRule,
-    /// 5xx.
-    pub upstream_failure: RestRule,
-    /// No answer.
-    pub network: RestRule,
-    /// Unreadable.
-    pub parse_error: RestRule,
-}
+pub struct Rests(BTreeMap<FailureKind, RestRule>);
 
 impl Rests {
-    /// Rule for a kind.
     pub fn for_kind(&self, kind: FailureKind) -> Option<RestRule> {
+        self.0.get(&kind).copied()
+    }
+
+    pub fn set(&mut self, kind: FailureKind, rule: RestRule) {
+        self.0.insert(kind, rule);
+    }
+
+    /// The rule of a kind if nothing is configured; none for kinds without a cooldown.
+    fn default_rule(kind: FailureKind) -> Option<RestRule> {
+        let rule = |after, cooldown_hours| Some(RestRule { after, cooldown: hours(cooldown_hours) });
         match kind {
-            FailureKind::Unauthorized => Some(self.unauthorized),
-            FailureKind::Forbidden => Some(self.forbidden),
-            FailureKind::NotFound => Some(self.not_found),
-            FailureKind::Gone => Some(self.gone),
-            FailureKind::UpstreamFailure => Some(self.upstream_failure),
-            FailureKind::Network => Some(self.network),
-            FailureKind::ParseError => Some(self.parse_error),
+            FailureKind::Unauthorized => rule(0, 24),
+            FailureKind::Forbidden => rule(5, 24),
+            FailureKind::NotFound => rule(3, 48),
+            FailureKind::Gone => rule(1, 72),
+            FailureKind::UpstreamFailure => rule(10, 6),
+            FailureKind::Network => rule(10, 12),
+            FailureKind::ParseError => rule(5, 24),
             FailureKind::RateLimited | FailureKind::Unexpected | FailureKind::Internal => None,
         }
+    }
+}
+
+impl FromIterator<(FailureKind, RestRule)> for Rests {
+    fn from_iter<I: IntoIterator<Item = (FailureKind, RestRule)>>(rules: I) -> Rests {
+        Rests(rules.into_iter().collect())
     }
 }
 
@@ -199,16 +200,7 @@ impl Default for OutagePolicy {
 
 impl Default for Rests {
     fn default() -> Rests {
-        let rule = |after, cooldown_hours| RestRule { after, cooldown: hours(cooldown_hours) };
-        Rests {
-            unauthorized: rule(0, 24),
-            forbidden: rule(5, 24),
-            not_found: rule(3, 48),
-            gone: rule(1, 72),
-            upstream_failure: rule(10, 6),
-            network: rule(10, 12),
-            parse_error: rule(5, 24),
-        }
+        FailureKind::ALL.into_iter().filter_map(|kind| Some((kind, Rests::default_rule(kind)?))).collect()
     }
 }
 

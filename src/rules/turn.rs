@@ -10,7 +10,6 @@ use super::{Policy, breaker};
 /// When a host takes the next request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Now.
     Now,
     /// At this moment, when the pause since the last request is over.
     At(Timestamp),
@@ -89,9 +88,11 @@ fn closed(host: &HostState, policy: &Policy, now: Timestamp) -> Option<(Timestam
 impl fmt::Display for Turn {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Turn::Now => write!(formatter, "its host may be asked now"),
-            Turn::At(at) => write!(formatter, "its host may be asked at {at}, after the pause between two requests"),
-            Turn::NotBefore { until, because } => write!(formatter, "its host is left alone until {until}: {because}"),
+            Turn::Now => write!(formatter, "the host is available now"),
+            Turn::At(at) => write!(formatter, "the host is available at {at}, after the pause between requests"),
+            Turn::NotBefore { until, because } => {
+                write!(formatter, "the host gets no requests before {until}: {because}")
+            }
         }
     }
 }
@@ -100,7 +101,7 @@ impl fmt::Display for Closed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Closed::Held(reason) => write!(formatter, "held, {reason}"),
-            Closed::BreakerOpen { failures } => write!(formatter, "no answer to {failures} requests in a row"),
+            Closed::BreakerOpen { failures } => write!(formatter, "no response to {failures} requests in a row"),
         }
     }
 }

@@ -114,10 +114,10 @@ fn a_hold_and_a_breaker_from_a_clock_that_was_ahead_end_within_their_ceilings() 
 #[test]
 fn turns_are_told_in_words() {
     for (turn, words) in [
-        (Turn::Now, "its host may be asked now"),
-        (Turn::At(NOW), "its host may be asked at 2027-01-15T08:00:00Z, after the pause between two requests"),
-        (by_hold(NOW), "its host is left alone until 2027-01-15T08:00:00Z: held, HTTP 429 with Retry-After"),
-        (by_breaker(NOW), "its host is left alone until 2027-01-15T08:00:00Z: no answer to 5 requests in a row"),
+        (Turn::Now, "the host is available now"),
+        (Turn::At(NOW), "the host is available at 2027-01-15T08:00:00Z, after the pause between requests"),
+        (by_hold(NOW), "the host gets no requests before 2027-01-15T08:00:00Z: held, HTTP 429 with Retry-After"),
+        (by_breaker(NOW), "the host gets no requests before 2027-01-15T08:00:00Z: no response to 5 requests in a row"),
     ] {
         assert_eq!(turn.to_string(), words);
     }

@@ -9,7 +9,7 @@ use crate::rules::status::{SourceStatus, status};
 
 /// Why a source is or is not polled.
 #[derive(Clone, Debug)]
-pub struct Explanation {
+pub struct SourceExplanation {
     pub source_id: SourceId,
     pub version: i64,
     pub status: SourceStatus,
@@ -47,7 +47,7 @@ pub struct WaitTerm {
 
 impl Service {
     /// Explains when a source is polled next, and why.
-    pub async fn explain(&self, id: SourceId) -> Result<Explanation> {
+    pub async fn explain(&self, id: SourceId) -> Result<SourceExplanation> {
         let source = self.source(id).await?;
         let host = match self.pipeline.host_of(&source.settings) {
             Some(key) => Some(self.host_state(&key).await?.unwrap_or_else(|| HostState::new(key))),
@@ -59,7 +59,7 @@ impl Service {
         let scheduled = self.pipeline.scheduled(id).await;
         let host = host.map(|host| self.host_status(host, delay.pause));
         let blockers = self.blockers().await;
-        Ok(Explanation {
+        Ok(SourceExplanation {
             source_id: id,
             version: source.version,
             status: status(&source, &policy, now),

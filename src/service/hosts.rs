@@ -83,7 +83,7 @@ impl Service {
     /// Makes no request to a host until the hold ends, whether or not the host is known.
     pub async fn hold_host(&self, name: &str, end: HoldEnd, reason: &str) -> Result<HostStatus> {
         let key = self.named(name)?;
-        let reason = format!("by a person: {}", valid_reason(reason)?.trim());
+        let reason = format!("by an operator: {}", valid_reason(reason)?.trim());
         let until = self.hold_until(end)?;
         info!(self.pipeline.log(), "host held"; "host" => %key, "until" => %until, "reason" => &reason);
         self.change_host(&key, move |state| {

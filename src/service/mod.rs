@@ -1,7 +1,7 @@
 //! The use cases: what a user or program can ask of the daemon, whatever the way in (API, command line, import).
 //!
-//! Each function reads from top to bottom: validate, read, decide by `rules`, write on the version that was read, notify
-//! the scheduler. Nothing here knows HTTP, JSON or an actor: the pipeline is reached through its handle alone.
+//! Each function reads from top to bottom: validate, read, decide by `rules`, write on the version that was read,
+//! notify the scheduler. Nothing here knows HTTP, JSON or an actor: the pipeline is reached through its handle alone.
 
 mod access;
 mod accounts;
@@ -26,9 +26,9 @@ use crate::clock::Clock;
 use crate::model::{HostKey, SourceId, Timestamp, UserId};
 use crate::store::{Store, StoreError};
 
-pub use explanation::{Explanation, WaitTerm};
+pub use explanation::{SourceExplanation, WaitTerm};
 pub use hosts::{HoldEnd, HostCondition, HostStatus};
-pub use polls::{Outlook, PollAnswer, PollRequest};
+pub use polls::{Outlook, PollRequest, RequestedPoll};
 pub use queries::{FoundSources, SourceDetails, SourceFilter};
 pub use source_settings::{NewSourceRequest, SourcePatch};
 pub use sources::{AddedSource, FirstPoll, add_sources};

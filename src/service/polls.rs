@@ -28,7 +28,7 @@ pub struct PollRequest {
 
 /// What came of a request to poll.
 #[derive(Clone, Debug)]
-pub enum PollAnswer {
+pub enum RequestedPoll {
     Done(SettledPoll),
     Scheduled(Outlook),
     Refused { reason: String },
@@ -51,11 +51,11 @@ pub(super) struct FirstPollWatch {
 impl Service {
     /// Polls a source as soon as its publisher and its host allow, or at once if forced. Does not wait for a poll that
     /// cannot come in time.
-    pub async fn poll_source(&self, id: SourceId, request: PollRequest) -> Result<PollAnswer> {
+    pub async fn poll_source(&self, id: SourceId, request: PollRequest) -> Result<RequestedPoll> {
         let mut source = self.source(id).await?;
         let (now, policy) = (self.now(), self.pipeline.policy());
         if let never @ NextPoll::Never(_) = due::next_poll(&source, None, &policy, now) {
-            return Ok(PollAnswer::Refused { reason: never.to_string() });
+            return Ok(RequestedPoll::Refused { reason: never.to_string() });
         }
         let change = if request.force { Change::PollForced } else { Change::Poll };
         // Before the scheduler is notified: the outlook must not follow from the poll itself.
@@ -69,10 +69,10 @@ impl Service {
         }
         self.change(id, None, None, |_| Ok(change.clone())).await?;
         if !self.comes_within(&outlook, request.wait) {
-            return Ok(PollAnswer::Scheduled(outlook));
+            return Ok(RequestedPoll::Scheduled(outlook));
         }
         match self.settled(id, events, before, request.wait).await {
-            Some(poll) => Ok(PollAnswer::Done(poll)),
+            Some(poll) => Ok(RequestedPoll::Done(poll)),
             None => self.still_scheduled(id, request.force).await,
         }
     }
@@ -84,12 +84,12 @@ impl Service {
         Ok(FirstPollWatch { outlook, events: self.pipeline.events().listen() })
     }
 
-    pub(super) async fn finish_first_poll(&self, id: SourceId, watch: FirstPollWatch) -> Result<PollAnswer> {
+    pub(super) async fn finish_first_poll(&self, id: SourceId, watch: FirstPollWatch) -> Result<RequestedPoll> {
         if !self.comes_within(&watch.outlook, FIRST_POLL_WITHIN) {
-            return Ok(PollAnswer::Scheduled(watch.outlook));
+            return Ok(RequestedPoll::Scheduled(watch.outlook));
         }
         match self.settled(id, watch.events, None, FIRST_POLL_WITHIN).await {
-            Some(poll) => Ok(PollAnswer::Done(poll)),
+            Some(poll) => Ok(RequestedPoll::Done(poll)),
             None => self.still_scheduled(id, false).await,
         }
     }
@@ -124,10 +124,10 @@ impl Service {
         settled.now_or_never().flatten()
     }
 
-    async fn still_scheduled(&self, id: SourceId, is_forced: bool) -> Result<PollAnswer> {
+    async fn still_scheduled(&self, id: SourceId, is_forced: bool) -> Result<RequestedPoll> {
         let source = self.source(id).await?;
         let next = due::next_poll(&source, None, &self.pipeline.policy(), self.now());
-        Ok(PollAnswer::Scheduled(self.outlook(&source.settings, next, is_forced).await?))
+        Ok(RequestedPoll::Scheduled(self.outlook(&source.settings, next, is_forced).await?))
     }
 
     fn comes_within(&self, outlook: &Outlook, wait: Duration) -> bool {

@@ -4,7 +4,7 @@
 use super::canonical::canonicalize;
 use super::polls::FirstPollWatch;
 use super::source_settings::valid_labels;
-use super::{NewSourceRequest, PollAnswer, Result, Service, ServiceError, SourceDetails, SourcePatch};
+use super::{NewSourceRequest, RequestedPoll, Result, Service, ServiceError, SourceDetails, SourcePatch};
 use crate::model::{NewSource, PollOutcome, Source, SourceAccess, SourceId, SourceSettings, Timestamp};
 use crate::rules::change::{Change, Changed, apply};
 use crate::sources::owner_key;
@@ -27,13 +27,12 @@ pub enum FirstPoll {
 #[derive(Clone, Debug)]
 pub struct AddedSource {
     pub source: SourceDetails,
-    pub first_poll: Option<PollAnswer>,
+    pub first_poll: Option<RequestedPoll>,
     /// What the source needs to be read and does not have, such as an X key, and how to give it.
     pub lacks: Option<String>,
 }
 
 impl Service {
-    /// Adds a source.
     pub async fn add_source(&self, request: NewSourceRequest, first_poll: FirstPoll) -> Result<AddedSource> {
         let (settings, labels) = request.validate()?;
         let access = request.access;
@@ -85,10 +84,17 @@ impl Service {
         }
     }
 
-    async fn await_first_poll(&self, id: SourceId, watch: FirstPollWatch, first_poll: FirstPoll) -> Result<PollAnswer> {
+    async fn await_first_poll(
+        &self,
+        id: SourceId,
+        watch: FirstPollWatch,
+        first_poll: FirstPoll,
+    ) -> Result<RequestedPoll> {
         let answer = self.finish_first_poll(id, watch).await?;
         match &answer {
-            PollAnswer::Done(poll) if poll.outcome == PollOutcome::Failed && first_poll == FirstPoll::MustSucceed => {
+            RequestedPoll::Done(poll)
+                if poll.outcome == PollOutcome::Failed && first_poll == FirstPoll::MustSucceed =>
+            {
                 self.remove_source(id, None).await?;
                 let detail = poll.error.clone().unwrap_or_default();
                 Err(ServiceError::DoesNotWork { field: "url", detail, poll: Some(Box::new(poll.clone())) })
@@ -169,8 +175,8 @@ impl Service {
         self.details_of(source).await
     }
 
-    /// Decides on the current row, writes on its version and notifies the scheduler. If the source was changed meanwhile,
-    /// the change is decided again on the new row, unless the caller named a version.
+    /// Decides on the current row, writes on its version and notifies the scheduler. If the source was changed
+    /// meanwhile, the change is decided again on the new row, unless the caller named a version.
     pub(super) async fn change(
         &self,
         id: SourceId,

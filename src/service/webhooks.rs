@@ -89,7 +89,7 @@ impl Service {
             let detail = format!("a reason has at most {REASON_CHARS_MAX} characters");
             return Err(ServiceError::invalid("reason", detail));
         }
-        let reason = reason.unwrap_or_else(|| "by a person".to_owned());
+        let reason = reason.unwrap_or_else(|| "by an operator".to_owned());
         let is_found = self.store.switch_webhook(id, Some(reason)).await?;
         self.found(id, is_found).await
     }

@@ -99,7 +99,6 @@ pub type BoxedPoll<'a> = Pin<Box<dyn Future<Output = Fetched> + Send + 'a>>;
 /// The settings of the types that have any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TypeSettings {
-    /// X accounts.
     pub x: XSettings,
 }
 

@@ -16,7 +16,7 @@ use url::Url;
 use super::{OwnerKey, Polling, Preparation, SourceKind, TypeSettings, UrlError};
 use crate::model::{HostKey, KeyProvider, PodcastId, Watermark};
 use account::{NameError, account_name, is_at_x};
-use key::Key;
+use key::XKey;
 
 pub use key::KeyError;
 
@@ -61,7 +61,6 @@ impl SourceKind for X {
     }
 }
 
-/// Where X is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct XSettings {
     /// What the paths of the API follow: scheme and host, perhaps the beginning of a path.
@@ -82,7 +81,7 @@ impl XSettings {
 
 /// Whether a text can be used as an X key: a bearer token, or an OAuth 2.0 user token as JSON.
 pub fn check_x_key(secret: &SecretString) -> Result<(), KeyError> {
-    Key::read(secret).map(|_| ())
+    XKey::read(secret).map(|_| ())
 }
 
 fn key_missing(podcast: Option<PodcastId>) -> String {

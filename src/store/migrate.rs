@@ -12,7 +12,6 @@ pub(super) struct Migration {
     pub sql: &'static str,
 }
 
-/// An applied migration.
 #[derive(Clone, Debug)]
 pub(super) struct Applied {
     pub version: i64,

@@ -20,7 +20,7 @@ use super::actor_run::ActorRun;
 use super::crash::{UndatedCrash, guard};
 use super::inbox::Intake;
 use super::member::{ChildCommand, ChildFacts, ChildReport, Member, Uplink};
-use super::{Kind, MailboxView, Thread};
+use super::{MailboxView, NodeKind, Thread};
 
 /// What outlives a crash of the actor.
 pub(super) struct ActorCell<A: Actor> {
@@ -133,8 +133,8 @@ impl<A: Actor<Context = actix::Context<A>>> Member for ActorCell<A> {
         &self.facts
     }
 
-    fn kind(&self) -> Kind {
-        Kind::Actor
+    fn kind(&self) -> NodeKind {
+        NodeKind::Actor
     }
 
     fn mailbox(&self) -> Option<MailboxView> {

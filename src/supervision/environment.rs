@@ -42,7 +42,6 @@ pub enum Event<'a> {
     Crashed {
         /// Name from the spec.
         name: &'a str,
-        /// The crash.
         crash: &'a Crash,
     },
     /// A child will be started again.

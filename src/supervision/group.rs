@@ -17,7 +17,7 @@ use super::child::{ActorCell, ActorCellParts};
 use super::group_task::GroupTask;
 use super::member::{ChildCommand, ChildFacts, Member, SupervisorMessage, Uplink};
 use super::tree_context::TreeContext;
-use super::{Intensity, Kind, MailboxView, Restart};
+use super::{Intensity, MailboxView, NodeKind, Restart};
 
 /// How many children that were given up the tree still shows.
 const GIVEN_UP_SHOWN_MAX: usize = 64;
@@ -111,7 +111,6 @@ impl Group {
         &self.0.facts.name
     }
 
-    /// Number of children.
     pub fn len(&self) -> usize {
         self.0.count.load(Ordering::Relaxed)
     }
@@ -186,8 +185,8 @@ impl Member for GroupCell {
         &self.facts
     }
 
-    fn kind(&self) -> Kind {
-        Kind::Group
+    fn kind(&self) -> NodeKind {
+        NodeKind::Group
     }
 
     fn mailbox(&self) -> Option<MailboxView> {

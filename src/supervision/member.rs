@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::crash::{Crash, CrashRecord, UndatedCrash};
-use super::{Kind, MailboxView, State};
+use super::{MailboxView, NodeKind, State};
 
 /// Command of a supervisor to a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Uplink {
 pub(super) trait Member: Send + Sync {
     fn order(self: Arc<Self>, order: ChildCommand);
     fn facts(&self) -> &ChildFacts;
-    fn kind(&self) -> Kind;
+    fn kind(&self) -> NodeKind;
     fn mailbox(&self) -> Option<MailboxView>;
     /// The children to be shown, those with most restarts first if there are more than `children_max`; and how many
     /// there are.

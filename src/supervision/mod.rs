@@ -1,10 +1,10 @@
 //! Supervision in the manner of Erlang/OTP, over actix: actors that panic are started again behind the same address.
 //!
 //! A tree is described by values ([`ChildSpec`], [`SupervisorSpec`], [`Group`]), run by a [`Root`] and read as a value
-//! ([`Tree`]). An [`Inbox`] is made before its actor and outlives it: every `Addr` taken from it stays valid, and what is
-//! queued survives a restart. `docs/supervision.md` states what is promised and what is not.
+//! ([`Tree`]). An [`Inbox`] is made before its actor and outlives it: every `Addr` taken from it stays valid, and what
+//! is queued survives a restart. `docs/supervision.md` states what is promised and what is not.
 //!
-//! This room knows nothing of feeds and uses nothing of ours: clock, dice, timers and log are handed in as an
+//! This module knows nothing of feeds and uses nothing of ours: clock, dice, timers and log are handed in as an
 //! [`Environment`].
 
 mod actor_run;
@@ -36,5 +36,5 @@ pub use intensity::Intensity;
 pub use root::{Root, RootEnd, RootHandle};
 pub use spec::{ChildSpec, Restart, SupervisorSpec};
 pub use thread::Thread;
-pub use tree::{Kind, MailboxView, Node, State, ThreadState, ThreadView, Tree};
+pub use tree::{MailboxView, Node, NodeKind, State, ThreadState, ThreadView, Tree};
 pub use watchdog::WatchdogSettings;

@@ -17,7 +17,7 @@ use super::slot::ChildSlot;
 use super::strategy::{ChildPhase, Standing, Stopping, children_to_start, step_to_stop};
 use super::timers::{Alarm, Timers};
 use super::tree_context::TreeContext;
-use super::{ChildSpec, Event, Kind, MailboxView, Restart, State, SupervisorSpec};
+use super::{ChildSpec, Event, MailboxView, NodeKind, Restart, State, SupervisorSpec};
 
 /// Time limit for the answer of a child that is dropped by force. Without an answer its thread is blocked.
 pub(super) const KILL_GRACE: Duration = Duration::from_secs(1);
@@ -52,8 +52,8 @@ impl Member for SupervisorCell {
         &self.facts
     }
 
-    fn kind(&self) -> Kind {
-        Kind::Supervisor
+    fn kind(&self) -> NodeKind {
+        NodeKind::Supervisor
     }
 
     fn mailbox(&self) -> Option<MailboxView> {
@@ -61,7 +61,7 @@ impl Member for SupervisorCell {
     }
 
     fn children(&self, _: usize) -> (Vec<Arc<dyn Member>>, usize) {
-        // A list that somebody wrote down is short.
+        // Lists written in code are short.
         let roster = self.roster.lock().clone();
         let count = roster.len();
         (roster, count)

@@ -12,9 +12,9 @@ use super::{ThreadState, ThreadView};
 /// A thread on which children can run. It is started with its first child, and replaced by a new one if it should end
 /// while the tree still runs. Clones are the same thread.
 #[derive(Clone)]
-pub struct Thread(Arc<Inner>);
+pub struct Thread(Arc<ThreadShared>);
 
-struct Inner {
+struct ThreadShared {
     name: Box<str>,
     arbiter: Mutex<Option<ArbiterHandle>>,
     replaced: AtomicU32,
@@ -49,7 +49,12 @@ impl Thread {
 
     fn with(name: &str, arbiter: Option<ArbiterHandle>) -> Thread {
         let arbiter = Mutex::new(arbiter);
-        Thread(Arc::new(Inner { name: name.into(), arbiter, replaced: AtomicU32::new(0), beats: Beats::default() }))
+        Thread(Arc::new(ThreadShared {
+            name: name.into(),
+            arbiter,
+            replaced: AtomicU32::new(0),
+            beats: Beats::default(),
+        }))
     }
 
     /// Name of the thread.

@@ -10,19 +10,17 @@ use super::member::Member;
 /// Snapshot of a tree. Each child is read on its own, while the others go on.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    /// The root supervisor.
     pub root: Node,
     /// The threads, the root's first.
     pub threads: Vec<ThreadView>,
 }
 
-/// One child.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// The name that its spec gave it.
     pub name: String,
     /// Kind of the child.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// State of the child.
     pub state: State,
     /// Number of restarts since the tree began.
@@ -42,8 +40,7 @@ pub struct Node {
 /// What a node of the tree is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "lowercase")]
-pub enum Kind {
-    /// An actor.
+pub enum NodeKind {
     Actor,
     /// A supervisor with a fixed list of children.
     Supervisor,
@@ -57,14 +54,11 @@ pub enum Kind {
 pub enum State {
     /// Not started yet.
     Waiting,
-    /// Being started.
     Starting,
-    /// Running.
     Up,
     /// Crashed, and waiting for its restart. Its messages wait, too.
     #[strum(serialize = "waiting to restart")]
     Delayed,
-    /// Being stopped.
     Stopping,
     /// Stopped by its supervisor. Its messages wait.
     Stopped,

@@ -4,9 +4,9 @@
 //! or written is counted, and the count is written as soon as that is possible again. `docs/logging.md` is the
 //! operator's view. Uses `clock` and `model` only.
 //!
-//! The queue and the thread are our own, around [`slog_async::AsyncRecord`]: `slog_async`'s thread ends for good when
-//! its drain fails or panics, takes the time when it writes instead of when it is called, and waits without a bound
-//! for a stalled output at exit.
+//! The queue and the thread are our own: `slog_async`'s thread ends for good when its drain fails or panics, takes the
+//! time when it writes instead of when it is called, and waits without a bound for a stalled output at exit. A record
+//! is built once, by its caller, as the line that the thread writes.
 
 mod human;
 mod json;
@@ -31,7 +31,6 @@ pub use settings::{LogFormat, LogSettings, LogStream};
 use output::{Output, open_log_file};
 use writer::Shape;
 
-/// A running log.
 #[derive(Debug)]
 pub struct Telemetry {
     /// The root of all loggers.
@@ -48,7 +47,6 @@ pub enum StartError {
     /// The configured file cannot be appended to.
     #[error("cannot open the log file {}: {source}", path.display())]
     File {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -58,7 +56,6 @@ pub enum StartError {
     System(#[from] io::Error),
 }
 
-/// Starts the log.
 pub fn start(settings: &LogSettings, clock: Arc<dyn Clock>) -> Result<Telemetry, StartError> {
     let is_terminal = match settings.stream {
         LogStream::Output => io::stdout().is_terminal(),

@@ -2,15 +2,15 @@
 
 use std::fmt;
 use std::io;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use slog::{Drain, Level, Logger, Never, OwnedKVList, Record, o};
-use slog_async::AsyncRecord;
 
+use super::line::LogLine;
 use super::output::Output;
 use super::writer::{Message, Shape, Writer};
 use super::{LogSettings, Telemetry};
@@ -25,7 +25,7 @@ const FLUSH_WAIT: Duration = Duration::from_secs(5);
 /// Steers a running log.
 #[derive(Clone)]
 pub struct LogHandle {
-    shared: Arc<Shared>,
+    shared: Arc<LogState>,
     queue: SyncSender<Message>,
 }
 
@@ -49,7 +49,7 @@ pub struct FlushGuard {
 
 /// What the callers and the writer share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct LogState {
     /// The least severe level that is written, as slog's number.
     level: AtomicUsize,
     pub(super) queue_full: AtomicU64,
@@ -67,7 +67,7 @@ pub(super) fn start(
     output: Output,
     shape: Shape,
 ) -> io::Result<Telemetry> {
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(LogState {
         level: AtomicUsize::new(settings.level.as_usize()),
         queue_full: AtomicU64::new(0),
         write_failed: AtomicU64::new(0),
@@ -143,7 +143,7 @@ impl Drop for FlushGuard {
     }
 }
 
-impl Shared {
+impl LogState {
     pub(super) fn dropped(&self) -> DroppedRecords {
         DroppedRecords {
             queue_full: self.queue_full.load(Ordering::SeqCst),
@@ -167,7 +167,10 @@ impl Drain for QueueDrain {
         if !self.handle.is_enabled(record.level()) {
             return Ok(());
         }
-        let message = Message::Record(self.clock.now(), AsyncRecord::from(record, logger_values));
+        let moment = self.clock.now();
+        // Values are evaluated here, and the code behind them may panic.
+        let line = catch_unwind(AssertUnwindSafe(|| LogLine::of(moment, record, logger_values)));
+        let message = line.map_or(Message::Panicked, Message::Record);
         if self.handle.queue.try_send(message).is_err() {
             self.handle.shared.queue_full.fetch_add(1, Ordering::SeqCst);
         }

@@ -11,7 +11,6 @@ pub struct LogSettings {
     pub format: LogFormat,
     /// A file to append to; one of the standard streams without one.
     pub file: Option<PathBuf>,
-    /// Which of them.
     pub stream: LogStream,
     /// How many records may wait to be written before new ones are dropped and counted.
     pub queue_records: usize,

@@ -1,7 +1,6 @@
 //! The thread that takes records from the queue and writes them. Nothing that goes wrong here ends it.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,15 +9,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 use slog::{Key, Level};
-use slog_async::AsyncRecord;
 
 use super::DroppedRecords;
 use super::line::LogLine;
 use super::output::{LineBuffer, Output, open_log_file};
-use super::queue::Shared;
+use super::queue::LogState;
 use super::{human, json};
 use crate::clock::Clock;
-use crate::model::Timestamp;
 
 /// How often an idle log tries to write that records were lost, after a failed write.
 const REPORT_RETRY: Duration = Duration::from_secs(1);
@@ -26,10 +23,10 @@ const REPORT_RETRY: Duration = Duration::from_secs(1);
 /// While records are being dropped all the time, every so many records say so: not every second line.
 const RECORDS_BETWEEN_REPORTS: u32 = 1000;
 
-/// What is queued.
 pub(super) enum Message {
-    /// A record and the moment it was made.
-    Record(Timestamp, AsyncRecord),
+    Record(LogLine),
+    /// A value of a record panicked: the record is lost.
+    Panicked,
     /// Look at the flags.
     Wake,
 }
@@ -43,7 +40,7 @@ pub(super) enum Shape {
 
 pub(super) struct Writer {
     queue: Receiver<Message>,
-    shared: Arc<Shared>,
+    shared: Arc<LogState>,
     clock: Arc<dyn Clock>,
     output: Output,
     /// The file to open when asked to reopen.
@@ -60,7 +57,7 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn new(
         queue: Receiver<Message>,
-        shared: Arc<Shared>,
+        shared: Arc<LogState>,
         clock: Arc<dyn Clock>,
         output: Output,
         path: Option<PathBuf>,
@@ -88,9 +85,15 @@ impl Writer {
             if self.reported.write_failed < self.shared.dropped().write_failed || self.report_is_due() {
                 self.report_dropped();
             }
-            if let Message::Record(moment, record) = message {
-                self.records_since_report = self.records_since_report.saturating_add(1);
-                self.write_record(moment, &record);
+            let result = match message {
+                Message::Record(line) => self.write(&line),
+                Message::Panicked => Err(io::Error::other("a value of the record panicked")),
+                Message::Wake => continue,
+            };
+            self.records_since_report = self.records_since_report.saturating_add(1);
+            if let Err(error) = result {
+                self.last_error = error.to_string();
+                self.shared.write_failed.fetch_add(1, Ordering::SeqCst);
             }
         }
         self.reopen_if_asked();
@@ -114,23 +117,6 @@ impl Writer {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return None,
             }
-        }
-    }
-
-    fn write_record(&mut self, moment: Timestamp, record: &AsyncRecord) {
-        // The values of a logger are evaluated here, and the code behind them may panic.
-        let line = catch_unwind(AssertUnwindSafe(|| {
-            let mut line = None;
-            record.as_record_values(|record, values| line = Some(LogLine::of(moment, record, values)));
-            line
-        }));
-        let result = match line {
-            Ok(Some(line)) => self.write(&line),
-            Ok(None) | Err(_) => Err(io::Error::other("a value of the record panicked")),
-        };
-        if let Err(error) = result {
-            self.last_error = error.to_string();
-            self.shared.write_failed.fetch_add(1, Ordering::SeqCst);
         }
     }
 

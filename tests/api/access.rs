@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ async fn poll(api: &ApiWorld, id: &Value) -> Value {
 #[rstest]
 fn p37_a_login_is_kept_told_by_its_names_and_forgotten(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let id = api.add_quiet("http://a.example/feed").await;
         let path = format!("/sources/{id}/access");
         api.get(&path).await.is_problem(404, "not-found", None);
@@ -79,7 +79,7 @@ fn p08_the_first_request_is_made_with_the_login_and_a_change_counts_from_the_nex
 ) {
     run(async || {
         let server = Server::play(answers(&[feed(), feed(), feed(), feed()])).await;
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let body = json!({ "url": server.url("/"), "access": login(), "labels": ["mine"], "first_poll": true });
         let created = api.tell("POST", "/sources", body).await;
         assert_eq!(created.status, 201, "{created:?}");
@@ -113,7 +113,7 @@ fn p08_the_first_request_is_made_with_the_login_and_a_change_counts_from_the_nex
 fn p23_a_source_that_moved_elsewhere_does_not_take_its_login_along(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let (home, elsewhere) = (Server::play(answers(&[feed()])).await, Server::play(answers(&[feed()])).await);
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let body = json!({ "url": home.url("/"), "access": login(), "first_poll": true });
         let id = api.tell("POST", "/sources", body).await.json()["source"]["id"].clone();
         api.tell("POST", "/scheduler/pause", Value::Null).await;
@@ -137,7 +137,7 @@ fn p23_a_source_that_moved_elsewhere_does_not_take_its_login_along(#[values(Sqli
 #[rstest]
 fn a_login_comes_with_one_source_and_never_with_an_x_account(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         api.tell("POST", "/scheduler/pause", Value::Null).await;
         let x = json!({ "url": "somebody", "type": "twitter", "access": login() });
         api.tell("POST", "/sources", x).await.is_problem(400, "invalid", Some("access.login"));

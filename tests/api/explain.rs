@@ -1,6 +1,6 @@
 //! What the API shows of a wait that was cut, and of a publisher who seems to have moved (p13, p22).
 
-use feedwarden::demo::web::{Character, Elsewhere};
+use feedwarden::demo::web::{Elsewhere, SiteBehaviour};
 use feedwarden::model::SourceId;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ async fn add(api: &ApiWorld) -> Value {
 #[rstest]
 fn p13_a_wait_that_is_cut_to_its_ceiling_says_so(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::CacheFor(30 * 86_400)]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::CacheFor(30 * 86_400)]).await;
         let id = add(&api).await;
         let explained = api.get(&format!("/sources/{id}/explain")).await.json();
         let summary = explained["summary"].as_str().unwrap();
@@ -33,7 +33,7 @@ fn p13_a_wait_that_is_cut_to_its_ceiling_says_so(#[values(Sqlite, Postgres)] eng
 #[rstest]
 fn p22_a_permanent_redirect_is_shown_before_it_is_believed(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Moved(Elsewhere::SameHost)]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Moved(Elsewhere::SameHost)]).await;
         let id = add(&api).await;
         let source = api.get(&format!("/sources/{id}")).await.json();
         assert_eq!(source["url"], api.url(0));
@@ -46,7 +46,7 @@ fn p22_a_permanent_redirect_is_shown_before_it_is_believed(#[values(Sqlite, Post
 #[rstest]
 fn the_reason_for_which_a_person_disabled_or_rested_a_source_is_told(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let id = add(&api).await;
         let summary =
             async || api.get(&format!("/sources/{id}/explain")).await.json()["summary"].as_str().unwrap().to_owned();

@@ -1,7 +1,7 @@
 //! Feeds of new posts through the listeners.
 
 use feedwarden::api::feeds::{atom, json_feed};
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::model::{ContentHash, Post, PostContent, PostId, SourceId, Timestamp};
 use feedwarden::parse::feed::{Feed, Format, Limits, TextKind, read};
 use proptest::prelude::{any, proptest};
@@ -85,7 +85,7 @@ fn titles(feed: &Feed) -> Vec<String> {
 #[rstest]
 fn feeds_hold_the_newest_posts_of_a_label_or_of_all(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let one = SourceId(api.add_quiet("http://a.example/").await);
         let two = SourceId(api.add_quiet("http://b.example/").await);
         let store = &api.world.store;
@@ -115,7 +115,7 @@ fn feeds_hold_the_newest_posts_of_a_label_or_of_all(#[values(Sqlite, Postgres)] 
 #[rstest]
 fn feeds_are_not_sent_again_to_who_has_them(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let source = SourceId(api.add_quiet("http://a.example/").await);
         api.world.store.find(source, vec![post("1")]).await;
         let first = get(&api, "/feeds/all.atom", &[]).await;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedwarden::actors::FaultSettings;
-use feedwarden::api::settings::{Limits, TokenKey};
-use feedwarden::demo::web::{Character, Mix, WebSettings};
+use feedwarden::api::settings::{ApiLimits, TokenKey};
+use feedwarden::demo::web::{Mix, SiteBehaviour, WebSettings};
 use feedwarden::dice::HeldDice;
 use feedwarden::model::{HostState, SourceId, Timestamp};
 use feedwarden::rules::host_key::host_key;
@@ -33,7 +33,7 @@ async fn hold_all(world: &mut World) -> (Vec<SourceId>, Timestamp) {
 
 /// Starts pipeline and API a little later: a request at the moment of the last poll is no request.
 async fn open(world: World) -> ApiWorld {
-    let api = ApiWorld::around(world, TokenKey::Secret(SECRET.into()), Limits::default());
+    let api = ApiWorld::around(world, TokenKey::Secret(SECRET.into()), ApiLimits::default());
     api.world.quiet().await;
     api.world.advance(Duration::from_secs(1));
     api
@@ -48,7 +48,7 @@ async fn force(api: &ApiWorld, id: SourceId) {
 fn p20_a_thousand_forced_polls_at_once_are_all_made_in_spite_of_holds() {
     const SITES: usize = 1100;
     run(async || {
-        let mix = Mix::InTurn(vec![Character::Healthy]);
+        let mix = Mix::InTurn(vec![SiteBehaviour::Healthy]);
         let mut world =
             World::with(Sqlite, WebSettings { hosts: 8, sites: SITES, mix, ..WebSettings::default() }).await;
         let (ids, until) = hold_all(&mut world).await;
@@ -80,7 +80,7 @@ fn p20_a_forced_poll_is_made_whatever_crashes_on_its_way(
     fault: &str,
 ) {
     run(async || {
-        let mut world = World::of(Sqlite, &[Character::Healthy]).await;
+        let mut world = World::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         let faults = vec![fault.parse().unwrap()];
         world.settings.faults = FaultSettings { is_enabled: true, seed: 1, limit: Some(1), faults };
         let (ids, until) = hold_all(&mut world).await;

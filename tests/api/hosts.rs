@@ -1,6 +1,6 @@
 //! Hosts through the listeners.
 
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::store::Engine::{self, Postgres, Sqlite};
 #[rstest]
 fn a_host_is_held_by_a_person_and_released(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let host = api.world.web.hosts()[0].clone();
         let host = host.split(':').next().unwrap().to_owned();
         let hold = json!({ "seconds": 3600, "reason": "they asked by mail" });
@@ -43,7 +43,7 @@ fn a_host_is_held_by_a_person_and_released(#[values(Sqlite, Postgres)] engine: E
 #[rstest]
 fn a_host_that_nobody_had_to_do_with_is_held_and_nothing_else(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let verbs = ["release", "reset-breaker", "enable-sources"];
         for verb in verbs {
             let answer = api.tell("POST", &format!("/hosts/nobody.example/{verb}"), Value::Null).await;
@@ -66,7 +66,7 @@ fn a_host_that_nobody_had_to_do_with_is_held_and_nothing_else(#[values(Sqlite, P
 #[test]
 fn a_hold_that_cannot_be_is_refused_by_its_field() {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         let week = 7 * 24 * 3600;
         for (field, value) in [
             ("until", json!("2999-01-01T00:00:00Z")),

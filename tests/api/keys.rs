@@ -1,8 +1,8 @@
 //! Tokens signed by key pairs, over real TCP: the daemon has the public half alone.
 
-use feedwarden::api::settings::{Limits, TokenKey};
-use feedwarden::api::tokens::{Scope as Allowed, Signer};
-use feedwarden::demo::web::Character;
+use feedwarden::api::settings::{ApiLimits, TokenKey};
+use feedwarden::api::tokens::{Signer, TokenScope};
+use feedwarden::demo::web::SiteBehaviour;
 
 use super::ApiWorld;
 use super::world::SECRET;
@@ -16,15 +16,15 @@ const RSA_OTHER: &str = include_str!("../fixtures/keys/rsa-other.pem");
 /// The right key opens the listener, and no other one does.
 fn check(key: TokenKey, right: Signer, wrong: Vec<(&str, Signer)>) {
     run(async || {
-        let api = ApiWorld::around(World::of(Sqlite, &[Character::Healthy]).await, key, Limits::default());
+        let api = ApiWorld::around(World::of(Sqlite, &[SiteBehaviour::Healthy]).await, key, ApiLimits::default());
         let told = async |scope, signer: &Signer| {
             let token = api.token_of("ada", scope, signer);
             api.tell_tcp("POST", "/scheduler/pause", "", Some(&token)).await
         };
-        assert_eq!(told(Allowed::Write, &right).await.status, 200);
-        told(Allowed::Read, &right).await.is_problem(403, "forbidden", None);
+        assert_eq!(told(TokenScope::Write, &right).await.status, 200);
+        told(TokenScope::Read, &right).await.is_problem(403, "forbidden", None);
         for (what, signer) in &wrong {
-            let answer = told(Allowed::Write, signer).await;
+            let answer = told(TokenScope::Write, signer).await;
             assert_eq!(answer.status, 401, "{what}: {answer:?}");
             answer.is_problem(401, "unauthorized", None);
         }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use feedwarden::api::settings::{Limits, TokenKey};
-use feedwarden::api::tokens::{Scope as Allowed, Signer, TokenWish, issue};
-use feedwarden::demo::web::Character;
+use feedwarden::api::settings::{ApiLimits, TokenKey};
+use feedwarden::api::tokens::{Signer, TokenRequest, TokenScope, issue};
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::model::SourceId;
 use rustix::process::Uid;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use crate::store::Engine::Sqlite;
 #[test]
 fn s1004_without_a_good_token_nothing_is_told_and_nothing_changes() {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         let id = api.add_quiet("http://a.example/feed").await;
         let path = format!("/sources/{id}/feed-disable");
         let body = r#"{"reason":"evil"}"#;
@@ -30,8 +30,8 @@ fn s1004_without_a_good_token_nothing_is_told_and_nothing_changes() {
         let signed = |secret: &str, audience: Option<&str>, ago: u64| {
             let audience = audience.map(str::to_owned);
             let lifetime = Duration::from_secs(60);
-            let wish = TokenWish { subject: "eve".into(), scope: Allowed::Write, lifetime, audience };
-            issue(&wish, &Signer::Secret(secret.into()), now - Duration::from_secs(ago)).unwrap()
+            let request = TokenRequest { subject: "eve".into(), scope: TokenScope::Write, lifetime, audience };
+            issue(&request, &Signer::Secret(secret.into()), now - Duration::from_secs(ago)).unwrap()
         };
         let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let claims = json!({ "exp": 9_999_999_999_i64, "aud": "feeds", "scope": "write" });
@@ -57,7 +57,7 @@ fn s1004_without_a_good_token_nothing_is_told_and_nothing_changes() {
             assert_eq!(answer.header("www-authenticate"), Some("Bearer, Basic realm=\"feedwarden\""));
             assert!(!answer.body.contains(SECRET));
         }
-        let read = api.token(Allowed::Read);
+        let read = api.token(TokenScope::Read);
         api.tell_tcp("PATCH", &path, body, Some(&read)).await.is_problem(403, "forbidden", None);
         assert_eq!(api.tell_tcp("GET", "/status", "", Some(&read)).await.status, 200);
         assert_eq!(api.world.source(SourceId(id)).await.state.rest, None, "nothing changed");
@@ -69,13 +69,13 @@ fn s1004_without_a_good_token_nothing_is_told_and_nothing_changes() {
 #[test]
 fn a_reader_of_feeds_sends_its_token_as_a_password_and_only_looks() {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         let id = api.add_quiet("http://ann:word@a.example/feed").await;
         let ask_as = async |credentials: &str, method: &str, path: &str| {
             let authorization = format!("Basic {}", STANDARD.encode(credentials));
             ask(api.tcp().await, method, path, &[("Authorization", &authorization)], b"").await
         };
-        let (read, write) = (api.token(Allowed::Read), api.token(Allowed::Write));
+        let (read, write) = (api.token(TokenScope::Read), api.token(TokenScope::Write));
         let source = format!("/api/v1/sources/{id}");
         for credentials in [format!("ada:{read}"), format!(":{write}")] {
             for path in ["/feeds/all.atom", "/feeds/all.json", "/metrics", "/api/v1/status", &source] {
@@ -99,7 +99,7 @@ fn a_reader_of_feeds_sends_its_token_as_a_password_and_only_looks() {
 #[test]
 fn nonsense_is_answered_and_the_daemon_goes_on() {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         let json = [("Content-Type", "application/json")];
         let post = async |body: &[u8]| ask(api.socket().await, "POST", "/api/v1/sources", &json, body).await;
         for body in [&b"{"[..], b"[]", b"null", b"{\"url\":\"http://a.example/\"} x", b"\xff\xfe", &[b'['; 100_000]] {
@@ -149,7 +149,7 @@ fn nonsense_is_answered_and_the_daemon_goes_on() {
 #[test]
 fn every_answer_is_closed_to_browsers_and_caches() {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         let refused = api.tell_tcp("GET", "/status", "", None).await;
         for answer in [api.get("/status").await, api.get("/nothing").await, refused] {
             assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{answer:?}");
@@ -164,9 +164,9 @@ fn every_answer_is_closed_to_browsers_and_caches() {
 #[test]
 fn nobody_can_ask_without_end_and_each_token_has_a_rate_of_its_own() {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         let signer = Signer::Secret(SECRET.into());
-        let [ada, bob, eve] = ["ada", "bob", "eve"].map(|name| api.token_of(name, Allowed::Read, &signer));
+        let [ada, bob, eve] = ["ada", "bob", "eve"].map(|name| api.token_of(name, TokenScope::Read, &signer));
         let ask = async |token: &str| api.tell_tcp("GET", "/scheduler", "", Some(token)).await;
         // The clock stands still, so nothing is refilled: twice fifty are let in.
         for number in 0..100 {
@@ -184,7 +184,7 @@ fn nobody_can_ask_without_end_and_each_token_has_a_rate_of_its_own() {
         }
         assert_eq!(statuses.iter().filter(|status| **status == 401).count(), 98, "{statuses:?}");
         assert_eq!(statuses.last(), Some(&429), "no matter with what");
-        assert_eq!(ask(&eve).await.status, 429, "nobody looks whether this one is good");
+        assert_eq!(ask(&eve).await.status, 429, "a valid token is rejected as well");
         assert_eq!(ask(&bob).await.status, 200, "whose token was good before is let in");
         assert_eq!(api.get("/scheduler").await.status, 200, "the socket is another listener");
         api.world.advance(Duration::from_secs(1));
@@ -198,11 +198,11 @@ fn nobody_can_ask_without_end_and_each_token_has_a_rate_of_its_own() {
 #[test]
 fn the_socket_is_for_the_daemons_own_user_even_if_its_file_is_open_to_all() {
     if !rustix::process::geteuid().is_root() {
-        println!("not tested: only root can become somebody else");
+        println!("not tested: only root can change the user");
         return;
     }
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         let socket = api.socket_path();
         for (path, mode) in [(socket.parent().unwrap(), 0o755), (socket.as_path(), 0o666)] {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -225,9 +225,9 @@ fn the_socket_is_for_the_daemons_own_user_even_if_its_file_is_open_to_all() {
 #[test]
 fn faults_are_switched_over_the_api_if_the_configuration_allows_for_any() {
     run(async || {
-        let mut world = World::of(Sqlite, &[Character::Healthy]).await;
+        let mut world = World::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         world.settings.faults.is_enabled = true;
-        let api = ApiWorld::around(world, TokenKey::Secret(SECRET.into()), Limits::default());
+        let api = ApiWorld::around(world, TokenKey::Secret(SECRET.into()), ApiLimits::default());
         let rule = "host/PollSource=drop@1";
         let switched = api.tell("PUT", "/faults", json!({ "is_enabled": true, "rules": [rule] })).await.json();
         assert_eq!(switched, json!({ "is_enabled": true, "rules": [rule], "struck": 0 }));
@@ -241,7 +241,7 @@ fn faults_are_switched_over_the_api_if_the_configuration_allows_for_any() {
         assert_eq!(polled.status, 200, "{polled:?}");
         let wrong = api.tell("PUT", "/faults", json!({ "is_enabled": true, "rules": ["loud"] })).await;
         wrong.is_problem(400, "invalid", Some("rules"));
-        let read = api.token(Allowed::Read);
+        let read = api.token(TokenScope::Read);
         let answer = api.tell_tcp("PUT", "/faults", r#"{"is_enabled":true}"#, Some(&read)).await;
         answer.is_problem(403, "forbidden", None);
         assert_eq!(api.get("/faults").await.json()["is_enabled"], false);
@@ -252,7 +252,7 @@ fn faults_are_switched_over_the_api_if_the_configuration_allows_for_any() {
 #[test]
 fn the_daemon_shows_itself_and_is_steered() {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         assert_eq!(api.tell("POST", "/scheduler/pause", Value::Null).await.json()["is_paused"], true);
         assert_eq!(api.tell("POST", "/scheduler/resume", Value::Null).await.json()["is_paused"], false);
         let tree = api.get("/tree").await.json();

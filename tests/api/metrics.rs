@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use feedwarden::actors::FaultSettings;
-use feedwarden::api::settings::{Limits, TokenKey};
-use feedwarden::api::tokens::Scope as Allowed;
-use feedwarden::demo::web::Character;
+use feedwarden::api::settings::{ApiLimits, TokenKey};
+use feedwarden::api::tokens::TokenScope;
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::model::SourceId;
 use feedwarden::rules::minutes;
 use rstest::rstest;
@@ -46,7 +46,7 @@ fn samples(page: &str, belongs: impl Fn(&str, &str) -> bool) -> BTreeMap<String,
 #[test]
 fn each_client_gets_the_text_format_that_it_accepts() {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         let prometheus = "application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
         let open = ask(api.socket().await, "GET", "/metrics", &[("Accept", prometheus)], b"").await;
         assert_eq!(open.header("content-type"), Some("application/openmetrics-text; version=1.0.0; charset=utf-8"));
@@ -75,14 +75,14 @@ async fn judged(api: &ApiWorld) -> (f64, f64) {
 }
 
 #[rstest]
-#[case::fails_from_the_start(Character::NotFound, 0.0)]
-#[case::one_healthy_source_an_hour(Character::Healthy, 1.0)]
+#[case::fails_from_the_start(SiteBehaviour::NotFound, 0.0)]
+#[case::one_healthy_source_an_hour(SiteBehaviour::Healthy, 1.0)]
 fn readiness_tells_a_daemon_that_only_fails_from_one_that_is_seldom_due(
-    #[case] character: Character,
+    #[case] behaviour: SiteBehaviour,
     #[case] is_ready: f64,
 ) {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[character]).await;
+        let api = ApiWorld::of(Sqlite, &[behaviour]).await;
         let ids = api.world.add_all().await;
         api.world.handle().sources_changed(ids);
         api.world.settled(1).await;
@@ -100,7 +100,7 @@ fn readiness_tells_a_daemon_that_only_fails_from_one_that_is_seldom_due(
 #[rstest]
 fn a_new_source_waits_since_it_was_added_and_a_removed_one_does_not(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::NotFound]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::NotFound]).await;
         let scheduler = async || api.get("/scheduler").await.json();
         let added_at = api.world.now();
         let id = api.add_quiet("http://a.example/feed").await;
@@ -116,11 +116,11 @@ fn a_new_source_waits_since_it_was_added_and_a_removed_one_does_not(#[values(Sql
         api.tell("POST", "/scheduler/resume", Value::Null).await;
         let refused = api.tell("POST", "/sources", json!({ "url": api.url(0), "first_poll": true })).await;
         refused.is_problem(422, "source-does-not-work", Some("url"));
-        let nobody = async || {
+        let none_scheduled = async || {
             let now = scheduler().await;
             ["scheduled", "waiting", "under_way"].iter().all(|place| now[place] == 0)
         };
-        api.world.until("nobody is scheduled", nobody).await;
+        api.world.until("no source is scheduled", none_scheduled).await;
         api.stop().await;
     });
 }
@@ -128,7 +128,7 @@ fn a_new_source_waits_since_it_was_added_and_a_removed_one_does_not(#[values(Sql
 #[rstest]
 fn the_counters_say_what_was_done(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy, Character::NotFound]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy, SiteBehaviour::NotFound]).await;
         let ids = api.world.add_all().await;
         api.world.handle().sources_changed(ids);
         api.world.settled(2).await;
@@ -166,10 +166,10 @@ fn the_counters_say_what_was_done(#[values(Sqlite, Postgres)] engine: Engine) {
 #[test]
 fn a_host_that_is_called_scheduler_counts_as_a_host() {
     run(async || {
-        let mut world = World::of(Sqlite, &[Character::Healthy]).await;
+        let mut world = World::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         let faults = vec!["host/PollSource=panic@1".parse().unwrap()];
         world.settings.faults = FaultSettings { is_enabled: true, seed: 1, limit: Some(1), faults };
-        let api = ApiWorld::around(world, TokenKey::Secret(SECRET.into()), Limits::default());
+        let api = ApiWorld::around(world, TokenKey::Secret(SECRET.into()), ApiLimits::default());
         api.world.quiet().await;
         api.world.add_feed("http://scheduler/feed.xml").await;
         api.world.until("its host restarts", async || api.world.handle().statistics().view().restarts == 1).await;
@@ -185,7 +185,7 @@ fn a_host_that_is_called_scheduler_counts_as_a_host() {
 #[test]
 fn a_daemon_that_polls_nothing_successfully_is_not_ready() {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         // What is added before everything is loaded would be loaded with it, and polled.
         api.world.quiet().await;
         let ids = api.world.add_all().await;
@@ -195,7 +195,7 @@ fn a_daemon_that_polls_nothing_successfully_is_not_ready() {
         api.world.settled(1).await;
         assert_eq!(ready(&api).await.0, 200);
         // Its publisher is away; for a while that is no reason.
-        api.world.web.set_character(0, Character::Broken(500)).unwrap();
+        api.world.web.set_behaviour(0, SiteBehaviour::Broken(500)).unwrap();
         api.world.pass(minutes(60), 6).await;
         api.world.settled(2).await;
         let (status, body) = ready(&api).await;
@@ -210,11 +210,11 @@ fn a_daemon_that_polls_nothing_successfully_is_not_ready() {
 #[test]
 fn health_needs_no_token_and_metrics_do() {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         for (path, status) in [("/healthz", 200), ("/readyz", 200), ("/metrics", 401)] {
             assert_eq!(ask(api.tcp().await, "GET", path, &[], b"").await.status, status, "{path}");
         }
-        let authorization = format!("Bearer {}", api.token(Allowed::Read));
+        let authorization = format!("Bearer {}", api.token(TokenScope::Read));
         let headers = [("Authorization", authorization.as_str())];
         assert_eq!(ask(api.tcp().await, "GET", "/metrics", &headers, b"").await.status, 200);
         api.stop().await;
@@ -224,7 +224,7 @@ fn health_needs_no_token_and_metrics_do() {
 #[rstest]
 fn webhooks_are_counted_by_what_they_do(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let source = SourceId(api.add_quiet("http://a.example/feed").await);
         let hook =
             async |url: &str| api.tell("POST", "/webhooks", json!({ "url": url })).await.json()["id"].as_i64().unwrap();
@@ -254,7 +254,7 @@ fn webhooks_are_counted_by_what_they_do(#[values(Sqlite, Postgres)] engine: Engi
         for id in [taking, broken] {
             api.tell("DELETE", &format!("/webhooks/{id}"), Value::Null).await;
         }
-        assert_eq!(scrape(&api).await["feedwarden_webhook_lag_seconds"], 0.0, "nobody waits for a disabled one");
+        assert_eq!(scrape(&api).await["feedwarden_webhook_lag_seconds"], 0.0, "a disabled webhook has no lag");
         api.stop().await;
     });
 }

@@ -2,6 +2,7 @@
 
 mod abuse;
 mod access;
+mod canonical_urls;
 mod client;
 mod explain;
 mod feeds;
@@ -12,7 +13,6 @@ mod listeners;
 mod metrics;
 mod openapi;
 mod people;
-mod places;
 mod posts;
 mod problems;
 mod process;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use serde_json::Value;
 
 use super::ApiWorld;
@@ -13,7 +13,7 @@ use crate::store::Engine::Sqlite;
 #[test]
 fn every_documented_route_answers_and_every_reference_leads_somewhere() {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         let document = api.get("/openapi.json").await.json();
         assert_eq!(document, feedwarden::api::openapi_document());
         assert_eq!(document["openapi"], "3.1.0");
@@ -45,7 +45,7 @@ fn every_documented_route_answers_and_every_reference_leads_somewhere() {
             }
         }
         let endless = ask(api.socket().await, "HEAD", "/api/v1/posts/stream", &[], b"").await;
-        assert_eq!((endless.status, endless.header("allow")), (405, Some("GET")), "nobody waits for the end of it");
+        assert_eq!((endless.status, endless.header("allow")), (405, Some("GET")), "the stream is not read to its end");
         ids.sort_unstable();
         let count = ids.len();
         ids.dedup();

@@ -1,7 +1,7 @@
 //! Users, podcasts and keys through the listeners.
 
-use feedwarden::api::tokens::Scope;
-use feedwarden::demo::web::Character;
+use feedwarden::api::tokens::TokenScope;
+use feedwarden::demo::web::SiteBehaviour;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ async fn owner(api: &ApiWorld, name: &str) -> (Value, Value) {
 #[rstest]
 fn users_are_added_found_listed_renamed_and_removed(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         for (name, field) in
             [("", "name"), ("  ", "name"), ("12", "name"), ("a\nb", "name"), (&"x".repeat(101), "name")]
         {
@@ -56,7 +56,7 @@ fn users_are_added_found_listed_renamed_and_removed(#[values(Sqlite, Postgres)] 
 #[rstest]
 fn podcasts_are_changed_and_nothing_is_removed_that_something_belongs_to(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let (ada, podcast) = owner(&api, "ada").await;
         let (bob, other) = owner(&api, "bob").await;
         let path = format!("/podcasts/{podcast}");
@@ -92,7 +92,7 @@ fn podcasts_are_changed_and_nothing_is_removed_that_something_belongs_to(#[value
 #[rstest]
 fn p37_a_key_is_checked_kept_never_shown_and_forgotten(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         owner(&api, "ada").await;
         let path = "/users/1/keys/x";
         api.get(path).await.is_problem(404, "not-found", None);
@@ -109,7 +109,7 @@ fn p37_a_key_is_checked_kept_never_shown_and_forgotten(#[values(Sqlite, Postgres
         assert_eq!((kept.status, &kept.json()["provider"]), (200, &json!("x")));
         assert_eq!(api.get(path).await.json(), kept.json());
         assert_eq!(api.get("/users/1").await.json()["x_key_at"], kept.json()["updated_at"]);
-        let reader = api.token(Scope::Read);
+        let reader = api.token(TokenScope::Read);
         let refused = api.tell_tcp("PUT", path, &json!({ "key": "other" }).to_string(), Some(&reader)).await;
         refused.is_problem(403, "forbidden", None);
         for seen in [kept, wrong_type, missing, api.get(path).await, api.get("/users").await, api.get("/users/1").await]
@@ -125,7 +125,7 @@ fn p37_a_key_is_checked_kept_never_shown_and_forgotten(#[values(Sqlite, Postgres
 #[rstest]
 fn s510_an_x_account_without_a_key_is_refused_with_what_is_missing(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let (_, podcast) = owner(&api, "ada").await;
         let body = json!({ "url": "somebody", "type": "twitter", "first_poll": true });
         let refused = api.tell("POST", "/sources", body.clone()).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::model::{NewSource, SourceId, SourceSettings, SourceType};
 use feedwarden::store::Added;
 use rstest::rstest;
@@ -28,7 +28,7 @@ impl Tail {
         let head = read_head(&mut reader).await;
         assert!(head.contains("200 OK") && head.contains("text/event-stream"), "{head}");
         let mut tail = Tail(reader);
-        // Whoever was welcomed misses nothing from then on.
+        // A client that got the first event misses none from then on.
         tail.line(": welcome").await;
         tail
     }
@@ -62,7 +62,7 @@ impl Tail {
 #[rstest]
 fn a_stream_goes_on_where_it_ended_without_gaps_or_repeats(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let mut tail = Tail::open(&api, "", None).await;
         let body = json!({ "url": api.url(0), "first_poll": true });
         let id = api.tell("POST", "/sources", body).await.json()["source"]["id"].as_i64().unwrap();
@@ -101,7 +101,7 @@ fn a_stream_goes_on_where_it_ended_without_gaps_or_repeats(#[values(Sqlite, Post
 #[rstest]
 fn posts_are_listed_from_either_end_by_source_and_by_time(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let one = api.add_quiet("http://a.example/").await;
         let two = api.add_quiet("http://b.example/").await;
         api.world.store.find(SourceId(one), vec![post("a"), post("b")]).await;
@@ -146,7 +146,7 @@ fn posts_are_listed_from_either_end_by_source_and_by_time(#[values(Sqlite, Postg
 #[rstest]
 fn a_list_goes_in_and_comes_out_with_its_folders(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         api.tell("POST", "/scheduler/pause", Value::Null).await;
         let list = r#"<opml><body><outline text="Tech"><outline text="Rust">
             <outline type="rss" text="A &amp; B" xmlUrl="http://a.example/feed"/></outline>
@@ -185,7 +185,7 @@ fn a_list_goes_in_and_comes_out_with_its_folders(#[values(Sqlite, Postgres)] eng
 #[test]
 fn posts_of_a_source_that_is_not_there_are_not_just_none() {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         for path in ["/posts?source_id=999", "/posts?source_id=999&order=newest", "/posts/stream?source_id=999"] {
             api.get(path).await.is_problem(404, "not-found", Some("source_id"));
         }

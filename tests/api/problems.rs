@@ -1,6 +1,6 @@
 //! Problems name the field that is wrong, and answers show what is stored.
 
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::store::Engine::{self, Postgres, Sqlite};
 #[test]
 fn a_wrong_parameter_or_field_is_named() {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         let id = api.add_quiet("http://a.example/feed").await;
         for (path, field) in [
             ("/posts/stream?after=abc", "after"),
@@ -42,7 +42,7 @@ fn a_wrong_parameter_or_field_is_named() {
 #[rstest]
 fn an_article_for_a_podcast_that_is_not_there_is_refused_by_its_field(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let article = json!({ "podcast_id": 99, "title": "T", "body": "B" });
         let refused = api.tell("POST", "/articles", article).await;
         refused.is_problem(400, "invalid", Some("podcast_id"));
@@ -54,7 +54,7 @@ fn an_article_for_a_podcast_that_is_not_there_is_refused_by_its_field(#[values(S
 #[rstest]
 fn a_change_is_answered_with_what_is_stored(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let path = format!("/sources/{}", api.add_quiet("http://a.example/feed").await);
         // No engine keeps U+0000 in a text.
         let changed = api.tell("PATCH", &path, json!({ "title": "a\u{0}b" })).await;

@@ -164,7 +164,7 @@ fn a_secret_is_replaced_while_the_daemon_runs_and_old_tokens_open_nothing_any_mo
     };
     assert!(opens(&old));
     let new = issue("b");
-    assert!(opens(&old) && !opens(&new), "nobody has read it yet");
+    assert!(opens(&old) && !opens(&new), "the new secret is not loaded yet");
     let reloaded = ask(&directory.path().join("feedwarden.sock"), "POST", "/configuration/reload");
     assert_eq!(reloaded, serde_json::json!({ "changed": ["api.jwt-secret-file"], "needs_restart": [] }));
     assert!(!opens(&old) && opens(&new));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::model::{FailureKind, Rest, RestCause, SourceId};
 use feedwarden::rules::hours;
 use rstest::rstest;
@@ -39,7 +39,7 @@ fn s417_s1003_a_known_kind_rests_for_its_cooldown_and_is_then_active_and_polled(
     #[case] cooldown_hours: u32,
 ) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let (id, path) = polled(&api).await;
         let until = api.world.now() + hours(cooldown_hours);
         let rested = api.tell("PATCH", &format!("{path}/feed-disable"), json!({ "reason": kind })).await;
@@ -79,7 +79,7 @@ fn s417_any_other_reason_holds_until_a_person_ends_it(
     #[case] reason: &str,
 ) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let (id, path) = polled(&api).await;
         let source = api.tell("PATCH", &format!("{path}/feed-disable"), json!({ "reason": reason })).await.json();
         assert_eq!((&source["state"], &source["feed_disabled_until"]), (&json!("resting"), &Value::Null));
@@ -99,7 +99,7 @@ fn s417_any_other_reason_holds_until_a_person_ends_it(
 #[rstest]
 fn s417_feed_enable_ends_a_reported_rest_and_clears_the_counters(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::NotFound]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::NotFound]).await;
         let body = json!({ "url": api.url(0), "first_poll": true, "anyway": true });
         let id = api.tell("POST", "/sources", body).await.json()["source"]["id"].as_i64().unwrap();
         let path = format!("/sources/{id}");
@@ -117,7 +117,7 @@ fn s417_feed_enable_ends_a_reported_rest_and_clears_the_counters(#[values(Sqlite
 #[rstest]
 fn s417_a_poll_by_hand_is_made_during_a_reported_rest(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let (id, path) = polled(&api).await;
         api.tell("PATCH", &format!("{path}/feed-disable"), json!({ "reason": "network" })).await;
         let polled = api.tell("POST", &format!("{path}/poll?wait=20"), Value::Null).await;
@@ -130,7 +130,7 @@ fn s417_a_poll_by_hand_is_made_during_a_reported_rest(#[values(Sqlite, Postgres)
 #[rstest]
 fn s417_a_poll_that_was_asked_for_before_the_report_is_not_made(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let (_, path) = polled(&api).await;
         api.tell("POST", "/scheduler/pause", Value::Null).await;
         api.tell("POST", &format!("{path}/poll"), Value::Null).await;

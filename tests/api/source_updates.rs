@@ -1,6 +1,6 @@
 //! `PATCH /sources/{id}` with `enabled`, and what it refuses (s406).
 
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::model::{
     FailureClass, FailureKind, FailureRun, FailureState, LastFailure, Rest, RestCause, SourceId, SourceState,
 };
@@ -48,7 +48,7 @@ fn s406_from_false_to_true_clears_the_failures_and_polls_at_once_by_any_way(
     #[case] body: Value,
 ) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let (id, path) = troubled(&api, false).await;
         api.world.advance(std::time::Duration::from_secs(1));
         let enabled = api.tell(method, &format!("{path}{action}"), body).await;
@@ -74,7 +74,7 @@ fn s406_from_false_to_true_clears_the_failures_and_polls_at_once_by_any_way(
 #[rstest]
 fn s406_enabled_and_other_fields_are_one_versioned_change(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let other = api.add_quiet("http://b.example/feed").await;
         let (_, path) = troubled(&api, false).await;
         let before = api.get(&path).await;
@@ -94,7 +94,11 @@ fn s406_enabled_and_other_fields_are_one_versioned_change(#[values(Sqlite, Postg
         assert_eq!((&source["title"], &source["max_failures"]), (&json!("Back"), &json!(9)));
         assert_eq!((&source["enabled"], &source["labels"]), (&json!(true), &json!(["news"])));
         assert_eq!(source["consecutive_failures"], 0);
-        assert_eq!(api.get(&format!("/sources/{other}")).await.json()["enabled"], true, "nobody else");
+        assert_eq!(
+            api.get(&format!("/sources/{other}")).await.json()["enabled"],
+            true,
+            "the other source is unchanged"
+        );
         api.stop().await;
     });
 }
@@ -102,7 +106,7 @@ fn s406_enabled_and_other_fields_are_one_versioned_change(#[values(Sqlite, Postg
 #[rstest]
 fn s406_what_is_enabled_or_disabled_already_is_not_changed(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let (_, path) = troubled(&api, true).await;
         let before = api.get(&path).await;
         let same = api.tell("PATCH", &path, json!({ "enabled": true })).await;
@@ -140,7 +144,7 @@ fn s406_a_field_that_is_changed_elsewhere_is_refused_with_its_endpoint(
     #[case] path: &str,
 ) {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         let (id, source) = troubled(&api, false).await;
         let before = api.get(&source).await.json();
         let body = json!({ "enabled": true, field: null });
@@ -158,7 +162,7 @@ fn s406_a_field_that_is_changed_elsewhere_is_refused_with_its_endpoint(
 #[test]
 fn s406_a_field_that_is_not_there_is_refused_with_the_one_that_was_meant() {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         let (_, path) = troubled(&api, false).await;
         for (field, told) in [
             ("enable", "unknown field `enable`; did you mean `enabled`?"),
@@ -188,7 +192,7 @@ fn s406_the_document_describes_enabled() {
 #[test]
 fn a_change_is_checked_on_the_row_that_it_is_written_on() {
     run(async || {
-        let api = ApiWorld::of(Postgres, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Postgres, &[SiteBehaviour::Healthy]).await;
         let id = api.add_quiet("https://x.com/nasa").await;
         let EngineSettings::Postgres(engine) = &api.world.store.settings.engine else { unreachable!() };
         let other = connect(&engine.url).await;

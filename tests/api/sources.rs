@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedwarden::api::settings::{Limits, TokenKey};
-use feedwarden::api::tokens::Scope as Allowed;
+use feedwarden::api::settings::{ApiLimits, TokenKey};
+use feedwarden::api::tokens::TokenScope;
 use feedwarden::clock::Stopwatch;
-use feedwarden::demo::web::{Character, RetryAfter};
+use feedwarden::demo::web::{RetryAfter, SiteBehaviour};
 use feedwarden::dice::HeldDice;
 use feedwarden::model::{FailureKind, Rest, RestCause, SourceId};
 use feedwarden::rules::{hours, minutes};
@@ -22,9 +22,9 @@ use crate::store::Engine::{self, Postgres, Sqlite};
 #[rstest]
 fn s1001_s1002_a_source_is_put_to_rest_and_woken_over_tcp_with_a_token(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let id = api.add_quiet("http://a.example/feed").await;
-        let token = api.token(Allowed::Write);
+        let token = api.token(TokenScope::Write);
         let path = format!("/sources/{id}/feed-disable");
         let rested = api.tell_tcp("PATCH", &path, r#"{"reason":"moving"}"#, Some(&token)).await;
         assert_eq!(rested.status, 200, "{rested:?}");
@@ -50,7 +50,7 @@ fn s1001_s1002_a_source_is_put_to_rest_and_woken_over_tcp_with_a_token(#[values(
 #[rstest]
 fn s1002_the_end_of_a_rest_clears_the_failures_too(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let id = api.add_quiet("http://a.example/feed").await;
         let mut source = api.world.source(SourceId(id)).await;
         source.state.rest = Some(Rest { since: api.world.now(), cause: RestCause::Failures(FailureKind::NotFound) });
@@ -67,7 +67,7 @@ fn s1002_the_end_of_a_rest_clears_the_failures_too(#[values(Sqlite, Postgres)] e
 #[rstest]
 fn s1003_only_what_is_enabled_and_awake_is_feed_active(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let mut ids = Vec::new();
         for name in ["plain", "disabled", "tired", "cooling", "cooled"] {
             ids.push(api.add_quiet(&format!("http://{name}.example/feed")).await);
@@ -106,7 +106,7 @@ fn s1003_only_what_is_enabled_and_awake_is_feed_active(#[values(Sqlite, Postgres
 #[rstest]
 fn two_clients_never_lose_an_update(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let id = api.add_quiet("http://a.example/feed").await;
         let path = format!("/sources/{id}");
         let seen = api.get(&path).await.header("etag").unwrap().to_owned();
@@ -141,7 +141,7 @@ fn two_clients_never_lose_an_update(#[values(Sqlite, Postgres)] engine: Engine) 
 #[rstest]
 fn labels_are_part_of_the_version_and_none_is_lost(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let path = format!("/sources/{}", api.add_quiet("http://a.example/feed").await);
         let seen = api.get(&path).await.header("etag").unwrap().to_owned();
         let ann = api.tell_if("PATCH", &path, json!({ "labels": ["ann"] }), Some(&seen)).await;
@@ -181,7 +181,7 @@ fn labels_are_part_of_the_version_and_none_is_lost(#[values(Sqlite, Postgres)] e
 #[rstest]
 fn paging_meets_everybody_once_while_rows_come_and_go(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         api.tell("POST", "/scheduler/pause", Value::Null).await;
         let sources: Vec<Value> =
             (0..50).map(|number| json!({ "url": format!("http://h{number}.example/") })).collect();
@@ -191,7 +191,7 @@ fn paging_meets_everybody_once_while_rows_come_and_go(#[values(Sqlite, Postgres)
         loop {
             let page = api.get(&format!("/sources?limit=7{cursor}")).await.json();
             met.extend(page["items"].as_array().unwrap().iter().map(|item| item["id"].as_i64().unwrap()));
-            // Somebody adds one, and removes one that was met already.
+            // A source is added, and one that was listed already is removed.
             let url = format!("http://late{round}.example/");
             api.tell("POST", "/sources", json!({ "url": url })).await;
             if round < 3 {
@@ -205,7 +205,7 @@ fn paging_meets_everybody_once_while_rows_come_and_go(#[values(Sqlite, Postgres)
         }
         let mut once = met.clone();
         once.dedup();
-        assert_eq!(once, met, "nobody is met twice");
+        assert_eq!(once, met, "no source is listed twice");
         assert!(met.len() >= 50 && met.is_sorted());
         api.stop().await;
     });
@@ -214,7 +214,7 @@ fn paging_meets_everybody_once_while_rows_come_and_go(#[values(Sqlite, Postgres)
 #[rstest]
 fn what_makes_no_sense_is_refused_with_its_field(#[values(Sqlite)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         for (body, field) in [
             (json!({}), "url"),
             (json!({ "url": "" }), "url"),
@@ -237,7 +237,7 @@ fn what_makes_no_sense_is_refused_with_its_field(#[values(Sqlite)] engine: Engin
         let other = api.add_quiet("http://b.example/").await;
         let moved = json!({ "url": "http://user:secret@a.example/" });
         api.tell("PATCH", &format!("/sources/{other}"), moved).await.is_problem(409, "duplicate", Some("url"));
-        let seen = api.tell_tcp("GET", &format!("/sources/{id}"), "", Some(&api.token(Allowed::Read))).await;
+        let seen = api.tell_tcp("GET", &format!("/sources/{id}"), "", Some(&api.token(TokenScope::Read))).await;
         assert_eq!(seen.json()["url"], "http://a.example/", "who may only look sees no password");
         assert_eq!(api.get(&format!("/sources/{id}")).await.json()["url"], "http://user:secret@a.example/");
         api.stop().await;
@@ -247,7 +247,8 @@ fn what_makes_no_sense_is_refused_with_its_field(#[values(Sqlite)] engine: Engin
 #[rstest]
 fn p08_adding_costs_one_request_whose_result_is_used(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy, Character::NotFound, Character::NotAFeed]).await;
+        let api =
+            ApiWorld::of(engine, &[SiteBehaviour::Healthy, SiteBehaviour::NotFound, SiteBehaviour::NotAFeed]).await;
         let created = api.tell("POST", "/sources", json!({ "url": api.url(0), "first_poll": true })).await;
         assert_eq!(created.status, 201, "{created:?}");
         let created = created.json();
@@ -273,7 +274,7 @@ fn p08_adding_costs_one_request_whose_result_is_used(#[values(Sqlite, Postgres)]
 #[rstest]
 fn p31_a_host_that_refuses_is_told_and_counted_at_once(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Dead]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Dead]).await;
         let body = json!({ "url": api.url(0), "first_poll": true });
         let refused = api.tell("POST", "/sources", body.clone()).await;
         refused.is_problem(422, "source-does-not-work", Some("url"));
@@ -291,7 +292,7 @@ fn p31_a_host_that_refuses_is_told_and_counted_at_once(#[values(Sqlite, Postgres
 #[rstest]
 fn p20_a_poll_by_hand_obeys_retry_after_and_says_so_unless_forced(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::RateLimited(RetryAfter::Seconds(3600))]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::RateLimited(RetryAfter::Seconds(3600))]).await;
         let body = json!({ "url": api.url(0), "first_poll": true, "anyway": true });
         let id = api.tell("POST", "/sources", body).await.json()["source"]["id"].as_i64().unwrap();
         // What is asked for at the very moment of the last poll has just been done.
@@ -301,7 +302,7 @@ fn p20_a_poll_by_hand_obeys_retry_after_and_says_so_unless_forced(#[values(Sqlit
         let reason = asked.json()["reason"].as_str().unwrap().to_owned();
         assert!(reason.contains("Retry-After"), "{reason}");
         assert!(asked.json()["not_before"].as_str().unwrap() > api.world.now().to_string().as_str());
-        assert_eq!(api.world.web.journal().len(), 1, "nobody was asked");
+        assert_eq!(api.world.web.journal().len(), 1, "no request was sent");
         let explained = api.get(&format!("/sources/{id}/explain")).await.json();
         assert!(explained["terms"].as_array().unwrap().iter().any(|term| term["decides"] == true), "{explained}");
         assert_eq!(explained["host"]["state"], "held");
@@ -317,7 +318,7 @@ fn p20_a_poll_by_hand_obeys_retry_after_and_says_so_unless_forced(#[values(Sqlit
 #[rstest]
 fn who_waits_for_a_poll_that_cannot_come_in_time_is_told_at_once(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy, Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy, SiteBehaviour::Healthy]).await;
         let watch = Stopwatch::start();
         let host = api.world.web.sites()[0].host.clone();
         api.tell("POST", &format!("/hosts/{host}/hold"), json!({ "seconds": 3600, "reason": "be kind" })).await;
@@ -335,7 +336,7 @@ fn who_waits_for_a_poll_that_cannot_come_in_time_is_told_at_once(#[values(Sqlite
             assert_eq!((&answer["answer"], &answer["not_before"]), (&json!("requested"), &Value::Null), "{answer}");
             assert!(answer["reason"].as_str().unwrap().starts_with("polling is paused"), "{answer}");
         }
-        assert!(watch.elapsed() < Duration::from_secs(30), "nobody waited: {:?}", watch.elapsed());
+        assert!(watch.elapsed() < Duration::from_secs(30), "the response did not wait: {:?}", watch.elapsed());
         assert_eq!(api.world.web.journal().len(), 0);
         let explained = api.get(&format!("/sources/{id}/explain")).await.json();
         assert_eq!(explained["held_up_by"][0], polled.json()["reason"], "the same words everywhere");
@@ -348,10 +349,10 @@ fn who_waits_for_a_poll_that_cannot_come_in_time_is_told_at_once(#[values(Sqlite
 #[rstest]
 fn s507_a_source_that_was_never_polled_has_no_last_poll(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.dice = Arc::new(HeldDice(0.5));
         let id = world.add_all().await[0];
-        let api = ApiWorld::around(world, TokenKey::Secret(SECRET.into()), Limits::default());
+        let api = ApiWorld::around(world, TokenKey::Secret(SECRET.into()), ApiLimits::default());
         api.world.quiet().await;
         assert!(api.world.source(id).await.state.last_polled.is_some(), "jitter left its mark");
         let path = format!("/sources/{id}");

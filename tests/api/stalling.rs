@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use feedwarden::api::settings::{Limits, TokenKey};
-use feedwarden::api::tokens::Scope as Allowed;
+use feedwarden::api::settings::{ApiLimits, TokenKey};
+use feedwarden::api::tokens::TokenScope;
 use feedwarden::clock::Stopwatch;
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 
@@ -21,8 +21,8 @@ const ANSWER_WITHIN: Duration = Duration::from_millis(1500);
 /// Far longer than anything takes: a bound, not a wait.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn limits() -> Limits {
-    Limits { answer_within: ANSWER_WITHIN, ..Limits::default() }
+fn limits() -> ApiLimits {
+    ApiLimits { answer_within: ANSWER_WITHIN, ..ApiLimits::default() }
 }
 
 async fn send_raw(stream: &mut (impl AsyncWrite + Unpin), text: &str) {
@@ -100,7 +100,7 @@ fn a_list_may_take_long_as_long_as_it_comes() {
 #[test]
 fn what_takes_too_long_is_refused_like_everything_else() {
     run(async || {
-        let world = World::of(Sqlite, &[Character::Hanging]).await;
+        let world = World::of(Sqlite, &[SiteBehaviour::Hanging]).await;
         let api = ApiWorld::around(world, TokenKey::Secret(SECRET.into()), limits());
         let created = api.tell("POST", "/sources", json!({ "url": api.url(0) })).await.json();
         let id = &created["source"]["id"];
@@ -133,8 +133,8 @@ fn a_second_head_that_never_ends_does_not_hold_its_place() {
 #[test]
 fn a_client_that_never_takes_its_answers_is_let_go_of() {
     run(async || {
-        let api = ApiWorld::with_limits(Limits { requests_per_second: 1_000_000, ..limits() }).await;
-        let token = api.token(Allowed::Read);
+        let api = ApiWorld::with_limits(ApiLimits { requests_per_second: 1_000_000, ..limits() }).await;
+        let token = api.token(TokenScope::Read);
         let request = format!("GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
         let flood = async |mut stream: Box<dyn AsyncWriteAlone>| {
             // The system buffers some megabytes of responses before writes block.
@@ -171,14 +171,14 @@ fn a_reader_of_a_quiet_stream_is_kept() {
 #[test]
 fn those_who_take_every_place_at_one_door_lose_them_and_keep_nobody_from_the_other() {
     run(async || {
-        let api = ApiWorld::with_limits(Limits { connections: 4, ..limits() }).await;
-        let token = api.token(Allowed::Read);
+        let api = ApiWorld::with_limits(ApiLimits { connections: 4, ..limits() }).await;
+        let token = api.token(TokenScope::Read);
         let mut silent = Vec::new();
         for _ in 0..8 {
             silent.push(api.tcp().await);
         }
         assert_eq!(api.get("/scheduler").await.status, 200, "the socket has places of its own");
-        // Whoever comes now waits until the silent ones have been let go of, and no longer.
+        // A new client waits only until the silent connections are closed.
         let asking = api.tell_tcp("GET", "/scheduler", "", Some(&token));
         let answer = tokio::time::timeout(PATIENCE, asking).await.expect("there is a place again");
         assert_eq!(answer.status, 200);

@@ -1,6 +1,6 @@
 //! Webhooks through the listeners.
 
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use rstest::rstest;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ const SECRET: &str = "0123456789abcdef";
 #[rstest]
 fn webhooks_are_added_switched_and_removed(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         for (body, field) in [
             (json!({ "url": "ftp://hook.example/", "secret": SECRET }), "url"),
             (json!({ "url": format!("http://hook.example/{}", "x".repeat(4096)) }), "url"),
@@ -34,7 +34,7 @@ fn webhooks_are_added_switched_and_removed(#[values(Sqlite, Postgres)] engine: E
         let path = format!("/webhooks/{}", created["id"]);
         assert_eq!(place, format!("/api/v1{path}"));
         let disabled = api.tell("POST", &format!("{path}/disable"), Value::Null).await.json();
-        assert_eq!((&disabled["enabled"], &disabled["disabled_reason"]), (&json!(false), &json!("by a person")));
+        assert_eq!((&disabled["enabled"], &disabled["disabled_reason"]), (&json!(false), &json!("by an operator")));
         let disabled = api.tell("POST", &format!("{path}/disable"), json!({ "reason": "it moves" })).await.json();
         assert_eq!(disabled["disabled_reason"], "it moves");
         let enabled = api.tell("POST", &format!("{path}/enable"), Value::Null).await.json();
@@ -58,7 +58,7 @@ fn webhooks_are_added_switched_and_removed(#[values(Sqlite, Postgres)] engine: E
 #[rstest]
 fn webhooks_are_listed_page_by_page(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         for number in 1..=3 {
             let created = api.tell("POST", "/webhooks", json!({ "url": format!("http://{number}.example/") })).await;
             assert_eq!(created.status, 201, "{created:?}");
@@ -79,7 +79,7 @@ fn webhooks_are_listed_page_by_page(#[values(Sqlite, Postgres)] engine: Engine) 
 #[rstest]
 fn a_webhook_is_changed_and_a_secret_that_is_made_is_shown_once(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let created =
             api.tell("POST", "/webhooks", json!({ "url": "http://a.example/", "label": "news" })).await.json();
         let made = created["secret"].as_str().unwrap().to_owned();
@@ -114,8 +114,8 @@ fn a_webhook_is_changed_and_a_secret_that_is_made_is_shown_once(#[values(Sqlite,
 #[rstest]
 fn a_test_says_whether_anybody_takes_it(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
-        // Nobody listens on port 9.
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
+        // Nothing listens on port 9.
         for (url, is_taken) in [(Receiver::start(&[]).await.url(), true), ("http://127.0.0.1:9/".to_owned(), false)] {
             let id = api.tell("POST", "/webhooks", json!({ "url": url })).await.json()["id"].clone();
             let tested = api.tell("POST", &format!("/webhooks/{id}/test"), Value::Null).await;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedwarden::actors::Scope;
-use feedwarden::api::settings::{ApiSettings, Limits, TokenKey, TokenSettings};
-use feedwarden::api::tokens::{Scope as Allowed, Signer, TokenWish, issue};
+use feedwarden::api::settings::{ApiLimits, ApiSettings, TokenKey, TokenSettings};
+use feedwarden::api::tokens::{Signer, TokenRequest, TokenScope, issue};
 use feedwarden::api::views::Reloaded;
 use feedwarden::api::{ApiServer, ConfigHandle, Listeners};
 use feedwarden::clock::SystemClock;
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::telemetry::{self, LogSettings, Telemetry};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -32,19 +32,19 @@ pub(super) struct ApiWorld {
 }
 
 impl ApiWorld {
-    pub(super) async fn of(engine: Engine, characters: &[Character]) -> ApiWorld {
-        let world = World::of(engine, characters).await;
-        ApiWorld::around(world, TokenKey::Secret(SECRET.into()), Limits::default())
+    pub(super) async fn of(engine: Engine, behaviours: &[SiteBehaviour]) -> ApiWorld {
+        let world = World::of(engine, behaviours).await;
+        ApiWorld::around(world, TokenKey::Secret(SECRET.into()), ApiLimits::default())
     }
 
     /// The same with limits of one's own.
-    pub(super) async fn with_limits(limits: Limits) -> ApiWorld {
-        let world = World::of(Engine::Sqlite, &[Character::Healthy]).await;
+    pub(super) async fn with_limits(limits: ApiLimits) -> ApiWorld {
+        let world = World::of(Engine::Sqlite, &[SiteBehaviour::Healthy]).await;
         ApiWorld::around(world, TokenKey::Secret(SECRET.into()), limits)
     }
 
     /// The same around a world of one's own, with tokens checked by this key.
-    pub(super) fn around(mut world: World, key: TokenKey, limits: Limits) -> ApiWorld {
+    pub(super) fn around(mut world: World, key: TokenKey, limits: ApiLimits) -> ApiWorld {
         world.start(Scope::Daemon);
         let directory = tempfile::tempdir().unwrap();
         let log = LogSettings { file: Some(directory.path().join("log")), ..LogSettings::default() };
@@ -108,15 +108,15 @@ impl ApiWorld {
     }
 
     /// A token that is taken.
-    pub(super) fn token(&self, scope: Allowed) -> String {
+    pub(super) fn token(&self, scope: TokenScope) -> String {
         self.token_of("ada", scope, &Signer::Secret(SECRET.into()))
     }
 
     /// A token of this person, signed by this key.
-    pub(super) fn token_of(&self, subject: &str, scope: Allowed, signer: &Signer) -> String {
+    pub(super) fn token_of(&self, subject: &str, scope: TokenScope, signer: &Signer) -> String {
         let lifetime = Duration::from_secs(3600);
-        let wish = TokenWish { subject: subject.into(), scope, lifetime, audience: Some("feeds".into()) };
-        issue(&wish, signer, self.world.now()).unwrap()
+        let request = TokenRequest { subject: subject.into(), scope, lifetime, audience: Some("feeds".into()) };
+        issue(&request, signer, self.world.now()).unwrap()
     }
 
     /// The URL of a site.

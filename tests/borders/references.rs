@@ -1,4 +1,4 @@
-//! Finds out which rooms and crates a source file refers to, from its tokens; comments and texts do not count.
+//! Finds out which areas and crates a source file refers to, from its tokens; comments and texts do not count.
 
 /// Words that may stand before a path without being part of it.
 const KEYWORDS: &[&str] = &["as", "dyn", "else", "for", "if", "impl", "in", "match", "mut", "return", "use", "where"];
@@ -6,8 +6,8 @@ const KEYWORDS: &[&str] = &["as", "dyn", "else", "for", "if", "impl", "in", "mat
 /// A path that leaves its own module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reference {
-    /// Into this crate: the room, and the next name in it if there is one.
-    Room(String, Option<String>),
+    /// Into this crate: the area, and the next name in it if there is one.
+    Inside(String, Option<String>),
     /// A name that begins a path: another crate, or something already in scope.
     Outside(String),
 }
@@ -68,12 +68,12 @@ fn follow(tokens: &[String], start: usize, here: Vec<String>, found: &mut Vec<Re
         "self" => here,
         outside => return found.push(Reference::Outside(outside.to_string())),
     };
-    // Two names are enough to tell the room and its part; a group has several continuations.
+    // Two names are enough to tell the area and its part; a group has several continuations.
     for rest in continuations(tokens, index + 2, 2_usize.saturating_sub(at.len())) {
         let length = at.len();
         at.extend(rest);
-        if let Some(room) = at.first() {
-            found.push(Reference::Room(room.clone(), at.get(1).cloned()));
+        if let Some(area) = at.first() {
+            found.push(Reference::Inside(area.clone(), at.get(1).cloned()));
         }
         at.truncate(length);
     }
@@ -205,18 +205,18 @@ fn end_of_quote(characters: &[char], start: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn rooms(module: &[&str], source: &str) -> Vec<String> {
-        let rooms = references(module, source).into_iter().filter_map(|reference| match reference {
-            Reference::Room(room, Some(part)) => Some(format!("{room}::{part}")),
-            Reference::Room(room, None) => Some(room),
+    fn areas(module: &[&str], source: &str) -> Vec<String> {
+        let areas = references(module, source).into_iter().filter_map(|reference| match reference {
+            Reference::Inside(area, Some(part)) => Some(format!("{area}::{part}")),
+            Reference::Inside(area, None) => Some(area),
             Reference::Outside(_) => None,
         });
-        rooms.collect()
+        areas.collect()
     }
 
     #[test]
     fn plain_nested_and_renamed_paths_are_found() {
-        let check = |source: &str, wanted: &[&str]| assert_eq!(rooms(&["http", "wire"], source), wanted, "{source}");
+        let check = |source: &str, wanted: &[&str]| assert_eq!(areas(&["http", "wire"], source), wanted, "{source}");
         check("use crate::store::Store;", &["store::Store"]);
         check("use crate::store;", &["store"]);
         check("use crate::store as kept;", &["store"]);
@@ -232,14 +232,14 @@ mod tests {
 
     #[test]
     fn paths_through_super_and_self_are_resolved() {
-        assert_eq!(rooms(&["http", "wire"], "use super::decode::Body;"), ["http::decode"]);
-        assert_eq!(rooms(&["http", "wire"], "use super::super::store::Store;"), ["store::Store"]);
-        assert_eq!(rooms(&["http"], "use super::store::Store;"), ["store::Store"]);
-        assert_eq!(rooms(&["http"], "use super::{store::Store, model::Post};"), ["model::Post", "store::Store"]);
-        assert_eq!(rooms(&["http"], "pub use self::wire::Wire;"), ["http::wire"]);
-        assert_eq!(rooms(&["http"], "mod tests { use super::*; }"), ["http::*"]);
-        assert_eq!(rooms(&["http"], "mod tests { mod deep { use super::super::super::store::A; } }"), ["store::A"]);
-        assert_eq!(rooms(&["http"], "mod tests { fn f() { if a {} } } use super::store::A;"), ["store::A"]);
+        assert_eq!(areas(&["http", "wire"], "use super::decode::Body;"), ["http::decode"]);
+        assert_eq!(areas(&["http", "wire"], "use super::super::store::Store;"), ["store::Store"]);
+        assert_eq!(areas(&["http"], "use super::store::Store;"), ["store::Store"]);
+        assert_eq!(areas(&["http"], "use super::{store::Store, model::Post};"), ["model::Post", "store::Store"]);
+        assert_eq!(areas(&["http"], "pub use self::wire::Wire;"), ["http::wire"]);
+        assert_eq!(areas(&["http"], "mod tests { use super::*; }"), ["http::*"]);
+        assert_eq!(areas(&["http"], "mod tests { mod deep { use super::super::super::store::A; } }"), ["store::A"]);
+        assert_eq!(areas(&["http"], "mod tests { fn f() { if a {} } } use super::store::A;"), ["store::A"]);
     }
 
     #[test]
@@ -251,12 +251,12 @@ mod tests {
             r###"let x = r#"crate::store::A " crate::store::B"#;"###,
             "let x = ('\"', '\\'', '\\u{41}'); // crate::store::A",
         ] {
-            assert_eq!(rooms(&["http"], source), Vec::<String>::new(), "{source}");
+            assert_eq!(areas(&["http"], source), Vec::<String>::new(), "{source}");
         }
         let hidden = "fn f<'a>(x: &'a str) { let q = '\"'; crate::store::A; let r = '\"'; }";
-        assert_eq!(rooms(&["http"], hidden), ["store::A"]);
-        assert_eq!(rooms(&["http"], r###"let x = r#"a"b"#; crate::store::A"###), ["store::A"]);
-        assert_eq!(rooms(&["http"], r#"let x = "a\\"; crate::store::A"#), ["store::A"]);
+        assert_eq!(areas(&["http"], hidden), ["store::A"]);
+        assert_eq!(areas(&["http"], r###"let x = r#"a"b"#; crate::store::A"###), ["store::A"]);
+        assert_eq!(areas(&["http"], r#"let x = "a\\"; crate::store::A"#), ["store::A"]);
     }
 
     #[test]

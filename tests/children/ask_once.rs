@@ -1,5 +1,5 @@
-//! Asks for a URL once and prints by how many KiB the peak of memory grew, and the outcome; for the tests of bodies that
-//! decode to enormous ones, since a peak belongs to a process.
+//! Asks for a URL once and prints by how many KiB the peak of memory grew, and the outcome; for the tests of bodies
+//! that decode to enormous ones, since a peak belongs to a process.
 #![allow(clippy::unwrap_used, reason = "a test's child: whatever fails ends it, and the test looks at what it printed")]
 
 use feedwarden::http::{Client, HttpSettings, Request};

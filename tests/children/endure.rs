@@ -1,5 +1,5 @@
-//! A daemon with accelerated intervals, for the tests that crash and kill it. Argument: a file of JSON that says what to
-//! do. Ends on SIGTERM, after draining.
+//! A daemon with accelerated intervals, for the tests that crash and kill it. Argument: a file of JSON that says what
+//! to do. Ends on SIGTERM, after draining.
 #![allow(clippy::unwrap_used, reason = "a test's child: whatever fails ends it, and the test looks at what is left")]
 
 #[path = "../endurance/plan.rs"]

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 
 use super::people::{console, transcript};
 use super::{Console, fed, seen, snapshot};
@@ -54,11 +54,11 @@ fn a_login_is_kept_told_and_forgotten_in_words() {
 
 #[test]
 fn without_an_encryption_key_no_login_is_kept_and_no_source_added() {
-    let console = Console::new(&[Character::Healthy]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
     files(&console);
     console.check(
         "login_without_encryption",
-        &["source", "add", &console.url(Character::Healthy), "--login-file", "login"],
+        &["source", "add", &console.url(SiteBehaviour::Healthy), "--login-file", "login"],
     );
     assert_eq!(console.json(&["source", "list"])["items"], serde_json::json!([]));
 }

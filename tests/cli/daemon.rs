@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedwarden::clock::SystemClock;
-use feedwarden::demo::web::{Character, Mix, Web, WebSettings};
+use feedwarden::demo::web::{Mix, SiteBehaviour, Web, WebSettings};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -13,12 +13,12 @@ use super::{Console, seen, snapshot, start};
 
 #[test]
 fn the_daemon_tells_how_it_does() {
-    let console = Console::new(&[Character::Healthy, Character::NotFound]);
+    let console = Console::new(&[SiteBehaviour::Healthy, SiteBehaviour::NotFound]);
     console.works(&["pause"]);
     let paused = console.works(&["resume"]);
     assert!(paused.starts_with("scheduler running"), "{paused}");
-    console.works(&["source", "add", &console.url(Character::Healthy)]);
-    console.works(&["source", "add", &console.url(Character::NotFound), "--anyway"]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::NotFound), "--anyway"]);
     console.until_scheduled(2);
     console.check("status", &["status"]);
     let status = console.json(&["status"]);
@@ -31,11 +31,11 @@ fn the_daemon_tells_how_it_does() {
 
 #[test]
 fn a_file_says_where_the_daemon_is_at_every_level() {
-    let console = Console::new(&[Character::Healthy]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
     let directory = console.directory.path();
     std::fs::rename(directory.join("feedwarden.sock"), directory.join("own.sock")).unwrap();
     std::fs::write(directory.join("own.yaml"), "api:\n  socket: own.sock\n").unwrap();
-    assert_eq!(console.run(&["status"]).status.code(), Some(3), "nobody is where the defaults look");
+    assert_eq!(console.run(&["status"]).status.code(), Some(3), "no daemon has the default socket");
     for words in [
         ["--config", "own.yaml", "source", "list"],
         ["source", "--config", "own.yaml", "list"],
@@ -49,7 +49,7 @@ fn a_file_says_where_the_daemon_is_at_every_level() {
 
 #[test]
 fn polling_pauses_and_goes_on() {
-    let mut console = Console::new(&[Character::Healthy]);
+    let mut console = Console::new(&[SiteBehaviour::Healthy]);
     console.check("pause", &["pause"]);
     assert_eq!(console.json(&["status"])["scheduler"]["is_paused"], true);
     console.daemon.kill().unwrap();
@@ -62,19 +62,19 @@ fn polling_pauses_and_goes_on() {
 
 #[test]
 fn who_waits_for_a_poll_when_the_daemon_ends_is_answered() {
-    let mix = Mix::InTurn(vec![Character::Slow, Character::Healthy]);
+    let mix = Mix::InTurn(vec![SiteBehaviour::Slow, SiteBehaviour::Healthy]);
     // Longer than open connections are kept at shutdown unless they wait for a poll.
     let web = WebSettings { hosts: 2, sites: 2, mix, slow: Duration::from_secs(4), ..WebSettings::default() };
     let web = Web::start(web, Arc::new(SystemClock)).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let daemon = start(directory.path(), &[]);
     let mut console = Console { web, directory, daemon };
-    console.works(&["source", "add", &console.url(Character::Healthy)]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
     console.works(&["source", "edit", "1", "--delay-seconds", "40"]);
     let typed = |words: &[&str]| {
         console.feedwarden(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap().wait_with_output()
     };
-    let (url, web) = (console.url(Character::Slow), &console.web);
+    let (url, web) = (console.url(SiteBehaviour::Slow), &console.web);
     let (added, polled, asked) = std::thread::scope(|scope| {
         let added = scope.spawn(|| typed(&["source", "add", &url]).unwrap());
         let polled = scope.spawn(|| typed(&["source", "poll", "1"]).unwrap());
@@ -93,7 +93,7 @@ fn the_configuration_is_read_anew_or_left_as_it_was() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("feedwarden.yaml");
     std::fs::write(&file, "source:\n  max-failures: 5\n").unwrap();
-    let console = Console::with(&[Character::Healthy], &["--config", file.to_str().unwrap()]);
+    let console = Console::with(&[SiteBehaviour::Healthy], &["--config", file.to_str().unwrap()]);
     let mut told = console.session(&["reload"]);
     std::fs::write(&file, "source:\n  max-failures: 6\nfetch:\n  threads: 3\n").unwrap();
     told += &console.session(&["reload"]);
@@ -104,7 +104,7 @@ fn the_configuration_is_read_anew_or_left_as_it_was() {
 
 #[test]
 fn the_log_level_is_told_and_changed() {
-    let console = Console::new(&[Character::Healthy]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
     assert_eq!(console.works(&["log-level"]), "info\n");
     assert_eq!(console.works(&["log-level", "debug"]), "debug\n");
     assert_eq!(console.json(&["log-level"]), json!({ "level": "debug" }));
@@ -112,9 +112,9 @@ fn the_log_level_is_told_and_changed() {
 
 #[test]
 fn top_draws_as_often_as_it_is_told() {
-    let console = Console::new(&[Character::Healthy, Character::NotFound]);
-    console.works(&["source", "add", &console.url(Character::NotFound), "--anyway"]);
-    console.works(&["source", "add", &console.url(Character::Healthy)]);
+    let console = Console::new(&[SiteBehaviour::Healthy, SiteBehaviour::NotFound]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::NotFound), "--anyway"]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
     console.until_scheduled(2);
     console.check("top", &["top", "--count", "1"]);
     let twice = console.works(&["top", "--count", "2"]);

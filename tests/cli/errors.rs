@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 
 use super::{Console, feedwarden, seen, snapshot};
 
@@ -25,7 +25,7 @@ fn without_a_daemon_it_is_said_how_to_start_one() {
 
 #[test]
 fn a_socket_of_a_dead_daemon_is_no_daemon() {
-    let mut console = Console::new(&[Character::Healthy]);
+    let mut console = Console::new(&[SiteBehaviour::Healthy]);
     console.works(&["status"]);
     console.daemon.kill().unwrap();
     console.daemon.wait().unwrap();
@@ -34,8 +34,8 @@ fn a_socket_of_a_dead_daemon_is_no_daemon() {
 
 #[test]
 fn every_refusal_has_its_words_and_its_exit_code() {
-    let console = Console::new(&[Character::Healthy]);
-    let url = console.url(Character::Healthy);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
+    let url = console.url(SiteBehaviour::Healthy);
     console.works(&["source", "add", &url]);
     let mut told = String::new();
     for words in [
@@ -103,8 +103,8 @@ fn whoever_may_not_use_the_socket_is_told_so() {
 
 #[test]
 fn what_is_removed_and_what_is_right_is_told_to_programs() {
-    let console = Console::new(&[Character::Healthy]);
-    console.works(&["source", "add", &console.url(Character::Healthy)]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
     assert_eq!(console.json(&["source", "remove", "1"])["removed"], "/sources/1");
     assert_eq!(console.json(&["config", "check"])["ok"], true);
     let secret = "api.jwt-secret=0123456789abcdef0123456789abcdef";
@@ -113,8 +113,8 @@ fn what_is_removed_and_what_is_right_is_told_to_programs() {
 
 #[test]
 fn programs_get_the_problem_as_json_too() {
-    let console = Console::new(&[Character::NotFound]);
-    let output = console.run(&["source", "add", &console.url(Character::NotFound), "--json"]);
+    let console = Console::new(&[SiteBehaviour::NotFound]);
+    let output = console.run(&["source", "add", &console.url(SiteBehaviour::NotFound), "--json"]);
     let problem: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((output.status.code(), &problem["status"]), (Some(6), &serde_json::json!(422)));
     assert_eq!(problem["context"]["poll"]["status_code"], 404);

@@ -3,15 +3,15 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use serde_json::{Value, json};
 
 use super::{Console, fed, seen, snapshot, start};
 
 #[test]
 fn hosts_are_listed_held_and_released() {
-    let console = Console::new(&[Character::Healthy]);
-    console.works(&["source", "add", &console.url(Character::Healthy)]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
     console.check("host_list", &["host", "list"]);
     let host = console.web.sites()[0].host.clone();
     console.check("host_hold", &["host", "hold", &host, "--seconds", "3600", "--reason", "be kind"]);
@@ -25,15 +25,16 @@ fn hosts_are_listed_held_and_released() {
 
 #[test]
 fn posts_are_listed_from_the_newest_and_shown() {
-    let console = Console::new(&[Character::Healthy]);
-    console.works(&["source", "add", &console.url(Character::Healthy)]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
     console.web.publish(0, 3);
     console.works(&["source", "poll", "1", "--force"]);
     let ids = |page: &Value| -> Vec<i64> {
         page["items"].as_array().unwrap().iter().map(|post| post["id"].as_i64().unwrap()).collect()
     };
     let newest = ids(&console.json(&["post", "list"]));
-    let mut oldest = ids(&console.json(&["post", "list", "--oldest", "--source", &console.url(Character::Healthy)]));
+    let mut oldest =
+        ids(&console.json(&["post", "list", "--oldest", "--source", &console.url(SiteBehaviour::Healthy)]));
     assert!(newest.len() >= 3 && newest.is_sorted_by(|one, other| one > other), "{newest:?}");
     oldest.reverse();
     assert_eq!(newest, oldest);
@@ -48,8 +49,8 @@ fn posts_are_listed_from_the_newest_and_shown() {
 
 #[test]
 fn s703_a_post_shows_its_author_and_its_byline() {
-    let console = Console::new(&[Character::Website]);
-    console.works(&["source", "add", &console.url(Character::Website), "--type", "website"]);
+    let console = Console::new(&[SiteBehaviour::Website]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Website), "--type", "website"]);
     console.works(&["source", "poll", "1", "--force"]);
     let listed = console.json(&["post", "list"]);
     let post = &listed["items"][0];
@@ -60,8 +61,8 @@ fn s703_a_post_shows_its_author_and_its_byline() {
 
 #[test]
 fn posts_are_followed_without_gaps_or_repeats_over_a_restart_of_the_daemon() {
-    let mut console = Console::new(&[Character::Healthy]);
-    console.works(&["source", "add", &console.url(Character::Healthy)]);
+    let mut console = Console::new(&[SiteBehaviour::Healthy]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
     let before = console.json(&["post", "list"])["items"].as_array().unwrap().len();
     let count = (before + 3).to_string();
     let mut command = console.feedwarden(&["post", "tail", "--after", "0", "--count", &count, "--json"]);
@@ -94,7 +95,7 @@ const LIST: &str = r#"<opml version="2.0"><body><outline text="News">
 
 #[test]
 fn a_list_is_imported_with_its_mistakes_told_and_exported_again() {
-    let console = Console::new(&[Character::Healthy]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
     console.works(&["pause"]);
     std::fs::write(console.directory.path().join("list.opml"), LIST).unwrap();
     console.check("import", &["import", "list.opml"]);
@@ -111,7 +112,7 @@ fn a_list_is_imported_with_its_mistakes_told_and_exported_again() {
 
 #[test]
 fn a_list_of_thousands_is_imported_and_listed_to_its_end() {
-    let console = Console::new(&[Character::Healthy]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
     console.works(&["pause"]);
     let outlines: String = (0..3000).map(|number| format!("<outline xmlUrl=\"http://h{number}.invalid/\"/>")).collect();
     std::fs::write(console.directory.path().join("list.opml"), format!("<opml><body>{outlines}</body></opml>"))

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedwarden::clock::SystemClock;
-use feedwarden::demo::web::{Character, Mix, Web, WebSettings};
+use feedwarden::demo::web::{Mix, SiteBehaviour, Web, WebSettings};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -30,14 +30,14 @@ struct Console {
 }
 
 impl Console {
-    /// A web of these characters, each on a host of its own.
-    fn new(characters: &[Character]) -> Console {
-        Console::with(characters, &[])
+    /// A web of these behaviours, each on a host of its own.
+    fn new(behaviours: &[SiteBehaviour]) -> Console {
+        Console::with(behaviours, &[])
     }
 
-    fn with(characters: &[Character], arguments: &[&str]) -> Console {
-        let count = characters.len();
-        let mix = Mix::InTurn(characters.to_vec());
+    fn with(behaviours: &[SiteBehaviour], arguments: &[&str]) -> Console {
+        let count = behaviours.len();
+        let mix = Mix::InTurn(behaviours.to_vec());
         let settings = WebSettings { hosts: count, sites: count, mix, ..WebSettings::default() };
         let web = Web::start(settings, Arc::new(SystemClock)).unwrap();
         let directory = tempfile::tempdir().unwrap();
@@ -66,9 +66,9 @@ impl Console {
         panic!("it never came: {}", self.json(arguments));
     }
 
-    /// Where the first site of this character is.
-    fn url(&self, character: Character) -> String {
-        self.web.sites().iter().find(|site| site.character == character).unwrap().url.clone()
+    /// Where the first site of this behaviour is.
+    fn url(&self, behaviour: SiteBehaviour) -> String {
+        self.web.sites().iter().find(|site| site.behaviour == behaviour).unwrap().url.clone()
     }
 
     fn feedwarden(&self, arguments: &[&str]) -> Command {
@@ -135,7 +135,7 @@ fn start(directory: &Path, arguments: &[&str]) -> Child {
     let mut records = BufReader::new(daemon.stdout.take().unwrap()).lines();
     let ready = records.by_ref().map(Result::unwrap).find(|record| record.contains("\"daemon ready\""));
     assert!(ready.is_some(), "the daemon did not start");
-    // Nobody may wait for a reader of the log.
+    // Nothing may wait for a reader of the log.
     let mut log = std::fs::File::create(directory.join("daemon.log")).unwrap();
     std::thread::spawn(move || records.map_while(Result::ok).for_each(|record| _ = writeln!(log, "{record}")));
     daemon

@@ -1,6 +1,6 @@
 //! `feedwarden user` and `podcast`: from nothing to a followed X account, and what is refused on the way.
 
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use serde_json::json;
 
 use super::{Console, fed, seen, snapshot};
@@ -13,7 +13,7 @@ const KEY: &str = "AAAA-canary-key";
 /// A console whose daemon can keep secrets, and finds X nowhere unless it is told where.
 pub(super) fn console(arguments: &[&str]) -> Console {
     let console =
-        Console::with(&[Character::Healthy], &[&["--set", ENCRYPTION_KEY, "--set", NO_X], arguments].concat());
+        Console::with(&[SiteBehaviour::Healthy], &[&["--set", ENCRYPTION_KEY, "--set", NO_X], arguments].concat());
     std::fs::write(console.directory.path().join("x.key"), format!("{KEY}\n")).unwrap();
     console
 }
@@ -127,7 +127,7 @@ fn a_key_comes_from_standard_input_too() {
 
 #[test]
 fn without_an_encryption_key_it_is_said_which_setting_is_missing() {
-    let console = Console::new(&[Character::Healthy]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
     std::fs::write(console.directory.path().join("x.key"), KEY).unwrap();
     console.check("key_without_encryption", &["user", "add", "ada", "--key-file", "x.key"]);
     assert_eq!(console.json(&["user", "list"])["items"], json!([]));

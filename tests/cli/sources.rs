@@ -1,6 +1,6 @@
 //! `feedwarden source`: adding costs one request and uses what it finds; everything else is told in words.
 
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use serde_json::json;
 
 use super::{Console, seen, snapshot};
@@ -12,8 +12,8 @@ const PAGE: &str = r#"<html><head><title>Page</title>
 
 #[test]
 fn p08_adding_a_source_costs_exactly_one_request_and_keeps_what_it_found() {
-    let console = Console::new(&[Character::Healthy]);
-    let url = console.url(Character::Healthy);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
+    let url = console.url(SiteBehaviour::Healthy);
     console.check("source_add", &["source", "add", &url, "--title", "A site", "--label", "news"]);
     let served = console.web.served_entries_of(0).len();
     assert_eq!(served, 1);
@@ -26,7 +26,7 @@ fn p08_adding_a_source_costs_exactly_one_request_and_keeps_what_it_found() {
 
 #[test]
 fn p08_adding_many_sources_costs_exactly_one_request_each() {
-    let console = Console::new(&[Character::Healthy; 20]);
+    let console = Console::new(&[SiteBehaviour::Healthy; 20]);
     for site in console.web.sites() {
         console.works(&["source", "add", &site.url]);
     }
@@ -38,16 +38,16 @@ fn p08_adding_many_sources_costs_exactly_one_request_each() {
 
 #[test]
 fn a_source_that_does_not_work_is_refused_with_the_reason_unless_it_is_wanted_anyway() {
-    let console = Console::new(&[Character::NotFound, Character::Dead, Character::BrokenXml]);
-    for (character, name) in [
-        (Character::NotFound, "source_add_not_found"),
-        (Character::Dead, "source_add_dead"),
-        (Character::BrokenXml, "source_add_broken"),
+    let console = Console::new(&[SiteBehaviour::NotFound, SiteBehaviour::Dead, SiteBehaviour::BrokenXml]);
+    for (behaviour, name) in [
+        (SiteBehaviour::NotFound, "source_add_not_found"),
+        (SiteBehaviour::Dead, "source_add_dead"),
+        (SiteBehaviour::BrokenXml, "source_add_broken"),
     ] {
-        console.check(name, &["source", "add", &console.url(character)]);
+        console.check(name, &["source", "add", &console.url(behaviour)]);
     }
     assert_eq!(console.json(&["source", "list"])["items"], json!([]));
-    console.check("source_add_anyway", &["source", "add", &console.url(Character::NotFound), "--anyway"]);
+    console.check("source_add_anyway", &["source", "add", &console.url(SiteBehaviour::NotFound), "--anyway"]);
     let added = &console.json(&["source", "list"])["items"][0];
     assert_eq!((&added["state"], &added["last_error_type"]), (&json!("backing_off"), &json!("not_found")));
 }
@@ -58,7 +58,7 @@ async fn a_page_without_a_feed_offers_the_feeds_it_links_to() {
     let url = server.url("/");
     let place = server.url("");
     let (text, items) = tokio::task::spawn_blocking(move || {
-        let console = Console::new(&[Character::Healthy]);
+        let console = Console::new(&[SiteBehaviour::Healthy]);
         let text = console.session(&["source", "add", &url]);
         (text, console.json(&["source", "list"])["items"].clone())
     })
@@ -71,17 +71,17 @@ async fn a_page_without_a_feed_offers_the_feeds_it_links_to() {
 
 #[test]
 fn a_source_whose_host_is_held_is_added_and_it_is_said_when_it_is_polled() {
-    let console = Console::new(&[Character::Healthy]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
     console.works(&["host", "hold", &console.web.sites()[0].host, "--seconds", "3600", "--reason", "be kind"]);
-    console.check("source_add_held", &["source", "add", &console.url(Character::Healthy)]);
+    console.check("source_add_held", &["source", "add", &console.url(SiteBehaviour::Healthy)]);
     assert_eq!(console.web.journal().len(), 0);
 }
 
 #[test]
 fn who_wants_a_poll_while_polling_is_paused_is_told_so() {
-    let console = Console::new(&[Character::Healthy]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
     console.works(&["pause"]);
-    let mut told = console.session(&["source", "add", &console.url(Character::Healthy)]);
+    let mut told = console.session(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
     told += &console.session(&["source", "poll", "1"]);
     told += &console.session(&["source", "poll", "1", "--force"]);
     console.until(&["status"], |status| status["scheduler"]["waiting"] == 1);
@@ -92,19 +92,21 @@ fn who_wants_a_poll_while_polling_is_paused_is_told_so() {
 
 #[test]
 fn a_source_can_be_added_unseen() {
-    let console = Console::new(&[Character::Healthy]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
     console.works(&["pause"]);
-    console
-        .check("source_add_unseen", &["source", "add", &console.url(Character::Healthy), "--unseen", "--type", "rss"]);
+    console.check(
+        "source_add_unseen",
+        &["source", "add", &console.url(SiteBehaviour::Healthy), "--unseen", "--type", "rss"],
+    );
     assert_eq!(console.web.journal().len(), 0);
 }
 
 #[test]
 fn a_source_is_named_by_its_number_or_its_url_and_shown_in_words() {
-    let console = Console::new(&[Character::Healthy, Character::NotFound]);
-    let url = console.url(Character::Healthy);
+    let console = Console::new(&[SiteBehaviour::Healthy, SiteBehaviour::NotFound]);
+    let url = console.url(SiteBehaviour::Healthy);
     console.works(&["source", "add", &url]);
-    console.works(&["source", "add", &console.url(Character::NotFound), "--anyway", "--title", "Not there"]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::NotFound), "--anyway", "--title", "Not there"]);
     console.check("source_list", &["source", "list"]);
     console.check("source_list_some", &["source", "list", "--limit", "1"]);
     console.check("source_show", &["source", "show", "1"]);
@@ -119,8 +121,8 @@ fn a_source_is_named_by_its_number_or_its_url_and_shown_in_words() {
 
 #[test]
 fn a_source_is_changed_rests_wakes_and_goes() {
-    let console = Console::new(&[Character::Healthy]);
-    console.works(&["source", "add", &console.url(Character::Healthy), "--label", "old"]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy), "--label", "old"]);
     let edit = ["source", "edit", "1", "--title", "New", "--interval-minutes", "30", "--label", "a", "--label", "b"];
     let edited = console.json(&edit);
     assert_eq!(
@@ -152,8 +154,8 @@ fn a_source_is_changed_rests_wakes_and_goes() {
 
 #[test]
 fn s406_a_source_is_disabled_and_enabled_by_an_edit() {
-    let console = Console::new(&[Character::NotFound]);
-    console.works(&["source", "add", &console.url(Character::NotFound), "--anyway"]);
+    let console = Console::new(&[SiteBehaviour::NotFound]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::NotFound), "--anyway"]);
     console.until_scheduled(1);
     let disabled = console.json(&["source", "edit", "1", "--enabled", "false", "--title", "Off"]);
     assert_eq!((&disabled["enabled"], &disabled["state"]), (&json!(false), &json!("disabled")));
@@ -174,8 +176,8 @@ fn s406_a_source_is_disabled_and_enabled_by_an_edit() {
 
 #[test]
 fn s417_a_rest_for_a_kind_of_failure_says_until_when() {
-    let console = Console::new(&[Character::Healthy]);
-    console.works(&["source", "add", &console.url(Character::Healthy)]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
     console.until_scheduled(1);
     let mut told = String::new();
     for words in [
@@ -204,9 +206,9 @@ fn without_versions(text: &str) -> String {
 
 #[test]
 fn a_poll_is_waited_for_and_told() {
-    let console = Console::new(&[Character::Healthy, Character::NotFound]);
-    console.works(&["source", "add", &console.url(Character::Healthy)]);
-    console.works(&["source", "add", &console.url(Character::NotFound), "--anyway"]);
+    let console = Console::new(&[SiteBehaviour::Healthy, SiteBehaviour::NotFound]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::NotFound), "--anyway"]);
     console.check("source_poll", &["source", "poll", "1"]);
     console.check("source_poll_failed", &["source", "poll", "2", "--force"]);
     let output = console.run(&["source", "poll", "1", "--wait", "0", "--json"]);
@@ -215,8 +217,8 @@ fn a_poll_is_waited_for_and_told() {
 
 #[test]
 fn two_people_who_change_a_source_do_not_lose_an_update() {
-    let console = Console::new(&[Character::Healthy]);
-    console.works(&["source", "add", &console.url(Character::Healthy)]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
     let version = console.json(&["source", "show", "1"])["version"].to_string();
     console.works(&["source", "edit", "1", "--title", "Mine", "--if-version", &version]);
     let output = console.run(&["source", "edit", "1", "--title", "Yours", "--if-version", &version]);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 
@@ -20,7 +20,7 @@ fn listening_with(more: &[&str]) -> (Console, String) {
     let listen = format!("api.listen={address}");
     let secret = format!("api.jwt-secret={SECRET}");
     let arguments = [&["--set", &listen, "--set", &secret], more].concat();
-    (Console::with(&[Character::Healthy], &arguments), format!("http://{address}"))
+    (Console::with(&[SiteBehaviour::Healthy], &arguments), format!("http://{address}"))
 }
 
 fn token(console: &Console, scope: &str) -> String {
@@ -73,14 +73,14 @@ fn a_token_that_leaves_the_machine_in_the_clear_is_warned_of() {
     let said = |url: &str| {
         let mut command = feedwarden(directory.path(), &["status", "--url", url]);
         let output = command.env("FEEDWARDEN_TOKEN", "t").output().unwrap();
-        assert_eq!(output.status.code(), Some(3), "nobody is there");
+        assert_eq!(output.status.code(), Some(3), "no daemon answers");
         seen(&output)
     };
     let warning = "the token is sent to http://feedwarden.invalid:1/ unencrypted";
     assert!(said("http://feedwarden.invalid:1").contains(warning));
     assert!(!said("https://feedwarden.invalid:1").contains("unencrypted"));
-    let nobody = format!("http://{}", crate::http::server::unused_address());
-    assert!(!said(&nobody).contains("unencrypted"), "this machine's own address");
+    let unused = format!("http://{}", crate::http::server::unused_address());
+    assert!(!said(&unused).contains("unencrypted"), "this machine's own address");
 }
 
 /// What a reverse proxy does: ends the encryption, and hands over what is inside.

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::json;
@@ -43,9 +43,9 @@ fn bare(text: &str) -> String {
 
 #[test]
 fn a_list_fits_the_terminal_and_is_coloured_unless_that_is_unwanted() {
-    let console = Console::new(&[Character::Healthy]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
     let title = "A title that is much longer than a narrow terminal is wide, and then some more of it";
-    console.works(&["source", "add", &console.url(Character::Healthy), "--title", title]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy), "--title", title]);
     for columns in [60, 80, 120] {
         let (text, code) = on_terminal(console.feedwarden(&["source", "list"]), columns);
         assert_eq!(code, Some(0), "{text}");
@@ -62,9 +62,9 @@ fn a_list_fits_the_terminal_and_is_coloured_unless_that_is_unwanted() {
 
 #[test]
 fn everything_fits_narrow_terminals_and_rows_can_be_told_apart() {
-    let console = Console::new(&[Character::Healthy, Character::NotFound]);
-    console.works(&["source", "add", &console.url(Character::Healthy)]);
-    console.works(&["source", "add", &console.url(Character::NotFound), "--anyway"]);
+    let console = Console::new(&[SiteBehaviour::Healthy, SiteBehaviour::NotFound]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::NotFound), "--anyway"]);
     console.works(&["user", "add", "somebody with a long name", "--podcast", "A podcast with a title of some length"]);
     console.until_scheduled(2);
     for words in [
@@ -99,9 +99,9 @@ fn everything_fits_narrow_terminals_and_rows_can_be_told_apart() {
 
 #[test]
 fn a_terminal_obeys_nothing_that_others_wrote() {
-    let console = Console::new(&[Character::Healthy]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
     let title = "gpj\u{202e}.exe\u{2066}\u{2069}";
-    console.works(&["source", "add", &console.url(Character::Healthy), "--title", title]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy), "--title", title]);
     console.works(&["user", "add", title, "--podcast", title]);
     for words in [&["source", "list"][..], &["source", "show", "1"], &["user", "list"], &["podcast", "show", "1"]] {
         let text = console.works(words);
@@ -114,7 +114,7 @@ fn a_terminal_obeys_nothing_that_others_wrote() {
 
 #[test]
 fn an_import_shows_its_progress_and_takes_it_away() {
-    let console = Console::new(&[Character::Healthy]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
     console.works(&["pause"]);
     let outlines: String = (0..3000).map(|number| format!("<outline xmlUrl=\"http://h{number}.invalid/\"/>")).collect();
     std::fs::write(console.directory.path().join("list.opml"), format!("<opml><body>{outlines}</body></opml>"))
@@ -166,7 +166,7 @@ fn whoever_waits_for_a_list_is_told_what_for() {
 
 #[test]
 fn top_gives_the_terminal_back() {
-    let console = Console::new(&[Character::Healthy]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
     let (text, code) = on_terminal(console.feedwarden(&["top", "--count", "2"]), 80);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.starts_with("\x1b[?1049h") && text.ends_with("\x1b[?1049l"), "{text:?}");

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 
 use super::Console;
 
@@ -36,7 +36,7 @@ fn receiver() -> SocketAddr {
 
 #[test]
 fn a_webhook_is_added_shown_changed_tested_and_removed() {
-    let console = Console::with(&[Character::Healthy], &["--set", KEY]);
+    let console = Console::with(&[SiteBehaviour::Healthy], &["--set", KEY]);
     std::fs::write(console.directory.path().join("secret"), "a secret to sign with\n").unwrap();
     std::fs::write(console.directory.path().join("short"), "short\n").unwrap();
     let mut told = String::new();
@@ -64,7 +64,7 @@ fn a_webhook_is_added_shown_changed_tested_and_removed() {
 
 #[test]
 fn a_secret_that_is_made_is_shown_once_and_a_test_is_taken() {
-    let console = Console::with(&[Character::Healthy], &["--set", KEY]);
+    let console = Console::with(&[SiteBehaviour::Healthy], &["--set", KEY]);
     let url = format!("http://{}/hook", receiver());
     let added = console.works(&["webhook", "add", &url]);
     let secret = |shown: &str| {
@@ -83,6 +83,6 @@ fn a_secret_that_is_made_is_shown_once_and_a_test_is_taken() {
 
 #[test]
 fn without_a_key_for_secrets_it_is_said_what_to_set() {
-    let console = Console::new(&[Character::Healthy]);
+    let console = Console::new(&[SiteBehaviour::Healthy]);
     console.check("webhook_add_without_key", &["webhook", "add", "http://127.0.0.1:9/"]);
 }

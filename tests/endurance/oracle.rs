@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use feedwarden::demo::web::{Character, Deed, RetryAfter};
+use feedwarden::demo::web::{Deed, RetryAfter, SiteBehaviour};
 use feedwarden::model::{
     FailureCause, FailureReport, FailureState, NewSource, Rest, RestCause, Source, SourceId, Timestamp,
 };
@@ -26,7 +26,7 @@ pub(super) fn told(log: &str) -> BTreeMap<SourceId, Vec<Value>> {
 }
 
 /// The state that the pure rules compute from the polls that were told: as far as failures go.
-pub(super) fn replay(source: &Source, polls: &[Value], character: Character, plan: &Plan) -> Judged {
+pub(super) fn replay(source: &Source, polls: &[Value], behaviour: SiteBehaviour, plan: &Plan) -> Judged {
     let new = NewSource { settings: source.settings.clone(), created_at: source.created_at };
     let mut replayed = Source::fresh(source.id, new);
     let (policy, now) = (plan.policy(), Timestamp::EPOCH);
@@ -36,7 +36,7 @@ pub(super) fn replay(source: &Source, polls: &[Value], character: Character, pla
                 let answer = SourceAnswer::NotModified { validators: Default::default(), fresh_until: None };
                 after_success(&replayed.state, answer, now)
             }
-            _ => after_failure(&replayed, &report(record, character), &policy, now).state,
+            _ => after_failure(&replayed, &report(record, behaviour), &policy, now).state,
         };
     }
     Judged::of(&replayed)
@@ -59,15 +59,15 @@ impl Judged {
     }
 }
 
-/// Whether the polls that were told are the answers that were served, in the same order; returns how many served answers
-/// were not logged, except those whose poll was lost and logged as an internal fault.
+/// Whether the polls that were told are the answers that were served, in the same order; returns how many served
+/// answers were not logged, except those whose poll was lost and logged as an internal fault.
 pub(super) fn unexplained(polls: &[Value], served: &[Deed]) -> Result<usize, String> {
     let mut left = served.iter();
     let mut skipped = 0;
     for record in polls.iter().filter(|record| record["error_type"] != "internal") {
         loop {
             match left.next() {
-                None => return Err(format!("nobody served what was told: {record}")),
+                None => return Err(format!("no response matches the record: {record}")),
                 Some(deed) if is_told_by(*deed, record) => break,
                 Some(_) => skipped += 1,
             }
@@ -86,7 +86,7 @@ fn is_told_by(deed: Deed, record: &Value) -> bool {
     }
 }
 
-fn report(record: &Value, character: Character) -> FailureReport {
+fn report(record: &Value, behaviour: SiteBehaviour) -> FailureReport {
     let status = record["status_code"].as_u64().map(|code| u16::try_from(code).unwrap()).unwrap();
     let cause = match (record["error_type"].as_str().unwrap(), status) {
         ("network", _) => FailureCause::Connection,
@@ -97,9 +97,9 @@ fn report(record: &Value, character: Character) -> FailureReport {
         (_, status) => FailureCause::Status(status),
     };
     let says_when = matches!(
-        character,
-        Character::Unavailable(RetryAfter::Seconds(_) | RetryAfter::Date(_))
-            | Character::RateLimited(RetryAfter::Seconds(_) | RetryAfter::Date(_))
+        behaviour,
+        SiteBehaviour::Unavailable(RetryAfter::Seconds(_) | RetryAfter::Date(_))
+            | SiteBehaviour::RateLimited(RetryAfter::Seconds(_) | RetryAfter::Date(_))
     );
     let retry_after = (says_when && status != 0).then_some(Timestamp::EPOCH);
     FailureReport { cause, error: record["error"].as_str().unwrap().to_owned(), retry_after }

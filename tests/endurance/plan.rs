@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use feedwarden::actors::{FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings};
 use feedwarden::http::HttpSettings;
-use feedwarden::model::SourceType;
+use feedwarden::model::{FailureKind, SourceType};
 use feedwarden::rules::{BreakerPolicy, Delays, OutagePolicy, Policy, RestRule, Rests};
 use feedwarden::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
 use feedwarden::supervision::Intensity;
@@ -43,15 +43,15 @@ impl Plan {
         Policy {
             interval,
             max_backoff: interval * 4,
-            rests: Rests {
-                unauthorized: rest(0, 2),
-                forbidden: rest(5, 2),
-                not_found: rest(3, 4),
-                gone: rest(1, 6),
-                upstream_failure: rest(10, 2),
-                network: rest(10, 2),
-                parse_error: rest(5, 2),
-            },
+            rests: Rests::from_iter([
+                (FailureKind::Unauthorized, rest(0, 2)),
+                (FailureKind::Forbidden, rest(5, 2)),
+                (FailureKind::NotFound, rest(3, 4)),
+                (FailureKind::Gone, rest(1, 6)),
+                (FailureKind::UpstreamFailure, rest(10, 2)),
+                (FailureKind::Network, rest(10, 2)),
+                (FailureKind::ParseError, rest(5, 2)),
+            ]),
             delays: Delays {
                 by_type: SourceType::ALL.into_iter().map(|source_type| (source_type, PAUSE)).collect(),
                 by_host: HashMap::new(),

@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-use feedwarden::demo::web::{Character, Mix, Publishing, RetryAfter, Robots, WebSettings};
+use feedwarden::demo::web::{Mix, Publishing, RetryAfter, RobotsPolicy, SiteBehaviour, WebSettings};
 
 use super::run::Size;
 
 /// A web that misbehaves in every way. Waits of hours are made short.
 pub(super) fn web_settings(size: &Size, seed: u64) -> WebSettings {
-    let weighted = Character::EVERY.map(|character| match character {
-        Character::Healthy => (character, 40),
-        Character::Flaky => (character, 20),
-        character => (hurried(character), 1),
+    let weighted = SiteBehaviour::EVERY.map(|behaviour| match behaviour {
+        SiteBehaviour::Healthy => (behaviour, 40),
+        SiteBehaviour::Flaky => (behaviour, 20),
+        behaviour => (hurried(behaviour), 1),
     });
     WebSettings {
         hosts: size.hosts,
         sites: size.sources,
         seed,
         mix: Mix::Weighted(weighted.into()),
-        robots: Some(Robots::Allowing),
+        robots: Some(RobotsPolicy::Allowing),
         // No entry leaves its feed before it could be read.
         entries: 1000..=1000,
         entry_bytes: 100,
@@ -32,11 +32,11 @@ pub(super) fn web_settings(size: &Size, seed: u64) -> WebSettings {
 }
 
 /// What is asked for is counted in seconds here.
-fn hurried(character: Character) -> Character {
-    match character {
-        Character::CacheFor(_) => Character::CacheFor(1),
-        Character::RateLimited(_) => Character::RateLimited(RetryAfter::Seconds(1)),
-        Character::Unavailable(RetryAfter::Seconds(_)) => Character::Unavailable(RetryAfter::Seconds(1)),
+fn hurried(behaviour: SiteBehaviour) -> SiteBehaviour {
+    match behaviour {
+        SiteBehaviour::CacheFor(_) => SiteBehaviour::CacheFor(1),
+        SiteBehaviour::RateLimited(_) => SiteBehaviour::RateLimited(RetryAfter::Seconds(1)),
+        SiteBehaviour::Unavailable(RetryAfter::Seconds(_)) => SiteBehaviour::Unavailable(RetryAfter::Seconds(1)),
         other => other,
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use feedwarden::clock::{Clock, SystemClock};
-use feedwarden::demo::web::{Character, Deed, Web};
+use feedwarden::demo::web::{Deed, SiteBehaviour, Web};
 use feedwarden::model::{NewSource, NewWebhook, Source, SourceId, SourceSettings};
 use feedwarden::rules::change::{Change, apply};
 use feedwarden::store::settings::EngineSettings;
@@ -183,9 +183,10 @@ impl Arena {
         lines.join("\n")
     }
 
-    /// Compares manners and states with what should be; returns how many polls were told, and the sources.
+    /// Compares the hosts' load and the sources' states with what should be; returns how many polls were told, and the
+    /// sources.
     fn judge(&self, kills: usize) -> (usize, Vec<Source>) {
-        for host in self.web.manners() {
+        for host in self.web.load() {
             assert_eq!(host.overlaps, 0, "{} was asked two things at once (seed {})", host.host, self.seed);
             if let Some(gap) = host.gap_min {
                 assert!(gap >= PAUSE, "{} had a pause of {gap:?} only (seed {})", host.host, self.seed);
@@ -197,7 +198,7 @@ impl Arena {
         let sources = block_on(store.list_sources(None, 100_000)).unwrap();
         let mut untold = 0;
         for source in &sources {
-            let character = self.web.sites()[self.sites[&source.id]].character;
+            let behaviour = self.web.sites()[self.sites[&source.id]].behaviour;
             let told = polls.get(&source.id).map_or(&[][..], Vec::as_slice);
             // The source is version 1, its jitter another, and so is every settled poll. A kill can come between a
             // commit and the record of it.
@@ -207,13 +208,13 @@ impl Arena {
                 assert!(kills > 0, "a poll of {} was settled and not told (seed {})", source.settings.url, self.seed);
                 continue;
             }
-            let wanted = replay(source, told, character, &self.plan);
+            let wanted = replay(source, told, behaviour, &self.plan);
             assert_eq!(
                 Judged::of(source),
                 wanted,
                 "{} ({}) is not what the rules make of its answers (seed {}): {told:#?}",
                 source.settings.url,
-                character.name(),
+                behaviour.name(),
                 self.seed
             );
         }
@@ -237,8 +238,8 @@ impl Arena {
         let mut unexplained_total = 0;
         for (id, told) in polls {
             let site = &self.web.sites()[self.sites[id]];
-            use Character::{Dead, Found, Loop, Moved};
-            if matches!(site.character, Moved(_) | Found(_) | Loop | Dead) {
+            use SiteBehaviour::{Dead, Found, Loop, Moved};
+            if matches!(site.behaviour, Moved(_) | Found(_) | Loop | Dead) {
                 continue;
             }
             let served = served.get(&self.sites[id]).map_or(&[][..], Vec::as_slice);
@@ -249,14 +250,18 @@ impl Arena {
         }
         // Each kill can cost every host the one poll that was under way.
         let bound = kills * self.web.hosts().len();
-        assert!(unexplained_total <= bound, "{unexplained_total} answers were told by nobody (seed {})", self.seed);
+        assert!(
+            unexplained_total <= bound,
+            "{unexplained_total} answers were told without a request (seed {})",
+            self.seed
+        );
     }
 
     /// Lets everything recover, polls all of it once more, and compares what was served with what is stored.
     fn recover_and_compare(&self, sources: &[Source]) {
         for site in 0..self.web.sites().len() {
-            if self.web.character(site).publishes() && !matches!(self.web.character(site), Character::Website) {
-                self.web.set_character(site, Character::NoValidators).unwrap();
+            if self.web.behaviour(site).publishes() && !matches!(self.web.behaviour(site), SiteBehaviour::Website) {
+                self.web.set_behaviour(site, SiteBehaviour::NoValidators).unwrap();
             }
         }
         let store = block_on(store::open(&self.plan.store(), SystemClock.now())).unwrap();
@@ -277,7 +282,7 @@ impl Arena {
                 block_on(store.list_webhooks(None, 1)).unwrap().pop().map(|webhook| webhook.progress.last_post);
             block_on(store.close());
             let is_read = |source: &Source| source.state.last_success_at.is_some_and(|at| at > asked_at);
-            let publishes = |source: &Source| self.web.character(self.sites[&source.id]).publishes();
+            let publishes = |source: &Source| self.web.behaviour(self.sites[&source.id]).publishes();
             let left: Vec<&Source> = sources.iter().filter(|source| publishes(source) && !is_read(source)).collect();
             if left.is_empty() && newest == reached {
                 break;
@@ -290,7 +295,8 @@ impl Arena {
         self.compare();
     }
 
-    /// Every entry that was served is stored exactly once, and every post that the webhook is said to have was sent to it.
+    /// Every entry that was served is stored exactly once, and every post that the webhook is said to have was sent to
+    /// it.
     fn compare(&self) {
         let store = block_on(store::open(&self.plan.store(), SystemClock.now())).unwrap();
         let webhook = block_on(store.list_webhooks(None, 1)).unwrap().pop().unwrap();
@@ -308,7 +314,7 @@ impl Arena {
             let once: BTreeSet<&String> = stored.iter().collect();
             assert_eq!(once.len(), stored.len(), "a post is stored twice (seed {})", self.seed);
             let mut served = self.web.served_entries_of(*site);
-            if self.web.sites()[*site].character == Character::Website {
+            if self.web.sites()[*site].behaviour == SiteBehaviour::Website {
                 // A page shows one article: what a lost poll saw is gone when the next one comes.
                 served = served.split_off(served.len().saturating_sub(1));
             }
@@ -320,16 +326,16 @@ impl Arena {
     }
 
     fn report(&self, what: &str, count: usize, records: usize, more: &str) {
-        let manners = self.web.manners();
-        let requests: u64 = manners.iter().map(|host| host.requests).sum();
-        let gap = manners.iter().filter_map(|host| host.gap_min).min().unwrap_or_default();
+        let load = self.web.load();
+        let requests: u64 = load.iter().map(|host| host.requests).sum();
+        let gap = load.iter().filter_map(|host| host.gap_min).min().unwrap_or_default();
         let entries: usize = self.web.served_entries().iter().map(Vec::len).sum();
         println!(
             "seed {}: {count} {what}, {} sources on {} hosts, {requests} requests, {records} polls told, {entries} entries \
              served and stored once each, {} posts sent on, 0 overlaps, shortest pause {gap:?} of {PAUSE:?}, {:.0?} {more}",
             self.seed,
             self.sites.len(),
-            manners.len(),
+            load.len(),
             self.receiver.taken().len(),
             self.started.elapsed(),
         );
@@ -375,7 +381,7 @@ async fn add_sources(plan: &Plan, web: &Web) -> BTreeMap<SourceId, usize> {
     let new = web.sites().iter().map(|site| {
         let mut settings = SourceSettings::new(site.source_type, site.url.as_str());
         // What is flaky must not be given up: what it served last would be missing for a good reason.
-        settings.max_failures = (site.character == Character::Flaky).then_some(1_000_000);
+        settings.max_failures = (site.behaviour == SiteBehaviour::Flaky).then_some(1_000_000);
         NewSource { settings, created_at }
     });
     let added = store.add_sources(new.collect()).await.unwrap();

@@ -28,7 +28,7 @@ async fn by_hand(client: &Client, request: &Request) -> Result<Reply, Failure> {
         assert_eq!((told.last().map(|hop| &hop.url), pending_redirect.hops()), (Some(&asked), told.as_slice()));
         request.pending_redirect = Some(pending_redirect);
     }
-    unreachable!("a journey ends")
+    unreachable!("redirects end")
 }
 
 /// Plays the answers twice: to a request that follows them and to one that is led by hand. Both must see the same,
@@ -126,7 +126,7 @@ async fn p25_the_next_host_is_not_asked_before_somebody_goes_on() {
     let request = Request { follows: false, ..Request::new(home.url("/old")) };
     let pending_redirect = pending_redirect(client.send(&request).await.unwrap());
     assert_eq!(pending_redirect.url().as_str(), other.url("/new"));
-    assert_eq!(other.requests(), [""; 0], "nobody went on yet");
+    assert_eq!(other.requests(), [""; 0], "no redirect was followed yet");
     let request = Request { pending_redirect: Some(pending_redirect), ..request };
     let reply = client.send(&request).await.unwrap();
     assert_eq!((other.requests().len(), home.requests().len()), (1, 1));

@@ -42,11 +42,11 @@ async fn other_settings_hold_from_the_next_request_on_in_every_clone() {
     let wrong = HttpSettings { user_agent: "two\nlines".into(), ..settings() };
     assert!(client.reconfigure(wrong).is_err());
     assert_eq!(client.deadline(), settings().deadline, "settings that cannot be followed change nothing");
-    let other = HttpSettings { user_agent: "somebody-else/2".into(), ..settings() };
+    let other = HttpSettings { user_agent: "another-agent/2".into(), ..settings() };
     client.reconfigure(other).unwrap();
     clone.send(&request).await.unwrap();
     let [first, second] = &server.requests()[..] else { panic!("two requests") };
-    assert!(first.contains("feedwarden-test/1") && second.contains("User-Agent: somebody-else/2\r\n"));
+    assert!(first.contains("feedwarden-test/1") && second.contains("User-Agent: another-agent/2\r\n"));
 }
 
 #[rstest]

@@ -1,4 +1,5 @@
-//! Page layouts with comments: the article is found whole, and no comment with it (s701), however many there are (s702).
+//! Page layouts with comments: the article is found whole, and no comment with it (s701), however many there are
+//! (s702).
 //!
 //! `tests/fixtures/comment_pages/NAME.html` is a page with marks: `{{head}}`, `{{title}}`, the article as `{{article}}`
 //! (paragraphs), `{{article_breaks}}` (line breaks) or `{{article_sections}}` (a division for each paragraph), and

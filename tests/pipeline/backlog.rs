@@ -1,7 +1,7 @@
 //! What the first poll skipped stays out, also for publishers who leave it to us to know what is new (s804–s806).
 
 use feedwarden::actors::Scope;
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::rules::hours;
 use rstest::rstest;
 
@@ -13,7 +13,7 @@ use crate::store::Engine::{self, Postgres, Sqlite};
 async fn polled(engine: Engine, answers: &[&[(&str, &str)]]) -> Vec<Vec<String>> {
     let answers: Vec<String> = answers.iter().map(|entries| dated_feed(entries)).collect();
     let server = publisher(&answers).await;
-    let mut world = World::of(engine, &[Character::Healthy]).await;
+    let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
     world.start(Scope::Daemon);
     let id = world.add_feed(&server.url("/feed")).await;
     assert_eq!(world.source(id).await.created_at.to_string(), "2027-01-15T08:00:00.000001Z");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use feedwarden::actors::Scope;
-use feedwarden::demo::web::{Character, Mix, RetryAfter, WebSettings};
+use feedwarden::demo::web::{Mix, RetryAfter, SiteBehaviour, WebSettings};
 use feedwarden::dice::SeededDice;
 use feedwarden::model::{FailureKind, RestCause};
 use feedwarden::rules::minutes;
@@ -17,7 +17,7 @@ fn s508_a_source_that_is_added_while_it_runs_is_polled_at_once_and_then_at_its_i
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.start(Scope::Daemon);
         let ids = world.add_all().await;
         world.handle().sources_changed(ids.clone());
@@ -50,7 +50,7 @@ fn s508_a_source_that_is_added_while_it_runs_is_polled_at_once_and_then_at_its_i
 #[rstest]
 fn s205_a_failed_poll_is_told_once_with_all_its_keys(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::NotFound]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::NotFound]).await;
         world.start(Scope::Daemon);
         let ids = world.add_all().await;
         world.handle().sources_changed(ids.clone());
@@ -77,10 +77,10 @@ fn p17_a_source_that_gets_its_host_held_again_and_again_does_not_starve_the_othe
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        // Its wish to wait is longer than its own backoff, so that it is due when the hold ends.
-        let often = Character::RateLimited(RetryAfter::Seconds(3 * 3600));
-        let characters = vec![often, Character::Healthy, Character::Healthy, Character::Healthy];
-        let web = WebSettings { sites: 4, mix: Mix::InTurn(characters), ..WebSettings::default() };
+        // Its Retry-After is longer than its own backoff, so that it is due when the hold ends.
+        let often = SiteBehaviour::RateLimited(RetryAfter::Seconds(3 * 3600));
+        let behaviours = vec![often, SiteBehaviour::Healthy, SiteBehaviour::Healthy, SiteBehaviour::Healthy];
+        let web = WebSettings { sites: 4, mix: Mix::InTurn(behaviours), ..WebSettings::default() };
         let mut world = World::with(engine, web).await;
         world.dice = Arc::new(SeededDice::new(5));
         world.start(Scope::Daemon);
@@ -102,13 +102,13 @@ fn p17_a_source_that_gets_its_host_held_again_and_again_does_not_starve_the_othe
 #[rstest]
 fn p24_a_404_backs_off_first_and_a_410_stops_at_once_with_its_posts_kept(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy, Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy, SiteBehaviour::Healthy]).await;
         world.start(Scope::Daemon);
         let ids = world.add_all().await;
         world.handle().sources_changed(ids.clone());
         world.settled(2).await;
-        world.web.set_character(0, Character::NotFound).unwrap();
-        world.web.set_character(1, Character::Gone).unwrap();
+        world.web.set_behaviour(0, SiteBehaviour::NotFound).unwrap();
+        world.web.set_behaviour(1, SiteBehaviour::Gone).unwrap();
         world.advance(minutes(60));
         world.settled(4).await;
         let [missing, gone] = [world.source(ids[0]).await.state, world.source(ids[1]).await.state];
@@ -128,8 +128,9 @@ fn p24_a_404_backs_off_first_and_a_410_stops_at_once_with_its_posts_kept(#[value
 #[rstest]
 fn s206_every_record_that_names_a_source_carries_its_url(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let characters = [Character::Healthy, Character::Gone, Character::Broken(500), Character::BrokenXml];
-        let mut world = World::of(engine, &characters).await;
+        let behaviours =
+            [SiteBehaviour::Healthy, SiteBehaviour::Gone, SiteBehaviour::Broken(500), SiteBehaviour::BrokenXml];
+        let mut world = World::of(engine, &behaviours).await;
         world.start(Scope::Daemon);
         let ids = world.add_all().await;
         world.handle().sources_changed(ids.clone());
@@ -148,7 +149,7 @@ fn s206_every_record_that_names_a_source_carries_its_url(#[values(Sqlite, Postgr
 #[rstest]
 fn s206_a_url_that_cannot_be_parsed_is_told_as_it_is_stored(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.start(Scope::Daemon);
         let told = [
             ("no url at all", "no url at all"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::dice::SeededDice;
 use feedwarden::model::{FailureKind, SourceId};
 use feedwarden::rules::minutes;
@@ -15,7 +15,7 @@ use crate::store::Engine::{self, Postgres, Sqlite};
 
 /// A host with eight sources that have all been polled, whose breaker opens after three silences for five minutes.
 async fn one_host(engine: Engine) -> (World, Vec<SourceId>) {
-    let mut world = World::on_one_host(engine, &[Character::Healthy; 8]).await;
+    let mut world = World::on_one_host(engine, &[SiteBehaviour::Healthy; 8]).await;
     world.policy.breaker.after = 3;
     let ids = world.start_and_poll_all().await;
     (world, ids)
@@ -86,7 +86,7 @@ fn p32_a_host_that_is_down_is_left_alone_but_for_one_probe_at_a_time(#[values(Sq
 #[rstest]
 fn p33_the_sources_of_a_host_that_is_back_return_spread_out(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::on_one_host(engine, &[Character::Healthy; 40]).await;
+        let mut world = World::on_one_host(engine, &[SiteBehaviour::Healthy; 40]).await;
         world.dice = Arc::new(SeededDice::new(11));
         let ids = world.start_and_poll_all().await;
         let host = world.web.sites()[0].host.clone();

@@ -1,7 +1,7 @@
 //! What is old goes on the polling schedule, before sources are polled, and does not come back (s901–s904).
 
 use feedwarden::actors::Scope;
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::model::{ArticleId, NewArticle, Timestamp};
 use feedwarden::rules::{hours, minutes};
 use rstest::rstest;
@@ -19,7 +19,7 @@ async fn article(world: &World, published_at: Timestamp) -> ArticleId {
 #[rstest]
 fn s901_s902_old_articles_go_at_a_tick_unless_they_are_processed(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         let days = |count: u32| world.now() - hours(24 * count);
         let (old, ages_old) = (article(&world, days(8)).await, article(&world, days(800)).await);
         let (young, processed) = (article(&world, days(6)).await, article(&world, days(800)).await);
@@ -46,7 +46,7 @@ fn s901_s902_old_articles_go_at_a_tick_unless_they_are_processed(#[values(Sqlite
 #[rstest]
 fn s901_cleaning_comes_before_the_polls_of_the_same_tick(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy; 3]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy; 3]).await;
         world.start_and_poll_all().await;
         world.stop().await;
         // So many that polls which did not wait for the end of the cleaning would be over before it.
@@ -83,7 +83,7 @@ fn s903_s904_old_posts_go_unless_an_article_was_made_of_them_and_do_not_come_bac
         // Without dates, nothing but the memory of them keeps them from coming back.
         let answers = vec![feed(&[], &["one", "two"]), feed(&[], &["one", "two"]), feed(&[], &["one", "two", "three"])];
         let server = publisher(&answers).await;
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.policy.interval = hours(8 * 24);
         world.start(Scope::Daemon);
         let id = world.add_feed(&server.url("/feed")).await;

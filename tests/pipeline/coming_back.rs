@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedwarden::actors::Scope;
-use feedwarden::clock::{Clock, HeldClock, Wait};
-use feedwarden::demo::web::{Character, Mix, RetryAfter, WebSettings};
+use feedwarden::clock::{Clock, ClockWait, HeldClock};
+use feedwarden::demo::web::{Mix, RetryAfter, SiteBehaviour, WebSettings};
 use feedwarden::dice::SeededDice;
 use feedwarden::model::Timestamp;
 use feedwarden::rules::change::Change;
@@ -20,20 +20,20 @@ use crate::store::Engine::{self, Postgres, Sqlite};
 const MINUTE: Duration = Duration::from_secs(60);
 
 #[rstest]
-#[case::interval(Character::Healthy, minutes(60))]
-#[case::backoff(Character::NotFound, minutes(120))]
-#[case::rest(Character::Gone, hours(72))]
-#[case::retry_after(Character::RateLimited(RetryAfter::Seconds(5 * 3600)), hours(5))]
-#[case::retry_after_as_a_date(Character::Unavailable(RetryAfter::Date(5 * 3600)), hours(5))]
-#[case::freshness(Character::CacheFor(5 * 3600), hours(5))]
+#[case::interval(SiteBehaviour::Healthy, minutes(60))]
+#[case::backoff(SiteBehaviour::NotFound, minutes(120))]
+#[case::rest(SiteBehaviour::Gone, hours(72))]
+#[case::retry_after(SiteBehaviour::RateLimited(RetryAfter::Seconds(5 * 3600)), hours(5))]
+#[case::retry_after_as_a_date(SiteBehaviour::Unavailable(RetryAfter::Date(5 * 3600)), hours(5))]
+#[case::freshness(SiteBehaviour::CacheFor(5 * 3600), hours(5))]
 fn p10_a_restart_never_shortens_a_wait(
     #[values(Sqlite, Postgres)] engine: Engine,
-    #[case] character: Character,
+    #[case] behaviour: SiteBehaviour,
     #[case] wait: Duration,
     #[values(false, true)] killed: bool,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[character]).await;
+        let mut world = World::of(engine, &[behaviour]).await;
         world.start_and_poll_all().await;
         let polled = world.now();
         for _ in 0..3 {
@@ -88,7 +88,7 @@ fn p11_p12_p13_p14_a_publisher_says_when_to_come_back(
     #[case] reason: &str,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         assert_eq!(world.now().to_string(), "2027-01-15T08:00:00Z", "a Friday, as the cases know");
         let server = publisher(&[feed_saying(said, headers, &["one"]), feed(&[], &["one"])]).await;
         world.start(Scope::Daemon);
@@ -106,19 +106,19 @@ fn p11_p12_p13_p14_a_publisher_says_when_to_come_back(
 }
 
 #[rstest]
-#[case::p15_seconds(Character::RateLimited(RetryAfter::Seconds(7200)), hours(2))]
-#[case::p15_date(Character::RateLimited(RetryAfter::Date(7200)), hours(2))]
-#[case::p15_unavailable(Character::Unavailable(RetryAfter::Seconds(7200)), hours(2))]
-#[case::p15_ceiling(Character::RateLimited(RetryAfter::Seconds(30 * 86_400)), hours(7 * 24))]
-#[case::p16_unsaid(Character::RateLimited(RetryAfter::Unsaid), hours(1))]
+#[case::p15_seconds(SiteBehaviour::RateLimited(RetryAfter::Seconds(7200)), hours(2))]
+#[case::p15_date(SiteBehaviour::RateLimited(RetryAfter::Date(7200)), hours(2))]
+#[case::p15_unavailable(SiteBehaviour::Unavailable(RetryAfter::Seconds(7200)), hours(2))]
+#[case::p15_ceiling(SiteBehaviour::RateLimited(RetryAfter::Seconds(30 * 86_400)), hours(7 * 24))]
+#[case::p16_unsaid(SiteBehaviour::RateLimited(RetryAfter::Unsaid), hours(1))]
 fn p15_p16_p17_p18_one_that_asks_to_be_left_alone_is_left_alone_with_its_whole_host(
     #[values(Sqlite, Postgres)] engine: Engine,
-    #[case] character: Character,
+    #[case] behaviour: SiteBehaviour,
     #[case] hold: Duration,
     #[values(false, true)] killed: bool,
 ) {
     run(async || {
-        let mut world = World::on_one_host(engine, &[character, Character::Healthy, Character::Healthy]).await;
+        let mut world = World::on_one_host(engine, &[behaviour, SiteBehaviour::Healthy, SiteBehaviour::Healthy]).await;
         world.policy.interval = minutes(10);
         world.start(Scope::Daemon);
         world.quiet().await;
@@ -129,7 +129,7 @@ fn p15_p16_p17_p18_one_that_asks_to_be_left_alone_is_left_alone_with_its_whole_h
         let heard = world.now();
         assert_eq!(world.web.journal().len(), 1, "the others are not asked");
         assert_eq!(world.records.of("host held").len(), 1);
-        // A person's wish changes nothing about that (p20), nor does a restart (p10).
+        // A request of an operator changes nothing about that (p20), nor does a restart (p10).
         world.advance(hold / 4);
         world.change(ids[1], Change::Poll).await;
         world.quiet().await;
@@ -148,7 +148,7 @@ fn p15_p16_p17_p18_one_that_asks_to_be_left_alone_is_left_alone_with_its_whole_h
             assert_eq!(state.failures.consecutive_permanent, 0);
             assert_eq!(state.failures.consecutive, u32::from(*id == ids[0]));
         }
-        world.web.set_character(0, Character::Healthy).unwrap();
+        world.web.set_behaviour(0, SiteBehaviour::Healthy).unwrap();
         world.pass(MINUTE, 1).await;
         // What is due by its own time and freed by the hold comes back.
         world.pass(minutes(20), 20).await;
@@ -164,7 +164,7 @@ fn p16_a_429_that_says_nothing_costs_an_hour_and_then_twice_as_long_each_time(
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[Character::RateLimited(RetryAfter::Unsaid)]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::RateLimited(RetryAfter::Unsaid)]).await;
         world.policy.interval = minutes(1);
         world.start_and_poll_all().await;
         for (polls, wait) in [(2, hours(1)), (3, hours(2)), (4, hours(4)), (5, hours(8))] {
@@ -179,15 +179,15 @@ fn p16_a_429_that_says_nothing_costs_an_hour_and_then_twice_as_long_each_time(
 }
 
 #[rstest]
-#[case(Character::RateLimited(RetryAfter::Seconds(60)))]
-#[case(Character::RateLimited(RetryAfter::Unsaid))]
-#[case(Character::Unavailable(RetryAfter::Seconds(60)))]
+#[case(SiteBehaviour::RateLimited(RetryAfter::Seconds(60)))]
+#[case(SiteBehaviour::RateLimited(RetryAfter::Unsaid))]
+#[case(SiteBehaviour::Unavailable(RetryAfter::Seconds(60)))]
 fn p18_s412_any_number_of_them_neither_rests_nor_disables(
     #[values(Sqlite, Postgres)] engine: Engine,
-    #[case] character: Character,
+    #[case] behaviour: SiteBehaviour,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[character]).await;
+        let mut world = World::of(engine, &[behaviour]).await;
         let ids = world.start_and_poll_all().await;
         for polls in 2..=15 {
             world.advance(hours(24));
@@ -205,7 +205,7 @@ fn p19_s507_sources_present_at_the_start_are_spread_over_their_interval_once(
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy; 40]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy; 40]).await;
         world.dice = Arc::new(SeededDice::new(7));
         let ids = world.add_all().await;
         world.start(Scope::Daemon);
@@ -239,9 +239,9 @@ fn p19_s507_sources_present_at_the_start_are_spread_over_their_interval_once(
 #[rstest]
 fn p19_sources_freed_by_a_hold_come_back_spread_and_never_before_it(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut characters = [Character::Healthy; 31];
-        characters[0] = Character::RateLimited(RetryAfter::Seconds(7200));
-        let mut world = World::on_one_host(engine, &characters).await;
+        let mut behaviours = [SiteBehaviour::Healthy; 31];
+        behaviours[0] = SiteBehaviour::RateLimited(RetryAfter::Seconds(7200));
+        let mut world = World::on_one_host(engine, &behaviours).await;
         world.dice = Arc::new(SeededDice::new(7));
         world.start(Scope::Daemon);
         world.quiet().await;
@@ -250,7 +250,7 @@ fn p19_sources_freed_by_a_hold_come_back_spread_and_never_before_it(#[values(Sql
         world.settled_so_far(1).await;
         let held = world.now();
         world.quiet().await;
-        world.web.set_character(0, Character::Healthy).unwrap();
+        world.web.set_behaviour(0, SiteBehaviour::Healthy).unwrap();
         world.pass(hours(2), 4).await;
         world.pass(minutes(11), 22).await;
         world.settled(32).await;
@@ -266,7 +266,7 @@ fn p19_sources_freed_by_a_hold_come_back_spread_and_never_before_it(#[values(Sql
 #[rstest]
 fn s807_after_jitter_the_first_real_poll_is_still_the_first(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mix = Mix::only(Character::NoValidators);
+        let mix = Mix::only(SiteBehaviour::NoValidators);
         let settings = WebSettings { backlog: 5, first_entries: 2, mix, ..WebSettings::default() };
         let mut world = World::with(engine, settings).await;
         let ids = world.add_all().await;
@@ -283,7 +283,7 @@ fn s807_after_jitter_the_first_real_poll_is_still_the_first(#[values(Sqlite, Pos
 #[rstest]
 fn s508_a_poll_asked_for_by_hand_is_made_at_once(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         let ids = world.start_and_poll_all().await;
         world.advance(MINUTE);
         world.change(ids[0], Change::Poll).await;
@@ -306,7 +306,7 @@ impl Clock for TickingClock {
         self.0.now()
     }
 
-    fn until(&self, moment: Timestamp) -> Wait {
+    fn until(&self, moment: Timestamp) -> ClockWait {
         self.0.until(moment)
     }
 }
@@ -314,7 +314,7 @@ impl Clock for TickingClock {
 #[rstest]
 fn p16_host_source_and_log_agree_to_the_moment_on_when_a_bare_429_is_over(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::RateLimited(RetryAfter::Unsaid)]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::RateLimited(RetryAfter::Unsaid)]).await;
         world.policy.interval = minutes(10);
         world.pipeline_clock = Arc::new(TickingClock(world.clock.clone()));
         let ids = world.start_and_poll_all().await;

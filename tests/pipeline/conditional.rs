@@ -1,7 +1,7 @@
 //! Validators: what a publisher gave us to ask "anything new?" with (p01–p09).
 
 use feedwarden::actors::Scope;
-use feedwarden::demo::web::{Character, Deed};
+use feedwarden::demo::web::{Deed, SiteBehaviour};
 use feedwarden::model::{FailureKind, SourceSettings, SourceType, Validators};
 use feedwarden::rules::change::Change;
 use feedwarden::rules::{hours, minutes};
@@ -25,7 +25,7 @@ fn p01_validators_come_back_byte_for_byte_and_p05_a_304_renews_them(#[values(Sql
             answer("304 Not Modified", &[], ""),
         ])
         .await;
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.start(Scope::Daemon);
         let id = world.add_feed(&server.url("/feed")).await;
         world.settled(1).await;
@@ -54,7 +54,7 @@ fn p02_no_date_is_made_up_where_a_publisher_gives_an_etag_alone(#[values(Sqlite,
         let headers = ["ETag: \"1\"", "Date: Fri, 15 Jan 2027 08:00:00 GMT"];
         let not_modified = answer("304 Not Modified", &["Date: Fri, 15 Jan 2027 09:00:00 GMT"], "");
         let server = publisher(&[feed_saying(dated, &headers, &[]), not_modified.clone(), not_modified]).await;
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.start(Scope::Daemon);
         world.add_feed(&server.url("/feed")).await;
         world.settled(1).await;
@@ -76,7 +76,7 @@ fn p05_p11_a_304_that_says_how_long_it_stays_fresh_is_believed(#[values(Sqlite, 
         let fresh = answer("304 Not Modified", &["Cache-Control: max-age=14400", "Age: 3600"], "");
         let unchanged = answer("304 Not Modified", &[], "");
         let server = publisher(&[feed(&["ETag: \"1\""], &["one"]), fresh, unchanged]).await;
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.start(Scope::Daemon);
         world.add_feed(&server.url("/feed")).await;
         world.settled(1).await;
@@ -103,7 +103,7 @@ fn p03_the_same_body_with_new_validators_stores_them_and_p04_none_clears_them(
             feed(&[], &["one"]),
         ])
         .await;
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.start(Scope::Daemon);
         let id = world.add_feed(&server.url("/feed")).await;
         world.settled(1).await;
@@ -123,7 +123,7 @@ fn p03_the_same_body_with_new_validators_stores_them_and_p04_none_clears_them(
 #[rstest]
 fn p06_the_first_poll_after_a_restart_and_after_a_kill_is_conditional(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.start_and_poll_all().await;
         world.restart().await;
         world.advance(minutes(60));
@@ -145,7 +145,7 @@ fn p07_s608_another_url_is_asked_at_once_without_the_validators_of_the_old_one(
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy, Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy, SiteBehaviour::Healthy]).await;
         world.start(Scope::Daemon);
         let id = world.add_feed(&world.web.sites()[0].url.clone()).await;
         world.settled(1).await;
@@ -179,7 +179,7 @@ fn s608_another_url_or_type_starts_afresh_with_watermark_validators_and_failures
         let (gone, broken) = (answer("404 Not Found", &[], ""), answer("500 Internal Server Error", &[], ""));
         // A page's robots.txt is asked for first, and its failure is that of the page.
         let server = publisher(&[feed_saying(dated, &["ETag: \"1\""], &[]), gone.clone(), gone, broken]).await;
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.policy.delays.by_type.clear();
         world.start(Scope::Daemon);
         let id = world.add_feed(&server.url("/feed")).await;
@@ -211,7 +211,7 @@ fn host(world: &World, site: usize) -> feedwarden::model::HostKey {
 #[rstest]
 fn p09_s111_a_validator_is_not_kept_without_the_posts_it_vouches_for(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         let bar = "ALTER TABLE posts RENAME TO posts_away";
         let unbar = "ALTER TABLE posts_away RENAME TO posts";
         world.start(Scope::Daemon);
@@ -222,7 +222,7 @@ fn p09_s111_a_validator_is_not_kept_without_the_posts_it_vouches_for(#[values(Sq
         world.settled(1).await;
         let state = world.source(ids[0]).await.state;
         assert_eq!(state.validators, Validators::default());
-        assert_eq!((state.failures.consecutive, state.failures.consecutive_permanent), (0, 0), "nobody is blamed");
+        assert_eq!((state.failures.consecutive, state.failures.consecutive_permanent), (0, 0), "no failure is counted");
         assert_eq!(state.failures.last.unwrap().kind, FailureKind::Internal);
         let failed = world.records.of("feed poll failed");
         assert_eq!((failed[0]["level"].as_str(), failed[0]["error_type"].as_str()), (Some("error"), Some("internal")));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use feedwarden::actors::Scope;
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::model::{FailureKind, NewSource, SourceId, SourceSettings};
 use feedwarden::rules::{hours, minutes};
 use rstest::rstest;
@@ -30,7 +30,7 @@ fn s201_s202_s203_s204_failures_are_counted_with_their_class_kind_and_text_and_a
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Broken(500)]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Broken(500)]).await;
         let id = world.start_and_poll_all().await[0];
         let upstream = Some("upstream_failure");
         check_columns(&world, "1", Some("transient"), upstream, Some("HTTP 500 Internal Server Error")).await;
@@ -39,11 +39,11 @@ fn s201_s202_s203_s204_failures_are_counted_with_their_class_kind_and_text_and_a
             world.poll_again(id).await;
         }
         check_columns(&world, "3", Some("transient"), upstream, Some("HTTP 500 Internal Server Error")).await;
-        world.web.set_character(0, Character::NotFound).unwrap();
+        world.web.set_behaviour(0, SiteBehaviour::NotFound).unwrap();
         world.poll_again(id).await;
         check_columns(&world, "4", Some("permanent"), Some("not_found"), Some("HTTP 404 Not Found")).await;
         assert_eq!(world.source(id).await.state.last_polled, Some(world.now()));
-        world.web.set_character(0, Character::Healthy).unwrap();
+        world.web.set_behaviour(0, SiteBehaviour::Healthy).unwrap();
         world.poll_again(id).await;
         check_columns(&world, "0", None, None, None).await;
         world.stop().await;
@@ -83,7 +83,7 @@ fn s301_s302_s303_s304_s305_s306_s501_the_scheduler_waits_as_long_as_the_stored_
     #[case] wait: Duration,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.policy.max_backoff = hours(max_backoff_hours);
         let settings = SourceSettings {
             poll_interval_minutes: Some(interval_minutes),
@@ -109,7 +109,7 @@ fn p34_a_body_over_the_limit_is_recorded_and_asked_for_again_after_its_backoff(
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Huge]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Huge]).await;
         world.http.body_bytes_max = 64 * 1024;
         let id = world.start_and_poll_all().await[0];
         let failures = world.source(id).await.state.failures;
@@ -129,7 +129,7 @@ fn p34_a_body_over_the_limit_is_recorded_and_asked_for_again_after_its_backoff(
 #[rstest]
 fn p36_a_source_at_an_address_that_is_not_allowed_fails_without_a_request(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.http.allowed_networks.clear();
         let id = world.start_and_poll_all().await[0];
         let last = world.source(id).await.state.failures.last.unwrap();

@@ -1,7 +1,7 @@
 //! From the entries of a publisher's feed to the posts in the store (s601–s607, s801–s806).
 
 use feedwarden::actors::Scope;
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::model::{ContentHash, LastSeen, Post, PostContent, SourceId, Timestamp};
 use feedwarden::rules::hours;
 use rstest::rstest;
@@ -16,7 +16,7 @@ const OLD: (&str, &str) = ("old", "2027-01-15T08:00:00Z");
 
 /// A source of this publisher, added on 2027-01-15 at eight and polled for the first time.
 async fn polled_once(engine: Engine, server: &Server) -> (World, SourceId) {
-    let mut world = World::of(engine, &[Character::Healthy]).await;
+    let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
     world.start(Scope::Daemon);
     let id = world.add_feed(&server.url("/feed")).await;
     world.settled(1).await;
@@ -178,7 +178,7 @@ fn s803_s804_s805_the_first_poll_takes_what_is_younger_than_the_source_and_what_
         };
         let dated = [("younger", "2027-01-15T08:30:00Z"), OLD, ("older", "2027-01-13T08:00:00Z")].map(item).concat();
         let server = publisher(&[feed_saying(&dated, &[], &["undated"])]).await;
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.start(Scope::Daemon);
         world.service().pause_polling().await.unwrap();
         let id = world.add_feed(&server.url("/feed")).await;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use feedwarden::actors::Scope;
-use feedwarden::demo::web::{Character, Elsewhere, RetryAfter};
+use feedwarden::demo::web::{Elsewhere, RetryAfter, SiteBehaviour};
 use feedwarden::model::{FailureClass, FailureKind, RestCause, SourceId, SourceState};
 use feedwarden::rules::change::Change;
-use feedwarden::rules::{hours, minutes};
+use feedwarden::rules::{RestRule, hours, minutes};
 use rstest::rstest;
 
 use super::publisher::{answer, feed, publisher};
@@ -14,10 +14,10 @@ use super::{World, run};
 use crate::store::Engine::{self, Postgres, Sqlite};
 
 /// One source in a world where no breaker opens.
-async fn one(engine: Engine, character: Character) -> (World, SourceId) {
-    let mut world = World::of(engine, &[character]).await;
+async fn one(engine: Engine, behaviour: SiteBehaviour) -> (World, SourceId) {
+    let mut world = World::of(engine, &[behaviour]).await;
     world.policy.breaker.after = 1000;
-    if character == Character::Hanging {
+    if behaviour == SiteBehaviour::Hanging {
         world.http.deadline = Duration::from_millis(200);
     }
     let ids = world.start_and_poll_all().await;
@@ -51,7 +51,7 @@ fn s112_s203_a_200_and_a_304_are_both_a_success(#[values(Sqlite, Postgres)] engi
         let not_found = answer("404 Not Found", &[], "");
         let (read, unchanged) = (feed(&["ETag: \"1\""], &["one"]), answer("304 Not Modified", &[], ""));
         let server = publisher(&[not_found.clone(), read, not_found, unchanged]).await;
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.start(Scope::Daemon);
         let id = world.add_feed(&server.url("/feed")).await;
         world.settled(1).await;
@@ -76,7 +76,7 @@ fn s401_s406_s407_s413_s414_s502_a_404_rests_after_three_and_is_disabled_after_f
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let (mut world, id) = one(engine, Character::NotFound).await;
+        let (mut world, id) = one(engine, SiteBehaviour::NotFound).await;
         polled_after(&world, minutes(120)).await;
         polled_after(&world, minutes(240)).await;
         assert_eq!(rest_of(&state(&world, id).await), Some(FailureKind::NotFound));
@@ -101,7 +101,7 @@ fn s401_s406_s407_s413_s414_s502_a_404_rests_after_three_and_is_disabled_after_f
         world.pass(hours(240), 5).await;
         world.quiet().await;
         assert_eq!(world.web.journal().len(), 5);
-        world.web.set_character(0, Character::Healthy).unwrap();
+        world.web.set_behaviour(0, SiteBehaviour::Healthy).unwrap();
         world.change(id, Change::Enable).await;
         world.settled(1).await;
         let state = world.source(id).await.state;
@@ -116,24 +116,24 @@ fn s402_s404_only_five_permanent_failures_in_a_row_disable_and_the_reason_is_tru
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let (mut world, id) = one(engine, Character::NotFound).await;
+        let (mut world, id) = one(engine, SiteBehaviour::NotFound).await;
         let next = [
-            Character::Forbidden,
-            Character::Unauthorized,
-            Character::Broken(500),
-            Character::NotFound,
-            Character::Forbidden,
-            Character::NotFound,
-            Character::Forbidden,
+            SiteBehaviour::Forbidden,
+            SiteBehaviour::Unauthorized,
+            SiteBehaviour::Broken(500),
+            SiteBehaviour::NotFound,
+            SiteBehaviour::Forbidden,
+            SiteBehaviour::NotFound,
+            SiteBehaviour::Forbidden,
         ];
-        for character in next {
-            world.web.set_character(0, character).unwrap();
+        for behaviour in next {
+            world.web.set_behaviour(0, behaviour).unwrap();
             world.poll_again(id).await;
         }
         let before = state(&world, id).await;
         assert!(before.enabled);
         assert_eq!((before.failures.consecutive, before.failures.consecutive_permanent), (8, 4));
-        world.web.set_character(0, Character::NotFound).unwrap();
+        world.web.set_behaviour(0, SiteBehaviour::NotFound).unwrap();
         world.poll_again(id).await;
         let after = state(&world, id).await;
         assert!(!after.enabled);
@@ -155,7 +155,7 @@ fn s405_the_number_that_disables_is_configured_or_the_sources_own(
     #[case] expected: u64,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Forbidden]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Forbidden]).await;
         world.policy.max_failures = 3;
         let ids = world.start_and_poll_all().await;
         let settings = feedwarden::model::SourceSettings { max_failures: own, ..world.site(0) };
@@ -172,16 +172,16 @@ fn s405_the_number_that_disables_is_configured_or_the_sources_own(
 #[rstest]
 fn s408_s416_p24_a_410_rests_for_72_h_with_its_posts_kept_until_a_success(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let (mut world, id) = one(engine, Character::Healthy).await;
+        let (mut world, id) = one(engine, SiteBehaviour::Healthy).await;
         let bodies = world.store.bodies(id).await;
-        world.web.set_character(0, Character::Gone).unwrap();
+        world.web.set_behaviour(0, SiteBehaviour::Gone).unwrap();
         world.poll_again(id).await;
         assert_eq!(rest_of(&state(&world, id).await), Some(FailureKind::Gone));
         assert_eq!(world.records.of("feed disabled").len(), 1);
         assert_eq!(world.store.bodies(id).await, bodies);
         polled_after(&world, hours(72)).await;
         // And a success ends it (s416).
-        world.web.set_character(0, Character::Healthy).unwrap();
+        world.web.set_behaviour(0, SiteBehaviour::Healthy).unwrap();
         polled_after(&world, hours(72)).await;
         assert_eq!(state(&world, id).await.rest, None);
         polled_after(&world, hours(1)).await;
@@ -190,21 +190,21 @@ fn s408_s416_p24_a_410_rests_for_72_h_with_its_posts_kept_until_a_success(#[valu
 }
 
 #[rstest]
-#[case::s403_s410_timeouts(Character::Hanging, 10, Some(FailureKind::Network), true, hours(24))]
-#[case::s403_s410_resets(Character::Reset, 10, Some(FailureKind::Network), true, hours(24))]
-#[case::s410_upstream(Character::Broken(500), 10, Some(FailureKind::UpstreamFailure), true, hours(24))]
-#[case::s411_parse_error(Character::BrokenXml, 5, Some(FailureKind::ParseError), true, hours(24))]
-#[case::s409_forbidden(Character::Forbidden, 5, None, false, hours(0))]
+#[case::s403_s410_timeouts(SiteBehaviour::Hanging, 10, Some(FailureKind::Network), true, hours(24))]
+#[case::s403_s410_resets(SiteBehaviour::Reset, 10, Some(FailureKind::Network), true, hours(24))]
+#[case::s410_upstream(SiteBehaviour::Broken(500), 10, Some(FailureKind::UpstreamFailure), true, hours(24))]
+#[case::s411_parse_error(SiteBehaviour::BrokenXml, 5, Some(FailureKind::ParseError), true, hours(24))]
+#[case::s409_forbidden(SiteBehaviour::Forbidden, 5, None, false, hours(0))]
 fn s403_s409_s410_s411_s415_runs_of_one_kind_rest_and_never_end_before_backoff(
     #[values(Sqlite, Postgres)] engine: Engine,
-    #[case] character: Character,
+    #[case] behaviour: SiteBehaviour,
     #[case] polls: u32,
     #[case] rest: Option<FailureKind>,
     #[case] enabled: bool,
     #[case] then_after: Duration,
 ) {
     run(async || {
-        let (mut world, id) = one(engine, character).await;
+        let (mut world, id) = one(engine, behaviour).await;
         for nth in 1..polls {
             let before = state(&world, id).await;
             assert_eq!((before.failures.consecutive, before.enabled, &before.rest), (nth, true, &None));
@@ -224,7 +224,7 @@ fn s403_s409_s410_s411_s415_runs_of_one_kind_rest_and_never_end_before_backoff(
 fn s412_an_unexpected_status_never_rests_nor_disables(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let server = publisher(&vec![answer("418 I'm a teapot", &[], ""); 12]).await;
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.start(Scope::Daemon);
         let id = world.add_feed(&server.url("/feed")).await;
         world.settled(1).await;
@@ -241,7 +241,7 @@ fn s412_an_unexpected_status_never_rests_nor_disables(#[values(Sqlite, Postgres)
 #[rstest]
 fn s417_a_rest_by_hand_holds_until_a_person_ends_it(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let (mut world, id) = one(engine, Character::Broken(500)).await;
+        let (mut world, id) = one(engine, SiteBehaviour::Broken(500)).await;
         world.change(id, Change::Rest("too noisy".into())).await;
         world.pass(hours(500), 5).await;
         world.restart().await;
@@ -261,16 +261,17 @@ fn s417_a_reported_kind_rests_for_its_cooldown_through_a_restart_and_is_tried_ag
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let (mut world, id) = one(engine, Character::Healthy).await;
-        world.policy.rests.network.cooldown = hours(30);
+        let (mut world, id) = one(engine, SiteBehaviour::Healthy).await;
+        world.policy.rests.set(FailureKind::Network, RestRule { after: 10, cooldown: hours(30) });
         world.restart().await;
         world.change(id, Change::Rest("network".into())).await;
         world.pass(hours(29), 5).await;
         world.restart().await;
         polled_after(&world, hours(1)).await;
         assert_eq!((state(&world, id).await.rest, world.web.journal().len()), (None, 2));
-        // What still fails after the cooldown is counted as ever, and rests of its own accord when its run is long enough.
-        world.web.set_character(0, Character::Gone).unwrap();
+        // What still fails after the cooldown is counted as ever, and rests of its own accord when its run is long
+        // enough.
+        world.web.set_behaviour(0, SiteBehaviour::Gone).unwrap();
         world.change(id, Change::Rest("upstream_failure".into())).await;
         polled_after(&world, hours(6)).await;
         assert_eq!(rest_of(&state(&world, id).await), Some(FailureKind::Gone));
@@ -282,28 +283,28 @@ fn s417_a_reported_kind_rests_for_its_cooldown_through_a_restart_and_is_tried_ag
 fn s205_s206_every_kind_is_told_once_as_loud_as_it_deserves(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let cases = [
-            (Character::NotFound, "not_found", 404, "warn"),
-            (Character::Broken(500), "upstream_failure", 500, "warn"),
-            (Character::Unavailable(RetryAfter::Unsaid), "upstream_failure", 503, "warn"),
-            (Character::Reset, "network", 0, "warn"),
-            (Character::Cut, "network", 0, "warn"),
-            (Character::Dead, "network", 0, "warn"),
-            (Character::Unauthorized, "unauthorized", 401, "warn"),
-            (Character::Forbidden, "forbidden", 403, "warn"),
-            (Character::Gone, "gone", 410, "warn"),
-            (Character::RateLimited(RetryAfter::Unsaid), "rate_limited", 429, "warn"),
-            (Character::BrokenXml, "parse_error", 200, "warn"),
-            (Character::NotAFeed, "parse_error", 200, "warn"),
-            (Character::Loop, "unexpected", 302, "error"),
+            (SiteBehaviour::NotFound, "not_found", 404, "warn"),
+            (SiteBehaviour::Broken(500), "upstream_failure", 500, "warn"),
+            (SiteBehaviour::Unavailable(RetryAfter::Unsaid), "upstream_failure", 503, "warn"),
+            (SiteBehaviour::Reset, "network", 0, "warn"),
+            (SiteBehaviour::Cut, "network", 0, "warn"),
+            (SiteBehaviour::Dead, "network", 0, "warn"),
+            (SiteBehaviour::Unauthorized, "unauthorized", 401, "warn"),
+            (SiteBehaviour::Forbidden, "forbidden", 403, "warn"),
+            (SiteBehaviour::Gone, "gone", 410, "warn"),
+            (SiteBehaviour::RateLimited(RetryAfter::Unsaid), "rate_limited", 429, "warn"),
+            (SiteBehaviour::BrokenXml, "parse_error", 200, "warn"),
+            (SiteBehaviour::NotAFeed, "parse_error", 200, "warn"),
+            (SiteBehaviour::Loop, "unexpected", 302, "error"),
         ];
-        let mut world = World::of(engine, &cases.map(|(character, ..)| character)).await;
+        let mut world = World::of(engine, &cases.map(|(behaviour, ..)| behaviour)).await;
         let ids = world.start_and_poll_all().await;
         let failed = world.records.of("feed poll failed");
         assert_eq!(failed.len(), cases.len());
-        for (site, (character, kind, status, level)) in cases.into_iter().enumerate() {
+        for (site, (behaviour, kind, status, level)) in cases.into_iter().enumerate() {
             let record = failed.iter().find(|record| record["source_id"] == ids[site].0).unwrap();
             let keys = (record["error_type"].as_str(), record["level"].as_str(), record["status_code"].as_u64());
-            assert_eq!(keys, (Some(kind), Some(level), Some(status)), "{character}: {record}");
+            assert_eq!(keys, (Some(kind), Some(level), Some(status)), "{behaviour}: {record}");
             assert_eq!(record["consecutive_failures"], 1);
             let last = state(&world, ids[site]).await.failures.last.unwrap();
             assert_eq!((last.kind.name(), Some(&*last.error)), (kind, record["error"].as_str()));
@@ -321,15 +322,15 @@ fn s101_s102_s106_s108_a_day_of_refusals_is_no_error_of_ours(#[values(Sqlite, Po
         let mut world = World::of(
             engine,
             &[
-                Character::NotFound,
-                Character::Forbidden,
-                Character::RateLimited(RetryAfter::Seconds(1800)),
-                Character::RateLimited(RetryAfter::Unsaid),
-                Character::Unavailable(RetryAfter::Unsaid),
-                Character::Unavailable(RetryAfter::Date(1800)),
-                Character::Broken(500),
-                Character::Broken(502),
-                Character::Moved(Elsewhere::SameHost),
+                SiteBehaviour::NotFound,
+                SiteBehaviour::Forbidden,
+                SiteBehaviour::RateLimited(RetryAfter::Seconds(1800)),
+                SiteBehaviour::RateLimited(RetryAfter::Unsaid),
+                SiteBehaviour::Unavailable(RetryAfter::Unsaid),
+                SiteBehaviour::Unavailable(RetryAfter::Date(1800)),
+                SiteBehaviour::Broken(500),
+                SiteBehaviour::Broken(502),
+                SiteBehaviour::Moved(Elsewhere::SameHost),
             ],
         )
         .await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use feedwarden::actors::{FaultSettings, Scope};
 use feedwarden::clock::SystemClock;
-use feedwarden::demo::web::{Character, Elsewhere};
+use feedwarden::demo::web::{Elsewhere, SiteBehaviour};
 use feedwarden::model::{FailureKind, NewSource, SourceType};
 use feedwarden::rules::change::Change;
 use feedwarden::rules::minutes;
@@ -27,7 +27,7 @@ fn pausing(world: &mut World, pause: Duration) {
 #[rstest]
 fn s503_a_hanging_host_delays_neither_another_host_nor_the_next_tick(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Hanging, Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Hanging, SiteBehaviour::Healthy]).await;
         world.http.deadline = Duration::from_secs(60);
         world.start(Scope::Daemon);
         let ids = world.add_all().await;
@@ -50,7 +50,7 @@ fn s504_sources_of_one_host_are_asked_for_one_by_one_in_the_order_of_being_due_w
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let mut world = World::on_one_host(engine, &[Character::Healthy; 4]).await;
+        let mut world = World::on_one_host(engine, &[SiteBehaviour::Healthy; 4]).await;
         pausing(&mut world, DELAY);
         world.start(Scope::Daemon);
         let began = world.now();
@@ -92,14 +92,14 @@ fn s504_sources_of_one_host_are_asked_for_one_by_one_in_the_order_of_being_due_w
 #[rstest]
 fn s504_the_delay_holds_by_the_machines_clock_and_requests_never_overlap(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::on_one_host(engine, &[Character::Busy; 6]).await;
+        let mut world = World::on_one_host(engine, &[SiteBehaviour::Busy; 6]).await;
         let delay = Duration::from_millis(120);
         world.policy.delays.by_host.insert(world.web.sites()[0].host.clone(), delay);
         world.pipeline_clock = Arc::new(SystemClock);
         world.start_and_poll_all().await;
-        let manners = &world.web.manners()[0];
-        assert_eq!((manners.requests, manners.overlaps), (6, 0));
-        assert!(manners.gap_min.unwrap() >= delay, "{manners:?}");
+        let load = &world.web.load()[0];
+        assert_eq!((load.requests, load.overlaps), (6, 0));
+        assert!(load.gap_min.unwrap() >= delay, "{load:?}");
         world.stop().await;
     });
 }
@@ -118,7 +118,7 @@ fn s505_the_delay_of_a_source_is_its_own_or_its_hosts_or_its_types_or_none(
     #[case] expected: u64,
 ) {
     run(async || {
-        let mut world = World::on_one_host(engine, &[Character::Healthy; 3]).await;
+        let mut world = World::on_one_host(engine, &[SiteBehaviour::Healthy; 3]).await;
         world.policy.delays.by_type.clear();
         world.policy.delays.by_type.extend(of_type.map(|pause| (SourceType::Rss, seconds(pause))));
         let host = world.web.sites()[0].host.clone();
@@ -151,7 +151,7 @@ fn s506_what_is_no_url_fails_as_unexpected_without_a_delay_and_harms_nobody(
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         pausing(&mut world, DELAY);
         world.start(Scope::Daemon);
         let mut broken = Vec::new();
@@ -180,7 +180,7 @@ fn p28_the_spacing_holds_across_a_restart_and_a_kill(
     #[values(false, true)] killed: bool,
 ) {
     run(async || {
-        let mut world = World::on_one_host(engine, &[Character::Healthy; 2]).await;
+        let mut world = World::on_one_host(engine, &[SiteBehaviour::Healthy; 2]).await;
         pausing(&mut world, DELAY);
         world.start(Scope::Daemon);
         world.add_feed(&world.web.sites()[0].url.clone()).await;
@@ -205,14 +205,14 @@ fn p28_the_spacing_holds_across_a_restart_and_a_kill(
 }
 
 #[rstest]
-#[case::asked_itself(Character::Healthy)]
-#[case::led_elsewhere(Character::Found(Elsewhere::OtherHost))]
+#[case::asked_itself(SiteBehaviour::Healthy)]
+#[case::led_elsewhere(SiteBehaviour::Found(Elsewhere::OtherHost))]
 fn p28_a_host_that_was_left_is_still_spaced_when_it_comes_back(
     #[values(Sqlite, Postgres)] engine: Engine,
-    #[case] first: Character,
+    #[case] first: SiteBehaviour,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[first, Character::Healthy]).await;
+        let mut world = World::of(engine, &[first, SiteBehaviour::Healthy]).await;
         world.start(Scope::Daemon);
         world.advance(minutes(30));
         let id = world.add_feed(&world.web.sites()[0].url.clone()).await;
@@ -245,7 +245,7 @@ async fn leave(world: &World) {
 #[rstest]
 fn hosts_that_nobody_needs_leave_after_a_minute_and_come_back(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy; 5]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy; 5]).await;
         world.start_and_poll_all().await;
         assert_eq!(world.handle().hosts(), 5);
         leave(&world).await;
@@ -267,7 +267,7 @@ fn s509_a_crash_in_one_hosts_work_harms_no_other_and_loses_nothing(
     #[case] fault: &str,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy; 6]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy; 6]).await;
         let faults = vec![fault.parse().unwrap()];
         world.settings.faults = FaultSettings { is_enabled: true, seed: 1, limit: Some(3), faults };
         world.start(Scope::Daemon);
@@ -299,7 +299,7 @@ fn s509_a_crash_in_one_hosts_work_harms_no_other_and_loses_nothing(
         world.quiet().await;
         for (site, id) in ids.iter().enumerate() {
             assert_eq!(world.store.bodies(*id).await, world.web.served_entries_of(site));
-            assert_eq!(world.source(*id).await.state.failures.consecutive, 0, "nobody is blamed");
+            assert_eq!(world.source(*id).await.state.failures.consecutive, 0, "no failure is counted");
         }
         let crashes = if fault.contains("panic") { 3 } else { 0 };
         assert_eq!((statistics.view().crashes, statistics.view().restarts), (crashes, crashes));
@@ -311,7 +311,7 @@ fn s509_a_crash_in_one_hosts_work_harms_no_other_and_loses_nothing(
 #[rstest]
 fn s509_a_poll_that_is_lost_again_waits_for_its_interval(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         let faults = vec!["host/FetchFinished=panic@1".parse().unwrap()];
         world.settings.faults = FaultSettings { is_enabled: true, seed: 1, limit: Some(3), faults };
         let ids = world.start_and_poll_all().await;
@@ -320,7 +320,7 @@ fn s509_a_poll_that_is_lost_again_waits_for_its_interval(#[values(Sqlite, Postgr
         let told = world.records.of("feed poll failed");
         assert_eq!(told[0]["error"], "the part of this program that polled it crashed");
         let reason = told[0]["reason"].as_str().unwrap();
-        assert!(reason.ends_with("the last poll was lost to a fault of our own and is made again"), "{reason}");
+        assert!(reason.ends_with("the last poll was lost to an internal fault and is repeated"), "{reason}");
         // Lost, made again after a minute, lost again: then it waits for its interval, every time.
         for (wait, polled) in [(minutes(1), 2), (minutes(60), 3), (minutes(60), 4)] {
             world.pass(wait - seconds(1), 3).await;
@@ -339,7 +339,7 @@ fn s509_a_poll_that_is_lost_twice_before_anybody_was_asked_waits_for_the_interva
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         let faults = vec!["host/PollSource=panic@1".parse().unwrap()];
         world.settings.faults = FaultSettings { is_enabled: true, seed: 1, limit: Some(2), faults };
         world.start(Scope::Daemon);

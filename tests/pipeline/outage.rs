@@ -1,12 +1,12 @@
-//! Dead hosts are counted, and our own network being down is held against no source (p31). Times are those of the default
-//! configuration.
+//! Dead hosts are counted, and our own network being down is held against no source (p31). Times are those of the
+//! default configuration.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use feedwarden::actors::Scope;
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::dice::SeededDice;
 use feedwarden::model::{FailureKind, SourceId, Timestamp};
 use feedwarden::rules::change::Change;
@@ -20,8 +20,8 @@ use crate::store::Engine::{self, Postgres, Sqlite};
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A world in which silence is given up soon: it takes the machine's time, not the clock's.
-async fn impatient(engine: Engine, characters: &[Character]) -> World {
-    let mut world = World::of(engine, characters).await;
+async fn impatient(engine: Engine, behaviours: &[SiteBehaviour]) -> World {
+    let mut world = World::of(engine, behaviours).await;
     world.http.connect_timeout = Duration::from_millis(250);
     world
 }
@@ -57,10 +57,10 @@ fn began(world: &World, site: usize) -> Vec<Timestamp> {
 #[rstest]
 fn p31_dead_sites_beside_healthy_ones_are_counted_and_delay_nobody(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut characters = [Character::Healthy; 12];
-        characters[..3].fill(Character::Dead);
-        characters[3..6].fill(Character::Reset);
-        let mut world = World::of(engine, &characters).await;
+        let mut behaviours = [SiteBehaviour::Healthy; 12];
+        behaviours[..3].fill(SiteBehaviour::Dead);
+        behaviours[3..6].fill(SiteBehaviour::Reset);
+        let mut world = World::of(engine, &behaviours).await;
         let ids = world.start_and_poll_all().await;
         for id in &ids {
             let mut settings = world.source(*id).await.settings;
@@ -85,14 +85,14 @@ fn p31_dead_sites_beside_healthy_ones_are_counted_and_delay_nobody(#[values(Sqli
 }
 
 #[rstest]
-#[case::refused(Character::Dead)]
-#[case::reset(Character::Reset)]
+#[case::refused(SiteBehaviour::Dead)]
+#[case::reset(SiteBehaviour::Reset)]
 fn p31_eight_dead_sites_and_no_healthy_one_are_eight_dead_sites(
     #[values(Sqlite, Postgres)] engine: Engine,
-    #[case] character: Character,
+    #[case] behaviour: SiteBehaviour,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[character; 8]).await;
+        let mut world = World::of(engine, &[behaviour; 8]).await;
         let ids = world.start_and_poll_all().await;
         assert_eq!(failures(&world, &ids).await, [1; 8]);
         world.pass(minutes(120), 4).await;
@@ -105,7 +105,7 @@ fn p31_eight_dead_sites_and_no_healthy_one_are_eight_dead_sites(
 #[rstest]
 fn p31_s104_s401_names_that_do_not_exist_are_disabled_after_five_polls(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.start(Scope::Daemon);
         let mut ids = Vec::new();
         for number in 0..8 {
@@ -133,7 +133,7 @@ fn p31_eight_sources_polled_seconds_apart_are_not_blamed_for_a_network_that_goes
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let mut world = impatient(engine, &[Character::Healthy; 8]).await;
+        let mut world = impatient(engine, &[SiteBehaviour::Healthy; 8]).await;
         let ids = add_apart(&mut world, 7 * SECOND).await;
         world.web.set_network_down(true).unwrap();
         world.advance(minutes(60) - 8 * 7 * SECOND);
@@ -174,7 +174,7 @@ fn p31_eight_sources_polled_seconds_apart_are_not_blamed_for_a_network_that_goes
 #[rstest]
 fn p31_it_works_for_three_sources_as_for_many(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = impatient(engine, &[Character::Healthy; 3]).await;
+        let mut world = impatient(engine, &[SiteBehaviour::Healthy; 3]).await;
         let ids = add_apart(&mut world, SECOND).await;
         world.web.set_network_down(true).unwrap();
         world.advance(minutes(60));
@@ -190,7 +190,7 @@ fn p31_while_the_network_is_away_only_probes_are_made_and_sources_come_back_spre
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let mut world = impatient(engine, &[Character::Healthy; 12]).await;
+        let mut world = impatient(engine, &[SiteBehaviour::Healthy; 12]).await;
         world.dice = Arc::new(SeededDice::new(5));
         world.policy.breaker.after = 2;
         let ids = world.start_and_poll_all().await;
@@ -199,7 +199,7 @@ fn p31_while_the_network_is_away_only_probes_are_made_and_sources_come_back_spre
         world.told("outage begun").await;
         world.until("nothing is under way", async || world.handle().under_way() == 0).await;
         let polled = world.handle().statistics().view().settled();
-        assert!((17..=24).contains(&polled), "at most everybody was asked once more: {polled}");
+        assert!((17..=24).contains(&polled), "at most one more request per source: {polled}");
         for site in 0..12 {
             let closed = async || world.stored_host(site).await.unwrap().breaker == Default::default();
             world.until("no host is blamed either", closed).await;
@@ -233,7 +233,7 @@ fn p31_while_the_network_is_away_only_probes_are_made_and_sources_come_back_spre
 #[rstest]
 fn p31_five_silent_sites_keep_no_healthy_host_waiting_and_are_counted(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = impatient(engine, &[Character::Healthy; 10]).await;
+        let mut world = impatient(engine, &[SiteBehaviour::Healthy; 10]).await;
         let ids = add_apart(&mut world, SECOND).await;
         let started = world.now() - 10 * SECOND;
         for site in 0..5 {
@@ -275,9 +275,9 @@ fn p31_a_failure_is_taken_back_as_it_was_written_also_where_a_person_changed_its
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let mut characters = [Character::Healthy; 8];
-        characters[0] = Character::NotFound;
-        let mut world = World::of(engine, &characters).await;
+        let mut behaviours = [SiteBehaviour::Healthy; 8];
+        behaviours[0] = SiteBehaviour::NotFound;
+        let mut world = World::of(engine, &behaviours).await;
         world.http.connect_timeout = SECOND;
         let ids = add_apart(&mut world, SECOND).await;
         assert_eq!(failures(&world, &ids[..1]).await, [1]);

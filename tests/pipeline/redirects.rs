@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use feedwarden::actors::Scope;
-use feedwarden::demo::web::{Character, Elsewhere, Mix, WebSettings};
+use feedwarden::demo::web::{Elsewhere, Mix, SiteBehaviour, WebSettings};
 use feedwarden::model::{FailureKind, NewSource, SourceId, SourceSettings, SourceType, Validators};
 use feedwarden::rules::hours;
 use feedwarden::service::HoldEnd;
@@ -36,7 +36,7 @@ async fn poll_once(world: &mut World, url: &str) -> SourceId {
 #[rstest]
 fn p21_five_redirects_across_hosts_are_followed_and_no_sixth(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         let servers = chain(5).await;
         let id = poll_once(&mut world, &servers[0].url("/feed")).await;
         assert_eq!(world.store.bodies(id).await, ["arrived"]);
@@ -55,7 +55,7 @@ fn p21_five_redirects_across_hosts_are_followed_and_no_sixth(#[values(Sqlite, Po
 #[rstest]
 fn p21_s206_a_loop_is_an_error_in_clear_words(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Loop]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Loop]).await;
         world.start_and_poll_all().await;
         let failed = &world.records.of("feed poll failed")[0];
         assert!(failed["error"].as_str().unwrap().starts_with("redirect loop: "), "{failed}");
@@ -65,8 +65,8 @@ fn p21_s206_a_loop_is_an_error_in_clear_words(#[values(Sqlite, Postgres)] engine
 }
 
 /// Polls once a day.
-async fn daily(engine: Engine, characters: &[Character]) -> World {
-    let mut world = World::of(engine, characters).await;
+async fn daily(engine: Engine, behaviours: &[SiteBehaviour]) -> World {
+    let mut world = World::of(engine, behaviours).await;
     world.policy.interval = hours(24);
     world
 }
@@ -77,7 +77,7 @@ fn p22_a_permanent_redirect_on_three_days_is_believed_and_nothing_learned_is_los
     #[values(Elsewhere::SameHost, Elsewhere::OtherHost)] elsewhere: Elsewhere,
 ) {
     run(async || {
-        let mut world = daily(engine, &[Character::Moved(elsewhere), Character::Healthy]).await;
+        let mut world = daily(engine, &[SiteBehaviour::Moved(elsewhere), SiteBehaviour::Healthy]).await;
         let old_url = world.web.sites()[0].url.clone();
         let id = poll_once(&mut world, &old_url).await;
         for polls in 2..=3 {
@@ -109,7 +109,7 @@ fn p22_a_permanent_redirect_on_three_days_is_believed_and_nothing_learned_is_los
 #[rstest]
 fn p22_a_temporary_redirect_is_never_believed(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = daily(engine, &[Character::Found(Elsewhere::OtherHost), Character::Healthy]).await;
+        let mut world = daily(engine, &[SiteBehaviour::Found(Elsewhere::OtherHost), SiteBehaviour::Healthy]).await;
         let url = world.web.sites()[0].url.clone();
         let id = poll_once(&mut world, &url).await;
         for polls in 2..=6 {
@@ -130,7 +130,7 @@ fn p22_another_target_starts_over_and_three_redirects_on_one_day_count_once(
         let target = publisher_at("127.3.2.1", &vec![feed(&[], &["here"]); 9]).await;
         let to = |path: &str| answer("308 Permanent Redirect", &[&format!("Location: {}", target.url(path))], "");
         let server = publisher(&[to("/a"), to("/a"), to("/b"), to("/a"), to("/a"), to("/a")]).await;
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.policy.interval = hours(12);
         let id = poll_once(&mut world, &server.url("/feed")).await;
         let mut days = Vec::new();
@@ -149,7 +149,7 @@ fn p22_another_target_starts_over_and_three_redirects_on_one_day_count_once(
 #[rstest]
 fn p22_a_source_does_not_move_to_where_another_one_is(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = daily(engine, &[Character::Moved(Elsewhere::OtherHost), Character::Healthy]).await;
+        let mut world = daily(engine, &[SiteBehaviour::Moved(Elsewhere::OtherHost), SiteBehaviour::Healthy]).await;
         let url = world.web.sites()[0].url.clone();
         let id = poll_once(&mut world, &url).await;
         let there = format!("http://{}:{}/0/moved", world.web.hosts()[1], world.web.port());
@@ -169,7 +169,7 @@ fn p22_a_source_does_not_move_to_where_another_one_is(#[values(Sqlite, Postgres)
 #[rstest]
 fn p25_a_redirect_to_another_host_waits_for_that_hosts_delay(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Found(Elsewhere::OtherHost), Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Found(Elsewhere::OtherHost), SiteBehaviour::Healthy]).await;
         let delay = Duration::from_secs(30);
         world.policy.delays.by_host.insert(world.web.hosts()[1].clone(), delay);
         world.start(Scope::Daemon);
@@ -195,7 +195,7 @@ fn p17_p25_a_poll_that_leads_to_a_host_that_is_left_alone_is_settled_and_blames_
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Found(Elsewhere::OtherHost), Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Found(Elsewhere::OtherHost), SiteBehaviour::Healthy]).await;
         world.start(Scope::Daemon);
         let target = world.web.hosts()[1].clone();
         world.service().hold_host(&target, HoldEnd::In(hours(5)), "a person says so").await.unwrap();
@@ -217,7 +217,11 @@ fn p17_p25_a_poll_that_leads_to_a_host_that_is_left_alone_is_settled_and_blames_
 #[rstest]
 fn p25_s503_a_slow_target_does_not_block_the_host_that_led_there(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mix = Mix::InTurn(vec![Character::Found(Elsewhere::OtherHost), Character::Hanging, Character::Healthy]);
+        let mix = Mix::InTurn(vec![
+            SiteBehaviour::Found(Elsewhere::OtherHost),
+            SiteBehaviour::Hanging,
+            SiteBehaviour::Healthy,
+        ]);
         let mut world = World::with(engine, WebSettings { hosts: 2, sites: 3, mix, ..WebSettings::default() }).await;
         assert_eq!(world.web.sites()[0].host, world.web.sites()[2].host);
         world.http.deadline = Duration::from_secs(60);
@@ -256,7 +260,7 @@ fn p35_one_deadline_covers_all_requests_of_a_poll(
             _ => (answer("302 Found", &["Location: /new"], ""), feed(&[], &["one"])),
         };
         let server = Server::play([slowly(&first), slowly(&last)].concat()).await;
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.http.deadline = Duration::from_secs(2);
         world.policy.delays.by_type.clear();
         world.start(Scope::Daemon);
@@ -279,7 +283,7 @@ fn p01_validators_travel_along_a_redirect(#[values(Sqlite, Postgres)] engine: En
         let target = publisher_at("127.3.3.1", &[feed(&["ETag: \"1\""], &["here"]), not_modified]).await;
         let led = answer("302 Found", &[&format!("Location: {}", target.url("/"))], "");
         let server = publisher(&[led.clone(), led]).await;
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         poll_once(&mut world, &server.url("/feed")).await;
         world.advance(hours(1));
         world.settled(2).await;

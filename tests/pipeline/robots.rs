@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use feedwarden::actors::Scope;
 use feedwarden::demo::web::Mix;
-use feedwarden::demo::web::{Character, Robots, WebSettings};
+use feedwarden::demo::web::{RobotsPolicy, SiteBehaviour, WebSettings};
 use feedwarden::model::{FailureKind, NewSource, SourceId, SourceSettings, SourceType};
 use feedwarden::rules::{hours, minutes};
 use rstest::rstest;
@@ -15,8 +15,8 @@ use crate::http::server::Server;
 use crate::store::Engine::{self, Postgres, Sqlite};
 
 /// A host with so many pages, where nothing waits for spacing.
-async fn pages(engine: Engine, count: usize, robots: Robots) -> World {
-    let mix = Mix::only(Character::Website);
+async fn pages(engine: Engine, count: usize, robots: RobotsPolicy) -> World {
+    let mix = Mix::only(SiteBehaviour::Website);
     let settings = WebSettings { hosts: 1, sites: count, mix, robots: Some(robots), ..WebSettings::default() };
     let mut world = World::with(engine, settings).await;
     world.policy.delays.by_type.insert(SourceType::Website, Duration::ZERO);
@@ -28,11 +28,11 @@ fn paths(world: &World) -> Vec<String> {
 }
 
 #[rstest]
-#[case(Robots::Allowing)]
-#[case(Robots::Missing)]
+#[case(RobotsPolicy::Allowing)]
+#[case(RobotsPolicy::Missing)]
 fn p29_a_page_is_asked_for_where_robots_allows_it_or_is_missing_and_robots_not_again_within_a_day(
     #[values(Sqlite, Postgres)] engine: Engine,
-    #[case] robots: Robots,
+    #[case] robots: RobotsPolicy,
 ) {
     run(async || {
         let mut world = pages(engine, 2, robots).await;
@@ -55,9 +55,9 @@ fn p29_a_page_is_asked_for_where_robots_allows_it_or_is_missing_and_robots_not_a
 #[rstest]
 fn p29_a_forbidden_page_is_never_asked_for(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = pages(engine, 3, Robots::Forbidding).await;
+        let mut world = pages(engine, 3, RobotsPolicy::Forbidding).await;
         let ids = world.start_and_poll_all().await;
-        assert_eq!(paths(&world), ["/robots.txt"], "nobody asks for the pages");
+        assert_eq!(paths(&world), ["/robots.txt"], "no page is requested");
         for id in &ids {
             let source = world.source(*id).await;
             let last = source.state.failures.last.unwrap();
@@ -68,7 +68,7 @@ fn p29_a_forbidden_page_is_never_asked_for(#[values(Sqlite, Postgres)] engine: E
         }
         world.quiet().await;
         // The publisher's mind is known for a day, whatever it is by now; then it is asked for again.
-        world.web.set_robots(&world.web.hosts()[0], Robots::Allowing).unwrap();
+        world.web.set_robots(&world.web.hosts()[0], RobotsPolicy::Allowing).unwrap();
         world.advance(minutes(120));
         world.settled(6).await;
         assert_eq!(paths(&world), ["/robots.txt"]);
@@ -82,14 +82,14 @@ fn p29_a_forbidden_page_is_never_asked_for(#[values(Sqlite, Postgres)] engine: E
 #[rstest]
 fn p29_a_robots_that_fails_with_500_refuses_until_it_can_be_had(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = pages(engine, 1, Robots::Broken).await;
+        let mut world = pages(engine, 1, RobotsPolicy::Broken).await;
         let ids = world.start_and_poll_all().await;
         assert_eq!(paths(&world), ["/robots.txt"]);
         let state = world.source(ids[0]).await.state;
         let last = state.failures.last.unwrap();
         assert_eq!(last.kind, FailureKind::UpstreamFailure);
         assert_eq!(last.error, "robots.txt cannot be had: HTTP 500 Internal Server Error");
-        world.web.set_robots(&world.web.hosts()[0], Robots::Missing).unwrap();
+        world.web.set_robots(&world.web.hosts()[0], RobotsPolicy::Missing).unwrap();
         world.advance(minutes(120));
         world.settled(2).await;
         assert_eq!(paths(&world), ["/robots.txt", "/robots.txt", "/0/page"], "a failure is not remembered for a day");
@@ -100,8 +100,8 @@ fn p29_a_robots_that_fails_with_500_refuses_until_it_can_be_had(#[values(Sqlite,
 #[rstest]
 fn p29_feeds_are_not_governed_by_robots(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
-        world.web.set_robots(&world.web.hosts()[0], Robots::Broken).unwrap();
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
+        world.web.set_robots(&world.web.hosts()[0], RobotsPolicy::Broken).unwrap();
         world.start_and_poll_all().await;
         assert_eq!(paths(&world), ["/0/feed"]);
         world.stop().await;
@@ -113,7 +113,7 @@ fn p29_p28_robots_and_the_page_are_two_requests_with_the_delay_between_them(
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {
-        let mut world = pages(engine, 1, Robots::Allowing).await;
+        let mut world = pages(engine, 1, RobotsPolicy::Allowing).await;
         let delay = Duration::from_secs(30);
         world.policy.delays.by_type.insert(SourceType::Website, delay);
         world.start(Scope::Daemon);
@@ -150,7 +150,7 @@ fn p29_a_robots_elsewhere_speaks_for_the_site_it_was_asked_for_at(#[values(Sqlit
         let elsewhere = publisher_at("127.3.0.2", &[answer("200 OK", &[], "User-agent: *\nDisallow: /page\n")]).await;
         let location = format!("Location: {}", elsewhere.url("/the-robots.txt"));
         let server = publisher(&[answer("301 Moved Permanently", &[&location], "")]).await;
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         let id = add_page(&mut world, &server).await;
         assert!(server.requests()[0].starts_with("GET /robots.txt "));
         assert!(elsewhere.requests()[0].starts_with("GET /the-robots.txt "));
@@ -169,7 +169,7 @@ fn p29_a_page_that_redirects_elsewhere_obeys_the_robots_of_both_hosts(#[values(S
             publisher_at("127.3.0.3", &[answer("200 OK", &[], "User-agent: feedwarden\nDisallow: /\n")]).await;
         let location = format!("Location: {}", elsewhere.url("/article"));
         let server = publisher(&[answer("404 Not Found", &[], ""), answer("302 Found", &[&location], "")]).await;
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         let id = add_page(&mut world, &server).await;
         assert_eq!(server.requests().len(), 2);
         assert_eq!(elsewhere.requests().len(), 1);

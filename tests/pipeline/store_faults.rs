@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use feedwarden::actors::Scope;
-use feedwarden::demo::web::{Character, Mix, WebSettings};
+use feedwarden::demo::web::{Mix, SiteBehaviour, WebSettings};
 use feedwarden::rules::minutes;
 use feedwarden::store::settings::EngineSettings;
 use secrecy::ExposeSecret;
@@ -75,7 +75,7 @@ async fn cabled_store() -> (TestStore, Cable) {
 }
 
 fn slow_site_and_quick_one() -> WebSettings {
-    let mix = Mix::InTurn(vec![Character::Slow, Character::Healthy]);
+    let mix = Mix::InTurn(vec![SiteBehaviour::Slow, SiteBehaviour::Healthy]);
     WebSettings { hosts: 2, sites: 2, mix, slow: Duration::from_millis(500), ..WebSettings::default() }
 }
 
@@ -109,7 +109,7 @@ async fn endure(world: &mut World, begin: impl AsyncFnOnce(), end: impl AsyncFnO
     for (site, id) in ids.iter().enumerate() {
         assert_eq!(world.store.bodies(*id).await, world.web.served_entries_of(site));
         let state = world.source(*id).await.state;
-        assert_eq!((state.failures.consecutive, state.enabled), (0, true), "nobody is blamed");
+        assert_eq!((state.failures.consecutive, state.enabled), (0, true), "no failure is counted");
     }
     world.stop().await;
     assert_eq!(world.records.of("store unavailable").len(), 1);

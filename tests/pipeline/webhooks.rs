@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use feedwarden::actors::{FaultSettings, Scope};
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::model::{NewWebhook, SourceId, Webhook, WebhookChange, WebhookId};
 use feedwarden::supervision::Intensity;
 use hmac::{Hmac, KeyInit, Mac};
@@ -124,7 +124,7 @@ fn signature(seconds: i64, body: &str) -> String {
 impl World {
     /// A world with a source that is not polled.
     async fn with_quiet_source(engine: Engine) -> (World, SourceId) {
-        let world = World::of(engine, &[Character::Healthy]).await;
+        let world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         let source = world.store.add(rss("http://127.0.0.1:9/")).await;
         world.store.raw("UPDATE sources SET enabled = NOT enabled").await;
         (world, source.id)
@@ -177,7 +177,7 @@ fn posts_are_delivered_signed_in_order_and_once_if_all_goes_well(#[values(Sqlite
 #[rstest]
 fn what_a_poll_finds_is_delivered_without_waiting_for_a_look(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let mut world = World::of(engine, &[Character::Healthy]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         let receiver = Receiver::start(&[]).await;
         let id = world.hook(&receiver, None).await;
         let ids = world.start_and_poll_all().await;

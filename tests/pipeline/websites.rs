@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use feedwarden::actors::Scope;
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::model::{NewSource, Post, SourceId, SourceSettings, SourceType, Timestamp};
 use feedwarden::rules::{hours, minutes};
 use rstest::rstest;
@@ -37,7 +37,7 @@ fn no_robots() -> String {
 
 /// A world that polls the page of this publisher at this interval, after the first poll.
 async fn polled(engine: Engine, server: &Server, interval: Duration) -> (World, SourceId) {
-    let mut world = World::of(engine, &[Character::Healthy]).await;
+    let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
     world.policy.interval = interval;
     world.policy.delays.by_type.insert(SourceType::Website, Duration::ZERO);
     world.start(Scope::Daemon);

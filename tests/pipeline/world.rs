@@ -6,7 +6,7 @@ use std::time::Duration;
 use actix_rt::task::JoinHandle;
 use feedwarden::actors::{Parts, Pipeline, PipelineHandle, PipelineSettings, Scope};
 use feedwarden::clock::{Clock, HeldClock};
-use feedwarden::demo::web::{Character, Exchange, Mix, Web, WebSettings};
+use feedwarden::demo::web::{Exchange, Mix, SiteBehaviour, Web, WebSettings};
 use feedwarden::dice::{Dice, HeldDice};
 use feedwarden::fetch::Fetcher;
 use feedwarden::http::{Client, HttpSettings};
@@ -84,17 +84,17 @@ impl World {
         }
     }
 
-    /// A world of sites with these characters, all on hosts of their own.
-    pub(crate) async fn of(engine: Engine, characters: &[Character]) -> World {
-        let count = characters.len();
-        let mix = Mix::InTurn(characters.to_vec());
+    /// A world of sites with these behaviours, all on hosts of their own.
+    pub(crate) async fn of(engine: Engine, behaviours: &[SiteBehaviour]) -> World {
+        let count = behaviours.len();
+        let mix = Mix::InTurn(behaviours.to_vec());
         World::with(engine, WebSettings { hosts: count, sites: count, mix, ..WebSettings::default() }).await
     }
 
-    /// A world of sites with these characters, all on one host.
-    pub(crate) async fn on_one_host(engine: Engine, characters: &[Character]) -> World {
-        let mix = Mix::InTurn(characters.to_vec());
-        World::with(engine, WebSettings { hosts: 1, sites: characters.len(), mix, ..WebSettings::default() }).await
+    /// A world of sites with these behaviours, all on one host.
+    pub(crate) async fn on_one_host(engine: Engine, behaviours: &[SiteBehaviour]) -> World {
+        let mix = Mix::InTurn(behaviours.to_vec());
+        World::with(engine, WebSettings { hosts: 1, sites: behaviours.len(), mix, ..WebSettings::default() }).await
     }
 
     /// Starts a pipeline, adds a source for every site, and waits until each has been polled.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use feedwarden::actors::Scope;
-use feedwarden::demo::web::Character;
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::model::{
     FailureClass, FailureKind, KeyProvider, LastSeen, NewSource, SourceId, SourceSettings, SourceType, UserId,
 };
@@ -33,7 +33,7 @@ fn unauthorized() -> Act {
 }
 
 async fn world(engine: Engine, server: &XServer) -> World {
-    let mut world = World::of(engine, &[Character::Healthy]).await;
+    let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
     world.types.x.base_url = server.url();
     world
 }

@@ -7,7 +7,7 @@ use rstest::rstest;
 #[tokio::test]
 async fn a_pause_is_kept_from_its_beginning_until_its_end(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
-    assert_eq!(store.paused_since().await.unwrap(), None, "nobody has paused a new one");
+    assert_eq!(store.paused_since().await.unwrap(), None, "a new store is not paused");
     store.resume_polling().await.unwrap();
     assert_eq!(store.paused_since().await.unwrap(), None);
     assert_eq!(store.pause_polling(at(NOW)).await.unwrap(), at(NOW));

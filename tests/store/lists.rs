@@ -74,7 +74,7 @@ async fn sources_are_selected_by_host_label_and_trouble(#[values(Sqlite, Postgre
     assert!(matches!(stale, Saved::Stale(fresh) if fresh.version == 3));
     assert_eq!(store.labels_of(vec![ids[0]]).await.unwrap(), [of_first("Z"), of_first("A")]);
     let counted = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), 1)).collect::<Vec<_>>();
-    assert_eq!(store.list_labels(None, 9).await.unwrap(), counted(&["A", "Tech", "Z"]), "nobody has Rust any more");
+    assert_eq!(store.list_labels(None, 9).await.unwrap(), counted(&["A", "Tech", "Z"]), "no source has Rust any more");
     store.remove_source(ids[4]).await.unwrap();
     assert_eq!(store.list_labels(None, 9).await.unwrap(), counted(&["A", "Z"]), "a source goes with its labels");
     assert_eq!(selected(&store, SourceSelection::WithLabel("Tech".into())).await, [0_i64; 0]);

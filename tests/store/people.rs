@@ -90,8 +90,8 @@ async fn podcasts_are_listed_by_owner_and_changed_in_part(#[values(Sqlite, Postg
     let changed = store.podcast(ids[0]).await.unwrap().unwrap();
     assert_eq!((changed.user_id, changed.title.as_str()), (bob, "Z"));
     assert!(!store.change_podcast(PodcastId(99), PodcastChanges::default()).await.unwrap());
-    let nobody = PodcastChanges { user_id: Some(UserId(99)), ..PodcastChanges::default() };
-    let error = store.change_podcast(ids[0], nobody).await.unwrap_err();
+    let unknown_user = PodcastChanges { user_id: Some(UserId(99)), ..PodcastChanges::default() };
+    let error = store.change_podcast(ids[0], unknown_user).await.unwrap_err();
     assert!(matches!(error, StoreError::NoSuchReference(_)), "{error}");
 }
 
@@ -111,14 +111,14 @@ async fn a_renewed_key_never_takes_the_place_of_one_that_a_person_gave_meanwhile
     };
     store.put_api_key(user, KeyProvider::X, &"one".into(), at(NOW)).await.unwrap();
     assert!(renew("one", "two").await);
-    assert!(renew("one", "two").await, "whoever did not hear of it tries again");
+    assert!(renew("one", "two").await, "a caller that missed the answer tries again");
     assert_eq!(kept().await.as_deref(), Some("two"));
     assert_eq!(store.user(user).await.unwrap().unwrap().x_key_at, Some(at(NOW + 9)));
-    store.put_api_key(user, KeyProvider::X, &"by a person".into(), at(NOW)).await.unwrap();
+    store.put_api_key(user, KeyProvider::X, &"by an operator".into(), at(NOW)).await.unwrap();
     assert!(!renew("two", "three").await);
-    assert_eq!(kept().await.as_deref(), Some("by a person"));
+    assert_eq!(kept().await.as_deref(), Some("by an operator"));
     store.remove_api_key(user, KeyProvider::X).await.unwrap();
-    assert!(!renew("by a person", "four").await, "what was taken away does not come back");
+    assert!(!renew("by an operator", "four").await, "what was taken away does not come back");
     assert_eq!(kept().await, None);
 }
 

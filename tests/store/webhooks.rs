@@ -115,8 +115,8 @@ async fn what_became_of_a_delivery_is_kept_and_never_enables(#[values(Sqlite, Po
     let kept = read(&store, id).await;
     assert_eq!((kept.enabled, kept.disabled_reason, kept.progress.failures), (true, None, 0));
     assert_eq!((kept.progress.retry_at, kept.progress.last_post), (None, PostId(3)));
-    assert!(store.switch_webhook(id, Some("by a person".into())).await.unwrap());
-    assert_eq!(read(&store, id).await.disabled_reason.as_deref(), Some("by a person"));
+    assert!(store.switch_webhook(id, Some("by an operator".into())).await.unwrap());
+    assert_eq!(read(&store, id).await.disabled_reason.as_deref(), Some("by an operator"));
     assert!(store.remove_webhook(id).await.unwrap());
     assert!(!store.remove_webhook(id).await.unwrap());
     assert!(!store.switch_webhook(id, None).await.unwrap());

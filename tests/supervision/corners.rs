@@ -144,7 +144,7 @@ impl Actor for Hermit {
         use actix::{ActorFutureExt, WrapFuture};
         let ask = self.ask.take().expect("it starts once");
         ctx.spawn(ask.into_actor(self).map(|ask, _, ctx| {
-            let _ = ask.expect("somebody asks").send(ctx.address());
+            let _ = ask.expect("a caller asks").send(ctx.address());
         }));
         // Something to live for that never ends.
         ctx.spawn(std::future::pending().into_actor(self));

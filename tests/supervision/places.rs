@@ -203,7 +203,7 @@ fn while_stopping() {
         assert_eq!(crashes, ["second crashed: in stopping", "first crashed: in stopped"]);
         let tree = handle.tree(10).unwrap();
         assert!(tree.root.children.iter().all(|child| child.state == State::Stopped), "{tree}");
-        assert_eq!((first.made(), second.made()), (1, 1), "nobody is started again while all are stopped");
+        assert_eq!((first.made(), second.made()), (1, 1), "no actor is restarted while all are stopped");
     });
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use feedwarden::supervision::{
-    ChildSpec, Group, GroupSettings, Kind, MailboxView, Root, State, SupervisorSpec, Thread, ThreadState,
+    ChildSpec, Group, GroupSettings, MailboxView, NodeKind, Root, State, SupervisorSpec, Thread, ThreadState,
 };
 
 use super::probe::{Cast, Fail, Generation};
@@ -32,15 +32,15 @@ fn the_tree_tells_everything_about_everybody() {
         let names: Vec<&str> = tree.root.children.iter().map(|child| child.name.as_str()).collect();
         assert_eq!(names, ["hosts", "pool", "scheduler"]);
         let node = tree.root.find("scheduler").unwrap();
-        assert_eq!((node.kind, node.state, node.restarts), (Kind::Actor, State::Up, 1));
+        assert_eq!((node.kind, node.state, node.restarts), (NodeKind::Actor, State::Up, 1));
         assert_eq!(node.uptime, Some(Duration::from_secs(12)));
         assert_eq!(node.mailbox, Some(MailboxView { depth: 0, capacity: 16 }));
         let crash = node.last_crash.as_ref().unwrap();
         assert_eq!((crash.message.as_str(), crash.at), ("in the handler", DAWN + Duration::from_secs(30)));
         let place = crash.place.clone().unwrap();
-        assert_eq!(tree.root.find("pool").unwrap().kind, Kind::Supervisor);
+        assert_eq!(tree.root.find("pool").unwrap().kind, NodeKind::Supervisor);
         let hosts = tree.root.find("hosts").unwrap();
-        assert_eq!((hosts.kind, hosts.children_total, hosts.children.len()), (Kind::Group, 1, 1));
+        assert_eq!((hosts.kind, hosts.children_total, hosts.children.len()), (NodeKind::Group, 1, 1));
         assert_eq!(tree.threads.iter().map(|thread| thread.state).collect::<Vec<_>>(), [ThreadState::Responsive; 2]);
 
         let wanted = format!(

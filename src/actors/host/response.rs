@@ -116,7 +116,7 @@ impl HostActor {
         match step {
             Some(BreakerStep::Opened { until, failures }) => {
                 warn!(self.log, "host breaker opened"; "until" => %until, "failures" => failures);
-                self.emit(|| format!("silent {failures} times: left alone until {until}"));
+                self.emit(|| format!("no response {failures} times: no requests before {until}"));
             }
             Some(BreakerStep::Reopened { until }) => debug!(self.log, "host probe failed"; "until" => %until),
             Some(BreakerStep::Closed) => {

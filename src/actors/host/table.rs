@@ -47,9 +47,9 @@ pub(in crate::actors) struct Presence(Arc<HostEntry>);
 
 /// Clones share the same table.
 #[derive(Clone)]
-pub(in crate::actors) struct HostTable(Arc<Inner>);
+pub(in crate::actors) struct HostTable(Arc<HostTableState>);
 
-struct Inner {
+struct HostTableState {
     hosts: Mutex<HashMap<Option<HostKey>, KnownHost>>,
     group: Group,
 }
@@ -63,7 +63,7 @@ struct KnownHost {
 impl HostTable {
     /// The actors of the hosts join this group.
     pub(in crate::actors) fn new(group: Group) -> HostTable {
-        HostTable(Arc::new(Inner { hosts: Mutex::default(), group }))
+        HostTable(Arc::new(HostTableState { hosts: Mutex::default(), group }))
     }
 
     /// Adds entries for hosts that have none, with their states from the store.
@@ -173,7 +173,7 @@ impl HostTable {
 
 /// The table for the actors in it, which must not keep it alive.
 #[derive(Clone)]
-pub(super) struct WeakHostTable(Weak<Inner>);
+pub(super) struct WeakHostTable(Weak<HostTableState>);
 
 impl WeakHostTable {
     pub(super) fn get(&self) -> Option<HostTable> {

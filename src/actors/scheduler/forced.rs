@@ -36,7 +36,6 @@ impl ForcedPoll {
         is_requested(source) || source.updated_at <= self.ordered_at
     }
 
-    /// Ends the order.
     pub(super) fn end(mut self) {
         self.scheduler = None;
     }

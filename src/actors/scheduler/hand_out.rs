@@ -7,7 +7,7 @@ use actix::fut::WrapFuture;
 use actix::{ActorFutureExt, AsyncContext, Context};
 use slog::error;
 
-use super::pause::Polling;
+use super::pause::PauseState;
 use super::{ForcedPoll, SchedulerActor, loading};
 use crate::actors::context::PipelineContext;
 use crate::actors::host::HostTable;
@@ -41,7 +41,7 @@ impl SchedulerActor {
 
     /// Reads the next sources and sends them to their hosts, one batch at a time.
     fn hand_out_now(&mut self, ctx: &mut Context<SchedulerActor>) {
-        if self.is_reading || self.is_cleaning || self.polling != Polling::Running || !self.index.has_ready() {
+        if self.is_reading || self.is_cleaning || self.polling != PauseState::Running || !self.index.has_ready() {
             return;
         }
         let taken = self.index.take_ready(BATCH_MAX);

@@ -35,7 +35,7 @@ use crate::rules::spread::spread;
 
 use due_index::DueIndex;
 pub(super) use forced::ForcedPoll;
-use pause::Polling;
+use pause::PauseState;
 
 /// A host without polls for this long loses its entry and its actor.
 const HOST_LINGER: Duration = Duration::from_secs(60);
@@ -49,7 +49,7 @@ pub(super) struct SchedulerActor {
     /// Notified when a run that ends by itself has ended.
     finished: Arc<tokio::sync::Notify>,
     is_loaded: bool,
-    polling: Polling,
+    polling: PauseState,
     /// Sources that were changed and have not been read since.
     changed: HashSet<SourceId>,
     /// True while changed sources are being read.
@@ -92,7 +92,7 @@ impl SchedulerActor {
             index: DueIndex::default(),
             finished,
             is_loaded: false,
-            polling: Polling::Unknown,
+            polling: PauseState::Unknown,
             changed: HashSet::new(),
             is_refreshing: false,
             changed_while_loading: HashSet::new(),

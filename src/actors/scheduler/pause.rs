@@ -12,7 +12,7 @@ use crate::model::Timestamp;
 
 /// Whether the scheduler hands out sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Polling {
+pub(super) enum PauseState {
     /// Not read from the store yet: no.
     Unknown,
     /// Not since this moment.
@@ -20,11 +20,11 @@ pub(super) enum Polling {
     Running,
 }
 
-impl Polling {
+impl PauseState {
     pub(super) fn paused_since(self) -> Option<Timestamp> {
         match self {
-            Polling::Paused(since) => Some(since),
-            Polling::Unknown | Polling::Running => None,
+            PauseState::Paused(since) => Some(since),
+            PauseState::Unknown | PauseState::Running => None,
         }
     }
 }
@@ -33,21 +33,21 @@ impl SchedulerActor {
     /// Reads from the store whether polling is paused. A single run polls in spite of a pause.
     pub(super) fn read_pause(&mut self, ctx: &mut Context<SchedulerActor>) {
         if self.scope != Scope::Daemon {
-            self.polling = Polling::Running;
+            self.polling = PauseState::Running;
             return;
         }
         let context = self.context.clone();
         let reading = async move { context.store_watch.retry_while_unavailable(|| context.store.paused_since()).await };
         ctx.spawn(reading.into_actor(self).map(|paused_since, scheduler, ctx| {
             // A pause or resume that came meanwhile is newer.
-            if scheduler.polling != Polling::Unknown {
+            if scheduler.polling != PauseState::Unknown {
                 return;
             }
             match paused_since {
-                Ok(None) => scheduler.polling = Polling::Running,
+                Ok(None) => scheduler.polling = PauseState::Running,
                 Ok(Some(since)) => {
                     warn!(scheduler.log, "polling is paused"; "since" => %since);
-                    scheduler.polling = Polling::Paused(since);
+                    scheduler.polling = PauseState::Paused(since);
                 }
                 Err(cause) => {
                     error!(scheduler.log, "pause not read"; "error" => %cause);
@@ -65,7 +65,7 @@ impl Handler<PausePolling> for SchedulerActor {
     type Result = ();
 
     fn handle(&mut self, PausePolling { since }: PausePolling, _: &mut Context<SchedulerActor>) {
-        self.polling = Polling::Paused(since);
+        self.polling = PauseState::Paused(since);
         info!(self.log, "polling paused");
     }
 }
@@ -74,7 +74,7 @@ impl Handler<ResumePolling> for SchedulerActor {
     type Result = ();
 
     fn handle(&mut self, _: ResumePolling, ctx: &mut Context<SchedulerActor>) {
-        self.polling = Polling::Running;
+        self.polling = PauseState::Running;
         info!(self.log, "polling resumed");
         self.check_due(ctx);
     }

@@ -14,7 +14,6 @@ use crate::rules::{Policy, identity, moved, watermark};
 use crate::sources::kind;
 
 pub(super) enum PollResult {
-    /// The publisher answered.
     Answered(Box<Fetched>),
     Failed {
         report: FailureReport,

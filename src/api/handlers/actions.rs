@@ -1,64 +1,103 @@
-//! Handlers for actions on one source.
+//! Endpoints for actions on one source.
 
 use std::time::Duration;
 
+use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::super::Api;
+use super::super::endpoint::Endpoint;
 use super::super::guard::Caller;
-use super::super::input::{Body, Parameters, expected_version, number};
+use super::super::input::{JsonBody, Parameters, expected_version, number};
 use super::super::problem::Problem;
-use super::super::views::{DisableBody, Explanation, PollAnswer, PollQuery, PollRecord, RestBody};
-use super::Answer;
+use super::super::views::{DisableBody, Explanation, PollAnswer, PollQuery, PollRecord, RestBody, SourceView};
+use super::HandlerResult;
 use super::sources::answer;
 use crate::model::SourceId;
 use crate::service::PollRequest;
 
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(
+            Method::PATCH,
+            "/sources/{id}/feed-disable",
+            "Rest a source: do not poll it for a cooldown, or until feed-enable",
+            rest,
+        )
+        .body::<RestBody>()
+        .answers::<SourceView>(200, "Source at rest; feed_disabled_until is the end")
+        .versioned(),
+        Endpoint::new(Method::PATCH, "/sources/{id}/feed-enable", "End the rest of a source", wake)
+            .answers::<SourceView>(200, "Source with rest and failure counters cleared")
+            .versioned(),
+        Endpoint::new(Method::POST, "/sources/{id}/enable", "Enable a source and clear its failure counters", enable)
+            .answers::<SourceView>(200, "Source enabled")
+            .versioned(),
+        Endpoint::new(Method::POST, "/sources/{id}/disable", "Disable a source", disable)
+            .body::<DisableBody>()
+            .answers::<SourceView>(200, "Source disabled")
+            .versioned(),
+        Endpoint::new(Method::POST, "/sources/{id}/reset", "Reset the failure counters of a source", reset)
+            .answers::<SourceView>(200, "Source with its failure counters reset")
+            .versioned(),
+        Endpoint::new(
+            Method::POST,
+            "/sources/{id}/poll",
+            "Poll a source now, unless Retry-After or a hold forbids it",
+            poll,
+        )
+        .query::<PollQuery>()
+        .answers::<PollAnswer>(200, "Poll finished")
+        .answers::<PollAnswer>(202, "Poll scheduled; not_before is null while polling is suspended")
+        .refuses(409, "Source is disabled or at rest"),
+        Endpoint::new(Method::GET, "/sources/{id}/explain", "Explain when a source is polled next, and why", explain)
+            .answers::<Explanation>(200, "Explanation"),
+        Endpoint::new(Method::GET, "/sources/{id}/history", "List the last polls of a source", history)
+            .answers::<Vec<PollRecord>>(200, "Polls, newest first"),
+    ]
+}
+
 /// Maximum time to wait for the result of a poll.
 const WAIT_SECONDS_MAX: u64 = 50;
 
-pub(super) async fn rest(
+async fn rest(
     api: web::Data<Api>,
     caller: Caller,
     request: HttpRequest,
     id: web::Path<String>,
-    Body(body): Body<RestBody>,
-) -> Answer {
+    JsonBody(body): JsonBody<RestBody>,
+) -> HandlerResult {
     let (id, version) = target(&request, &id)?;
     Ok(answer(caller, api.service.rest_source(id, version, &body.reason).await?))
 }
 
-pub(super) async fn wake(api: web::Data<Api>, caller: Caller, request: HttpRequest, id: web::Path<String>) -> Answer {
+async fn wake(api: web::Data<Api>, caller: Caller, request: HttpRequest, id: web::Path<String>) -> HandlerResult {
     let (id, version) = target(&request, &id)?;
     Ok(answer(caller, api.service.wake_source(id, version).await?))
 }
 
-pub(super) async fn enable(api: web::Data<Api>, caller: Caller, request: HttpRequest, id: web::Path<String>) -> Answer {
+async fn enable(api: web::Data<Api>, caller: Caller, request: HttpRequest, id: web::Path<String>) -> HandlerResult {
     let (id, version) = target(&request, &id)?;
     Ok(answer(caller, api.service.enable_source(id, version).await?))
 }
 
-pub(super) async fn disable(
+async fn disable(
     api: web::Data<Api>,
     caller: Caller,
     request: HttpRequest,
     id: web::Path<String>,
-    Body(body): Body<DisableBody>,
-) -> Answer {
+    JsonBody(body): JsonBody<DisableBody>,
+) -> HandlerResult {
     let (id, version) = target(&request, &id)?;
     Ok(answer(caller, api.service.disable_source(id, version, body.reason).await?))
 }
 
-pub(super) async fn reset(api: web::Data<Api>, caller: Caller, request: HttpRequest, id: web::Path<String>) -> Answer {
+async fn reset(api: web::Data<Api>, caller: Caller, request: HttpRequest, id: web::Path<String>) -> HandlerResult {
     let (id, version) = target(&request, &id)?;
     Ok(answer(caller, api.service.reset_source(id, version).await?))
 }
 
-pub(super) async fn poll(
-    api: web::Data<Api>,
-    id: web::Path<String>,
-    Parameters(query): Parameters<PollQuery>,
-) -> Answer {
+async fn poll(api: web::Data<Api>, id: web::Path<String>, Parameters(query): Parameters<PollQuery>) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
     let wait = query.wait.unwrap_or(0);
     if wait > WAIT_SECONDS_MAX {
@@ -72,12 +111,12 @@ pub(super) async fn poll(
     }
 }
 
-pub(super) async fn explain(api: web::Data<Api>, id: web::Path<String>) -> Answer {
+async fn explain(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
     Ok(HttpResponse::Ok().json(Explanation::from(api.service.explain(id).await?)))
 }
 
-pub(super) async fn history(api: web::Data<Api>, id: web::Path<String>) -> Answer {
+async fn history(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
     let polls = api.service.history(id).await?;
     Ok(HttpResponse::Ok().json(polls.into_iter().map(PollRecord::from).collect::<Vec<_>>()))

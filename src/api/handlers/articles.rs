@@ -1,26 +1,46 @@
-//! Handlers for articles, which downstream programs make from posts.
+//! Endpoints for articles, which downstream programs make from posts.
 
+use actix_web::http::Method;
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};
 
-use super::super::input::{Body, Parameters, cursor, number, page, page_size, rows};
-use super::super::views::{ArticleBody, ArticleView, PageQuery};
+use super::super::endpoint::Endpoint;
+use super::super::input::{JsonBody, Parameters, cursor, number, page, page_size, rows};
+use super::super::views::{ArticleBody, ArticleView, Page, PageQuery};
 use super::super::{Api, BASE};
-use super::Answer;
+use super::HandlerResult;
 use crate::model::{Article, ArticleId, NewArticle, PostId};
 
-pub(super) async fn list(api: web::Data<Api>, Parameters(query): Parameters<PageQuery>) -> Answer {
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(Method::GET, "/articles", "List articles", list)
+            .query::<PageQuery>()
+            .answers::<Page<ArticleView>>(200, "Page of articles"),
+        Endpoint::new(Method::POST, "/articles", "Add an article made of posts", create)
+            .body::<ArticleBody>()
+            .answers::<ArticleView>(201, "Article added"),
+        Endpoint::new(Method::GET, "/articles/{id}", "Get an article with its posts", one)
+            .answers::<ArticleView>(200, "Article")
+            .refuses(404, "No such article"),
+        Endpoint::new(Method::PUT, "/articles/{id}/posts/{post_id}", "Link a post to an article", link)
+            .answers_nothing("Post linked"),
+        Endpoint::new(Method::POST, "/articles/{id}/processed", "Mark an article as processed", processed)
+            .answers_nothing("Article processed"),
+    ]
+}
+
+async fn list(api: web::Data<Api>, Parameters(query): Parameters<PageQuery>) -> HandlerResult {
     let (limit, after) = (page_size(query.limit)?, cursor(query.cursor.as_deref())?.map(ArticleId));
     let found = api.service.articles(after, rows(limit)).await?;
     Ok(HttpResponse::Ok().json(page(found, limit, |article| article.id.to_string(), ArticleView::from)))
 }
 
-pub(super) async fn one(api: web::Data<Api>, id: web::Path<String>) -> Answer {
+async fn one(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     let id = ArticleId(number(&id, "article")?);
     Ok(HttpResponse::Ok().json(view(api.service.article(id).await?)))
 }
 
-pub(super) async fn create(api: web::Data<Api>, Body(body): Body<ArticleBody>) -> Answer {
+async fn create(api: web::Data<Api>, JsonBody(body): JsonBody<ArticleBody>) -> HandlerResult {
     let posts: Vec<PostId> = body.post_ids.into_iter().map(PostId).collect();
     let new = NewArticle {
         podcast_id: body.podcast_id,
@@ -35,13 +55,13 @@ pub(super) async fn create(api: web::Data<Api>, Body(body): Body<ArticleBody>) -
     Ok(HttpResponse::Created().insert_header(location).json(article))
 }
 
-pub(super) async fn link(api: web::Data<Api>, path: web::Path<(String, String)>) -> Answer {
+async fn link(api: web::Data<Api>, path: web::Path<(String, String)>) -> HandlerResult {
     let (article, post) = (ArticleId(number(&path.0, "article")?), PostId(number(&path.1, "post")?));
     api.service.link_post(article, post).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
-pub(super) async fn processed(api: web::Data<Api>, id: web::Path<String>) -> Answer {
+async fn processed(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     api.service.mark_processed(ArticleId(number(&id, "article")?)).await?;
     Ok(HttpResponse::NoContent().finish())
 }

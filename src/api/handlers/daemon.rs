@@ -1,25 +1,68 @@
-//! Handlers for scheduler, tree, counters, configuration, log level and faults.
+//! Endpoints for scheduler, tree, counters, configuration, log level and faults.
 
+use actix_web::http::Method;
 use actix_web::{HttpResponse, web};
 use serde_json::json;
 
 use super::super::Api;
-use super::super::input::{Body, Parameters};
+use super::super::endpoint::Endpoint;
+use super::super::input::{JsonBody, Parameters};
 use super::super::problem::Problem;
 use super::super::views::{
-    FaultsChange, FaultsView, LogLevel, SchedulerView, StatisticsReport, StatusView, TreeQuery, TreeView,
+    ConfigurationRow, FaultsChange, FaultsView, LogLevel, Reloaded, SchedulerView, StatisticsReport, StatusView,
+    TreeQuery, TreeView,
 };
-use super::Answer;
+use super::HandlerResult;
 use crate::actors::Fault;
 use crate::model::FailureKind;
 use crate::telemetry::level_name;
+
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(Method::GET, "/status", "Get the status of the daemon", status)
+            .answers::<StatusView>(200, "Current status"),
+        Endpoint::new(Method::GET, "/scheduler", "Get the status of the scheduler", scheduler)
+            .answers::<SchedulerView>(200, "Current status"),
+        Endpoint::new(Method::POST, "/scheduler/pause", "Pause all polling; survives a restart", pause)
+            .answers::<SchedulerView>(200, "Polling paused"),
+        Endpoint::new(Method::POST, "/scheduler/resume", "Resume polling", resume)
+            .answers::<SchedulerView>(200, "Polling resumed"),
+        Endpoint::new(Method::GET, "/tree", "Get the supervision tree", tree)
+            .query::<TreeQuery>()
+            .answers::<TreeView>(200, "Supervision tree"),
+        Endpoint::new(Method::GET, "/statistics", "Get counters since the start", statistics)
+            .answers::<StatisticsReport>(200, "Counters since the start"),
+        Endpoint::new(
+            Method::GET,
+            "/configuration",
+            "Get the effective configuration, with secrets masked",
+            configuration,
+        )
+        .answers::<Vec<ConfigurationRow>>(200, "Every key with its value and origin"),
+        Endpoint::new(Method::POST, "/configuration/reload", "Reload the configuration", reload)
+            .answers::<Reloaded>(200, "Changed keys")
+            .refuses(400, "Invalid configuration; nothing changed"),
+        Endpoint::new(Method::GET, "/log-level", "Get the log level", log_level)
+            .answers::<LogLevel>(200, "Current level"),
+        Endpoint::new(Method::PUT, "/log-level", "Change the log level", set_log_level)
+            .body::<LogLevel>()
+            .answers::<LogLevel>(200, "Current level"),
+        Endpoint::new(Method::GET, "/faults", "Get the injected faults", faults)
+            .answers::<FaultsView>(200, "Injected faults")
+            .refuses(404, "Fault injection is not enabled"),
+        Endpoint::new(Method::PUT, "/faults", "Change the injected faults", set_faults)
+            .body::<FaultsChange>()
+            .answers::<FaultsView>(200, "Injected faults")
+            .refuses(404, "Fault injection is not enabled"),
+    ]
+}
 
 /// Default number of hosts in the tree.
 const HOSTS_DEFAULT: usize = 50;
 const HOSTS_MAX: usize = 1000;
 const RULES_MAX: usize = 100;
 
-pub(super) async fn status(api: web::Data<Api>) -> Answer {
+async fn status(api: web::Data<Api>) -> HandlerResult {
     let about = api.service.about_store();
     Ok(HttpResponse::Ok().json(StatusView {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -34,21 +77,21 @@ pub(super) async fn status(api: web::Data<Api>) -> Answer {
     }))
 }
 
-pub(super) async fn scheduler(api: web::Data<Api>) -> Answer {
+async fn scheduler(api: web::Data<Api>) -> HandlerResult {
     Ok(HttpResponse::Ok().json(of_scheduler(&api).await?))
 }
 
-pub(super) async fn pause(api: web::Data<Api>) -> Answer {
+async fn pause(api: web::Data<Api>) -> HandlerResult {
     api.service.pause_polling().await?;
     scheduler(api).await
 }
 
-pub(super) async fn resume(api: web::Data<Api>) -> Answer {
+async fn resume(api: web::Data<Api>) -> HandlerResult {
     api.service.resume_polling().await?;
     scheduler(api).await
 }
 
-pub(super) async fn tree(api: web::Data<Api>, Parameters(query): Parameters<TreeQuery>) -> Answer {
+async fn tree(api: web::Data<Api>, Parameters(query): Parameters<TreeQuery>) -> HandlerResult {
     let hosts = query.hosts.unwrap_or(HOSTS_DEFAULT);
     if hosts > HOSTS_MAX {
         return Err(Problem::invalid(format!("write a number from 0 to {HOSTS_MAX}")).at("hosts"));
@@ -57,15 +100,15 @@ pub(super) async fn tree(api: web::Data<Api>, Parameters(query): Parameters<Tree
     Ok(HttpResponse::Ok().json(TreeView::from(&tree)))
 }
 
-pub(super) async fn statistics(api: web::Data<Api>) -> Answer {
+async fn statistics(api: web::Data<Api>) -> HandlerResult {
     Ok(HttpResponse::Ok().json(counters(&api)))
 }
 
-pub(super) async fn configuration(api: web::Data<Api>) -> Answer {
+async fn configuration(api: web::Data<Api>) -> HandlerResult {
     Ok(HttpResponse::Ok().json((api.configuration.effective)()))
 }
 
-pub(super) async fn reload(api: web::Data<Api>) -> Answer {
+async fn reload(api: web::Data<Api>) -> HandlerResult {
     let configuration = api.configuration.clone();
     // Reads files, so it runs on a blocking thread.
     let read = web::block(move || (configuration.reload)()).await;
@@ -78,11 +121,11 @@ pub(super) async fn reload(api: web::Data<Api>) -> Answer {
     }
 }
 
-pub(super) async fn log_level(api: web::Data<Api>) -> Answer {
+async fn log_level(api: web::Data<Api>) -> HandlerResult {
     Ok(HttpResponse::Ok().json(LogLevel { level: level_name(api.log.level()).to_owned() }))
 }
 
-pub(super) async fn set_log_level(api: web::Data<Api>, Body(body): Body<LogLevel>) -> Answer {
+async fn set_log_level(api: web::Data<Api>, JsonBody(body): JsonBody<LogLevel>) -> HandlerResult {
     use slog::Level;
     let all = [Level::Critical, Level::Error, Level::Warning, Level::Info, Level::Debug, Level::Trace];
     let Some(level) = all.into_iter().find(|level| level_name(*level) == body.level) else {
@@ -93,13 +136,13 @@ pub(super) async fn set_log_level(api: web::Data<Api>, Body(body): Body<LogLevel
     log_level(api).await
 }
 
-pub(super) async fn faults(api: web::Data<Api>) -> Answer {
+async fn faults(api: web::Data<Api>) -> HandlerResult {
     let (is_enabled, rules) = api.pipeline().fault_rules().ok_or_else(no_faults)?;
     let rules = rules.iter().map(Fault::to_string).collect();
     Ok(HttpResponse::Ok().json(FaultsView { is_enabled, rules, struck: api.pipeline().faults() }))
 }
 
-pub(super) async fn set_faults(api: web::Data<Api>, Body(body): Body<FaultsChange>) -> Answer {
+async fn set_faults(api: web::Data<Api>, JsonBody(body): JsonBody<FaultsChange>) -> HandlerResult {
     let rules = body.rules.map(|rules| rules.iter().take(RULES_MAX).map(|rule| rule.parse::<Fault>()).collect());
     let rules: Option<Result<Vec<Fault>, _>> = rules;
     let rules = rules.transpose().map_err(|error| Problem::invalid(error).at("rules"))?;

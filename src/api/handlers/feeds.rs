@@ -2,16 +2,29 @@
 
 use std::time::{Duration, SystemTime};
 
+use actix_web::http::Method;
 use actix_web::http::header::{
     CACHE_CONTROL, ETAG, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED,
 };
 use actix_web::{HttpRequest, HttpResponse, web};
 use sha2::{Digest, Sha256};
 
+use super::super::endpoint::Endpoint;
 use super::super::problem::Problem;
 use super::super::{Api, feeds};
-use super::Answer;
+use super::HandlerResult;
 use crate::model::{Post, Timestamp};
+
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(Method::GET, PATH, "Get the newest posts of a label, or of `all`, as a feed", feed)
+            .at_root()
+            .answers_text("application/atom+xml", "Feed of the newest posts")
+            .answers_object("application/feed+json", "Feed of the newest posts")
+            .conditional()
+            .refuses(404, "No source has this label"),
+    ]
+}
 
 pub(super) const PATH: &str = "/feeds/{name:.+}.{format:atom|json}";
 /// Name of the feed of all sources; a label of this name has no feed.
@@ -19,7 +32,7 @@ const ALL: &str = "all";
 /// Number of posts in a feed.
 const POSTS_MAX: u32 = 50;
 
-pub(super) async fn feed(api: web::Data<Api>, request: HttpRequest, path: web::Path<(String, String)>) -> Answer {
+async fn feed(api: web::Data<Api>, request: HttpRequest, path: web::Path<(String, String)>) -> HandlerResult {
     let (name, format) = path.into_inner();
     let posts = posts(&api, &name).await?;
     let (body, media_type) = match format.as_str() {

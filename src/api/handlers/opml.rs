@@ -2,31 +2,42 @@
 
 use std::io::{self, Read, Write};
 
+use actix_web::http::Method;
 use actix_web::web::{self, Bytes};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc;
 
 use super::super::Api;
+use super::super::endpoint::Endpoint;
 use super::super::guard::Caller;
 use super::super::problem::Problem;
 use super::super::views::ImportReport;
-use super::Answer;
+use super::HandlerResult;
 use crate::model::{Source, SourceId, SourceSettings};
 use crate::opml::{self, BadOutline, Outline, Why};
 use crate::rules::shown_url::shown_url;
 use crate::service;
 use crate::store::Added;
 
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(Method::GET, "/opml", "Export all sources as OPML", export)
+            .answers_text("text/x-opml", "OPML document"),
+        Endpoint::new(Method::POST, "/opml", "Import sources from OPML; folders become labels", import)
+            .text_body("text/x-opml")
+            .answers::<ImportReport>(200, "Outcome of the import"),
+    ]
+}
+
 /// Capacity of the queues between connection, parser and store.
 const PIECES: usize = 8;
-/// Batch size.
 const BATCH: usize = 500;
 /// Maximum number of reported errors.
 const PROBLEMS_MAX: usize = 1000;
 const PIECE_BYTES: usize = 16 * 1024;
 
-pub(super) async fn import(api: web::Data<Api>, request: HttpRequest, mut payload: web::Payload) -> Answer {
+async fn import(api: web::Data<Api>, request: HttpRequest, mut payload: web::Payload) -> HandlerResult {
     let content_type = request.content_type().to_lowercase();
     if !["text/x-opml", "text/xml", "application/xml", "application/octet-stream", ""].contains(&content_type.as_str())
     {
@@ -140,7 +151,7 @@ impl Read for Incoming {
     }
 }
 
-pub(super) async fn export(api: web::Data<Api>, caller: Caller) -> Answer {
+async fn export(api: web::Data<Api>, caller: Caller) -> HandlerResult {
     let (outlines, mut list) = mpsc::channel::<Outline>(BATCH);
     let (pieces, outgoing) = mpsc::channel::<Result<Bytes, io::Error>>(PIECES);
     actix_rt::spawn(async move {

@@ -1,21 +1,35 @@
-//! Handlers for posts.
+//! Endpoints for posts.
 
+use actix_web::http::Method;
 use actix_web::{HttpResponse, web};
 
 use super::super::Api;
+use super::super::endpoint::Endpoint;
 use super::super::input::{Parameters, cursor, number, page_size, rows};
 use super::super::problem::Problem;
 use super::super::views::{Page, PostQuery, PostView};
-use super::Answer;
+use super::HandlerResult;
 use crate::model::{Post, PostId, SourceId, Timestamp};
 use crate::service::ServiceError;
 
-pub(super) async fn one(api: web::Data<Api>, id: web::Path<String>) -> Answer {
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(Method::GET, "/posts", "List posts", list)
+            .query::<PostQuery>()
+            .answers::<Page<PostView>>(200, "Page of posts")
+            .refuses(404, "No such source"),
+        Endpoint::new(Method::GET, "/posts/{id}", "Get a post", one)
+            .answers::<PostView>(200, "Post")
+            .refuses(404, "No such post"),
+    ]
+}
+
+async fn one(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     let id = PostId(number(&id, "post")?);
     Ok(HttpResponse::Ok().json(PostView::from(api.service.post(id).await?)))
 }
 
-pub(super) async fn list(api: web::Data<Api>, Parameters(query): Parameters<PostQuery>) -> Answer {
+async fn list(api: web::Data<Api>, Parameters(query): Parameters<PostQuery>) -> HandlerResult {
     let limit = page_size(query.limit)?;
     source_there(&api, query.source_id).await?;
     let by_time = query.since.is_some() || query.until.is_some();

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::super::BASE;
-use super::super::input::Body;
+use super::super::input::JsonBody;
 use super::super::problem::Problem;
 use super::super::views::SourceChanges;
 use crate::model::SourceId;
@@ -82,8 +82,8 @@ const FIELD_ENDPOINTS: &[FieldEndpoint] = &[
 const FIXED: &[&str] = &["id", "version", "created_at", "updated_at"];
 
 /// The changes of a body, or its error, which names the endpoint of a field that is changed elsewhere.
-pub(super) fn changes(body: Result<Body<SourceChanges>, Problem>, id: SourceId) -> Result<SourceChanges, Problem> {
-    body.map(|Body(changes)| changes).map_err(|problem| match problem.field() {
+pub(super) fn changes(body: Result<JsonBody<SourceChanges>, Problem>, id: SourceId) -> Result<SourceChanges, Problem> {
+    body.map(|JsonBody(changes)| changes).map_err(|problem| match problem.field() {
         Some(field) => refusal(field, id).unwrap_or(problem),
         None => problem,
     })

@@ -1,27 +1,64 @@
-//! Handlers for sources.
+//! Endpoints for sources.
 
+use actix_web::http::Method;
 use actix_web::http::header::{ETAG, LOCATION};
 use actix_web::{HttpRequest, HttpResponse, web};
 
+use super::super::endpoint::Endpoint;
 use super::super::guard::Caller;
-use super::super::input::{Body, Parameters, cursor, expected_version, number, page, page_size, rows};
+use super::super::input::{JsonBody, Parameters, cursor, expected_version, number, page, page_size, rows};
 use super::super::problem::Problem;
 use super::super::views::{
     BulkBody, BulkReport, BulkResult, CreatedSource, LabelView, NewSourceBody, Page, PageQuery, SourceChanges,
     SourceQuery, SourceView,
 };
 use super::super::{Api, BASE};
-use super::{Answer, source_fields};
+use super::{HandlerResult, source_fields};
 use crate::model::SourceId;
 use crate::rules::shown_url::shown_url;
 use crate::rules::status::SourceStatus;
 use crate::service::{FirstPoll, NewSourceRequest, SourceDetails, SourceFilter, SourcePatch};
 use crate::store::Added;
 
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(Method::GET, "/sources", "List sources", list)
+            .query::<SourceQuery>()
+            .answers::<Page<SourceView>>(200, "Page of sources"),
+        Endpoint::new(Method::POST, "/sources", "Add a source, optionally with a first poll", create)
+            .body::<NewSourceBody>()
+            .answers::<CreatedSource>(201, "Source added")
+            .refuses(409, "Source exists already; context.source_id names it")
+            .refuses(
+                422,
+                "First poll failed, source not added; context contains the poll and the feeds that a page links to",
+            ),
+        Endpoint::new(Method::POST, "/sources/bulk", "Add many sources", bulk)
+            .body::<BulkBody>()
+            .answers::<BulkReport>(200, "Outcome for each source"),
+        Endpoint::new(Method::GET, "/sources/{id}", "Get a source", one)
+            .answers::<SourceView>(200, "Source with its current state")
+            .refuses(404, "No such source"),
+        Endpoint::new(Method::PATCH, "/sources/{id}", "Change settings of a source, enable or disable it", update)
+            .body::<SourceChanges>()
+            .answers::<SourceView>(200, "Source with its current state")
+            .refuses(400, "Invalid field; for one that another endpoint changes, context names its method and path")
+            .refuses(404, "No such source")
+            .versioned(),
+        Endpoint::new(Method::DELETE, "/sources/{id}", "Remove a source with its posts", remove)
+            .answers_nothing("Source removed")
+            .refuses(404, "No such source")
+            .versioned(),
+        Endpoint::new(Method::GET, "/labels", "List labels", labels)
+            .query::<PageQuery>()
+            .answers::<Page<LabelView>>(200, "Page of labels"),
+    ]
+}
+
 /// Maximum number of sources in a bulk request.
 const BULK_MAX: usize = 1000;
 
-pub(super) async fn list(api: web::Data<Api>, caller: Caller, query: Parameters<SourceQuery>) -> Answer {
+async fn list(api: web::Data<Api>, caller: Caller, query: Parameters<SourceQuery>) -> HandlerResult {
     let Parameters(query) = query;
     let limit = page_size(query.limit)?;
     let after = cursor(query.cursor.as_deref())?.map(SourceId);
@@ -55,12 +92,12 @@ fn filter(api: &Api, query: &SourceQuery) -> Result<SourceFilter, Problem> {
     })
 }
 
-pub(super) async fn one(api: web::Data<Api>, caller: Caller, id: web::Path<String>) -> Answer {
+async fn one(api: web::Data<Api>, caller: Caller, id: web::Path<String>) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
     Ok(answer(caller, api.service.source_details(id).await?))
 }
 
-pub(super) async fn create(api: web::Data<Api>, caller: Caller, Body(body): Body<NewSourceBody>) -> Answer {
+async fn create(api: web::Data<Api>, caller: Caller, JsonBody(body): JsonBody<NewSourceBody>) -> HandlerResult {
     let first_poll = match (body.first_poll, body.anyway) {
         (false, _) => FirstPoll::NotAwaited,
         (true, true) => FirstPoll::Awaited,
@@ -74,7 +111,7 @@ pub(super) async fn create(api: web::Data<Api>, caller: Caller, Body(body): Body
     Ok(HttpResponse::Created().insert_header(location).insert_header(tag).json(created))
 }
 
-pub(super) async fn bulk(api: web::Data<Api>, Body(body): Body<BulkBody>) -> Answer {
+async fn bulk(api: web::Data<Api>, JsonBody(body): JsonBody<BulkBody>) -> HandlerResult {
     if body.sources.len() > BULK_MAX {
         return Err(Problem::invalid(format!("at most {BULK_MAX} at once")).at("sources"));
     }
@@ -119,25 +156,25 @@ fn one_of_many(body: NewSourceBody) -> Result<NewSourceRequest, Problem> {
     }
 }
 
-pub(super) async fn update(
+async fn update(
     api: web::Data<Api>,
     caller: Caller,
     request: HttpRequest,
     id: web::Path<String>,
-    body: Result<Body<SourceChanges>, Problem>,
-) -> Answer {
+    body: Result<JsonBody<SourceChanges>, Problem>,
+) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
     let patch = SourcePatch::from(source_fields::changes(body, id)?);
     Ok(answer(caller, api.service.patch_source(id, expected_version(&request)?, &patch).await?))
 }
 
-pub(super) async fn remove(api: web::Data<Api>, request: HttpRequest, id: web::Path<String>) -> Answer {
+async fn remove(api: web::Data<Api>, request: HttpRequest, id: web::Path<String>) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
     api.service.remove_source(id, expected_version(&request)?).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
-pub(super) async fn labels(api: web::Data<Api>, Parameters(query): Parameters<PageQuery>) -> Answer {
+async fn labels(api: web::Data<Api>, Parameters(query): Parameters<PageQuery>) -> HandlerResult {
     let limit = page_size(query.limit)?;
     let found = api.service.labels(query.cursor.as_deref(), rows(limit)).await?;
     let view = |(label, sources)| LabelView { label, sources };

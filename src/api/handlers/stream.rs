@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use actix_web::http::Method;
 use actix_web::web::{self, Bytes};
 use actix_web::{HttpRequest, HttpResponse};
 use futures_util::stream;
@@ -12,22 +13,32 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::watch;
 
 use super::super::Api;
+use super::super::endpoint::Endpoint;
 use super::super::input::Parameters;
 use super::super::problem::Problem;
 use super::super::views::{PostView, StreamQuery};
-use super::Answer;
+use super::HandlerResult;
 use super::posts::source_there;
 use crate::clock::Stopwatch;
 use crate::model::{PostId, SourceId};
 
-/// Batch size.
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(Method::GET, "/posts/stream", "Stream new posts as server-sent events", posts)
+            .endless()
+            .query::<StreamQuery>()
+            .answers_text("text/event-stream", "Events `post`, with the post's id as event id")
+            .refuses(404, "No such source"),
+    ]
+}
+
 const BATCH: u32 = 16;
 /// Minimum time between two reads of a stream without new posts, so that many clients do not overload the store.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// Interval of keep-alive comments, and of reads for posts of other nodes.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-struct Reader {
+struct PostStream {
     api: web::Data<Api>,
     source: Option<SourceId>,
     after: PostId,
@@ -38,11 +49,7 @@ struct Reader {
     _place: OwnedSemaphorePermit,
 }
 
-pub(super) async fn posts(
-    api: web::Data<Api>,
-    request: HttpRequest,
-    Parameters(query): Parameters<StreamQuery>,
-) -> Answer {
+async fn posts(api: web::Data<Api>, request: HttpRequest, Parameters(query): Parameters<StreamQuery>) -> HandlerResult {
     let source = source_there(&api, query.source_id).await?;
     let place = api.streams.clone().try_acquire_owned();
     let place = place.map_err(|_| Problem::unavailable("too many streams are open (api.streams-max)"))?;
@@ -55,7 +62,7 @@ pub(super) async fn posts(
             newest.first().map_or(PostId(0), |post| post.id)
         }
     };
-    let reader = Reader { api, source, after, arrivals, has_begun: false, caught_up: None, _place: place };
+    let reader = PostStream { api, source, after, arrivals, has_begun: false, caught_up: None, _place: place };
     let events = stream::unfold(reader, |mut reader| async move {
         let bytes = reader.next().await?;
         Some((Ok::<_, actix_web::Error>(bytes), reader))
@@ -74,7 +81,7 @@ fn last_event_id(request: &HttpRequest) -> Result<Option<i64>, Problem> {
         .ok_or_else(|| Problem::invalid("send the id of the last event as it was given").at("Last-Event-ID"))
 }
 
-impl Reader {
+impl PostStream {
     /// Shorter than the time limit for stalled connections.
     fn heartbeat(&self) -> Duration {
         HEARTBEAT.min(self.api.limits.answer_within / 4)

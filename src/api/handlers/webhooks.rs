@@ -1,54 +1,93 @@
-//! Handlers for webhooks.
+//! Endpoints for webhooks.
 
+use actix_web::http::Method;
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};
 
-use super::super::input::{Body, Parameters, cursor, number, page, page_size, rows};
+use super::super::endpoint::Endpoint;
+use super::super::input::{JsonBody, Parameters, cursor, number, page, page_size, rows};
 use super::super::problem::Problem;
-use super::super::views::{DisableBody, PageQuery, WebhookBody, WebhookChanges, WebhookTest, WebhookView};
+use super::super::views::{DisableBody, Page, PageQuery, WebhookBody, WebhookChanges, WebhookTest, WebhookView};
 use super::super::{Api, BASE};
-use super::Answer;
+use super::HandlerResult;
 use crate::model::{Webhook, WebhookId};
 use crate::service::{NewWebhookRequest, WebhookPatch};
 
-pub(super) async fn list(api: web::Data<Api>, Parameters(query): Parameters<PageQuery>) -> Answer {
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(Method::GET, "/webhooks", "List webhooks", list)
+            .query::<PageQuery>()
+            .answers::<Page<WebhookView>>(200, "Page of webhooks"),
+        Endpoint::new(Method::POST, "/webhooks", "Add a webhook for new posts", create)
+            .body::<WebhookBody>()
+            .answers::<WebhookView>(201, "Webhook added; a generated secret is shown only here")
+            .refuses(409, "Too many webhooks"),
+        Endpoint::new(Method::GET, "/webhooks/{id}", "Get a webhook", one)
+            .answers::<WebhookView>(200, "Webhook with its current state")
+            .refuses(404, "No such webhook"),
+        Endpoint::new(Method::PATCH, "/webhooks/{id}", "Change a webhook and retry it", update)
+            .body::<WebhookChanges>()
+            .answers::<WebhookView>(200, "Webhook after the change; a generated secret is shown only here")
+            .refuses(404, "No such webhook"),
+        Endpoint::new(Method::DELETE, "/webhooks/{id}", "Remove a webhook", remove)
+            .answers_nothing("Webhook removed")
+            .refuses(404, "No such webhook"),
+        Endpoint::new(
+            Method::POST,
+            "/webhooks/{id}/enable",
+            "Enable a webhook; deliveries continue where they stopped",
+            enable,
+        )
+        .answers::<WebhookView>(200, "Webhook enabled")
+        .refuses(404, "No such webhook"),
+        Endpoint::new(Method::POST, "/webhooks/{id}/disable", "Disable a webhook", disable)
+            .body::<DisableBody>()
+            .answers::<WebhookView>(200, "Webhook disabled")
+            .refuses(404, "No such webhook"),
+        Endpoint::new(Method::POST, "/webhooks/{id}/test", "Send a test delivery to a webhook", test)
+            .answers::<WebhookTest>(200, "Outcome of the delivery")
+            .refuses(404, "No such webhook"),
+    ]
+}
+
+async fn list(api: web::Data<Api>, Parameters(query): Parameters<PageQuery>) -> HandlerResult {
     let (limit, after) = (page_size(query.limit)?, cursor(query.cursor.as_deref())?.map(WebhookId));
     let found = api.service.webhooks(after, rows(limit)).await?;
     Ok(HttpResponse::Ok().json(page(found, limit, |webhook| webhook.id.to_string(), WebhookView::from)))
 }
 
-pub(super) async fn one(api: web::Data<Api>, id: web::Path<String>) -> Answer {
+async fn one(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     Ok(HttpResponse::Ok().json(WebhookView::from(api.service.webhook(webhook(&id)?).await?)))
 }
 
-pub(super) async fn create(api: web::Data<Api>, Body(body): Body<WebhookBody>) -> Answer {
+async fn create(api: web::Data<Api>, JsonBody(body): JsonBody<WebhookBody>) -> HandlerResult {
     let request = NewWebhookRequest { url: body.url, secret: body.secret, label: body.label };
     let view = with_secret(api.service.add_webhook(request).await?);
     let location = (LOCATION, format!("{BASE}/webhooks/{}", view.id));
     Ok(HttpResponse::Created().insert_header(location).json(view))
 }
 
-pub(super) async fn update(api: web::Data<Api>, id: web::Path<String>, Body(body): Body<WebhookChanges>) -> Answer {
+async fn update(api: web::Data<Api>, id: web::Path<String>, JsonBody(body): JsonBody<WebhookChanges>) -> HandlerResult {
     let patch = WebhookPatch { url: body.url, label: body.label, secret: body.secret };
     Ok(HttpResponse::Ok().json(with_secret(api.service.patch_webhook(webhook(&id)?, patch).await?)))
 }
 
-pub(super) async fn enable(api: web::Data<Api>, id: web::Path<String>) -> Answer {
+async fn enable(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     Ok(HttpResponse::Ok().json(WebhookView::from(api.service.enable_webhook(webhook(&id)?).await?)))
 }
 
-pub(super) async fn disable(api: web::Data<Api>, id: web::Path<String>, Body(body): Body<DisableBody>) -> Answer {
+async fn disable(api: web::Data<Api>, id: web::Path<String>, JsonBody(body): JsonBody<DisableBody>) -> HandlerResult {
     let disabled = api.service.disable_webhook(webhook(&id)?, body.reason).await?;
     Ok(HttpResponse::Ok().json(WebhookView::from(disabled)))
 }
 
 /// A delivery that the receiver rejects is a result, not a problem of this API.
-pub(super) async fn test(api: web::Data<Api>, id: web::Path<String>) -> Answer {
+async fn test(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     let error = api.service.test_webhook(webhook(&id)?).await?.err();
     Ok(HttpResponse::Ok().json(WebhookTest { is_taken: error.is_none(), error }))
 }
 
-pub(super) async fn remove(api: web::Data<Api>, id: web::Path<String>) -> Answer {
+async fn remove(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     api.service.remove_webhook(webhook(&id)?).await?;
     Ok(HttpResponse::NoContent().finish())
 }

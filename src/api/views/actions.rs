@@ -9,8 +9,8 @@ use crate::model::Timestamp;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RestBody {
-    /// Kind of failure with a cooldown (not_found, gone, forbidden, unauthorized, upstream_failure, network,
-    /// parse_error): the rest lasts for that cooldown. Any other text: it lasts until `feed-enable`.
+    /// Kind of failure with a cooldown in `source.rest` of the configuration, such as `not_found`: the rest lasts for
+    /// that cooldown. Any other text: it lasts until `feed-enable`.
     #[schemars(length(min = 1, max = 500), regex(pattern = r"\S"))]
     pub reason: String,
 }

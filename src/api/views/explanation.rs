@@ -96,8 +96,8 @@ pub struct ScheduledView {
     pub place: String,
 }
 
-impl From<service::Explanation> for Explanation {
-    fn from(explained: service::Explanation) -> Explanation {
+impl From<service::SourceExplanation> for Explanation {
+    fn from(explained: service::SourceExplanation) -> Explanation {
         let term = |term: service::WaitTerm| TermView { until: term.until, reason: term.reason, decides: term.decides };
         let delay = explained.delay;
         Explanation {

@@ -72,14 +72,14 @@ impl From<SettledPoll> for PollRecord {
     }
 }
 
-impl From<service::PollAnswer> for PollAnswer {
-    fn from(answer: service::PollAnswer) -> PollAnswer {
+impl From<service::RequestedPoll> for PollAnswer {
+    fn from(answer: service::RequestedPoll) -> PollAnswer {
         match answer {
-            service::PollAnswer::Done(poll) => PollAnswer::Done { poll: poll.into() },
-            service::PollAnswer::Scheduled(outlook) => {
+            service::RequestedPoll::Done(poll) => PollAnswer::Done { poll: poll.into() },
+            service::RequestedPoll::Scheduled(outlook) => {
                 PollAnswer::Requested { not_before: outlook.not_before, reason: outlook.reason }
             }
-            service::PollAnswer::Refused { reason } => PollAnswer::Refused { reason },
+            service::RequestedPoll::Refused { reason } => PollAnswer::Refused { reason },
         }
     }
 }

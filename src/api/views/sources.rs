@@ -199,8 +199,9 @@ pub struct SourceChanges {
     pub full_text: Option<Option<FullText>>,
     /// New labels, replacing all previous ones.
     pub labels: Option<Vec<String>>,
-    /// From false to true: clears failures, disabled_reason and any rest, and makes the source due at once. From true to
-    /// false: disables it without a reason (`POST /sources/{id}/disable` takes one). The current value changes nothing.
+    /// From false to true: clears failures, disabled_reason and any rest, and makes the source due at once. From true
+    /// to false: disables it without a reason (`POST /sources/{id}/disable` takes one). The current value changes
+    /// nothing.
     pub enabled: Option<bool>,
 }
 

@@ -1,13 +1,13 @@
-//! What is done about a request: its site's character, put into bytes.
+//! What is done about a request: its site's behaviour, put into bytes.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::character::{Character, Elsewhere, RetryAfter, Robots};
-use super::content::{Content, Document};
+use super::content::{ServedDocument, SiteContent};
 use super::render::http_date;
-use super::web_state::{Route, SitePart, WebState};
+use super::site_behaviour::{Elsewhere, RetryAfter, RobotsPolicy, SiteBehaviour};
+use super::web_state::{SitePart, WebRoute, WebState};
 use super::wire::Head;
 use crate::model::Timestamp;
 
@@ -16,31 +16,31 @@ const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Welcome</title></head>\n
                     <body><p>Our feeds have moved to our app.</p></body></html>\n";
 
 /// What to do about a request.
-pub(super) struct Plan {
+pub(super) struct AnswerPlan {
     /// How long to wait before.
     pub(super) wait: Duration,
     pub(super) act: Act,
 }
 
 pub(super) enum Act {
-    Send(Answer),
+    Send(WebAnswer),
     /// Say nothing until the client hangs up.
     Hang,
     Reset,
 }
 
-pub(super) struct Answer {
+pub(super) struct WebAnswer {
     pub(super) status: u16,
     pub(super) head: String,
-    pub(super) body: Body,
+    pub(super) body: AnswerBody,
     pub(super) manner: Manner,
     /// The entries in it.
     pub(super) numbers: Range<u64>,
 }
 
-pub(super) enum Body {
+pub(super) enum AnswerBody {
     Text(String),
-    Document(Arc<Document>),
+    Document(Arc<ServedDocument>),
 }
 
 /// How an answer is sent.
@@ -54,75 +54,75 @@ pub(super) enum Manner {
     Huge,
 }
 
-impl Body {
+impl AnswerBody {
     pub(super) fn bytes(&self) -> &[u8] {
         match self {
-            Body::Text(text) => text.as_bytes(),
-            Body::Document(document) => &document.body,
+            AnswerBody::Text(text) => text.as_bytes(),
+            AnswerBody::Document(document) => &document.body,
         }
     }
 }
 
 /// Decides about a request to this host.
-pub(super) fn plan(web_state: &WebState, host: usize, route: Route, head: &Head) -> Plan {
+pub(super) fn plan(web_state: &WebState, host: usize, route: WebRoute, head: &Head) -> AnswerPlan {
     let now = web_state.clock.now();
     let act = match route {
         _ if head.method != "GET" => refusal(405, "Allow: GET\r\n", now),
-        Route::Robots => robots(web_state, host, now),
-        Route::Nowhere => refusal(404, "", now),
-        Route::Site(site, place) => {
+        WebRoute::Robots => robots(web_state, host, now),
+        WebRoute::Nowhere => refusal(404, "", now),
+        WebRoute::Site(site, place) => {
             let mut content = web_state.sites[site].lock();
             content.requests += 1;
-            let slow = if content.character == Character::Slow { web_state.settings.slow } else { Duration::ZERO };
+            let slow = if content.behaviour == SiteBehaviour::Slow { web_state.settings.slow } else { Duration::ZERO };
             let act = visit(web_state, &mut content, place, head, now);
-            return Plan { wait: web_state.settings.latency + slow, act };
+            return AnswerPlan { wait: web_state.settings.latency + slow, act };
         }
     };
-    Plan { wait: web_state.settings.latency, act }
+    AnswerPlan { wait: web_state.settings.latency, act }
 }
 
-fn visit(web_state: &WebState, content: &mut Content, place: SitePart, head: &Head, now: Timestamp) -> Act {
-    match content.character {
-        Character::Healthy
-        | Character::NoValidators
-        | Character::Busy
-        | Character::Titleless
-        | Character::Gzip
-        | Character::Slow
-        | Character::Website => document(web_state, content, head, Manner::Whole, "", now),
-        Character::CacheFor(seconds) => {
+fn visit(web_state: &WebState, content: &mut SiteContent, place: SitePart, head: &Head, now: Timestamp) -> Act {
+    match content.behaviour {
+        SiteBehaviour::Healthy
+        | SiteBehaviour::NoValidators
+        | SiteBehaviour::Busy
+        | SiteBehaviour::Titleless
+        | SiteBehaviour::Gzip
+        | SiteBehaviour::Slow
+        | SiteBehaviour::Website => document(web_state, content, head, Manner::Whole, "", now),
+        SiteBehaviour::CacheFor(seconds) => {
             document(web_state, content, head, Manner::Whole, &format!("Cache-Control: max-age={seconds}\r\n"), now)
         }
-        Character::Dripping => document(web_state, content, head, Manner::Dripped, "", now),
-        Character::Cut => document(web_state, content, &Head::default(), Manner::Cut, "", now),
-        Character::Moved(_) | Character::Found(_) if place == SitePart::Arrival => {
+        SiteBehaviour::Dripping => document(web_state, content, head, Manner::Dripped, "", now),
+        SiteBehaviour::Cut => document(web_state, content, &Head::default(), Manner::Cut, "", now),
+        SiteBehaviour::Moved(_) | SiteBehaviour::Found(_) if place == SitePart::Arrival => {
             document(web_state, content, head, Manner::Whole, "", now)
         }
-        Character::Moved(elsewhere) => redirect(web_state, content, 301, elsewhere, now),
-        Character::Found(elsewhere) => redirect(web_state, content, 302, elsewhere, now),
-        Character::Loop => {
+        SiteBehaviour::Moved(elsewhere) => redirect(web_state, content, 301, elsewhere, now),
+        SiteBehaviour::Found(elsewhere) => redirect(web_state, content, 302, elsewhere, now),
+        SiteBehaviour::Loop => {
             let next = if place == SitePart::Round(1) { 2 } else { 1 };
             sent_away(content, 302, &format!("/{}/round/{next}", content.form.site), now)
         }
-        Character::NotFound => refusal(404, "", now),
-        Character::Gone => refusal(410, "", now),
-        Character::Forbidden => refusal(403, "", now),
-        Character::Unauthorized => refusal(401, "WWW-Authenticate: Basic realm=\"members\"\r\n", now),
-        Character::RateLimited(retry_after) => refusal(429, &retry_after.header(now), now),
-        Character::Unavailable(retry_after) => refusal(503, &retry_after.header(now), now),
-        Character::Broken(status) => refusal(status, "", now),
-        Character::Hanging => Act::Hang,
-        Character::Reset | Character::Dead => Act::Reset,
-        Character::BrokenXml => answer(200, "application/rss+xml", "", BROKEN_XML.into(), now),
-        Character::NotAFeed => answer(200, "text/html; charset=utf-8", "", PAGE.into(), now),
-        Character::Huge => Act::Send(Answer {
+        SiteBehaviour::NotFound => refusal(404, "", now),
+        SiteBehaviour::Gone => refusal(410, "", now),
+        SiteBehaviour::Forbidden => refusal(403, "", now),
+        SiteBehaviour::Unauthorized => refusal(401, "WWW-Authenticate: Basic realm=\"members\"\r\n", now),
+        SiteBehaviour::RateLimited(retry_after) => refusal(429, &retry_after.header(now), now),
+        SiteBehaviour::Unavailable(retry_after) => refusal(503, &retry_after.header(now), now),
+        SiteBehaviour::Broken(status) => refusal(status, "", now),
+        SiteBehaviour::Hanging => Act::Hang,
+        SiteBehaviour::Reset | SiteBehaviour::Dead => Act::Reset,
+        SiteBehaviour::BrokenXml => answer(200, "application/rss+xml", "", BROKEN_XML.into(), now),
+        SiteBehaviour::NotAFeed => answer(200, "text/html; charset=utf-8", "", PAGE.into(), now),
+        SiteBehaviour::Huge => Act::Send(WebAnswer {
             status: 200,
             head: head_of(200, "Content-Type: application/rss+xml\r\nConnection: close\r\n", now),
-            body: Body::Text("<?xml version=\"1.0\"?>\n<rss version=\"2.0\"><channel><description>".into()),
+            body: AnswerBody::Text("<?xml version=\"1.0\"?>\n<rss version=\"2.0\"><channel><description>".into()),
             manner: Manner::Huge,
             numbers: 0..0,
         }),
-        Character::Flaky => match content.fate(web_state.settings.seed) {
+        SiteBehaviour::Flaky => match content.fate(web_state.settings.seed) {
             roll if roll < 0.6 => document(web_state, content, head, Manner::Whole, "", now),
             roll if roll < 0.7 => refusal(404, "", now),
             roll if roll < 0.85 => refusal(500, "", now),
@@ -133,7 +133,7 @@ fn visit(web_state: &WebState, content: &mut Content, place: SitePart, head: &He
 
 fn document(
     web_state: &WebState,
-    content: &mut Content,
+    content: &mut SiteContent,
     head: &Head,
     manner: Manner,
     extra: &str,
@@ -153,7 +153,13 @@ fn document(
     headers.push_str(extra);
     if document.is_known(head.if_none_match.as_deref(), head.if_modified_since.as_deref()) {
         let head = head_of(304, &headers, now);
-        return Act::Send(Answer { status: 304, head, body: Body::Text(String::new()), manner, numbers: 0..0 });
+        return Act::Send(WebAnswer {
+            status: 304,
+            head,
+            body: AnswerBody::Text(String::new()),
+            manner,
+            numbers: 0..0,
+        });
     }
     headers.push_str(&format!(
         "Content-Type: {}\r\nContent-Length: {}\r\n",
@@ -161,16 +167,16 @@ fn document(
         document.body.len()
     ));
     let numbers = document.numbers.clone();
-    Act::Send(Answer {
+    Act::Send(WebAnswer {
         status: 200,
         head: head_of(200, &headers, now),
-        body: Body::Document(document),
+        body: AnswerBody::Document(document),
         manner,
         numbers,
     })
 }
 
-fn redirect(web_state: &WebState, content: &mut Content, status: u16, elsewhere: Elsewhere, now: Timestamp) -> Act {
+fn redirect(web_state: &WebState, content: &mut SiteContent, status: u16, elsewhere: Elsewhere, now: Timestamp) -> Act {
     let site = content.form.site;
     let target = match elsewhere {
         Elsewhere::SameHost => format!("/{site}/moved"),
@@ -179,7 +185,7 @@ fn redirect(web_state: &WebState, content: &mut Content, status: u16, elsewhere:
     sent_away(content, status, &target, now)
 }
 
-fn sent_away(content: &mut Content, status: u16, target: &str, now: Timestamp) -> Act {
+fn sent_away(content: &mut SiteContent, status: u16, target: &str, now: Timestamp) -> Act {
     content.awaits_hop = true;
     refusal(status, &format!("Location: {target}\r\n"), now)
 }
@@ -187,19 +193,19 @@ fn sent_away(content: &mut Content, status: u16, target: &str, now: Timestamp) -
 fn robots(web_state: &WebState, host: usize, now: Timestamp) -> Act {
     let text = |text: String| answer(200, "text/plain; charset=utf-8", "", text, now);
     match *web_state.hosts[host].robots.lock() {
-        Robots::Allowing => text("User-agent: *\nDisallow: /private/\n".into()),
-        Robots::Forbidding => {
+        RobotsPolicy::Allowing => text("User-agent: *\nDisallow: /private/\n".into()),
+        RobotsPolicy::Forbidding => {
             let mut words = String::from("User-agent: *\n");
             for site in &web_state.hosts[host].sites {
-                if web_state.sites[*site].lock().character == Character::Website {
+                if web_state.sites[*site].lock().behaviour == SiteBehaviour::Website {
                     words.push_str(&format!("Disallow: /{site}/\n"));
                 }
             }
             words.push_str("Disallow: /private/\n");
             text(words)
         }
-        Robots::Missing => refusal(404, "", now),
-        Robots::Broken => refusal(500, "", now),
+        RobotsPolicy::Missing => refusal(404, "", now),
+        RobotsPolicy::Broken => refusal(500, "", now),
     }
 }
 
@@ -212,7 +218,7 @@ fn refusal(status: u16, headers: &str, now: Timestamp) -> Act {
 fn answer(status: u16, content_type: &str, headers: &str, body: String, now: Timestamp) -> Act {
     let headers = format!("{headers}Content-Type: {content_type}\r\nContent-Length: {}\r\n", body.len());
     let head = head_of(status, &headers, now);
-    Act::Send(Answer { status, head, body: Body::Text(body), manner: Manner::Whole, numbers: 0..0 })
+    Act::Send(WebAnswer { status, head, body: AnswerBody::Text(body), manner: Manner::Whole, numbers: 0..0 })
 }
 
 /// The head of an answer, without the empty line at its end.

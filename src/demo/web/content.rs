@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::character::Character;
 use super::prose::{Prose, spread};
-use super::render::{self, Format};
+use super::render::{self, FeedSyntax};
 use super::settings::{Publishing, WebSettings};
+use super::site_behaviour::SiteBehaviour;
 use crate::dice::{Dice, SeededDice};
 use crate::model::Timestamp;
 
@@ -21,11 +21,11 @@ pub(super) struct PublishedEntry {
 
 /// What never changes about a site.
 #[derive(Clone, Debug)]
-pub(super) struct Form {
+pub(super) struct SiteForm {
     pub(super) site: usize,
     /// Without a slash at the end.
     pub(super) home: String,
-    pub(super) format: Format,
+    pub(super) format: FeedSyntax,
     pub(super) has_etag: bool,
     /// Whether its ETag is a weak one.
     pub(super) is_weak: bool,
@@ -36,9 +36,9 @@ pub(super) struct Form {
 
 /// What a site has published.
 #[derive(Debug)]
-pub(super) struct Content {
-    pub(super) form: Form,
-    pub(super) character: Character,
+pub(super) struct SiteContent {
+    pub(super) form: SiteForm,
+    pub(super) behaviour: SiteBehaviour,
     /// How often it was asked for, whatever came of it.
     pub(super) requests: u64,
     /// Whether a client that was redirected has not arrived yet.
@@ -53,14 +53,14 @@ pub(super) struct Content {
     first_asked: Option<Timestamp>,
     /// How many entries time has made.
     made_by_time: u32,
-    document: Option<Arc<Document>>,
+    document: Option<Arc<ServedDocument>>,
     /// The numbers of all entries that were served whole, in order and apart.
     served: Vec<Range<u64>>,
 }
 
 /// A document as it is sent.
 #[derive(Debug)]
-pub(super) struct Document {
+pub(super) struct ServedDocument {
     pub(super) content_type: &'static str,
     pub(super) encoding: Option<&'static str>,
     pub(super) body: Vec<u8>,
@@ -70,11 +70,11 @@ pub(super) struct Document {
     pub(super) numbers: Range<u64>,
 }
 
-impl Content {
-    pub(super) fn new(form: Form, character: Character, settings: &WebSettings, now: Timestamp) -> Content {
-        let mut content = Content {
+impl SiteContent {
+    pub(super) fn new(form: SiteForm, behaviour: SiteBehaviour, settings: &WebSettings, now: Timestamp) -> SiteContent {
+        let mut content = SiteContent {
             form,
-            character,
+            behaviour,
             requests: 0,
             awaits_hop: false,
             shown: VecDeque::new(),
@@ -103,9 +103,9 @@ impl Content {
         self.change(now);
     }
 
-    /// Gives the site another character.
-    pub(super) fn become_character(&mut self, character: Character, now: Timestamp) {
-        self.character = character;
+    /// Gives the site another behaviour.
+    pub(super) fn set_behaviour(&mut self, behaviour: SiteBehaviour, now: Timestamp) {
+        self.behaviour = behaviour;
         self.change(now);
     }
 
@@ -114,11 +114,11 @@ impl Content {
         let Some(first_asked) = self.first_asked else {
             self.first_asked = Some(now);
             // A page without an article would be no page.
-            let least = usize::from(self.character == Character::Website && self.shown.is_empty());
+            let least = usize::from(self.behaviour == SiteBehaviour::Website && self.shown.is_empty());
             self.publish(settings.first_entries.min(self.form.window).max(least), now);
             return;
         };
-        if self.character == Character::Busy {
+        if self.behaviour == SiteBehaviour::Busy {
             return self.publish(1, now);
         }
         let count = match settings.publishing {
@@ -143,25 +143,25 @@ impl Content {
     }
 
     /// The document as it is now.
-    pub(super) fn document(&mut self, seed: u64, prose: &Prose) -> Arc<Document> {
+    pub(super) fn document(&mut self, seed: u64, prose: &Prose) -> Arc<ServedDocument> {
         if let Some(document) = &self.document {
             return Arc::clone(document);
         }
-        let is_page = self.character == Character::Website;
+        let is_page = self.behaviour == SiteBehaviour::Website;
         let entries: Vec<PublishedEntry> = match is_page {
             true => self.shown.back().copied().into_iter().collect(),
             false => self.shown.iter().rev().copied().collect(),
         };
-        let (content_type, text) = render::render(&self.form, self.character, &entries, seed, prose);
-        let (encoding, mut body) = match self.character {
-            Character::Gzip => (Some("gzip"), render::gzip(text.as_bytes())),
+        let (content_type, text) = render::render(&self.form, self.behaviour, &entries, seed, prose);
+        let (encoding, mut body) = match self.behaviour {
+            SiteBehaviour::Gzip => (Some("gzip"), render::gzip(text.as_bytes())),
             _ => (None, text.into_bytes()),
         };
         // It is kept for as long as nothing is published.
         body.shrink_to_fit();
         let weak = if self.form.is_weak { "W/" } else { "" };
-        let validates = self.character != Character::NoValidators;
-        let document = Arc::new(Document {
+        let validates = self.behaviour != SiteBehaviour::NoValidators;
+        let document = Arc::new(ServedDocument {
             content_type,
             encoding,
             body,
@@ -209,7 +209,7 @@ impl Content {
     }
 }
 
-impl Document {
+impl ServedDocument {
     /// Whether these validators match the document.
     pub(super) fn is_known(&self, if_none_match: Option<&str>, if_modified_since: Option<&str>) -> bool {
         match (if_none_match, if_modified_since) {
@@ -227,17 +227,17 @@ mod tests {
 
     #[test]
     fn what_was_served_is_counted_once_in_whatever_order_answers_end() {
-        let form = Form {
+        let form = SiteForm {
             site: 0,
             home: String::new(),
-            format: Format::Rss,
+            format: FeedSyntax::Rss,
             has_etag: true,
             is_weak: false,
             has_last_modified: true,
             window: 3,
         };
-        let mut content = Content::new(form, Character::Healthy, &WebSettings::default(), Timestamp::EPOCH);
-        let served = |content: &Content| content.served().collect::<Vec<_>>();
+        let mut content = SiteContent::new(form, SiteBehaviour::Healthy, &WebSettings::default(), Timestamp::EPOCH);
+        let served = |content: &SiteContent| content.served().collect::<Vec<_>>();
         for numbers in [5..6, 2..3, 5..6, 0..0, 8..10] {
             content.note_served(&numbers);
         }

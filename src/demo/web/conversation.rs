@@ -1,13 +1,13 @@
-//! One connection: reads requests, answers them according to the site's character, and records them.
+//! One connection: reads requests, answers them according to the site's behaviour, and records them.
 
 use std::sync::Arc;
 
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 
-use super::answer::{self, Act, Answer, Manner, Plan};
+use super::answer::{self, Act, AnswerPlan, Manner, WebAnswer};
 use super::journal::{Deed, Exchange, Visit};
-use super::web_state::{Route, SitePart, WebState};
+use super::web_state::{SitePart, WebRoute, WebState};
 use super::wire::{self, Head, hand_over, hung_up};
 
 /// Serves until one side closes or the host goes down; sends nothing while the network is down.
@@ -54,7 +54,7 @@ async fn converse(web_state: &WebState, host: usize, stream: &TcpStream) -> Endi
         let keep_alive = head.keep_alive;
         let route = web_state.route(host, &head.path);
         let mut entry = ExchangeRecorder::begin(web_state, host, route, &head);
-        let Plan { wait, act } = answer::plan(web_state, host, route, &head);
+        let AnswerPlan { wait, act } = answer::plan(web_state, host, route, &head);
         if !wait.is_zero() {
             tokio::select! {
                 () = hung_up(stream) => {
@@ -86,11 +86,11 @@ async fn converse(web_state: &WebState, host: usize, stream: &TcpStream) -> Endi
 async fn send(
     web_state: &WebState,
     stream: &TcpStream,
-    answer: Answer,
+    answer: WebAnswer,
     keep_alive: bool,
     entry: &mut ExchangeRecorder<'_>,
 ) {
-    let Answer { status, mut head, body, manner, numbers } = answer;
+    let WebAnswer { status, mut head, body, manner, numbers } = answer;
     head.push_str(if keep_alive || manner == Manner::Huge { "\r\n" } else { "Connection: close\r\n\r\n" });
     let (head, body) = (head.as_bytes(), body.bytes());
     let outcome = match manner {
@@ -152,15 +152,15 @@ struct ExchangeRecorder<'a> {
 }
 
 impl<'a> ExchangeRecorder<'a> {
-    fn begin(web_state: &'a WebState, host: usize, route: Route, head: &Head) -> ExchangeRecorder<'a> {
+    fn begin(web_state: &'a WebState, host: usize, route: WebRoute, head: &Head) -> ExchangeRecorder<'a> {
         let began_micros = wire::micros(&web_state.watch);
         let (mut site, mut is_hop) = (None, false);
-        if let Route::Site(asked, place) = route {
+        if let WebRoute::Site(asked, place) = route {
             site = Some(asked);
             is_hop = std::mem::take(&mut web_state.sites[asked].lock().awaits_hop) && place != SitePart::Front;
         }
         let continues = is_hop && site.is_some_and(|site| web_state.host_of[site] == host);
-        let visit = web_state.hosts[host].ledger.lock().begin(began_micros, continues);
+        let visit = web_state.hosts[host].load.lock().begin(began_micros, continues);
         let began_at = web_state.clock.now();
         let exchange = Exchange {
             host: Arc::clone(&web_state.hosts[host].name),
@@ -187,7 +187,7 @@ impl Drop for ExchangeRecorder<'_> {
         let ended_micros = self.ended_micros.unwrap_or_else(|| wire::micros(&self.web_state.watch));
         let by_client = matches!(self.exchange.deed, Deed::Hung | Deed::Abandoned);
         let known_end = Some(ended_micros).filter(|_| !by_client);
-        let overlapped = self.web_state.hosts[self.host].ledger.lock().end(self.visit, known_end);
+        let overlapped = self.web_state.hosts[self.host].load.lock().end(self.visit, known_end);
         if let (Some(site), Deed::Answered(200)) = (self.exchange.site, self.exchange.deed) {
             self.web_state.sites[site].lock().note_served(&self.exchange.entries);
         }

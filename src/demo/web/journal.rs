@@ -56,7 +56,7 @@ pub enum Deed {
 
 /// How a host was treated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostManners {
+pub struct HostLoadView {
     pub host: String,
     pub requests: u64,
     /// Requests that began while another one was being served.
@@ -69,7 +69,7 @@ pub struct HostManners {
 
 /// State of a host for the journal.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct HostLoad {
     pub(super) requests: u64,
     pub(super) overlaps: u64,
     pub(super) gap_min_micros: Option<u64>,
@@ -85,7 +85,7 @@ pub(super) struct Visit {
     met_another: bool,
 }
 
-impl Ledger {
+impl HostLoad {
     pub(super) fn begin(&mut self, now_micros: u64, continues: bool) -> Visit {
         self.requests += 1;
         let met_another = self.serving > 0;
@@ -99,8 +99,8 @@ impl Ledger {
         Visit { order: self.requests, met_another }
     }
 
-    /// Ends a visit; whether another one was going on at some moment of it. When a client hung up is not known, since it is
-    /// noticed later: then the time until the next visit is not looked at.
+    /// Ends a visit; whether another one was going on at some moment of it. When a client hung up is not known, since
+    /// it is noticed later: then the time until the next visit is not looked at.
     pub(super) fn end(&mut self, visit: Visit, ended_micros: Option<u64>) -> bool {
         self.serving = self.serving.saturating_sub(1);
         self.last_ended_micros = ended_micros.map(|ended| self.last_ended_micros.map_or(ended, |last| last.max(ended)));
@@ -138,43 +138,43 @@ mod tests {
 
     #[test]
     fn gaps_are_measured_from_the_end_of_one_request_to_the_beginning_of_the_next() {
-        let mut ledger = Ledger::default();
+        let mut load = HostLoad::default();
         for (begins, ends) in [(0, 10), (100, 110), (150, 160), (300, 301)] {
-            let visit = ledger.begin(begins, false);
-            assert!(!ledger.end(visit, Some(ends)));
+            let visit = load.begin(begins, false);
+            assert!(!load.end(visit, Some(ends)));
         }
-        assert_eq!((ledger.requests, ledger.overlaps, ledger.gap_min_micros), (4, 0, Some(40)));
+        assert_eq!((load.requests, load.overlaps, load.gap_min_micros), (4, 0, Some(40)));
     }
 
     #[test]
     fn both_sides_of_an_overlap_know_of_it_and_it_counts_once() {
-        let mut ledger = Ledger::default();
-        let first = ledger.begin(0, false);
-        let second = ledger.begin(5, false);
-        assert!(ledger.end(first, Some(10)));
-        assert!(ledger.end(second, Some(20)));
-        let third = ledger.begin(50, false);
-        assert!(!ledger.end(third, Some(60)));
-        assert_eq!((ledger.overlaps, ledger.gap_min_micros), (1, Some(30)));
+        let mut load = HostLoad::default();
+        let first = load.begin(0, false);
+        let second = load.begin(5, false);
+        assert!(load.end(first, Some(10)));
+        assert!(load.end(second, Some(20)));
+        let third = load.begin(50, false);
+        assert!(!load.end(third, Some(60)));
+        assert_eq!((load.overlaps, load.gap_min_micros), (1, Some(30)));
     }
 
     #[test]
     fn the_time_after_a_client_hung_up_is_not_looked_at() {
-        let mut ledger = Ledger::default();
+        let mut load = HostLoad::default();
         for (begins, ends) in [(0, Some(10)), (50, None), (61, Some(70)), (130, Some(140))] {
-            let visit = ledger.begin(begins, false);
-            ledger.end(visit, ends);
+            let visit = load.begin(begins, false);
+            load.end(visit, ends);
         }
-        assert_eq!(ledger.gap_min_micros, Some(40));
+        assert_eq!(load.gap_min_micros, Some(40));
     }
 
     #[test]
     fn the_second_half_of_a_redirect_leaves_no_gap() {
-        let mut ledger = Ledger::default();
+        let mut load = HostLoad::default();
         for (begins, continues) in [(0, false), (10, true), (100, false)] {
-            let visit = ledger.begin(begins, continues);
-            ledger.end(visit, Some(begins + 5));
+            let visit = load.begin(begins, continues);
+            load.end(visit, Some(begins + 5));
         }
-        assert_eq!(ledger.gap_min_micros, Some(85));
+        assert_eq!(load.gap_min_micros, Some(85));
     }
 }

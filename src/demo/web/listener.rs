@@ -39,7 +39,7 @@ pub(super) struct Order {
     pub(super) done: answers::SyncSender<io::Result<()>>,
 }
 
-pub(super) enum Listener {
+pub(super) enum HostListener {
     Open(TcpListener),
     Shut(TcpSocket),
     /// With what fills it.
@@ -81,38 +81,38 @@ fn bind(address: SocketAddrV4, reuse: bool) -> io::Result<TcpSocket> {
     Ok(socket)
 }
 
-impl Listener {
+impl HostListener {
     /// The same listener the other way. Where that fails, the listener is lost.
-    pub(super) async fn turned(self, address: SocketAddrV4, reaction: Reaction) -> io::Result<Listener> {
+    pub(super) async fn turned(self, address: SocketAddrV4, reaction: Reaction) -> io::Result<HostListener> {
         let socket = match (self, reaction) {
-            (listener @ Listener::Open(_), Reaction::Open) | (listener @ Listener::Shut(_), Reaction::Shut) => {
+            (listener @ HostListener::Open(_), Reaction::Open) | (listener @ HostListener::Shut(_), Reaction::Shut) => {
                 return Ok(listener);
             }
-            (listener @ Listener::Mute { .. }, Reaction::Mute) => return Ok(listener),
-            (Listener::Shut(socket), _) => socket,
+            (listener @ HostListener::Mute { .. }, Reaction::Mute) => return Ok(listener),
+            (HostListener::Shut(socket), _) => socket,
             (listener, _) => {
                 drop(listener);
                 bind(address, true)?
             }
         };
         match reaction {
-            Reaction::Open => socket.listen(BACKLOG).map(Listener::Open),
-            Reaction::Shut => Ok(Listener::Shut(socket)),
+            Reaction::Open => socket.listen(BACKLOG).map(HostListener::Open),
+            Reaction::Shut => Ok(HostListener::Shut(socket)),
             Reaction::Mute => {
                 let listener = socket.listen(1)?;
                 let mut filling = Vec::new();
                 while let Ok(stream) = tokio::time::timeout(FULL_AFTER, TcpStream::connect(address)).await {
                     filling.push(stream?);
                 }
-                Ok(Listener::Mute { _listener: listener, _filling: filling })
+                Ok(HostListener::Mute { _listener: listener, _filling: filling })
             }
         }
     }
 
     async fn accept(&self) -> io::Result<TcpStream> {
         match self {
-            Listener::Open(listener) => listener.accept().await.map(|(stream, _)| stream),
-            Listener::Shut(_) | Listener::Mute { .. } => std::future::pending().await,
+            HostListener::Open(listener) => listener.accept().await.map(|(stream, _)| stream),
+            HostListener::Shut(_) | HostListener::Mute { .. } => std::future::pending().await,
         }
     }
 }
@@ -121,7 +121,7 @@ impl Listener {
 pub(super) async fn keep(
     web_state: Arc<WebState>,
     host: usize,
-    mut listener: Listener,
+    mut listener: HostListener,
     mut orders: mpsc::Receiver<Order>,
     places: Arc<Semaphore>,
 ) {

@@ -2,12 +2,11 @@
 //! seed. The demo, the tests and the benchmarks poll it; it records all requests.
 //!
 //! It uses real sockets and none of the code of Feedwarden's HTTP client (`wire`, `conversation`), so that neither can
-//! hide the other's mistakes. One thread serves all hosts, so the records of two requests are in the order in
-//! which it happened. [`Character`] says how a site behaves, `content` what it has published, `listener` how hosts go down
+//! hide the other's mistakes. One thread serves all hosts, so the records of two requests are in the order in which it
+//! happened. [`SiteBehaviour`] says how a site behaves, `content` what it has published, `listener` how hosts go down
 //! and come back, `journal` what was seen.
 
 mod answer;
-mod character;
 mod content;
 mod conversation;
 mod journal;
@@ -16,12 +15,13 @@ mod prose;
 mod render;
 mod server;
 mod settings;
+mod site_behaviour;
 mod web_state;
 mod wire;
 
-pub use character::{Character, Elsewhere, RetryAfter, Robots};
-pub use journal::{Deed, Exchange, HostManners};
+pub use journal::{Deed, Exchange, HostLoadView};
 pub use settings::{Mix, Publishing, WebSettings};
+pub use site_behaviour::{Elsewhere, RetryAfter, RobotsPolicy, SiteBehaviour};
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -32,7 +32,7 @@ use crate::clock::Clock;
 use crate::model::SourceType;
 use listener::Order;
 use server::Server;
-use web_state::{Plan, WebState};
+use web_state::{SitePlan, WebState};
 
 /// A running simulated web, until it is dropped.
 pub struct Web {
@@ -50,13 +50,13 @@ pub struct Site {
     /// The address of its host, without the port.
     pub host: String,
     /// How it behaved at the start.
-    pub character: Character,
+    pub behaviour: SiteBehaviour,
 }
 
 impl Web {
     /// Builds a web and serves it. `clock` dates what is published.
     pub fn start(settings: WebSettings, clock: Arc<dyn Clock>) -> io::Result<Web> {
-        let plan = Plan::of(&settings)?;
+        let plan = SitePlan::of(&settings)?;
         let (port, sockets) = listener::bind_all(&plan.addresses, settings.port)?;
         let (web_state, orders) = WebState::build(settings, plan, port, clock);
         let web_state = Arc::new(web_state);
@@ -105,39 +105,39 @@ impl Web {
     }
 
     /// How each host was treated since the start.
-    pub fn manners(&self) -> Vec<HostManners> {
-        let manners = |host: &web_state::Host| {
-            let ledger = host.ledger.lock();
-            HostManners {
+    pub fn load(&self) -> Vec<HostLoadView> {
+        let load = |host: &web_state::Host| {
+            let load = host.load.lock();
+            HostLoadView {
                 host: host.name.to_string(),
-                requests: ledger.requests,
-                overlaps: ledger.overlaps,
-                gap_min: ledger.gap_min_micros.map(Duration::from_micros),
+                requests: load.requests,
+                overlaps: load.overlaps,
+                gap_min: load.gap_min_micros.map(Duration::from_micros),
             }
         };
         self.server.catch_up();
-        self.web_state.hosts.iter().map(manners).collect()
+        self.web_state.hosts.iter().map(load).collect()
     }
 
     /// How a site behaves now.
-    pub fn character(&self, site: usize) -> Character {
-        self.web_state.sites[site].lock().character
+    pub fn behaviour(&self, site: usize) -> SiteBehaviour {
+        self.web_state.sites[site].lock().behaviour
     }
 
     /// Changes how a site behaves, from the next request on.
-    pub fn set_character(&self, site: usize, character: Character) -> io::Result<()> {
-        self.web_state.sites[site].lock().become_character(character, self.web_state.clock.now());
+    pub fn set_behaviour(&self, site: usize, behaviour: SiteBehaviour) -> io::Result<()> {
+        self.web_state.sites[site].lock().set_behaviour(behaviour, self.web_state.clock.now());
         // The first or last living site of a host brings it up or takes it down.
         self.turn_listener(self.web_state.host_of[site])
     }
 
     /// What the robots.txt of a host says.
-    pub fn robots(&self, host: &str) -> io::Result<Robots> {
+    pub fn robots(&self, host: &str) -> io::Result<RobotsPolicy> {
         Ok(*self.web_state.hosts[self.host_named(host)?].robots.lock())
     }
 
     /// Changes what the robots.txt of a host says.
-    pub fn set_robots(&self, host: &str, robots: Robots) -> io::Result<()> {
+    pub fn set_robots(&self, host: &str, robots: RobotsPolicy) -> io::Result<()> {
         *self.web_state.hosts[self.host_named(host)?].robots.lock() = robots;
         Ok(())
     }
@@ -156,8 +156,8 @@ impl Web {
         self.turn_listener(host)
     }
 
-    /// Takes the network away, or brings it back: while it is away, nothing comes back from any host, neither an answer nor
-    /// a refusal.
+    /// Takes the network away, or brings it back: while it is away, nothing comes back from any host, neither an answer
+    /// nor a refusal.
     pub fn set_network_down(&self, is_down: bool) -> io::Result<()> {
         self.web_state.network_down.send_replace(is_down);
         (0..self.web_state.hosts.len()).try_for_each(|host| self.turn_listener(host))
@@ -177,7 +177,7 @@ impl Web {
         let listener = self.web_state.hosts[host].listener.lock();
         let (done, outcome) = answers::sync_channel(1);
         let order = Order { reaction: self.web_state.reaction(host), done };
-        // One order at a time fits; if none does, or nobody answers, the server has ended.
+        // One order at a time fits; if none does, or no answer comes, the server has ended.
         let is_over = || io::Error::new(io::ErrorKind::BrokenPipe, "the simulated web has ended");
         listener.try_send(order).map_err(|_| is_over())?;
         outcome.recv().map_err(|_| is_over())?
@@ -186,13 +186,13 @@ impl Web {
 
 fn site_of(web_state: &WebState, site: usize) -> Site {
     let host = web_state.host_of[site];
-    let character = web_state.sites[site].lock().character;
-    let source_type = character.source_type();
-    let page = if character == Character::Website { "page" } else { "feed" };
+    let behaviour = web_state.sites[site].lock().behaviour;
+    let source_type = behaviour.source_type();
+    let page = if behaviour == SiteBehaviour::Website { "page" } else { "feed" };
     Site {
         url: format!("{}/{site}/{page}", web_state.home(host)),
         source_type,
         host: web_state.hosts[host].name.to_string(),
-        character,
+        behaviour,
     }
 }

@@ -36,7 +36,7 @@ impl Prose {
 
     /// The first paragraph of an entry, which no other entry has.
     pub(super) fn opening(&self, site: usize, number: u64) -> String {
-        format!("This is entry {number} of site {site} on the little web {:x}, and there is no other.", self.seed)
+        format!("This is entry {number} of site {site} on the simulated web {:x}, and there is no other.", self.seed)
     }
 
     /// The second paragraph: between half of the usual length and one and a half of it.

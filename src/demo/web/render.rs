@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::{Duration, SystemTime};
 
-use super::character::Character;
-use super::content::{Form, PublishedEntry};
+use super::content::{PublishedEntry, SiteForm};
 use super::prose::Prose;
+use super::site_behaviour::SiteBehaviour;
 use crate::model::Timestamp;
 
 /// What a feed is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum FeedSyntax {
     Atom,
     Rss,
     JsonFeed,
@@ -21,8 +21,8 @@ pub(super) enum Format {
 const PAGE_AGE: Duration = Duration::from_secs(30 * 86_400);
 
 /// What is rendered, with what its parts have in common.
-struct Feed<'a> {
-    form: &'a Form,
+struct FeedRenderer<'a> {
+    form: &'a SiteForm,
     entries: &'a [PublishedEntry],
     titled: bool,
     seed: u64,
@@ -31,18 +31,18 @@ struct Feed<'a> {
 
 /// The document with these entries, newest first, and its media type.
 pub(super) fn render(
-    form: &Form,
-    character: Character,
+    form: &SiteForm,
+    behaviour: SiteBehaviour,
     entries: &[PublishedEntry],
     seed: u64,
     prose: &Prose,
 ) -> (&'static str, String) {
-    let feed = Feed { form, entries, titled: character != Character::Titleless, seed, prose };
+    let feed = FeedRenderer { form, entries, titled: behaviour != SiteBehaviour::Titleless, seed, prose };
     match form.format {
-        _ if character == Character::Website => ("text/html; charset=utf-8", feed.page()),
-        Format::Atom => ("application/atom+xml", feed.atom()),
-        Format::Rss => ("application/rss+xml; charset=utf-8", feed.rss()),
-        Format::JsonFeed => ("application/feed+json", feed.json()),
+        _ if behaviour == SiteBehaviour::Website => ("text/html; charset=utf-8", feed.page()),
+        FeedSyntax::Atom => ("application/atom+xml", feed.atom()),
+        FeedSyntax::Rss => ("application/rss+xml; charset=utf-8", feed.rss()),
+        FeedSyntax::JsonFeed => ("application/feed+json", feed.json()),
     }
 }
 
@@ -57,9 +57,9 @@ pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("writing into memory does not fail")
 }
 
-impl Feed<'_> {
+impl FeedRenderer<'_> {
     fn atom(&self) -> String {
-        let Form { site, home, .. } = self.form;
+        let SiteForm { site, home, .. } = self.form;
         let updated = self.entries.first().map_or(Timestamp::EPOCH, |entry| entry.published);
         let mut text = format!(
             "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n\
@@ -80,7 +80,7 @@ impl Feed<'_> {
     }
 
     fn rss(&self) -> String {
-        let Form { site, home, .. } = self.form;
+        let SiteForm { site, home, .. } = self.form;
         let mut text = format!(
             "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<rss version=\"2.0\"><channel>\n<title>Site {site}</title>\n\
              <link>{home}/</link>\n<description>The news of site {site}</description>\n"
@@ -106,7 +106,7 @@ impl Feed<'_> {
     }
 
     fn json(&self) -> String {
-        let Form { site, home, .. } = self.form;
+        let SiteForm { site, home, .. } = self.form;
         let mut text = format!(
             "{{\"version\":\"https://jsonfeed.org/version/1.1\",\"title\":\"Site {site}\",\"home_page_url\":\"{home}/\",\
              \"items\":["

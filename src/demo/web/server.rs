@@ -8,7 +8,7 @@ use tokio::net::TcpSocket;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use super::listener::{self, Listener, Order};
+use super::listener::{self, HostListener, Order};
 use super::web_state::WebState;
 
 /// A running server; it ends when this is dropped.
@@ -77,7 +77,8 @@ async fn serve(
     let places = Arc::new(Semaphore::new(web_state.settings.connections_max.min(Semaphore::MAX_PERMITS)));
     let mut listeners = Vec::with_capacity(sockets.len());
     for (host, socket) in sockets.into_iter().enumerate() {
-        listeners.push(Listener::Shut(socket).turned(web_state.hosts[host].address, web_state.reaction(host)).await?);
+        listeners
+            .push(HostListener::Shut(socket).turned(web_state.hosts[host].address, web_state.reaction(host)).await?);
     }
     for (host, (listener, orders)) in listeners.into_iter().zip(orders).enumerate() {
         tokio::spawn(listener::keep(Arc::clone(web_state), host, listener, orders, Arc::clone(&places)));

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::character::{Character, Elsewhere, RetryAfter, Robots};
+use super::site_behaviour::{Elsewhere, RetryAfter, RobotsPolicy, SiteBehaviour};
 use crate::dice::{Dice, SeededDice};
 
 /// How large the simulated web is and how it behaves. The same settings make the same web.
@@ -16,10 +16,10 @@ pub struct WebSettings {
     pub sites: usize,
     /// What everything that looks random comes from.
     pub seed: u64,
-    /// Which characters the sites have.
+    /// Which behaviours the sites have.
     pub mix: Mix,
     /// What the robots.txt of every host says; if none is given, hosts differ by the seed.
-    pub robots: Option<Robots>,
+    pub robots: Option<RobotsPolicy>,
     /// The address of the first host; the others follow it. Within 127.0.0.0/8.
     pub first_address: Ipv4Addr,
     /// The port of all hosts; 0 takes one that is free.
@@ -38,13 +38,13 @@ pub struct WebSettings {
     pub publishing: Publishing,
     /// How long every answer is held back, as a distance would.
     pub latency: Duration,
-    /// How long [`Character::Slow`] waits.
+    /// How long [`SiteBehaviour::Slow`] waits.
     pub slow: Duration,
-    /// How long [`Character::Dripping`] waits between two drops.
+    /// How long [`SiteBehaviour::Dripping`] waits between two drops.
     pub drip: Duration,
     /// How many drops a dripped body has.
     pub drops: usize,
-    /// How long the body of [`Character::Huge`] is, unless the client hangs up.
+    /// How long the body of [`SiteBehaviour::Huge`] is, unless the client hangs up.
     pub huge_bytes: usize,
     /// How many exchanges the journal keeps: the last ones. With 0 there is none.
     pub journal_max: usize,
@@ -60,7 +60,7 @@ impl Default for WebSettings {
             hosts: 1,
             sites: 1,
             seed: 1,
-            mix: Mix::only(Character::Healthy),
+            mix: Mix::only(SiteBehaviour::Healthy),
             robots: None,
             first_address: Ipv4Addr::new(127, 1, 0, 1),
             port: 0,
@@ -95,95 +95,95 @@ pub enum Publishing {
     Chance(f64),
 }
 
-/// Which characters the sites of a web have.
+/// Which behaviours the sites of a web have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mix {
     /// These in turn: the first site has the first one.
-    InTurn(Vec<Character>),
+    InTurn(Vec<SiteBehaviour>),
     /// Each as often as its weight says, in an order by the seed.
-    Weighted(Vec<(Character, u32)>),
+    Weighted(Vec<(SiteBehaviour, u32)>),
 }
 
 impl Mix {
-    pub fn only(character: Character) -> Mix {
-        Mix::InTurn(vec![character])
+    pub fn only(behaviour: SiteBehaviour) -> Mix {
+        Mix::InTurn(vec![behaviour])
     }
 
     /// One of each in turn.
     pub fn every() -> Mix {
-        Mix::InTurn(Character::EVERY.to_vec())
+        Mix::InTurn(SiteBehaviour::EVERY.to_vec())
     }
 
     /// As on the real web: most are well, and there is some of everything.
     pub fn lifelike() -> Mix {
         Mix::Weighted(vec![
-            (Character::Healthy, 480),
-            (Character::NoValidators, 80),
-            (Character::Busy, 20),
-            (Character::Titleless, 30),
-            (Character::Gzip, 60),
-            (Character::CacheFor(60), 40),
-            (Character::NotFound, 40),
-            (Character::Gone, 10),
-            (Character::Forbidden, 20),
-            (Character::Unauthorized, 5),
-            (Character::RateLimited(RetryAfter::Seconds(60)), 5),
-            (Character::RateLimited(RetryAfter::Date(60)), 5),
-            (Character::RateLimited(RetryAfter::Unsaid), 5),
-            (Character::Unavailable(RetryAfter::Seconds(60)), 5),
-            (Character::Unavailable(RetryAfter::Unsaid), 10),
-            (Character::Broken(500), 10),
-            (Character::Broken(502), 10),
-            (Character::Slow, 20),
-            (Character::Dripping, 10),
-            (Character::Hanging, 5),
-            (Character::Cut, 5),
-            (Character::Reset, 5),
-            (Character::BrokenXml, 10),
-            (Character::NotAFeed, 10),
-            (Character::Huge, 2),
-            (Character::Moved(Elsewhere::SameHost), 10),
-            (Character::Moved(Elsewhere::OtherHost), 10),
-            (Character::Found(Elsewhere::SameHost), 5),
-            (Character::Found(Elsewhere::OtherHost), 3),
-            (Character::Loop, 2),
-            (Character::Website, 20),
-            (Character::Flaky, 30),
-            (Character::Dead, 18),
+            (SiteBehaviour::Healthy, 480),
+            (SiteBehaviour::NoValidators, 80),
+            (SiteBehaviour::Busy, 20),
+            (SiteBehaviour::Titleless, 30),
+            (SiteBehaviour::Gzip, 60),
+            (SiteBehaviour::CacheFor(60), 40),
+            (SiteBehaviour::NotFound, 40),
+            (SiteBehaviour::Gone, 10),
+            (SiteBehaviour::Forbidden, 20),
+            (SiteBehaviour::Unauthorized, 5),
+            (SiteBehaviour::RateLimited(RetryAfter::Seconds(60)), 5),
+            (SiteBehaviour::RateLimited(RetryAfter::Date(60)), 5),
+            (SiteBehaviour::RateLimited(RetryAfter::Unsaid), 5),
+            (SiteBehaviour::Unavailable(RetryAfter::Seconds(60)), 5),
+            (SiteBehaviour::Unavailable(RetryAfter::Unsaid), 10),
+            (SiteBehaviour::Broken(500), 10),
+            (SiteBehaviour::Broken(502), 10),
+            (SiteBehaviour::Slow, 20),
+            (SiteBehaviour::Dripping, 10),
+            (SiteBehaviour::Hanging, 5),
+            (SiteBehaviour::Cut, 5),
+            (SiteBehaviour::Reset, 5),
+            (SiteBehaviour::BrokenXml, 10),
+            (SiteBehaviour::NotAFeed, 10),
+            (SiteBehaviour::Huge, 2),
+            (SiteBehaviour::Moved(Elsewhere::SameHost), 10),
+            (SiteBehaviour::Moved(Elsewhere::OtherHost), 10),
+            (SiteBehaviour::Found(Elsewhere::SameHost), 5),
+            (SiteBehaviour::Found(Elsewhere::OtherHost), 3),
+            (SiteBehaviour::Loop, 2),
+            (SiteBehaviour::Website, 20),
+            (SiteBehaviour::Flaky, 30),
+            (SiteBehaviour::Dead, 18),
         ])
     }
 
-    /// The character of each site.
-    pub(super) fn deal(&self, sites: usize, seed: u64) -> Vec<Character> {
+    /// The behaviour of each site.
+    pub(super) fn deal(&self, sites: usize, seed: u64) -> Vec<SiteBehaviour> {
         match self {
-            Mix::InTurn(characters) => characters.iter().copied().cycle().take(sites).collect(),
+            Mix::InTurn(behaviours) => behaviours.iter().copied().cycle().take(sites).collect(),
             Mix::Weighted(weights) => shuffled(proportional(weights, sites), seed),
         }
     }
 }
 
-/// So many characters, each as near to its share as whole numbers allow.
-fn proportional(weights: &[(Character, u32)], sites: usize) -> Vec<Character> {
+/// So many behaviours, each as near to its share as whole numbers allow.
+fn proportional(weights: &[(SiteBehaviour, u32)], sites: usize) -> Vec<SiteBehaviour> {
     let total: u64 = weights.iter().map(|(_, weight)| u64::from(*weight)).sum();
     let mut dealt = Vec::with_capacity(sites);
     let mut reached = 0;
-    for (character, weight) in weights {
+    for (behaviour, weight) in weights {
         reached += u64::from(*weight);
         // Rounding the sum up to here, and not each share, makes the last one come out even.
         let until = (sites as u64 * reached + total / 2) / total.max(1);
         while (dealt.len() as u64) < until {
-            dealt.push(*character);
+            dealt.push(*behaviour);
         }
     }
     dealt
 }
 
-fn shuffled(mut characters: Vec<Character>, seed: u64) -> Vec<Character> {
+fn shuffled(mut behaviours: Vec<SiteBehaviour>, seed: u64) -> Vec<SiteBehaviour> {
     let dice = SeededDice::new(seed);
-    for last in (1..characters.len()).rev() {
-        characters.swap(last, (dice.roll() * (last + 1) as f64) as usize);
+    for last in (1..behaviours.len()).rev() {
+        behaviours.swap(last, (dice.roll() * (last + 1) as f64) as usize);
     }
-    characters
+    behaviours
 }
 
 #[cfg(test)]
@@ -192,10 +192,10 @@ mod tests {
 
     #[test]
     fn weights_become_numbers_and_the_seed_their_order() {
-        let mix = Mix::Weighted(vec![(Character::Healthy, 3), (Character::Gone, 1)]);
+        let mix = Mix::Weighted(vec![(SiteBehaviour::Healthy, 3), (SiteBehaviour::Gone, 1)]);
         let dealt = mix.deal(100, 7);
         assert_eq!(dealt.len(), 100);
-        assert_eq!(dealt.iter().filter(|character| **character == Character::Gone).count(), 25);
+        assert_eq!(dealt.iter().filter(|behaviour| **behaviour == SiteBehaviour::Gone).count(), 25);
         assert_eq!(dealt, mix.deal(100, 7));
         assert_ne!(dealt, mix.deal(100, 8));
         for sites in [0, 1, 3, 2000] {
@@ -206,9 +206,9 @@ mod tests {
     #[test]
     fn a_lifelike_web_of_2000_sites_has_some_of_everything() {
         let dealt = Mix::lifelike().deal(2000, 1);
-        for character in Character::EVERY {
-            let is_alike = |dealt: &&Character| dealt.name() == character.name();
-            assert!(dealt.iter().any(|dealt| is_alike(&dealt)), "{character}");
+        for behaviour in SiteBehaviour::EVERY {
+            let is_alike = |dealt: &&SiteBehaviour| dealt.name() == behaviour.name();
+            assert!(dealt.iter().any(|dealt| is_alike(&dealt)), "{behaviour}");
         }
     }
 }

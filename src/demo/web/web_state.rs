@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
-use super::character::{Character, Robots};
-use super::content::{Content, Form};
-use super::journal::{Journal, Ledger};
+use super::content::{SiteContent, SiteForm};
+use super::journal::{HostLoad, Journal};
 use super::listener::{Order, Reaction};
 use super::prose::Prose;
-use super::render::Format;
+use super::render::FeedSyntax;
 use super::settings::WebSettings;
+use super::site_behaviour::{RobotsPolicy, SiteBehaviour};
 use crate::clock::{Clock, Stopwatch};
 use crate::dice::{Dice, SeededDice};
 
@@ -26,7 +26,7 @@ pub(super) struct WebState {
     pub(super) prose: Prose,
     /// Those that listen first, then those of the dead sites.
     pub(super) hosts: Vec<Host>,
-    pub(super) sites: Vec<Mutex<Content>>,
+    pub(super) sites: Vec<Mutex<SiteContent>>,
     /// The host of each site.
     pub(super) host_of: Vec<usize>,
     pub(super) journal: Mutex<Journal>,
@@ -39,8 +39,8 @@ pub(super) struct Host {
     /// The address without the port.
     pub(super) name: Arc<str>,
     pub(super) sites: Vec<usize>,
-    pub(super) robots: Mutex<Robots>,
-    pub(super) ledger: Mutex<Ledger>,
+    pub(super) robots: Mutex<RobotsPolicy>,
+    pub(super) load: Mutex<HostLoad>,
     pub(super) is_down: watch::Sender<bool>,
     /// Whether nothing comes back from it, not even a refusal.
     pub(super) is_silent: AtomicBool,
@@ -50,7 +50,7 @@ pub(super) struct Host {
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Route {
+pub(super) enum WebRoute {
     Robots,
     Site(usize, SitePart),
     Nowhere,
@@ -66,26 +66,26 @@ pub(super) enum SitePart {
     Round(u8),
 }
 
-/// Which site has which character and host.
-pub(super) struct Plan {
-    pub(super) characters: Vec<Character>,
+/// Which site has which behaviour and host.
+pub(super) struct SitePlan {
+    pub(super) behaviours: Vec<SiteBehaviour>,
     pub(super) host_of: Vec<usize>,
     pub(super) addresses: Vec<Ipv4Addr>,
 }
 
-impl Plan {
-    pub(super) fn of(settings: &WebSettings) -> io::Result<Plan> {
+impl SitePlan {
+    pub(super) fn of(settings: &WebSettings) -> io::Result<SitePlan> {
         let invalid = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-        let characters = settings.mix.deal(settings.sites, settings.seed);
-        if settings.hosts == 0 || characters.len() != settings.sites {
-            return invalid("a simulated web needs a host, and a mix that names a character");
+        let behaviours = settings.mix.deal(settings.sites, settings.seed);
+        if settings.hosts == 0 || behaviours.len() != settings.sites {
+            return invalid("a simulated web needs a host, and a mix that names a behaviour");
         }
         if settings.entries.is_empty() || *settings.entries.start() == 0 {
             return invalid("a feed shows one entry at least");
         }
         let mut hosts = settings.hosts;
-        let host_of = characters.iter().enumerate().map(|(site, character)| match character {
-            Character::Dead => {
+        let host_of = behaviours.iter().enumerate().map(|(site, behaviour)| match behaviour {
+            SiteBehaviour::Dead => {
                 hosts += 1;
                 hosts - 1
             }
@@ -99,7 +99,7 @@ impl Plan {
         if !addresses.iter().all(Ipv4Addr::is_loopback) {
             return invalid("the simulated web stays within 127.0.0.0/8");
         }
-        Ok(Plan { characters, host_of, addresses })
+        Ok(SitePlan { behaviours, host_of, addresses })
     }
 }
 
@@ -107,11 +107,11 @@ impl WebState {
     /// A web_state and, for each host, what its listener is told.
     pub(super) fn build(
         settings: WebSettings,
-        plan: Plan,
+        plan: SitePlan,
         port: u16,
         clock: Arc<dyn Clock>,
     ) -> (WebState, Vec<mpsc::Receiver<Order>>) {
-        // Not the dice that dealt the characters: forms would follow them.
+        // Not the dice that dealt the behaviours: forms would follow them.
         let dice = SeededDice::new(settings.seed.wrapping_add(1));
         let (mut hosts, mut orders) = (Vec::new(), Vec::new());
         for address in &plan.addresses {
@@ -122,7 +122,7 @@ impl WebState {
                 name: address.to_string().into(),
                 sites: Vec::new(),
                 robots: Mutex::new(settings.robots.unwrap_or(robots_by(dice.roll()))),
-                ledger: Mutex::new(Ledger::default()),
+                load: Mutex::new(HostLoad::default()),
                 is_down: watch::Sender::new(false),
                 is_silent: AtomicBool::new(false),
                 listener: Mutex::new(sender),
@@ -130,10 +130,10 @@ impl WebState {
         }
         let now = clock.now();
         let mut sites = Vec::with_capacity(settings.sites);
-        for (site, (character, host)) in plan.characters.iter().zip(&plan.host_of).enumerate() {
+        for (site, (behaviour, host)) in plan.behaviours.iter().zip(&plan.host_of).enumerate() {
             hosts[*host].sites.push(site);
             let form = form(site, &hosts[*host], &settings.entries, &dice);
-            sites.push(Mutex::new(Content::new(form, *character, &settings, now)));
+            sites.push(Mutex::new(SiteContent::new(form, *behaviour, &settings, now)));
         }
         let web_state = WebState {
             prose: Prose::new(settings.seed, settings.entry_bytes),
@@ -150,20 +150,20 @@ impl WebState {
     }
 
     /// What a path of this host leads to.
-    pub(super) fn route(&self, host: usize, path: &str) -> Route {
+    pub(super) fn route(&self, host: usize, path: &str) -> WebRoute {
         if path == "/robots.txt" {
-            return Route::Robots;
+            return WebRoute::Robots;
         }
         let mut parts = path.trim_start_matches('/').splitn(2, '/');
         let site = parts.next().and_then(|part| part.parse::<usize>().ok()).filter(|site| *site < self.sites.len());
-        let (Some(site), Some(rest)) = (site, parts.next()) else { return Route::Nowhere };
+        let (Some(site), Some(rest)) = (site, parts.next()) else { return WebRoute::Nowhere };
         let is_home = self.host_of[site] == host;
         match rest {
-            "moved" => Route::Site(site, SitePart::Arrival),
-            "feed" | "page" if is_home => Route::Site(site, SitePart::Front),
-            "round/1" if is_home => Route::Site(site, SitePart::Round(1)),
-            "round/2" if is_home => Route::Site(site, SitePart::Round(2)),
-            _ => Route::Nowhere,
+            "moved" => WebRoute::Site(site, SitePart::Arrival),
+            "feed" | "page" if is_home => WebRoute::Site(site, SitePart::Front),
+            "round/1" if is_home => WebRoute::Site(site, SitePart::Round(1)),
+            "round/2" if is_home => WebRoute::Site(site, SitePart::Round(2)),
+            _ => WebRoute::Nowhere,
         }
     }
 
@@ -179,7 +179,7 @@ impl WebState {
 
     pub(super) fn reaction(&self, host: usize) -> Reaction {
         let host = &self.hosts[host];
-        let is_alive = |site: &usize| self.sites[*site].lock().character != Character::Dead;
+        let is_alive = |site: &usize| self.sites[*site].lock().behaviour != SiteBehaviour::Dead;
         if *self.network_down.borrow() || host.is_silent.load(Ordering::Acquire) {
             Reaction::Mute
         } else if !*host.is_down.borrow() && (host.sites.is_empty() || host.sites.iter().any(is_alive)) {
@@ -190,11 +190,11 @@ impl WebState {
     }
 }
 
-fn form(site: usize, host: &Host, entries: &RangeInclusive<usize>, dice: &SeededDice) -> Form {
+fn form(site: usize, host: &Host, entries: &RangeInclusive<usize>, dice: &SeededDice) -> SiteForm {
     let format = match dice.roll() {
-        roll if roll < 0.45 => Format::Rss,
-        roll if roll < 0.9 => Format::Atom,
-        _ => Format::JsonFeed,
+        roll if roll < 0.45 => FeedSyntax::Rss,
+        roll if roll < 0.9 => FeedSyntax::Atom,
+        _ => FeedSyntax::JsonFeed,
     };
     let (has_etag, has_last_modified) = match dice.roll() {
         roll if roll < 0.3 => (true, false),
@@ -204,14 +204,14 @@ fn form(site: usize, host: &Host, entries: &RangeInclusive<usize>, dice: &Seeded
     let is_weak = dice.roll() < 0.3;
     let choices = entries.end() - entries.start() + 1;
     let window = entries.start() + (dice.roll() * choices as f64) as usize;
-    Form { site, home: format!("http://{}", host.address), format, has_etag, is_weak, has_last_modified, window }
+    SiteForm { site, home: format!("http://{}", host.address), format, has_etag, is_weak, has_last_modified, window }
 }
 
-fn robots_by(roll: f64) -> Robots {
+fn robots_by(roll: f64) -> RobotsPolicy {
     match roll {
-        roll if roll < 0.5 => Robots::Allowing,
-        roll if roll < 0.7 => Robots::Forbidding,
-        roll if roll < 0.9 => Robots::Missing,
-        _ => Robots::Broken,
+        roll if roll < 0.5 => RobotsPolicy::Allowing,
+        roll if roll < 0.7 => RobotsPolicy::Forbidding,
+        roll if roll < 0.9 => RobotsPolicy::Missing,
+        _ => RobotsPolicy::Broken,
     }
 }

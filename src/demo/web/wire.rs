@@ -68,8 +68,8 @@ fn parse_head(bytes: &[u8]) -> Option<Head> {
     Some(head)
 }
 
-/// Hands all of this to the socket. Returns the moment at which the last byte was handed over: taken right before, since
-/// the client may already act upon it when we are woken again.
+/// Hands all of this to the socket. Returns the moment at which the last byte was handed over: taken right before,
+/// since the client may already act upon it when we are woken again.
 pub(super) async fn hand_over(
     stream: &TcpStream,
     watch: &Stopwatch,

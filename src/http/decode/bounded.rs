@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{DecodeError, Decoded, Encoding};
+use super::{DecodeError, DecodedBody, Encoding};
 
 #[derive(Default)]
 pub(super) struct Bounded {
@@ -17,9 +17,9 @@ impl Bounded {
     }
 
     /// The bytes, or the error: the limit takes precedence over an error of the decoder.
-    pub(super) fn close(self, end: Result<(), DecodeError>) -> Decoded {
+    pub(super) fn close(self, end: Result<(), DecodeError>) -> DecodedBody {
         let end = self.overflow().map_or(end, Err);
-        Decoded { bytes: self.bytes, end }
+        DecodedBody { bytes: self.bytes, end }
     }
 
     pub(super) fn overflow(&self) -> Option<DecodeError> {

@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::write::GzDecoder;
 
 use super::bounded::Bounded;
-use super::{DecodeError, Decoded, Encoding};
+use super::{DecodeError, DecodedBody, Encoding};
 
 /// A gzip body: a sequence of members; trailing data is ignored, as by `gzip`.
 pub(super) enum Gzip {
@@ -75,7 +75,7 @@ impl Gzip {
     }
 
     /// The body, and whether it is whole.
-    pub(super) fn finish(self) -> Decoded {
+    pub(super) fn finish(self) -> DecodedBody {
         let cut_off = Err(DecodeError::CutOff(Encoding::Gzip));
         match self {
             Gzip::Over { output, .. } => output.close(Ok(())),

@@ -68,7 +68,7 @@ pub(super) fn encodings<'a>(values: impl Iterator<Item = &'a [u8]>) -> Result<Ve
 
 /// Takes the encoded body piece by piece.
 pub(super) struct Decoder {
-    stage: Stage,
+    stage: DecodeStage,
     started: bool,
     /// What is still to be undone once the first encoding is.
     rest: Vec<Encoding>,
@@ -79,8 +79,8 @@ impl Decoder {
     /// A decoder for these encodings, as [`encodings`] lists them, that gives out at most `limit` bytes.
     pub(super) fn new(encodings: &[Encoding], limit: usize) -> Result<Decoder, DecodeError> {
         let (stage, rest) = match encodings.split_first() {
-            None => (Stage::Plain(Bounded::new(limit)), &[][..]),
-            Some((first, rest)) => (Stage::new(*first, limit)?, rest),
+            None => (DecodeStage::Plain(Bounded::new(limit)), &[][..]),
+            Some((first, rest)) => (DecodeStage::new(*first, limit)?, rest),
         };
         Ok(Decoder { stage, started: false, rest: rest.to_vec(), limit })
     }
@@ -95,20 +95,21 @@ impl Decoder {
     }
 
     /// The body, and whether it is whole. A body of no bytes at all is empty, whatever it is labelled as.
-    pub(super) fn finish(self) -> Decoded {
-        let mut decoded = if self.started { self.stage.finish() } else { Decoded { bytes: Vec::new(), end: Ok(()) } };
+    pub(super) fn finish(self) -> DecodedBody {
+        let mut decoded =
+            if self.started { self.stage.finish() } else { DecodedBody { bytes: Vec::new(), end: Ok(()) } };
         for encoding in self.rest {
             if decoded.bytes.is_empty() {
                 break;
             }
             let outer = decoded.end;
-            decoded = match Stage::new(encoding, self.limit) {
+            decoded = match DecodeStage::new(encoding, self.limit) {
                 Ok(mut stage) => {
                     let pushed = stage.push(&decoded.bytes);
                     let inner = stage.finish();
-                    Decoded { bytes: inner.bytes, end: outer.and(pushed).and(inner.end) }
+                    DecodedBody { bytes: inner.bytes, end: outer.and(pushed).and(inner.end) }
                 }
-                Err(error) => Decoded { bytes: Vec::new(), end: outer.and(Err(error)) },
+                Err(error) => DecodedBody { bytes: Vec::new(), end: outer.and(Err(error)) },
             };
         }
         decoded
@@ -116,7 +117,7 @@ impl Decoder {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Decoded {
+pub(super) struct DecodedBody {
     /// Everything, or as much as was decoded before the end came.
     pub(super) bytes: Vec<u8>,
     /// Whether the end is that of the body.
@@ -124,7 +125,7 @@ pub(super) struct Decoded {
 }
 
 /// One encoding being undone.
-enum Stage {
+enum DecodeStage {
     Plain(Bounded),
     Gzip(Gzip),
     Deflate { start: Vec<u8>, inflate: Option<Decompress>, ended: bool, output: Bounded },
@@ -132,27 +133,27 @@ enum Stage {
     Zstd(zstd::stream::write::Decoder<'static, Bounded>),
 }
 
-impl Stage {
-    fn new(encoding: Encoding, limit: usize) -> Result<Stage, DecodeError> {
+impl DecodeStage {
+    fn new(encoding: Encoding, limit: usize) -> Result<DecodeStage, DecodeError> {
         let output = Bounded::new(limit);
         Ok(match encoding {
-            Encoding::Gzip => Stage::Gzip(Gzip::new(limit)),
-            Encoding::Deflate => Stage::Deflate { start: Vec::new(), inflate: None, ended: false, output },
-            Encoding::Brotli => Stage::Brotli { state: strict_brotli(), ended: false, output },
+            Encoding::Gzip => DecodeStage::Gzip(Gzip::new(limit)),
+            Encoding::Deflate => DecodeStage::Deflate { start: Vec::new(), inflate: None, ended: false, output },
+            Encoding::Brotli => DecodeStage::Brotli { state: strict_brotli(), ended: false, output },
             Encoding::Zstd => {
                 let broken = |_| DecodeError::Broken(Encoding::Zstd);
                 let mut decoder = zstd::stream::write::Decoder::new(output).map_err(broken)?;
                 decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(broken)?;
-                Stage::Zstd(decoder)
+                DecodeStage::Zstd(decoder)
             }
         })
     }
 
     fn push(&mut self, input: &[u8]) -> Result<(), DecodeError> {
         match self {
-            Stage::Plain(output) => output.write_all(input).map_err(|_| DecodeError::TooLarge),
-            Stage::Gzip(gzip) => gzip.push(input),
-            Stage::Deflate { start, inflate, ended, output } => match inflate {
+            DecodeStage::Plain(output) => output.write_all(input).map_err(|_| DecodeError::TooLarge),
+            DecodeStage::Gzip(gzip) => gzip.push(input),
+            DecodeStage::Deflate { start, inflate, ended, output } => match inflate {
                 Some(inflate) => push_deflate(inflate, ended, output, input),
                 None => {
                     start.extend_from_slice(input);
@@ -164,19 +165,19 @@ impl Stage {
                     push_deflate(inflate.insert(Decompress::new(zlib)), ended, output, &std::mem::take(start))
                 }
             },
-            Stage::Brotli { state, ended, output } => push_brotli(state, ended, output, input),
-            Stage::Zstd(decoder) => decoder.write_all(input).map_err(|_| decoder.get_ref().blame(Encoding::Zstd)),
+            DecodeStage::Brotli { state, ended, output } => push_brotli(state, ended, output, input),
+            DecodeStage::Zstd(decoder) => decoder.write_all(input).map_err(|_| decoder.get_ref().blame(Encoding::Zstd)),
         }
     }
 
-    fn finish(self) -> Decoded {
+    fn finish(self) -> DecodedBody {
         let ended = |ended, encoding| if ended { Ok(()) } else { Err(DecodeError::CutOff(encoding)) };
         match self {
-            Stage::Plain(output) => output.close(Ok(())),
-            Stage::Gzip(gzip) => gzip.finish(),
-            Stage::Deflate { ended: is_ended, output, .. } => output.close(ended(is_ended, Encoding::Deflate)),
-            Stage::Brotli { ended: is_ended, output, .. } => output.close(ended(is_ended, Encoding::Brotli)),
-            Stage::Zstd(mut decoder) => {
+            DecodeStage::Plain(output) => output.close(Ok(())),
+            DecodeStage::Gzip(gzip) => gzip.finish(),
+            DecodeStage::Deflate { ended: is_ended, output, .. } => output.close(ended(is_ended, Encoding::Deflate)),
+            DecodeStage::Brotli { ended: is_ended, output, .. } => output.close(ended(is_ended, Encoding::Brotli)),
+            DecodeStage::Zstd(mut decoder) => {
                 let is_ended = decoder.get_ref().overflow().is_none() && decoder.do_finish().is_ok();
                 decoder.into_inner().close(ended(is_ended, Encoding::Zstd))
             }

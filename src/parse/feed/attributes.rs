@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::element::{Element, link_rank};
 use crate::parse::entity;
-use crate::parse::namespace::Scope;
+use crate::parse::namespace::NamespaceScope;
 use crate::parse::xml::Tag;
 
 /// The attributes of one tag, as found.
@@ -33,8 +33,8 @@ pub(super) struct FeedAttributes<'a> {
 
 impl<'a> FeedAttributes<'a> {
     /// Reads the attributes of a tag and takes its namespace declarations into force. `is_root` as in
-    /// [`Scope::declare`].
-    pub(super) fn read(tag: &Tag<'a>, scope: &mut Scope<'a>, is_root: bool) -> FeedAttributes<'a> {
+    /// [`NamespaceScope::declare`].
+    pub(super) fn read(tag: &Tag<'a>, scope: &mut NamespaceScope<'a>, is_root: bool) -> FeedAttributes<'a> {
         let mut found = FeedAttributes::default();
         if !tag.has_attributes() {
             return found;

@@ -4,7 +4,7 @@ use url::Url;
 
 use super::link::{Resolved, resolve};
 use crate::parse::entity;
-use crate::parse::xml::{Tag, Token, Tokens};
+use crate::parse::xml::{Tag, XmlToken, XmlTokens};
 
 /// More links than this on one page are not worth naming.
 const FEEDS_MAX: usize = 20;
@@ -77,8 +77,8 @@ fn tags<'a>(page: &'a str, name: &'static str) -> impl Iterator<Item = Tag<'a>> 
             return None;
         }
         let end = page.as_bytes()[start..].iter().take(TAG_BYTES_MAX).position(|byte| *byte == b'>')?;
-        match Tokens::new(&page[start..=start + end]).next() {
-            Token::Open(tag) => Some(tag),
+        match XmlTokens::new(&page[start..=start + end]).next() {
+            XmlToken::Open(tag) => Some(tag),
             _ => None,
         }
     })

@@ -19,15 +19,15 @@ use super::link::{self, LinkBudget};
 use super::root::Prolog;
 use super::schedule::Schedule;
 use super::{Feed, FeedError, Format, Limits, Note, linked_feeds};
-use crate::parse::namespace::Scope;
-use crate::parse::xml::{Token, Tokens};
+use crate::parse::namespace::NamespaceScope;
+use crate::parse::xml::{XmlToken, XmlTokens};
 use elements::Step;
 
 /// Reads an XML document as a feed.
 pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Feed, FeedError> {
-    let mut document = Document {
-        tokens: Tokens::new(text),
-        scope: Scope::default(),
+    let mut document = DocumentParser {
+        tokens: XmlTokens::new(text),
+        scope: NamespaceScope::default(),
         frames: Vec::new(),
         bases: base.map(|base| Base::new(base.clone())).into_iter().collect(),
         gathered: Gathered::default(),
@@ -50,18 +50,18 @@ pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Fe
     };
     loop {
         match document.tokens.next() {
-            Token::Open(tag) => {
+            XmlToken::Open(tag) => {
                 if document.open(tag)? == Step::Page {
                     break;
                 }
             }
-            Token::Close(name) => document.close(name),
-            Token::Text(text) if document.is_in_field() => document.gathered.text(text),
-            Token::Reference(name) if document.is_in_field() => document.gathered.reference(name),
-            Token::CData(text) if document.is_in_field() => document.cdata(text),
-            Token::Doctype(text) if document.feed.is_none() => document.prolog.doctype(text),
-            Token::Text(_) | Token::Reference(_) | Token::CData(_) | Token::Doctype(_) => {}
-            Token::End => break,
+            XmlToken::Close(name) => document.close(name),
+            XmlToken::Text(text) if document.is_in_field() => document.gathered.text(text),
+            XmlToken::Reference(name) if document.is_in_field() => document.gathered.reference(name),
+            XmlToken::CData(text) if document.is_in_field() => document.cdata(text),
+            XmlToken::Doctype(text) if document.feed.is_none() => document.prolog.doctype(text),
+            XmlToken::Text(_) | XmlToken::Reference(_) | XmlToken::CData(_) | XmlToken::Doctype(_) => {}
+            XmlToken::End => break,
         }
     }
     document.finish(text, base)
@@ -87,9 +87,9 @@ impl Base {
     }
 }
 
-struct Document<'a, 'l> {
-    tokens: Tokens<'a>,
-    scope: Scope<'a>,
+struct DocumentParser<'a, 'l> {
+    tokens: XmlTokens<'a>,
+    scope: NamespaceScope<'a>,
     frames: Vec<Frame<'a>>,
     /// The address of the feed and each `xml:base` in force.
     bases: Vec<Base>,
@@ -115,7 +115,7 @@ struct Document<'a, 'l> {
     limits: &'l Limits,
 }
 
-impl<'a> Document<'a, '_> {
+impl<'a> DocumentParser<'a, '_> {
     fn finish(mut self, text: &str, base: Option<&Url>) -> Result<Feed, FeedError> {
         let Some(mut feed) = self.feed.take() else {
             return Err(self.prolog.into_error(text, || linked_feeds(text, base)));

@@ -67,7 +67,8 @@ impl FieldSlot {
     }
 }
 
-/// How good a mail address is as an author: worse than any name that the entry gives, better than a name from elsewhere.
+/// How good a mail address is as an author: worse than any name that the entry gives, better than a name from
+/// elsewhere.
 pub(super) const AUTHOR_MAIL_RANK: u8 = 4;
 
 /// How good each kind of link is as the place where an entry can be read.

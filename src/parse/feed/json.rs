@@ -22,7 +22,7 @@ const REASON_CHARS_MAX: usize = 200;
 
 /// Reads a JSON document as a feed.
 pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Feed, FeedError> {
-    let mut gathered = Gathered {
+    let mut gathered = GatheredFeed {
         feed: Feed::new(Format::JsonFeed11),
         version: None,
         authors: Vec::new(),
@@ -35,8 +35,8 @@ pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Fe
     // Room for every entry that the text can hold: each has a brace, and none is shorter than `{"id":1},`.
     let braces = text.bytes().filter(|byte| *byte == b'{').count();
     gathered.feed.entries.reserve_exact(braces.min(text.len() / 9).min(limits.entries_max));
-    let outcome = serde_json::Deserializer::from_str(text).deserialize_any(Root(&mut gathered));
-    let Gathered { mut feed, version, authors, mut links, has_items, is_full, .. } = gathered;
+    let outcome = serde_json::Deserializer::from_str(text).deserialize_any(RootVisitor(&mut gathered));
+    let GatheredFeed { mut feed, version, authors, mut links, has_items, is_full, .. } = gathered;
     if is_full {
         return Err(FeedError::TooManyEntries { entries_max: limits.entries_max });
     }
@@ -78,7 +78,7 @@ fn shortened(reason: &str) -> String {
 }
 
 /// What has been read so far.
-struct Gathered<'b> {
+struct GatheredFeed<'b> {
     feed: Feed,
     version: Option<Box<str>>,
     authors: Vec<Arc<str>>,
@@ -111,9 +111,9 @@ impl Links<'_> {
 }
 
 /// The object around everything.
-struct Root<'g, 'b>(&'g mut Gathered<'b>);
+struct RootVisitor<'g, 'b>(&'g mut GatheredFeed<'b>);
 
-impl<'de> Visitor<'de> for Root<'_, '_> {
+impl<'de> Visitor<'de> for RootVisitor<'_, '_> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -147,7 +147,7 @@ impl<'de> Visitor<'de> for Root<'_, '_> {
 }
 
 /// The list of entries.
-struct Items<'g, 'b>(&'g mut Gathered<'b>);
+struct Items<'g, 'b>(&'g mut GatheredFeed<'b>);
 
 impl<'de> DeserializeSeed<'de> for Items<'_, '_> {
     type Value = ();

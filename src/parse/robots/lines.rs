@@ -2,7 +2,7 @@
 
 /// A line that means something. Values have no blanks and comments around them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Field<'a> {
+pub(super) enum RobotsField<'a> {
     UserAgent(&'a [u8]),
     Rule { allows: bool, value: &'a [u8] },
 }
@@ -17,7 +17,7 @@ pub fn whole_lines(bytes: &[u8], bytes_max: usize) -> &[u8] {
 }
 
 /// The fields of a file with the numbers of their lines.
-pub(super) fn fields(bytes: &[u8]) -> impl Iterator<Item = (usize, Field<'_>)> {
+pub(super) fn fields(bytes: &[u8]) -> impl Iterator<Item = (usize, RobotsField<'_>)> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     lines(bytes).zip(1..).filter_map(|(line, number)| Some((number, field(line)?)))
 }
@@ -37,7 +37,7 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-fn field(line: &[u8]) -> Option<Field<'_>> {
+fn field(line: &[u8]) -> Option<RobotsField<'_>> {
     let said = line.split(|byte| *byte == b'#').next().unwrap_or_default().trim_ascii();
     let (key, value) = match said.iter().position(|byte| *byte == b':') {
         Some(colon) => (said[..colon].trim_ascii(), said[colon + 1..].trim_ascii()),
@@ -53,11 +53,11 @@ fn field(line: &[u8]) -> Option<Field<'_>> {
     };
     let is = |names: &[&str]| names.iter().any(|name| key.eq_ignore_ascii_case(name.as_bytes()));
     if is(&["user-agent", "user agent", "useragent"]) {
-        Some(Field::UserAgent(value))
+        Some(RobotsField::UserAgent(value))
     } else if is(&["disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"]) {
-        Some(Field::Rule { allows: false, value })
+        Some(RobotsField::Rule { allows: false, value })
     } else if is(&["allow"]) {
-        Some(Field::Rule { allows: true, value })
+        Some(RobotsField::Rule { allows: true, value })
     } else {
         None
     }

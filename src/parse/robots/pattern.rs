@@ -13,7 +13,7 @@ pub(super) struct Pattern(Spelling);
 
 /// The path and query of a page.
 #[derive(Debug)]
-pub(super) struct Target(Spelling);
+pub(super) struct RobotsTarget(Spelling);
 
 /// RFC 9309 (2.2.2) has `:` and `/` in a query mean the same as `%3A` and `%2F`, which is so in no other place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Pattern {
         self.0.strict.len()
     }
 
-    pub(super) fn matches(&self, target: &Target) -> bool {
+    pub(super) fn matches(&self, target: &RobotsTarget) -> bool {
         let (pattern, target) = (&self.0, &target.0);
         let is_loose = pattern.loose.is_some() || target.loose.is_some();
         is_match(&pattern.strict, &target.strict) || is_loose && is_match(pattern.loosely(), target.loosely())
@@ -65,12 +65,12 @@ impl fmt::Display for Pattern {
     }
 }
 
-impl Target {
-    pub(super) fn new(url: &Url) -> Target {
+impl RobotsTarget {
+    pub(super) fn new(url: &Url) -> RobotsTarget {
         let mut strict = String::new();
         let path = url[Position::BeforePath..Position::AfterQuery].as_bytes();
         spell(&path[..path.len().min(BYTES_MAX)], &mut strict);
-        Target(Spelling::new(strict))
+        RobotsTarget(Spelling::new(strict))
     }
 }
 

@@ -4,7 +4,7 @@ use super::fold::Separator;
 
 /// How an element shows in plain text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::parse) enum Kind {
+pub(in crate::parse) enum ElementKind {
     /// Stands inside a line: its tags leave no trace.
     Inline,
     /// Starts and ends a line or a cell: its tags separate words.
@@ -17,28 +17,28 @@ pub(in crate::parse) enum Kind {
     Template,
 }
 
-impl Kind {
+impl ElementKind {
     /// The kind of the element with this name, in any case. Unknown names are inline, as in a browser.
-    pub(in crate::parse) fn of(name: &str) -> Kind {
+    pub(in crate::parse) fn of(name: &str) -> ElementKind {
         // Longer names than the longest known one need no look.
         let mut lower = [0; 14];
-        let Some(lower) = lower.get_mut(..name.len()) else { return Kind::Inline };
+        let Some(lower) = lower.get_mut(..name.len()) else { return ElementKind::Inline };
         lower.copy_from_slice(name.as_bytes());
         lower.make_ascii_lowercase();
         match &*lower {
-            b"a" | b"b" | b"i" | b"em" | b"strong" | b"span" | b"img" | b"u" | b"s" => Kind::Inline,
+            b"a" | b"b" | b"i" | b"em" | b"strong" | b"span" | b"img" | b"u" | b"s" => ElementKind::Inline,
             b"p" | b"br" | b"div" | b"li" | b"ul" | b"ol" | b"tr" | b"td" | b"th" | b"hr" | b"h1" | b"h2" | b"h3"
             | b"h4" | b"h5" | b"h6" | b"table" | b"tbody" | b"thead" | b"tfoot" | b"caption" | b"blockquote"
             | b"pre" | b"figure" | b"figcaption" | b"section" | b"article" | b"aside" | b"header" | b"footer"
             | b"main" | b"nav" | b"dl" | b"dt" | b"dd" | b"details" | b"summary" | b"address" | b"center"
             | b"fieldset" | b"legend" | b"form" | b"hgroup" | b"menu" | b"dir" | b"dialog" | b"search" | b"option"
             | b"optgroup" | b"select" | b"html" | b"head" | b"body" | b"frameset" | b"listing" | b"xmp"
-            | b"plaintext" | b"marquee" => Kind::Block,
-            b"script" | b"style" | b"noscript" | b"title" | b"noembed" | b"noframes" => Kind::Unseen,
+            | b"plaintext" | b"marquee" => ElementKind::Block,
+            b"script" | b"style" | b"noscript" | b"title" | b"noembed" | b"noframes" => ElementKind::Unseen,
             b"iframe" | b"video" | b"audio" | b"canvas" | b"textarea" | b"datalist" | b"annotation"
-            | b"annotation-xml" => Kind::Replaced,
-            b"template" => Kind::Template,
-            _ => Kind::Inline,
+            | b"annotation-xml" => ElementKind::Replaced,
+            b"template" => ElementKind::Template,
+            _ => ElementKind::Inline,
         }
     }
 }
@@ -65,10 +65,10 @@ mod tests {
 
     #[test]
     fn names_are_known_in_any_case_and_length() {
-        assert_eq!(Kind::of("BlockQuote"), Kind::Block);
-        assert_eq!(Kind::of("ANNOTATION-XML"), Kind::Replaced);
-        assert_eq!(Kind::of("annotation-xmls"), Kind::Inline);
-        assert_eq!(Kind::of("my-very-own-custom-element"), Kind::Inline);
-        assert_eq!(Kind::of(""), Kind::Inline);
+        assert_eq!(ElementKind::of("BlockQuote"), ElementKind::Block);
+        assert_eq!(ElementKind::of("ANNOTATION-XML"), ElementKind::Replaced);
+        assert_eq!(ElementKind::of("annotation-xmls"), ElementKind::Inline);
+        assert_eq!(ElementKind::of("my-very-own-custom-element"), ElementKind::Inline);
+        assert_eq!(ElementKind::of(""), ElementKind::Inline);
     }
 }

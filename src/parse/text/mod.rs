@@ -10,9 +10,9 @@ mod fold;
 mod image;
 mod token;
 
-pub(super) use element::Kind;
+pub(super) use element::ElementKind;
 pub(super) use fold::Folded;
-pub(super) use token::{Token, Tokens, attributes};
+pub(super) use token::{HtmlToken, HtmlTokens, attributes};
 
 /// The plain text of a piece of HTML.
 ///
@@ -49,44 +49,44 @@ enum Wanted {
 }
 
 fn read(html: &str, text: &mut Folded, wanted: Wanted) {
-    let mut tokens = Tokens::new(html);
+    let mut tokens = HtmlTokens::new(html);
     // How many templates are open: markup that waits to be used, and can hold more of its kind.
     let mut templates: usize = 0;
     let mut preformatted: usize = 0;
     while let Some(token) = tokens.next() {
         match token {
-            Token::Text(piece) if templates == 0 && wanted == Wanted::Text => entity::decode_into(piece, text),
-            Token::Text(_) => {}
-            Token::Open { name, attributes, self_closed } => match Kind::of(name) {
-                Kind::Inline => {
+            HtmlToken::Text(piece) if templates == 0 && wanted == Wanted::Text => entity::decode_into(piece, text),
+            HtmlToken::Text(_) => {}
+            HtmlToken::Open { name, attributes, self_closed } => match ElementKind::of(name) {
+                ElementKind::Inline => {
                     if wanted == Wanted::ImageTexts && templates == 0 && name.eq_ignore_ascii_case("img") {
                         image::push_texts(attributes, text);
                     }
                 }
-                Kind::Block if templates > 0 => {}
-                Kind::Block => {
+                ElementKind::Block if templates > 0 => {}
+                ElementKind::Block => {
                     text.separate(element::separator(name));
                     if element::is_preformatted(name) && !self_closed {
                         preformatted += 1;
                         text.is_preformatted = true;
                     }
                 }
-                Kind::Unseen => tokens.skip_unseen(name, self_closed),
-                Kind::Replaced => {
+                ElementKind::Unseen => tokens.skip_unseen(name, self_closed),
+                ElementKind::Replaced => {
                     text.break_word();
                     tokens.skip_fallback(name, self_closed);
                 }
-                Kind::Template => templates += usize::from(!self_closed),
+                ElementKind::Template => templates += usize::from(!self_closed),
             },
-            Token::Close { name } => match Kind::of(name) {
-                Kind::Block if templates == 0 => {
+            HtmlToken::Close { name } => match ElementKind::of(name) {
+                ElementKind::Block if templates == 0 => {
                     text.separate(element::separator(name));
                     if preformatted > 0 && element::is_preformatted(name) {
                         preformatted -= 1;
                         text.is_preformatted = preformatted > 0;
                     }
                 }
-                Kind::Template => templates = templates.saturating_sub(1),
+                ElementKind::Template => templates = templates.saturating_sub(1),
                 _ => {}
             },
         }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// One piece of markup that matters for the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::parse) enum Token<'a> {
+pub(in crate::parse) enum HtmlToken<'a> {
     /// Characters as written, references not decoded.
     Text(&'a str),
     Open {
@@ -25,7 +25,7 @@ pub(in crate::parse) enum Token<'a> {
 }
 
 #[derive(Debug)]
-pub(in crate::parse) struct Tokens<'a> {
+pub(in crate::parse) struct HtmlTokens<'a> {
     html: &'a str,
     at: usize,
     /// Where the `]]>` of an open CDATA section stands.
@@ -35,14 +35,14 @@ pub(in crate::parse) struct Tokens<'a> {
     never_closed: Vec<&'a str>,
 }
 
-impl<'a> Tokens<'a> {
+impl<'a> HtmlTokens<'a> {
     /// A reader at the start of the document.
-    pub(in crate::parse) fn new(html: &'a str) -> Tokens<'a> {
-        Tokens { html, at: 0, cdata_end: None, cdata_has_no_end: false, never_closed: Vec::new() }
+    pub(in crate::parse) fn new(html: &'a str) -> HtmlTokens<'a> {
+        HtmlTokens { html, at: 0, cdata_end: None, cdata_has_no_end: false, never_closed: Vec::new() }
     }
 
     /// The next token; nothing at the end.
-    pub(in crate::parse) fn next(&mut self) -> Option<Token<'a>> {
+    pub(in crate::parse) fn next(&mut self) -> Option<HtmlToken<'a>> {
         while self.at < self.html.len() {
             match self.cdata_end {
                 Some(end) if end < self.at => self.cdata_end = None,
@@ -111,25 +111,25 @@ impl<'a> Tokens<'a> {
     }
 
     /// Reads up to the next `<` behind the given number of bytes, or to the end of the CDATA section.
-    fn text(&mut self, skip_bytes: usize) -> Token<'a> {
+    fn text(&mut self, skip_bytes: usize) -> HtmlToken<'a> {
         let start = self.at;
         let from = start + skip_bytes;
         let end = self.html[from..].find('<').map_or(self.html.len(), |offset| from + offset);
         self.at = self.cdata_end.map_or(end, |cdata_end| end.min(cdata_end.max(from)));
-        Token::Text(&self.html[start..self.at])
+        HtmlToken::Text(&self.html[start..self.at])
     }
 
     /// Reads what starts with `<`; nothing if it leaves no trace in the text.
-    fn markup(&mut self) -> Option<Token<'a>> {
+    fn markup(&mut self) -> Option<HtmlToken<'a>> {
         let rest = self.rest();
         match (rest.as_bytes().get(1), rest.as_bytes().get(2)) {
             (Some(first), _) if first.is_ascii_alphabetic() => {
                 let (name, attributes, self_closed) = self.tag(1)?;
-                return Some(Token::Open { name, attributes, self_closed });
+                return Some(HtmlToken::Open { name, attributes, self_closed });
             }
             (Some(b'/'), Some(first)) if first.is_ascii_alphabetic() => {
                 let (name, _, _) = self.tag(2)?;
-                return Some(Token::Close { name });
+                return Some(HtmlToken::Close { name });
             }
             (Some(b'!'), _) if rest.starts_with("<!--") => self.at += comment_bytes(rest),
             (Some(b'!'), _) if rest.starts_with("<![CDATA[") => self.open_cdata(),

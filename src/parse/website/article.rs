@@ -43,7 +43,7 @@ pub(super) fn prepare(survey: &Survey<'_>) -> Vec<String> {
 
 /// Where the article is.
 #[derive(Clone, Copy)]
-pub(super) enum Scope<'a> {
+pub(super) enum ArticleScope<'a> {
     /// In the opening post of a thread, which is nothing but text.
     Post(NodeRef<'a>),
     /// In the main `<article>`, with whatever else its page puts there, and with so many visible characters of prose.
@@ -58,28 +58,28 @@ pub(super) enum Bound {
     AtLeast(usize),
 }
 
-impl<'a> Scope<'a> {
+impl<'a> ArticleScope<'a> {
     /// Finds the scope, and takes the comments out of the page.
-    pub(super) fn of(document: &'a Document) -> Scope<'a> {
+    pub(super) fn of(document: &'a Document) -> ArticleScope<'a> {
         if let Some(post) = thread::opening_post(document) {
-            return Scope::Post(post);
+            return ArticleScope::Post(post);
         }
         comments::remove(document);
-        main_article::find(document).map_or(Scope::Page, |(node, prose)| Scope::Article(node, prose))
+        main_article::find(document).map_or(ArticleScope::Page, |(node, prose)| ArticleScope::Article(node, prose))
     }
 
     /// Leaves nothing but the scope in the body.
     pub(super) fn narrow(self, document: &Document, names: &[&str]) -> Bound {
-        let (Scope::Post(node) | Scope::Article(node, _)) = self else { return Bound::AtLeast(0) };
+        let (ArticleScope::Post(node) | ArticleScope::Article(node, _)) = self else { return Bound::AtLeast(0) };
         if let Some(body) = document.body() {
             node.remove_from_parent();
             body.remove_children();
             body.append_child(&node);
         }
         match self {
-            Scope::Post(_) => text_of(&node, names).map_or(Bound::AtLeast(0), Bound::Exactly),
-            Scope::Article(_, prose) => Bound::AtLeast(prose * WHOLE_SHARE_MIN / 100),
-            Scope::Page => Bound::AtLeast(0),
+            ArticleScope::Post(_) => text_of(&node, names).map_or(Bound::AtLeast(0), Bound::Exactly),
+            ArticleScope::Article(_, prose) => Bound::AtLeast(prose * WHOLE_SHARE_MIN / 100),
+            ArticleScope::Page => Bound::AtLeast(0),
         }
     }
 }
@@ -108,7 +108,7 @@ pub(super) fn find(document: Document, bound: Bound, headings: &[String], names:
 /// too little.
 pub(super) fn whole(document: &Document, names: &[&str]) -> Option<FoundArticle> {
     let found = |node: &NodeRef<'_>| text_of(node, names).map(|text| FoundArticle { title: None, text });
-    if let Scope::Post(node) | Scope::Article(node, _) = Scope::of(document)
+    if let ArticleScope::Post(node) | ArticleScope::Article(node, _) = ArticleScope::of(document)
         && let Some(found) = found(&node)
     {
         return Some(found);

@@ -3,7 +3,7 @@
 use dom_query::{NodeRef, local_name};
 
 use super::walk::{Visitor, walk};
-use crate::parse::text::{Folded, Kind};
+use crate::parse::text::{ElementKind, Folded};
 
 /// One run of text between two edges of block elements. Never empty.
 #[derive(Debug, PartialEq, Eq)]
@@ -64,11 +64,11 @@ impl<'a> Visitor<'a> for Cutter {
         }
         let Some(element) = node.element_ref() else { return node.is_document() || node.is_fragment() };
         let name = element.name.local.as_ref();
-        match Kind::of(name) {
-            Kind::Unseen | Kind::Replaced | Kind::Template => return false,
-            Kind::Block if name == "br" => self.text.break_word(),
-            Kind::Block => self.finish_block(),
-            Kind::Inline => {}
+        match ElementKind::of(name) {
+            ElementKind::Unseen | ElementKind::Replaced | ElementKind::Template => return false,
+            ElementKind::Block if name == "br" => self.text.break_word(),
+            ElementKind::Block => self.finish_block(),
+            ElementKind::Inline => {}
         }
         if let Some(count) = self.count_of(node, name) {
             *count += 1;
@@ -79,10 +79,10 @@ impl<'a> Visitor<'a> for Cutter {
     fn leave(&mut self, node: &NodeRef<'a>) {
         let Some(element) = node.element_ref() else { return };
         let name = element.name.local.as_ref();
-        match Kind::of(name) {
-            Kind::Unseen | Kind::Replaced | Kind::Template => return,
-            Kind::Block if name != "br" => self.finish_block(),
-            Kind::Block | Kind::Inline => {}
+        match ElementKind::of(name) {
+            ElementKind::Unseen | ElementKind::Replaced | ElementKind::Template => return,
+            ElementKind::Block if name != "br" => self.finish_block(),
+            ElementKind::Block | ElementKind::Inline => {}
         }
         if let Some(count) = self.count_of(node, name) {
             *count -= 1;

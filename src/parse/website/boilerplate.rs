@@ -12,8 +12,8 @@ const LINE_CHARS_MAX: usize = 90;
 /// A credit that ends with the name of an agency is shorter than a sentence that does.
 const AGENCY_CHARS_MAX: usize = 50;
 
-/// The blocks that are the article, which is known to be by the author with these names. If the rules leave nothing, they
-/// do not understand this page, and all of it stays.
+/// The blocks that are the article, which is known to be by the author with these names. If the rules leave nothing,
+/// they do not understand this page, and all of it stays.
 pub(super) fn without(blocks: Vec<Block>, names: &[&str]) -> Vec<Block> {
     let names: Vec<String> = names.iter().map(|name| bare(name)).collect();
     let mut is_below_label = false;

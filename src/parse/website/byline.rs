@@ -69,7 +69,8 @@ fn name_in(text: &str) -> Option<String> {
     let line = text.split(['|', '•', '·', '—', '–']).map(str::trim).find(|part| !part.is_empty())?;
     let lower = line.to_lowercase();
     let start = STARTS.iter().find(|start| lower.starts_with(**start)).map_or(0, |start| start.len());
-    // A name has no digits, as dates and numbers of comments have, and is no sentence, as what is said about authors is.
+    // A name has no digits, as dates and numbers of comments have, and is no sentence, as what is said about authors
+    // is.
     let is_name = |name: &String| !name.chars().any(char::is_numeric) && !name.ends_with('.') && !has_sentence(name);
     metadata::person(line.get(start..)?).filter(is_name)
 }

@@ -10,7 +10,7 @@ use super::comment_headings;
 use super::names::{self, Claim};
 use super::phrases::{self, CommentHeading};
 use super::walk::{Visitor, short_text, visible_chars, walk, with_attribute};
-use crate::parse::text::Kind;
+use crate::parse::text::ElementKind;
 
 /// Less text than this outside of the comments is no article.
 pub(super) const PROSE_CHARS_MIN: usize = 20;
@@ -107,7 +107,7 @@ impl<'a> Visitor<'a> for Search<'a> {
         }
         let Some(element) = node.element_ref() else { return node.is_document() };
         let tag = element.name.local.as_ref();
-        if matches!(Kind::of(tag), Kind::Unseen | Kind::Template) || tag == "head" {
+        if matches!(ElementKind::of(tag), ElementKind::Unseen | ElementKind::Template) || tag == "head" {
             return false;
         }
         if is_code(tag) {
@@ -132,7 +132,7 @@ impl<'a> Visitor<'a> for Search<'a> {
         }
         let Some(element) = node.element_ref() else { return };
         let tag = element.name.local.as_ref();
-        if matches!(Kind::of(tag), Kind::Unseen | Kind::Template) || tag == "head" {
+        if matches!(ElementKind::of(tag), ElementKind::Unseen | ElementKind::Template) || tag == "head" {
             return;
         }
         if is_code(tag) {

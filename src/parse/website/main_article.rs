@@ -3,7 +3,7 @@
 use dom_query::{Document, NodeRef};
 
 use super::walk::{Visitor, short_text, visible_chars, walk, with_attribute};
-use crate::parse::text::Kind;
+use crate::parse::text::ElementKind;
 
 /// Less than this may be a teaser.
 const PROSE_CHARS_MIN: usize = 140;
@@ -17,13 +17,13 @@ const TITLE_CHARS_MAX: usize = 300;
 /// How a heading's rank is written if there is none.
 const NO_HEADING: u8 = 7;
 
-/// The main `<article>` with the visible characters of its prose; none if there is none, if it holds no prose, or if the
-/// page is a list of teasers.
+/// The main `<article>` with the visible characters of its prose; none if there is none, if it holds no prose, or if
+/// the page is a list of teasers.
 pub(super) fn find(document: &Document) -> Option<(NodeRef<'_>, usize)> {
-    let mut survey = Survey::default();
+    let mut survey = ArticleSurvey::default();
     walk(document.root(), &mut survey);
     let articles = &survey.articles;
-    let outermost: Vec<&Article<'_>> =
+    let outermost: Vec<&ArticleElement<'_>> =
         articles.iter().filter(|article| article.around.is_none() && !article.is_aside).collect();
     let main = choose(&outermost, survey.has_title)?;
     if !survey.is_usable(main) {
@@ -35,8 +35,8 @@ pub(super) fn find(document: &Document) -> Option<(NodeRef<'_>, usize)> {
 
 /// Articles inside of an article are comments or teasers, unless they have headings like chapters, or the outer one is
 /// only a frame. Returns how much prose goes with them.
-fn remove_inner(articles: &[Article<'_>], main: &Article<'_>) -> usize {
-    let inner: Vec<&Article<'_>> = articles.iter().filter(|inner| inner.around == Some(main.number)).collect();
+fn remove_inner(articles: &[ArticleElement<'_>], main: &ArticleElement<'_>) -> usize {
+    let inner: Vec<&ArticleElement<'_>> = articles.iter().filter(|inner| inner.around == Some(main.number)).collect();
     let is_frame = matches!(inner[..], [only] if only.prose > 4 * main.own_prose);
     if main.own_prose < OWN_PROSE_CHARS_MIN || is_frame {
         return 0;
@@ -46,9 +46,9 @@ fn remove_inner(articles: &[Article<'_>], main: &Article<'_>) -> usize {
     removed.map(|inner| inner.prose).sum()
 }
 
-/// The one with the page's heading, else the first if it alone has a heading of its rank, or if the page's heading stands
-/// above it and none has another, else the longest, unless it is one of many teasers.
-fn choose<'s, 'a>(articles: &[&'s Article<'a>], has_title: bool) -> Option<&'s Article<'a>> {
+/// The one with the page's heading, else the first if it alone has a heading of its rank, or if the page's heading
+/// stands above it and none has another, else the longest, unless it is one of many teasers.
+fn choose<'s, 'a>(articles: &[&'s ArticleElement<'a>], has_title: bool) -> Option<&'s ArticleElement<'a>> {
     let with_title: Vec<_> = articles.iter().filter(|article| article.rank == 1).collect();
     if let [only] = with_title[..] {
         return Some(only);
@@ -67,7 +67,7 @@ fn choose<'s, 'a>(articles: &[&'s Article<'a>], has_title: bool) -> Option<&'s A
     (is_by_far || !is_teaser).then_some(longest)
 }
 
-struct Article<'a> {
+struct ArticleElement<'a> {
     number: usize,
     node: NodeRef<'a>,
     /// The one around it.
@@ -84,8 +84,8 @@ struct Article<'a> {
 }
 
 #[derive(Default)]
-struct Survey<'a> {
-    articles: Vec<Article<'a>>,
+struct ArticleSurvey<'a> {
+    articles: Vec<ArticleElement<'a>>,
     open: Vec<usize>,
     /// Open elements whose text is no prose.
     furniture: usize,
@@ -99,9 +99,9 @@ struct Survey<'a> {
     is_live: bool,
 }
 
-impl Survey<'_> {
+impl ArticleSurvey<'_> {
     /// Whether the article is more than the header or a teaser of a text that stands elsewhere.
-    fn is_usable(&self, article: &Article<'_>) -> bool {
+    fn is_usable(&self, article: &ArticleElement<'_>) -> bool {
         let is_elsewhere = self.free_prose >= PROSE_CHARS_MIN.max(4 * article.prose);
         let is_teaser = article.is_linked && article.rank > 1;
         article.prose > 0 && !(is_elsewhere && (article.prose < OWN_PROSE_CHARS_MIN || is_teaser))
@@ -123,7 +123,7 @@ impl Survey<'_> {
     }
 }
 
-impl<'a> Visitor<'a> for Survey<'a> {
+impl<'a> Visitor<'a> for ArticleSurvey<'a> {
     fn enter(&mut self, node: &NodeRef<'a>) -> bool {
         if node.is_text() {
             if self.furniture == 0 {
@@ -137,7 +137,7 @@ impl<'a> Visitor<'a> for Survey<'a> {
         }
         let Some(element) = node.element_ref() else { return node.is_document() };
         let tag = element.name.local.as_ref();
-        if matches!(Kind::of(tag), Kind::Unseen | Kind::Template) || tag == "head" {
+        if matches!(ElementKind::of(tag), ElementKind::Unseen | ElementKind::Template) || tag == "head" {
             return false;
         }
         self.furniture += usize::from(is_furniture(tag));
@@ -149,7 +149,7 @@ impl<'a> Visitor<'a> for Survey<'a> {
                 let around = self.open.last().copied();
                 let is_aside = self.asides > 0;
                 self.open.push(number);
-                self.articles.push(Article {
+                self.articles.push(ArticleElement {
                     number,
                     node: *node,
                     around,
@@ -172,7 +172,7 @@ impl<'a> Visitor<'a> for Survey<'a> {
     fn leave(&mut self, node: &NodeRef<'a>) {
         let Some(element) = node.element_ref() else { return };
         let tag = element.name.local.as_ref();
-        if matches!(Kind::of(tag), Kind::Unseen | Kind::Template) || tag == "head" {
+        if matches!(ElementKind::of(tag), ElementKind::Unseen | ElementKind::Template) || tag == "head" {
             return;
         }
         self.furniture -= usize::from(is_furniture(tag));

@@ -78,8 +78,8 @@ pub(super) fn person(name: &str) -> Option<String> {
     (is_name && !is_address).then_some(name)
 }
 
-/// s703: `<meta name="author">`, else `<meta property="article:author">`, the first that is not blank, as it stands: also
-/// the address of a profile. Only whitespace is folded.
+/// s703: `<meta name="author">`, else `<meta property="article:author">`, the first that is not blank, as it stands:
+/// also the address of a profile. Only whitespace is folded.
 fn author(survey: &Survey<'_>) -> Option<String> {
     let first = |attribute: &str, key: &str| {
         let is_meant = |meta: &&NodeRef<'_>| {

@@ -22,7 +22,7 @@ mod survey;
 mod thread;
 mod walk;
 
-use article::Scope;
+use article::ArticleScope;
 use survey::Survey;
 use url::Url;
 
@@ -30,7 +30,7 @@ use crate::model::Timestamp;
 
 /// What a page holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct ExtractedPage {
     /// The heading, without the name of the site.
     pub title: Option<String>,
     /// Who wrote it, as the page's `<meta>` for authors says (s703).
@@ -66,9 +66,9 @@ pub enum PageError {
 /// # Errors
 ///
 /// If no article text was found, with the likeliest reason.
-pub fn extract(html: &str, url: Option<&Url>) -> Result<Page, PageError> {
+pub fn extract(html: &str, url: Option<&Url>) -> Result<ExtractedPage, PageError> {
     let guard::Parsed { document, is_cut } = guard::parse(html);
-    let scope = Scope::of(&document);
+    let scope = ArticleScope::of(&document);
     let survey = Survey::of(&document);
     let facts = metadata::read(&document, &survey, url);
     let walls = article::Walls::of(&survey);
@@ -88,7 +88,7 @@ pub fn extract(html: &str, url: Option<&Url>) -> Result<Page, PageError> {
         return Err(wall);
     }
     let title = facts.title.or(found.title).or_else(|| headings.into_iter().find(|heading| !heading.is_empty()));
-    Ok(Page {
+    Ok(ExtractedPage {
         title: title.map(metadata::shortened),
         author: facts.author,
         byline: facts.byline,

@@ -78,7 +78,8 @@ pub(super) fn is_likely(word: &str) -> bool {
     )
 }
 
-/// A name with one of these tells a state or a kind, such as `has-comments` on `<body>` or `tone-comment` on an opinion.
+/// A name with one of these tells a state or a kind, such as `has-comments` on `<body>` or `tone-comment` on an
+/// opinion.
 pub(super) fn is_state(word: &str) -> bool {
     matches!(
         word,

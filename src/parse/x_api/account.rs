@@ -9,13 +9,13 @@ use super::problem::{RawProblem, first_problem};
 const ID_DIGITS_MAX: usize = 20;
 #[derive(Deserialize)]
 struct UserAnswer {
-    data: Option<User>,
+    data: Option<XUser>,
     #[serde(default)]
     errors: Vec<RawProblem>,
 }
 
 #[derive(Deserialize)]
-struct User {
+struct XUser {
     id: String,
 }
 
@@ -56,7 +56,7 @@ mod tests {
         let missing = r#"{"errors":[{"value":"nobody","detail":"Could not find user with username: [nobody].",
             "title":"Not Found Error","resource_type":"user","parameter":"username","resource_id":"nobody",
             "type":"https://api.twitter.com/2/problems/resource-not-found"}]}"#;
-        let suspended = r#"{"errors":[{"value":"bad","detail":"User has been suspended: [bad].","title":"Forbidden",
+        let suspended = r#"{"errors":[{"value":"bad","detail":"XUser has been suspended: [bad].","title":"Forbidden",
             "resource_type":"user","parameter":"username","resource_id":"bad",
             "type":"https://api.twitter.com/2/problems/resource-not-found"}]}"#;
         assert_eq!((kind(missing), kind(suspended)), (ProblemKind::NotFound, ProblemKind::Forbidden));

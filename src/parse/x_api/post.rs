@@ -31,12 +31,12 @@ pub(super) struct RawPost {
     #[serde(default)]
     referenced_tweets: Vec<Reference>,
     entities: Option<Entities>,
-    note_tweet: Option<Note>,
+    note_tweet: Option<LongText>,
 }
 
 /// A long post: `text` of the post itself is cut at 280 characters then.
 #[derive(Deserialize)]
-struct Note {
+struct LongText {
     text: String,
     entities: Option<Entities>,
 }
@@ -50,11 +50,11 @@ struct Reference {
 #[derive(Default, Deserialize)]
 struct Entities {
     #[serde(default)]
-    urls: Vec<Link>,
+    urls: Vec<ShortLink>,
 }
 
 #[derive(Deserialize)]
-struct Link {
+struct ShortLink {
     url: String,
     expanded_url: Option<String>,
     /// Where redirects led when X looked.
@@ -80,7 +80,7 @@ impl RawPost {
 }
 
 /// The text with expanded links and with the three characters unescaped that X escapes.
-fn readable(text: &str, links: &[Link]) -> String {
+fn readable(text: &str, links: &[ShortLink]) -> String {
     // The ampersand comes last, or `&amp;lt;` would become `<`.
     let text = with_long_links(text, links).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
     text.trim().to_owned()
@@ -88,7 +88,7 @@ fn readable(text: &str, links: &[Link]) -> String {
 
 /// Short links are found by their own text. The places that X gives for them count neither bytes nor characters alike
 /// in all of its answers.
-fn with_long_links(text: &str, links: &[Link]) -> String {
+fn with_long_links(text: &str, links: &[ShortLink]) -> String {
     let mut written = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(SHORT_LINK) {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn only_short_links_that_are_known_are_written_out() {
-        let link = |url: &str, long: &str| Link {
+        let link = |url: &str, long: &str| ShortLink {
             url: format!("https://t.co/{url}"),
             expanded_url: Some(long.into()),
             unwound_url: None,

@@ -11,7 +11,7 @@ const TEXT_CHARS_MAX: usize = 200;
 
 /// One thing that X objects to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct XProblem {
     pub kind: ProblemKind,
     /// X's message on one line, shortened.
     words: String,
@@ -43,7 +43,7 @@ pub(super) struct RawProblem {
 }
 
 /// What X objects to in a body that came with a refusal; none if the body is nothing that X would say.
-pub fn refusal(body: &[u8]) -> Option<Problem> {
+pub fn refusal(body: &[u8]) -> Option<XProblem> {
     #[derive(Deserialize)]
     struct Listed {
         errors: Vec<RawProblem>,
@@ -53,16 +53,16 @@ pub fn refusal(body: &[u8]) -> Option<Problem> {
 }
 
 /// The first problem of a list that says something.
-pub(super) fn first_problem(problems: Vec<RawProblem>) -> Option<Problem> {
+pub(super) fn first_problem(problems: Vec<RawProblem>) -> Option<XProblem> {
     problems.into_iter().find_map(RawProblem::read)
 }
 
 impl RawProblem {
-    fn read(self) -> Option<Problem> {
+    fn read(self) -> Option<XProblem> {
         let all = [&self.detail, &self.error_description, &self.message, &self.title, &self.error, &self.type_url];
         let said = all.into_iter().map(|said| text::fold(said)).find(|said| !said.is_empty())?;
         let words = said.chars().filter(|letter| !letter.is_control()).take(TEXT_CHARS_MAX).collect();
-        Some(Problem { kind: self.kind(), words })
+        Some(XProblem { kind: self.kind(), words })
     }
 
     /// The title decides before the type: X reports suspended accounts under the type of those it cannot find.
@@ -77,7 +77,7 @@ impl RawProblem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for XProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.words)
     }

@@ -13,7 +13,7 @@ const TOKEN_BYTES_MAX: usize = 512;
 
 /// A page of posts, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct TimelinePage {
     /// What is on it.
     pub posts: Vec<XPost>,
     /// What asks for the next page, if there is one.
@@ -38,7 +38,7 @@ struct Meta {
 ///
 /// No posts are believed only if X counts none and objects to nothing. Posts with problems beside them are posts: the
 /// problems are then about what they refer to.
-pub fn timeline(body: &[u8]) -> Result<Page, XApiError> {
+pub fn timeline(body: &[u8]) -> Result<TimelinePage, XApiError> {
     let answer: TimelineAnswer = serde_json::from_slice(body).map_err(|error| XApiError::from_json(&error))?;
     let posts = answer.data.unwrap_or_default();
     if posts.is_empty()
@@ -57,7 +57,7 @@ pub fn timeline(body: &[u8]) -> Result<Page, XApiError> {
     if next_token.as_ref().is_some_and(|token| token.len() > TOKEN_BYTES_MAX) {
         return Err(XApiError::unknown("its token for the next page is far too long"));
     }
-    Ok(Page { posts: posts.into_iter().map(RawPost::read).collect::<Result<_, _>>()?, next_token })
+    Ok(TimelinePage { posts: posts.into_iter().map(RawPost::read).collect::<Result<_, _>>()?, next_token })
 }
 
 #[cfg(test)]
@@ -82,7 +82,7 @@ mod tests {
     #[case(r#"{"meta":{"result_count":0}}"#)]
     #[case(r#"{"data":[],"meta":{"result_count":0,"next_token":""},"errors":[]}"#)]
     fn s603_no_posts_are_believed_if_x_counts_none(#[case] body: &str) {
-        assert_eq!(timeline(body.as_bytes()), Ok(Page { posts: Vec::new(), next_token: None }));
+        assert_eq!(timeline(body.as_bytes()), Ok(TimelinePage { posts: Vec::new(), next_token: None }));
     }
 
     #[test]

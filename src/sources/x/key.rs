@@ -9,7 +9,7 @@ use crate::model::{FailureCause, FailureReport};
 use crate::parse::x_api::Renewed;
 
 /// A key that can be sent. Never printed.
-pub(super) struct Key(Stored);
+pub(super) struct XKey(Stored);
 
 /// Why a text is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,9 +41,9 @@ struct Stored {
     rest: serde_json::Map<String, serde_json::Value>,
 }
 
-impl Key {
+impl XKey {
     /// Reads what a person gave, or what is stored. What is wrong with it is said without repeating any of it.
-    pub(super) fn read(secret: &SecretString) -> Result<Key, KeyError> {
+    pub(super) fn read(secret: &SecretString) -> Result<XKey, KeyError> {
         let text = secret.expose_secret().trim();
         let stored = match text.starts_with('{') {
             true => serde_json::from_str(text).map_err(|_| KeyError::Shape)?,
@@ -58,7 +58,7 @@ impl Key {
         if stored.access_token.is_empty() || !stored.access_token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(KeyError::Characters);
         }
-        Ok(Key(stored))
+        Ok(XKey(stored))
     }
 
     /// What opens the API.
@@ -109,11 +109,11 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn read(text: &str) -> Key {
-        Key::read(&text.into()).unwrap_or_else(|error| panic!("{error}"))
+    fn read(text: &str) -> XKey {
+        XKey::read(&text.into()).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn token(key: &Key) -> String {
+    fn token(key: &XKey) -> String {
         let Credentials::Bearer(token) = key.bearer() else { panic!("a key is a bearer token") };
         token.expose_secret().to_owned()
     }
@@ -140,7 +140,7 @@ mod tests {
     #[case("{\"access_token\":\"hidden")]
     #[case("{\"access_token\":\"hidden token\"}")]
     fn s510_a_key_that_cannot_be_used_is_refused_without_showing_it(#[case] text: &str) {
-        let report = FailureReport::from(Key::read(&text.into()).err().unwrap());
+        let report = FailureReport::from(XKey::read(&text.into()).err().unwrap());
         assert_eq!(report.cause, FailureCause::Credentials);
         assert!(
             report.error.starts_with("the stored X key is") && !report.error.contains("hidden"),

@@ -10,10 +10,10 @@ use crate::fetch::{Answer, Document, Fetched, Learned, Reading, Task, Trace, pos
 use crate::http::{Client, Content, Failure, Headers, Reply, Request};
 use crate::model::{FailureCause, FailureReport, Hints, LastSeen, NewPost, PostContent, SourceSettings, Validators};
 use crate::parse::text;
-use crate::parse::x_api::{self, Page, XPost};
+use crate::parse::x_api::{self, TimelinePage, XPost};
 
 use super::account::account_name;
-use super::key::Key;
+use super::key::XKey;
 use super::{XSettings, key_missing, refusal};
 
 /// The most pages of one poll: five hundred new posts.
@@ -31,7 +31,7 @@ pub(super) async fn poll(client: &Client, settings: &XSettings, task: &Task) -> 
     };
     let until = tokio::time::sleep(client.deadline()).deadline();
     let (trace, learned) = (Trace::default(), Learned::default());
-    let mut poll = Poll { client, settings, name, key, until, trace, learned };
+    let mut poll = XPoll { client, settings, name, key, until, trace, learned };
     let answer = match poll.read(task).await {
         Ok(reading) => Answer::Read(Box::new(reading)),
         Err(report) => Answer::Failed(report),
@@ -40,28 +40,28 @@ pub(super) async fn poll(client: &Client, settings: &XSettings, task: &Task) -> 
 }
 
 /// What can be wrong before the first request.
-fn prepare(task: &Task) -> Result<(String, Key), FailureReport> {
+fn prepare(task: &Task) -> Result<(String, XKey), FailureReport> {
     let SourceSettings { url, podcast_id, .. } = &task.settings;
     let name = account_name(url).map_err(|error| failed(FailureCause::Other, error.to_string()))?;
     match (&task.key, podcast_id) {
-        (Some(key), _) => Ok((name, Key::read(key)?)),
+        (Some(key), _) => Ok((name, XKey::read(key)?)),
         (None, podcast) => Err(failed(FailureCause::KeyMissing, key_missing(*podcast))),
     }
 }
 
 /// A poll on its way.
-struct Poll<'a> {
+struct XPoll<'a> {
     client: &'a Client,
     settings: &'a XSettings,
     name: String,
-    key: Key,
+    key: XKey,
     /// No answer is waited for any longer than this.
     until: Instant,
     trace: Trace,
     learned: Learned,
 }
 
-impl Poll<'_> {
+impl XPoll<'_> {
     async fn read(&mut self, task: &Task) -> Result<Reading, FailureReport> {
         let since = match task.last_seen {
             Some(LastSeen::PostNumber(number)) => Some(number),
@@ -114,7 +114,7 @@ impl Poll<'_> {
         })
     }
 
-    async fn page(&mut self, id: &str, since: Option<u64>, token: Option<&str>) -> Result<Page, FailureReport> {
+    async fn page(&mut self, id: &str, since: Option<u64>, token: Option<&str>) -> Result<TimelinePage, FailureReport> {
         let mut url = self.settings.endpoint(&format!("users/{id}/tweets?{TIMELINE_QUERY}"));
         if let Some(since) = since {
             url.push_str(&format!("&since_id={since}"));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use feedwarden::api::tokens::Scope as Allowed;
+use feedwarden::api::tokens::TokenScope;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::task::JoinHandle;
 
@@ -34,7 +34,7 @@ pub(super) async fn gather(listeners: &Listeners) -> Crowd {
     let (mut silent, mut slow): (Vec<Box<dyn Stream>>, _) = (Vec::new(), Vec::new());
     for number in 0..2 * READERS {
         // Programs behind one address have a rate for each of their tokens.
-        let token = listeners.token(&format!("reader {}", number / 20), Allowed::Read, 0);
+        let token = listeners.token(&format!("reader {}", number / 20), TokenScope::Read, 0);
         let mut stream: Box<dyn Stream> =
             if number % 2 == 0 { Box::new(listeners.socket().await) } else { Box::new(listeners.tcp().await) };
         let request = format!("GET /api/v1/posts/stream?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\n\r\n");
@@ -51,7 +51,7 @@ pub(super) async fn gather(listeners: &Listeners) -> Crowd {
             })),
         }
     }
-    let token = listeners.token("half", Allowed::Write, 0);
+    let token = listeners.token("half", TokenScope::Write, 0);
     let halves = [
         String::new(),
         "GET /api/v1/sta".to_owned(),

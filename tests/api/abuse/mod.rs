@@ -1,4 +1,5 @@
-//! Clients that mean harm, or that are broken in ways that look like it, at both listeners of a real process that polls.
+//! Clients that mean harm, or that are broken in ways that look like it, at both listeners of a real process that
+//! polls.
 
 mod crowd;
 mod requests;
@@ -7,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedwarden::api::tokens::{Scope as Allowed, Signer, TokenWish, issue};
+use feedwarden::api::tokens::{Signer, TokenRequest, TokenScope, issue};
 use feedwarden::clock::{Clock, Stopwatch, SystemClock};
-use feedwarden::demo::web::{Character, Mix, Web, WebSettings};
+use feedwarden::demo::web::{Mix, SiteBehaviour, Web, WebSettings};
 use serde_json::json;
 use tokio::net::{TcpStream, UnixStream};
 
@@ -32,8 +33,12 @@ const GROWTH_KB_MAX: u64 = 96 * 1024;
 fn abuse_at_both_doors_disturbs_neither_polling_nor_others() {
     run(async || {
         let directory = tempfile::tempdir().unwrap();
-        let web =
-            WebSettings { hosts: HOSTS, sites: SITES, mix: Mix::only(Character::Healthy), ..WebSettings::default() };
+        let web = WebSettings {
+            hosts: HOSTS,
+            sites: SITES,
+            mix: Mix::only(SiteBehaviour::Healthy),
+            ..WebSettings::default()
+        };
         let web = Web::start(web, Arc::new(SystemClock)).unwrap();
         let listeners = Listeners::open(directory.path());
         listeners.add_all(&web).await;
@@ -42,7 +47,7 @@ fn abuse_at_both_doors_disturbs_neither_polling_nor_others() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         // Whose token was good before is not kept out by those who guess tokens from the same address.
-        let token = listeners.token("ada", Allowed::Read, 0);
+        let token = listeners.token("ada", TokenScope::Read, 0);
         assert!(listeners.ask_both(&token).await.iter().all(|answer| answer.status == 200));
         let undisturbed = pace(&web, tokio::time::sleep(WINDOW)).await;
         let memory_before = listeners.peak_kb();
@@ -71,7 +76,7 @@ fn abuse_at_both_doors_disturbs_neither_polling_nor_others() {
             assert_eq!(answer.json()["store_trouble"], serde_json::Value::Null);
             assert_eq!(answer.json()["statistics"]["crashes"], 0);
         }
-        assert!(web.manners().iter().all(|host| host.overlaps == 0), "publishers noticed nothing");
+        assert!(web.load().iter().all(|host| host.overlaps == 0), "publishers noticed nothing");
         drop(crowd);
     });
 }
@@ -120,11 +125,11 @@ impl Listeners {
     }
 
     /// What stands in `Authorization`: a token for an hour that was issued so long ago.
-    fn token(&self, subject: &str, scope: Allowed, seconds_ago: u64) -> String {
+    fn token(&self, subject: &str, scope: TokenScope, seconds_ago: u64) -> String {
         let lifetime = Duration::from_secs(3600);
-        let wish = TokenWish { subject: subject.into(), scope, lifetime, audience: None };
+        let request = TokenRequest { subject: subject.into(), scope, lifetime, audience: None };
         let issued_at = SystemClock.now() - Duration::from_secs(seconds_ago);
-        format!("Bearer {}", issue(&wish, &Signer::Secret(SECRET.into()), issued_at).unwrap())
+        format!("Bearer {}", issue(&request, &Signer::Secret(SECRET.into()), issued_at).unwrap())
     }
 
     /// The most memory that the process ever had.
@@ -136,7 +141,7 @@ impl Listeners {
 }
 
 fn asked(web: &Web) -> u64 {
-    web.manners().iter().map(|host| host.requests).sum()
+    web.load().iter().map(|host| host.requests).sum()
 }
 
 /// How many requests a second publishers get meanwhile.

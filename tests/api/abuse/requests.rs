@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use feedwarden::api::tokens::Scope as Allowed;
+use feedwarden::api::tokens::TokenScope;
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
@@ -13,7 +13,7 @@ const JSON: (&str, &str) = ("Content-Type", "application/json");
 
 /// Each of them once at each listener.
 pub(super) async fn refused_by_both(listeners: &Listeners, round: usize) {
-    let token = listeners.token(&format!("mallory {round}"), Allowed::Write, 0);
+    let token = listeners.token(&format!("mallory {round}"), TokenScope::Write, 0);
     for (what, method, path, body) in nonsense() {
         let headers = [JSON, ("Authorization", token.as_str())];
         is_refused(&what, &ask(listeners.socket().await, method, &path, &headers, &body).await);
@@ -27,7 +27,7 @@ pub(super) async fn refused_by_both(listeners: &Listeners, round: usize) {
     endless_chunks(listeners.tcp().await, &token).await;
     no_http(listeners.socket().await).await;
     no_http(listeners.tcp().await).await;
-    flood(listeners, &listeners.token("flood", Allowed::Read, 0)).await;
+    flood(listeners, &listeners.token("flood", TokenScope::Read, 0)).await;
 }
 
 fn nonsense() -> Vec<(String, &'static str, String, Vec<u8>)> {
@@ -64,12 +64,12 @@ fn nonsense() -> Vec<(String, &'static str, String, Vec<u8>)> {
 fn bad_tokens(listeners: &Listeners) -> Vec<String> {
     let part = |value: serde_json::Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let claims = part(json!({ "exp": 9_999_999_999_i64, "scope": "read write" }));
-    let good = listeners.token("eve", Allowed::Read, 0);
+    let good = listeners.token("eve", TokenScope::Read, 0);
     vec![
         String::new(),
         "Basic YTpi".into(),
         "Bearer".into(),
-        listeners.token("eve", Allowed::Write, 4000),
+        listeners.token("eve", TokenScope::Write, 4000),
         format!("Bearer {}.{claims}.", part(json!({ "alg": "none" }))),
         format!("Bearer {}.{claims}.AAAA", part(json!({ "alg": "HS256" }))),
         good[..good.len() - 2].to_owned(),
@@ -115,5 +115,5 @@ async fn flood(listeners: &Listeners, token: &str) {
     let (_, _) = futures_util::join!(writer.write_all(flood.as_bytes()), reader.read_to_string(&mut answers));
     let statuses: Vec<&str> = answers.split("HTTP/1.1 ").skip(1).map(|answer| &answer[..3]).collect();
     assert!(statuses.iter().all(|status| ["200", "429"].contains(status)), "{statuses:?}");
-    assert!(statuses.contains(&"429"), "nobody asks without end: {statuses:?}");
+    assert!(statuses.contains(&"429"), "the rate limit applies: {statuses:?}");
 }

@@ -1,4 +1,5 @@
-//! Bytes to feeds: within the limits, without what no store can keep, and the same under tight limits as under wide ones.
+//! Bytes to feeds: within the limits, without what no store can keep, and the same under tight limits as under wide
+//! ones.
 
 use std::sync::Arc;
 

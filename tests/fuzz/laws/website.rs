@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use feedwarden::parse::feed::linked_feeds;
 use feedwarden::parse::text::fold;
-use feedwarden::parse::website::{Page, extract};
+use feedwarden::parse::website::{ExtractedPage, extract};
 use url::Url;
 
 /// The least number of letters and digits that make an article.
@@ -35,7 +35,7 @@ pub(crate) fn check(input: &[u8]) {
     }
 }
 
-fn check_page(page: &Page, html_bytes: usize) {
+fn check_page(page: &ExtractedPage, html_bytes: usize) {
     let letters = page.text.chars().filter(|character| character.is_alphanumeric()).count();
     assert!(letters >= TEXT_CHARS_MIN, "{:?} is no article", page.text);
     assert_eq!(fold(&page.text), page.text, "the text is not folded");

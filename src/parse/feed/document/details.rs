@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Document;
+use super::DocumentParser;
 use super::elements::Name;
 use crate::parse::feed::attributes::{FeedAttributes, decoded};
 use crate::parse::feed::details::{self, Enclosure, MediaClass};
@@ -18,7 +18,7 @@ mod image_rank {
     pub(super) const ENCLOSURE: u8 = 3;
 }
 
-impl Document<'_, '_> {
+impl DocumentParser<'_, '_> {
     /// Takes what the attributes of an element say.
     pub(super) fn take_details(&mut self, element: Element, name: &Name<'_>, attributes: &FeedAttributes<'_>) {
         if let Some(language) = attributes.language {

@@ -1,6 +1,6 @@
 //! Opens and closes elements: what each means where it stands, and what its publisher forgot to close.
 
-use super::{Base, Document, Frame};
+use super::{Base, DocumentParser, Frame};
 use crate::parse::feed::attributes::{FeedAttributes, decoded};
 use crate::parse::feed::draft::Draft;
 use crate::parse::feed::element::{Element, Field, FieldSlot, classify, may_be_html};
@@ -19,7 +19,7 @@ pub(super) enum Step {
     Page,
 }
 
-impl<'a> Document<'a, '_> {
+impl<'a> DocumentParser<'a, '_> {
     /// Takes a start tag.
     pub(super) fn open(&mut self, tag: Tag<'a>) -> Result<Step, FeedError> {
         self.nodes += 1;

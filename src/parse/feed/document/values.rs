@@ -1,6 +1,6 @@
 //! Keeps what elements say: texts, dates, links, people.
 
-use super::Document;
+use super::DocumentParser;
 use crate::parse::date;
 use crate::parse::feed::Entry;
 use crate::parse::feed::attributes::FeedAttributes;
@@ -10,7 +10,7 @@ use crate::parse::feed::field::{Form, atom_form};
 use crate::parse::feed::link;
 use crate::parse::namespace::Namespace;
 
-impl<'a> Document<'a, '_> {
+impl<'a> DocumentParser<'a, '_> {
     /// Keeps the entry that has ended.
     pub(super) fn keep_entry(&mut self) {
         let (Some(draft), Some(feed)) = (self.entry.take(), self.feed.as_mut()) else { return };

@@ -247,8 +247,8 @@ impl<'de, T: Member> Visitor<'de> for LooseVisitor<T> {
     }
 }
 
-/// A text without the blanks around it and without the control characters that escapes such as `\u0000` bring in; nothing
-/// if nothing is left.
+/// A text without the blanks around it and without the control characters that escapes such as `\u0000` bring in;
+/// nothing if nothing is left.
 fn shown<T: for<'t> From<&'t str>>(text: &str) -> Option<T> {
     let text = control::without_forbidden(text);
     Some(text.trim()).filter(|text| !text.is_empty()).map(T::from)

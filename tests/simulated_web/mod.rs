@@ -1,15 +1,15 @@
 //! The simulated web of the demo, the tests and the benchmarks: it behaves as configured, and records all requests.
 
-mod characters;
+mod behaviours;
 mod content;
 mod control;
-mod witness;
+mod journal;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use feedwarden::clock::HeldClock;
-use feedwarden::demo::web::{Character, Exchange, Mix, Web, WebSettings};
+use feedwarden::demo::web::{Exchange, Mix, SiteBehaviour, Web, WebSettings};
 use feedwarden::fetch::{Answer, Fetched, Fetcher, Task};
 use feedwarden::http::{Client, HttpSettings};
 use feedwarden::model::{SourceSettings, Timestamp, Validators};
@@ -39,9 +39,9 @@ impl Visitor {
         Visitor { web, clock, client, fetcher }
     }
 
-    /// A visitor of one site of this character.
-    fn of(character: Character) -> Visitor {
-        Visitor::to(WebSettings { mix: Mix::only(character), ..WebSettings::default() })
+    /// A visitor of one site of this behaviour.
+    fn of(behaviour: SiteBehaviour) -> Visitor {
+        Visitor::to(WebSettings { mix: Mix::only(behaviour), ..WebSettings::default() })
     }
 
     fn task(&self, site: usize) -> Task {
@@ -77,12 +77,13 @@ impl Visitor {
 
     /// Waits until the first host has heard more requests than this.
     async fn heard(&self, requests: u64) {
-        while self.web.manners()[0].requests <= requests {
+        while self.web.load()[0].requests <= requests {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
 
-    /// What the servers wrote down, once there is this much of it: that a client has hung up takes a moment to be noticed.
+    /// What the servers wrote down, once there is this much of it: that a client has hung up takes a moment to be
+    /// noticed.
     async fn journal(&self, exchanges: usize) -> Vec<Exchange> {
         let enough = async {
             while self.web.journal().len() < exchanges {

@@ -9,33 +9,33 @@ use super::tokens::{TokenError, Verifier};
 
 /// The current rules. Clones share them.
 #[derive(Clone)]
-pub struct Admission(Arc<RwLock<Arc<Rules>>>);
+pub struct SharedAccessRules(Arc<RwLock<Arc<AccessRules>>>);
 
-pub struct Rules {
+pub struct AccessRules {
     pub(super) verifier: Option<Verifier>,
     /// Requests per second of one client.
     pub(super) requests_per_second: u32,
 }
 
-impl Admission {
-    pub(super) fn new(settings: &ApiSettings) -> Result<Admission, TokenError> {
-        Ok(Admission(Arc::new(RwLock::new(Arc::new(Rules::new(settings)?)))))
+impl SharedAccessRules {
+    pub(super) fn new(settings: &ApiSettings) -> Result<SharedAccessRules, TokenError> {
+        Ok(SharedAccessRules(Arc::new(RwLock::new(Arc::new(AccessRules::new(settings)?)))))
     }
 
     /// Applies new rules from the next request on.
-    pub fn follow(&self, rules: Rules) {
+    pub fn follow(&self, rules: AccessRules) {
         *self.0.write() = Arc::new(rules);
     }
 
-    pub(super) fn rules(&self) -> Arc<Rules> {
+    pub(super) fn rules(&self) -> Arc<AccessRules> {
         self.0.read().clone()
     }
 }
 
-impl Rules {
+impl AccessRules {
     /// Creates the rules; fails if the key is invalid.
-    pub fn new(settings: &ApiSettings) -> Result<Rules, TokenError> {
+    pub fn new(settings: &ApiSettings) -> Result<AccessRules, TokenError> {
         let verifier = settings.tokens.as_ref().map(Verifier::new).transpose()?;
-        Ok(Rules { verifier, requests_per_second: settings.limits.requests_per_second })
+        Ok(AccessRules { verifier, requests_per_second: settings.limits.requests_per_second })
     }
 }

@@ -5,7 +5,7 @@ use crate::model::SourceType;
 /// How a site behaves. Everything that publishes shows its newest entries, as many as fit its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
-pub enum Character {
+pub enum SiteBehaviour {
     /// A feed with validators (`ETag`, `Last-Modified` or both) that answers 304 when nothing is new.
     Healthy,
     /// A feed without validators: always a 200, often with the same body.
@@ -60,7 +60,7 @@ pub enum Character {
     Found(Elsewhere),
     /// 302 in a circle.
     Loop,
-    /// A web page with one article, which is another one after each publication. [`Robots`] of its host apply.
+    /// A web page with one article, which is another one after each publication. [`RobotsPolicy`] of its host apply.
     Website,
     /// A feed that mixes, by the seed: healthy answers (six in ten), 404, 500 and resets.
     Flaky,
@@ -90,10 +90,10 @@ pub enum Elsewhere {
 
 /// What a host says in its robots.txt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Robots {
+pub enum RobotsPolicy {
     /// Everything that there is may be asked for.
     Allowing,
-    /// The pages of the host's [`Character::Website`]s may not be asked for.
+    /// The pages of the host's [`SiteBehaviour::Website`]s may not be asked for.
     Forbidding,
     /// 404, which allows everything.
     Missing,
@@ -101,79 +101,79 @@ pub enum Robots {
     Broken,
 }
 
-impl Character {
+impl SiteBehaviour {
     /// One of each, with every variation.
-    pub const EVERY: [Character; 33] = [
-        Character::Healthy,
-        Character::NoValidators,
-        Character::Busy,
-        Character::Titleless,
-        Character::Gzip,
-        Character::CacheFor(60),
-        Character::NotFound,
-        Character::Gone,
-        Character::Forbidden,
-        Character::Unauthorized,
-        Character::RateLimited(RetryAfter::Unsaid),
-        Character::RateLimited(RetryAfter::Seconds(120)),
-        Character::RateLimited(RetryAfter::Date(120)),
-        Character::Unavailable(RetryAfter::Unsaid),
-        Character::Unavailable(RetryAfter::Seconds(120)),
-        Character::Broken(500),
-        Character::Broken(502),
-        Character::Slow,
-        Character::Dripping,
-        Character::Hanging,
-        Character::Cut,
-        Character::Reset,
-        Character::BrokenXml,
-        Character::NotAFeed,
-        Character::Huge,
-        Character::Moved(Elsewhere::SameHost),
-        Character::Moved(Elsewhere::OtherHost),
-        Character::Found(Elsewhere::SameHost),
-        Character::Found(Elsewhere::OtherHost),
-        Character::Loop,
-        Character::Website,
-        Character::Flaky,
-        Character::Dead,
+    pub const EVERY: [SiteBehaviour; 33] = [
+        SiteBehaviour::Healthy,
+        SiteBehaviour::NoValidators,
+        SiteBehaviour::Busy,
+        SiteBehaviour::Titleless,
+        SiteBehaviour::Gzip,
+        SiteBehaviour::CacheFor(60),
+        SiteBehaviour::NotFound,
+        SiteBehaviour::Gone,
+        SiteBehaviour::Forbidden,
+        SiteBehaviour::Unauthorized,
+        SiteBehaviour::RateLimited(RetryAfter::Unsaid),
+        SiteBehaviour::RateLimited(RetryAfter::Seconds(120)),
+        SiteBehaviour::RateLimited(RetryAfter::Date(120)),
+        SiteBehaviour::Unavailable(RetryAfter::Unsaid),
+        SiteBehaviour::Unavailable(RetryAfter::Seconds(120)),
+        SiteBehaviour::Broken(500),
+        SiteBehaviour::Broken(502),
+        SiteBehaviour::Slow,
+        SiteBehaviour::Dripping,
+        SiteBehaviour::Hanging,
+        SiteBehaviour::Cut,
+        SiteBehaviour::Reset,
+        SiteBehaviour::BrokenXml,
+        SiteBehaviour::NotAFeed,
+        SiteBehaviour::Huge,
+        SiteBehaviour::Moved(Elsewhere::SameHost),
+        SiteBehaviour::Moved(Elsewhere::OtherHost),
+        SiteBehaviour::Found(Elsewhere::SameHost),
+        SiteBehaviour::Found(Elsewhere::OtherHost),
+        SiteBehaviour::Loop,
+        SiteBehaviour::Website,
+        SiteBehaviour::Flaky,
+        SiteBehaviour::Dead,
     ];
 
     /// How a source at such a site is read.
     pub fn source_type(self) -> SourceType {
-        if self == Character::Website { SourceType::Website } else { SourceType::Rss }
+        if self == SiteBehaviour::Website { SourceType::Website } else { SourceType::Rss }
     }
 
     /// Whether entries can be read there, if sometimes only.
     pub fn publishes(self) -> bool {
         match self {
-            Character::Healthy
-            | Character::NoValidators
-            | Character::Busy
-            | Character::Titleless
-            | Character::Gzip
-            | Character::CacheFor(_)
-            | Character::Slow
-            | Character::Dripping
-            | Character::Moved(_)
-            | Character::Found(_)
-            | Character::Website
-            | Character::Flaky => true,
-            Character::NotFound
-            | Character::Gone
-            | Character::Forbidden
-            | Character::Unauthorized
-            | Character::RateLimited(_)
-            | Character::Unavailable(_)
-            | Character::Broken(_)
-            | Character::Hanging
-            | Character::Cut
-            | Character::Reset
-            | Character::BrokenXml
-            | Character::NotAFeed
-            | Character::Huge
-            | Character::Loop
-            | Character::Dead => false,
+            SiteBehaviour::Healthy
+            | SiteBehaviour::NoValidators
+            | SiteBehaviour::Busy
+            | SiteBehaviour::Titleless
+            | SiteBehaviour::Gzip
+            | SiteBehaviour::CacheFor(_)
+            | SiteBehaviour::Slow
+            | SiteBehaviour::Dripping
+            | SiteBehaviour::Moved(_)
+            | SiteBehaviour::Found(_)
+            | SiteBehaviour::Website
+            | SiteBehaviour::Flaky => true,
+            SiteBehaviour::NotFound
+            | SiteBehaviour::Gone
+            | SiteBehaviour::Forbidden
+            | SiteBehaviour::Unauthorized
+            | SiteBehaviour::RateLimited(_)
+            | SiteBehaviour::Unavailable(_)
+            | SiteBehaviour::Broken(_)
+            | SiteBehaviour::Hanging
+            | SiteBehaviour::Cut
+            | SiteBehaviour::Reset
+            | SiteBehaviour::BrokenXml
+            | SiteBehaviour::NotAFeed
+            | SiteBehaviour::Huge
+            | SiteBehaviour::Loop
+            | SiteBehaviour::Dead => false,
         }
     }
 

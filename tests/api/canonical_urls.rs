@@ -1,7 +1,7 @@
-//! One place is one source, however it is spelled, and whichever listener it comes through.
+//! Every spelling of a URL is the same source, through every listener.
 
-use feedwarden::api::tokens::Scope as Allowed;
-use feedwarden::demo::web::Character;
+use feedwarden::api::tokens::TokenScope;
+use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::model::{NewSource, SourceId, SourceSettings, SourceType};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ const SPELLINGS: [&str; 5] = [
 #[rstest]
 fn another_spelling_is_no_other_source(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let id = api.add_quiet(SPELLINGS[0]).await;
         assert_eq!(api.get(&format!("/sources/{id}")).await.json()["url"], "http://a.example/feed?A=b");
         for url in SPELLINGS {
@@ -50,7 +50,7 @@ fn another_spelling_is_no_other_source(#[values(Sqlite, Postgres)] engine: Engin
 #[rstest]
 fn what_was_stored_under_another_spelling_stays_and_is_found(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
-        let api = ApiWorld::of(engine, &[Character::Healthy]).await;
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         api.tell("POST", "/scheduler/pause", Value::Null).await;
         let settings = SourceSettings::new(SourceType::Rss, "HTTP://Old.example/feed");
         let old = NewSource { settings, created_at: api.world.now() };
@@ -72,7 +72,7 @@ fn what_was_stored_under_another_spelling_stays_and_is_found(#[values(Sqlite, Po
 #[test]
 fn an_account_is_one_source_and_what_names_none_is_refused() {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         let id = api.add_quiet("https://twitter.com/NASA/").await;
         let source = api.get(&format!("/sources/{id}")).await.json();
         assert_eq!((&source["url"], &source["type"]), (&json!("https://x.com/nasa"), &json!("twitter")));
@@ -102,10 +102,10 @@ fn an_account_is_one_source_and_what_names_none_is_refused() {
 #[test]
 fn a_password_cannot_be_guessed_by_looking_for_it() {
     run(async || {
-        let api = ApiWorld::of(Sqlite, &[Character::Healthy]).await;
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
         api.add_quiet("http://ann:word@a.example/feed").await;
         api.add_quiet("http://b.example/feed").await;
-        let (reader, writer) = (api.token(Allowed::Read), api.token(Allowed::Write));
+        let (reader, writer) = (api.token(TokenScope::Read), api.token(TokenScope::Write));
         for (token, url, count) in [
             (&writer, "http://ann:word@a.example/feed", 1),
             (&reader, "http://ann:word@a.example/feed", 0),

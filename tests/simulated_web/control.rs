@@ -3,7 +3,7 @@
 use std::net::TcpStream;
 use std::time::Duration;
 
-use feedwarden::demo::web::{Character, Deed, Mix, WebSettings};
+use feedwarden::demo::web::{Deed, Mix, SiteBehaviour, WebSettings};
 use feedwarden::fetch::Answer;
 use feedwarden::model::FailureCause;
 
@@ -11,23 +11,23 @@ use super::{Visitor, outcome};
 
 #[tokio::test]
 async fn a_site_can_fall_ill_and_recover() {
-    let visitor = Visitor::of(Character::Healthy);
+    let visitor = Visitor::of(SiteBehaviour::Healthy);
     assert_eq!(outcome(&visitor.poll(0).await), "read 1");
-    visitor.web.set_character(0, Character::Gone).unwrap();
-    assert_eq!(visitor.web.character(0), Character::Gone);
+    visitor.web.set_behaviour(0, SiteBehaviour::Gone).unwrap();
+    assert_eq!(visitor.web.behaviour(0), SiteBehaviour::Gone);
     assert_eq!(outcome(&visitor.poll(0).await), "Status(410)");
-    visitor.web.set_character(0, Character::Healthy).unwrap();
+    visitor.web.set_behaviour(0, SiteBehaviour::Healthy).unwrap();
     assert_eq!(outcome(&visitor.poll(0).await), "read 1");
 }
 
 #[tokio::test]
 async fn a_dead_site_can_come_to_life_and_die_again() {
-    let visitor = Visitor::of(Character::Dead);
+    let visitor = Visitor::of(SiteBehaviour::Dead);
     for _ in 0..3 {
         assert_eq!(outcome(&visitor.poll(0).await), "Connection");
-        visitor.web.set_character(0, Character::Healthy).unwrap();
+        visitor.web.set_behaviour(0, SiteBehaviour::Healthy).unwrap();
         assert_eq!(outcome(&visitor.poll(0).await), "read 1");
-        visitor.web.set_character(0, Character::Dead).unwrap();
+        visitor.web.set_behaviour(0, SiteBehaviour::Dead).unwrap();
     }
     assert_eq!(visitor.web.journal().len(), 3);
 }
@@ -35,7 +35,7 @@ async fn a_dead_site_can_come_to_life_and_die_again() {
 #[tokio::test]
 async fn a_site_that_dies_on_a_shared_host_resets() {
     let visitor = Visitor::to(WebSettings { sites: 2, ..WebSettings::default() });
-    visitor.web.set_character(0, Character::Dead).unwrap();
+    visitor.web.set_behaviour(0, SiteBehaviour::Dead).unwrap();
     assert_eq!(outcome(&visitor.poll(0).await), "Connection");
     assert_eq!(visitor.web.journal()[0].deed, Deed::Reset);
     assert_eq!(outcome(&visitor.poll(1).await), "read 1");
@@ -60,7 +60,7 @@ async fn a_host_that_is_down_refuses_and_the_others_do_not() {
 
 #[tokio::test]
 async fn going_down_resets_what_is_being_served_and_a_network_that_goes_away_does_not() {
-    let visitor = Visitor::to(WebSettings { mix: Mix::only(Character::Hanging), ..WebSettings::default() });
+    let visitor = Visitor::to(WebSettings { mix: Mix::only(SiteBehaviour::Hanging), ..WebSettings::default() });
     let host = visitor.web.hosts()[0].clone();
     for network in [false, true] {
         let poll = visitor.poll(0);

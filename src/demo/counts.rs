@@ -10,7 +10,7 @@ const PAGE: u32 = 1000;
 
 /// Number of sources by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SourceCensus {
+pub struct SourcesByState {
     pub fresh: usize,
     pub active: usize,
     pub backing_off: usize,
@@ -20,19 +20,19 @@ pub struct SourceCensus {
 
 /// Number of hosts by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HostCensus {
+pub struct HostsByState {
     pub asked: usize,
     pub held: usize,
     pub breaker_open: usize,
 }
 
-impl SourceCensus {
-    pub(super) async fn take(store: &dyn Store) -> store::Result<SourceCensus> {
-        let count = |mut census: SourceCensus, source: Source| async move {
-            census.add(&source);
-            Ok(census)
+impl SourcesByState {
+    pub(super) async fn take(store: &dyn Store) -> store::Result<SourcesByState> {
+        let count = |mut counts: SourcesByState, source: Source| async move {
+            counts.add(&source);
+            Ok(counts)
         };
-        store::stream_sources(store, PAGE).try_fold(SourceCensus::default(), count).await
+        store::stream_sources(store, PAGE).try_fold(SourcesByState::default(), count).await
     }
 
     pub fn total(&self) -> usize {
@@ -52,19 +52,19 @@ impl SourceCensus {
     }
 }
 
-impl HostCensus {
-    pub(super) async fn take(store: &dyn Store, now: Timestamp) -> store::Result<HostCensus> {
-        let mut census = HostCensus::default();
+impl HostsByState {
+    pub(super) async fn take(store: &dyn Store, now: Timestamp) -> store::Result<HostsByState> {
+        let mut counts = HostsByState::default();
         let mut after: Option<HostKey> = None;
         loop {
             let hosts = store.list_hosts(after.as_ref(), PAGE).await?;
-            let Some(last) = hosts.last() else { return Ok(census) };
+            let Some(last) = hosts.last() else { return Ok(counts) };
             after = Some(last.host.clone());
-            census.asked += hosts.len();
+            counts.asked += hosts.len();
             let is_ahead = |moment: Option<Timestamp>| moment.is_some_and(|moment| moment > now);
-            census.breaker_open += hosts.iter().filter(|host| is_ahead(host.breaker.open_until)).count();
+            counts.breaker_open += hosts.iter().filter(|host| is_ahead(host.breaker.open_until)).count();
             let is_held = hosts.iter().filter(|host| is_ahead(host.held_until) && !is_ahead(host.breaker.open_until));
-            census.held += is_held.count();
+            counts.held += is_held.count();
         }
     }
 }

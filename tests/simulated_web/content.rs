@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use feedwarden::demo::web::{Character, Mix, Publishing, WebSettings};
+use feedwarden::demo::web::{Mix, Publishing, SiteBehaviour, WebSettings};
 use feedwarden::fetch::{Answer, Document};
 use feedwarden::model::Timestamp;
 use feedwarden::parse::feed::Format;
@@ -120,9 +120,11 @@ async fn the_same_seed_makes_the_same_web() {
         let port = format!(":{}", visitor.web.port());
         let mut story: Vec<String> = Vec::new();
         for (number, site) in visitor.web.sites().iter().enumerate() {
-            let answers = match site.character {
+            let answers = match site.behaviour {
                 // Their answers take long, or are the same for every seed.
-                Character::Hanging | Character::Huge | Character::Slow | Character::Dripping => String::new(),
+                SiteBehaviour::Hanging | SiteBehaviour::Huge | SiteBehaviour::Slow | SiteBehaviour::Dripping => {
+                    String::new()
+                }
                 _ => super::outcome(&visitor.poll(number).await),
             };
             story.push(format!("{site:?} {answers}").replace(&port, ""));
@@ -140,7 +142,7 @@ fn settings_that_make_no_web_are_refused() {
     for settings in [
         WebSettings { hosts: 0, ..WebSettings::default() },
         WebSettings { mix: Mix::InTurn(Vec::new()), ..WebSettings::default() },
-        WebSettings { mix: Mix::Weighted(vec![(Character::Gone, 0)]), ..WebSettings::default() },
+        WebSettings { mix: Mix::Weighted(vec![(SiteBehaviour::Gone, 0)]), ..WebSettings::default() },
         WebSettings { entries: 0..=3, ..WebSettings::default() },
         WebSettings { first_address: [127, 255, 255, 250].into(), hosts: 10, ..WebSettings::default() },
         WebSettings { first_address: [192, 0, 2, 1].into(), ..WebSettings::default() },

@@ -1,20 +1,20 @@
-//! One test for each character.
+//! One test for each behaviour.
 
 use std::time::Duration;
 
-use feedwarden::demo::web::{Character, Deed, Elsewhere, Mix, RetryAfter, Robots, WebSettings};
+use feedwarden::demo::web::{Deed, Elsewhere, Mix, RetryAfter, RobotsPolicy, SiteBehaviour, WebSettings};
 use feedwarden::fetch::{Answer, Document};
 use feedwarden::http::{Client, Content, HttpSettings, Request};
 use feedwarden::model::{FailureCause, FailureReport, Validators};
 
 use super::{NOW, Visitor, outcome};
 
-/// Polls a site of this character once and compares what the client and what the server say about it.
-async fn check(character: Character, wanted: &str, deed: Deed) -> Visitor {
-    let visitor = Visitor::of(character);
-    assert_eq!(outcome(&visitor.poll(0).await), wanted, "{character:?}");
+/// Polls a site of this behaviour once and compares what the client and what the server say about it.
+async fn check(behaviour: SiteBehaviour, wanted: &str, deed: Deed) -> Visitor {
+    let visitor = Visitor::of(behaviour);
+    assert_eq!(outcome(&visitor.poll(0).await), wanted, "{behaviour:?}");
     let journal = visitor.journal(1).await;
-    assert_eq!((journal[0].deed, journal[0].site), (deed, Some(0)), "{character:?}");
+    assert_eq!((journal[0].deed, journal[0].site), (deed, Some(0)), "{behaviour:?}");
     visitor
 }
 
@@ -46,14 +46,14 @@ async fn healthy_answers_304_until_there_is_something_new() {
 
 #[tokio::test]
 async fn no_validators_sends_the_same_again() {
-    let visitor = check(Character::NoValidators, "read 1", Deed::Answered(200)).await;
+    let visitor = check(SiteBehaviour::NoValidators, "read 1", Deed::Answered(200)).await;
     assert_eq!(visitor.read_with(0, Validators::default()).await.0, Validators::default());
     assert_eq!(visitor.read(0).await, visitor.read(0).await);
 }
 
 #[tokio::test]
 async fn busy_has_one_more_at_every_request() {
-    let visitor = check(Character::Busy, "read 1", Deed::Answered(200)).await;
+    let visitor = check(SiteBehaviour::Busy, "read 1", Deed::Answered(200)).await;
     let (validators, texts) = visitor.read_with(0, Validators::default()).await;
     assert_eq!(texts.map(|texts| texts.len()), Some(2));
     assert_eq!(visitor.read_with(0, validators).await.1.map(|texts| texts.len()), Some(3));
@@ -61,7 +61,7 @@ async fn busy_has_one_more_at_every_request() {
 
 #[tokio::test]
 async fn titleless_entries_have_no_titles_in_any_format() {
-    let mix = Mix::only(Character::Titleless);
+    let mix = Mix::only(SiteBehaviour::Titleless);
     let visitor = Visitor::to(WebSettings { sites: 20, mix, ..WebSettings::default() });
     for site in 0..20 {
         let Answer::Read(reading) = visitor.poll(site).await.answer else { panic!("not read") };
@@ -73,7 +73,7 @@ async fn titleless_entries_have_no_titles_in_any_format() {
 
 #[tokio::test]
 async fn gzip_is_gzip_and_reads_the_same() {
-    let visitor = check(Character::Gzip, "read 1", Deed::Answered(200)).await;
+    let visitor = check(SiteBehaviour::Gzip, "read 1", Deed::Answered(200)).await;
     let fetched = visitor.poll(0).await;
     assert!(fetched.trace.wire_bytes < fetched.trace.body_bytes);
     assert_eq!(visitor.read(0).await, visitor.web.served_entries()[0]);
@@ -81,23 +81,23 @@ async fn gzip_is_gzip_and_reads_the_same() {
 
 #[tokio::test]
 async fn cache_for_says_how_long_it_stays_fresh() {
-    let visitor = check(Character::CacheFor(90), "read 1", Deed::Answered(200)).await;
+    let visitor = check(SiteBehaviour::CacheFor(90), "read 1", Deed::Answered(200)).await;
     let Answer::Read(reading) = visitor.poll(0).await.answer else { panic!("not read") };
     assert_eq!(reading.hints.fresh_until, Some(NOW + Duration::from_secs(90)));
 }
 
 #[tokio::test]
 async fn refusals_have_their_status() {
-    for (character, status) in [
-        (Character::NotFound, 404),
-        (Character::Gone, 410),
-        (Character::Forbidden, 403),
-        (Character::Unauthorized, 401),
-        (Character::Broken(500), 500),
-        (Character::Broken(502), 502),
+    for (behaviour, status) in [
+        (SiteBehaviour::NotFound, 404),
+        (SiteBehaviour::Gone, 410),
+        (SiteBehaviour::Forbidden, 403),
+        (SiteBehaviour::Unauthorized, 401),
+        (SiteBehaviour::Broken(500), 500),
+        (SiteBehaviour::Broken(502), 502),
     ] {
         let wanted = format!("Status({status})");
-        check(character, &wanted, Deed::Answered(status)).await;
+        check(behaviour, &wanted, Deed::Answered(status)).await;
     }
 }
 
@@ -107,11 +107,11 @@ async fn rate_limited_and_unavailable_say_when_to_come_back_or_nothing() {
     for (retry_after, wanted) in
         [(RetryAfter::Unsaid, None), (RetryAfter::Seconds(120), moment), (RetryAfter::Date(120), moment)]
     {
-        for (character, status) in
-            [(Character::RateLimited(retry_after), 429), (Character::Unavailable(retry_after), 503)]
+        for (behaviour, status) in
+            [(SiteBehaviour::RateLimited(retry_after), 429), (SiteBehaviour::Unavailable(retry_after), 503)]
         {
-            let report = failure(&Visitor::of(character)).await;
-            assert_eq!((report.cause, report.retry_after), (FailureCause::Status(status), wanted), "{character:?}");
+            let report = failure(&Visitor::of(behaviour)).await;
+            assert_eq!((report.cause, report.retry_after), (FailureCause::Status(status), wanted), "{behaviour:?}");
         }
     }
 }
@@ -119,7 +119,7 @@ async fn rate_limited_and_unavailable_say_when_to_come_back_or_nothing() {
 #[tokio::test]
 async fn slow_answers_late() {
     let visitor = Visitor::to(WebSettings {
-        mix: Mix::only(Character::Slow),
+        mix: Mix::only(SiteBehaviour::Slow),
         slow: Duration::from_millis(80),
         ..WebSettings::default()
     });
@@ -131,7 +131,7 @@ async fn slow_answers_late() {
 #[tokio::test]
 async fn slow_notices_a_client_that_has_gone_and_serves_nothing() {
     let visitor = Visitor::to(WebSettings {
-        mix: Mix::only(Character::Slow),
+        mix: Mix::only(SiteBehaviour::Slow),
         slow: Duration::from_secs(600),
         ..WebSettings::default()
     });
@@ -147,7 +147,7 @@ async fn slow_notices_a_client_that_has_gone_and_serves_nothing() {
 #[tokio::test]
 async fn dripping_takes_its_time_over_the_body() {
     let visitor = Visitor::to(WebSettings {
-        mix: Mix::only(Character::Dripping),
+        mix: Mix::only(SiteBehaviour::Dripping),
         drip: Duration::from_millis(10),
         drops: 5,
         ..WebSettings::default()
@@ -160,7 +160,7 @@ async fn dripping_takes_its_time_over_the_body() {
 
 #[tokio::test]
 async fn hanging_never_answers() {
-    let visitor = Visitor::of(Character::Hanging);
+    let visitor = Visitor::of(SiteBehaviour::Hanging);
     let http =
         HttpSettings { allow_private_networks: true, deadline: Duration::from_secs(1), ..HttpSettings::default() };
     let client = Client::new(http, || NOW).unwrap();
@@ -171,27 +171,27 @@ async fn hanging_never_answers() {
 
 #[tokio::test]
 async fn cut_ends_in_the_middle_and_serves_no_entry() {
-    let visitor = check(Character::Cut, "Connection", Deed::Cut(200)).await;
+    let visitor = check(SiteBehaviour::Cut, "Connection", Deed::Cut(200)).await;
     assert!(visitor.web.served_entries()[0].is_empty());
 }
 
 #[tokio::test]
 async fn reset_resets() {
-    let visitor = check(Character::Reset, "Connection", Deed::Reset).await;
+    let visitor = check(SiteBehaviour::Reset, "Connection", Deed::Reset).await;
     let report = failure(&visitor).await;
     assert!(report.error.contains("reset"), "{}", report.error);
 }
 
 #[tokio::test]
 async fn broken_xml_and_pages_are_no_feeds() {
-    check(Character::BrokenXml, "Unreadable", Deed::Answered(200)).await;
-    let visitor = check(Character::NotAFeed, "Unreadable", Deed::Answered(200)).await;
+    check(SiteBehaviour::BrokenXml, "Unreadable", Deed::Answered(200)).await;
+    let visitor = check(SiteBehaviour::NotAFeed, "Unreadable", Deed::Answered(200)).await;
     assert!(failure(&visitor).await.error.contains("web page"), "{}", failure(&visitor).await.error);
 }
 
 #[tokio::test]
 async fn huge_is_over_the_limit() {
-    let visitor = Visitor::of(Character::Huge);
+    let visitor = Visitor::of(SiteBehaviour::Huge);
     let report = failure(&visitor).await;
     assert_eq!((report.cause, report.error.as_str()), (FailureCause::Other, "body over 10 MiB"));
     assert_eq!(visitor.journal(1).await[0].deed, Deed::Abandoned);
@@ -199,17 +199,17 @@ async fn huge_is_over_the_limit() {
 
 #[tokio::test]
 async fn moved_and_found_lead_to_the_feed_on_this_host_or_the_next() {
-    for (character, is_permanent, host) in [
-        (Character::Moved(Elsewhere::SameHost), true, 0),
-        (Character::Moved(Elsewhere::OtherHost), true, 1),
-        (Character::Found(Elsewhere::SameHost), false, 0),
-        (Character::Found(Elsewhere::OtherHost), false, 1),
+    for (behaviour, is_permanent, host) in [
+        (SiteBehaviour::Moved(Elsewhere::SameHost), true, 0),
+        (SiteBehaviour::Moved(Elsewhere::OtherHost), true, 1),
+        (SiteBehaviour::Found(Elsewhere::SameHost), false, 0),
+        (SiteBehaviour::Found(Elsewhere::OtherHost), false, 1),
     ] {
-        let visitor = Visitor::to(WebSettings { hosts: 2, mix: Mix::only(character), ..WebSettings::default() });
+        let visitor = Visitor::to(WebSettings { hosts: 2, mix: Mix::only(behaviour), ..WebSettings::default() });
         let fetched = visitor.poll(0).await;
         assert_eq!(outcome(&fetched), "read 1");
         assert_eq!(fetched.trace.hops.len(), 2);
-        assert_eq!(fetched.trace.moved_to.is_some(), is_permanent, "{character:?}");
+        assert_eq!(fetched.trace.moved_to.is_some(), is_permanent, "{behaviour:?}");
         let journal = visitor.journal(2).await;
         let seen: Vec<_> = journal.iter().map(|exchange| (&*exchange.host, exchange.site, exchange.is_hop)).collect();
         let hosts = visitor.web.hosts();
@@ -220,7 +220,7 @@ async fn moved_and_found_lead_to_the_feed_on_this_host_or_the_next() {
 
 #[tokio::test]
 async fn a_loop_goes_in_a_circle() {
-    let visitor = Visitor::of(Character::Loop);
+    let visitor = Visitor::of(SiteBehaviour::Loop);
     let report = failure(&visitor).await;
     assert_eq!(report.cause, FailureCause::Other);
     assert!(report.error.contains("loop") || report.error.contains("circle"), "{}", report.error);
@@ -230,7 +230,7 @@ async fn a_loop_goes_in_a_circle() {
 
 #[tokio::test]
 async fn a_website_is_a_page_whose_article_changes() {
-    let visitor = check(Character::Website, "read 1", Deed::Answered(200)).await;
+    let visitor = check(SiteBehaviour::Website, "read 1", Deed::Answered(200)).await;
     let fetched = visitor.poll(0).await;
     let Answer::Read(reading) = &fetched.answer else { panic!("not read") };
     assert!(matches!(reading.document, Document::Page { .. }), "{:?}", reading.document);
@@ -244,15 +244,15 @@ async fn a_website_is_a_page_whose_article_changes() {
 
 #[tokio::test]
 async fn robots_allow_forbid_or_are_not_there() {
-    let mix = Mix::InTurn(vec![Character::Website, Character::Healthy]);
+    let mix = Mix::InTurn(vec![SiteBehaviour::Website, SiteBehaviour::Healthy]);
     let visitor = Visitor::to(WebSettings { sites: 2, mix, ..WebSettings::default() });
     let host = visitor.web.hosts()[0].clone();
     let url = format!("http://{host}:{}/robots.txt", visitor.web.port());
     for (robots, wanted) in [
-        (Robots::Allowing, Ok("User-agent: *\nDisallow: /private/\n")),
-        (Robots::Forbidding, Ok("User-agent: *\nDisallow: /0/\nDisallow: /private/\n")),
-        (Robots::Missing, Err(FailureCause::Status(404))),
-        (Robots::Broken, Err(FailureCause::Status(500))),
+        (RobotsPolicy::Allowing, Ok("User-agent: *\nDisallow: /private/\n")),
+        (RobotsPolicy::Forbidding, Ok("User-agent: *\nDisallow: /0/\nDisallow: /private/\n")),
+        (RobotsPolicy::Missing, Err(FailureCause::Status(404))),
+        (RobotsPolicy::Broken, Err(FailureCause::Status(500))),
     ] {
         visitor.web.set_robots(&host, robots).unwrap();
         assert_eq!(visitor.web.robots(&host).unwrap(), robots);
@@ -270,7 +270,7 @@ async fn robots_allow_forbid_or_are_not_there() {
 #[tokio::test]
 async fn flaky_is_a_mixture_that_the_seed_decides() {
     let outcomes = async || {
-        let visitor = Visitor::of(Character::Flaky);
+        let visitor = Visitor::of(SiteBehaviour::Flaky);
         let mut outcomes = Vec::new();
         for _ in 0..40 {
             outcomes.push(outcome(&visitor.poll(0).await));
@@ -286,7 +286,7 @@ async fn flaky_is_a_mixture_that_the_seed_decides() {
 
 #[tokio::test]
 async fn dead_sites_refuse_and_have_addresses_of_their_own() {
-    let mix = Mix::InTurn(vec![Character::Dead, Character::Healthy]);
+    let mix = Mix::InTurn(vec![SiteBehaviour::Dead, SiteBehaviour::Healthy]);
     let visitor = Visitor::to(WebSettings { sites: 2, mix, ..WebSettings::default() });
     let report = failure(&visitor).await;
     assert_eq!(report.cause, FailureCause::Connection);

@@ -1,10 +1,10 @@
-//! What the servers see: the journal, and each host's manners.
+//! What the servers see: the journal, and each host's load.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use feedwarden::demo::web::{Character, Deed, Elsewhere, Mix, WebSettings};
+use feedwarden::demo::web::{Deed, Elsewhere, Mix, SiteBehaviour, WebSettings};
 use feedwarden::http::Request;
 use feedwarden::model::Validators;
 
@@ -55,7 +55,7 @@ async fn the_journal_says_who_asked_for_what_and_what_became_of_it() {
 }
 
 #[tokio::test]
-async fn the_journal_keeps_the_last_exchanges_and_manners_count_them_all() {
+async fn the_journal_keeps_the_last_exchanges_and_load_counts_them_all() {
     for (journal_max, kept) in [(0, 0), (3, 3), (10, 5)] {
         let visitor = Visitor::to(WebSettings { journal_max, ..WebSettings::default() });
         for _ in 0..4 {
@@ -68,14 +68,14 @@ async fn the_journal_keeps_the_last_exchanges_and_manners_count_them_all() {
         let journal = visitor.journal(kept).await;
         assert_eq!(journal.len(), kept);
         assert!(journal.last().is_none_or(|last| last.path == "/nowhere" && last.site.is_none()));
-        assert_eq!(visitor.web.manners()[0].requests, 5);
+        assert_eq!(visitor.web.load()[0].requests, 5);
         assert_eq!(visitor.web.served_entries()[0].len(), 1);
     }
 }
 
 #[tokio::test]
 async fn an_overlap_is_seen_from_both_sides_and_on_its_host_only() {
-    let mix = Mix::InTurn(vec![Character::Hanging, Character::Healthy, Character::Healthy]);
+    let mix = Mix::InTurn(vec![SiteBehaviour::Hanging, SiteBehaviour::Healthy, SiteBehaviour::Healthy]);
     // The first and the third site share a host.
     let visitor = Visitor::to(WebSettings { hosts: 2, sites: 3, mix, ..WebSettings::default() });
     let (mut hanging, path) = connect(&visitor, 0);
@@ -88,41 +88,41 @@ async fn an_overlap_is_seen_from_both_sides_and_on_its_host_only() {
     let seen: Vec<_> = journal.iter().map(|exchange| (exchange.site.unwrap(), exchange.overlapped)).collect();
     assert_eq!(seen, [(1, false), (2, true), (0, true)]);
     assert_eq!(journal[2].deed, Deed::Hung);
-    let manners = visitor.web.manners();
-    let counts: Vec<_> = manners.iter().map(|host| (host.requests, host.overlaps, host.gap_min)).collect();
+    let load = visitor.web.load();
+    let counts: Vec<_> = load.iter().map(|host| (host.requests, host.overlaps, host.gap_min)).collect();
     assert_eq!(counts, [(2, 1, None), (1, 0, None)]);
 }
 
 #[tokio::test]
 async fn a_gap_is_measured_from_an_end_to_the_next_beginning() {
     let slow = Duration::from_millis(60);
-    let mix = Mix::only(Character::Slow);
+    let mix = Mix::only(SiteBehaviour::Slow);
     let visitor = Visitor::to(WebSettings { mix, slow, ..WebSettings::default() });
     visitor.read(0).await;
-    assert_eq!(visitor.web.manners()[0].gap_min, None);
+    assert_eq!(visitor.web.load()[0].gap_min, None);
     tokio::time::sleep(Duration::from_millis(30)).await;
     visitor.read(0).await;
-    let manners = &visitor.web.manners()[0];
+    let load = &visitor.web.load()[0];
     let journal = visitor.journal(2).await;
     let gap = Duration::from_micros(journal[1].began_micros - journal[0].ended_micros);
     assert!(gap >= Duration::from_millis(30), "a pause of 30 ms is a gap of {gap:?}");
-    assert_eq!((manners.overlaps, manners.gap_min), (0, Some(gap)));
+    assert_eq!((load.overlaps, load.gap_min), (0, Some(gap)));
     // One that is too short is seen, and stays.
     visitor.read(0).await;
     let journal = visitor.journal(3).await;
     let shortest = Duration::from_micros(journal[2].began_micros - journal[1].ended_micros).min(gap);
-    assert_eq!(visitor.web.manners()[0].gap_min, Some(shortest));
+    assert_eq!(visitor.web.load()[0].gap_min, Some(shortest));
 }
 
 #[tokio::test]
 async fn a_redirect_within_a_host_leaves_no_gap_and_one_to_another_host_does() {
     for (elsewhere, gaps) in [(Elsewhere::SameHost, [false, false]), (Elsewhere::OtherHost, [false, true])] {
-        let mix = Mix::InTurn(vec![Character::Moved(elsewhere), Character::Healthy]);
+        let mix = Mix::InTurn(vec![SiteBehaviour::Moved(elsewhere), SiteBehaviour::Healthy]);
         let visitor = Visitor::to(WebSettings { hosts: 2, sites: 2, mix, ..WebSettings::default() });
         visitor.read(1).await;
         visitor.read(0).await;
         visitor.journal(3).await;
-        assert_eq!([0, 1].map(|host| visitor.web.manners()[host].gap_min.is_some()), gaps, "{elsewhere:?}");
+        assert_eq!([0, 1].map(|host| visitor.web.load()[host].gap_min.is_some()), gaps, "{elsewhere:?}");
     }
 }
 
@@ -145,9 +145,9 @@ async fn a_web_of_500_hosts_and_2000_sites_serves_them_all() {
     });
     let answered = polls.buffer_unordered(64).filter(|is_ok| std::future::ready(*is_ok)).count().await;
     assert_eq!(answered, 2000);
-    let manners = visitor.web.manners();
-    assert_eq!(manners.len(), 500);
-    assert!(manners.iter().all(|host| host.requests == 4));
+    let load = visitor.web.load();
+    assert_eq!(load.len(), 500);
+    assert!(load.iter().all(|host| host.requests == 4));
     assert_eq!(visitor.web.journal().len(), 100);
     assert!(visitor.web.served_entries().iter().all(|texts| (10..=50).contains(&texts.len())));
 }
@@ -165,12 +165,12 @@ async fn a_connection_serves_many_requests_if_the_client_wants_to() {
     write!(stream, "GET /0/feed HTTP/1.1\r\nConnection: close\r\n\r\n").unwrap();
     assert!(hear(&mut stream).contains("Connection: close\r\n"));
     assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
-    assert_eq!(visitor.web.manners()[0].requests, 5);
+    assert_eq!(visitor.web.load()[0].requests, 5);
 }
 
 #[tokio::test]
 async fn what_is_no_request_ends_the_connection() {
-    let visitor = Visitor::of(Character::Healthy);
+    let visitor = Visitor::of(SiteBehaviour::Healthy);
     for nonsense in ["nonsense\r\n\r\n".to_owned(), "x".repeat(40_000)] {
         let (mut stream, _) = connect(&visitor, 0);
         // The server may have had enough before the end.

@@ -10,18 +10,18 @@ const EVENTS_MAX: usize = 200;
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct DemoEvent {
     /// When, by the fast clock.
     pub at: Timestamp,
-    pub kind: EventKind,
+    pub kind: DemoEventKind,
     /// The source, host or actor.
-    pub whom: String,
+    pub subject: String,
     pub words: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
-pub enum EventKind {
+pub enum DemoEventKind {
     Rests,
     /// A source is disabled.
     Disabled,
@@ -39,8 +39,8 @@ pub enum EventKind {
 
 /// The last events, and counters.
 #[derive(Debug, Default)]
-pub(super) struct Chronicle {
-    events: VecDeque<Event>,
+pub(super) struct EventLog {
+    events: VecDeque<DemoEvent>,
     /// The sources that rest.
     resting: HashSet<String>,
     pub(super) rests: u64,
@@ -48,57 +48,57 @@ pub(super) struct Chronicle {
     pub(super) holds: u64,
 }
 
-impl EventKind {
+impl DemoEventKind {
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-impl Chronicle {
-    pub(super) fn last(&self, count: usize) -> Vec<Event> {
+impl EventLog {
+    pub(super) fn last(&self, count: usize) -> Vec<DemoEvent> {
         self.events.iter().skip(self.events.len().saturating_sub(count)).cloned().collect()
     }
 
     /// Records a change of the simulated web.
-    pub(super) fn note(&mut self, at: Timestamp, whom: &str, words: &str) {
-        self.push(at, EventKind::World, whom.to_owned(), words.to_owned());
+    pub(super) fn note(&mut self, at: Timestamp, subject: &str, words: &str) {
+        self.push(at, DemoEventKind::World, subject.to_owned(), words.to_owned());
     }
 
     /// Records an event of the pipeline, if it is shown.
-    pub(super) fn hear(&mut self, at: Timestamp, happening: PipelineEvent) {
-        match happening {
+    pub(super) fn record(&mut self, at: Timestamp, event: PipelineEvent) {
+        match event {
             PipelineEvent::Polled { url, failure: None, .. } if self.resting.remove(&url) => {
-                self.push(at, EventKind::Returns, place(&url), "answers again after its rest".to_owned());
+                self.push(at, DemoEventKind::Returns, place(&url), "answers again after its rest".to_owned());
             }
             PipelineEvent::Polled { .. } => {}
             PipelineEvent::Silenced { url, reason, is_disabled: true } => {
                 self.resting.remove(&url);
                 self.disables += 1;
-                self.push(at, EventKind::Disabled, place(&url), reason);
+                self.push(at, DemoEventKind::Disabled, place(&url), reason);
             }
             PipelineEvent::Silenced { url, reason, is_disabled: false } => {
                 let words = reason.strip_prefix("rests ").unwrap_or(&reason).to_owned();
-                self.push(at, EventKind::Rests, place(&url), words);
+                self.push(at, DemoEventKind::Rests, place(&url), words);
                 self.resting.insert(url);
                 self.rests += 1;
             }
             PipelineEvent::Host { host, what } => {
                 self.holds += u64::from(what.starts_with("held"));
-                self.push(at, EventKind::Host, host, short_times(&what));
+                self.push(at, DemoEventKind::Host, host, short_times(&what));
             }
-            PipelineEvent::Crashed { name, message } => self.push(at, EventKind::Crashed, name, message),
+            PipelineEvent::Crashed { name, message } => self.push(at, DemoEventKind::Crashed, name, message),
             PipelineEvent::Restarted { name } => {
-                let is_that = |event: &&mut Event| event.kind == EventKind::Crashed && event.whom == name;
+                let is_that = |event: &&mut DemoEvent| event.kind == DemoEventKind::Crashed && event.subject == name;
                 if let Some(event) = self.events.iter_mut().rev().find(is_that) {
-                    event.kind = EventKind::Restart;
+                    event.kind = DemoEventKind::Restart;
                     event.words.push_str("; restarted");
                 }
             }
         }
     }
 
-    fn push(&mut self, at: Timestamp, kind: EventKind, whom: String, words: String) {
-        self.events.push_back(Event { at, kind, whom, words });
+    fn push(&mut self, at: Timestamp, kind: DemoEventKind, subject: String, words: String) {
+        self.events.push_back(DemoEvent { at, kind, subject, words });
         while self.events.len() > EVENTS_MAX {
             self.events.pop_front();
         }
@@ -135,10 +135,10 @@ pub(super) fn clock_time(moment: Timestamp) -> String {
 mod tests {
     use super::*;
 
-    fn told(events: impl IntoIterator<Item = PipelineEvent>) -> Vec<(EventKind, String, String)> {
-        let mut chronicle = Chronicle::default();
-        events.into_iter().for_each(|happening| chronicle.hear(Timestamp::EPOCH, happening));
-        chronicle.last(10).into_iter().map(|event| (event.kind, event.whom, event.words)).collect()
+    fn told(events: impl IntoIterator<Item = PipelineEvent>) -> Vec<(DemoEventKind, String, String)> {
+        let mut event_log = EventLog::default();
+        events.into_iter().for_each(|event| event_log.record(Timestamp::EPOCH, event));
+        event_log.last(10).into_iter().map(|event| (event.kind, event.subject, event.words)).collect()
     }
 
     fn silenced(reason: &str, is_disabled: bool) -> PipelineEvent {
@@ -157,19 +157,19 @@ mod tests {
         assert_eq!(
             told([polled(None), rest, polled(Some(crate::model::FailureKind::NotFound)), polled(None), polled(None)]),
             [
-                (EventKind::Rests, place(), "for 3 h after 3 not_found in a row".to_owned()),
-                (EventKind::Returns, place(), "answers again after its rest".to_owned()),
+                (DemoEventKind::Rests, place(), "for 3 h after 3 not_found in a row".to_owned()),
+                (DemoEventKind::Returns, place(), "answers again after its rest".to_owned()),
             ]
         );
-        assert_eq!(told([silenced("why", true), polled(None)]), [(EventKind::Disabled, place(), "why".to_owned())]);
+        assert_eq!(told([silenced("why", true), polled(None)]), [(DemoEventKind::Disabled, place(), "why".to_owned())]);
     }
 
     #[test]
-    fn a_crash_that_was_healed_is_one_event() {
+    fn a_crash_and_its_restart_are_one_event() {
         let crash = |name: &str| PipelineEvent::Crashed { name: name.into(), message: "boom".into() };
         let found = told([crash("a"), crash("b"), PipelineEvent::Restarted { name: "a".into() }]);
-        let expected = [(EventKind::Restart, "a", "boom; restarted"), (EventKind::Crashed, "b", "boom")];
-        assert_eq!(found, expected.map(|(kind, whom, words)| (kind, whom.to_owned(), words.to_owned())));
+        let expected = [(DemoEventKind::Restart, "a", "boom; restarted"), (DemoEventKind::Crashed, "b", "boom")];
+        assert_eq!(found, expected.map(|(kind, subject, words)| (kind, subject.to_owned(), words.to_owned())));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use super::chronicle::Chronicle;
+use super::event_log::EventLog;
 use super::web::Web;
 use crate::dice::{Dice, SeededDice};
 use crate::model::Timestamp;
@@ -16,17 +16,17 @@ const FIRST: Duration = Duration::from_secs(4);
 const DOWN_FOR: Duration = Duration::from_secs(4);
 
 /// Takes hosts down and brings them back.
-pub(super) struct Director {
+pub(super) struct HostOutages {
     dice: SeededDice,
     hosts: Vec<String>,
     down: Option<(String, Duration)>,
     next: Duration,
 }
 
-impl Director {
+impl HostOutages {
     /// For the hosts that are up at the start.
-    pub(super) fn new(seed: u64, hosts: Vec<String>) -> Director {
-        Director { dice: SeededDice::new(seed), hosts, down: None, next: FIRST }
+    pub(super) fn new(seed: u64, hosts: Vec<String>) -> HostOutages {
+        HostOutages { dice: SeededDice::new(seed), hosts, down: None, next: FIRST }
     }
 
     pub(super) fn act(
@@ -34,17 +34,17 @@ impl Director {
         elapsed: Duration,
         now: Timestamp,
         web: &Web,
-        chronicle: &mut Chronicle,
+        event_log: &mut EventLog,
     ) -> io::Result<()> {
         if let Some((host, _)) = self.down.take_if(|(_, until)| *until <= elapsed) {
             web.set_down(&host, false)?;
-            chronicle.note(now, &host, "is switched on again");
+            event_log.note(now, &host, "is switched on again");
         }
         if elapsed >= self.next && self.hosts.len() > 1 {
             self.next = elapsed + EVERY;
             let host = &self.hosts[(self.dice.roll() * self.hosts.len() as f64) as usize];
             web.set_down(host, true)?;
-            chronicle.note(now, host, "is switched off on purpose");
+            event_log.note(now, host, "is switched off on purpose");
             self.down = Some((host.clone(), elapsed + DOWN_FOR));
         }
         Ok(())

@@ -1,0 +1,84 @@
+//! `database.*`.
+
+use std::path::Path;
+
+use secrecy::SecretString;
+
+use super::super::database_url::DatabaseUrl;
+use super::super::effective::Effective;
+use super::super::kind::KeyKind;
+use super::super::problem::ConfigProblem;
+use super::super::schema::SchemaKey;
+use super::super::secret;
+use super::{add, one_secret, readable};
+use crate::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
+
+pub(super) const KEYS: &[SchemaKey] = &[
+    SchemaKey::new("database.url", KeyKind::Database, "the database"),
+    SchemaKey::new("database.encryption-key", KeyKind::EncryptionKey, "the key that encrypts stored secrets"),
+    SchemaKey::new("database.encryption-key-file", KeyKind::Path, "the file that holds the encryption key"),
+    SchemaKey::new(
+        "database.sqlite.synchronous",
+        KeyKind::Choice(&["full", "normal"]),
+        "durability after a power failure",
+    ),
+    SchemaKey::count("database.sqlite.readers", 1, 64, "number of reader threads"),
+    SchemaKey::count("database.sqlite.busy-timeout-seconds", 0, 300, "seconds to wait for another process"),
+    SchemaKey::count("database.postgres.pool-size", 1, 1_000, "connections at most"),
+    SchemaKey::count("database.postgres.connect-timeout-seconds", 1, 300, "seconds to wait for a connection"),
+    SchemaKey::count("database.postgres.statement-timeout-seconds", 1, 3_600, "seconds that one statement may take"),
+    SchemaKey::new(
+        "database.postgres.tls",
+        KeyKind::Choice(&["disable", "require"]),
+        "whether the connection is encrypted",
+    ),
+    SchemaKey::new("database.postgres.tls-ca-file", KeyKind::Path, "the certificate authorities to trust"),
+];
+
+pub(in crate::config) fn store(
+    values: &Effective,
+    state_directory: Option<&Path>,
+    problems: &mut Vec<ConfigProblem>,
+) -> StoreSettings {
+    let engine = match values.database("database.url") {
+        DatabaseUrl::Sqlite(path) => EngineSettings::Sqlite(SqliteSettings {
+            // Joining an absolute path leaves it as it is.
+            path: state_directory.map_or_else(|| path.clone(), |directory| directory.join(path)),
+            synchronous: match values.choice("database.sqlite.synchronous") {
+                "normal" => Synchronous::Normal,
+                _ => Synchronous::Full,
+            },
+            readers: values.count_usize("database.sqlite.readers"),
+            busy_timeout: values.seconds("database.sqlite.busy-timeout-seconds"),
+        }),
+        DatabaseUrl::Postgres(url) => EngineSettings::Postgres(postgres(values, url, problems)),
+    };
+    let encryption_key = one_secret(values, "database.encryption-key", secret::encryption_key, problems);
+    StoreSettings { engine, encryption_key }
+}
+
+fn postgres(values: &Effective, url: &SecretString, problems: &mut Vec<ConfigProblem>) -> PostgresSettings {
+    let tls = match values.choice("database.postgres.tls") {
+        "require" => Tls::Require,
+        _ => Tls::Disable,
+    };
+    let tls_ca_file = values.path("database.postgres.tls-ca-file").map(Path::to_owned);
+    if let Some(path) = &tls_ca_file {
+        let key = "database.postgres.tls-ca-file";
+        if tls == Tls::Disable {
+            let text =
+                "without encryption nothing is verified; set database.postgres.tls to require, or leave this out";
+            add(values, key, text.into(), problems);
+        } else if let Err(cause) = readable(path) {
+            add(values, key, cause, problems);
+        }
+    }
+    PostgresSettings {
+        url: url.clone(),
+        pool_size: values.count_usize("database.postgres.pool-size"),
+        connect_timeout: values.seconds("database.postgres.connect-timeout-seconds"),
+        statement_timeout: values.seconds("database.postgres.statement-timeout-seconds"),
+        tls,
+        tls_ca_file,
+    }
+}

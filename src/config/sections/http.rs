@@ -1,0 +1,54 @@
+//! `http.*`, and the settings of source types: `x.*`.
+
+use std::path::Path;
+
+use super::super::effective::Effective;
+use super::super::kind::KeyKind;
+use super::super::schema::SchemaKey;
+use crate::http::HttpSettings;
+use crate::sources::{TypeSettings, XSettings};
+
+pub(super) const KEYS: &[SchemaKey] = &[
+    SchemaKey::count("http.deadline-seconds", 1, 3_600, "seconds that a request may take in all"),
+    SchemaKey::count("http.connect-timeout-seconds", 1, 300, "seconds that one attempt to connect may take"),
+    SchemaKey::count("http.idle-timeout-seconds", 0, 300, "seconds that an unused connection is kept"),
+    SchemaKey::count("http.body-bytes-max", 1_024, 1 << 30, "bytes of the largest body, after decoding"),
+    SchemaKey::count("http.redirects-max", 0, 20, "redirects that are followed at most"),
+    SchemaKey::new("http.user-agent", KeyKind::UserAgent, "the User-Agent header"),
+    SchemaKey::new("http.contact-url", KeyKind::ContactUrl, "contact for publishers"),
+    SchemaKey::new(
+        "http.allow-private-networks",
+        KeyKind::Flag,
+        "whether requests to addresses outside the public internet are allowed",
+    ),
+    SchemaKey::new("http.allowed-networks", KeyKind::Networks, "allowed networks that are not public"),
+    SchemaKey::new("http.proxy", KeyKind::ProxyUrl, "the proxy that all requests go through"),
+    SchemaKey::new("http.tls-ca-file", KeyKind::Path, "further certificate authorities to trust"),
+    SchemaKey::new("http.static-hosts.<host>", KeyKind::Address, "fixed address of this name"),
+    SchemaKey::new("x.base-url", KeyKind::BaseUrl, "base URL of X's API"),
+];
+
+pub(in crate::config) fn http(values: &Effective) -> HttpSettings {
+    let contact = values.url("http.contact-url").expect("a contact URL is never empty");
+    let user_agent = match values.text("http.user-agent") {
+        "" => format!("feedwarden/{} (+{contact})", env!("CARGO_PKG_VERSION")),
+        own => own.to_owned(),
+    };
+    HttpSettings {
+        deadline: values.seconds("http.deadline-seconds"),
+        connect_timeout: values.seconds("http.connect-timeout-seconds"),
+        idle_timeout: values.seconds("http.idle-timeout-seconds"),
+        body_bytes_max: values.count_usize("http.body-bytes-max"),
+        redirects_max: values.count_u32("http.redirects-max"),
+        user_agent,
+        allow_private_networks: values.flag("http.allow-private-networks"),
+        allowed_networks: values.networks("http.allowed-networks").to_vec(),
+        proxy: values.url("http.proxy").cloned(),
+        authorities: values.path("http.tls-ca-file").map(Path::to_owned),
+        static_hosts: values.static_hosts().collect(),
+    }
+}
+
+pub(in crate::config) fn types(values: &Effective) -> TypeSettings {
+    TypeSettings { x: XSettings { base_url: values.url("x.base-url").expect("a base URL is never empty").clone() } }
+}
