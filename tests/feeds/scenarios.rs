@@ -70,7 +70,7 @@ fn s606_an_entry_without_title_or_without_text_is_kept_with_what_it_has() {
 }
 
 #[test]
-fn s606_an_entry_with_nothing_to_show_is_known_as_blank() {
+fn an_entry_with_nothing_to_show_is_known_as_blank() {
     let feed = read_text(
         "<rss><channel><item/><item><category>x</category></item><item><guid>1</guid></item><item><link>https://example.org/</link></item></channel></rss>",
     )
