@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{
-    Backlog, NewSource, PostContent, PostId, SourceId, SourceSettings, SourceType, TextOrigin,
-};
+use crate::model::{Backlog, NewSource, PostContent, PostId, SourceId, SourceSettings, SourceType, TextOrigin};
 use crate::rules::success::{ReadAnswer, SourceAnswer, after_success};
 use crate::rules::{identity, watermark};
 
