@@ -75,7 +75,7 @@ pub struct Entry {
     /// Summary, or the only text.
     pub summary: Option<Text>,
     pub content: Option<Text>,
-    /// Authors, categories, enclosures and the like. `entry.categories` reaches them without a detour.
+    /// Authors, categories, enclosures and the like. An entry dereferences to them: `entry.categories`.
     pub details: Option<Arc<Details>>,
 }
 

@@ -1,4 +1,4 @@
-//! What entries carry beside their texts, in every format that can say it.
+//! The fields of entries beside their texts, in every format that has them.
 
 use feedwarden::parse::feed::{Enclosure, Entry, Feed, Limits, read};
 
@@ -34,7 +34,7 @@ fn file(url: &str, media_type: Option<&str>) -> Enclosure {
 }
 
 #[test]
-fn categories_are_trimmed_bounded_and_told_once() {
+fn categories_are_trimmed_deduplicated_and_bounded() {
     let check = |entry: Entry, expected: &[&str]| {
         assert_eq!(entry.categories.iter().map(|name| &**name).collect::<Vec<_>>(), expected);
     };
@@ -59,7 +59,8 @@ fn categories_are_trimmed_bounded_and_told_once() {
 #[test]
 fn files_are_read_from_every_format() {
     let sound = Enclosure { length: Some(1234), ..file("https://example.org/1.mp3", Some("audio/mpeg")) };
-    assert_eq!(rss_item("<enclosure url='/1.mp3' type='audio/mpeg' length='1234'/>").enclosures, [sound.clone()]);
+    let entry = rss_item("<enclosure url='/1.mp3' type='audio/mpeg' length='1234'/>");
+    assert_eq!(entry.enclosures, std::slice::from_ref(&sound));
     assert_eq!(
         atom_entry("<link rel='enclosure' href='/1.mp3' type='audio/mpeg' length='1234' title='Part 1'/>").enclosures,
         [Enclosure { title: Some("Part 1".into()), ..sound.clone() }]
@@ -79,7 +80,7 @@ fn files_are_read_from_every_format() {
 }
 
 #[test]
-fn a_file_that_is_told_twice_is_one_file() {
+fn a_file_named_twice_is_one_enclosure() {
     let entry = rss_item(
         "<enclosure url='https://example.org/1.mp3' length='0'/><media:content url='https://example.org/1.mp3' type='audio/mpeg' fileSize='9'/>",
     );
@@ -101,7 +102,7 @@ fn the_playing_time_belongs_to_the_first_sound_or_film() {
 }
 
 #[test]
-fn the_image_is_the_best_that_is_told() {
+fn the_image_comes_from_the_best_element() {
     let image = |entry: Entry| entry.image_url.as_deref().map(str::to_owned);
     let media = "<media:content url='/m.jpg' medium='image'/>";
     let thumbnail = "<media:group><media:thumbnail url='/t.jpg'/></media:group>";

@@ -133,6 +133,7 @@ fn atom_content_may_be_in_base64() {
     assert_eq!(body(&atom_entry(unpadded)), "Example <b>Atom</b>");
     let binary = "<id>1</id><content type='application/octet-stream'>AAEC/w==</content>";
     assert_eq!(atom_entry(binary).content, None);
+    assert_eq!(body(&atom_entry("<content type='plain'>Words</content>")), "Words");
     let picture = "<id>1</id><content type='image/png'>RXhhbXBsZQ==</content>";
     assert_eq!(atom_entry(picture).content, None);
 }
@@ -147,6 +148,13 @@ fn a_link_without_an_address_is_none_and_a_file_is_the_last_resort() {
     assert_eq!(url("<link rel='alternate'/><link rel='enclosure' href='/1.mp3'/><link href='/1'/>"), page);
     assert_eq!(url("<link rel='enclosure' href='/1.mp3'/><link rel='alternate' href='/1'/>"), page);
     assert_eq!(url("<link href='/1'/><link rel='enclosure' href='/1.mp3'/>"), page);
+    let texts = [
+        "<link rel='enclosure'>https://example.org/1.mp3</link>",
+        "<link rel='alternate'>https://example.org/1</link>",
+    ];
+    assert_eq!(url(&texts.concat()), page);
+    assert_eq!(url(&[texts[1], texts[0]].concat()), page);
+    assert_eq!(url("<id>x</id><link rel='edit'>https://example.org/1</link>"), None);
     assert_eq!(url("<link href=''/><link rel='alternate' href='/1'/>"), page);
 }
 
@@ -165,6 +173,7 @@ fn a_body_may_be_a_child_element_of_an_item() {
             "<description>Short</description><content:encoded><div xmlns='http://www.w3.org/1999/xhtml'>{html}</div></content:encoded>"
         ),
         format!("<description>Short</description><fulltext><![CDATA[{html}]]></fulltext>"),
+        format!("<description>Short</description><fullitem><![CDATA[{html}]]></fullitem>"),
         format!(
             "<description>Short</description><content:items><rdf:Bag><rdf:li><content:item>\
             <content:format rdf:resource='x'/><rdf:value rdf:parseType='Literal'>{html}</rdf:value></content:item></rdf:li></rdf:Bag></content:items>"

@@ -107,7 +107,7 @@ impl<'a> FeedAttributes<'a> {
     }
 
     /// How good a link of this relation is as the place where an entry can be read; nothing if it is not one at all.
-    fn rel_rank(&self) -> Option<u8> {
+    pub(super) fn rel_rank(&self) -> Option<u8> {
         let rel = self.relation();
         match rel.to_ascii_lowercase().as_str() {
             "" | "alternate" => {

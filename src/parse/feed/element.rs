@@ -178,7 +178,7 @@ fn in_entry(namespace: Namespace, local: &str, is_atom: bool) -> Option<Element>
             "author" => field(FieldSlot::Author, 0),
             "creator" => field(FieldSlot::Author, 3),
             "description" => field(FieldSlot::Summary, 0),
-            "body" | "fulltext" if !is_atom => field(FieldSlot::Content, 2),
+            "body" | "fulltext" | "fullitem" if !is_atom => field(FieldSlot::Content, 2),
             "summary" => field(FieldSlot::Summary, if is_atom { 0 } else { 1 }),
             "content" => field(FieldSlot::Content, if is_atom { 0 } else { 1 }),
             "source" if is_atom => Some(Element::Source),

@@ -46,6 +46,8 @@ pub(super) fn atom_form(media_type: Option<&str>, mode: Option<&str>) -> Form {
         ("xhtml" | "application/xhtml+xml", _) => Form::Markup,
         (other, _) if other.ends_with("+xml") || other.ends_with("/xml") => Form::Markup,
         _ if is_text => Form::Html,
+        // `type="plain"` and other words that are no media type.
+        (other, _) if !other.contains('/') => Form::Unsaid,
         (other, _) if ["image/", "audio/", "video/", "font/"].iter().any(|kind| other.starts_with(kind)) => {
             Form::NoText
         }
@@ -63,7 +65,7 @@ pub(super) struct Gathered {
     /// True once a tag stood in it, so that references have to stay as they are.
     is_markup: bool,
     has_cdata: bool,
-    /// True once a `&lt;` was left as it is, because of a tag before or after it.
+    /// True once a `&lt;` was kept undecoded, because the text holds tags.
     has_escaped_brackets: bool,
     /// How many elements of the field's own name are open inside it.
     pub(super) same_name_depth: usize,
@@ -72,6 +74,8 @@ pub(super) struct Gathered {
     is_wrapped: bool,
     /// True once there is enough.
     is_frozen: bool,
+    /// How good the text of a link is as one, by its `rel`; none if it is not one at all.
+    pub(super) link_rank: Option<u8>,
     /// `isPermaLink`, on a `guid`.
     pub(super) is_permalink: Option<bool>,
 }

@@ -66,7 +66,7 @@ pub(super) fn separator(block: &str) -> Separator {
     }
 }
 
-/// True for the visible half of a formula by KaTeX; the other half is MathML and says the same.
+/// True for the visible half of a formula by KaTeX. The other half is MathML with the same text.
 pub(super) fn repeats_formula(name: &str, attributes: &str) -> bool {
     name.len() == "span".len() && attributes.len() > "katex-html".len() && attributes.contains("katex-html")
 }

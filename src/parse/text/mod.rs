@@ -53,7 +53,7 @@ fn read(html: &str, text: &mut Folded, wanted: Wanted) {
     // How many templates are open: markup that waits to be used, and can hold more of its kind.
     let mut templates: usize = 0;
     let mut preformatted: usize = 0;
-    // How many elements are open inside what says again what was said, itself included.
+    // Open `<span>` elements of a formula whose text is there as MathML already.
     let mut repeated: usize = 0;
     while let Some(token) = tokens.next() {
         match token {

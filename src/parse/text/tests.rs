@@ -138,7 +138,7 @@ fn plain_text_keeps_its_own_lines() {
 #[case::several("<a href=x><IMG ALT=one></a><img alt=''><img alt=two>", "one two")]
 #[case::beside_text("<img alt=one>text", "text")]
 #[case::hidden("<noscript><img alt=one></noscript><template><img alt=two></template><!-- <img alt=three> -->", "")]
-fn images_are_told_by_their_texts_if_there_is_no_other_text(#[case] html: &str, #[case] text: &str) {
+fn html_without_text_becomes_the_texts_of_its_images(#[case] html: &str, #[case] text: &str) {
     assert_eq!(from_html(html), text);
 }
 

@@ -166,7 +166,7 @@ impl<'a> Document<'a, '_> {
             let joined = link::join_base(self.bases.last().map(|base| &base.url), &decoded(base));
             self.bases.extend(joined.map(Base::new));
         }
-        // Of all who are credited with a film or a picture, only its author counts.
+        // Photographers, actors and others are credited with the same element.
         let is_other_credit = name.lower == "credit"
             && !attributes
                 .role
@@ -194,6 +194,9 @@ impl<'a> Document<'a, '_> {
         if let Element::Field(field) = element {
             self.gathered.begin(self.form(field, name.namespace, attributes), self.tokens.position());
             self.gathered.is_permalink = attributes.is_permalink;
+            if field.slot == FieldSlot::Link {
+                self.gathered.link_rank = attributes.rel_rank();
+            }
             if field.slot == FieldSlot::Author {
                 (self.person_name, self.person_mail) = (None, None);
             }
@@ -238,8 +241,8 @@ impl<'a> Document<'a, '_> {
         self.gathered.close_tag(name, local, namespace == Namespace::Xhtml);
     }
 
-    /// Keeps the entry in which the document ends, if it ends inside a section of its text and the entry has an id: what
-    /// is missing can be told by it later.
+    /// Keeps the entry in which the document ends, if it ends inside a CDATA section and the entry has an id: by its id,
+    /// the whole entry is known as a new version of this one.
     pub(super) fn keep_cut_entry(&mut self) {
         if !self.is_cut_in_section || !self.entry.as_ref().is_some_and(|draft| draft.id.is_known()) {
             return;

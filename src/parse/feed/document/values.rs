@@ -39,9 +39,10 @@ impl<'a> Document<'a, '_> {
             FieldSlot::Link => {
                 // A link of Atom is in an attribute; words inside it describe it.
                 let is_atom = self.is_atom();
+                let rank = self.gathered.link_rank;
                 let link = self.gathered.plain().filter(|link| !is_atom || link::looks_absolute(link));
-                if let Some(link) = link.map(str::to_owned) {
-                    self.offer_link(field.rank, &link);
+                if let (Some(rank), Some(link)) = (rank, link.map(str::to_owned)) {
+                    self.offer_link(rank, &link);
                 }
             }
             FieldSlot::Title | FieldSlot::Summary | FieldSlot::Content => self.keep_text(field),
