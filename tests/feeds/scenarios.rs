@@ -116,7 +116,7 @@ fn plain_text_and_html_are_told_apart_where_the_format_does() {
 
 #[test]
 fn each_bound_is_an_error_that_names_it() {
-    let limits = Limits { bytes_max: 2_000, depth_max: 10, nodes_max: 50, entries_max: 5 };
+    let limits = Limits { bytes_max: 2_000, depth_max: 10, nodes_max: 50, entries_max: 5, ..Limits::default() };
     let check = |body: &str, expected: &str| {
         let error = read(body.as_bytes(), None, None, &limits).unwrap_err();
         assert_eq!(error.to_string(), expected);
