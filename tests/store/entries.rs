@@ -162,7 +162,8 @@ async fn the_last_document_is_written_with_its_poll_or_not_at_all(#[values(Sqlit
     let read = |source: &Source, numbers| Settlement { document: Some(keys(numbers)), ..found(source, Vec::new()) };
     store.settle_one(read(&source, &[1, -2])).await;
     assert_eq!(store.known(source.id, &[(1, "one")]).await.document, Some(keys(&[-2, 1])));
-    let stale = store.settle(vec![read(&source, &[5])]).await.unwrap();
+    let later = Settlement { settled_at: at(NOW + 777), ..read(&source, &[5]) };
+    let stale = store.settle(vec![later]).await.unwrap();
     assert!(matches!(stale[..], [Settled::Stale(_)]), "{stale:?}");
     assert_eq!(store.known(source.id, &[(1, "one")]).await.document, Some(keys(&[-2, 1])));
     store.settle_one(read(&store.fresh(source.id).await, &[3])).await;

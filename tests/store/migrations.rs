@@ -268,8 +268,9 @@ fn both_engines_have_the_same_statements() {
     let of_postgres = ["lock_sources.sql", "notify_posts.sql"];
     // It looks entries up one by one, and has no sequences.
     let of_sqlite = ["known_unchanged.sql", "next_post_number.sql"];
-    let without =
-        |engine, alone: [&str; 2]| names(engine).into_iter().filter(move |name| !alone.contains(&name.as_str()));
+    let without = |engine, alone: [&'static str; 2]| {
+        names(engine).into_iter().filter(move |name| !alone.contains(&name.as_str()))
+    };
     assert!(without("sqlite", of_sqlite).eq(without("postgres", of_postgres)));
     let shared = names("shared");
     assert!(names("postgres").iter().all(|name| !shared.contains(name)), "a shared statement stands alone as well");
