@@ -251,7 +251,8 @@ enum Step {
     Missing,
 }
 
-/// Reads the attribute that follows.
+/// Reads the attribute that follows. Inlined, because most callers only want to know where it ends.
+#[inline(always)]
 fn attribute(bytes: &[u8], from: usize) -> Step {
     let start = end_of(bytes, from, |byte| !byte.is_ascii_whitespace() && byte != b'/');
     match bytes.get(start) {
