@@ -94,7 +94,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Where the end tag of a drawing starts, which may hold others; nothing for other elements, and if it is never closed.
+    /// Where the end tag of a drawing starts, which may hold others; nothing for other elements and unclosed ones.
     fn balanced_end(&mut self, name: &str) -> Option<usize> {
         if !name.eq_ignore_ascii_case("svg") && !name.eq_ignore_ascii_case("svg:svg") {
             return None;
