@@ -90,7 +90,7 @@ mod tests {
             (Separator::Line, &["p", "br", "center", "li", "dt", "dd"]),
         ] {
             for name in names {
-                assert_eq!((Kind::of(name), separator(name)), (Kind::Block, separator_of), "{name}");
+                assert_eq!((ElementKind::of(name), separator(name)), (ElementKind::Block, separator_of), "{name}");
             }
         }
     }
