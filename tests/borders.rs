@@ -71,6 +71,7 @@ const BORDERS: &[Border] = &[
             "actors::SchedulerStatus",
             "actors::SettledPoll",
             "actors::StatisticsView",
+            "parse::safe_html",
             "rules::shown_url",
             "rules::status",
             "store::Added",

@@ -18,8 +18,8 @@ use tokio::sync::Semaphore;
 use super::context::PipelineContext;
 use crate::fetch::{Delivery, Fetcher, delivery_body};
 use crate::model::{
-    DeliveryRecord, FailureCause, FailureReport, Post, SourceId, Timestamp, Webhook, WebhookId, WebhookProgress,
-    WebhookTarget,
+    DeliveryRecord, FailureCause, FailureReport, Post, PostSource, SourceId, Timestamp, Webhook, WebhookId,
+    WebhookProgress, WebhookTarget,
 };
 use crate::rules::shown_url::shown_url;
 use crate::rules::webhook::{AfterFailure, after_failure};
@@ -164,13 +164,18 @@ impl Deliverer {
             let after = Some(webhook.progress.last_post);
             let posts = retry_while_unavailable(|| store.list_posts(None, after, policy.posts_max)).await?;
             let Some(last) = posts.last().map(|post| post.id) else { return Ok(TurnEnd::Idle) };
-            let wanted = self.wanted(&webhook, &posts).await?;
+            let sources = self.sources_of(&posts).await?;
+            let has_label = |post: &&Post| {
+                let labels = sources.get(&post.source_id).map_or(&[][..], |source| &source.labels);
+                webhook.label.as_ref().is_none_or(|label| labels.contains(label))
+            };
+            let wanted: Vec<&Post> = posts.iter().filter(has_label).collect();
             if wanted.is_empty() {
                 let progress = WebhookProgress { last_post: last, ..webhook.progress };
                 self.record(id, progress, None, None).await?;
                 continue;
             }
-            let (body, count) = delivery_body(&wanted, policy.body_bytes_max);
+            let (body, count) = delivery_body(&wanted, &sources, policy.body_bytes_max);
             // The posts behind the last wanted one are not wanted.
             let reached = if count == wanted.len() { last } else { wanted[count - 1].id };
             let name = format!("{id}-{}-{}", wanted[0].id, wanted[count - 1].id);
@@ -198,14 +203,20 @@ impl Deliverer {
         Ok(TurnEnd::Again)
     }
 
-    async fn wanted<'a>(&self, webhook: &Webhook, posts: &'a [Post]) -> Result<Vec<&'a Post>, StoreError> {
-        let Some(label) = &webhook.label else { return Ok(posts.iter().collect()) };
+    /// The sources of these posts, with their labels and without credentials in their URLs.
+    async fn sources_of(&self, posts: &[Post]) -> Result<HashMap<SourceId, PostSource>, StoreError> {
         let store = &self.context.store;
-        let sources: HashSet<SourceId> = posts.iter().map(|post| post.source_id).collect();
-        let labels = retry_while_unavailable(|| store.labels_of(sources.iter().copied().collect())).await?;
-        let labelled: HashSet<SourceId> =
-            labels.into_iter().filter(|(_, one)| one == label).map(|(source, _)| source).collect();
-        Ok(posts.iter().filter(|post| labelled.contains(&post.source_id)).collect())
+        let ids: HashSet<SourceId> = posts.iter().map(|post| post.source_id).collect();
+        let ids: Vec<SourceId> = ids.into_iter().collect();
+        let sources = retry_while_unavailable(|| store.sources_of_posts(ids.clone())).await?.into_iter();
+        let shown = |source: PostSource| (source.id, PostSource { url: shown_url(&source.url), ..source });
+        let mut sources: HashMap<SourceId, PostSource> = sources.map(shown).collect();
+        for (id, label) in retry_while_unavailable(|| store.labels_of(ids.clone())).await? {
+            if let Some(source) = sources.get_mut(&id) {
+                source.labels.push(label);
+            }
+        }
+        Ok(sources)
     }
 
     async fn send(&self, id: WebhookId, name: String, body: String, is_test: bool) -> Result<(), FailureReport> {

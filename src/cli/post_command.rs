@@ -13,10 +13,10 @@ use super::listing::{list_all, paging};
 use super::output_style::{OutputStyle, TextStyle, facts};
 use super::sanitize::plain_lines;
 use super::source_arguments::Paging;
-use super::table::{Cell, Column, Table, minute, second};
+use super::table::{Cell, Column, Table, minute, second, span};
 use super::{Exit, print_some};
 use crate::api::views::PostView;
-use crate::model::Timestamp;
+use crate::model::{Enclosure, PostSource, TextOrigin, Timestamp};
 
 const COLUMNS: &[Column] = &[
     Column::number("ID"),
@@ -170,18 +170,62 @@ fn row(post: &PostView) -> Vec<Cell> {
 }
 
 fn one(post: PostView) -> String {
+    let source = match &post.source {
+        Some(PostSource { id, title: Some(title), url, .. }) => format!("{id}, {title}, {url}"),
+        Some(PostSource { id, url, .. }) => format!("{id}, {url}"),
+        None => post.source_id.to_string(),
+    };
+    let labels = post.source.map(|source| source.labels.join(", ")).filter(|labels| !labels.is_empty());
+    let authors = Some(post.authors.join(", ")).filter(|authors| !authors.is_empty());
+    let times = |count: u32| if count == 1 { "once".to_owned() } else { format!("{count} times") };
+    let changed = post.changed_at.map(|at| format!("{}, {}", second(at), times(post.revision)));
+    let files: Vec<String> = post.enclosures.iter().map(file).collect();
+    let origin = match (post.text_origin, post.is_backfill) {
+        (TextOrigin::Feed, false) => None,
+        (TextOrigin::Feed, true) => Some("the feed, by a backfill"),
+        (TextOrigin::Page, _) => Some("the page"),
+        (TextOrigin::Article, false) => Some("the page of the entry"),
+        (TextOrigin::Article, true) => Some("the page of the entry, by a backfill"),
+    };
     let text = facts(
         OutputStyle::of_output(),
         &[
             ("post", Some(post.id.to_string())),
-            ("source", Some(post.source_id.to_string())),
+            ("source", Some(source)),
+            ("labels", labels),
             ("title", Some(post.title)),
             ("url", post.url),
-            ("author", post.author),
+            ("guid", post.guid),
+            ("author", authors),
             ("byline", post.byline),
             ("published", post.published_at.map(second)),
+            ("updated", post.updated_at.map(second)),
             ("stored", Some(second(post.created_at))),
+            ("changed", changed),
+            ("language", post.language),
+            ("categories", (!post.categories.is_empty()).then(|| post.categories.join(", "))),
+            ("image", post.image_url),
+            ("comments", post.comments_url),
+            ("files", (!files.is_empty()).then(|| files.join("; "))),
+            ("text from", origin.map(str::to_owned)),
+            ("full text", post.full_text_error.map(|error| format!("not fetched: {error}"))),
+            ("summary", post.summary),
         ],
     );
-    format!("{text}\n{}\n", plain_lines(&post.body).trim_end())
+    format!("{text}\n{}\n", plain_lines(&post.text).trim_end())
+}
+
+/// A file of a post with what is known of it.
+fn file(enclosure: &Enclosure) -> String {
+    let about = [
+        enclosure.title.clone(),
+        enclosure.media_type.clone(),
+        enclosure.length.map(|bytes| format!("{bytes} bytes")),
+        enclosure.duration_seconds.map(|seconds| span(seconds.into())),
+    ];
+    let about: Vec<String> = about.into_iter().flatten().collect();
+    match about.is_empty() {
+        true => enclosure.url.clone(),
+        false => format!("{} ({})", enclosure.url, about.join(", ")),
+    }
 }

@@ -1,14 +1,31 @@
 //! Posts, as clients read them.
 
+use std::collections::{HashMap, HashSet};
+
 use tokio::sync::watch;
 
 use super::{Result, Service, ServiceError};
-use crate::model::{Post, PostId, SourceId, Timestamp};
+use crate::model::{Post, PostId, PostSource, SourceId, Timestamp};
+use crate::rules::shown_url::shown_url;
 use crate::store::SourceSelection;
 
 impl Service {
     pub async fn post(&self, id: PostId) -> Result<Post> {
         self.store.post(id).await?.ok_or_else(|| ServiceError::not_found("post", id))
+    }
+
+    /// The sources of these posts, with their labels and without credentials in their URLs.
+    pub async fn sources_of(&self, posts: &[Post]) -> Result<HashMap<SourceId, PostSource>> {
+        let ids: HashSet<SourceId> = posts.iter().map(|post| post.source_id).collect();
+        let ids: Vec<SourceId> = ids.into_iter().collect();
+        let mut labels = self.labels_by_source(ids.clone()).await?;
+        let sources = self.store.sources_of_posts(ids).await?.into_iter();
+        let complete = |source: PostSource| PostSource {
+            url: shown_url(&source.url),
+            labels: labels.remove(&source.id).unwrap_or_default(),
+            ..source
+        };
+        Ok(sources.map(complete).map(|source| (source.id, source)).collect())
     }
 
     /// The posts after this one, oldest first, of one source or of all.

@@ -5,9 +5,9 @@ use secrecy::SecretString;
 
 use crate::model::{
     Article, ArticleId, DeliveryRecord, EntryQuery, HostKey, HostState, KeyProvider, KnownEntries, NewArticle,
-    NewSource, NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source,
-    SourceAccess, SourceCounts, SourceId, SourceToPoll, SourceType, Timestamp, User, UserId, Webhook, WebhookChange,
-    WebhookId, WebhookTarget,
+    NewSource, NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId, PostSource, RobotsRecord, Settled,
+    Settlement, Source, SourceAccess, SourceCounts, SourceId, SourceToPoll, SourceType, Timestamp, User, UserId,
+    Webhook, WebhookChange, WebhookId, WebhookTarget,
 };
 
 use super::{Added, Result, Saved, SourceSelection};
@@ -106,6 +106,9 @@ pub trait SourceAccessStore: Send + Sync {
 #[async_trait]
 pub trait PostStore: Send + Sync {
     async fn post(&self, id: PostId) -> Result<Option<Post>>;
+
+    /// Sources of posts, in any order, without their labels. Their URLs are as stored, credentials included.
+    async fn sources_of_posts(&self, ids: Vec<SourceId>) -> Result<Vec<PostSource>>;
 
     /// What is known of the entries of documents, in the order of the questions.
     async fn known_entries(&self, queries: Vec<EntryQuery>) -> Result<Vec<KnownEntries>>;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use feedwarden::demo::web::SiteBehaviour;
-use feedwarden::model::{NewSource, SourceId, SourceSettings, SourceType};
+use feedwarden::model::{Enclosure, NewPost, NewSource, PostContent, SourceId, SourceSettings, SourceType, Timestamp};
 use feedwarden::store::Added;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -178,6 +178,15 @@ fn a_list_goes_in_and_comes_out_with_its_folders(#[values(Sqlite, Postgres)] eng
         assert_eq!(urls, expected);
         assert!(found.contains(&("http://a.example/feed", "Tech/Rust".to_owned())), "{found:?}");
         post(b"{}").await.is_problem(400, "invalid", None);
+        let import = async |query: &str, url: &str| {
+            let list = format!(r#"<opml><body><outline xmlUrl="{url}"/></body></opml>"#);
+            let path = format!("/api/v1/opml{query}");
+            ask(api.socket().await, "POST", &path, &[("Content-Type", "text/x-opml")], list.as_bytes()).await
+        };
+        assert_eq!(import("?backlog=all", "http://d.example/feed").await.json()["added"], 1);
+        let wanted = api.get("/sources?url=http://d.example/feed").await.json()["items"][0].clone();
+        assert_eq!((&wanted["backlog"], &rust["items"][0]["backlog"]), (&json!("all"), &Value::Null));
+        import("?backlog=some", "http://e.example/feed").await.is_problem(400, "invalid", Some("backlog"));
         api.stop().await;
     });
 }
@@ -191,6 +200,90 @@ fn posts_of_a_source_that_is_not_there_are_not_just_none() {
         }
         let id = api.add_quiet("http://a.example/feed").await;
         assert_eq!(api.get(&format!("/posts?source_id={id}")).await.json()["items"], json!([]));
+        api.stop().await;
+    });
+}
+
+/// An entry of a podcast with everything that a post can carry.
+pub(super) fn full_post() -> NewPost {
+    let content = PostContent {
+        title: "Episode 1".into(),
+        text: "One\ntwo".into(),
+        guid: Some("tag:a.example,1".into()),
+        url: Some("https://a.example/1".into()),
+        author: Some("Ann".into()),
+        authors: vec!["Ann".into(), "Bob".into()],
+        html: Some("<p onclick=\"x()\">One</p><script>x()</script><ul><li>two</li></ul>".into()),
+        summary: Some("Short".into()),
+        language: Some("en".into()),
+        categories: vec!["tech".into()],
+        enclosures: vec![Enclosure {
+            url: "https://a.example/1.mp3".into(),
+            media_type: Some("audio/mpeg".into()),
+            length: Some(1234),
+            duration_seconds: Some(61),
+            title: None,
+        }],
+        image_url: Some("https://a.example/1.png".into()),
+        comments_url: Some("https://a.example/1#comments".into()),
+        updated_at: Some(Timestamp::from_seconds(1_790_000_100)),
+        ..PostContent::default()
+    };
+    NewPost::new(content, Some(Timestamp::from_seconds(1_790_000_000)))
+}
+
+#[rstest]
+fn a_post_carries_what_the_entry_has_and_names_its_source(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
+        let id = api.add_quiet("http://ann:word@a.example/feed").await;
+        let store = &api.world.store;
+        store.raw("UPDATE sources SET feed_title = 'Title of the feed'").await;
+        store.add_labels(vec![(SourceId(id), vec!["news".into()])], api.world.now()).await.unwrap();
+        store.find(SourceId(id), vec![full_post()]).await;
+        let listed = api.get("/posts").await.json()["items"][0].clone();
+        let source = json!({
+            "id": id, "title": "Title of the feed", "url": "http://a.example/feed", "labels": ["news"],
+        });
+        let enclosure = json!({
+            "url": "https://a.example/1.mp3", "media_type": "audio/mpeg", "length": 1234, "duration_seconds": 61,
+        });
+        let expected = [
+            ("source", source),
+            ("change_number", listed["id"].clone()),
+            ("revision", json!(0)),
+            ("guid", json!("tag:a.example,1")),
+            ("title", json!("Episode 1")),
+            ("body", json!("One two")),
+            ("text", json!("One\ntwo")),
+            ("html", json!("<p>One</p><ul><li>two</li></ul>")),
+            ("summary", json!("Short")),
+            ("url", json!("https://a.example/1")),
+            ("author", json!("Ann")),
+            ("authors", json!(["Ann", "Bob"])),
+            ("language", json!("en")),
+            ("categories", json!(["tech"])),
+            ("enclosures", json!([enclosure])),
+            ("image_url", json!("https://a.example/1.png")),
+            ("comments_url", json!("https://a.example/1#comments")),
+            ("published_at", json!(Timestamp::from_seconds(1_790_000_000))),
+            ("updated_at", json!(Timestamp::from_seconds(1_790_000_100))),
+            ("changed_at", Value::Null),
+            ("text_origin", json!("feed")),
+            ("full_text_error", Value::Null),
+            ("is_backfill", json!(false)),
+        ];
+        for (field, value) in expected {
+            assert_eq!(listed[field], value, "{field}");
+        }
+        assert_eq!(api.get(&format!("/posts/{}", listed["id"])).await.json(), listed);
+        let mut tail = Tail::open(&api, "?after=0", None).await;
+        let streamed: Value = serde_json::from_str(&tail.line("data: ").await[6..]).unwrap();
+        assert_eq!(streamed, listed);
+        let stored = store.list_posts(None, None, 1).await.unwrap().pop().unwrap();
+        assert!(stored.content.html.unwrap().contains("<script>"), "what is stored is as published");
+        api.tell("PATCH", &format!("/sources/{id}"), json!({ "title": "Own title" })).await;
+        assert_eq!(api.get("/posts").await.json()["items"][0]["source"]["title"], "Own title");
         api.stop().await;
     });
 }

@@ -225,3 +225,41 @@ fn two_people_who_change_a_source_do_not_lose_an_update() {
     assert_eq!(output.status.code(), Some(5), "{}", seen(&output));
     assert_eq!(console.json(&["source", "show", "1"])["title"], "Mine");
 }
+
+/// A feed whose entries are older than any source that a test adds.
+const OLD_FEED: &str = r#"<?xml version="1.0"?><rss version="2.0"><channel><title>Old news</title>
+    <item><guid>1</guid><title>One</title><description>First.</description>
+        <pubDate>Mon, 05 Jan 2015 10:00:00 GMT</pubDate></item>
+    <item><guid>2</guid><title>Two</title><description>Second.</description>
+        <pubDate>Tue, 06 Jan 2015 10:00:00 GMT</pubDate></item></channel></rss>"#;
+
+#[tokio::test]
+async fn entries_older_than_the_source_are_told_and_kept_if_they_are_wanted() {
+    let server = Server::play(vec![Act::Read, ok(OLD_FEED), Act::NextConnection, Act::Read, ok(OLD_FEED)]).await;
+    let urls = [server.url("/skipped"), server.url("/wanted")];
+    tokio::task::spawn_blocking(move || {
+        let console = Console::new(&[SiteBehaviour::Healthy]);
+        let sentence = "2 entries: 0 new, 2 skipped (older than the source; --backlog keeps them)";
+        let told = console.works(&["source", "add", &urls[0], "--delay-seconds", "0"]);
+        assert!(told.contains(&format!("read, {sentence}\n")), "{told}");
+        let history = console.works(&["source", "history", "1"]);
+        assert!(history.contains(sentence), "{history}");
+        let explained = console.works(&["source", "explain", "1"]);
+        assert!(explained.contains(sentence), "{explained}");
+        let poll = console.json(&["source", "explain", "1"])["last_polls"][0].clone();
+        assert_eq!((&poll["entries_text"], &poll["entries"]["before_source"]), (&json!(sentence), &json!(2)));
+        let list = console.works(&["source", "list"]);
+        assert!(list.contains("Old news"), "{list}");
+
+        let told = console.works(&["source", "add", &urls[1], "--delay-seconds", "0", "--backlog=all"]);
+        assert!(told.contains("read, 2 entries: 2 new\n"), "{told}");
+        let posts = console.json(&["post", "list", "--source", "2", "--oldest"])["items"].clone();
+        assert_eq!((&posts[0]["title"], &posts[1]["title"]), (&json!("One"), &json!("Two")));
+        let source = console.json(&["source", "edit", "2", "--backlog", "--full-text", "when-short"]);
+        assert_eq!((&source["backlog"], &source["full_text"]), (&json!("keep"), &json!("when-short")));
+        let unset = console.json(&["source", "edit", "2", "--unset", "backlog", "--unset", "full-text"]);
+        assert_eq!((&unset["backlog"], &unset["full_text"]), (&json!(null), &json!(null)));
+    })
+    .await
+    .unwrap();
+}

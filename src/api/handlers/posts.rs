@@ -12,6 +12,9 @@ use super::HandlerResult;
 use crate::model::{Post, PostId, SourceId, Timestamp};
 use crate::service::ServiceError;
 
+/// HTML that is sanitised on the thread of the connection, which serves other connections too.
+const HTML_BYTES_AT_ONCE: usize = 64 * 1024;
+
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::new(Method::GET, "/posts", "List posts", list)
@@ -26,7 +29,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 async fn one(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     let id = PostId(number(&id, "post")?);
-    Ok(HttpResponse::Ok().json(PostView::from(api.service.post(id).await?)))
+    let post = api.service.post(id).await?;
+    Ok(HttpResponse::Ok().json(views(&api, vec![post]).await?.pop()))
 }
 
 async fn list(api: web::Data<Api>, Parameters(query): Parameters<PostQuery>) -> HandlerResult {
@@ -42,8 +46,25 @@ async fn list(api: web::Data<Api>, Parameters(query): Parameters<PostQuery>) -> 
         }
         (Some(_), _) => return Err(Problem::invalid("write oldest or newest").at("order")),
     };
-    let items: Vec<PostView> = posts.into_iter().map(PostView::from).collect();
+    let items = views(&api, posts).await?;
     Ok(HttpResponse::Ok().json(Page { items, next_cursor }))
+}
+
+/// Posts with their sources. HTML is sanitised, many posts at once on a thread of their own.
+pub(super) async fn views(api: &Api, posts: Vec<Post>) -> Result<Vec<PostView>, Problem> {
+    let sources = api.service.sources_of(&posts).await?;
+    let html_bytes: usize = posts.iter().filter_map(|post| post.content.html.as_ref()).map(String::len).sum();
+    let make = move || {
+        let view = |post: Post| {
+            let source = sources.get(&post.source_id).cloned();
+            PostView::new(post, source)
+        };
+        posts.into_iter().map(view).collect()
+    };
+    match html_bytes <= HTML_BYTES_AT_ONCE {
+        true => Ok(make()),
+        false => web::block(make).await.map_err(Problem::internal),
+    }
 }
 
 /// The source of the query; an unknown source is an error.

@@ -18,7 +18,7 @@ use super::super::input::Parameters;
 use super::super::problem::Problem;
 use super::super::views::{PostView, StreamQuery};
 use super::HandlerResult;
-use super::posts::source_there;
+use super::posts::{source_there, views};
 use crate::clock::Stopwatch;
 use crate::model::{PostId, SourceId};
 
@@ -107,7 +107,8 @@ impl PostStream {
             }
             if let Some(last) = posts.last() {
                 self.after = last.id;
-                return Some(posts.into_iter().map(PostView::from).map(|post| event(&post)).collect::<String>().into());
+                let views = views(&self.api, posts).await.ok()?;
+                return Some(views.iter().map(event).collect::<String>().into());
             }
             match tokio::time::timeout(self.heartbeat(), self.arrivals.changed()).await {
                 Ok(Ok(())) => {}

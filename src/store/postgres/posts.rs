@@ -1,25 +1,33 @@
 //! Posts in PostgreSQL.
 
 use async_trait::async_trait;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{ToSql, Type};
 
-use crate::model::{EntryQuery, KnownEntries, Post, PostId, SourceId, Timestamp};
+use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, SourceId, Timestamp};
 
-use super::super::post_row::read_post;
+use super::super::post_row::{read_post, read_post_source};
 use super::super::rows::{first_after, storable};
 use super::super::shared_sql as sql;
 use super::super::statement::Statement;
 use super::super::{PostStore, Result};
-use super::values::{all, one};
+use super::values::{all, all_planned_anew, one};
 use super::{PostgresStore, known};
 
 static LIST_OF_SOURCE_BETWEEN: Statement =
     Statement::new(include_str!("../../../sql/postgres/list_posts_of_source_between.sql"));
 
+static SOURCES: Statement = Statement::new(include_str!("../../../sql/postgres/sources_of_posts.sql"));
+
 #[async_trait]
 impl PostStore for PostgresStore {
     async fn post(&self, id: PostId) -> Result<Option<Post>> {
         one(&*self.client().await?, &sql::POST, &[&id.0], |row| read_post(row)).await
+    }
+
+    async fn sources_of_posts(&self, ids: Vec<SourceId>) -> Result<Vec<PostSource>> {
+        let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+        let client = self.client().await?;
+        all_planned_anew(&client, &SOURCES, (&ids, Type::INT8_ARRAY), |row| read_post_source(row)).await
     }
 
     async fn known_entries(&self, queries: Vec<EntryQuery>) -> Result<Vec<KnownEntries>> {

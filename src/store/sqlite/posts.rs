@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 use rusqlite::{Connection, params};
 
-use crate::model::{EntryQuery, KnownEntries, Post, PostId, SourceId, Timestamp};
+use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, SourceId, Timestamp};
 
-use super::super::post_row::read_post;
+use super::super::post_row::{read_post, read_post_source};
 use super::super::rows::{first_after, storable};
 use super::super::shared_sql as sql;
 use super::super::statement::Statement;
@@ -16,10 +16,17 @@ use super::{SqliteStore, known};
 static LIST_OF_SOURCE_BETWEEN: Statement =
     Statement::new(include_str!("../../../sql/sqlite/list_posts_of_source_between.sql"));
 
+static SOURCES: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_of_posts.sql"));
+
 #[async_trait]
 impl PostStore for SqliteStore {
     async fn post(&self, id: PostId) -> Result<Option<Post>> {
         self.readers.run(move |connection| one(connection, &sql::POST, [id.0], |row| read_post(row))).await
+    }
+
+    async fn sources_of_posts(&self, ids: Vec<SourceId>) -> Result<Vec<PostSource>> {
+        let ids = serde_json::Value::from_iter(ids.iter().map(|id| id.0)).to_string();
+        self.readers.run(move |connection| all(connection, &SOURCES, [ids], |row| read_post_source(row))).await
     }
 
     async fn known_entries(&self, queries: Vec<EntryQuery>) -> Result<Vec<KnownEntries>> {
