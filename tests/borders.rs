@@ -75,6 +75,8 @@ const BORDERS: &[Border] = &[
             "rules::shown_url",
             "rules::status",
             "store::Added",
+            "store::PostPage",
+            "store::PostSelection",
             "store::StoreError",
             "supervision::NodeKind",
             "supervision::Node",

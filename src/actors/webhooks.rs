@@ -1,4 +1,5 @@
-//! Sends new posts to webhooks: in the order of their ids, at least once, each webhook at its own pace.
+//! Sends new and changed posts to webhooks: in the order of their change numbers, at least once, each webhook at its own
+//! pace.
 //!
 //! The posts are the outbox, and the progress of each webhook is in the store: after a crash or a kill only the
 //! delivery under way is made again. No other actor waits for this one.
@@ -23,7 +24,7 @@ use crate::model::{
 };
 use crate::rules::shown_url::shown_url;
 use crate::rules::webhook::{AfterFailure, after_failure};
-use crate::store::StoreError;
+use crate::store::{PageBounds, PostSelection, StoreError};
 
 /// The most webhooks that are served.
 pub const WEBHOOKS_MAX: u32 = 100;
@@ -161,9 +162,11 @@ impl Deliverer {
             let webhook = retry_while_unavailable(|| store.webhook(id)).await?.filter(|webhook| webhook.enabled);
             let Some(webhook) = webhook else { return Ok(TurnEnd::Idle) };
             let policy = self.context.policy().webhooks.clone();
-            let after = Some(webhook.progress.last_post);
-            let posts = retry_while_unavailable(|| store.list_posts(None, after, policy.posts_max)).await?;
-            let Some(last) = posts.last().map(|post| post.id) else { return Ok(TurnEnd::Idle) };
+            let changes = PostSelection::Changes { source: None, after: webhook.progress.last_change_number };
+            // More than fits into a delivery, because only the posts with the label of the webhook go into it.
+            let bounds = PageBounds { rows: policy.posts_max, bytes: 4 * policy.body_bytes_max as u64 };
+            let posts = retry_while_unavailable(|| store.posts_page(changes.clone(), bounds)).await?.posts;
+            let Some(last) = posts.last().map(|post| post.change_number) else { return Ok(TurnEnd::Idle) };
             let sources = self.sources_of(&posts).await?;
             let has_label = |post: &&Post| {
                 let labels = sources.get(&post.source_id).map_or(&[][..], |source| &source.labels);
@@ -171,14 +174,14 @@ impl Deliverer {
             };
             let wanted: Vec<&Post> = posts.iter().filter(has_label).collect();
             if wanted.is_empty() {
-                let progress = WebhookProgress { last_post: last, ..webhook.progress };
+                let progress = WebhookProgress { last_change_number: last, ..webhook.progress };
                 self.record(id, progress, None, None).await?;
                 continue;
             }
             let (body, count) = delivery_body(&wanted, &sources, policy.body_bytes_max);
             // The posts behind the last wanted one are not wanted.
-            let reached = if count == wanted.len() { last } else { wanted[count - 1].id };
-            let name = format!("{id}-{}-{}", wanted[0].id, wanted[count - 1].id);
+            let reached = if count == wanted.len() { last } else { wanted[count - 1].change_number };
+            let name = format!("{id}-{}-{}", wanted[0].change_number, wanted[count - 1].change_number);
             if self.context.faults.inject_into_work(WebhookActor::NAME, "Deliver").await {
                 return Ok(TurnEnd::Again);
             }
@@ -191,7 +194,7 @@ impl Deliverer {
                 Ok(()) => {
                     debug!(self.log, "webhook delivered"; "webhook_id" => id.0, "posts" => count);
                     let progress =
-                        WebhookProgress { last_post: reached, failures: 0, retry_at: None, last_error: None };
+                        WebhookProgress { last_change_number: reached, failures: 0, retry_at: None, last_error: None };
                     self.record(id, progress, Some(self.context.clock.now()), None).await?;
                 }
                 Err(report) => {

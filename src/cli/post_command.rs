@@ -25,6 +25,15 @@ const COLUMNS: &[Column] = &[
     Column::name("TITLE"),
     Column::url("URL").leaves(3),
 ];
+/// Columns of `post tail`.
+const TAIL_COLUMNS: &[Column] = &[
+    Column::number("ID"),
+    Column::word("CHANGE"),
+    Column::word("AT").leaves(1),
+    Column::number("SOURCE").leaves(2),
+    Column::name("TITLE"),
+    Column::url("URL").leaves(3),
+];
 /// Pause before reconnecting a broken stream.
 const COME_BACK_AFTER: Duration = Duration::from_secs(1);
 
@@ -34,7 +43,7 @@ pub(super) enum PostCommand {
     List(ListPostsArguments),
     /// Show a post
     Show(PostArgument),
-    /// Print new posts until Ctrl-C
+    /// Print new and changed posts until Ctrl-C
     Tail(Tail),
 }
 
@@ -43,6 +52,12 @@ pub(super) struct ListPostsArguments {
     /// Only posts of this source, by id or URL
     #[arg(long)]
     source: Option<String>,
+    /// Only posts of sources with this label
+    #[arg(long, conflicts_with_all = ["since", "until"])]
+    label: Option<String>,
+    /// Only posts with this text in title or text, ignoring case
+    #[arg(long, conflicts_with_all = ["since", "until"])]
+    text: Option<String>,
     /// Only posts stored at this time or later, such as 2026-11-16T18:00:00Z; oldest first
     #[arg(long, value_name = "TIME")]
     since: Option<Timestamp>,
@@ -67,8 +82,8 @@ pub(super) struct Tail {
     /// Only posts of this source, by id or URL
     #[arg(long)]
     source: Option<String>,
-    /// Start after the post with this id [default: only posts from now on]
-    #[arg(long, value_name = "ID")]
+    /// Start after this change number [default: only posts that are stored or changed from now on]
+    #[arg(long, value_name = "NUMBER")]
     after: Option<i64>,
     /// Stop after this many posts
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -89,6 +104,8 @@ async fn list_some(client: &ApiClient, list: &ListPostsArguments) -> Done {
     let newest = !list.oldest && since.is_none() && until.is_none();
     let filters = [
         ("source_id", source.as_deref()),
+        ("label", list.label.as_deref()),
+        ("text", list.text.as_deref()),
         ("since", since.as_deref()),
         ("until", until.as_deref()),
         ("order", newest.then_some("newest")),
@@ -154,8 +171,14 @@ async fn follow_once(
 
 fn line(data: &str) -> Result<String, CliError> {
     let value = serde_json::from_str(data).map_err(|error| CliError::Failed(error.to_string()))?;
-    let mut table = Table::new(COLUMNS);
-    table.row(row(&read(value)?));
+    let post: PostView = read(value)?;
+    let mut cells = row(&post);
+    // The width of the longer word, so that the lines stand below each other.
+    let change = if post.change_number == post.id.0 { "new    " } else { "updated" };
+    cells[1] = Cell::new(minute(post.changed_at.unwrap_or(post.created_at)));
+    cells.insert(1, Cell::new(change));
+    let mut table = Table::new(TAIL_COLUMNS);
+    table.row(cells);
     Ok(table.render(OutputStyle::of_output(), false))
 }
 

@@ -77,6 +77,15 @@ pub struct PostView {
 pub struct PostQuery {
     /// Only posts of this source.
     pub source_id: Option<i64>,
+    /// Only posts of sources with this label. A page examines at most 20,000 ids, so it can be short or empty and still
+    /// have a next one; `label` and `text` cannot be combined with `since` and `until`.
+    pub label: Option<String>,
+    /// Only posts with this text in title or text, ignoring case; 1 to 200 characters. Pages as with `label`.
+    #[schemars(length(min = 1, max = 200))]
+    pub text: Option<String>,
+    /// New and changed posts with change numbers above this one, in the order of these numbers. Can be combined with
+    /// `source_id` only.
+    pub changed_after: Option<i64>,
     /// Only posts stored at this time or later.
     pub since: Option<Timestamp>,
     /// Only posts stored before this time.
@@ -86,7 +95,7 @@ pub struct PostQuery {
     pub order: Option<String>,
     /// `next_cursor` of the previous page.
     pub cursor: Option<String>,
-    /// Maximum number of items, 1 to 1000 (default 100).
+    /// Maximum number of items, 1 to 1000 (default 100). A page also ends after about 8 MiB of texts.
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
 }
@@ -97,7 +106,7 @@ pub struct PostQuery {
 pub struct StreamQuery {
     /// Only posts of this source.
     pub source_id: Option<i64>,
-    /// Start after the post with this id; without it, with the next new post. `Last-Event-ID` takes precedence.
+    /// Start after this change number; without it, with the next new or changed post. `Last-Event-ID` takes precedence.
     pub after: Option<i64>,
 }
 
