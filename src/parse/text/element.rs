@@ -21,7 +21,7 @@ impl ElementKind {
     /// The kind of the element with this name, in any case. Unknown names are inline, as in a browser.
     pub(in crate::parse) fn of(name: &str) -> ElementKind {
         // Longer names than the longest known one need no look.
-        let mut lower = [0; 14];
+        let mut lower = [0; 18];
         let Some(lower) = lower.get_mut(..name.len()) else { return ElementKind::Inline };
         lower.copy_from_slice(name.as_bytes());
         lower.make_ascii_lowercase();
@@ -35,8 +35,20 @@ impl ElementKind {
             | b"optgroup" | b"select" | b"html" | b"head" | b"body" | b"frameset" | b"listing" | b"xmp"
             | b"plaintext" | b"marquee" => ElementKind::Block,
             b"script" | b"style" | b"noscript" | b"title" | b"noembed" | b"noframes" => ElementKind::Unseen,
-            b"iframe" | b"video" | b"audio" | b"canvas" | b"textarea" | b"datalist" | b"annotation"
-            | b"annotation-xml" => ElementKind::Replaced,
+            b"iframe"
+            | b"video"
+            | b"audio"
+            | b"canvas"
+            | b"textarea"
+            | b"datalist"
+            | b"svg"
+            | b"svg:svg"
+            | b"annotation"
+            | b"annotation-xml"
+            | b"m:annotation"
+            | b"m:annotation-xml"
+            | b"mml:annotation"
+            | b"mml:annotation-xml" => ElementKind::Replaced,
             b"template" => ElementKind::Template,
             _ => ElementKind::Inline,
         }
@@ -44,19 +56,26 @@ impl ElementKind {
 }
 
 /// What the tags of a block put between the text before and after them.
+#[inline]
 pub(super) fn separator(block: &str) -> Separator {
-    let is = |name: &str| block.eq_ignore_ascii_case(name);
     match block.as_bytes() {
-        [b't' | b'T', _] if is("td") || is("th") => Separator::Cell,
-        [b't' | b'T', ..] if ["tr", "table", "tbody", "thead", "tfoot"].into_iter().any(is) => Separator::Row,
-        [b'c' | b'C', ..] if is("caption") => Separator::Row,
+        [b't' | b'T', b'd' | b'D' | b'h' | b'H'] => Separator::Cell,
+        // `tr`, `table`, `tbody`, `thead`, `tfoot`: no other block begins with this letter.
+        [b't' | b'T', ..] => Separator::Row,
+        [b'c' | b'C', b'a' | b'A', ..] => Separator::Row,
         _ => Separator::Line,
     }
 }
 
+/// True for the visible half of a formula by KaTeX. The other half is MathML with the same text.
+pub(super) fn repeats_formula(name: &str, attributes: &str) -> bool {
+    name.len() == "span".len() && attributes.len() > "katex-html".len() && attributes.contains("katex-html")
+}
+
 /// True for elements in which every line of the source is a line.
 pub(super) fn is_preformatted(block: &str) -> bool {
-    ["pre", "listing", "xmp", "plaintext"].into_iter().any(|name| block.eq_ignore_ascii_case(name))
+    matches!(block.as_bytes(), [b'p' | b'P' | b'l' | b'L' | b'x' | b'X', _, _, ..])
+        && ["pre", "listing", "xmp", "plaintext"].into_iter().any(|name| block.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
@@ -64,10 +83,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn cells_and_rows_have_their_own_separators() {
+        for (separator_of, names) in [
+            (Separator::Cell, &["td", "TH"][..]),
+            (Separator::Row, &["tr", "Table", "tbody", "thead", "tfoot", "caption"]),
+            (Separator::Line, &["p", "br", "center", "li", "dt", "dd"]),
+        ] {
+            for name in names {
+                assert_eq!((Kind::of(name), separator(name)), (Kind::Block, separator_of), "{name}");
+            }
+        }
+    }
+
+    #[test]
     fn names_are_known_in_any_case_and_length() {
         assert_eq!(ElementKind::of("BlockQuote"), ElementKind::Block);
         assert_eq!(ElementKind::of("ANNOTATION-XML"), ElementKind::Replaced);
         assert_eq!(ElementKind::of("annotation-xmls"), ElementKind::Inline);
+        assert_eq!(ElementKind::of("mml:annotation-xml"), ElementKind::Replaced);
         assert_eq!(ElementKind::of("my-very-own-custom-element"), ElementKind::Inline);
         assert_eq!(ElementKind::of(""), ElementKind::Inline);
     }
