@@ -95,6 +95,14 @@ pub(super) struct SourceSettingsArguments {
     /// Maximum backoff in hours, instead of the configured one
     #[arg(long, value_name = "N")]
     pub(super) max_backoff_hours: Option<u32>,
+    /// Entries older than the source: skip does not store them, keep stores those within source.max-article-age-days,
+    /// all stores every one [default: source.backlog]
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "keep",
+        value_parser = backlogs())]
+    pub(super) backlog: Option<String>,
+    /// Fetch the page of each entry for its text [default: source.full-text]
+    #[arg(long, value_name = "WHEN", value_parser = ["off", "when-short", "always"])]
+    pub(super) full_text: Option<String>,
     /// Label; repeatable; replaces all previous labels
     #[arg(long = "label", value_name = "LABEL")]
     pub(super) labels: Vec<String>,
@@ -111,6 +119,8 @@ impl SourceSettingsArguments {
             ("poll_delay_seconds", self.delay_seconds.map(|value| json!(value))),
             ("max_failures", self.max_failures.map(|value| json!(value))),
             ("max_backoff_hours", self.max_backoff_hours.map(|value| json!(value))),
+            ("backlog", self.backlog.as_ref().map(|value| json!(value))),
+            ("full_text", self.full_text.as_ref().map(|value| json!(value))),
             ("labels", (!self.labels.is_empty()).then(|| json!(self.labels))),
         ];
         fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
@@ -153,7 +163,7 @@ pub(super) struct EditSourceArguments {
     pub(super) enabled: Option<bool>,
     /// Remove a setting, so that the configured one applies; repeatable
     #[arg(long, value_name = "SETTING", value_parser = ["title", "podcast", "interval-minutes", "delay-seconds",
-        "max-failures", "max-backoff-hours", "labels"])]
+        "max-failures", "max-backoff-hours", "backlog", "full-text", "labels"])]
     pub(super) unset: Vec<String>,
 }
 
@@ -220,6 +230,11 @@ pub(super) struct PollSourceArguments {
     /// Ignore Retry-After, holds and the pause of the host
     #[arg(long)]
     pub(super) force: bool,
+}
+
+/// The choices of `--backlog`.
+pub(super) fn backlogs() -> PossibleValuesParser {
+    PossibleValuesParser::new(["skip", "keep", "all"])
 }
 
 /// The names of all types.

@@ -125,6 +125,8 @@ async fn change(client: &ApiClient, edit: &EditSourceArguments) -> Done {
             "delay-seconds" => ("poll_delay_seconds", Value::Null),
             "max-failures" => ("max_failures", Value::Null),
             "max-backoff-hours" => ("max_backoff_hours", Value::Null),
+            "backlog" => ("backlog", Value::Null),
+            "full-text" => ("full_text", Value::Null),
             "labels" => ("labels", json!([])),
             _ => ("title", Value::Null),
         };

@@ -25,7 +25,7 @@ pub use failure::{FailureCause, FailureClass, FailureKind, FailureReport, Severi
 pub use host::{Breaker, HostKey, HostState};
 pub use misspelling::misspelling;
 pub use people::{KeyProvider, Podcast, PodcastChanges, PodcastId, User, UserId};
-pub use post::{ContentHash, Enclosure, NewPost, Post, PostContent, PostId, TextOrigin};
+pub use post::{ContentHash, Enclosure, NewPost, Post, PostContent, PostId, PostSource, TextOrigin};
 pub use robots::RobotsRecord;
 pub use settled::{Cleaned, Cutoffs, EntryCounts, PollOutcome, PostEdit, RenamedPost, Settled, Settlement};
 pub use source::{

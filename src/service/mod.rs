@@ -29,6 +29,7 @@ use crate::store::{Store, StoreError};
 pub use explanation::{SourceExplanation, WaitTerm};
 pub use hosts::{HoldEnd, HostCondition, HostStatus};
 pub use polls::{Outlook, PollRequest, RequestedPoll};
+pub use posts::{FoundPosts, PostFilter};
 pub use queries::{FoundSources, SourceDetails, SourceFilter};
 pub use source_settings::{NewSourceRequest, SourcePatch};
 pub use sources::{AddedSource, FirstPoll, add_sources};

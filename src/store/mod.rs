@@ -7,6 +7,7 @@ mod access;
 mod cipher;
 mod error;
 mod migrate;
+mod post_pages;
 mod post_row;
 mod postgres;
 mod rows;
@@ -25,6 +26,7 @@ use async_trait::async_trait;
 use crate::model::{Cleaned, Cutoffs, HostKey, Source, SourceId, SourceType, Timestamp};
 
 pub use error::StoreError;
+pub use post_pages::{PageBounds, PostMatch, PostPage, PostSelection};
 pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;
 pub use stream::stream_sources;

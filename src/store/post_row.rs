@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::model::{
-    ContentHash, EntryKey, KnownPost, NewPost, Post, PostContent, PostEdit, PostId, Settlement, SourceId, TextOrigin,
+    ContentHash, EntryKey, KnownPost, NewPost, Post, PostContent, PostEdit, PostId, PostSource, Settlement, SourceId,
+    TextOrigin,
 };
 
 use super::rows::{Column, Columns, Value, required};
@@ -194,6 +195,16 @@ pub(super) fn read_post(row: &mut impl Columns) -> Result<Post> {
         change_number,
         content_hash,
         is_backfill,
+    })
+}
+
+/// Reads the source of a post as `sources_of_posts` gives it.
+pub(super) fn read_post_source(row: &mut impl Columns) -> Result<PostSource> {
+    Ok(PostSource {
+        id: SourceId(required(row.integer()?)?),
+        title: row.text()?,
+        url: required(row.text()?)?,
+        labels: Vec::new(),
     })
 }
 

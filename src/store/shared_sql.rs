@@ -13,9 +13,13 @@ pub(super) static CHANGE_WEBHOOK: Statement = Statement::new(include_str!("../..
 pub(super) static CLEAN_ROBOTS: Statement = Statement::new(include_str!("../../sql/shared/clean_robots.sql"));
 pub(super) static COUNT_SOURCES: Statement = Statement::new(include_str!("../../sql/shared/count_sources.sql"));
 pub(super) static HOST: Statement = Statement::new(include_str!("../../sql/shared/host.sql"));
+pub(super) static LAST_CHANGE_NUMBER: Statement =
+    Statement::new(include_str!("../../sql/shared/last_change_number.sql"));
 pub(super) static LINK_POST: Statement = Statement::new(include_str!("../../sql/shared/link_post.sql"));
 pub(super) static LIST_ARTICLES: Statement = Statement::new(include_str!("../../sql/shared/list_articles.sql"));
 pub(super) static LIST_CHANGES: Statement = Statement::new(include_str!("../../sql/shared/list_changes.sql"));
+pub(super) static LIST_CHANGES_OF_SOURCE: Statement =
+    Statement::new(include_str!("../../sql/shared/list_changes_of_source.sql"));
 pub(super) static LIST_HOSTS: Statement = Statement::new(include_str!("../../sql/shared/list_hosts.sql"));
 pub(super) static LIST_LABELS: Statement = Statement::new(include_str!("../../sql/shared/list_labels.sql"));
 pub(super) static LIST_PODCASTS: Statement = Statement::new(include_str!("../../sql/shared/list_podcasts.sql"));
@@ -33,8 +37,6 @@ pub(super) static LIST_SOURCES: Statement = Statement::new(include_str!("../../s
 pub(super) static LIST_USERS: Statement = Statement::new(include_str!("../../sql/shared/list_users.sql"));
 pub(super) static LIST_WEBHOOKS: Statement = Statement::new(include_str!("../../sql/shared/list_webhooks.sql"));
 pub(super) static MARK_PROCESSED: Statement = Statement::new(include_str!("../../sql/shared/mark_processed.sql"));
-pub(super) static NEWEST_POSTS_WITH_LABEL: Statement =
-    Statement::new(include_str!("../../sql/shared/newest_posts_with_label.sql"));
 pub(super) static PAUSE_POLLING: Statement = Statement::new(include_str!("../../sql/shared/pause_polling.sql"));
 pub(super) static PAUSED_SINCE: Statement = Statement::new(include_str!("../../sql/shared/paused_since.sql"));
 pub(super) static PING: Statement = Statement::new(include_str!("../../sql/shared/ping.sql"));
@@ -62,6 +64,9 @@ pub(super) static REQUEST_KEYED_POLLS: Statement =
 pub(super) static RESUME_POLLING: Statement = Statement::new(include_str!("../../sql/shared/resume_polling.sql"));
 pub(super) static ROBOTS: Statement = Statement::new(include_str!("../../sql/shared/robots.sql"));
 pub(super) static SAVE_SOURCE: Statement = Statement::new(include_str!("../../sql/shared/save_source.sql"));
+pub(super) static SEARCH_POSTS: Statement = Statement::new(include_str!("../../sql/shared/search_posts.sql"));
+pub(super) static SEARCH_POSTS_BEFORE: Statement =
+    Statement::new(include_str!("../../sql/shared/search_posts_before.sql"));
 pub(super) static SOURCE: Statement = Statement::new(include_str!("../../sql/shared/source.sql"));
 pub(super) static SOURCE_ACCESS: Statement = Statement::new(include_str!("../../sql/shared/source_access.sql"));
 pub(super) static SOURCES_FAILING: Statement = Statement::new(include_str!("../../sql/shared/sources_failing.sql"));

@@ -28,7 +28,7 @@ pub use people::{
 };
 pub use polls::{PollAnswer, PollRecord};
 pub use posts::{ArticleBody, ArticleView, PostQuery, PostView, StreamQuery};
-pub use source_lists::{BulkBody, BulkReport, BulkResult, ImportReport, LabelView, SourceQuery};
+pub use source_lists::{BulkBody, BulkReport, BulkResult, ImportQuery, ImportReport, LabelView, SourceQuery};
 pub use sources::{CreatedSource, NewSourceBody, SourceChanges, SourceView};
 pub use tree::{CrashView, ThreadLine, TreeNode, TreeView};
 pub use webhooks::{WebhookBody, WebhookChanges, WebhookTest, WebhookView};
