@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ContentHash, DocumentKeys, EntryKey, HostState, NewPost, PostId, Source, SourceId, SourceState, Timestamp,
+    WantedPage,
 };
 
 /// Everything one poll leaves behind. It is written whole or not at all.
@@ -20,6 +21,8 @@ pub struct Settlement {
     pub posts: Vec<NewPost>,
     /// Posts that get new content.
     pub edits: Vec<PostEdit>,
+    /// Posts among `posts` and `edits` whose pages are to be fetched.
+    pub pages: Vec<WantedPage>,
     /// Posts whose entry came under another id: they get its key.
     pub renamed: Vec<RenamedPost>,
     /// Keys of removed posts whose entry is still in the feed.
@@ -41,6 +44,7 @@ impl Settlement {
             state: source.state.clone(),
             posts: Vec::new(),
             edits: Vec::new(),
+            pages: Vec::new(),
             renamed: Vec::new(),
             still_seen: Vec::new(),
             document: None,
