@@ -1,4 +1,5 @@
-//! The pipeline: a scheduler, an actor for each host, a fetch pool, a post sink, a failure tracker and webhooks.
+//! The pipeline: a scheduler, an actor for each host, a fetch pool, a post sink, a failure tracker, full texts
+//! and webhooks.
 //!
 //! Actors send each other messages and decide by `rules`; their state can be rebuilt from the store. A source that is
 //! handed out travels as an `InFlightPoll`, which always returns to the scheduler, so that no crash loses a source.
@@ -10,6 +11,7 @@ mod environment;
 mod events;
 mod faults;
 mod fetch;
+mod full_text;
 mod handle;
 mod history;
 mod host;

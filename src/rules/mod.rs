@@ -11,6 +11,7 @@ pub mod delay;
 pub mod due;
 pub mod failure;
 pub mod filter;
+pub mod full_text;
 pub mod hold;
 pub mod host_key;
 pub mod identity;

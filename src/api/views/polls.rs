@@ -22,6 +22,15 @@ pub struct PollRecord {
     pub error: Option<String>,
     /// Posts that were not known before.
     pub new_posts: usize,
+    /// Posts that got the text of their page since the poll.
+    #[serde(default)]
+    pub full_texts: usize,
+    /// Failed attempts to fetch the page of a post since the poll.
+    #[serde(default)]
+    pub full_text_failures: usize,
+    /// Error of the last of them.
+    #[serde(default)]
+    pub full_text_error: Option<String>,
     /// Bytes of body that crossed the wire.
     pub bytes: usize,
     /// Duration of all requests.
@@ -64,6 +73,9 @@ impl From<SettledPoll> for PollRecord {
             error_type: poll.error_type,
             error: poll.error,
             new_posts: poll.new_posts,
+            full_texts: poll.full_texts,
+            full_text_failures: poll.full_text_failures,
+            full_text_error: poll.full_text_error,
             bytes: poll.bytes,
             duration_ms: poll.duration_ms,
             next: poll.next,
