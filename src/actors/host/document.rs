@@ -189,7 +189,7 @@ impl DocumentFetcher {
         let state = record(&turn.permit.host_entry, &response, &self.context, &self.log);
         let recording = || self.context.store.record_hosts(Vec::from_iter(state.clone()));
         if let Err(error) = self.context.store_watch.retry_while_unavailable(recording).await {
-            error!(self.log, "host not stored"; "error" => %error);
+            error!(self.log, "host state not stored"; "error" => %error);
         }
         at
     }
