@@ -1,18 +1,24 @@
 //! What it costs to turn the bodies of a feed into text, beside reading the feed.
 //!
-//! `cargo bench --bench text`. The bar: no more than parsing that feed with our own reader, in the same run.
+//! `cargo bench --bench text`. The bar: no more than parsing that feed with our own reader, in the same run. Text with
+//! lines should cost what text without them costs.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use feedwarden::parse::feed::{Limits, read};
+use feedwarden::parse::html::with_absolute_links;
 use feedwarden::parse::text;
+use url::Url;
 
 const ROUNDS: usize = 40;
 
 fn main() {
-    println!("{:<22}{:>10}{:>14}{:>14}{:>18}{:>12}", "feed", "KB", "text µs", "text MB/s", "parse µs", "text/parse");
+    println!(
+        "{:<22}{:>8}{:>10}{:>11}{:>10}{:>12}{:>10}{:>12}{:>12}",
+        "feed", "KB", "text µs", "text MB/s", "parse µs", "text/parse", "lines µs", "lines/text", "links/text"
+    );
     for (name, body, entries) in [
         ("RSS, rich bodies", rich_body(), 30),
         ("RSS, 300 KB", rich_body(), 300),
@@ -22,16 +28,22 @@ fn main() {
         let bodies: Vec<String> = (0..entries).map(|number| body.replace("%", &number.to_string())).collect();
         let feed = feed(&bodies);
         let converting = fastest(|| bodies.iter().map(|body| text::from_html(body).len()).sum());
+        let with_lines = fastest(|| bodies.iter().map(|body| text::lines_from_html(body).len()).sum());
+        let base = Url::parse("https://example.org/blog/").expect("a URL");
+        let linking = fastest(|| bodies.iter().map(|body| with_absolute_links(body, &base).len()).sum());
         let parse = || read(feed.as_bytes(), None, None, &Limits::default()).expect("the bench's own feed is one");
         let reading = fastest(|| parse().entries.len());
         let megabytes = bodies.iter().map(String::len).sum::<usize>() as f64 / 1e6;
         println!(
-            "{name:<22}{:>10}{:>14.0}{:>14.0}{:>18.0}{:>12.2}",
+            "{name:<22}{:>8}{:>10.0}{:>11.0}{:>10.0}{:>12.2}{:>10.0}{:>12.2}{:>12.2}",
             feed.len() / 1024,
             converting.as_secs_f64() * 1e6,
             megabytes / converting.as_secs_f64(),
             reading.as_secs_f64() * 1e6,
             converting.as_secs_f64() / reading.as_secs_f64(),
+            with_lines.as_secs_f64() * 1e6,
+            with_lines.as_secs_f64() / converting.as_secs_f64(),
+            linking.as_secs_f64() / converting.as_secs_f64(),
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Keeps `docs/requirements.md` and the tests in step.
+//! Keeps `docs/requirements.md` and the tests in step, and `docs/logging.md` and the log messages in the code.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -69,6 +69,32 @@ fn every_requirement_has_a_test_and_every_id_in_the_code_is_a_requirement() {
     assert_eq!(untested, Vec::<&String>::new(), "no test's name starts with these ids");
     let unknown: Vec<&String> = claimed.union(&referred).filter(|id| !defined.contains(*id)).collect();
     assert_eq!(unknown, Vec::<&String>::new(), "docs/requirements.md does not define these ids");
+}
+
+/// The messages that slog's macros write, outside of tests.
+fn messages(text: &str) -> BTreeSet<String> {
+    let code = text.split("#[cfg(test)]").next().unwrap();
+    let record = Regex::new(r#"\b(?:crit|error|warn|info|debug)!\(\s*[\w.&]+,\s*"([^"]+)"\s*[;)]"#).unwrap();
+    record.captures_iter(code).map(|found| found[1].to_owned()).collect()
+}
+
+#[test]
+fn every_log_message_is_listed_and_every_listed_message_is_in_the_code() {
+    let page = fs::read_to_string(root().join("docs/logging.md")).unwrap();
+    let row = Regex::new(r"(?m)^\| `([^`]+)` \| (?:critical|error|warn|info|debug)\b").unwrap();
+    let listed: BTreeSet<String> = row.captures_iter(&page).map(|found| found[1].to_owned()).collect();
+    assert!(listed.len() > 50, "the page is read: {}", listed.len());
+    let is_product = |path: &PathBuf| path.starts_with(root().join("src"));
+    let texts: Vec<String> =
+        sources().into_iter().filter(is_product).map(|path| fs::read_to_string(path).unwrap()).collect();
+    let written: BTreeSet<String> = texts.iter().flat_map(|text| messages(text)).collect();
+    assert!(written.len() > 50, "the code is read: {}", written.len());
+    let unlisted: Vec<&String> = written.difference(&listed).collect();
+    assert_eq!(unlisted, Vec::<&String>::new(), "docs/logging.md does not list these messages");
+    // The log's own records are not written by a macro.
+    let is_there = |message: &&String| texts.iter().any(|text| text.contains(&format!("\"{message}\"")));
+    let missing: Vec<&String> = listed.iter().filter(|message| !is_there(message)).collect();
+    assert_eq!(missing, Vec::<&String>::new(), "no code writes these messages");
 }
 
 #[test]

@@ -45,10 +45,13 @@ pub(super) struct AdmissionControl {
 struct Probes {
     /// Whether the next request to any host is admitted.
     is_admitted: bool,
-    /// Number of requests to admit to hosts that are not known to be silent: a healthy host need not wait for a probe
-    /// (p31).
-    fresh: usize,
+    /// Number of requests to admit to hosts that are not known to be silent, for sources whose last poll succeeded and
+    /// for others. They are counted apart, so that a healthy host waits neither for a probe nor for dead ones (p31).
+    fresh_healthy: usize,
+    fresh_other: usize,
     silent: HashSet<HostKey>,
+    /// Requests to hosts that are not known to be silent that wait for a probe.
+    waiting_fresh: usize,
     /// Duration of the last outage.
     lasted: Duration,
 }
@@ -78,22 +81,39 @@ impl AdmissionControl {
         self.blockers.subscribe()
     }
 
-    /// Suspends requests for an outage, except for `fresh` requests to hosts that are not among the silent ones.
+    /// Suspends requests for an outage, except for requests to hosts that are not among the silent ones: `fresh` for
+    /// sources whose last poll succeeded, and as many for others.
     pub(super) fn begin_outage(&self, silent: &[HostKey], fresh: usize) {
         let silent = silent.iter().cloned().collect();
-        *self.probes.lock() = Probes { is_admitted: false, fresh, silent, lasted: Duration::ZERO };
+        let mut probes = self.probes.lock();
+        *probes = Probes {
+            fresh_healthy: fresh,
+            fresh_other: fresh,
+            silent,
+            waiting_fresh: probes.waiting_fresh,
+            ..Probes::default()
+        };
+        drop(probes);
         self.switch(|blockers| blockers.is_outage = true);
     }
 
-    /// Admits one request as a probe, to find out whether the outage is over.
+    /// Notes that this host is silent, too.
+    pub(super) fn note_silent(&self, host: &HostKey) {
+        self.probes.lock().silent.insert(host.clone());
+    }
+
+    /// Admits one request as a probe, to find out whether the outage is over. A host that is not known to be silent
+    /// comes first.
     pub(super) fn admit_probe(&self) {
         self.probes.lock().is_admitted = true;
-        self.probe_admitted.notify_one();
+        self.probe_admitted.notify_waiters();
     }
 
     /// Resumes requests after an outage of this duration.
     pub(super) fn end_outage(&self, lasted: Duration) {
-        *self.probes.lock() = Probes { lasted, ..Probes::default() };
+        let mut probes = self.probes.lock();
+        *probes = Probes { lasted, waiting_fresh: probes.waiting_fresh, ..Probes::default() };
+        drop(probes);
         self.switch(|blockers| blockers.is_outage = false);
     }
 
@@ -103,9 +123,9 @@ impl AdmissionControl {
         spread.min(self.probes.lock().lasted)
     }
 
-    /// Waits until a request to this host is admitted. Draining does not delay a poll that has begun, so that it can
-    /// end.
-    pub(super) async fn admit(&self, host: Option<&HostKey>, has_begun: bool) -> Admission {
+    /// Waits until a request to this host is admitted; the last poll of a healthy source succeeded. Draining does not
+    /// delay a poll that has begun, so that it can end.
+    pub(super) async fn admit(&self, host: Option<&HostKey>, is_healthy: bool, has_begun: bool) -> Admission {
         let mut blockers = self.blockers.subscribe();
         let mut saw_outage = false;
         loop {
@@ -117,12 +137,15 @@ impl AdmissionControl {
                 }
                 PollingBlockers { is_draining: false, is_store_down: false, is_outage: true } => {
                     saw_outage = true;
-                    if self.probes.lock().take(host) {
+                    // From here on no admission of a probe is missed.
+                    let mut admitted = std::pin::pin!(self.probe_admitted.notified());
+                    admitted.as_mut().enable();
+                    if self.probes.lock().take(host, is_healthy) {
                         return Admission::AsProbe;
                     }
+                    let _waiting = FreshWait::begin(&self.probes, host);
                     tokio::select! {
-                        // Admitted before this wait began, it is over at once.
-                        () = self.probe_admitted.notified() => {}
+                        () = admitted => {}
                         _ = blockers.changed() => {}
                     }
                 }
@@ -145,15 +168,41 @@ impl AdmissionControl {
 
 impl Probes {
     /// Takes the admission of a probe for this host, if there is one.
-    fn take(&mut self, host: Option<&HostKey>) -> bool {
-        if let Some(host) = host
-            && self.fresh > 0
-            && self.silent.insert(host.clone())
-        {
-            self.fresh -= 1;
+    fn take(&mut self, host: Option<&HostKey>, is_healthy: bool) -> bool {
+        let is_fresh = self.is_fresh(host);
+        let left = if is_healthy { &mut self.fresh_healthy } else { &mut self.fresh_other };
+        if is_fresh && *left > 0 {
+            *left -= 1;
+            self.silent.extend(host.cloned());
             return true;
         }
-        std::mem::take(&mut self.is_admitted)
+        let is_its_turn = is_fresh || self.waiting_fresh == 0;
+        is_its_turn && std::mem::take(&mut self.is_admitted)
+    }
+
+    /// Whether this host is not known to be silent.
+    fn is_fresh(&self, host: Option<&HostKey>) -> bool {
+        host.is_some_and(|host| !self.silent.contains(host))
+    }
+}
+
+/// A request to a host that is not known to be silent waits for a probe.
+struct FreshWait<'a>(&'a Mutex<Probes>);
+
+impl FreshWait<'_> {
+    /// None for a host that is known to be silent.
+    fn begin<'a>(probes: &'a Mutex<Probes>, host: Option<&HostKey>) -> Option<FreshWait<'a>> {
+        let mut locked = probes.lock();
+        locked.is_fresh(host).then(|| {
+            locked.waiting_fresh += 1;
+            FreshWait(probes)
+        })
+    }
+}
+
+impl Drop for FreshWait<'_> {
+    fn drop(&mut self) {
+        self.0.lock().waiting_fresh -= 1;
     }
 }
 
@@ -167,7 +216,7 @@ mod tests {
     async fn a_store_that_is_down_suspends_requests_until_it_is_back() {
         let admission = AdmissionControl::new(1);
         admission.switch(|blockers| blockers.is_store_down = true);
-        let mut waiting = Box::pin(admission.admit(None, false));
+        let mut waiting = Box::pin(admission.admit(None, false, false));
         assert!((&mut waiting).now_or_never().is_none());
         admission.switch(|blockers| blockers.is_store_down = false);
         assert_eq!(waiting.await, Admission::Open);
@@ -181,16 +230,24 @@ mod tests {
     async fn p31_an_outage_lets_one_probe_through_and_tells_the_others_when_it_is_over() {
         let admission = AdmissionControl::new(1);
         admission.begin_outage(&[host(1)], 0);
-        let (one, other) = (host(1), host(2));
-        let mut first = Box::pin(admission.admit(Some(&one), false));
-        let mut second = Box::pin(admission.admit(Some(&other), false));
+        let (silent, other, last) = (host(1), host(2), host(3));
+        let mut first = Box::pin(admission.admit(Some(&silent), true, false));
+        let mut second = Box::pin(admission.admit(Some(&other), false, false));
+        let mut third = Box::pin(admission.admit(Some(&last), false, false));
         assert!((&mut first).now_or_never().is_none() && (&mut second).now_or_never().is_none());
+        assert!((&mut third).now_or_never().is_none());
         admission.admit_probe();
         admission.admit_probe();
-        assert_eq!((&mut first).now_or_never(), Some(Admission::AsProbe));
-        assert_eq!((&mut second).now_or_never(), None, "one at a time");
+        assert_eq!((&mut first).now_or_never(), None, "one that may answer comes first");
+        assert_eq!((&mut second).now_or_never(), Some(Admission::AsProbe));
+        assert_eq!((&mut third).now_or_never(), None, "one at a time");
+        drop(third);
+        admission.admit_probe();
+        assert_eq!((&mut first).now_or_never(), Some(Admission::AsProbe), "no other waits");
+        let mut third = Box::pin(admission.admit(Some(&last), false, false));
+        assert!((&mut third).now_or_never().is_none());
         admission.end_outage(Duration::from_secs(7));
-        assert_eq!(second.await, Admission::AfterOutage);
+        assert_eq!(third.await, Admission::AfterOutage);
         assert_eq!(admission.spread_after_outage(Duration::from_secs(600)), Duration::from_secs(7));
         assert_eq!(admission.spread_after_outage(Duration::from_secs(6)), Duration::from_secs(6));
     }
@@ -199,19 +256,24 @@ mod tests {
     async fn p31_a_host_that_was_not_silent_need_not_wait_for_the_next_probe() {
         let admission = AdmissionControl::new(1);
         admission.begin_outage(&[host(1)], 2);
-        let pass = async |number| admission.admit(Some(&host(number)), false).now_or_never();
-        assert_eq!(pass(1).await, None, "it is known to be silent");
-        assert_eq!(pass(2).await, Some(Admission::AsProbe));
-        assert_eq!(pass(2).await, None, "once");
-        assert_eq!(pass(3).await, Some(Admission::AsProbe));
-        assert_eq!(pass(4).await, None, "as many as may");
+        let pass = async |number, is_healthy| admission.admit(Some(&host(number)), is_healthy, false).now_or_never();
+        assert_eq!(pass(1, true).await, None, "it is known to be silent");
+        assert_eq!(pass(2, false).await, Some(Admission::AsProbe));
+        assert_eq!(pass(2, false).await, None, "once");
+        assert_eq!(pass(3, false).await, Some(Admission::AsProbe));
+        assert_eq!(pass(4, false).await, None, "as many as may");
+        assert_eq!(pass(4, true).await, Some(Admission::AsProbe), "healthy ones are counted apart");
+        admission.note_silent(&host(5));
+        assert_eq!(pass(5, true).await, None, "it is known to be silent");
+        assert_eq!(pass(6, true).await, Some(Admission::AsProbe));
+        assert_eq!(pass(7, true).await, None, "as many as may");
     }
 
     #[tokio::test]
     async fn draining_delays_only_polls_that_have_not_begun() {
         let admission = AdmissionControl::new(1);
         admission.switch(|blockers| blockers.is_draining = true);
-        assert_eq!(admission.admit(None, true).now_or_never(), Some(Admission::Open));
-        assert_eq!(admission.admit(None, false).now_or_never(), None);
+        assert_eq!(admission.admit(None, true, true).now_or_never(), Some(Admission::Open));
+        assert_eq!(admission.admit(None, true, false).now_or_never(), None);
     }
 }

@@ -114,8 +114,21 @@ fn problem(path: &str, text: &str) -> Problem {
 fn nearest_field(text: &str) -> Option<(&str, &str)> {
     let (unknown, expected) = text.strip_prefix("unknown field `")?.split_once('`')?;
     let names = expected.split('`').skip(1).step_by(2);
-    let near = names.filter_map(|name| Some((misspelling(unknown, name)?, name)));
+    let in_our_style = snake_case(unknown);
+    let near = names.filter_map(|name| Some((misspelling(&in_our_style, name)?, name)));
     near.min().map(|(_, meant)| (unknown, meant))
+}
+
+/// The name of a field in the style of this API: `max_failures` for `maxFailures` and `max-failures`.
+pub(super) fn snake_case(name: &str) -> String {
+    let mut snake = String::with_capacity(name.len() + 4);
+    for (place, character) in name.char_indices() {
+        if character.is_ascii_uppercase() && place > 0 {
+            snake.push('_');
+        }
+        snake.push(if character == '-' { '_' } else { character.to_ascii_lowercase() });
+    }
+    snake
 }
 
 fn limits(request: &HttpRequest) -> Result<&ApiLimits, Problem> {

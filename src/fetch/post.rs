@@ -113,13 +113,14 @@ mod tests {
             ..Entry::default()
         };
         let post = post(entry);
-        assert_eq!((post.content().title.as_str(), post.content().text.as_str()), ("One & two", "Breaking news link"));
+        assert_eq!((post.content().title.as_str(), post.content().text.as_str()), ("One & two", "Breaking news\nlink"));
+        assert_eq!(post.content().body(), "Breaking news link");
     }
 
     #[test]
     fn plain_text_keeps_its_angle_brackets() {
         let text = Text { value: "if a <b and\n c> d".into(), kind: TextKind::Plain };
-        assert_eq!(post(Entry { content: Some(text), ..Entry::default() }).content().text, "if a <b and c> d");
+        assert_eq!(post(Entry { content: Some(text), ..Entry::default() }).content().text, "if a <b and\nc> d");
     }
 
     #[test]

@@ -172,6 +172,18 @@ mod tests {
     }
 
     #[test]
+    fn p31_no_route_and_no_connection_in_time_are_silence_and_a_refused_connection_is_an_answer() {
+        let connecting = RequestStage::Connecting("192.0.2.1:80".parse().unwrap());
+        let cause = |code| from_io(&io::Error::from_raw_os_error(code), connecting).cause;
+        // Network is down, network is unreachable.
+        assert_eq!([100, 101].map(cause), [FailureCause::NoNetwork; 2]);
+        // Connection timed out, no route to host.
+        assert_eq!([110, 113].map(cause), [FailureCause::Unreachable; 2]);
+        // Connection reset, connection refused.
+        assert_eq!([104, 111].map(cause), [FailureCause::Connection; 2]);
+    }
+
+    #[test]
     fn a_text_is_bounded_whatever_a_publisher_puts_into_it() {
         let error = other("ä".repeat(10_000)).error;
         assert_eq!(error.chars().count(), ERROR_CHARACTERS_MAX + 1);

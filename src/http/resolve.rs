@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn s103_a_silent_name_server_is_named_as_such() {
+    fn s104_p31_a_resolver_that_does_not_answer_is_named_as_such() {
         let error = read_error(NetError::Timeout);
         assert_eq!(error.to_string(), "name could not be looked up: the resolver did not answer");
     }

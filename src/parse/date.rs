@@ -20,9 +20,17 @@ const LENGTH_MAX: usize = 100;
 const NO_DATE: Timestamp = Timestamp::EPOCH;
 const SECOND_YEAR: Timestamp = Timestamp::from_seconds(-62_104_060_800);
 
+/// The last year that a year of two digits means, if nothing better is known (RFC 2822, section 4.3).
+pub const YEAR_MAX: i16 = 2049;
+
 /// The moment that a text names, if it names one. Without a zone it is taken as universal time. What stands for a
 /// missing date is none (s613).
 pub fn parse(text: &str) -> Option<Timestamp> {
+    parse_until(text, YEAR_MAX)
+}
+
+/// The same, but a year of two digits is not after the given one: `49` is 1949 if that is 2027.
+pub fn parse_until(text: &str, year_max: i16) -> Option<Timestamp> {
     let text = text.trim();
     // `-0001-11-30` is what some programs make of a missing date; nothing that has a date was published before the year
     // 0.
@@ -31,29 +39,29 @@ pub fn parse(text: &str) -> Option<Timestamp> {
     if is_before_all_years {
         return None;
     }
-    read(text).filter(|moment| *moment != NO_DATE && *moment >= SECOND_YEAR)
+    read(text, i64::from(year_max)).filter(|moment| *moment != NO_DATE && *moment >= SECOND_YEAR)
 }
 
-fn read(text: &str) -> Option<Timestamp> {
+fn read(text: &str, year_max: i64) -> Option<Timestamp> {
     if text.is_empty() || text.len() > LENGTH_MAX {
         return None;
     }
     if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-        return from_digits(text);
+        return from_digits(text, year_max);
     }
     match leading_date(text) {
-        Leading::Date(date, rest) => resolve(scan(rest, date)?),
+        Leading::Date(date, rest) => resolve(scan(rest, date, year_max)?),
         Leading::Nonsense => None,
-        Leading::None => resolve(scan(text, Moment::default())?),
+        Leading::None => resolve(scan(text, Moment::default(), year_max)?),
     }
 }
 
 /// A text of digits alone: a compact date, or seconds or milliseconds since 1970, told apart by their length.
-fn from_digits(text: &str) -> Option<Timestamp> {
+fn from_digits(text: &str, year_max: i64) -> Option<Timestamp> {
     let whole = text.split('.').next().unwrap_or_default();
     let number: i64 = whole.parse().ok()?;
     if text.matches('.').count() == 2 {
-        return resolve(scan(text, Moment::default())?);
+        return resolve(scan(text, Moment::default(), year_max)?);
     }
     match whole.len() {
         4 => resolve(Moment { year: Some(number), month: Some(1), day: Some(1), ..Moment::default() }),
@@ -107,7 +115,8 @@ fn leading_date(text: &str) -> Leading<'_> {
     let (month, rest) = digits(&rest[1..]);
     if month.is_empty() || month.len() > 2 {
         // `2026-Nov-16` has a month's name there, which the scanner reads; `2026-W47` and `2026-320` mean nothing here.
-        let names_month = rest.split(separator).next().is_some_and(|word| names::month(&word.to_lowercase()).is_some());
+        let word = rest.trim_start().split(|next: char| !next.is_alphabetic()).next().unwrap_or_default();
+        let names_month = names::month(&word.to_lowercase()).is_some();
         return if month.is_empty() && names_month { Leading::None } else { Leading::Nonsense };
     }
     let mut moment = Moment { year: year.parse().ok(), month: month.parse().ok(), day: Some(1), ..Moment::default() };

@@ -13,9 +13,8 @@ pub(super) fn is_reference(name: &str) -> bool {
     !name.is_empty() && name.len() <= NAME_LENGTH_MAX && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Appends the value of a reference to a text; an undeclared name is kept unchanged.
-///
-/// Entities declared in the document are not expanded: only attacks need them.
+/// Appends the value of a reference to a text; an unknown name is kept unchanged. Entities that a feed declares itself
+/// are expanded before (`feed::declared`).
 pub(super) fn push_reference(text: &mut String, name: &str) {
     match name {
         "amp" => text.push('&'),

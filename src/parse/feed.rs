@@ -5,6 +5,7 @@
 
 mod attributes;
 mod author;
+mod declared;
 mod details;
 mod discovery;
 mod document;
@@ -14,15 +15,17 @@ mod error;
 mod field;
 mod json;
 mod link;
+mod mixed;
 mod root;
 mod schedule;
+mod wrapped;
 
 use std::fmt;
 use std::sync::Arc;
 
 use url::Url;
 
-use super::{charset, control};
+use super::{charset, control, date};
 use crate::model::Timestamp;
 pub use details::{Details, Enclosure};
 pub use discovery::{LinkedFeed, linked_feeds};
@@ -72,7 +75,7 @@ pub struct Entry {
     /// Summary, or the only text.
     pub summary: Option<Text>,
     pub content: Option<Text>,
-    /// Authors, categories, enclosures and the like. `entry.categories` reaches them without a detour.
+    /// Authors, categories, enclosures and the like. An entry dereferences to them: `entry.categories`.
     pub details: Option<Arc<Details>>,
 }
 
@@ -147,11 +150,19 @@ pub struct Limits {
     pub depth_max: usize,
     pub nodes_max: usize,
     pub entries_max: usize,
+    /// The last year that a year of two digits can mean; give the next year here. The default is the one of RFC 2822.
+    pub year_max: i16,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { bytes_max: 32 << 20, depth_max: 200, nodes_max: 1_000_000, entries_max: 10_000 }
+        Limits {
+            bytes_max: 32 << 20,
+            depth_max: 200,
+            nodes_max: 1_000_000,
+            entries_max: 10_000,
+            year_max: date::YEAR_MAX,
+        }
     }
 }
 

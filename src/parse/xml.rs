@@ -22,7 +22,7 @@ pub(crate) enum XmlToken<'a> {
     Text(&'a str),
     /// The inside of `&…;`.
     Reference(&'a str),
-    /// The inside of `<![CDATA[…]]>`.
+    /// The inside of `<![CDATA[…]]>`; the rest of the document if it has no end.
     CData(&'a str),
     /// The inside of `<!DOCTYPE …>`.
     Doctype(&'a str),
@@ -211,7 +211,10 @@ impl<'a> XmlTokens<'a> {
         match error {
             // The rest of the document is inside: what it holds was not meant to be read as markup.
             SyntaxError::UnclosedComment if rest.starts_with("<!--") => Some(self.cut()),
-            SyntaxError::UnclosedCData if rest.starts_with("<![CDATA[") => Some(self.cut()),
+            SyntaxError::UnclosedCData if rest.starts_with("<![CDATA[") => {
+                self.cut();
+                Some(XmlToken::CData(&rest["<![CDATA[".len()..]))
+            }
             SyntaxError::UnclosedTag
             | SyntaxError::UnclosedSingleQuotedAttributeValue
             | SyntaxError::UnclosedDoubleQuotedAttributeValue => {
@@ -331,7 +334,7 @@ mod tests {
         check("</ a ><a/>", &["</a>", "<a/>"]);
         check("<a/", &["cut"]);
         check("<a>t<", &["<a>", "t", "cut"]);
-        check("<a><![CDATA[<b>", &["<a>", "cut"]);
+        check("<a><![CDATA[<b>", &["<a>", "[<b>]", "cut"]);
         check("<a><!-- <b>", &["<a>", "cut"]);
         check("\u{feff}\u{feff}<a/>", &["<a/>"]);
     }

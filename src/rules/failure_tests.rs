@@ -3,7 +3,9 @@
 use super::*;
 use crate::model::{FailureCause, NewSource, SourceId, SourceSettings, SourceType};
 use crate::rules::{RestRule, hours};
-use FailureCause::{Connection, Credentials, Dns, Internal, KeyMissing, Lost, Other, Robots, Status, Unreadable};
+use FailureCause::{
+    Connection, Credentials, Dns, Internal, KeyMissing, Lost, Other, Robots, Stalled, Status, Unreachable, Unreadable,
+};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -139,9 +141,11 @@ fn s402_mixed_permanent_failures_do_not_claim_to_be_one_kind() {
 
 #[test]
 fn s403_ten_timeouts_leave_it_enabled() {
-    let (source, _) = fail(source(), &Policy::default(), &[Connection; 10]);
-    assert!(source.state.enabled);
-    assert_eq!(source.state.failures.consecutive, 10);
+    for timeout in [Unreachable, Stalled] {
+        let (source, _) = fail(source(), &Policy::default(), &[timeout; 10]);
+        assert!(source.state.enabled, "{timeout:?}");
+        assert_eq!(source.state.failures.consecutive, 10, "{timeout:?}");
+    }
 }
 
 #[test]

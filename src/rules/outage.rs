@@ -16,6 +16,8 @@ use super::classify::classify;
 
 /// Further failures of a source that has failed this often in a row are no evidence.
 const FAILURES_KNOWN: u32 = 3;
+/// The most hosts whose silence is known to be no evidence; the oldest are forgotten first.
+const SUSPECTS_MAX: usize = 1024;
 /// Fewer silent hosts are no outage, however few are polled: a single host may be down itself.
 const HOSTS_MIN: usize = 2;
 
@@ -27,9 +29,10 @@ pub struct Outage {
     settled_at: Timestamp,
     /// Hosts that have answered, the latest last; no more than begin an outage.
     answering: Vec<HostKey>,
-    /// Hosts that have been silent since the last answer, as far as they are evidence: no more than begin an outage.
+    /// Hosts that have been silent since the last answer, as far as they are evidence: no more than begin an outage, and
+    /// during one those that are silent, too.
     silent: Vec<HostKey>,
-    /// Hosts that were silent before the last outage and have not answered since: their silence is no evidence.
+    /// Hosts that were silent in an outage and have not answered since: their silence is no evidence.
     suspects: Vec<HostKey>,
     /// Set while an outage is on.
     running: Option<OngoingOutage>,
@@ -155,7 +158,8 @@ impl Outage {
         self.suspects.retain(|suspect| suspect != host);
         let silent = std::mem::take(&mut self.silent);
         let running = self.running.take()?;
-        self.suspects = silent.into_iter().filter(|suspect| suspect != host).collect();
+        self.suspects.extend(silent.into_iter().filter(|suspect| suspect != host));
+        self.suspects.drain(..self.suspects.len().saturating_sub(SUSPECTS_MAX));
         self.ended_at = Some(now);
         Some(OutageStep::Ended { lasted: now.since(running.since) })
     }
@@ -169,7 +173,7 @@ impl Outage {
         }
         if self.running.is_some() {
             // Further silent hosts are suspects once the outage is over.
-            if self.silent.len() < 2 * self.policy.hosts as usize {
+            if self.silent.len() < SUSPECTS_MAX {
                 self.silent.push(host.clone());
             }
             return None;

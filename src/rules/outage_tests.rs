@@ -118,6 +118,26 @@ fn p31_hosts_that_stay_silent_after_an_outage_are_blamed_and_begin_no_other() {
 }
 
 #[test]
+fn p31_any_number_of_hosts_that_stay_silent_begins_no_outage_again() {
+    let mut outage = begun(10);
+    silent_hosts(&mut outage, 5..900, 11);
+    outage.answered(&host(999), at(20));
+    assert_eq!(silent_hosts(&mut outage, 0..900, 30), None);
+    // Another outage adds to what is known.
+    assert_eq!(silent_hosts(&mut outage, 900..905, 40), Some(OutageStep::Begun { hosts: 5 }));
+    outage.answered(&host(999), at(50));
+    assert_eq!(silent_hosts(&mut outage, 0..905, 60), None);
+}
+
+#[test]
+fn p31_the_hosts_that_are_known_to_be_silent_are_bounded() {
+    let mut outage = begun(10);
+    silent_hosts(&mut outage, 5..5000, 11);
+    outage.answered(&host(9999), at(20));
+    assert_eq!(outage.suspects.len(), SUSPECTS_MAX);
+}
+
+#[test]
 fn p31_any_answer_ends_an_outage_once() {
     let mut outage = begun(10);
     assert_eq!(outage.answered(&host(0), at(322)), Some(OutageStep::Ended { lasted: Duration::from_secs(312) }));
@@ -291,7 +311,8 @@ proptest! {
             prop_assert_eq!(outage.is_on(), is_on);
             prop_assert!(!is_on || !is_answer, "no outage outlives an answer");
             prop_assert!(outage.counts(at(now), at(now)) != is_on);
-            prop_assert!(outage.silent.len() <= 2 * hosts as usize && outage.suspects.len() <= 2 * hosts as usize);
+            prop_assert!(is_on || outage.silent.len() < hosts as usize);
+            prop_assert!(outage.silent.len() + outage.suspects.len() <= 12, "each host once");
             prop_assert!(outage.answering.len() <= hosts as usize);
         }
     }

@@ -355,3 +355,7 @@ impl fmt::Display for EntryCounts {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "reading_tests.rs"]
+mod tests;

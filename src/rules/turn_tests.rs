@@ -143,7 +143,7 @@ fn any_host() -> impl Strategy<Value = HostState> {
 proptest! {
     /// A request is allowed after the hold or breaker, and then after the pause.
     #[test]
-    fn p28_no_request_waits_for_ever(mut host in any_host(), started_at in any_moment(), delay_seconds in 0u64..10_000) {
+    fn no_request_waits_for_ever(mut host in any_host(), started_at in any_moment(), delay_seconds in 0u64..10_000) {
         let policy = Policy::default();
         let mut now = NOW;
         for _ in 0..3 {
@@ -161,7 +161,7 @@ proptest! {
     }
 
     #[test]
-    fn p10_now_is_never_sooner_than_the_pause_after_the_last_request(
+    fn p28_now_is_never_sooner_than_the_pause_after_the_last_request(
         mut host in any_host(), started_at in any_moment(), delay_seconds in 0u64..10_000,
     ) {
         let policy = Policy::default();

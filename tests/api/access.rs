@@ -30,7 +30,7 @@ async fn poll(api: &ApiWorld, id: &Value) -> Value {
 }
 
 #[rstest]
-fn p37_a_login_is_kept_told_by_its_names_and_forgotten(#[values(Sqlite, Postgres)] engine: Engine) {
+fn a_login_is_kept_told_by_its_names_and_forgotten(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let id = api.add_quiet("http://a.example/feed").await;
@@ -74,7 +74,7 @@ fn p37_a_login_is_kept_told_by_its_names_and_forgotten(#[values(Sqlite, Postgres
 }
 
 #[rstest]
-fn p08_the_first_request_is_made_with_the_login_and_a_change_counts_from_the_next_one(
+fn the_first_request_is_made_with_the_login_and_a_change_counts_from_the_next_one(
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {

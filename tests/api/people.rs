@@ -90,7 +90,7 @@ fn podcasts_are_changed_and_nothing_is_removed_that_something_belongs_to(#[value
 }
 
 #[rstest]
-fn p37_a_key_is_checked_kept_never_shown_and_forgotten(#[values(Sqlite, Postgres)] engine: Engine) {
+fn a_key_is_checked_kept_never_shown_and_forgotten(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         owner(&api, "ada").await;

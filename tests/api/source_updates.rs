@@ -127,9 +127,11 @@ fn s406_what_is_enabled_or_disabled_already_is_not_changed(#[values(Sqlite, Post
 
 #[rstest]
 #[case("consecutive_failures", "POST", "/reset")]
+#[case("consecutiveFailures", "POST", "/reset")]
 #[case("last_error", "POST", "/reset")]
 #[case("feed_disabled_at", "PATCH", "/feed-disable")]
 #[case("feed_disable_reason", "PATCH", "/feed-disable")]
+#[case("feed-disable-reason", "PATCH", "/feed-disable")]
 #[case("feed_active", "PATCH", "/feed-enable")]
 #[case("disabled_reason", "POST", "/disable")]
 #[case("login", "PUT", "/access")]
@@ -167,8 +169,11 @@ fn s406_a_field_that_is_not_there_is_refused_with_the_one_that_was_meant() {
         for (field, told) in [
             ("enable", "unknown field `enable`; did you mean `enabled`?"),
             ("titel", "unknown field `titel`; did you mean `title`?"),
+            ("pollDelaySeconds", "unknown field `pollDelaySeconds`; did you mean `poll_delay_seconds`?"),
+            ("max-failures", "unknown field `max-failures`; did you mean `max_failures`?"),
             ("colour", "unknown field `colour`, expected one of "),
             ("created_at", "created_at cannot be changed"),
+            ("createdAt", "createdAt cannot be changed"),
             ("id", "id cannot be changed"),
         ] {
             let refused = api.tell("PATCH", &path, json!({ field: 1 })).await;

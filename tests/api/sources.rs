@@ -48,7 +48,7 @@ fn s1001_s1002_a_source_is_put_to_rest_and_woken_over_tcp_with_a_token(#[values(
 }
 
 #[rstest]
-fn s1002_the_end_of_a_rest_clears_the_failures_too(#[values(Sqlite, Postgres)] engine: Engine) {
+fn s417_s1002_feed_enable_ends_a_rest_and_clears_the_failures_too(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let id = api.add_quiet("http://a.example/feed").await;
@@ -347,7 +347,7 @@ fn who_waits_for_a_poll_that_cannot_come_in_time_is_told_at_once(#[values(Sqlite
 }
 
 #[rstest]
-fn s507_a_source_that_was_never_polled_has_no_last_poll(#[values(Sqlite, Postgres)] engine: Engine) {
+fn s507_the_moment_that_jitter_stores_is_not_shown_as_a_poll(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         world.dice = Arc::new(HeldDice(0.5));

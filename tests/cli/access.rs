@@ -65,7 +65,7 @@ fn without_an_encryption_key_no_login_is_kept_and_no_source_added() {
 
 /// No secret is in a log, a response, an export or the database.
 #[tokio::test]
-async fn p37_no_secret_is_ever_seen_by_anybody_but_its_publisher() {
+async fn no_secret_is_ever_seen_by_anybody_but_its_publisher() {
     let feed = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{FEED}", FEED.len());
     let closed = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n".to_owned();
     let elsewhere = Server::play(answers(std::slice::from_ref(&feed))).await;

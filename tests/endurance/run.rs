@@ -309,7 +309,7 @@ impl Arena {
             let stored: Vec<String> = block_on(store.list_posts(Some(*id), None, 1_000_000))
                 .unwrap()
                 .into_iter()
-                .map(|p| p.content.text)
+                .map(|p| p.content.body().into_owned())
                 .collect();
             let once: BTreeSet<&String> = stored.iter().collect();
             assert_eq!(once.len(), stored.len(), "a post is stored twice (seed {})", self.seed);

@@ -70,7 +70,7 @@ fn s606_an_entry_without_title_or_without_text_is_kept_with_what_it_has() {
 }
 
 #[test]
-fn s606_an_entry_with_nothing_to_show_is_known_as_blank() {
+fn an_entry_with_nothing_to_show_is_known_as_blank() {
     let feed = read_text(
         "<rss><channel><item/><item><category>x</category></item><item><guid>1</guid></item><item><link>https://example.org/</link></item></channel></rss>",
     )
@@ -116,7 +116,7 @@ fn plain_text_and_html_are_told_apart_where_the_format_does() {
 
 #[test]
 fn each_bound_is_an_error_that_names_it() {
-    let limits = Limits { bytes_max: 2_000, depth_max: 10, nodes_max: 50, entries_max: 5 };
+    let limits = Limits { bytes_max: 2_000, depth_max: 10, nodes_max: 50, entries_max: 5, ..Limits::default() };
     let check = |body: &str, expected: &str| {
         let error = read(body.as_bytes(), None, None, &limits).unwrap_err();
         assert_eq!(error.to_string(), expected);

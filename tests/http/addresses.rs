@@ -184,12 +184,19 @@ async fn s103_when_every_address_refuses_the_last_one_is_named() {
 
 #[rstest]
 #[case::s104_no_such_name(ResolveError::NoSuchName, "Dns: DNS: name does not resolve")]
-#[case::s103_resolver_down(
+#[case::s104_server_failure(
+    ResolveError::Refused("Server Failure".into()),
+    "Dns: DNS: name does not resolve: the resolver says Server Failure"
+)]
+#[case::p31_resolver_down(
     ResolveError::NoAnswer("the resolver did not answer".into()),
     "NoNetwork: DNS: name could not be looked up: the resolver did not answer"
 )]
 #[tokio::test]
-async fn s104_only_a_name_known_not_to_exist_is_a_dns_failure(#[case] error: ResolveError, #[case] expected: &str) {
+async fn s104_any_answer_of_the_resolver_is_a_dns_failure_and_its_silence_is_not(
+    #[case] error: ResolveError,
+    #[case] expected: &str,
+) {
     let client = scripted(settings(), &Script::new([Err(error)]));
     assert_eq!(outcome(client.send(&Request::new("http://gone.example/")).await), expected);
 }

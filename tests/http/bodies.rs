@@ -74,7 +74,10 @@ async fn a_whole_body_is_read_whatever_its_framing(#[case] text: &str, #[case] e
     "Other: the answer cannot be read as HTTP: invalid content-length parsed"
 )]
 #[tokio::test]
-async fn s103_a_body_that_is_cut_off_or_misframed_is_never_taken_for_whole(#[case] text: &str, #[case] expected: &str) {
+async fn s103_s110_a_body_that_is_cut_off_or_misframed_is_never_taken_for_whole(
+    #[case] text: &str,
+    #[case] expected: &str,
+) {
     assert_eq!(ask(answer(text)).await, expected);
 }
 

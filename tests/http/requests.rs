@@ -140,7 +140,7 @@ async fn a_sources_own_headers_are_added_or_replace_ours() {
 #[case("no name", "x", "one of the source's headers has a name that cannot be used")]
 #[case("X-Key", "hidden\r\nX-Injected: 1", "header x-key has a value that cannot be sent")]
 #[tokio::test]
-async fn p37_a_header_that_cannot_be_sent_fails_without_showing_its_value(
+async fn a_header_that_cannot_be_sent_fails_without_showing_its_value(
     #[case] name: &str,
     #[case] value: &str,
     #[case] expected: &str,

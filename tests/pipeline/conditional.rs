@@ -16,7 +16,7 @@ const ETAG: &str = "W/\"Ab, 1\"";
 const MODIFIED: &str = "monday, 16-nov-26 8:00:00 +0000";
 
 #[rstest]
-fn p01_validators_come_back_byte_for_byte_and_p05_a_304_renews_them(#[values(Sqlite, Postgres)] engine: Engine) {
+fn p01_p05_validators_come_back_byte_for_byte_and_a_304_renews_them(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let (etag, modified) = (format!("ETag: {ETAG}"), format!("Last-Modified: {MODIFIED}"));
         let server = publisher(&[
@@ -92,7 +92,7 @@ fn p05_p11_a_304_that_says_how_long_it_stays_fresh_is_believed(#[values(Sqlite, 
 }
 
 #[rstest]
-fn p03_the_same_body_with_new_validators_stores_them_and_p04_none_clears_them(
+fn p03_p04_the_same_body_with_new_validators_stores_them_and_none_clears_them(
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {
     run(async || {

@@ -1,4 +1,4 @@
-//! From the entries of a publisher's feed to the posts in the store (s601–s607, s801–s806).
+//! From the entries of a publisher's feed to the posts in the store (s601–s612, s801–s806).
 
 use feedwarden::actors::Scope;
 use feedwarden::demo::web::SiteBehaviour;
@@ -118,7 +118,7 @@ fn s604_s605_s606_markup_authors_and_missing_parts_become_what_a_reader_needs(
         let mut found: Vec<_> = posts(&world, id)
             .await
             .into_iter()
-            .map(|post| (post.content.title, post.content.text, post.content.author))
+            .map(|post| (post.content.title.clone(), post.content.body().into_owned(), post.content.author))
             .collect();
         found.sort();
         let post = |title: &str, body: &str, author: Option<&str>| {
@@ -206,6 +206,118 @@ fn s802_s806_later_polls_look_at_the_age_limit_and_not_at_the_age_of_the_source(
         let mut found = bodies(&world, id).await;
         found.sort();
         assert_eq!(found, ["six days old", "undated"]);
+        world.stop().await;
+    });
+}
+
+/// One entry of a feed.
+fn item(id: &str, url: &str, date: &str, body: &str) -> String {
+    format!(
+        "<item><guid isPermaLink=\"false\">{id}</guid><link>{url}</link><title>{id}</title>\
+         <pubDate>2027-01-15T{date}:00Z</pubDate><description>{body}</description></item>"
+    )
+}
+
+/// Polls a source once for each document, and returns what is stored after each poll.
+async fn stored_after(engine: Engine, documents: &[Vec<String>]) -> (World, SourceId, Vec<Vec<String>>) {
+    let answers: Vec<String> = documents.iter().map(|items| feed_saying(&items.concat(), &[], &[])).collect();
+    let server = publisher(&answers).await;
+    let (world, id) = polled_once(engine, &server).await;
+    let mut stored = vec![bodies(&world, id).await];
+    for _ in 1..documents.len() {
+        world.poll_again(id).await;
+        stored.push(bodies(&world, id).await);
+    }
+    (world, id, stored)
+}
+
+#[rstest]
+fn s609_an_edited_entry_updates_its_post_newest_or_not_dated_as_before_or_anew(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        let before =
+            vec![item("2", "http://a.example/2", "09:00", "two"), item("1", "http://a.example/1", "08:30", "one")];
+        let newest = vec![item("2", "http://a.example/2", "09:00", "two, edited"), before[1].clone()];
+        let old = vec![newest[0].clone(), item("1", "http://a.example/1", "10:00", "one, edited")];
+        let (mut world, id, stored) = stored_after(engine, &[before, newest, old.clone(), old]).await;
+        assert_eq!(
+            stored,
+            [["one", "two"], ["one", "two, edited"], ["two, edited", "one, edited"], ["two, edited", "one, edited"]]
+        );
+        let posts = posts(&world, id).await;
+        assert!(posts.iter().all(|post| post.revision == 1 && post.change_number > post.id.0), "{posts:?}");
+        let view = world.handle().statistics().view();
+        assert_eq!((view.new_posts, view.updated_posts), (2, 2));
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn s610_an_entry_that_appears_later_than_a_newer_one_is_stored(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let newer = item("2", "http://a.example/2", "08:50", "two");
+        let late = item("1", "http://a.example/1", "08:20", "late");
+        let documents = [Vec::new(), vec![newer.clone()], vec![newer, late]];
+        let (mut world, id, stored) = stored_after(engine, &documents).await;
+        assert_eq!(stored, [vec![], vec!["two"], vec!["late", "two"]]);
+        let history = world.handle().history(id);
+        assert_eq!(history[0].entries.unwrap().to_string(), "2 entries: 1 new (1 late), 1 known");
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn s611_entries_of_one_document_with_one_body_are_all_stored(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let link = |number: u32| {
+            item(&number.to_string(), &format!("http://a.example/{number}"), &format!("08:{number}"), "Comments")
+        };
+        let first = (10..40).map(link).collect();
+        let second = (20..50).map(link).collect();
+        let (mut world, id, stored) = stored_after(engine, &[first, second]).await;
+        assert_eq!(stored.iter().map(Vec::len).collect::<Vec<_>>(), [30, 40]);
+        assert!(world.source(id).await.state.bodies_repeat);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn s612_the_same_entry_under_another_id_with_https_or_tracking_is_not_stored_again(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        let documents = [
+            vec![item("a", "http://a.example/1", "09:00", "one")],
+            vec![item("b", "http://a.example/1", "09:00", "one")],
+            vec![item("https://a.example/1", "https://a.example/1", "09:00", "one")],
+            vec![item("c", "https://www.a.example/1?utm_source=feed", "11:00", "one")],
+            vec![item("c", "https://www.a.example/1?utm_source=feed", "11:00", "one, edited")],
+        ];
+        let (mut world, _, stored) = stored_after(engine, &documents).await;
+        assert_eq!(stored, [["one"], ["one"], ["one"], ["one"], ["one, edited"]]);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn a_document_without_any_known_entry_is_a_gap(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let entry = |number: u32| {
+            item(
+                &number.to_string(),
+                &format!("http://a.example/{number}"),
+                &format!("08:{number}"),
+                &number.to_string(),
+            )
+        };
+        let documents = [vec![entry(10), entry(11)], vec![entry(11), entry(12)], vec![entry(20), entry(21)]];
+        let (mut world, id, _) = stored_after(engine, &documents).await;
+        let state = world.source(id).await.state;
+        assert_eq!((state.gaps, state.last_gap_at), (1, Some(world.now())));
+        let gaps: Vec<bool> = world.handle().history(id).iter().map(|poll| poll.is_gap).collect();
+        assert_eq!(gaps, [true, false, false], "the newest poll first");
+        assert_eq!(world.handle().statistics().view().gaps, 1);
         world.stop().await;
     });
 }

@@ -50,33 +50,55 @@ async fn is_taken_back(world: &World, count: usize) {
     world.until("failures are taken back", async || world.records.of("failure reverted").len() == count).await;
 }
 
+/// A URL whose host does not resolve: it is too long for a name, so that no resolver has to be asked.
+fn url_of_no_name(number: usize) -> String {
+    format!("http://{number}{}.example/feed", "a".repeat(63))
+}
+
 fn began(world: &World, site: usize) -> Vec<Timestamp> {
     world.asked(site).iter().map(|exchange| exchange.began_at).collect()
 }
 
 #[rstest]
-fn p31_dead_sites_beside_healthy_ones_are_counted_and_delay_nobody(#[values(Sqlite, Postgres)] engine: Engine) {
+#[case::refused(Some(SiteBehaviour::Dead))]
+#[case::reset(Some(SiteBehaviour::Reset))]
+#[case::no_such_name(None)]
+fn p31_s104_six_dead_sites_beside_six_healthy_ones_are_counted_and_delay_nobody(
+    #[values(Sqlite, Postgres)] engine: Engine,
+    #[case] dead: Option<SiteBehaviour>,
+) {
     run(async || {
-        let mut behaviours = [SiteBehaviour::Healthy; 12];
-        behaviours[..3].fill(SiteBehaviour::Dead);
-        behaviours[3..6].fill(SiteBehaviour::Reset);
-        let mut world = World::of(engine, &behaviours).await;
-        let ids = world.start_and_poll_all().await;
+        let mut characters = vec![SiteBehaviour::Healthy; 6];
+        characters.extend(dead.into_iter().flat_map(|dead| [dead; 6]));
+        let mut world = World::of(engine, &characters).await;
+        let mut urls: Vec<String> = world.web.sites().iter().map(|site| site.url.clone()).collect();
+        urls.extend((urls.len()..12).map(url_of_no_name));
+        world.start(Scope::Daemon);
+        let started = world.now();
+        let mut ids = Vec::new();
+        for url in &urls {
+            ids.push(world.add_feed(url).await);
+        }
+        world.settled(12).await;
         for id in &ids {
             let mut settings = world.source(*id).await.settings;
             settings.poll_interval_minutes = Some(1);
             world.change(*id, Change::Update { settings, enabled: None, needs_owner_key: false }).await;
         }
-        let started = world.now();
         world.pass(minutes(9), 9 * 60).await;
         assert_eq!(world.records.of("outage begun"), Vec::<Value>::new());
-        assert_eq!(failures(&world, &ids).await, [3, 3, 3, 3, 3, 3, 0, 0, 0, 0, 0, 0], "after 0, 2 and 6 minutes");
-        let failed = world.records.of("feed poll failed");
-        assert_eq!(failed.len(), 18);
-        for record in failed {
-            assert_eq!((record["level"].as_str(), record["error_type"].as_str()), (Some("warn"), Some("network")));
+        assert_eq!(failures(&world, &ids).await, [0, 0, 0, 0, 0, 0, 3, 3, 3, 3, 3, 3], "after 0, 2 and 6 minutes");
+        for (id, url) in ids.iter().zip(&urls).skip(6) {
+            let failed = world.records.of("feed poll failed").into_iter().filter(|record| record["source_id"] == id.0);
+            let failed: Vec<Value> = failed.collect();
+            for (count, record) in (1..).zip(&failed) {
+                let kind = (record["level"].as_str(), record["error_type"].as_str(), record["status_code"].as_u64());
+                assert_eq!(kind, (Some("warn"), Some("network"), Some(0)), "{record}");
+                assert_eq!((record["url"].as_str(), &record["consecutive_failures"]), (Some(&**url), &count.into()));
+            }
+            assert_eq!(failed.len(), 3);
         }
-        for site in 6..12 {
+        for site in 0..6 {
             let on_time: Vec<Timestamp> = (0..=9).map(|minute| started + minutes(minute)).collect();
             assert_eq!(began(&world, site), on_time, "site {site}");
         }
@@ -109,8 +131,7 @@ fn p31_s104_s401_names_that_do_not_exist_are_disabled_after_five_polls(#[values(
         world.start(Scope::Daemon);
         let mut ids = Vec::new();
         for number in 0..8 {
-            // Too long for a name, so that no resolver has to be asked.
-            ids.push(world.add_feed(&format!("http://{number}{}.example/feed", "a".repeat(63))).await);
+            ids.push(world.add_feed(&url_of_no_name(number)).await);
         }
         world.settled(8).await;
         for hours_later in [2, 4, 8, 16] {
@@ -267,6 +288,35 @@ fn p31_five_silent_sites_keep_no_healthy_host_waiting_and_are_counted(#[values(S
         assert_eq!(world.records.of("outage begun").len(), 1);
         assert_eq!(world.source(ids[0]).await.state.failures.last.unwrap().kind, FailureKind::Network);
         world.stop().await;
+    });
+}
+
+#[rstest]
+fn p31_however_many_sites_are_silent_no_healthy_host_waits_for_them(#[values(Sqlite, Postgres)] engine: Engine) {
+    const HEALTHY: usize = 6;
+    run(async || {
+        let mut world = impatient(engine, &[SiteBehaviour::Healthy; HEALTHY + 24]).await;
+        world.policy.interval = minutes(1);
+        for site in HEALTHY..HEALTHY + 24 {
+            world.web.set_silent(&world.web.sites()[site].host.clone(), true).unwrap();
+        }
+        let ids = world.start_and_poll_all().await;
+        world.told("outage begun").await;
+        let started = world.now();
+        for minute in 1..=9 {
+            world.pass_waiting(minutes(1), 6).await;
+            // The clock stands still meanwhile, so that a poll that waited for a probe would never end.
+            let succeeded = (minute as usize + 1) * HEALTHY;
+            let are_polled = async || world.records.of("source polled").len() >= succeeded;
+            world.until(&format!("the healthy hosts are polled in minute {minute}"), are_polled).await;
+            for site in 0..HEALTHY {
+                assert_eq!(began(&world, site)[minute as usize], started + minutes(minute), "site {site}");
+            }
+        }
+        let counted = async || failures(&world, &ids).await[HEALTHY..].iter().all(|failures| *failures > 0);
+        world.until("every silent site is counted", counted).await;
+        assert_eq!(failures(&world, &ids).await[..HEALTHY], [0; HEALTHY]);
+        world.kill().await;
     });
 }
 

@@ -86,7 +86,7 @@ fn s510_the_key_of_the_podcasts_owner_is_used_and_what_was_learned_is_kept(#[val
 }
 
 #[rstest]
-fn s510_a_renewed_key_is_kept_before_the_next_account_is_asked_for(#[values(Sqlite, Postgres)] engine: Engine) {
+fn a_renewed_key_is_kept_before_the_next_account_is_asked_for(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let acts =
             [account(7), unauthorized(), ok(RENEWED), posts(&[1]), account(8), posts(&[2]), account(9), posts(&[3])];
@@ -170,7 +170,7 @@ fn s510_s504_all_accounts_are_asked_for_at_one_host(#[values(Sqlite, Postgres)] 
 }
 
 #[rstest]
-fn s510_p17_a_429_of_x_holds_all_accounts(#[values(Sqlite, Postgres)] engine: Engine) {
+fn p17_a_429_of_x_holds_all_accounts(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let limited = answer("429 Too Many Requests", &[("Retry-After", "900")], "{}");
         let server = XServer::play([limited, account(8), posts(&[2])]).await;

@@ -21,7 +21,7 @@ async fn entries_are_read_as_they_were_served_in_every_format() {
         formats.insert(format!("{format:?}"));
         assert!(reading.entries.iter().all(|found| found.published_at() == Some(NOW)));
         // Newest first.
-        let read: Vec<_> = reading.entries.iter().rev().map(|found| found.content().text.clone()).collect();
+        let read: Vec<_> = reading.entries.iter().rev().map(|found| found.content().body().into_owned()).collect();
         assert_eq!(read, visitor.web.served_entries_of(site));
         texts.extend(read);
     }

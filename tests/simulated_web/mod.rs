@@ -62,7 +62,7 @@ impl Visitor {
         let fetched = self.poll_task(&Task { validators, ..self.task(site) }).await;
         match fetched.answer {
             Answer::Read(reading) => {
-                let texts = reading.entries.iter().map(|found| found.content().text.clone()).collect();
+                let texts = reading.entries.iter().map(|found| found.content().body().into_owned()).collect();
                 (reading.validators, Some(texts))
             }
             Answer::NotModified { validators, .. } => (validators, None),

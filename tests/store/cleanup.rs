@@ -37,7 +37,7 @@ impl TestStore {
     /// Settles a reading of the source at this moment that found these posts.
     pub(super) async fn read_at(&self, source: SourceId, now_seconds: i64, posts: Vec<NewPost>) -> usize {
         let source = self.source(source).await.unwrap().unwrap();
-        let mut settlement = found(&source, posts);
+        let mut settlement = self.read(&source, posts).await;
         settlement.settled_at = at(now_seconds);
         settlement.state.last_read_at = Some(at(now_seconds));
         match self.settle(vec![settlement]).await.unwrap().pop().unwrap() {

@@ -94,7 +94,7 @@ async fn posts_become_visible_in_the_order_of_their_numbers() {
     let (a, b) = (store.add(rss("http://a.example/")).await, store.add(rss("http://b.example/")).await);
     let mut other = connect(url(&store)).await;
     let slow = other.transaction().await.unwrap();
-    let insert = "INSERT INTO posts (source_id, title, body, created_at, content_hash)
+    let insert = "INSERT INTO posts (source_id, title, text, created_at, content_hash)
         VALUES ($1, '', 'slow', now(), sha256('slow')) RETURNING id";
     let first: i64 = slow.query_one(insert, &[&a.id.0]).await.unwrap().get(0);
     let shared = store.shared();
@@ -151,8 +151,8 @@ async fn whoever_listens_is_told_once_for_each_transaction_with_new_posts() {
         told.push(tokio::time::timeout(Duration::from_secs(20), notes.recv()).await.unwrap().unwrap());
     }
     let expected = [
-        format!(r#"{{"highest_id":{highest},"count":4}}"#),
-        format!(r#"{{"highest_id":{last},"count":1}}"#),
+        format!(r#"{{"highest_id":{highest},"count":4,"highest_change_number":{highest},"changed":0}}"#),
+        format!(r#"{{"highest_id":{last},"count":1,"highest_change_number":{last},"changed":0}}"#),
         "end".to_owned(),
     ];
     assert_eq!(told, expected);

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use super::engine::{raw, raw_text};
 use super::*;
-use feedwarden::model::Cutoffs;
+use feedwarden::model::{ContentHash, Cutoffs};
+use feedwarden::rules::identity;
 use feedwarden::store::{self, StoreError, statement};
 use rstest::rstest;
 use sha2::{Digest, Sha256};
@@ -112,6 +113,90 @@ async fn s704_posts_of_pages_that_were_there_count_from_when_they_were_stored(
     assert_eq!(left.iter().map(|post| post.content.text.as_str()).collect::<Vec<_>>(), ["website"]);
 }
 
+/// A database of the version before entries had keys: its posts stay, and the first poll afterwards neither doubles nor
+/// loses anything, whether entries are unchanged, edited, new, or known by their content alone.
+#[rstest]
+#[tokio::test]
+async fn s801_s904_posts_without_keys_are_recognised_by_the_first_poll_after_the_upgrade(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    let is_before = |file: &PathBuf| !file.to_string_lossy().contains("0015_entries");
+    let before = steps(engine).iter().take_while(|file| is_before(file)).count();
+    assert!(before < steps(engine).len());
+    let directory = tempdir().unwrap();
+    let settings = engine.settings(&directory).await;
+    earlier(engine, &settings, before).await;
+    let time = match engine {
+        Sqlite => "1800000000000000",
+        Postgres => "to_timestamp(1800000000)",
+    };
+    let hash = |body: &str| match engine {
+        Sqlite => format!("X'{}'", ContentHash::of(body)),
+        Postgres => format!("'\\x{}'", ContentHash::of(body)),
+    };
+    for (body, url) in
+        [("unchanged", "1"), ("before its edit", "2"), ("moved", "3"), ("version 1", "4"), ("version 2", "4")]
+    {
+        let post = format!(
+            "INSERT INTO posts (source_id, title, body, url, published_at, created_at, content_hash)
+             SELECT id, 'Title', '{body}', 'http://early.example/{url}', {time}, {time}, {} FROM sources",
+            hash(body)
+        );
+        raw(&settings, &post).await;
+    }
+    let removed = format!(
+        "INSERT INTO cleaned_posts (source_id, content_hash, last_seen_at) SELECT id, {}, {time} FROM sources",
+        hash("removed")
+    );
+    raw(&settings, &removed).await;
+
+    let store = store::open(&settings, at(NOW)).await.unwrap();
+    let source = store.list_sources(None, 10).await.unwrap().pop().unwrap();
+    let entry = |id: &str, url: &str, body: &str| {
+        let content = PostContent {
+            guid: Some(id.into()),
+            url: Some(format!("https://early.example/{url}")),
+            text: body.into(),
+            ..PostContent::default()
+        };
+        NewPost::new(content, Some(at(NOW)))
+    };
+    let entries = [
+        entry("a", "1", "unchanged"),
+        entry("b", "2", "after its edit"),
+        entry("c", "elsewhere", "moved"),
+        entry("d", "4", "version 2"),
+        entry("e", "5", "removed"),
+        entry("f", "6", "new"),
+    ];
+    let posts: Vec<NewPost> =
+        identity::keys(&entries).into_iter().zip(entries).map(|(key, post)| post.with_key(key)).collect();
+    let mut source = source;
+    source.state.last_read_at = Some(at(NOW - 60));
+    for expected in ["1 new, 1 updated, 4 known", "0 new, 6 known"] {
+        let query = posts.iter().map(|post| (post.key(), post.content_hash())).collect();
+        let query = EntryQuery { source_id: source.id, entries: query };
+        let known = store.known_entries(vec![query]).await.unwrap().pop().unwrap();
+        let decision =
+            reading::decide(&source, Watermark::Published, &posts, &known, &Policy::default(), at(NOW) + minutes(9));
+        assert_eq!(decision.counts.to_string(), format!("6 entries: {expected}"));
+        let settlement = Settlement {
+            posts: decision.posts,
+            edits: decision.edits,
+            renamed: decision.renamed,
+            still_seen: decision.still_seen,
+            ..Settlement::of_state(&source, at(NOW) + minutes(9))
+        };
+        let settled = store.settle(vec![settlement]).await.unwrap().pop().unwrap();
+        let Settled::Written { version, .. } = settled else { panic!("{settled:?}") };
+        source.version = version;
+    }
+    let stored = store.list_posts(None, None, 100).await.unwrap();
+    let mut bodies: Vec<String> = stored.into_iter().map(|post| post.content.text).collect();
+    bodies.sort();
+    assert_eq!(bodies, ["after its edit", "moved", "new", "unchanged", "version 1", "version 2"]);
+}
+
 #[rstest]
 #[tokio::test]
 async fn a_database_of_a_newer_version_is_refused_and_left_alone(#[values(Sqlite, Postgres)] engine: Engine) {
@@ -180,9 +265,13 @@ fn names(directory: &str) -> Vec<String> {
 #[test]
 fn both_engines_have_the_same_statements() {
     // SQLite has one writer, so it needs no lock; and it has no notifications.
-    let alone = ["lock_sources.sql", "notify_posts.sql"];
-    let of_both: Vec<_> = names("postgres").into_iter().filter(|name| !alone.contains(&name.as_str())).collect();
-    assert_eq!(names("sqlite"), of_both);
+    let of_postgres = ["lock_sources.sql", "notify_posts.sql"];
+    // It looks entries up one by one, and has no sequences.
+    let of_sqlite = ["known_unchanged.sql", "next_post_number.sql"];
+    let without = |engine, alone: [&'static str; 2]| {
+        names(engine).into_iter().filter(move |name| !alone.contains(&name.as_str()))
+    };
+    assert!(without("sqlite", of_sqlite).eq(without("postgres", of_postgres)));
     let shared = names("shared");
     assert!(names("postgres").iter().all(|name| !shared.contains(name)), "a shared statement stands alone as well");
     let steps = |engine| steps(engine).iter().map(|path| path.file_name().unwrap().to_owned()).collect::<Vec<_>>();

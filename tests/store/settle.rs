@@ -81,7 +81,7 @@ async fn s801_the_same_body_again_is_stored_once(#[values(Sqlite, Postgres)] eng
 
 #[rstest]
 #[tokio::test]
-async fn s801_the_same_body_twice_in_one_answer_is_stored_once(#[values(Sqlite, Postgres)] engine: Engine) {
+async fn the_same_body_twice_in_one_answer_is_stored_once(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
     let source = store.add(rss("http://a.example/")).await;
     assert_eq!(store.find(source.id, vec![post("one"), post("one"), dated_post("one", Some(NOW))]).await.len(), 1);

@@ -152,7 +152,7 @@ async fn the_deadline_of_a_poll_does_not_cut_a_renewal_short() {
     "Other: renewing the X key: redirect of a POST refused"
 )]
 #[tokio::test]
-async fn s510_a_key_that_is_not_renewed_says_why(#[case] renewal: Act, #[case] wanted: &str) {
+async fn a_key_that_is_not_renewed_says_why(#[case] renewal: Act, #[case] wanted: &str) {
     let server = XServer::play([unauthorized(), renewal]).await;
     let fetched = poll(&server, &with_key(RENEWABLE)).await;
     assert_eq!(failure(&fetched), wanted);
@@ -160,7 +160,7 @@ async fn s510_a_key_that_is_not_renewed_says_why(#[case] renewal: Act, #[case] w
 }
 
 #[tokio::test]
-async fn p37_no_key_shows_when_a_task_or_its_outcome_is_printed() {
+async fn no_key_shows_when_a_task_or_its_outcome_is_printed() {
     let server = XServer::play([unauthorized(), ok(RENEWED), ok(NO_POSTS)]).await;
     let task = with_key(RENEWABLE);
     let fetched = poll(&server, &task).await;

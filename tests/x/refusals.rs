@@ -32,7 +32,7 @@ async fn check(act: Act, wanted: &str) {
     "Unreadable: X's answer cannot be read: the account's id is not a number"
 )]
 #[tokio::test]
-async fn s510_an_account_that_gives_nothing_is_a_failure(#[case] act: Act, #[case] wanted: &str) {
+async fn an_account_that_gives_nothing_is_a_failure(#[case] act: Act, #[case] wanted: &str) {
     check(act, wanted).await;
 }
 
@@ -120,7 +120,7 @@ async fn s108_a_refusal_stays_one_if_its_body_never_ends() {
     "Unreadable: X's answer cannot be read: its JSON has another shape than documented (line 1, column 8)"
 )]
 #[tokio::test]
-async fn s510_a_timeline_that_gives_nothing_is_a_failure(#[case] act: Act, #[case] wanted: &str) {
+async fn a_timeline_that_gives_nothing_is_a_failure(#[case] act: Act, #[case] wanted: &str) {
     let server = XServer::play([act]).await;
     assert_eq!(failure(&poll(&server, &known_account()).await), wanted);
     assert_eq!(server.lines(), [TIMELINE]);

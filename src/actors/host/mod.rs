@@ -88,8 +88,13 @@ impl HostActor {
             return;
         }
         let Some(first) = self.queue.values().next() else { return };
-        let has_begun = first.in_flight.began_at().is_some();
-        let request = PermitRequest { pause: self.pause(first), has_begun, is_forced: first.in_flight.is_forced() };
+        let state = &first.source.state;
+        let request = PermitRequest {
+            pause: self.pause(first),
+            has_begun: first.in_flight.began_at().is_some(),
+            is_forced: first.in_flight.is_forced(),
+            is_healthy: state.failures.consecutive == 0 && state.last_success_at.is_some(),
+        };
         let waiting = wait_for_permit(self.host_entry.clone(), self.context.clone(), request);
         let handle = ctx.spawn(waiting.into_actor(self).map(|end, host, ctx| {
             host.waiting = None;

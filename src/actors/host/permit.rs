@@ -30,6 +30,8 @@ pub(super) struct PermitRequest {
     pub(super) has_begun: bool,
     /// Whether hold, breaker and pause of the host are ignored (p20).
     pub(super) is_forced: bool,
+    /// Whether the last poll of the source succeeded.
+    pub(super) is_healthy: bool,
 }
 
 pub(super) async fn wait_for_permit(
@@ -37,7 +39,7 @@ pub(super) async fn wait_for_permit(
     context: Arc<PipelineContext>,
     request: PermitRequest,
 ) -> WaitEnd {
-    let PermitRequest { pause, has_begun, is_forced } = request;
+    let PermitRequest { pause, has_begun, is_forced, is_healthy } = request;
     // The host's permit comes first: requests that are made meanwhile move the end of the pause.
     let permit = host_entry.request_permit.clone().acquire_owned().await.expect("the semaphore is never closed");
     loop {
@@ -48,11 +50,11 @@ pub(super) async fn wait_for_permit(
             Turn::Now => break,
         }
     }
-    let mut admission = context.admission.admit(host_entry.key.as_ref(), has_begun).await;
+    let mut admission = context.admission.admit(host_entry.key.as_ref(), is_healthy, has_begun).await;
     let slot = context.admission.slot().await;
     if admission == Admission::Open {
         // Requests may have been suspended during the wait for a slot.
-        admission = context.admission.admit(host_entry.key.as_ref(), has_begun).await;
+        admission = context.admission.admit(host_entry.key.as_ref(), is_healthy, has_begun).await;
     }
     match admission {
         Admission::AfterOutage => WaitEnd::AfterOutage,

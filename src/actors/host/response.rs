@@ -131,12 +131,12 @@ impl HostActor {
                 .retry_while_unavailable(|| context.store.record_hosts(Vec::from_iter(left.clone())))
                 .await
             {
-                error!(log, "host not stored"; "error" => %error);
+                error!(log, "host state not stored"; "error" => %error);
             }
             drop(permit);
             match table.open(HashSet::from([key.clone()]), &context).await {
                 Ok(()) => table.send(&key, poll, &context),
-                Err(error) => error!(log, "host not read"; "source_id" => poll.source.id.0,
+                Err(error) => error!(log, "host state not read"; "source_id" => poll.source.id.0,
                     "url" => shown_url(&poll.source.settings.url), "error" => %error),
             }
         });

@@ -80,6 +80,9 @@ impl FailureTrackerActor {
         if let (Evidence::Silence, Some(host)) = (evidence, host) {
             let hosts_polled = self.context.hosts_polled();
             step = self.outage.silent(Silence { host: &host, is_local, failures, hosts_polled }, now);
+            if step.is_none() && self.outage.is_on() {
+                self.context.admission.note_silent(&host);
+            }
         }
         // An outage that is on, or that this failure reveals.
         if !is_counted || step.is_some() {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::super::BASE;
-use super::super::input::JsonBody;
+use super::super::input::{JsonBody, snake_case};
 use super::super::problem::Problem;
 use super::super::views::SourceChanges;
 use crate::model::SourceId;
@@ -91,10 +91,11 @@ pub(super) fn changes(body: Result<JsonBody<SourceChanges>, Problem>, id: Source
 
 /// Error for a field of a source that cannot be changed here.
 fn refusal(field: &str, id: SourceId) -> Option<Problem> {
-    if FIXED.contains(&field) {
+    let known = snake_case(field);
+    if FIXED.contains(&known.as_str()) {
         return Some(Problem::invalid(format!("{field} cannot be changed")).at(field));
     }
-    let row = FIELD_ENDPOINTS.iter().find(|row| row.fields.contains(&field))?;
+    let row = FIELD_ENDPOINTS.iter().find(|row| row.fields.contains(&known.as_str()))?;
     let FieldEndpoint { method, path, does, .. } = row;
     let path = format!("{BASE}/sources/{id}{path}");
     let detail = format!("{field} cannot be set here; {method} {path} {does}");

@@ -23,13 +23,15 @@ struct Number {
     digits: usize,
 }
 
-/// Adds the parts in a text to the known ones; none if they are contradictory.
-pub(super) fn scan(text: &str, known: Moment) -> Option<Moment> {
-    let mut scanner = Scanner { rest: text, moment: known, numbers: Vec::new(), separator: None };
+/// Adds the parts in a text to the known ones; none if they are contradictory. A year of two digits is not after
+/// `year_max`.
+pub(super) fn scan(text: &str, known: Moment, year_max: i64) -> Option<Moment> {
     let is_date_known = known.year.is_some();
+    let mut scanner =
+        Scanner { rest: text, moment: known, is_date_known, numbers: Vec::new(), separator: None, year_max };
     while let Some(character) = scanner.rest.chars().next() {
         if character.is_ascii_digit() {
-            scanner.number(is_date_known)?;
+            scanner.number()?;
         } else if character.is_alphabetic() {
             scanner.word();
         } else if matches!(character, '+' | '-' | '\u{2212}') && scanner.moment.hour.is_some() {
@@ -54,20 +56,26 @@ pub(super) fn scan(text: &str, known: Moment) -> Option<Moment> {
 struct Scanner<'a> {
     rest: &'a str,
     moment: Moment,
+    /// True if the date stands before what is read here.
+    is_date_known: bool,
     /// Numbers that are neither time nor zone: at most day, month and year.
     numbers: Vec<Number>,
     /// What stood after the first of them.
     separator: Option<char>,
+    year_max: i64,
 }
+
+/// Korea has one time zone, and dates in its language seldom name it.
+const KOREAN_OFFSET_SECONDS: i64 = 9 * 3600;
 
 impl Scanner<'_> {
     /// Reads a number: an hour if a colon follows, a compact time after a date that is known, a part of the date else.
-    fn number(&mut self, is_date_known: bool) -> Option<()> {
+    fn number(&mut self) -> Option<()> {
         let number = self.take_number()?;
         if self.moment.hour.is_none() && self.rest.starts_with(':') && number.digits <= 2 {
             return self.clock(number.value);
         }
-        if is_date_known {
+        if self.is_date_known {
             if self.moment.hour.is_some() {
                 return Some(());
             }
@@ -136,14 +144,23 @@ impl Scanner<'_> {
         (hours < 24 && minutes < 60).then_some(hours * 3600 + minutes * 60)
     }
 
-    /// Reads a word: am/pm, a zone or a month; weekdays and other words are ignored.
+    /// Reads a word: am/pm, a zone, a month or the sign for one; weekdays and other words are ignored.
     fn word(&mut self) {
         let length = self.rest.find(|character: char| !character.is_alphabetic()).unwrap_or(self.rest.len());
         let word = self.rest[..length].to_lowercase();
         self.rest = &self.rest[length..];
         match word.as_str() {
-            "am" => return self.moment.is_afternoon = Some(false),
-            "pm" => return self.moment.is_afternoon = Some(true),
+            "am" | "午前" | "上午" => return self.moment.is_afternoon = Some(false),
+            "pm" | "午後" | "下午" => return self.moment.is_afternoon = Some(true),
+            "오전" | "오후" => {
+                self.moment.offset_seconds = KOREAN_OFFSET_SECONDS;
+                return self.moment.is_afternoon = Some(word == "오후");
+            }
+            "년" => return self.moment.offset_seconds = KOREAN_OFFSET_SECONDS,
+            "월" | "月" if self.numbers.len() > 1 => {
+                self.moment.month = self.numbers.pop().map(|number| number.value);
+                return;
+            }
             // `a.m.` and `p.m.`, which no zone follows so closely.
             "a" | "p" if self.rest.starts_with(".m") => return self.moment.is_afternoon = Some(word == "p"),
             _ => {}
@@ -155,7 +172,10 @@ impl Scanner<'_> {
             return;
         }
         // The last name wins: `mar.` is Tuesday in French, Spanish and Italian, and stands before the month.
-        if let Some(month) = names::month(&word) {
+        // After a date in numbers it is a weekday.
+        if !self.is_date_known
+            && let Some(month) = names::month(&word)
+        {
             self.moment.month = Some(month);
         }
     }
@@ -172,11 +192,19 @@ impl Scanner<'_> {
                     '/' => first.value <= 12,
                     _ => second.value > 12,
                 };
-                if is_month_first { (second.value, first.value, *third) } else { (first.value, second.value, *third) }
+                // `05-12-29` has the year first if it would be years ahead otherwise.
+                let is_year_first = third.digits <= 2 && (self.is_ahead(*third) || first.value > 31);
+                if is_year_first && (1..=12).contains(&second.value) {
+                    (third.value, second.value, *first)
+                } else if is_month_first {
+                    (second.value, first.value, *third)
+                } else {
+                    (first.value, second.value, *third)
+                }
             }
             _ => return None,
         };
-        moment.year = Some(full_year(year));
+        moment.year = Some(self.full_year(year));
         moment.month = Some(month);
         moment.day = Some(day);
         Some(moment)
@@ -188,13 +216,18 @@ impl Scanner<'_> {
         self.rest = &self.rest[digits..];
         Some(Number { value, digits })
     }
-}
 
-/// The year that was meant by two or three digits (RFC 2822, section 4.3).
-fn full_year(year: Number) -> i64 {
-    match (year.digits, year.value) {
-        (1 | 2, value @ 0..=49) => value + 2000,
-        (1..=3, value) => value + 1900,
-        (_, value) => value,
+    /// The year that was meant by two or three digits (RFC 2822, section 4.3).
+    fn full_year(&self, year: Number) -> i64 {
+        match year.digits {
+            1 | 2 if !self.is_ahead(year) => year.value + 2000,
+            1..=3 => year.value + 1900,
+            _ => year.value,
+        }
+    }
+
+    /// True for a year of two digits that would be too late in this century.
+    fn is_ahead(&self, year: Number) -> bool {
+        year.digits <= 2 && year.value + 2000 > self.year_max
     }
 }

@@ -26,6 +26,7 @@ pub(super) struct FeedAttributes<'a> {
     pub(super) label: Option<&'a str>,
     pub(super) term: Option<&'a str>,
     pub(super) medium: Option<&'a str>,
+    pub(super) role: Option<&'a str>,
     /// `length` of a link, `fileSize` of a media file.
     pub(super) length: Option<&'a str>,
     pub(super) duration: Option<&'a str>,
@@ -58,6 +59,7 @@ impl<'a> FeedAttributes<'a> {
                 "label" => &mut found.label,
                 "term" => &mut found.term,
                 "medium" => &mut found.medium,
+                "role" => &mut found.role,
                 "length" | "fileSize" => &mut found.length,
                 "duration" => &mut found.duration,
                 "rdf:about" | "about" => &mut found.about,
@@ -105,7 +107,7 @@ impl<'a> FeedAttributes<'a> {
     }
 
     /// How good a link of this relation is as the place where an entry can be read; nothing if it is not one at all.
-    fn rel_rank(&self) -> Option<u8> {
+    pub(super) fn rel_rank(&self) -> Option<u8> {
         let rel = self.relation();
         match rel.to_ascii_lowercase().as_str() {
             "" | "alternate" => {

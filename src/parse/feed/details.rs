@@ -1,4 +1,4 @@
-//! What entries carry beside title, text and dates, and what they inherit from their feed.
+//! Fields of entries beside title, text and dates, and those that entries inherit from their feed.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -43,13 +43,13 @@ pub struct Enclosure {
     /// Absolute.
     pub url: Box<str>,
     pub media_type: Option<Box<str>>,
-    /// Bytes; none if the publisher says 0, which stands for unknown.
+    /// Bytes; 0 in a feed means unknown and becomes none.
     pub length: Option<u64>,
     pub duration_seconds: Option<u32>,
     pub title: Option<Box<str>>,
 }
 
-/// What an entry without fields of its own dereferences to.
+/// Dereferenced from an entry without any of these fields.
 static NO_DETAILS: Details = Details {
     authors: Vec::new(),
     categories: Vec::new(),
@@ -71,6 +71,7 @@ impl Deref for Entry {
 impl Details {
     pub(super) fn add_author(&mut self, name: Arc<str>) {
         if self.authors.len() < AUTHORS_MAX && !self.authors.contains(&name) {
+            reserve_one(&mut self.authors);
             self.authors.push(name);
         }
     }
@@ -81,11 +82,12 @@ impl Details {
         let name = name[..end].trim_end();
         let is_known = || self.categories.iter().any(|known| **known == *name);
         if !name.is_empty() && self.categories.len() < CATEGORIES_MAX && !is_known() {
+            reserve_one(&mut self.categories);
             self.categories.push(name.into());
         }
     }
 
-    /// Adds a file, or what is new about a known one.
+    /// Adds a file, or completes the one with the same URL.
     pub(super) fn add_enclosure(&mut self, enclosure: Enclosure) {
         if let Some(known) = self.enclosures.iter_mut().find(|known| known.url == enclosure.url) {
             known.media_type = known.media_type.take().or(enclosure.media_type);
@@ -93,6 +95,7 @@ impl Details {
             known.duration_seconds = known.duration_seconds.or(enclosure.duration_seconds);
             known.title = known.title.take().or(enclosure.title);
         } else if self.enclosures.len() < ENCLOSURES_MAX {
+            reserve_one(&mut self.enclosures);
             self.enclosures.push(enclosure);
         }
     }
@@ -109,7 +112,14 @@ impl Details {
     }
 }
 
-/// What kind of file a media type or a name stands for.
+/// Most lists have one member; a vector would start with room for four.
+fn reserve_one<T>(list: &mut Vec<T>) {
+    if list.is_empty() {
+        list.reserve_exact(1);
+    }
+}
+
+/// Kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MediaClass {
     /// A sound or a film.
@@ -156,7 +166,7 @@ pub(super) fn duration_seconds(text: &str) -> Option<u32> {
     (seconds > 0).then_some(seconds)
 }
 
-/// Bytes of a file; 0 says that they are unknown.
+/// Length of a file in bytes; 0 means unknown.
 pub(super) fn length_bytes(text: &str) -> Option<u64> {
     text.trim().parse().ok().filter(|length| *length > 0)
 }
@@ -170,7 +180,7 @@ pub(super) fn language(text: &str) -> Option<&str> {
     is_tag.then_some(text)
 }
 
-/// What entries take from their feed where they say nothing themselves.
+/// Values of the feed for entries that have none of their own.
 #[derive(Debug, Default)]
 pub(super) struct Inherited {
     pub(super) authors: Vec<Arc<str>>,
@@ -179,12 +189,18 @@ pub(super) struct Inherited {
     pub(super) link_base: Option<Url>,
 }
 
+/// Shared details before and after their completion.
+struct Completed {
+    before: Option<Arc<Details>>,
+    after: Option<Arc<Details>>,
+}
+
 impl Inherited {
     /// Completes the entries of a feed.
     pub(super) fn give(&self, feed: &mut Feed, budget: &mut LinkBudget) {
         let language = feed.language.clone();
         // Neighbours share their details, also when they have been completed.
-        let mut last: Option<(Option<Arc<Details>>, Option<Arc<Details>>)> = None;
+        let mut last: Option<Completed> = None;
         for entry in &mut feed.entries {
             if entry.author.is_none() {
                 entry.author = self.authors.first().cloned();
@@ -197,19 +213,19 @@ impl Inherited {
                 self.complete(own, language.as_ref(), budget);
                 continue;
             }
-            let known = last.as_ref().filter(|(before, _)| match (before, &entry.details) {
+            let known = last.as_ref().filter(|completed| match (&completed.before, &entry.details) {
                 (Some(before), Some(own)) => Arc::ptr_eq(before, own),
                 (before, own) => before.is_none() && own.is_none(),
             });
-            if let Some((_, after)) = known {
-                entry.details = after.clone();
+            if let Some(completed) = known {
+                entry.details.clone_from(&completed.after);
                 continue;
             }
             let before = entry.details.take();
             let mut details = before.as_deref().cloned().unwrap_or_default();
             self.complete(&mut details, language.as_ref(), budget);
             entry.details = (details != NO_DETAILS).then(|| Arc::new(details));
-            last = Some((before, entry.details.clone()));
+            last = Some(Completed { before, after: entry.details.clone() });
         }
     }
 
@@ -261,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_told_by_its_type_then_by_its_name() {
+    fn a_file_is_classified_by_its_type_then_by_its_name() {
         let check = |media_type, medium, url, expected| assert_eq!(MediaClass::of(media_type, medium, url), expected);
         check(Some("audio/mpeg"), None, "https://a.example/x.jpg", Some(MediaClass::Playable));
         check(Some("IMAGE/PNG"), None, "https://a.example/x", Some(MediaClass::Image));

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use url::Url;
 
+use super::declared::Declared;
 use super::details::Inherited;
 use super::draft::Draft;
 use super::element::Element;
@@ -18,13 +19,28 @@ use super::field::Gathered;
 use super::link::{self, LinkBudget};
 use super::root::Prolog;
 use super::schedule::Schedule;
-use super::{Feed, FeedError, Format, Limits, Note, linked_feeds};
+use super::{Feed, FeedError, Format, Limits, Note, linked_feeds, wrapped};
 use crate::parse::namespace::NamespaceScope;
 use crate::parse::xml::{XmlToken, XmlTokens};
 use elements::Step;
 
-/// Reads an XML document as a feed.
+/// Reads an XML document as a feed, also if it stands inside a web page.
 pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Feed, FeedError> {
+    let error = match read_once(text, base, limits) {
+        Err(error @ FeedError::Html { .. }) => error,
+        outcome => return outcome,
+    };
+    let links_to_feeds = matches!(&error, FeedError::Html { feeds } if !feeds.is_empty());
+    let inner = wrapped::inner(text, links_to_feeds).and_then(|inner| read_once(&inner, base, limits).ok());
+    // Without entries, it is an example or a mistake rather than a feed.
+    let mut feed = inner.filter(|feed| !feed.entries.is_empty()).ok_or(error)?;
+    if !feed.notes.contains(&Note::JunkSkipped) {
+        feed.notes.insert(0, Note::JunkSkipped);
+    }
+    Ok(feed)
+}
+
+fn read_once(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Feed, FeedError> {
     let mut document = DocumentParser {
         tokens: XmlTokens::new(text),
         scope: NamespaceScope::default(),
@@ -32,6 +48,8 @@ pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Fe
         bases: base.map(|base| Base::new(base.clone())).into_iter().collect(),
         gathered: Gathered::default(),
         person_name: None,
+        person_mail: None,
+        declared: Declared::new(text.len()),
         prolog: Prolog::default(),
         feed: None,
         channel: Draft::default(),
@@ -45,6 +63,7 @@ pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Fe
         next_archive: None,
         is_channel_closed: false,
         is_junk_skipped: !text.starts_with('<'),
+        is_cut_in_section: false,
         all_bytes: text.len(),
         limits,
     };
@@ -57,13 +76,17 @@ pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Fe
             }
             XmlToken::Close(name) => document.close(name),
             XmlToken::Text(text) if document.is_in_field() => document.gathered.text(text),
-            XmlToken::Reference(name) if document.is_in_field() => document.gathered.reference(name),
+            XmlToken::Reference(name) if document.is_in_field() => document.reference(name),
             XmlToken::CData(text) if document.is_in_field() => document.cdata(text),
-            XmlToken::Doctype(text) if document.feed.is_none() => document.prolog.doctype(text),
+            XmlToken::Doctype(text) if document.feed.is_none() => {
+                document.prolog.doctype(text);
+                document.declared.read(text);
+            }
             XmlToken::Text(_) | XmlToken::Reference(_) | XmlToken::CData(_) | XmlToken::Doctype(_) => {}
             XmlToken::End => break,
         }
     }
+    document.keep_cut_entry();
     document.finish(text, base)
 }
 
@@ -98,6 +121,9 @@ struct DocumentParser<'a, 'l> {
     gathered: Gathered,
     /// `<name>` of the author that is being read.
     person_name: Option<Box<str>>,
+    /// Its `<email>`.
+    person_mail: Option<Box<str>>,
+    declared: Declared<'a>,
     prolog: Prolog,
     feed: Option<Feed>,
     channel: Draft,
@@ -111,6 +137,8 @@ struct DocumentParser<'a, 'l> {
     next_archive: Option<Box<str>>,
     is_channel_closed: bool,
     is_junk_skipped: bool,
+    /// True if the document ends inside a CDATA section.
+    is_cut_in_section: bool,
     all_bytes: usize,
     limits: &'l Limits,
 }
@@ -125,7 +153,7 @@ impl<'a> DocumentParser<'a, '_> {
             return Err(FeedError::CutOff);
         }
         let channel = self.channel.into_entry();
-        if feed.format == Format::Rss10 && feed.entries.is_empty() && self.channels < 2 {
+        if feed.format == Format::Rss10 && feed.entries.is_empty() && self.channels < 2 && !self.prolog.declares_rss() {
             // RDF describes many things; this one has no channel in it.
             return Err(FeedError::OtherXml { root: "rdf:RDF".to_owned() });
         }

@@ -27,6 +27,10 @@ impl<T> Best<T> {
         }
     }
 
+    pub(super) fn is_known(&self) -> bool {
+        self.value.is_some()
+    }
+
     pub(super) fn take(self) -> Option<T> {
         self.value
     }

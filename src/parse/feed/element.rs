@@ -11,6 +11,8 @@ pub(super) enum Element {
     Entry,
     /// `<media:group>`, `<media:content>`: says things about the entry around it.
     MediaGroup,
+    /// `<content:items>` and what it holds: lists around the text of the entry.
+    ContentItems,
     /// `<source>` of an Atom entry: the feed that the entry was taken from.
     Source,
     /// `<skipHours>`.
@@ -43,6 +45,8 @@ pub(super) enum FieldSlot {
     Author,
     /// `<name>` inside an author.
     PersonName,
+    /// `<email>` inside an author.
+    PersonMail,
     Summary,
     Content,
     Category,
@@ -106,6 +110,11 @@ pub(super) fn classify(context: Element, namespace: Namespace, local: &str, is_a
             Namespace::Media => in_entry(namespace, local, is_atom),
             _ => None,
         },
+        Element::ContentItems => match (namespace, local) {
+            (Namespace::Rdf, "bag" | "seq" | "li") | (Namespace::Content, "item") => Some(Element::ContentItems),
+            (Namespace::Rdf, "value") => field(FieldSlot::Content, 1),
+            _ => None,
+        },
         Element::Source => match (namespace, local) {
             (Namespace::Core | Namespace::Atom, "author") => field(FieldSlot::Author, 5),
             (Namespace::Core | Namespace::Atom, "title" | "id" | "updated" | "subtitle" | "rights") => {
@@ -117,7 +126,8 @@ pub(super) fn classify(context: Element, namespace: Namespace, local: &str, is_a
         Element::SkipDays if local == "day" => field(FieldSlot::Day, 0),
         Element::Field(Field { slot: FieldSlot::Author, .. }) => match local {
             "name" => field(FieldSlot::PersonName, 0),
-            "email" | "uri" | "url" | "homepage" => field(FieldSlot::Nothing, 0),
+            "email" => field(FieldSlot::PersonMail, 0),
+            "uri" | "url" | "homepage" => field(FieldSlot::Nothing, 0),
             _ => None,
         },
         Element::SkipHours | Element::SkipDays | Element::Field(_) | Element::Skipped => None,
@@ -167,7 +177,9 @@ fn in_entry(namespace: Namespace, local: &str, is_atom: bool) -> Option<Element>
             "created" | "date" => field(FieldSlot::Published, 2),
             "updated" | "modified" => field(FieldSlot::Updated, 0),
             "author" => field(FieldSlot::Author, 0),
+            "creator" => field(FieldSlot::Author, 3),
             "description" => field(FieldSlot::Summary, 0),
+            "body" | "fulltext" | "fullitem" if !is_atom => field(FieldSlot::Content, 2),
             "summary" => field(FieldSlot::Summary, if is_atom { 0 } else { 1 }),
             "content" => field(FieldSlot::Content, if is_atom { 0 } else { 1 }),
             "source" if is_atom => Some(Element::Source),
@@ -179,11 +191,12 @@ fn in_entry(namespace: Namespace, local: &str, is_atom: bool) -> Option<Element>
         },
         Namespace::Content => match local {
             "encoded" => field(FieldSlot::Content, 0),
+            "items" => Some(Element::ContentItems),
             _ => None,
         },
         Namespace::DublinCore | Namespace::DublinCoreTerms => match local {
             "title" => field(FieldSlot::Title, 1),
-            "creator" => field(FieldSlot::Author, 1),
+            "creator" | "author" => field(FieldSlot::Author, 1),
             "date" | "issued" => field(FieldSlot::Published, 1),
             "created" => field(FieldSlot::Published, 2),
             "modified" => field(FieldSlot::Updated, 1),
@@ -208,14 +221,13 @@ fn in_entry(namespace: Namespace, local: &str, is_atom: bool) -> Option<Element>
             "group" | "content" => Some(Element::MediaGroup),
             "title" => field(FieldSlot::Title, 3),
             "description" => field(FieldSlot::Summary, 3),
-            "player" | "thumbnail" | "credit" | "keywords" | "rating" | "copyright" | "text" => {
-                field(FieldSlot::Nothing, 0)
-            }
+            "credit" => field(FieldSlot::Author, 3),
+            "player" | "thumbnail" | "keywords" | "rating" | "copyright" | "text" => field(FieldSlot::Nothing, 0),
             _ => None,
         },
         // An article in an RSS item, as `<body xmlns="http://www.w3.org/1999/xhtml">`.
         Namespace::Xhtml => match local {
-            "body" | "div" => field(FieldSlot::Content, 2),
+            "body" | "div" | "section" | "article" | "main" => field(FieldSlot::Content, 2),
             _ => None,
         },
         _ => None,
@@ -225,6 +237,7 @@ fn in_entry(namespace: Namespace, local: &str, is_atom: bool) -> Option<Element>
 /// True for a name that HTML has too, so that it cannot be told from markup inside a text.
 pub(super) fn may_be_html(local: &str, expects_markup: bool, is_atom: bool) -> bool {
     match local {
+        "body" => true,
         "source" | "summary" => expects_markup || !is_atom,
         "title" | "link" => expects_markup,
         _ => false,

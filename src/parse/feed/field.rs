@@ -1,11 +1,19 @@
 //! Gathers the text of one element, whether it comes escaped, in CDATA sections or as markup.
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
+use super::mixed;
 use super::{Text, TextKind};
 use crate::parse::xml::Tag;
 use crate::parse::{control, entity};
+
+/// The padding is often missing.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 /// How an element says its text is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +25,7 @@ pub(super) enum Form {
     Html,
     /// Markup inside the element.
     Markup,
-    /// HTML in base64, an oddity of Atom 0.3.
+    /// Perhaps HTML in base64: what Atom has for every type that is neither text nor XML.
     Base64,
     /// A picture or the like.
     NoText,
@@ -38,7 +46,12 @@ pub(super) fn atom_form(media_type: Option<&str>, mode: Option<&str>) -> Form {
         ("xhtml" | "application/xhtml+xml", _) => Form::Markup,
         (other, _) if other.ends_with("+xml") || other.ends_with("/xml") => Form::Markup,
         _ if is_text => Form::Html,
-        _ => Form::NoText,
+        // `type="plain"` and other words that are no media type.
+        (other, _) if !other.contains('/') => Form::Unsaid,
+        (other, _) if ["image/", "audio/", "video/", "font/"].iter().any(|kind| other.starts_with(kind)) => {
+            Form::NoText
+        }
+        _ => Form::Base64,
     }
 }
 
@@ -52,6 +65,8 @@ pub(super) struct Gathered {
     /// True once a tag stood in it, so that references have to stay as they are.
     is_markup: bool,
     has_cdata: bool,
+    /// True once a `&lt;` was kept undecoded, because the text holds tags.
+    has_escaped_brackets: bool,
     /// How many elements of the field's own name are open inside it.
     pub(super) same_name_depth: usize,
     /// Open `<div>`s, to find the outer one that RFC 4287 requires, which is dropped.
@@ -59,6 +74,8 @@ pub(super) struct Gathered {
     is_wrapped: bool,
     /// True once there is enough.
     is_frozen: bool,
+    /// How good the text of a link is as one, by its `rel`; none if it is not one at all.
+    pub(super) link_rank: Option<u8>,
     /// `isPermaLink`, on a `guid`.
     pub(super) is_permalink: Option<bool>,
 }
@@ -105,9 +122,19 @@ impl Gathered {
         }
         self.note_content(name);
         if self.is_markup {
+            self.has_escaped_brackets |= name == "lt";
             self.buffer.extend(["&", name, ";"]);
         } else {
             entity::push_reference(&mut self.buffer, name);
+        }
+    }
+
+    /// Takes the value of an entity that the document declares, in the form in which it was declared.
+    pub(super) fn declared(&mut self, value: &str) {
+        if self.is_markup {
+            self.text(value);
+        } else {
+            self.text(&entity::decode(value));
         }
     }
 
@@ -173,11 +200,22 @@ impl Gathered {
             self.decode_base64()?;
         }
         let (form, is_markup, is_wrapped) = (self.form, self.is_markup, self.is_wrapped);
+        if self.has_escaped_brackets
+            && matches!(form, Form::Unsaid | Form::Html)
+            && let Some(whole) = mixed::decoded(&self.buffer)
+        {
+            self.buffer = whole;
+        }
         let text = self.plain()?;
         let text = if form == Form::Markup && is_wrapped { unwrapped(text) } else { text };
         let kind = match form {
             Form::NoText => return None,
             Form::Plain if is_markup || distrusts_plain && has_tags(text) => TextKind::Html,
+            Form::Plain if text.contains('&') => {
+                let value = decoded_twice(text);
+                let value = value.trim();
+                return (!value.is_empty()).then(|| Text { value: value.into(), kind: TextKind::Plain });
+            }
             Form::Plain => TextKind::Plain,
             _ => TextKind::Html,
         };
@@ -188,6 +226,7 @@ impl Gathered {
         if !self.is_markup && !self.has_cdata {
             self.buffer.clear();
             self.buffer.push_str(before);
+            self.has_escaped_brackets = before.contains("&lt;");
         }
         self.is_markup = true;
     }
@@ -201,8 +240,8 @@ impl Gathered {
 
     fn decode_base64(&mut self) -> Option<()> {
         self.buffer.retain(|character| !character.is_whitespace());
-        let bytes = STANDARD.decode(&self.buffer).ok()?;
-        self.buffer = String::from_utf8(bytes).ok()?;
+        let bytes = BASE64.decode(&self.buffer).ok()?;
+        self.buffer = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
         Some(())
     }
 }
@@ -213,7 +252,13 @@ fn unwrapped(text: &str) -> &str {
     inside.and_then(|inside| inside.strip_suffix("</div>")).map_or(text, str::trim)
 }
 
+/// Plain text in which references are left, because it was escaped twice. Those for angle brackets stay: they may be
+/// meant, and would look like tags.
+fn decoded_twice(text: &str) -> String {
+    entity::decode(&text.replace("&lt;", "&amp;lt;").replace("&gt;", "&amp;gt;"))
+}
+
 /// True if a text holds what can only be HTML.
-fn has_tags(text: &str) -> bool {
+pub(super) fn has_tags(text: &str) -> bool {
     text.contains("</") || ["<p>", "<br", "<img "].iter().any(|tag| text.contains(tag))
 }

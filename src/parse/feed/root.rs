@@ -3,6 +3,7 @@
 use super::attributes::FeedAttributes;
 use super::{FeedError, Format};
 use crate::parse::namespace::Namespace;
+use crate::parse::xml::Tag;
 
 /// What the first elements of a document turned out to be.
 #[derive(Debug, Default)]
@@ -11,6 +12,7 @@ pub(super) struct Prolog {
     foreign: Option<String>,
     /// True once something spoke for a web page.
     looks_like_page: bool,
+    declares_rss: bool,
 }
 
 /// What an element at the top of a document is.
@@ -31,6 +33,22 @@ impl Prolog {
     pub(super) fn doctype(&mut self, text: &str) {
         let name = text.split_whitespace().next().unwrap_or_default();
         self.looks_like_page |= name.get(..4).is_some_and(|name| name.eq_ignore_ascii_case("html"));
+    }
+
+    /// Notes the namespaces of an RDF document: those of RSS say that it is a feed, even if it holds nothing.
+    pub(super) fn namespaces(&mut self, tag: &Tag<'_>) {
+        self.declares_rss |= tag.attributes().any(|(name, uri)| {
+            name.starts_with("xmlns")
+                && !uri.contains("modules")
+                && ["purl.org/rss/", "purl.org/net/rss", "netscape.com/rdf/simple"]
+                    .iter()
+                    .any(|part| uri.contains(part))
+        });
+    }
+
+    /// True if a namespace of RSS was declared.
+    pub(super) fn declares_rss(&self) -> bool {
+        self.declares_rss
     }
 
     /// True if nothing of another document was seen.

@@ -21,7 +21,7 @@ impl ElementKind {
     /// The kind of the element with this name, in any case. Unknown names are inline, as in a browser.
     pub(in crate::parse) fn of(name: &str) -> ElementKind {
         // Longer names than the longest known one need no look.
-        let mut lower = [0; 14];
+        let mut lower = [0; 18];
         let Some(lower) = lower.get_mut(..name.len()) else { return ElementKind::Inline };
         lower.copy_from_slice(name.as_bytes());
         lower.make_ascii_lowercase();
@@ -35,8 +35,20 @@ impl ElementKind {
             | b"optgroup" | b"select" | b"html" | b"head" | b"body" | b"frameset" | b"listing" | b"xmp"
             | b"plaintext" | b"marquee" => ElementKind::Block,
             b"script" | b"style" | b"noscript" | b"title" | b"noembed" | b"noframes" => ElementKind::Unseen,
-            b"iframe" | b"video" | b"audio" | b"canvas" | b"textarea" | b"datalist" | b"annotation"
-            | b"annotation-xml" => ElementKind::Replaced,
+            b"iframe"
+            | b"video"
+            | b"audio"
+            | b"canvas"
+            | b"textarea"
+            | b"datalist"
+            | b"svg"
+            | b"svg:svg"
+            | b"annotation"
+            | b"annotation-xml"
+            | b"m:annotation"
+            | b"m:annotation-xml"
+            | b"mml:annotation"
+            | b"mml:annotation-xml" => ElementKind::Replaced,
             b"template" => ElementKind::Template,
             _ => ElementKind::Inline,
         }
@@ -54,6 +66,11 @@ pub(super) fn separator(block: &str) -> Separator {
     }
 }
 
+/// True for the visible half of a formula by KaTeX. The other half is MathML with the same text.
+pub(super) fn repeats_formula(name: &str, attributes: &str) -> bool {
+    name.len() == "span".len() && attributes.len() > "katex-html".len() && attributes.contains("katex-html")
+}
+
 /// True for elements in which every line of the source is a line.
 pub(super) fn is_preformatted(block: &str) -> bool {
     ["pre", "listing", "xmp", "plaintext"].into_iter().any(|name| block.eq_ignore_ascii_case(name))
@@ -68,6 +85,7 @@ mod tests {
         assert_eq!(ElementKind::of("BlockQuote"), ElementKind::Block);
         assert_eq!(ElementKind::of("ANNOTATION-XML"), ElementKind::Replaced);
         assert_eq!(ElementKind::of("annotation-xmls"), ElementKind::Inline);
+        assert_eq!(ElementKind::of("mml:annotation-xml"), ElementKind::Replaced);
         assert_eq!(ElementKind::of("my-very-own-custom-element"), ElementKind::Inline);
         assert_eq!(ElementKind::of(""), ElementKind::Inline);
     }

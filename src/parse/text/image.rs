@@ -1,4 +1,4 @@
-//! What an image says in place of being seen.
+//! The texts of images.
 
 use super::entity;
 use super::fold::{Folded, Separator};

@@ -53,18 +53,27 @@ fn read(html: &str, text: &mut Folded, wanted: Wanted) {
     // How many templates are open: markup that waits to be used, and can hold more of its kind.
     let mut templates: usize = 0;
     let mut preformatted: usize = 0;
+    // Open `<span>` elements of a formula whose text is there as MathML already.
+    let mut repeated: usize = 0;
     while let Some(token) = tokens.next() {
         match token {
-            HtmlToken::Text(piece) if templates == 0 && wanted == Wanted::Text => entity::decode_into(piece, text),
+            HtmlToken::Text(piece) if templates == 0 && repeated == 0 && wanted == Wanted::Text => {
+                entity::decode_into(piece, text)
+            }
             HtmlToken::Text(_) => {}
             HtmlToken::Open { name, attributes, self_closed } => match ElementKind::of(name) {
                 ElementKind::Inline => {
+                    if repeated > 0 || element::repeats_formula(name, attributes) {
+                        repeated += usize::from(!self_closed && name.eq_ignore_ascii_case("span"));
+                    }
                     if wanted == Wanted::ImageTexts && templates == 0 && name.eq_ignore_ascii_case("img") {
                         image::push_texts(attributes, text);
                     }
                 }
                 ElementKind::Block if templates > 0 => {}
                 ElementKind::Block => {
+                    // No block stands inside a formula: an end tag is missing.
+                    repeated = 0;
                     text.separate(element::separator(name));
                     if element::is_preformatted(name) && !self_closed {
                         preformatted += 1;
@@ -87,6 +96,7 @@ fn read(html: &str, text: &mut Folded, wanted: Wanted) {
                     }
                 }
                 ElementKind::Template => templates = templates.saturating_sub(1),
+                ElementKind::Inline if repeated > 0 && name.eq_ignore_ascii_case("span") => repeated -= 1,
                 _ => {}
             },
         }

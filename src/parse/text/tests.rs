@@ -45,6 +45,22 @@ fn elements_show_as_in_a_browser(#[case] html: &str, #[case] text: &str) {
 #[case::video_open("a<video src='x'>b", "a b")]
 #[case::video("a<video><source src=x>No video for you</video>b", "a b")]
 #[case::mathml("<math><mi>x</mi><annotation encoding='tex'>\\x</annotation></math>", "x")]
+#[case::mathml_content(
+    "<math><semantics><mi>x</mi><annotation-xml encoding='MathML-Content'><ci>x</ci></annotation-xml></semantics></math>",
+    "x"
+)]
+#[case::mathml_prefixed("<m:math><m:mi>x</m:mi><m:annotation>\\x</m:annotation></m:math>", "x")]
+#[case::katex(
+    "a <span class='katex'><span class='katex-mathml'><math><mi>x</mi><annotation>x</annotation></math></span><span class='katex-html' \
+     aria-hidden='true'><span class='base'><span>x</span></span></span></span> b",
+    "a x b"
+)]
+#[case::katex_open("a <span class='katex-html'>x<p>b", "a b")]
+#[case::svg("a <svg viewBox='0 0 1 1'><title>T</title><text>x</text></svg> b", "a b")]
+#[case::svg_nested("a <svg><svg><text>x</text></svg><text>y</text></svg> b", "a b")]
+#[case::svg_self_closed("a <svg class='icon'/> b", "a b")]
+#[case::svg_open("a <svg><path d='M0 0'><p>b", "a b")]
+#[case::svg_prefixed("a <svg:svg><svg:text>x</svg:text></svg:svg> b", "a b")]
 fn what_a_browser_hides_vanishes(#[case] html: &str, #[case] text: &str) {
     assert_eq!(from_html(html), text);
 }
@@ -122,7 +138,7 @@ fn plain_text_keeps_its_own_lines() {
 #[case::several("<a href=x><IMG ALT=one></a><img alt=''><img alt=two>", "one two")]
 #[case::beside_text("<img alt=one>text", "text")]
 #[case::hidden("<noscript><img alt=one></noscript><template><img alt=two></template><!-- <img alt=three> -->", "")]
-fn images_are_told_by_their_texts_if_there_is_no_other_text(#[case] html: &str, #[case] text: &str) {
+fn html_without_text_becomes_the_texts_of_its_images(#[case] html: &str, #[case] text: &str) {
     assert_eq!(from_html(html), text);
 }
 
@@ -146,6 +162,9 @@ fn a_million_open_elements_and_needles_take_linear_time() {
         "<",
         "<template>",
         "<iframe>x</iframes>",
+        "<svg>",
+        "<svg><p></svg>",
+        "<span class=katex-html>",
         "]]>",
         "\u{AD} ",
     ];

@@ -33,12 +33,21 @@ pub(in crate::parse) struct HtmlTokens<'a> {
     cdata_has_no_end: bool,
     /// Names of which no further end tag follows.
     never_closed: Vec<&'a str>,
+    /// True once an element had fewer end tags than start tags inside it.
+    has_unbalanced: bool,
 }
 
 impl<'a> HtmlTokens<'a> {
     /// A reader at the start of the document.
     pub(in crate::parse) fn new(html: &'a str) -> HtmlTokens<'a> {
-        HtmlTokens { html, at: 0, cdata_end: None, cdata_has_no_end: false, never_closed: Vec::new() }
+        HtmlTokens {
+            html,
+            at: 0,
+            cdata_end: None,
+            cdata_has_no_end: false,
+            never_closed: Vec::new(),
+            has_unbalanced: false,
+        }
     }
 
     /// The next token; nothing at the end.
@@ -71,7 +80,8 @@ impl<'a> HtmlTokens<'a> {
         if self.never_closed.iter().any(|known| known.eq_ignore_ascii_case(name)) {
             return false;
         }
-        match self.next_tag_named(name, self_closed) {
+        let nested_end = if self_closed || self.has_unbalanced { None } else { self.balanced_end(name) };
+        match nested_end.map(|end| (end, true)).or_else(|| self.next_tag_named(self.at, name, self_closed)) {
             Some((end, true)) => {
                 self.at = end;
                 true
@@ -84,9 +94,26 @@ impl<'a> HtmlTokens<'a> {
         }
     }
 
+    /// Where the end tag of a drawing starts, which may hold others; nothing for other elements, and if it is never closed.
+    fn balanced_end(&mut self, name: &str) -> Option<usize> {
+        if !name.eq_ignore_ascii_case("svg") && !name.eq_ignore_ascii_case("svg:svg") {
+            return None;
+        }
+        let (mut from, mut depth) = (self.at, 1_usize);
+        while let Some((start, is_end)) = self.next_tag_named(from, name, true) {
+            depth = if is_end { depth - 1 } else { depth + 1 };
+            if depth == 0 {
+                return Some(start);
+            }
+            from = start + 1;
+        }
+        self.has_unbalanced = true;
+        None
+    }
+
     /// The first tag of this name: where it starts, and whether it is an end tag. Start tags count if asked for.
-    fn next_tag_named(&self, name: &str, or_start: bool) -> Option<(usize, bool)> {
-        let mut from = self.at;
+    fn next_tag_named(&self, from: usize, name: &str, or_start: bool) -> Option<(usize, bool)> {
+        let mut from = from;
         loop {
             let start = from + self.html[from..].find('<')?;
             let behind = &self.html.as_bytes()[start + 1..];

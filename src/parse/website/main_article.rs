@@ -46,17 +46,19 @@ fn remove_inner(articles: &[ArticleElement<'_>], main: &ArticleElement<'_>) -> u
     removed.map(|inner| inner.prose).sum()
 }
 
-/// The one with the page's heading, else the first if it alone has a heading of its rank, or if the page's heading
-/// stands above it and none has another, else the longest, unless it is one of many teasers.
+/// The one with the page's heading, else the first if it alone has a heading of its rank, if the page's heading stands
+/// above it and none has another, or if what follows looks like comments; else the longest, unless it is one of many
+/// teasers.
 fn choose<'s, 'a>(articles: &[&'s ArticleElement<'a>], has_title: bool) -> Option<&'s ArticleElement<'a>> {
     let with_title: Vec<_> = articles.iter().filter(|article| article.rank == 1).collect();
     if let [only] = with_title[..] {
         return Some(only);
     }
     let (first, others) = articles.split_first()?;
-    let is_alone = first.rank <= 2 && others.iter().all(|other| other.rank > first.rank);
+    let is_highest = others.iter().all(|other| other.rank > first.rank);
+    let is_alone = first.rank <= 2 && is_highest;
     let is_below_title = has_title && articles.iter().all(|article| article.rank == NO_HEADING);
-    if is_alone || is_below_title {
+    if is_alone || is_below_title || is_followed_by_comments(first, others, is_highest) {
         return Some(first);
     }
     let total: usize = articles.iter().map(|article| article.prose).sum();
@@ -65,6 +67,14 @@ fn choose<'s, 'a>(articles: &[&'s ArticleElement<'a>], has_title: bool) -> Optio
     // The headings of a list of teasers lead to the articles themselves.
     let is_teaser = longest.is_linked || longest.prose < PROSE_CHARS_MIN;
     (is_by_far || !is_teaser).then_some(longest)
+}
+
+/// Comments are often longer than their article. They have no headings, or low ones, such as the name of who wrote them,
+/// and unlike those of teasers these are no links.
+fn is_followed_by_comments(first: &ArticleElement<'_>, others: &[&ArticleElement<'_>], is_highest: bool) -> bool {
+    let are_comments = others.iter().all(|other| other.rank > 2 && !other.is_linked);
+    let has_prose = first.prose >= OWN_PROSE_CHARS_MIN && !first.is_linked;
+    are_comments && has_prose && (is_highest || first.rank == NO_HEADING)
 }
 
 struct ArticleElement<'a> {

@@ -103,7 +103,7 @@ mod tests {
         "Sorry, you are not authorized to see the user with id: [7].",
         ProblemKind::Forbidden
     )]
-    fn s510_a_problem_without_posts_is_never_an_empty_timeline(
+    fn a_problem_without_posts_is_never_an_empty_timeline(
         #[case] title: &str,
         #[case] problem: &str,
         #[case] detail: &str,

@@ -139,7 +139,7 @@ mod tests {
     #[case("{\"access_token\":\"\"}")]
     #[case("{\"access_token\":\"hidden")]
     #[case("{\"access_token\":\"hidden token\"}")]
-    fn s510_a_key_that_cannot_be_used_is_refused_without_showing_it(#[case] text: &str) {
+    fn a_key_that_cannot_be_used_is_refused_without_showing_it(#[case] text: &str) {
         let report = FailureReport::from(XKey::read(&text.into()).err().unwrap());
         assert_eq!(report.cause, FailureCause::Credentials);
         assert!(

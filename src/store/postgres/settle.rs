@@ -24,6 +24,7 @@ static ADD_POSTS: Statement = Statement::new(include_str!("../../../sql/postgres
 static EDIT_POSTS: Statement = Statement::new(include_str!("../../../sql/postgres/edit_posts.sql"));
 static RENAME_POSTS: Statement = Statement::new(include_str!("../../../sql/postgres/rename_posts.sql"));
 static RENAME_CLEANED: Statement = Statement::new(include_str!("../../../sql/postgres/rename_cleaned.sql"));
+static WITH_KEYS: Statement = Statement::new(include_str!("../../../sql/postgres/posts_with_keys.sql"));
 static TOUCH: Statement = Statement::new(include_str!("../../../sql/postgres/touch_cleaned.sql"));
 static PUT_DOCUMENTS: Statement = Statement::new(include_str!("../../../sql/postgres/put_documents.sql"));
 static NOTIFY: Statement = Statement::new(include_str!("../../../sql/postgres/notify_posts.sql"));
@@ -125,10 +126,12 @@ async fn outdated(transaction: &Transaction<'_>, settlement: &Settlement) -> Res
     if !is_settled_already(settlement, &source) {
         return Ok(Settled::Stale(Box::new(source)));
     }
-    let posts = all(transaction, &sql::POSTS_OF_SETTLEMENT, &[&id, &settlement.settled_at], number).await?;
-    if posts.len() != settlement.posts.len() {
+    let keys: HashSet<i64> = settlement.posts.iter().map(|post| post.key().0).collect();
+    let keys: Vec<i64> = keys.into_iter().collect();
+    if all(transaction, &WITH_KEYS, &[&id, &keys], number).await?.len() < keys.len() {
         return Ok(Settled::Stale(Box::new(source)));
     }
+    let posts = all(transaction, &sql::POSTS_OF_SETTLEMENT, &[&id, &settlement.settled_at], number).await?;
     Ok(Settled::Written { version: source.version, new_posts: posts.into_iter().map(PostId).collect() })
 }
 

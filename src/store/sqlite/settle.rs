@@ -19,6 +19,7 @@ static EDIT_POST: Statement = Statement::new(include_str!("../../../sql/sqlite/e
 pub(super) static NEXT_NUMBER: Statement = Statement::new(include_str!("../../../sql/sqlite/next_post_number.sql"));
 static RENAME_POST: Statement = Statement::new(include_str!("../../../sql/sqlite/rename_posts.sql"));
 static RENAME_CLEANED: Statement = Statement::new(include_str!("../../../sql/sqlite/rename_cleaned.sql"));
+static WITH_KEYS: Statement = Statement::new(include_str!("../../../sql/sqlite/posts_with_keys.sql"));
 static TOUCH: Statement = Statement::new(include_str!("../../../sql/sqlite/touch_cleaned.sql"));
 static PUT_DOCUMENT: Statement = Statement::new(include_str!("../../../sql/sqlite/put_documents.sql"));
 
@@ -70,10 +71,12 @@ fn outdated(connection: &Connection, settlement: &Settlement) -> Result<Settled>
     if !is_settled_already(settlement, &source) {
         return Ok(Settled::Stale(Box::new(source)));
     }
-    let posts = all(connection, &sql::POSTS_OF_SETTLEMENT, params![id.0, settlement.settled_at], number)?;
-    if posts.len() != settlement.posts.len() {
-        return Ok(Settled::Stale(Box::new(source)));
+    for post in &settlement.posts {
+        if one(connection, &WITH_KEYS, params![id.0, post.key().0], number)?.is_none() {
+            return Ok(Settled::Stale(Box::new(source)));
+        }
     }
+    let posts = all(connection, &sql::POSTS_OF_SETTLEMENT, params![id.0, settlement.settled_at], number)?;
     Ok(Settled::Written { version: source.version, new_posts: posts.into_iter().map(PostId).collect() })
 }
 

@@ -1,4 +1,4 @@
-//! Keeps what elements say about an entry beside its texts: files, images, categories, comments, language, base.
+//! Keeps the fields of an entry beside its texts: files, images, categories, comments, language, base.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ mod image_rank {
 }
 
 impl DocumentParser<'_, '_> {
-    /// Takes what the attributes of an element say.
+    /// Takes the fields that stand in attributes.
     pub(super) fn take_details(&mut self, element: Element, name: &Name<'_>, attributes: &FeedAttributes<'_>) {
         if let Some(language) = attributes.language {
             self.offer_language_of(element, language);
@@ -92,7 +92,7 @@ impl DocumentParser<'_, '_> {
         }
     }
 
-    /// Remembers the `xml:base` in force at the best text of an entry. The address of the feed needs no mention.
+    /// Keeps the `xml:base` in force at the best text of an entry. The address of the feed is added later.
     fn take_base(&mut self, slot: FieldSlot, rank: u8) {
         let Some(draft) = self.entry.as_mut().filter(|_| self.bases.len() > self.outer_bases) else { return };
         let rank = if slot == FieldSlot::Content { rank } else { rank.saturating_add(u8::MAX / 2) };

@@ -70,6 +70,9 @@ impl<'a> DocumentParser<'a, '_> {
         let top = self.prolog.element(name.namespace, name.lower, attributes);
         match top {
             Top::Feed(format) => {
+                if name.lower == "rdf" {
+                    self.prolog.namespaces(&tag);
+                }
                 self.begin_feed(format);
                 self.push(tag, Element::Channel, scope_depth, name, attributes)?;
             }
@@ -103,7 +106,7 @@ impl<'a> DocumentParser<'a, '_> {
             let before = self.tokens.source(self.gathered.start()..self.tokens.start());
             let is_same = self.frames.last().is_some_and(|frame| frame.name.eq_ignore_ascii_case(tag.name));
             self.gathered.same_name_depth += usize::from(is_same && !tag.is_empty);
-            self.gathered.open_tag(tag, name.local, is_html, before);
+            self.gathered.open_tag(tag, name.local, is_html, &self.declared.expanded(before));
         } else if field.slot != FieldSlot::Author {
             // What an unknown element says after an address or a date is no part of it.
             self.gathered.freeze();
@@ -163,6 +166,13 @@ impl<'a> DocumentParser<'a, '_> {
             let joined = link::join_base(self.bases.last().map(|base| &base.url), &decoded(base));
             self.bases.extend(joined.map(Base::new));
         }
+        // Photographers, actors and others are credited with the same element.
+        let is_other_credit = name.lower == "credit"
+            && !attributes
+                .role
+                .is_some_and(|role| ["author", "writer"].contains(&role.trim().to_ascii_lowercase().as_str()));
+        let element =
+            if is_other_credit { Element::Field(Field { slot: FieldSlot::Nothing, rank: 0 }) } else { element };
         self.frames.push(Frame { name: tag.name, element, scope_depth, base_depth });
         self.channels += usize::from(element == Element::Channel);
         if element == Element::Entry {
@@ -184,8 +194,11 @@ impl<'a> DocumentParser<'a, '_> {
         if let Element::Field(field) = element {
             self.gathered.begin(self.form(field, name.namespace, attributes), self.tokens.position());
             self.gathered.is_permalink = attributes.is_permalink;
+            if field.slot == FieldSlot::Link {
+                self.gathered.link_rank = attributes.rel_rank();
+            }
             if field.slot == FieldSlot::Author {
-                self.person_name = None;
+                (self.person_name, self.person_mail) = (None, None);
             }
         }
         if tag.is_empty {
@@ -226,6 +239,25 @@ impl<'a> DocumentParser<'a, '_> {
     fn close_inline(&mut self, name: &str) {
         let (namespace, local) = self.scope.resolve(name);
         self.gathered.close_tag(name, local, namespace == Namespace::Xhtml);
+    }
+
+    /// Keeps the entry in which the document ends, if it ends inside a CDATA section and the entry has an id: by its id,
+    /// the whole entry is known as a new version of this one.
+    pub(super) fn keep_cut_entry(&mut self) {
+        if !self.is_cut_in_section || !self.entry.as_ref().is_some_and(|draft| draft.id.is_known()) {
+            return;
+        }
+        while let Some(frame) = self.frames.last() {
+            let is_entry = frame.element == Element::Entry;
+            match frame.element {
+                // Half an address or a date is none.
+                Element::Field(field) if !field.slot.takes_markup() => drop(self.frames.pop()),
+                _ => self.pop(),
+            }
+            if is_entry {
+                return;
+            }
+        }
     }
 
     /// Closes the innermost element and keeps what it said.

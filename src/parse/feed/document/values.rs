@@ -37,13 +37,18 @@ impl<'a> DocumentParser<'a, '_> {
             FieldSlot::Nothing => {}
             FieldSlot::Id | FieldSlot::Guid => self.keep_id(field),
             FieldSlot::Link => {
-                if let Some(link) = self.gathered.plain().map(str::to_owned) {
-                    self.offer_link(field.rank, &link);
+                // A link of Atom is in an attribute; words inside it describe it.
+                let is_atom = self.is_atom();
+                let rank = self.gathered.link_rank;
+                let link = self.gathered.plain().filter(|link| !is_atom || link::looks_absolute(link));
+                if let (Some(rank), Some(link)) = (rank, link.map(str::to_owned)) {
+                    self.offer_link(rank, &link);
                 }
             }
             FieldSlot::Title | FieldSlot::Summary | FieldSlot::Content => self.keep_text(field),
             FieldSlot::Published | FieldSlot::Updated => self.keep_date(field),
             FieldSlot::PersonName => self.person_name = self.gathered.plain().map(Into::into),
+            FieldSlot::PersonMail => self.person_mail = self.gathered.plain().map(Into::into),
             FieldSlot::Author => self.keep_author(field.rank),
             FieldSlot::Category => self.keep_category(),
             FieldSlot::Comments => self.keep_comments(),
@@ -61,15 +66,18 @@ impl<'a> DocumentParser<'a, '_> {
 
     /// Keeps what the entry is told apart by, which often is its address too.
     fn keep_id(&mut self, field: Field) {
-        let is_permalink = self.gathered.is_permalink != Some(false);
+        let said = self.gathered.is_permalink;
         let Some(id) = self.gathered.plain() else { return };
         // Many guids are no address although their publishers did not say so: only what looks like one is.
+        let looks_absolute = link::looks_absolute(id);
         let link_rank = match field.slot {
-            FieldSlot::Guid if is_permalink => Some(link_rank::PERMALINK),
-            FieldSlot::Id if field.rank == 0 => Some(link_rank::ID),
+            FieldSlot::Guid if said != Some(false) && (looks_absolute || looks_relative(id, said.is_some())) => {
+                Some(link_rank::PERMALINK)
+            }
+            FieldSlot::Id if field.rank == 0 && looks_absolute => Some(link_rank::ID),
             _ => None,
         };
-        let link = link_rank.filter(|_| link::looks_absolute(id)).map(|rank| (rank, id.to_owned()));
+        let link = link_rank.map(|rank| (rank, id.to_owned()));
         let draft = self.entry.as_mut().unwrap_or(&mut self.channel);
         if draft.id.wants(field.rank) {
             draft.id.offer(field.rank, Some(id.into()));
@@ -94,12 +102,13 @@ impl<'a> DocumentParser<'a, '_> {
     fn keep_date(&mut self, field: Field) {
         let draft = self.entry.as_mut().unwrap_or(&mut self.channel);
         let place = if field.slot == FieldSlot::Updated { &mut draft.updated } else { &mut draft.published };
-        place.offer(field.rank, self.gathered.plain().and_then(date::parse));
+        let year_max = self.limits.year_max;
+        place.offer(field.rank, self.gathered.plain().and_then(|text| date::parse_until(text, year_max)));
     }
 
     fn keep_author(&mut self, rank: u8) {
         let draft = self.entry.as_mut().unwrap_or(&mut self.channel);
-        let found = self.person_name.as_deref().or_else(|| self.gathered.plain());
+        let found = self.person_name.as_deref().or_else(|| self.gathered.plain()).or(self.person_mail.as_deref());
         match found.and_then(author::parse) {
             Some(Author::Name(name)) => draft.offer_author(rank, name),
             Some(Author::Mail(mail)) => draft.offer_author(AUTHOR_MAIL_RANK, mail),
@@ -130,19 +139,32 @@ impl<'a> DocumentParser<'a, '_> {
         draft.link.offer(rank, resolved);
     }
 
-    /// A CDATA section whose end was forgotten reaches to the end of the next one: it holds the field's end tag and
-    /// after that the beginning of another section.
+    pub(super) fn reference(&mut self, name: &str) {
+        match self.declared.value(name) {
+            Some(value) => self.gathered.declared(value),
+            None => self.gathered.reference(name),
+        }
+    }
+
+    /// A CDATA section whose end was forgotten reaches to the end of the next one, or of the document: it holds the
+    /// field's end tag and perhaps after that the beginning of another section.
     pub(super) fn cdata(&mut self, text: &'a str) {
-        let own_end = text.find("<![CDATA[").and_then(|next| {
+        let is_cut = self.tokens.is_cut;
+        let limit = if is_cut { Some(text.len()) } else { text.find("<![CDATA[") };
+        let own_end = limit.and_then(|limit| {
             let end_tag = format!("</{}>", self.frames.last()?.name);
-            text[..next].find(&end_tag)
+            text[..limit].find(&end_tag)
         });
         match own_end {
             Some(end) => {
                 self.gathered.cdata(&text[..end]);
+                self.tokens.is_cut = false;
                 self.tokens.reread_from(self.tokens.start() + "<![CDATA[".len() + end);
             }
-            None => self.gathered.cdata(text),
+            None => {
+                self.gathered.cdata(text);
+                self.is_cut_in_section |= is_cut;
+            }
         }
     }
 
@@ -157,4 +179,11 @@ impl<'a> DocumentParser<'a, '_> {
             _ => Form::Unsaid,
         }
     }
+}
+
+/// True for a guid that is a path: told by its first character, or by any slash if its publisher calls it a permalink.
+fn looks_relative(guid: &str, is_called_permalink: bool) -> bool {
+    !link::is_absolute(guid)
+        && !guid.contains(char::is_whitespace)
+        && (guid.starts_with('/') || is_called_permalink && guid.contains('/'))
 }

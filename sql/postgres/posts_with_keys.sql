@@ -1,0 +1,1 @@
+SELECT id FROM posts WHERE source_id = $1 AND entry_key = ANY ($2::bigint[])
