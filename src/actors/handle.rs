@@ -13,7 +13,7 @@ use super::context::PipelineContext;
 use super::events::PipelineEvents;
 use super::faults::{Fault, FaultSettings};
 use super::history::SettledPoll;
-use super::host::{HostCounts, HostTable};
+use super::host::{DocumentFetcher, HostCounts, HostTable};
 use super::in_flight::InFlightPolls;
 use super::messages::{
     AskScheduler, AskSource, PausePolling, ReadSourcesAgain, ResumePolling, ScheduledSource, SchedulerStatus,
@@ -46,21 +46,24 @@ pub struct PipelineHandle {
     scheduler: Addr<SchedulerActor>,
     webhooks: Addr<WebhookActor>,
     table: HostTable,
+    pub(super) documents: DocumentFetcher,
     in_flight_polls: InFlightPolls,
     finished: Arc<Notify>,
 }
 
 impl PipelineHandle {
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
         root: RootHandle,
         context: Arc<PipelineContext>,
         scheduler: Addr<SchedulerActor>,
         webhooks: Addr<WebhookActor>,
         table: HostTable,
+        documents: DocumentFetcher,
         in_flight_polls: InFlightPolls,
         finished: Arc<Notify>,
     ) -> PipelineHandle {
-        PipelineHandle { root, context, scheduler, webhooks, table, in_flight_polls, finished }
+        PipelineHandle { root, context, scheduler, webhooks, table, documents, in_flight_polls, finished }
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {
@@ -97,6 +100,11 @@ impl PipelineHandle {
     /// Tells the scheduler that these sources were added, changed or removed.
     pub fn sources_changed(&self, ids: Vec<SourceId>) {
         self.scheduler.do_send(SourcesChanged(ids));
+    }
+
+    /// Tells those that wait for new posts that some were stored outside of polls.
+    pub fn note_new_posts(&self) {
+        self.context.events.note_arrival();
     }
 
     /// Forces the next poll of a source past holds and `Retry-After`.

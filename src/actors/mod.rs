@@ -6,6 +6,7 @@
 
 mod actor_kind;
 mod admission;
+mod archive;
 mod context;
 mod environment;
 mod events;
@@ -27,6 +28,7 @@ mod topology;
 mod webhooks;
 
 pub use actor_kind::ActorKind;
+pub use archive::ArchivePage;
 pub use context::Parts;
 pub use events::{PipelineEvent, PipelineEvents};
 pub use faults::{Fault, FaultAction, FaultSettings, NotAFault};

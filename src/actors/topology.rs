@@ -21,6 +21,8 @@ use crate::supervision::{ChildSpec, Group, GroupSettings, Inbox, Root, RootEnd, 
 
 /// Mailbox capacity of the single actors. `do_send` ignores it; the number of polls in flight bounds those messages.
 const MAILBOX_CAPACITY: usize = 1024;
+/// The least pause between two requests of a backfill: many in a row, they are not like the polls of a feed.
+const ARCHIVE_PAUSE_MIN: Duration = Duration::from_secs(1);
 /// Time limit for an actor to stop.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
@@ -75,8 +77,10 @@ impl Pipeline {
             context: context.clone(),
             table: table.clone(),
             fetcher: document_fetcher,
+            pause_min: Duration::ZERO,
             log: context.log.new(o!("actor" => "full text")),
         };
+        let archives = DocumentFetcher { pause_min: ARCHIVE_PAUSE_MIN, log: context.log.clone(), ..documents.clone() };
         let (scheduler_address, webhooks_address) = (scheduler.address(), webhooks.address());
 
         let fetch_supervisor = {
@@ -137,6 +141,7 @@ impl Pipeline {
             scheduler_address,
             webhooks_address,
             table,
+            archives,
             in_flight_polls,
             finished,
         );

@@ -97,6 +97,22 @@ pub struct EntryCounts {
     pub edits_ignored: u64,
 }
 
+impl EntryCounts {
+    /// Adds the counts of another document.
+    pub fn add(&mut self, other: &EntryCounts) {
+        self.seen += other.seen;
+        self.new += other.new;
+        self.late += other.late;
+        self.updated += other.updated;
+        self.known += other.known;
+        self.before_source += other.before_source;
+        self.too_old += other.too_old;
+        self.seen_before += other.seen_before;
+        self.blank += other.blank;
+        self.edits_ignored += other.edits_ignored;
+    }
+}
+
 /// What became of a settlement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Settled {
@@ -120,8 +136,8 @@ pub struct Cutoffs {
     pub now: Timestamp,
     /// Unprocessed articles published before this go; those made of pages if they were added before it, too.
     pub articles_before: Timestamp,
-    /// Posts without an article, published (or else stored) before this go, those of pages if they were stored before
-    /// it (s704); their hashes stay.
+    /// Posts without an article, published (or else stored) before this go, those of pages (s704) and of backfills if
+    /// they were stored before it; their hashes stay.
     pub posts_before: Timestamp,
     /// Hashes of cleaned posts last met in their feed before this go, once the feed was read without them.
     pub hashes_before: Timestamp,

@@ -2,6 +2,7 @@
 //!
 //! Uses `model` only. No I/O, no clock, no randomness, no logging; total over every input.
 
+pub mod backfill;
 pub mod backoff;
 pub mod breaker;
 pub mod change;

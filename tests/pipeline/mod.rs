@@ -1,5 +1,6 @@
 //! The pipeline against the simulated web: real sockets, real stores, a stopped clock.
 
+mod backfill;
 mod backlog;
 mod basics;
 mod breaker;

@@ -10,3 +10,8 @@ CREATE TABLE full_text_queue (
 
 -- Pages are fetched host by host.
 CREATE INDEX full_text_queue_by_host ON full_text_queue (host, next_at);
+
+-- The age of a post that a backfill stored counts from when it was stored: otherwise it would be removed at the next tick.
+DROP INDEX posts_to_clean;
+CREATE INDEX posts_to_clean ON posts ((CASE WHEN is_page OR is_backfill THEN created_at ELSE coalesce(published_at, created_at) END), id)
+WHERE NOT is_linked;

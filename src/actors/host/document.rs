@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use slog::{Logger, error};
@@ -32,6 +33,8 @@ pub(in crate::actors) struct DocumentFetcher {
     pub(in crate::actors) context: Arc<PipelineContext>,
     pub(in crate::actors) table: HostTable,
     pub(in crate::actors) fetcher: Fetcher,
+    /// The least pause, where the settings of the source have none.
+    pub(in crate::actors) pause_min: Duration,
     pub(in crate::actors) log: Logger,
 }
 
@@ -160,8 +163,8 @@ impl DocumentFetcher {
         let Some((host_entry, presence)) = self.table.enter(&host, context.clock.now()) else {
             return Err(no_turn(later(), "the host was removed from the table".to_owned()));
         };
-        let pause = delay(&task.settings, host.as_ref(), &policy.delays).pause;
-        let request = PermitRequest { pause, has_begun, is_forced: false };
+        let pause = delay(&task.settings, host.as_ref(), &policy.delays).pause.max(self.pause_min);
+        let request = PermitRequest { pause, has_begun, is_forced: false, is_healthy: false };
         match wait_for_permit(host_entry, context.clone(), request).await {
             WaitEnd::Permitted(permit) => Ok(HostTurn { permit, _presence: presence }),
             WaitEnd::Closed { until, because } => Err(no_turn(until, because)),
