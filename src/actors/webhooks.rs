@@ -5,7 +5,6 @@
 //! delivery under way is made again. No other actor waits for this one.
 
 use std::collections::{HashMap, HashSet};
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use slog::{Logger, debug, error, info, o, warn};
 use tokio::sync::Semaphore;
 
 use super::context::PipelineContext;
+use super::store_watch::retry_while_unavailable;
 use crate::fetch::{Delivery, Fetcher, delivery_body};
 use crate::model::{
     DeliveryRecord, FailureCause, FailureReport, Post, PostSource, SourceId, Timestamp, Webhook, WebhookId,
@@ -34,10 +34,6 @@ const AT_ONCE: usize = 8;
 const CHECK_EVERY: Duration = Duration::from_secs(15);
 /// Pages that a webhook gets before another one has its turn.
 const PAGES_PER_TURN: usize = 20;
-
-/// Wait before a call to an unavailable store is retried; it doubles with every try.
-const STORE_RETRY_FIRST: Duration = Duration::from_millis(250);
-const STORE_RETRY_MAX: Duration = Duration::from_secs(30);
 
 pub(super) struct WebhookActor {
     deliverer: Deliverer,
@@ -272,21 +268,5 @@ impl Deliverer {
         let record = DeliveryRecord { progress, delivered_at, disabled_reason };
         let store = &self.context.store;
         retry_while_unavailable(|| store.record_delivery(id, record.clone())).await
-    }
-}
-
-/// Calls the store, again and again while it is unavailable. Not by the store watch of the pipeline: a successful read
-/// here does not mean that polls can be written.
-async fn retry_while_unavailable<T, F>(mut call: impl FnMut() -> F) -> Result<T, StoreError>
-where
-    F: Future<Output = Result<T, StoreError>>,
-{
-    let mut wait = STORE_RETRY_FIRST;
-    loop {
-        match call().await {
-            Err(error) if error.is_passing() => tokio::time::sleep(wait).await,
-            done => return done,
-        }
-        wait = (wait * 2).min(STORE_RETRY_MAX);
     }
 }

@@ -206,6 +206,7 @@ fn one(post: PostView) -> String {
     let origin = match (post.text_origin, post.is_backfill) {
         (TextOrigin::Feed, false) => None,
         (TextOrigin::Feed, true) => Some("the feed, by a backfill"),
+        (TextOrigin::FeedPending, _) => Some("the feed, until the page of the entry is fetched"),
         (TextOrigin::Page, _) => Some("the page"),
         (TextOrigin::Article, false) => Some("the page of the entry"),
         (TextOrigin::Article, true) => Some("the page of the entry, by a backfill"),

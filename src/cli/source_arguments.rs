@@ -32,6 +32,10 @@ pub(super) enum SourceCommand {
     Remove(SourceTarget),
     /// Poll a source now, unless Retry-After or a hold forbids it
     Poll(PollSourceArguments),
+    /// Store the entries of older pages of a feed
+    ///
+    /// Follows the links of the feed to older pages (RFC 5005, JSON Feed), one at a time at the turn of the host.
+    Backfill(BackfillArguments),
     /// Explain when a source is polled next, and why
     Explain(SourceArgument),
     /// List the last polls of a source
@@ -235,6 +239,18 @@ pub(super) struct PollSourceArguments {
 /// The choices of `--backlog`.
 pub(super) fn backlogs() -> PossibleValuesParser {
     PossibleValuesParser::new(["skip", "keep", "all"])
+}
+
+#[derive(Args, Debug)]
+pub(super) struct BackfillArguments {
+    /// Id or URL of the source
+    pub(super) source: String,
+    /// Maximum number of pages to read, the feed itself included
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) pages: u32,
+    /// Count up `?paged=` as WordPress does, if the feed links to no older page
+    #[arg(long)]
+    pub(super) wordpress: bool,
 }
 
 /// The names of all types.

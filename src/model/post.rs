@@ -93,6 +93,8 @@ pub enum TextOrigin {
     /// The entry of the feed.
     #[default]
     Feed,
+    /// The entry of the feed, until the page that it links to is fetched (full text).
+    FeedPending,
     /// The web page of the source.
     Page,
     /// The page that the entry links to (full text).

@@ -6,6 +6,7 @@
 mod access;
 mod accounts;
 mod articles;
+mod backfill;
 mod canonical;
 mod explanation;
 mod health;
@@ -26,6 +27,7 @@ use crate::clock::Clock;
 use crate::model::{HostKey, SourceId, Timestamp, UserId};
 use crate::store::{Store, StoreError};
 
+pub use backfill::{BACKFILL_PAGES_MAX, BackfillEnd, BackfillReport, BackfillRequest};
 pub use explanation::{SourceExplanation, WaitTerm};
 pub use hosts::{HoldEnd, HostCondition, HostStatus};
 pub use polls::{Outlook, PollRequest, RequestedPoll};

@@ -46,7 +46,9 @@ fn read(bytes: &[u8], content_type: Option<&str>, url: &Url, answered_at: Timest
     let entries: Vec<NewPost> = read.entries.iter().filter_map(post::from_entry).collect();
     let blank = read.entries.len() - entries.len();
     let title = read.title.as_ref().map(post::plain).filter(|title| !title.is_empty());
-    let document = Document::Feed { format: read.format, charset: read.charset, title, notes: read.notes };
+    let next_archive = read.next_archive.map(String::from);
+    let document =
+        Document::Feed { format: read.format, charset: read.charset, title, next_archive, notes: read.notes };
     ReadDocument { content: Ok(DocumentContent { hints, entries, blank, document }), linked_feeds: Vec::new() }
 }
 

@@ -31,8 +31,8 @@ pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;
 pub use stream::stream_sources;
 pub use traits::{
-    ArticleStore, DaemonStore, HostStore, LabelStore, PostStore, SourceAccessStore, SourceStore, UserStore,
-    WebhookStore,
+    ArticleStore, DaemonStore, FullTextStore, HostStore, LabelStore, PostStore, SourceAccessStore, SourceStore,
+    UserStore, WebhookStore,
 };
 
 use settings::{EngineSettings, StoreSettings};
@@ -50,6 +50,7 @@ pub trait Store:
     + LabelStore
     + SourceAccessStore
     + PostStore
+    + FullTextStore
     + ArticleStore
     + UserStore
     + HostStore

@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use crate::model::{
-    Article, ArticleId, DeliveryRecord, EntryQuery, HostKey, HostState, KeyProvider, KnownEntries, NewArticle,
-    NewSource, NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId, PostSource, RobotsRecord, Settled,
-    Settlement, Source, SourceAccess, SourceCounts, SourceId, SourceToPoll, SourceType, Timestamp, User, UserId,
-    Webhook, WebhookChange, WebhookId, WebhookTarget,
+    Article, ArticleId, DeliveryRecord, EntryQuery, FetchedPage, HostKey, HostState, KeyProvider, KnownEntries,
+    NewArticle, NewSource, NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId, PostSource, QueuedPage,
+    RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceCounts, SourceId, SourceToPoll, SourceType,
+    Timestamp, User, UserId, Webhook, WebhookChange, WebhookId, WebhookTarget,
 };
 
 use super::{Added, PageBounds, PostPage, PostSelection, Result, Saved, SourceSelection};
@@ -155,6 +155,27 @@ pub trait PostStore: Send + Sync {
         let selection = PostSelection::Between { source, since, until, after };
         Ok(self.posts_page(selection, PageBounds::of_rows(limit)).await?.posts)
     }
+}
+
+/// Posts that wait for their pages (full text). [`SourceStore::settle`] adds them.
+#[async_trait]
+pub trait FullTextStore: Send + Sync {
+    /// Hosts of the pages that are waited for, each with the time at which its first page is due, earliest first.
+    async fn full_text_hosts(&self, limit: u32) -> Result<Vec<(HostKey, Timestamp)>>;
+
+    /// The page of this host that has been due longest, if one is due.
+    async fn next_full_text(&self, host: &HostKey, now: Timestamp) -> Result<Option<QueuedPage>>;
+
+    /// Counts an attempt, which is repeated at `retry_at` unless it ends before; false if the page has left the queue
+    /// or another attempt was counted since it was read.
+    async fn begin_full_text(&self, page: &QueuedPage, retry_at: Timestamp) -> Result<bool>;
+
+    /// Makes all pages of a host due no sooner than this.
+    async fn defer_full_texts(&self, host: &HostKey, until: Timestamp) -> Result<()>;
+
+    /// Writes the end of an attempt; false, without a change, if the post has other content by now or is gone. An
+    /// article or the end of all attempts gives the post a new change number.
+    async fn finish_full_text(&self, page: FetchedPage) -> Result<bool>;
 }
 
 /// Articles and their posts.

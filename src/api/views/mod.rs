@@ -2,6 +2,7 @@
 
 mod access;
 mod actions;
+mod backfill;
 mod daemon;
 mod explanation;
 mod people;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::model::PollOutcome;
 pub use access::{AccessBody, AccessView, LoginBody};
 pub use actions::{DisableBody, EnabledSources, HoldBody, PollQuery, RestBody};
+pub use backfill::{BackfillBody, BackfillEnded, BackfillView};
 pub use daemon::{
     ConfigurationRow, FaultsChange, FaultsView, HealthView, LogLevel, Reloaded, SchedulerView, StatisticsReport,
     StatusView, TreeQuery,

@@ -31,6 +31,15 @@ pub struct PollRecord {
     /// Whether entries may be missing: no entry of the document was known, although the feed was read before.
     #[serde(default)]
     pub is_gap: bool,
+    /// Posts that got the text of their page since the poll.
+    #[serde(default)]
+    pub full_texts: usize,
+    /// Failed attempts to fetch the page of a post since the poll.
+    #[serde(default)]
+    pub full_text_failures: usize,
+    /// Error of the last of them.
+    #[serde(default)]
+    pub full_text_error: Option<String>,
     /// Bytes of body that crossed the wire.
     pub bytes: usize,
     /// Duration of all requests.
@@ -76,6 +85,9 @@ impl From<SettledPoll> for PollRecord {
             entries_text: poll.entries.map(|counts| counts.to_string()),
             entries: poll.entries,
             is_gap: poll.is_gap,
+            full_texts: poll.full_texts,
+            full_text_failures: poll.full_text_failures,
+            full_text_error: poll.full_text_error,
             bytes: poll.bytes,
             duration_ms: poll.duration_ms,
             next: poll.next,
