@@ -9,6 +9,7 @@ mod conditional;
 mod counting;
 mod entries;
 mod failures;
+mod habits;
 mod hosts;
 mod outage;
 mod pause;
