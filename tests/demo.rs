@@ -40,7 +40,7 @@ fn the_show_ends_by_itself_keeps_its_promises_and_leaves_nothing_behind() {
     assert!(number("entries_served") > 100, "{summary:#}");
     let to_be_had = number("entries_served") - number("articles_replaced");
     assert_eq!((number("entries_stored_once"), number("new_posts")), (to_be_had, to_be_had), "{summary:#}");
-    for key in ["posts_doubled", "posts_unknown", "overlaps"] {
+    for key in ["posts_doubled", "posts_outdated", "posts_unknown", "overlaps"] {
         assert_eq!(number(key), 0, "{key}: {summary:#}");
     }
     assert!(number("gap_min_ms") >= number("gap_wanted_ms"), "{summary:#}");

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::web::{Elsewhere, Mix, Publishing, RetryAfter, SiteBehaviour, WebSettings};
+use super::web::{Elsewhere, Habits, Mix, Publishing, RetryAfter, SiteBehaviour, WebSettings};
 use crate::actors::{Fault, FaultAction, FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings};
 use crate::http::HttpSettings;
 use crate::model::{FailureKind, SourceType};
@@ -58,6 +58,8 @@ impl DemoSettings {
             mix: mix(),
             entries: 10..=30,
             publishing: Publishing::Chance(0.15),
+            habits: Habits::lifelike(),
+            habit_chance: 0.3,
             latency: Duration::from_millis(2),
             // Timeouts in real time are long by the fast clock, so they are short here.
             slow: Duration::from_millis(300),

@@ -138,6 +138,8 @@ impl Show {
     async fn finish(&mut self) -> Result<DemoSummary, DemoError> {
         self.host_outages.end(&self.world.web)?;
         self.world.pipeline.cease_faults();
+        // What a lost poll saw may be hidden now: a feed that is calm shows it again.
+        (0..self.world.web.sites().len()).for_each(|site| self.world.web.calm(site));
         self.phase = Phase::Healing;
         let passed = self.world.clock.now().since(self.started_at);
         let elapsed = self.watch.elapsed();

@@ -40,10 +40,11 @@ impl DemoSummary {
     fn truths(&self) -> [(bool, String); 4] {
         let DemoSummary { audit, load, done, .. } = self;
         let mut stored = format!(
-            "every served entry is stored exactly once ({} of {}; {} duplicates, {} of unknown origin)",
+            "every served entry is stored exactly once ({} of {}; {} duplicates, {} outdated, {} of unknown origin)",
             number(audit.stored_once as u64),
             number(audit.served as u64),
             audit.doubled,
+            audit.outdated,
             audit.unknown
         );
         if audit.replaced > 0 {
@@ -131,6 +132,7 @@ impl DemoSummary {
             "entries_served": audit.served,
             "entries_stored_once": audit.stored_once,
             "posts_doubled": audit.doubled,
+            "posts_outdated": audit.outdated,
             "posts_unknown": audit.unknown,
             "articles_replaced": audit.replaced,
             "crashes_injected": self.injected,

@@ -27,7 +27,7 @@ fn of_id(id: &str) -> EntryKey {
 /// The usual case: every entry has an id of its own.
 fn keys_by_id(posts: &[NewPost]) -> Option<Vec<EntryKey>> {
     let mut met = HashSet::with_capacity(posts.len());
-    let own_id = |post| id(post).filter(|id| met.insert(*id)).map(of_id);
+    let own_id = |post| id(post).filter(|id| met.insert(id.clone())).map(|id| of_id(&id));
     posts.iter().map(own_id).collect()
 }
 
@@ -36,16 +36,16 @@ fn keys_by_facts(posts: &[NewPost]) -> Vec<EntryKey> {
     let mut met = HashSet::with_capacity(facts.len());
     let mut distinct = Vec::with_capacity(facts.len());
     for facts in &facts {
-        if met.insert((facts.id, facts.url.as_deref(), facts.hash)) {
+        if met.insert((facts.id.as_deref(), facts.url.as_deref(), facts.hash)) {
             distinct.push(facts);
         }
     }
-    let ids = Counts::of(distinct.iter().map(|facts| facts.id));
+    let ids = Counts::of(distinct.iter().map(|facts| facts.id.as_deref()));
     let urls = Counts::of(distinct.iter().map(|facts| facts.url.as_deref()));
-    let pairs = Counts::of(distinct.iter().map(|facts| facts.id.zip(facts.url.as_deref())));
+    let pairs = Counts::of(distinct.iter().map(|facts| facts.id.as_deref().zip(facts.url.as_deref())));
     let headings = Counts::of(distinct.iter().map(|facts| facts.heading));
     let key = |facts: &Facts<'_>| {
-        let (id, url) = (facts.id, facts.url.as_deref());
+        let (id, url) = (facts.id.as_deref(), facts.url.as_deref());
         if let Some(id) = ids.only(id) {
             of_id(id)
         } else if let Some(url) = urls.only(url) {
@@ -61,13 +61,16 @@ fn keys_by_facts(posts: &[NewPost]) -> Vec<EntryKey> {
     facts.iter().map(key).collect()
 }
 
-fn id(post: &NewPost) -> Option<&str> {
-    post.content().guid.as_deref().map(str::trim).filter(|id| !id.is_empty())
+/// The id of an entry. One that is a URL is compared like one: sites that move to https change all their ids.
+fn id(post: &NewPost) -> Option<Cow<'_, str>> {
+    let id = post.content().guid.as_deref().map(str::trim).filter(|id| !id.is_empty())?;
+    let is_url = id.starts_with("http://") || id.starts_with("https://");
+    Some(if is_url { same_url::identity(id) } else { Cow::Borrowed(id) }).filter(|id| !id.is_empty())
 }
 
 /// What can identify an entry.
 struct Facts<'a> {
-    id: Option<&'a str>,
+    id: Option<Cow<'a, str>>,
     url: Option<Cow<'a, str>>,
     heading: Option<(&'a str, i64)>,
     hash: ContentHash,
@@ -145,6 +148,23 @@ mod tests {
         let plain = key("http://a.example/1");
         assert_eq!(plain, key("https://www.a.example/1/?utm_source=rss"));
         assert_ne!(plain, key("http://a.example/2"));
+    }
+
+    #[test]
+    fn s612_an_id_that_is_a_url_stays_the_same_with_https_and_tracking() {
+        let key = |id: &str| keys(&[post(Some(id), None, "a", id, None)])[0];
+        let plain = key("http://a.example/?p=1");
+        for (id, is_same) in [
+            ("https://a.example/?p=1", true),
+            ("https://www.a.example/?p=1&utm_source=rss", true),
+            ("https://a.example/?p=2", false),
+            ("urn:a.example/?p=1", false),
+        ] {
+            assert_eq!(key(id) == plain, is_same, "{id}");
+        }
+        let both = ["http://a.example/1", "https://a.example/1"];
+        let both = both.map(|url| post(Some(url), Some(&format!("{url}?{}", url.len())), url, url, None));
+        assert_ne!(keys(&both)[0], keys(&both)[1], "two entries of one document stay two");
     }
 
     #[test]

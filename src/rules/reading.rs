@@ -202,21 +202,25 @@ impl<'a> Matcher<'a> {
     }
 
     /// The post with the same content that left the document: the same entry under another id, or the same content
-    /// again. Where bodies repeat, URL or date have to agree.
+    /// again. A post with the same URL goes before one with the same date. Where bodies repeat, the URLs have to agree,
+    /// or the dates if a URL is missing: what was published on one day need not be one entry.
     fn take_with_content(&mut self, post: &NewPost) -> Option<&'a KnownPost> {
-        let has_left = |found: &&KnownPost| {
+        let has_left = |found: &KnownPost| {
             found.content_hash == post.content_hash() && found.key.is_none_or(|key| !self.document.contains(&key))
         };
-        let is_same_entry = |found: &&KnownPost| {
+        let has_its_url = |found: &KnownPost| {
             let urls = found.url.as_deref().zip(post.content().url.as_deref());
-            let dates = found.published_at.zip(post.published_at());
-            has_left(found)
-                && (urls.is_some_and(|(one, other)| same_url::is_same(one, other))
-                    || dates.is_some_and(|(one, other)| one == other))
+            urls.map(|(one, other)| same_url::is_same(one, other))
         };
-        let place = self.others.iter().position(|found| is_same_entry(found));
-        let anyhow = || self.others.iter().position(|found| !self.bodies_repeat && has_left(found));
-        let place = place.or_else(anyhow)?;
+        let has_its_date =
+            |found: &KnownPost| found.published_at.is_some() && found.published_at == post.published_at();
+        let place_of =
+            |is_it: &dyn Fn(&KnownPost) -> bool| self.others.iter().position(|found| has_left(found) && is_it(found));
+        let place = place_of(&|found| has_its_url(found) == Some(true))
+            .or_else(|| {
+                place_of(&|found| has_its_date(found) && !(self.bodies_repeat && has_its_url(found) == Some(false)))
+            })
+            .or_else(|| place_of(&|_| !self.bodies_repeat))?;
         Some(self.others.remove(place))
     }
 }

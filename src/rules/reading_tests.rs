@@ -274,6 +274,37 @@ fn s612_where_bodies_repeat_a_rotated_id_is_known_by_url_or_date() {
 }
 
 #[test]
+fn s611_where_bodies_repeat_two_entries_of_one_day_are_two_although_the_first_left_the_document() {
+    let day = Some(minutes_from_now(0));
+    let comments = |numbers: &[u32]| -> Vec<Item> {
+        numbers.iter().map(|number| Item { published: day, ..Item::new(*number, "Comments") }).collect()
+    };
+    check(&[comments(&[2, 1]), comments(&[3, 2]), comments(&[4, 3])], &["Comments"; 4]);
+}
+
+#[test]
+fn s612_under_another_id_an_entry_is_known_by_its_url_before_its_date() {
+    let first = [3, 2, 1].map(|number| Item { published: Some(minutes_from_now(0)), ..Item::new(number, "Comments") });
+    let rotated = first.clone().map(|item| Item { id: item.id.map(|id| id + " rotated"), ..item });
+    let mut reader = check(&[first.to_vec(), rotated.to_vec()], &["Comments"; 3]);
+    let edited = rotated.map(|item| Item { body: item.url.clone().unwrap_or_default(), ..item });
+    reader.read(&edited, minutes_from_now(900));
+    for stored in &reader.posts {
+        assert_eq!(stored.post.content().url.as_deref(), Some(stored.post.content().text.as_str()));
+    }
+    assert_eq!(reader.bodies(), [1, 2, 3].map(|number| format!("http://a.example/{number}")), "each in its place");
+}
+
+#[test]
+fn s612_an_id_that_moves_to_https_while_its_entry_is_edited_is_the_same() {
+    let permalink = |scheme: &str, body: &str| {
+        let url = format!("{scheme}://a.example/1");
+        vec![Item { id: Some(url.clone()), url: Some(url), ..Item::new(1, body) }]
+    };
+    check(&[permalink("http", "one"), permalink("https", "edited")], &["edited"]);
+}
+
+#[test]
 fn s801_the_same_body_in_two_polls_is_stored_once() {
     let again = Item { id: Some("b".into()), url: Some("http://a.example/b".into()), ..Item::new(9, "same") };
     check(&[vec![Item::new(1, "same")], vec![again.clone()], vec![again]], &["same"]);

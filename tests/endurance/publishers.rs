@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use feedwarden::demo::web::{Mix, Publishing, RetryAfter, RobotsPolicy, SiteBehaviour, WebSettings};
+use feedwarden::demo::web::{Habits, Mix, Publishing, RetryAfter, RobotsPolicy, SiteBehaviour, WebSettings};
 
 use super::run::Size;
 
@@ -23,6 +23,8 @@ pub(super) fn web_settings(size: &Size, seed: u64) -> WebSettings {
         entries: 1000..=1000,
         entry_bytes: 100,
         publishing: Publishing::Chance(0.2),
+        habits: Habits::lifelike(),
+        habit_chance: 0.4,
         slow: Duration::from_millis(300),
         drip: Duration::from_millis(20),
         huge_bytes: 4 * 1024 * 1024,

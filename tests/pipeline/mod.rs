@@ -11,6 +11,7 @@ mod counting;
 mod entries;
 mod failures;
 mod full_text;
+mod habits;
 mod hosts;
 mod outage;
 mod pause;

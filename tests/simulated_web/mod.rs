@@ -3,6 +3,7 @@
 mod behaviours;
 mod content;
 mod control;
+mod habits;
 mod journal;
 
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! What is done about a request: its site's behaviour, put into bytes.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::content::{ServedDocument, SiteContent};
 use super::render::http_date;
+use super::served::EntryVersion;
 use super::site_behaviour::{Elsewhere, RetryAfter, RobotsPolicy, SiteBehaviour};
 use super::web_state::{SitePart, WebRoute, WebState};
 use super::wire::Head;
@@ -35,7 +35,7 @@ pub(super) struct WebAnswer {
     pub(super) body: AnswerBody,
     pub(super) manner: Manner,
     /// The entries in it.
-    pub(super) numbers: Range<u64>,
+    pub(super) entries: Arc<[EntryVersion]>,
 }
 
 pub(super) enum AnswerBody {
@@ -120,7 +120,7 @@ fn visit(web_state: &WebState, content: &mut SiteContent, place: SitePart, head:
             head: head_of(200, "Content-Type: application/rss+xml\r\nConnection: close\r\n", now),
             body: AnswerBody::Text("<?xml version=\"1.0\"?>\n<rss version=\"2.0\"><channel><description>".into()),
             manner: Manner::Huge,
-            numbers: 0..0,
+            entries: Arc::default(),
         }),
         SiteBehaviour::Flaky => match content.fate(web_state.settings.seed) {
             roll if roll < 0.6 => document(web_state, content, head, Manner::Whole, "", now),
@@ -158,7 +158,7 @@ fn document(
             head,
             body: AnswerBody::Text(String::new()),
             manner,
-            numbers: 0..0,
+            entries: Arc::default(),
         });
     }
     headers.push_str(&format!(
@@ -166,13 +166,13 @@ fn document(
         document.content_type,
         document.body.len()
     ));
-    let numbers = document.numbers.clone();
+    let entries = Arc::clone(&document.entries);
     Act::Send(WebAnswer {
         status: 200,
         head: head_of(200, &headers, now),
         body: AnswerBody::Document(document),
         manner,
-        numbers,
+        entries,
     })
 }
 
@@ -218,7 +218,7 @@ fn refusal(status: u16, headers: &str, now: Timestamp) -> Act {
 fn answer(status: u16, content_type: &str, headers: &str, body: String, now: Timestamp) -> Act {
     let headers = format!("{headers}Content-Type: {content_type}\r\nContent-Length: {}\r\n", body.len());
     let head = head_of(status, &headers, now);
-    Act::Send(WebAnswer { status, head, body: AnswerBody::Text(body), manner: Manner::Whole, numbers: 0..0 })
+    Act::Send(WebAnswer { status, head, body: AnswerBody::Text(body), manner: Manner::Whole, entries: Arc::default() })
 }
 
 /// The head of an answer, without the empty line at its end.

@@ -1,22 +1,33 @@
 //! What a site has published, and what of it was served.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::entry_view::Document;
+use super::habits::{EntryHabit, Habits};
 use super::prose::{Prose, spread};
 use super::render::{self, FeedSyntax};
+use super::served::{EntryVersion, ServedEntry, ServedVersions};
 use super::settings::{Publishing, WebSettings};
 use super::site_behaviour::SiteBehaviour;
 use crate::dice::{Dice, SeededDice};
 use crate::model::Timestamp;
 
-/// An entry; its text follows from its number.
+/// How many entries, from the newest on, are changed after their publication. Older ones stay as they are, so that the
+/// last version of an entry is served often enough before the entry leaves the feed.
+const CHANGING: usize = 5;
+/// Keeps the dice of habits apart from the dice of publications.
+const HABIT_SALT: u64 = 0x6861_6269_7473;
+
+/// An entry; its text follows from its number and its version.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PublishedEntry {
     pub(super) number: u64,
     pub(super) published: Timestamp,
+    pub(super) version: u32,
+    /// When its last change was dated, if that was dated.
+    pub(super) updated: Option<Timestamp>,
 }
 
 /// What never changes about a site.
@@ -32,6 +43,7 @@ pub(super) struct SiteForm {
     pub(super) has_last_modified: bool,
     /// How many entries it shows.
     pub(super) window: usize,
+    pub(super) habits: Habits,
 }
 
 /// What a site has published.
@@ -53,9 +65,12 @@ pub(super) struct SiteContent {
     first_asked: Option<Timestamp>,
     /// How many entries time has made.
     made_by_time: u32,
+    /// How often its habits have acted; ids, links and order of the entries follow from it.
+    round: u64,
+    /// Whether habits have ended: nothing changes any more, and no entry is hidden.
+    is_calm: bool,
     document: Option<Arc<ServedDocument>>,
-    /// The numbers of all entries that were served whole, in order and apart.
-    served: Vec<Range<u64>>,
+    served: ServedVersions,
 }
 
 /// A document as it is sent.
@@ -67,7 +82,7 @@ pub(super) struct ServedDocument {
     pub(super) etag: Option<String>,
     pub(super) last_modified: Option<String>,
     /// The entries in it.
-    pub(super) numbers: Range<u64>,
+    pub(super) entries: Arc<[EntryVersion]>,
 }
 
 impl SiteContent {
@@ -83,8 +98,10 @@ impl SiteContent {
             modified: Timestamp::from_seconds(now.as_seconds()),
             first_asked: None,
             made_by_time: 0,
+            round: 0,
+            is_calm: false,
             document: None,
-            served: Vec::new(),
+            served: ServedVersions::default(),
         };
         for hours in (1..=settings.backlog as u64).rev() {
             content.show(now - Duration::from_secs(hours * 3600));
@@ -109,7 +126,13 @@ impl SiteContent {
         self.change(now);
     }
 
-    /// Publishes due entries at a request. The first request creates the first entries.
+    /// Ends the habits of the site, and shows all entries that it has.
+    pub(super) fn calm(&mut self, now: Timestamp) {
+        self.is_calm = true;
+        self.change(now);
+    }
+
+    /// Publishes due entries at a request, and lets habits act. The first request creates the first entries.
     pub(super) fn publish_due(&mut self, settings: &WebSettings, now: Timestamp) {
         let Some(first_asked) = self.first_asked else {
             self.first_asked = Some(now);
@@ -118,10 +141,9 @@ impl SiteContent {
             self.publish(settings.first_entries.min(self.form.window).max(least), now);
             return;
         };
-        if self.behaviour == SiteBehaviour::Busy {
-            return self.publish(1, now);
-        }
+        self.act_on_habits(settings, now);
         let count = match settings.publishing {
+            _ if self.behaviour == SiteBehaviour::Busy => 1,
             Publishing::Never => 0,
             Publishing::EveryRequests(requests) => u32::from(self.requests.is_multiple_of(u64::from(requests.max(1)))),
             Publishing::Every(period) => {
@@ -150,9 +172,10 @@ impl SiteContent {
         let is_page = self.behaviour == SiteBehaviour::Website;
         let entries: Vec<PublishedEntry> = match is_page {
             true => self.shown.back().copied().into_iter().collect(),
-            false => self.shown.iter().rev().copied().collect(),
+            false => self.listed(),
         };
-        let (content_type, text) = render::render(&self.form, self.behaviour, &entries, seed, prose);
+        let content = Document { form: &self.form, behaviour: self.behaviour, round: self.round, seed, prose };
+        let (content_type, text) = render::render(&content, &entries);
         let (encoding, mut body) = match self.behaviour {
             SiteBehaviour::Gzip => (Some("gzip"), render::gzip(text.as_bytes())),
             _ => (None, text.into_bytes()),
@@ -168,38 +191,97 @@ impl SiteContent {
             etag: (validates && self.form.has_etag)
                 .then(|| format!("{weak}\"{seed:x}-{}-{}\"", self.form.site, self.version)),
             last_modified: (validates && self.form.has_last_modified).then(|| render::http_date(self.modified)),
-            numbers: match (entries.last(), entries.first()) {
-                (Some(oldest), Some(newest)) => oldest.number..newest.number + 1,
-                _ => 0..0,
-            },
+            entries: entries
+                .iter()
+                .map(|entry| EntryVersion { number: entry.number, version: entry.version })
+                .collect(),
         });
         self.document = Some(Arc::clone(&document));
         document
     }
 
     /// Remembers that these entries were served whole.
-    pub(super) fn note_served(&mut self, numbers: &Range<u64>) {
-        if numbers.is_empty() {
-            return;
-        }
-        let first = self.served.partition_point(|range| range.end < numbers.start);
-        let behind = self.served.partition_point(|range| range.start <= numbers.end);
-        let union = |all: Range<u64>, range: &Range<u64>| all.start.min(range.start)..all.end.max(range.end);
-        let merged = self.served[first..behind].iter().fold(numbers.clone(), union);
-        self.served.splice(first..behind, [merged]);
+    pub(super) fn note_served(&mut self, entries: &[EntryVersion], now: Timestamp) {
+        self.served.note(entries, now);
     }
 
-    /// The numbers of all entries that were served whole.
-    pub(super) fn served(&self) -> impl Iterator<Item = u64> {
-        self.served.iter().cloned().flatten()
+    /// All entries that were served whole.
+    pub(super) fn served(&self, settings: &WebSettings) -> impl Iterator<Item = ServedEntry> {
+        let habits = self.form.habits;
+        let is_dated = !habits.has(EntryHabit::Undated) && !habits.has(EntryHabit::ZeroDates);
+        let backlog = if is_dated { settings.backlog as u64 } else { 0 };
+        self.served.all().map(move |(EntryVersion { number, version }, served_at)| ServedEntry {
+            number,
+            version,
+            served_at,
+            is_backlog: number < backlog,
+        })
     }
 
-    fn show(&mut self, published: Timestamp) {
-        self.shown.push_back(PublishedEntry { number: self.next_number, published });
+    fn show(&mut self, now: Timestamp) {
+        let number = self.next_number;
+        let is_late = self.form.habits.has(EntryHabit::LateEntries) && !number.is_multiple_of(2);
+        let published = match self.first_asked.filter(|_| is_late) {
+            Some(first_asked) => first_asked + now.since(first_asked) / 2,
+            None => now,
+        };
+        self.shown.push_back(PublishedEntry { number, published, version: 0, updated: None });
         self.next_number += 1;
         while self.shown.len() > self.form.window {
             self.shown.pop_front();
         }
+    }
+
+    /// The entries of the feed in the order of the document: by date, the newest first, unless readers vote.
+    fn listed(&self) -> Vec<PublishedEntry> {
+        let habits = self.form.habits;
+        let mut entries: Vec<PublishedEntry> = self.shown.iter().rev().copied().collect();
+        if !self.is_calm && habits.has(EntryHabit::TruncatedDocuments) && !self.round.is_multiple_of(2) {
+            entries.truncate(2);
+        }
+        if !self.is_calm && habits.has(EntryHabit::LeaveAndReturn) {
+            let mut place = 0;
+            entries.retain(|entry| {
+                place += 1;
+                place <= 2 || !spread(self.round, entry.number).is_multiple_of(3)
+            });
+        }
+        match habits.has(EntryHabit::VotesOrder) {
+            true => entries.sort_by_key(|entry| spread(self.round.wrapping_add(1), entry.number)),
+            false => entries.sort_by_key(|entry| std::cmp::Reverse(entry.published)),
+        }
+        entries
+    }
+
+    /// Changes what habits change, at a share of requests.
+    fn act_on_habits(&mut self, settings: &WebSettings, now: Timestamp) {
+        let habits = self.form.habits;
+        if self.is_calm || !habits.change_documents() {
+            return;
+        }
+        let dice = SeededDice::new(spread(spread(settings.seed ^ HABIT_SALT, self.form.site as u64), self.requests));
+        if dice.roll() >= settings.habit_chance {
+            return;
+        }
+        self.round += 1;
+        let changing = self.shown.len().min(CHANGING);
+        let old = 1 + (dice.roll() * changing.saturating_sub(1) as f64) as usize;
+        let edits = [
+            (EntryHabit::EditsNewest, 0, false),
+            (EntryHabit::EditsNewestDated, 0, true),
+            (EntryHabit::EditsOld, old, false),
+            (EntryHabit::EditsOldDated, old, true),
+        ];
+        for (_, place, is_dated) in edits.into_iter().filter(|(habit, ..)| habits.has(*habit)) {
+            if let Some(entry) = self.shown.iter_mut().rev().nth(place) {
+                entry.version += 1;
+                entry.updated = if is_dated { Some(now) } else { entry.updated };
+            }
+        }
+        if habits.has(EntryHabit::CommentCounters) {
+            self.shown.iter_mut().rev().take(CHANGING).for_each(|entry| entry.version += 1);
+        }
+        self.change(now);
     }
 
     fn change(&mut self, now: Timestamp) {
@@ -218,33 +300,5 @@ impl ServedDocument {
             (None, Some(date)) => self.last_modified.as_deref() == Some(date),
             (None, None) => false,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_served_is_counted_once_in_whatever_order_answers_end() {
-        let form = SiteForm {
-            site: 0,
-            home: String::new(),
-            format: FeedSyntax::Rss,
-            has_etag: true,
-            is_weak: false,
-            has_last_modified: true,
-            window: 3,
-        };
-        let mut content = SiteContent::new(form, SiteBehaviour::Healthy, &WebSettings::default(), Timestamp::EPOCH);
-        let served = |content: &SiteContent| content.served().collect::<Vec<_>>();
-        for numbers in [5..6, 2..3, 5..6, 0..0, 8..10] {
-            content.note_served(&numbers);
-        }
-        assert_eq!(served(&content), [2, 5, 8, 9]);
-        content.note_served(&(3..5));
-        assert_eq!((served(&content), content.served.len()), (vec![2, 3, 4, 5, 8, 9], 2));
-        content.note_served(&(0..20));
-        assert_eq!(content.served.len(), 1);
     }
 }

@@ -90,7 +90,7 @@ async fn send(
     keep_alive: bool,
     entry: &mut ExchangeRecorder<'_>,
 ) {
-    let WebAnswer { status, mut head, body, manner, numbers } = answer;
+    let WebAnswer { status, mut head, body, manner, entries } = answer;
     head.push_str(if keep_alive || manner == Manner::Huge { "\r\n" } else { "Connection: close\r\n\r\n" });
     let (head, body) = (head.as_bytes(), body.bytes());
     let outcome = match manner {
@@ -109,7 +109,7 @@ async fn send(
         Manner::Cut => entry.exchange.deed = Deed::Cut(status),
         _ => {
             entry.exchange.deed = Deed::Answered(status);
-            entry.exchange.entries = numbers;
+            entry.exchange.entries = entries;
         }
     }
 }
@@ -176,7 +176,7 @@ impl<'a> ExchangeRecorder<'a> {
             if_modified_since: head.if_modified_since.clone(),
             user_agent: head.user_agent.clone(),
             deed: Deed::Reset,
-            entries: 0..0,
+            entries: Arc::default(),
         };
         ExchangeRecorder { web_state, host, visit, exchange, ended_micros: None }
     }
@@ -189,7 +189,7 @@ impl Drop for ExchangeRecorder<'_> {
         let known_end = Some(ended_micros).filter(|_| !by_client);
         let overlapped = self.web_state.hosts[self.host].load.lock().end(self.visit, known_end);
         if let (Some(site), Deed::Answered(200)) = (self.exchange.site, self.exchange.deed) {
-            self.web_state.sites[site].lock().note_served(&self.exchange.entries);
+            self.web_state.sites[site].lock().note_served(&self.exchange.entries, self.web_state.clock.now());
         }
         if self.web_state.settings.journal_max == 0 {
             return;

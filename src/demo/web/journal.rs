@@ -1,10 +1,10 @@
 //! Record of all requests: the last exchanges, and totals for each host.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::served::EntryVersion;
 use crate::model::Timestamp;
 
 /// One request and its outcome.
@@ -35,8 +35,8 @@ pub struct Exchange {
     /// `User-Agent` as received.
     pub user_agent: Option<String>,
     pub deed: Deed,
-    /// The numbers of the entries in the answer, if it was sent whole; with the site they are its entries' names.
-    pub entries: Range<u64>,
+    /// The entries in the answer, if it was sent whole, in the order of the document.
+    pub entries: Arc<[EntryVersion]>,
 }
 
 /// Outcome of a request.

@@ -3,23 +3,31 @@
 //!
 //! It uses real sockets and none of the code of Feedwarden's HTTP client (`wire`, `conversation`), so that neither can
 //! hide the other's mistakes. One thread serves all hosts, so the records of two requests are in the order in which it
-//! happened. [`SiteBehaviour`] says how a site behaves, `content` what it has published, `listener` how hosts go down
-//! and come back, `journal` what was seen.
+//! happened. [`SiteBehaviour`] says how a site behaves, [`EntryHabit`] what it does to its entries, `content` what it has
+//! published, `listener` how hosts go down and come back, `journal` what was seen, `comparison` what a store should
+//! have of it.
 
 mod answer;
+mod comparison;
 mod content;
 mod conversation;
+mod entry_view;
+mod habits;
 mod journal;
 mod listener;
 mod prose;
 mod render;
+mod served;
 mod server;
 mod settings;
 mod site_behaviour;
 mod web_state;
 mod wire;
 
+pub use comparison::SiteComparison;
+pub use habits::{EntryHabit, Habits};
 pub use journal::{Deed, Exchange, HostLoadView};
+pub use served::{EntryVersion, ServedEntry};
 pub use settings::{Mix, Publishing, WebSettings};
 pub use site_behaviour::{Elsewhere, RetryAfter, RobotsPolicy, SiteBehaviour};
 
@@ -29,7 +37,7 @@ use std::sync::{Arc, mpsc as answers};
 use std::time::Duration;
 
 use crate::clock::Clock;
-use crate::model::SourceType;
+use crate::model::{Post, PostContent, SourceType};
 use listener::Order;
 use server::Server;
 use web_state::{SitePlan, WebState};
@@ -51,6 +59,7 @@ pub struct Site {
     pub host: String,
     /// How it behaved at the start.
     pub behaviour: SiteBehaviour,
+    pub habits: Habits,
 }
 
 impl Web {
@@ -85,7 +94,27 @@ impl Web {
         self.web_state.sites[site].lock().publish(count, self.web_state.clock.now());
     }
 
-    /// The texts of all entries that were sent whole in a 200, site by site, as Feedwarden would store them.
+    /// Ends the habits of a site: from the next request on it shows all entries that fit its window, and changes none.
+    /// What an answer showed that was lost can be read again then.
+    pub fn calm(&self, site: usize) {
+        self.web_state.sites[site].lock().calm(self.web_state.clock.now());
+    }
+
+    /// All entries of a site that were sent whole in a 200.
+    pub fn served(&self, site: usize) -> Vec<ServedEntry> {
+        self.server.catch_up();
+        self.web_state.sites[site].lock().served(&self.web_state.settings).collect()
+    }
+
+    /// Compares what a site has served with all posts that are stored of it.
+    pub fn compare(&self, site: usize, posts: &[Post]) -> SiteComparison {
+        let habits = self.sites[site].habits;
+        let number_of = |content: &PostContent| entry_view::number_of(site, content);
+        let body_of = |number, version| entry_view::body(&self.web_state.prose, site, habits, number, version);
+        comparison::compare(&self.served(site), posts, number_of, body_of)
+    }
+
+    /// The bodies of all entries that were sent whole in a 200, in the newest version that was sent, site by site.
     pub fn served_entries(&self) -> Vec<Vec<String>> {
         self.server.catch_up();
         (0..self.sites.len()).map(|site| self.served_texts(site)).collect()
@@ -164,7 +193,11 @@ impl Web {
     }
 
     fn served_texts(&self, site: usize) -> Vec<String> {
-        self.web_state.sites[site].lock().served().map(|number| self.web_state.prose.plain(site, number)).collect()
+        let content = self.web_state.sites[site].lock();
+        let body_of = |entry: ServedEntry| {
+            entry_view::body(&self.web_state.prose, site, content.form.habits, entry.number, entry.version)
+        };
+        content.served(&self.web_state.settings).map(body_of).collect()
     }
 
     fn host_named(&self, name: &str) -> io::Result<usize> {
@@ -186,7 +219,10 @@ impl Web {
 
 fn site_of(web_state: &WebState, site: usize) -> Site {
     let host = web_state.host_of[site];
-    let behaviour = web_state.sites[site].lock().behaviour;
+    let (behaviour, habits) = {
+        let content = web_state.sites[site].lock();
+        (content.behaviour, content.form.habits)
+    };
     let source_type = behaviour.source_type();
     let page = if behaviour == SiteBehaviour::Website { "page" } else { "feed" };
     Site {
@@ -194,5 +230,6 @@ fn site_of(web_state: &WebState, site: usize) -> Site {
         source_type,
         host: web_state.hosts[host].name.to_string(),
         behaviour,
+        habits,
     }
 }

@@ -1,11 +1,12 @@
-//! Entries as Atom, RSS, JSON Feed and web pages. All texts are plain words, so that nothing needs escaping.
+//! Entries as Atom, RSS, JSON Feed and web pages. All texts are plain words, so that
+//! nothing needs escaping; in links, ampersands are written as `&amp;`.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::{Duration, SystemTime};
 
 use super::content::{PublishedEntry, SiteForm};
-use super::prose::Prose;
+use super::entry_view::Document;
 use super::site_behaviour::SiteBehaviour;
 use crate::model::Timestamp;
 
@@ -22,24 +23,15 @@ const PAGE_AGE: Duration = Duration::from_secs(30 * 86_400);
 
 /// What is rendered, with what its parts have in common.
 struct FeedRenderer<'a> {
-    form: &'a SiteForm,
+    document: &'a Document<'a>,
     entries: &'a [PublishedEntry],
-    titled: bool,
-    seed: u64,
-    prose: &'a Prose,
 }
 
-/// The document with these entries, newest first, and its media type.
-pub(super) fn render(
-    form: &SiteForm,
-    behaviour: SiteBehaviour,
-    entries: &[PublishedEntry],
-    seed: u64,
-    prose: &Prose,
-) -> (&'static str, String) {
-    let feed = FeedRenderer { form, entries, titled: behaviour != SiteBehaviour::Titleless, seed, prose };
-    match form.format {
-        _ if behaviour == SiteBehaviour::Website => ("text/html; charset=utf-8", feed.page()),
+/// The document with these entries, in this order, and its media type.
+pub(super) fn render(document: &Document<'_>, entries: &[PublishedEntry]) -> (&'static str, String) {
+    let feed = FeedRenderer { document, entries };
+    match document.form.format {
+        _ if document.behaviour == SiteBehaviour::Website => ("text/html; charset=utf-8", feed.page()),
         FeedSyntax::Atom => ("application/atom+xml", feed.atom()),
         FeedSyntax::Rss => ("application/rss+xml; charset=utf-8", feed.rss()),
         FeedSyntax::JsonFeed => ("application/feed+json", feed.json()),
@@ -59,7 +51,7 @@ pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 impl FeedRenderer<'_> {
     fn atom(&self) -> String {
-        let SiteForm { site, home, .. } = self.form;
+        let SiteForm { site, home, .. } = self.document.form;
         let updated = self.entries.first().map_or(Timestamp::EPOCH, |entry| entry.published);
         let mut text = format!(
             "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n\
@@ -68,36 +60,40 @@ impl FeedRenderer<'_> {
         );
         for entry in self.entries {
             // Atom demands a title; an empty one is how feeds without titles comply.
-            self.write(&mut text, format_args!(
-                "<entry><title>{}</title><id>{}</id><link href=\"{}\"/><published>{date}</published>\
-                 <updated>{date}</updated>\n<content type=\"html\">&lt;p&gt;{}&lt;/p&gt;&lt;p&gt;{}&lt;/p&gt;</content></entry>\n",
-                self.title(entry), self.id(entry), self.link(entry), self.opening(entry), self.rest(entry),
-                date = entry.published,
-            ));
+            let title = self.document.title(entry);
+            let id = element("id", self.document.id(entry));
+            let published = element("published", self.document.published(entry).iso());
+            let updated = element("updated", self.document.updated(entry).iso());
+            let link = self.document.link(entry);
+            let html = self.html(entry).replace('<', "&lt;").replace('>', "&gt;");
+            self.write(
+                &mut text,
+                format_args!(
+                    "<entry><title>{title}</title>{id}<link href=\"{link}\"/>{published}{updated}\n\
+                     <content type=\"html\">{html}</content></entry>\n",
+                ),
+            );
         }
         text.push_str("</feed>\n");
         text
     }
 
     fn rss(&self) -> String {
-        let SiteForm { site, home, .. } = self.form;
+        let SiteForm { site, home, .. } = self.document.form;
         let mut text = format!(
             "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<rss version=\"2.0\"><channel>\n<title>Site {site}</title>\n\
              <link>{home}/</link>\n<description>The news of site {site}</description>\n"
         );
         for entry in self.entries {
-            let title = if self.titled { format!("<title>{}</title>", self.title(entry)) } else { String::new() };
-            // Rounded up: an entry must not seem older than the source that was added a moment before it.
-            let date = http_date(entry.published + Duration::from_micros(999_999));
+            let title = element("title", self.document.has_titles().then(|| self.document.title(entry)));
+            let id = self.document.id(entry).map(|id| format!("<guid isPermaLink=\"false\">{id}</guid>"));
+            let date = element("pubDate", self.document.updated(entry).http());
+            let (link, html, id) = (self.document.link(entry), self.html(entry), id.unwrap_or_default());
             self.write(
                 &mut text,
                 format_args!(
-                    "<item>{title}<link>{}</link><guid isPermaLink=\"false\">{}</guid><pubDate>{date}</pubDate>\n\
-                 <description><![CDATA[<p>{}</p><p>{}</p>]]></description></item>\n",
-                    self.link(entry),
-                    self.id(entry),
-                    self.opening(entry),
-                    self.rest(entry),
+                    "<item>{title}<link>{link}</link>{id}{date}\n\
+                     <description><![CDATA[{html}]]></description></item>\n",
                 ),
             );
         }
@@ -106,26 +102,24 @@ impl FeedRenderer<'_> {
     }
 
     fn json(&self) -> String {
-        let SiteForm { site, home, .. } = self.form;
+        let SiteForm { site, home, .. } = self.document.form;
         let mut text = format!(
             "{{\"version\":\"https://jsonfeed.org/version/1.1\",\"title\":\"Site {site}\",\"home_page_url\":\"{home}/\",\
              \"items\":["
         );
         for (index, entry) in self.entries.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };
-            let title = if self.titled { format!("\"title\":\"{}\",", self.title(entry)) } else { String::new() };
-            self.write(
-                &mut text,
-                format_args!(
-                    "{comma}\n{{\"id\":\"{}\",\"url\":\"{}\",{title}\"date_published\":\"{}\",\
-                 \"content_html\":\"<p>{}</p><p>{}</p>\"}}",
-                    self.id(entry),
-                    self.link(entry),
-                    entry.published,
-                    self.opening(entry),
-                    self.rest(entry),
-                ),
-            );
+            let members = [
+                ("id", self.document.id(entry)),
+                ("title", self.document.has_titles().then(|| self.document.title(entry))),
+                ("date_published", self.document.published(entry).iso()),
+                ("date_modified", entry.updated.and_then(|_| self.document.updated(entry).iso())),
+                ("url", Some(self.document.link(entry))),
+                ("content_html", Some(self.html(entry))),
+            ];
+            let members = members.into_iter().filter_map(|(name, value)| Some((name, value?.replace("&amp;", "&"))));
+            let members: Vec<String> = members.map(|(name, value)| format!("\"{name}\":\"{value}\"")).collect();
+            self.write(&mut text, format_args!("{comma}\n{{{}}}", members.join(",")));
         }
         text.push_str("]}\n");
         text
@@ -134,7 +128,7 @@ impl FeedRenderer<'_> {
     /// One article, dated long before it appears, with a byline, and with comments that look like it, inside of it or
     /// behind it.
     fn page(&self) -> String {
-        let site = self.form.site;
+        let site = self.document.form.site;
         let mut text = String::from("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\">\n");
         for entry in self.entries {
             let comments = "<article class=\"comment\"><p>I was there, and it was quite different.</p></article>\n"
@@ -147,11 +141,10 @@ impl FeedRenderer<'_> {
                     "<title>{title}</title>\n<meta property=\"article:published_time\" content=\"{}\">\n\
                  <meta name=\"author\" content=\"Site {site}\">\n</head><body>\n\
                  <nav><a href=\"/\">Home</a> <a href=\"/about\">About</a></nav>\n\
-                 <article><h1>{title}</h1>\n<p class=\"byline\">By Ada Moss</p>\n<p>{}</p>\n<p>{}</p>{inside}</article>\n{behind}",
+                 <article><h1>{title}</h1>\n<p class=\"byline\">By Ada Moss</p>\n{}{inside}</article>\n{behind}",
                     entry.published - PAGE_AGE,
-                    self.opening(entry),
-                    self.rest(entry),
-                    title = self.title(entry),
+                    self.html(entry).replace("</p><p>", "</p>\n<p>"),
+                    title = self.document.title(entry),
                 ),
             );
         }
@@ -159,27 +152,16 @@ impl FeedRenderer<'_> {
         text
     }
 
-    fn title(&self, entry: &PublishedEntry) -> String {
-        if self.titled { format!("News {} from site {}", entry.number, self.form.site) } else { String::new() }
-    }
-
-    fn id(&self, entry: &PublishedEntry) -> String {
-        format!("urn:little-web:{:x}:{}:{}", self.seed, self.form.site, entry.number)
-    }
-
-    fn link(&self, entry: &PublishedEntry) -> String {
-        format!("{}/{}/entry/{}", self.form.home, self.form.site, entry.number)
-    }
-
-    fn opening(&self, entry: &PublishedEntry) -> String {
-        self.prose.opening(self.form.site, entry.number)
-    }
-
-    fn rest(&self, entry: &PublishedEntry) -> &str {
-        self.prose.rest(self.form.site, entry.number)
+    fn html(&self, entry: &PublishedEntry) -> String {
+        format!("<p>{}</p>", self.document.paragraphs(entry).join("</p><p>"))
     }
 
     fn write(&self, text: &mut String, words: std::fmt::Arguments<'_>) {
         text.write_fmt(words).expect("writing into memory does not fail");
     }
+}
+
+/// An element with this text, or nothing.
+fn element(name: &str, text: Option<String>) -> String {
+    text.map_or_else(String::new, |text| format!("<{name}>{text}</{name}>"))
 }

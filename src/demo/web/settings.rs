@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use super::habits::Habits;
 use super::site_behaviour::{Elsewhere, RetryAfter, RobotsPolicy, SiteBehaviour};
 use crate::dice::{Dice, SeededDice};
 
@@ -36,6 +37,11 @@ pub struct WebSettings {
     pub backlog: usize,
     /// When a site publishes without being told to.
     pub publishing: Publishing,
+    /// What the feeds do to their entries, dealt in turn to the sites that publish feeds. With none of them, entries
+    /// never change.
+    pub habits: Vec<Habits>,
+    /// The share of requests at which the habits of a site change something.
+    pub habit_chance: f64,
     /// How long every answer is held back, as a distance would.
     pub latency: Duration,
     /// How long [`SiteBehaviour::Slow`] waits.
@@ -69,6 +75,8 @@ impl Default for WebSettings {
             first_entries: 1,
             backlog: 0,
             publishing: Publishing::Never,
+            habits: Vec::new(),
+            habit_chance: 1.0,
             latency: Duration::ZERO,
             slow: Duration::from_secs(2),
             drip: Duration::from_millis(100),

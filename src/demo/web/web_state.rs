@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
 use super::content::{SiteContent, SiteForm};
+use super::habits::Habits;
 use super::journal::{HostLoad, Journal};
 use super::listener::{Order, Reaction};
 use super::prose::Prose;
@@ -130,9 +131,12 @@ impl WebState {
         }
         let now = clock.now();
         let mut sites = Vec::with_capacity(settings.sites);
+        let mut habits = settings.habits.iter().copied().cycle();
         for (site, (behaviour, host)) in plan.behaviours.iter().zip(&plan.host_of).enumerate() {
             hosts[*host].sites.push(site);
-            let form = form(site, &hosts[*host], &settings.entries, &dice);
+            let is_feed = behaviour.publishes() && *behaviour != SiteBehaviour::Website;
+            let habits = if is_feed { habits.next().unwrap_or_default() } else { Habits::NONE };
+            let form = form(site, &hosts[*host], &settings.entries, habits, &dice);
             sites.push(Mutex::new(SiteContent::new(form, *behaviour, &settings, now)));
         }
         let web_state = WebState {
@@ -190,7 +194,7 @@ impl WebState {
     }
 }
 
-fn form(site: usize, host: &Host, entries: &RangeInclusive<usize>, dice: &SeededDice) -> SiteForm {
+fn form(site: usize, host: &Host, entries: &RangeInclusive<usize>, habits: Habits, dice: &SeededDice) -> SiteForm {
     let format = match dice.roll() {
         roll if roll < 0.45 => FeedSyntax::Rss,
         roll if roll < 0.9 => FeedSyntax::Atom,
@@ -204,7 +208,8 @@ fn form(site: usize, host: &Host, entries: &RangeInclusive<usize>, dice: &Seeded
     let is_weak = dice.roll() < 0.3;
     let choices = entries.end() - entries.start() + 1;
     let window = entries.start() + (dice.roll() * choices as f64) as usize;
-    SiteForm { site, home: format!("http://{}", host.address), format, has_etag, is_weak, has_last_modified, window }
+    let home = format!("http://{}", host.address);
+    SiteForm { site, home, format, has_etag, is_weak, has_last_modified, window, habits }
 }
 
 fn robots_by(roll: f64) -> RobotsPolicy {
