@@ -97,7 +97,7 @@ fn an_entry_keeps_its_id_when_its_post_changes() {
     let first = one_post("Title", "first");
     let mut second = one_post("Title", "second");
     (second.content_hash, second.revision, second.change_number) = (ContentHash([8; 32]), 1, 9);
-    let ids = [&first, &second].map(|post| valid(&atom("all", &[post.clone()]), None).entries[0].id.clone());
+    let ids = [&first, &second].map(|post| valid(&atom("all", std::slice::from_ref(post)), None).entries[0].id.clone());
     assert_eq!(ids[0], ids[1]);
 }
 
