@@ -21,11 +21,11 @@ pub enum ActorKind {
     /// Settles polls that failed.
     #[strum(serialize = "failure tracker")]
     FailureTracker,
+    /// Delivers posts to webhooks.
+    Webhooks,
     /// Fetches the pages of entries.
     #[strum(serialize = "full text")]
     FullText,
-    /// Delivers posts to webhooks.
-    Webhooks,
 }
 
 impl ActorKind {

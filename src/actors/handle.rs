@@ -52,17 +52,16 @@ pub struct PipelineHandle {
 }
 
 impl PipelineHandle {
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
         root: RootHandle,
         context: Arc<PipelineContext>,
         scheduler: Addr<SchedulerActor>,
         webhooks: Addr<WebhookActor>,
-        table: HostTable,
         documents: DocumentFetcher,
         in_flight_polls: InFlightPolls,
         finished: Arc<Notify>,
     ) -> PipelineHandle {
+        let table = documents.table.clone();
         PipelineHandle { root, context, scheduler, webhooks, table, documents, in_flight_polls, finished }
     }
 

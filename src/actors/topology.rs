@@ -140,7 +140,6 @@ impl Pipeline {
             context,
             scheduler_address,
             webhooks_address,
-            table,
             archives,
             in_flight_polls,
             finished,

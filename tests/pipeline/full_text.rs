@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use feedwarden::actors::Scope;
+use feedwarden::actors::{FaultSettings, Scope};
 use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::model::{FullText, Post, SourceId, SourceType, TextOrigin};
 use feedwarden::rules::{hours, minutes};
@@ -247,6 +247,37 @@ fn a_kill_loses_no_page(#[values(Sqlite, Postgres)] engine: Engine) {
         let stored = texts_fetched(&world, id).await;
         assert_eq!(stored[0].content.text_origin, TextOrigin::Article);
         assert_eq!(paths(&pages), ["/robots.txt", "/one", "/one"]);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn every_page_is_fetched_through_crashes_of_the_actor(
+    #[values(Sqlite, Postgres)] engine: Engine,
+    #[values("full-text/Fetch=panic@1", "full-text/Fetched=panic@1", "full-text/Fetched=drop@1")] fault: &str,
+) {
+    run(async || {
+        let pages = publisher_at("127.3.1.11", &[robots(), page("one"), page("one"), page("one")]).await;
+        let server = publisher(&[feed(&[("one", "Short.", &pages.url("/one"))])]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
+        world.policy.interval = hours(48);
+        world.policy.posts.full_text = FullText::Always;
+        world.policy.delays.by_type.insert(SourceType::Website, Duration::ZERO);
+        world.settings.faults = FaultSettings {
+            is_enabled: true,
+            limit: Some(1),
+            faults: vec![fault.parse().unwrap()],
+            ..world.settings.faults
+        };
+        world.start(Scope::Daemon);
+        let id = world.add_feed(&server.url("/feed")).await;
+        world.settled_so_far(1).await;
+        world.until("a fault", async || world.handle().faults() == 1).await;
+        world.handle().cease_faults();
+        world.until("its end", async || world.handle().full_texts_under_way() == 0).await;
+        assert_eq!(posts(&world, id).await[0].content.text_origin, TextOrigin::FeedPending);
+        world.pass_waiting(minutes(11), 2).await;
+        assert_eq!(texts_fetched(&world, id).await[0].content.text_origin, TextOrigin::Article);
         world.stop().await;
     });
 }
