@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::filter::{EntryDecision, EntryFilter, Kept, Known, LastDocument, Skipped};
 use super::{OnEdit, Policy, PostPolicy, hours, same_url};
 use crate::model::{
-    ContentHash, DocumentKeys, EntryCounts, EntryKey, KnownEntries, KnownPost, NewPost, PostContent, PostEdit,
+    Backlog, ContentHash, DocumentKeys, EntryCounts, EntryKey, KnownEntries, KnownPost, NewPost, PostContent, PostEdit,
     RenamedPost, Source, Timestamp, Watermark,
 };
 
@@ -73,7 +73,11 @@ pub fn decide(
         };
         if matches!(entry, EntryDecision::Kept(_)) {
             let revision = matcher.known_revision(post).filter(|_| entry == EntryDecision::Kept(Kept::Edited));
-            kept.push((place, bounded(post, &policy.posts).with_revision(revision.map_or(0, |revision| revision + 1))));
+            let post = if is_exempt_from_age(entry, &filter) { post.clone().in_backfill() } else { post.clone() };
+            kept.push((
+                place,
+                bounded(&post, &policy.posts).with_revision(revision.map_or(0, |revision| revision + 1)),
+            ));
         }
         decision.entries.push(entry);
     }
@@ -196,8 +200,8 @@ impl<'a> Matcher<'a> {
             found.key.is_none() && found.url.as_deref().is_some_and(|known| same_url::identity(known) == url)
         };
         let same_content = |found: &&KnownPost| is_same_url(found) && found.content_hash == post.content_hash();
-        let place = self.others.iter().position(|found| same_content(found));
-        let place = place.or_else(|| self.others.iter().position(|found| is_same_url(found)))?;
+        let place = self.others.iter().position(same_content);
+        let place = place.or_else(|| self.others.iter().position(is_same_url))?;
         Some(self.others.remove(place))
     }
 
@@ -235,6 +239,12 @@ fn bodies_repeat(posts: &[NewPost]) -> bool {
     posts.iter().any(|post| *keys.entry(post.content_hash()).or_insert(post.key()) != post.key())
 }
 
+/// Whether an entry becomes a post in spite of the age limit: its age then counts from when it was stored, or the next
+/// clean-up would remove it.
+fn is_exempt_from_age(entry: EntryDecision, filter: &EntryFilter) -> bool {
+    entry == EntryDecision::Kept(Kept::Backlog) && filter.backlog == Backlog::All
+}
+
 /// Whether another change of a post is stored: some at once, then one a day, up to a bound. Feeds whose texts contain
 /// counters would otherwise be written for ever.
 fn takes_revision(found: &KnownPost, now: Timestamp) -> bool {
@@ -264,7 +274,9 @@ pub(super) fn bound_content(content: &mut PostContent, policy: &PostPolicy) {
 
 fn cut(text: &mut String, bytes_max: usize) {
     if text.len() > bytes_max {
-        text.truncate(text.floor_char_boundary(bytes_max.saturating_sub(CUT_MARK.len())));
+        let room = bytes_max.saturating_sub(CUT_MARK.len());
+        let end = (0..=room).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        text.truncate(end);
         text.push_str(CUT_MARK);
     }
 }
@@ -343,7 +355,7 @@ impl fmt::Display for EntryCounts {
         }
         let reasons = [
             (before_source, "older than the source; --backlog keeps them"),
-            (too_old, "older than source.max-article-age-days"),
+            (too_old, "older than source.max-article-age-days; --backlog=all keeps them"),
             (seen_before, "seen before"),
             (blank, "blank"),
         ];

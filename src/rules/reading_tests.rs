@@ -342,6 +342,11 @@ fn a_backlog_that_is_wanted_is_stored_from_the_oldest_to_the_newest() {
     reader.source.settings.backlog = Some(Backlog::Keep);
     reader.read(&[old(2), old(30), old(5), old(24 * 9)], minutes_from_now(1));
     assert_eq!(reader.bodies(), ["30 hours old", "5 hours old", "2 hours old"]);
+    let mut reader = Reader::new();
+    reader.source.settings.backlog = Some(Backlog::All);
+    let posts = reader.read(&[old(2), old(24 * 900)], minutes_from_now(1)).posts;
+    assert_eq!(reader.bodies(), ["21600 hours old", "2 hours old"]);
+    assert!(posts.iter().all(NewPost::is_backfill), "their age counts from when they were stored");
 }
 
 #[test]
@@ -449,7 +454,7 @@ fn the_sentence_counts_every_entry() {
     assert_eq!(
         counts.to_string(),
         "11 entries: 2 new (1 late), 1 updated, 3 known (1 with an ignored change), 5 skipped (1 older than the source; \
-         --backlog keeps them; 1 older than source.max-article-age-days; 1 seen before; 2 blank)"
+         --backlog keeps them; 1 older than source.max-article-age-days; --backlog=all keeps them; 1 seen before; 2 blank)"
     );
     assert_eq!(EntryCounts::default().to_string(), "0 entries: 0 new");
 }

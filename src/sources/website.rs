@@ -44,7 +44,7 @@ fn read(bytes: &[u8], content_type: Option<&str>, url: &Url, _answered_at: Times
     let title = page.title.clone();
     let content = PostContent {
         title: page.title.unwrap_or_else(|| post::heading(&page.text)),
-        text: page.text,
+        text: page.lines,
         url: Some(page.canonical_url.unwrap_or_else(|| url.clone()).to_string()),
         author: page.author,
         byline: page.byline,

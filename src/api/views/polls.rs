@@ -57,7 +57,7 @@ pub enum PollAnswer {
     /// Poll finished.
     Done {
         /// Result of the poll.
-        poll: PollRecord,
+        poll: Box<PollRecord>,
     },
     /// Poll scheduled for later.
     Requested {
@@ -99,7 +99,7 @@ impl From<SettledPoll> for PollRecord {
 impl From<service::RequestedPoll> for PollAnswer {
     fn from(answer: service::RequestedPoll) -> PollAnswer {
         match answer {
-            service::RequestedPoll::Done(poll) => PollAnswer::Done { poll: poll.into() },
+            service::RequestedPoll::Done(poll) => PollAnswer::Done { poll: Box::new(poll.into()) },
             service::RequestedPoll::Scheduled(outlook) => {
                 PollAnswer::Requested { not_before: outlook.not_before, reason: outlook.reason }
             }

@@ -12,6 +12,8 @@ use crate::parse::text;
 
 /// Less than this is a wall, if the page looks like one.
 const WALL_CHARS_MAX: usize = 600;
+/// A text that speaks of logging in once in so many letters is about it.
+const LOGIN_CHARS_MAX: usize = 150;
 /// Less than this may be the navigation of a page that was cut before its article.
 const NAVIGATION_CHARS_MAX: usize = 100;
 /// Less than this is nothing.
@@ -30,6 +32,7 @@ static ARTICLE: LazyLock<Matcher> =
 pub(super) struct FoundArticle {
     /// By the page's `<title>` or headings.
     pub(super) title: Option<String>,
+    /// A line for each block.
     pub(super) text: String,
 }
 
@@ -138,7 +141,7 @@ fn heading_in(title: &str, headings: &[String]) -> Option<String> {
 
 fn text_of(node: &NodeRef<'_>, names: &[&str]) -> Option<String> {
     let blocks = boilerplate::without(blocks::cut(*node), names);
-    let text = blocks.iter().map(|Block { text, .. }| text.as_str()).collect::<Vec<_>>().join(" ");
+    let text = blocks.iter().map(|Block { text, .. }| text.as_str()).collect::<Vec<_>>().join("\n");
     has_chars(&text, TEXT_CHARS_MIN).then_some(text)
 }
 
@@ -181,11 +184,12 @@ impl Walls {
         Walls { asks_for_password: survey.asks_for_password, asks_for_scripts: survey.noscripts.iter().any(asks) }
     }
 
-    /// The wall that this text is, if it is not an article.
+    /// The wall that this text is, if it is not an article. A form for a password alone proves nothing: many sites have
+    /// one on every page, above short but complete articles. The text has to be about it, too.
     pub(super) fn before(&self, text: &str) -> Option<PageError> {
         if has_chars(text, WALL_CHARS_MAX) {
             None
-        } else if self.asks_for_password {
+        } else if self.asks_for_password && is_about_login(text) {
             Some(PageError::LoginRequired)
         } else {
             is_challenge(text).then_some(PageError::ScriptRequired)
@@ -202,6 +206,40 @@ impl Walls {
             PageError::NoText
         }
     }
+}
+
+/// Whether a short text has little to say but that a reader should log in.
+fn is_about_login(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let words = [
+        "log in",
+        "log-in",
+        "login",
+        "sign in",
+        "sign-in",
+        "password",
+        "subscribers",
+        "subscribe",
+        "passwort",
+        "anmelden",
+        "einloggen",
+        "connexion",
+        "connecter",
+        "mot de passe",
+        "iniciar sesión",
+        "contraseña",
+        "accedi",
+        "wachtwoord",
+        "inloggen",
+        "войти",
+        "пароль",
+        "ログイン",
+        "登录",
+        "로그인",
+    ];
+    let mentions = words.iter().map(|word| text.matches(word).count()).sum::<usize>();
+    // Once in a few sentences, or again and again.
+    mentions > 0 && !has_chars(&text, mentions * LOGIN_CHARS_MAX)
 }
 
 /// The words of pages that check the browser instead of answering.

@@ -41,8 +41,10 @@ pub struct ExtractedPage {
     pub published: Option<Timestamp>,
     /// The address under which the publisher wants it known.
     pub canonical_url: Option<Url>,
-    /// The article as plain text, whitespace folded. Never empty.
+    /// The article as plain text on one line. Never empty.
     pub text: String,
+    /// The same words with a line for each paragraph, heading, list item and row.
+    pub lines: String,
 }
 
 /// Why a page gives no article. The texts are for the operator.
@@ -94,7 +96,8 @@ pub fn extract(html: &str, url: Option<&Url>) -> Result<ExtractedPage, PageError
         byline: facts.byline,
         published: facts.published,
         canonical_url: facts.canonical_url,
-        text: found.text,
+        text: found.text.replace('\n', " "),
+        lines: found.text,
     })
 }
 

@@ -179,6 +179,30 @@ fn a_page_without_text_says_why() {
 }
 
 #[test]
+fn a_short_article_beside_a_login_form_is_an_article() {
+    let form = "<form><label>Log in</label><input name=user><input type=password><button>Log in</button></form>";
+    let short = "The bridge over the mill stream is open again. The council thanks everybody for their patience.";
+    for page in [
+        format!("<header>{form}</header><article><h1>Open again</h1><p>{short}</p></article>"),
+        format!("<div class=top>{form}</div><main><h1>Open again</h1><p>{short}</p></main>"),
+    ] {
+        let page = extract(&page, None).unwrap();
+        assert!(page.text.contains(short), "{}", page.text);
+    }
+    let wall = format!("<article><h1>Open again</h1><p>Subscribe or log in to read this article.</p>{form}</article>");
+    assert_eq!(extract(&wall, None), Err(PageError::LoginRequired));
+}
+
+#[test]
+fn paragraphs_of_an_article_have_lines_of_their_own() {
+    let page =
+        extract(&format!("<article><h2>One</h2>{PARAGRAPH}<ul><li>first</li><li>second</li></ul></article>"), None);
+    let page = page.unwrap();
+    assert_eq!(page.lines.replace('\n', " "), page.text);
+    assert!(page.lines.contains("\nfirst\nsecond") && page.lines.starts_with("One\n"), "{}", page.lines);
+}
+
+#[test]
 fn a_page_that_checks_the_browser_is_no_article() {
     let html = "<h1>Just a moment...</h1><p>Enable JavaScript and cookies to continue to example.org, please.</p>";
     assert_eq!(extract(html, None), Err(PageError::ScriptRequired));
