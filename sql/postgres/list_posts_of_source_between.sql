@@ -4,7 +4,7 @@ WITH of_source AS MATERIALIZED (
     FROM posts
     WHERE source_id = $1
 )
-SELECT {posts.post_columns}
+SELECT posts.id, {post_bytes}
 FROM (
     SELECT id, created_at
     FROM of_source

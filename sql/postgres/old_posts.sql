@@ -4,8 +4,8 @@ SELECT posts.id
 FROM posts
 JOIN sources ON sources.id = posts.source_id
 WHERE NOT posts.is_linked
-    AND CASE WHEN is_page THEN posts.created_at ELSE coalesce(published_at, posts.created_at) END < $1
-ORDER BY CASE WHEN is_page THEN posts.created_at ELSE coalesce(published_at, posts.created_at) END, posts.id
+    AND CASE WHEN is_page OR is_backfill THEN posts.created_at ELSE coalesce(published_at, posts.created_at) END < $1
+ORDER BY CASE WHEN is_page OR is_backfill THEN posts.created_at ELSE coalesce(published_at, posts.created_at) END, posts.id
 LIMIT $2
 FOR UPDATE OF posts SKIP LOCKED
 FOR KEY SHARE OF sources SKIP LOCKED

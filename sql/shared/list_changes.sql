@@ -1,9 +1,9 @@
--- New and changed posts in the order of their numbers: those that never changed by their ids, the others by the number of
--- their last change.
-SELECT {post_columns}
+-- New and changed posts in the order of their numbers: those that never changed by their ids, the others by the number
+-- of their last change.
+SELECT id, bytes
 FROM (
     SELECT * FROM (
-        SELECT {post_columns}, id AS number
+        SELECT id, {post_bytes} AS bytes, id AS number
         FROM posts
         WHERE id > $1 AND changed_number IS NULL
         ORDER BY id
@@ -11,7 +11,7 @@ FROM (
     ) AS added
     UNION ALL
     SELECT * FROM (
-        SELECT {post_columns}, changed_number AS number
+        SELECT id, {post_bytes} AS bytes, changed_number AS number
         FROM posts
         WHERE changed_number > $1
         ORDER BY changed_number

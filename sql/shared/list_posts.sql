@@ -1,4 +1,4 @@
-SELECT {post_columns}
+SELECT id, {post_bytes}
 FROM posts
 WHERE id > $1
 ORDER BY id

@@ -21,6 +21,9 @@ pub enum ActorKind {
     /// Settles polls that failed.
     #[strum(serialize = "failure tracker")]
     FailureTracker,
+    /// Fetches the pages of entries.
+    #[strum(serialize = "full text")]
+    FullText,
     /// Delivers posts to webhooks.
     Webhooks,
 }

@@ -12,6 +12,7 @@ use super::admission::AdmissionControl;
 use super::events::PipelineEvents;
 use super::faults::Faults;
 use super::fetch::FetchActor;
+use super::full_text::FullTexts;
 use super::history::History;
 use super::messages::ForcePoll;
 use super::scheduler::{ForcedPoll, SchedulerActor};
@@ -61,6 +62,7 @@ pub(super) struct PipelineContext {
     pub(super) store_watch: StoreWatch,
     pub(super) faults: Faults,
     pub(super) history: History,
+    pub(super) full_texts: FullTexts,
     pub(super) post_sink: Addr<PostSinkActor>,
     pub(super) failure_tracker: Addr<FailureTrackerActor>,
     pub(super) scheduler: Addr<SchedulerActor>,
@@ -86,6 +88,7 @@ impl PipelineContext {
             store_watch: StoreWatch::new(admission.clone(), parts.clock.clone(), parts.log.clone()),
             faults: Faults::new(parts.settings.faults.clone()),
             history: History::default(),
+            full_texts: FullTexts::default(),
             store: parts.store,
             clock: parts.clock,
             dice: parts.dice,

@@ -39,12 +39,13 @@ pub struct Fault {
 
 impl Fault {
     /// The actors and messages that faults can be injected into.
-    pub const PLACES: [(&'static str, &'static [&'static str]); 6] = [
+    pub const PLACES: [(&'static str, &'static [&'static str]); 7] = [
         ("scheduler", &["PollCompleted", "SourcesChanged"]),
         ("host", &["PollSource", "FetchFinished"]),
         ("fetch", &["FetchSource"]),
         ("post-sink", &["PollSucceeded", "CleanUp"]),
         ("failure-tracker", &["PollFailed", "HostAnswered", "PollLost"]),
+        ("full-text", &["Fetch", "Fetched"]),
         ("webhooks", &["Deliver", "Delivered"]),
     ];
 }

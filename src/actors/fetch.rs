@@ -54,7 +54,8 @@ impl Handler<FetchSource> for FetchActor {
             let began_at = context.clock.now();
             let watch = Stopwatch::start();
             let outcome = {
-                let _span = RequestSpan::begin(&poll, &context);
+                let host_entry = poll.permit.as_ref().map(|permit| permit.host_entry.clone());
+                let _span = RequestSpan::begin(host_entry, &context);
                 request(&fetcher, &context.type_settings, &poll).await
             };
             poll.ended_at = context.clock.now();
@@ -92,21 +93,20 @@ async fn request(fetcher: &Fetcher, settings: &TypeSettings, poll: &Poll) -> Fet
     }
 }
 
-fn panicked() -> FailureReport {
+pub(super) fn panicked() -> FailureReport {
     let error = "this program failed while it read the answer; the publisher is not to blame".to_owned();
     FailureReport { cause: FailureCause::Internal, error, retry_after: None }
 }
 
 /// Notes the time of a request in the host's entry, at its beginning and at its end, however it ends: the pause before
 /// the next request counts from there.
-struct RequestSpan {
+pub(super) struct RequestSpan {
     host_entry: Option<Arc<HostEntry>>,
     clock: Arc<dyn Clock>,
 }
 
 impl RequestSpan {
-    fn begin(poll: &Poll, context: &PipelineContext) -> RequestSpan {
-        let host_entry = poll.permit.as_ref().map(|permit| permit.host_entry.clone());
+    pub(super) fn begin(host_entry: Option<Arc<HostEntry>>, context: &PipelineContext) -> RequestSpan {
         let span = RequestSpan { host_entry, clock: context.clock.clone() };
         span.note();
         span

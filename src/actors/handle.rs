@@ -13,7 +13,7 @@ use super::context::PipelineContext;
 use super::events::PipelineEvents;
 use super::faults::{Fault, FaultSettings};
 use super::history::SettledPoll;
-use super::host::{HostCounts, HostTable};
+use super::host::{DocumentFetcher, HostCounts, HostTable};
 use super::in_flight::InFlightPolls;
 use super::messages::{
     AskScheduler, AskSource, PausePolling, ReadSourcesAgain, ResumePolling, ScheduledSource, SchedulerStatus,
@@ -35,6 +35,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// How often `drained` looks whether all polls are settled.
 const DRAIN_LOOK: Duration = Duration::from_millis(5);
 
+/// How often `finished` looks whether pages of entries are due.
+const FULL_TEXT_LOOK: Duration = Duration::from_millis(20);
+
 /// Controls a pipeline, from any thread. Clones are the same.
 #[derive(Clone)]
 pub struct PipelineHandle {
@@ -43,21 +46,24 @@ pub struct PipelineHandle {
     scheduler: Addr<SchedulerActor>,
     webhooks: Addr<WebhookActor>,
     table: HostTable,
+    pub(super) documents: DocumentFetcher,
     in_flight_polls: InFlightPolls,
     finished: Arc<Notify>,
 }
 
 impl PipelineHandle {
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
         root: RootHandle,
         context: Arc<PipelineContext>,
         scheduler: Addr<SchedulerActor>,
         webhooks: Addr<WebhookActor>,
         table: HostTable,
+        documents: DocumentFetcher,
         in_flight_polls: InFlightPolls,
         finished: Arc<Notify>,
     ) -> PipelineHandle {
-        PipelineHandle { root, context, scheduler, webhooks, table, in_flight_polls, finished }
+        PipelineHandle { root, context, scheduler, webhooks, table, documents, in_flight_polls, finished }
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {
@@ -94,6 +100,11 @@ impl PipelineHandle {
     /// Tells the scheduler that these sources were added, changed or removed.
     pub fn sources_changed(&self, ids: Vec<SourceId>) {
         self.scheduler.do_send(SourcesChanged(ids));
+    }
+
+    /// Tells those that wait for new posts that some were stored outside of polls.
+    pub fn note_new_posts(&self) {
+        self.context.events.note_arrival();
     }
 
     /// Forces the next poll of a source past holds and `Retry-After`.
@@ -162,6 +173,11 @@ impl PipelineHandle {
         self.in_flight_polls.asked()
     }
 
+    /// How many pages of entries are being fetched.
+    pub fn full_texts_under_way(&self) -> usize {
+        self.context.full_texts.under_way()
+    }
+
     /// How many hosts have an entry.
     pub fn hosts(&self) -> usize {
         self.table.len()
@@ -228,9 +244,20 @@ impl PipelineHandle {
         self.scheduler.do_send(ReadSourcesAgain);
     }
 
-    /// Waits until a run that ends by itself has polled everything in its scope.
+    /// Waits until a run that ends by itself has polled everything in its scope, and has fetched the pages of entries
+    /// that are due.
     pub async fn finished(&self) {
         self.finished.notified().await;
+        while self.full_texts_under_way() > 0 || self.has_full_text_due().await {
+            tokio::time::sleep(FULL_TEXT_LOOK).await;
+        }
+    }
+
+    async fn has_full_text_due(&self) -> bool {
+        let PipelineContext { store, clock, .. } = &*self.context;
+        let is_paused = !matches!(store.paused_since().await, Ok(None));
+        let first = store.full_text_hosts(1).await.ok().and_then(|hosts| hosts.into_iter().next());
+        !is_paused && first.is_some_and(|(_, due_at)| due_at <= clock.now())
     }
 
     /// Begins no more requests, and waits until all polls in flight are settled.
@@ -243,7 +270,7 @@ impl PipelineHandle {
     pub async fn drained(&self) {
         // The sender is gone only when everything is.
         let _ = self.context.admission.watch().wait_for(|blockers| blockers.is_draining).await;
-        while self.in_flight_polls.asked() > 0 {
+        while self.in_flight_polls.asked() + self.context.full_texts.under_way() > 0 {
             tokio::time::sleep(DRAIN_LOOK).await;
         }
     }

@@ -28,6 +28,12 @@ pub struct SettledPoll {
     pub entries: Option<EntryCounts>,
     /// Whether entries may have come and gone since the last reading.
     pub is_gap: bool,
+    /// Posts of the source that got the text of their page since the poll.
+    pub full_texts: usize,
+    /// Failed attempts to fetch such a page.
+    pub full_text_failures: usize,
+    /// Error of the last one.
+    pub full_text_error: Option<String>,
     /// Body bytes received.
     pub bytes: usize,
     /// Duration of all requests.
@@ -65,6 +71,20 @@ impl History {
         }
     }
 
+    /// Notes the end of an attempt to fetch a page, with its error if it failed, at the last poll that read something.
+    pub(super) fn note_full_text(&self, source: SourceId, error: Option<String>) {
+        let mut inner = self.0.lock();
+        let Some(records) = inner.of_source.get_mut(&source) else { return };
+        let Some(record) = records.iter_mut().rev().find(|record| record.outcome == PollOutcome::Read) else { return };
+        match error {
+            None => record.full_texts += 1,
+            Some(error) => {
+                record.full_text_failures += 1;
+                record.full_text_error = Some(error);
+            }
+        }
+    }
+
     /// The last polls of a source, the newest first.
     pub(super) fn of(&self, source: SourceId) -> Vec<SettledPoll> {
         self.0.lock().of_source.get(&source).map(|records| records.iter().rev().cloned().collect()).unwrap_or_default()
@@ -85,6 +105,9 @@ mod tests {
             new_posts: 0,
             entries: None,
             is_gap: false,
+            full_texts: 0,
+            full_text_failures: 0,
+            full_text_error: None,
             bytes: 0,
             duration_ms: 0,
             next: String::new(),

@@ -1,15 +1,18 @@
-//! The pipeline: a scheduler, an actor for each host, a fetch pool, a post sink, a failure tracker and webhooks.
+//! The pipeline: a scheduler, an actor for each host, a fetch pool, a post sink, a failure tracker, full texts
+//! and webhooks.
 //!
 //! Actors send each other messages and decide by `rules`; their state can be rebuilt from the store. A source that is
 //! handed out travels as an `InFlightPoll`, which always returns to the scheduler, so that no crash loses a source.
 
 mod actor_kind;
 mod admission;
+mod archive;
 mod context;
 mod environment;
 mod events;
 mod faults;
 mod fetch;
+mod full_text;
 mod handle;
 mod history;
 mod host;
@@ -25,6 +28,7 @@ mod topology;
 mod webhooks;
 
 pub use actor_kind::ActorKind;
+pub use archive::ArchivePage;
 pub use context::Parts;
 pub use events::{PipelineEvent, PipelineEvents};
 pub use faults::{Fault, FaultAction, FaultSettings, NotAFault};

@@ -10,7 +10,7 @@ use prometheus_client::registry::Registry;
 use strum::VariantArray;
 
 use super::actor_kind::ActorKind;
-use crate::model::{EntryCounts, FailureKind, Timestamp};
+use crate::model::{EntryCounts, FailureKind, PageEnd, Timestamp};
 
 /// The upper ends of the buckets of all histograms, in seconds.
 const BUCKET_SECONDS: [f64; 14] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
@@ -39,6 +39,8 @@ pub struct Statistics {
     restarts: Counter,
     restarts_by_actor: Labelled,
     failed_in_a_row: AtomicU64,
+    /// By outcome of the attempt: `stored`, `failed` or `given_up`.
+    full_texts: Labelled,
     /// By outcome: `taken` or `failed`.
     deliveries: Labelled,
     delivered_posts: Counter,
@@ -107,6 +109,7 @@ impl Default for Statistics {
             restarts: Counter::default(),
             restarts_by_actor: labelled("actor", ActorKind::VARIANTS.iter().map(Into::into)),
             failed_in_a_row: AtomicU64::default(),
+            full_texts: labelled("outcome", ["stored", "failed", "given_up"]),
             deliveries: labelled("outcome", ["taken", "failed"]),
             delivered_posts: Counter::default(),
             last_success_at: AtomicI64::default(),
@@ -177,6 +180,7 @@ impl Statistics {
         registry.register("fetch_duration_seconds", "Duration of all requests of a poll", self.fetching.clone());
         registry.register("parse_duration_seconds", "Duration of parsing a response", self.reading.clone());
         registry.register("settle_duration_seconds", "Duration of storing a batch of polls", self.settling.clone());
+        registry.register("full_texts", "Attempts to fetch the page of an entry, by outcome", self.full_texts.clone());
         registry.register("webhook_deliveries", "Deliveries to webhooks, by outcome", self.deliveries.clone());
         registry.register("webhook_posts", "Posts accepted by webhooks", self.delivered_posts.clone());
     }
@@ -247,6 +251,15 @@ impl Statistics {
         let outcome = if taken.is_some() { "taken" } else { "failed" };
         self.deliveries.get_or_create(&[("outcome", outcome)]).inc();
         self.delivered_posts.inc_by(taken.unwrap_or(0) as u64);
+    }
+
+    pub(super) fn count_full_text(&self, end: &PageEnd) {
+        let outcome = match end {
+            PageEnd::Article { .. } => "stored",
+            PageEnd::Retry { .. } => "failed",
+            PageEnd::GivenUp { .. } => "given_up",
+        };
+        self.full_texts.get_or_create(&[("outcome", outcome)]).inc();
     }
 
     pub(super) fn count_crash(&self) {

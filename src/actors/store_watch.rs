@@ -109,6 +109,22 @@ impl Drop for RetryingCall<'_> {
     }
 }
 
+/// Calls the store, again and again while it is unavailable. For parts of the pipeline that
+/// no poll waits for: their calls do not suspend requests, and their success does not mean that polls can be written.
+pub(super) async fn retry_while_unavailable<T, F>(mut call: impl FnMut() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    let mut wait = RETRY_FIRST;
+    loop {
+        match call().await {
+            Err(error) if error.is_passing() => tokio::time::sleep(wait).await,
+            done => return done,
+        }
+        wait = (wait * 2).min(RETRY_MAX);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use slog::o;
 use tokio::sync::Notify;
 
 use super::actor_kind::{ActorKind, FETCHERS, HOSTS};
 use super::context::{Addresses, Parts, PipelineContext};
 use super::environment::PipelineEnvironment;
 use super::fetch::FetchActor;
+use super::full_text::FullTextActor;
 use super::handle::PipelineHandle;
-use super::host::HostTable;
+use super::host::{DocumentFetcher, HostTable};
 use super::in_flight::InFlightPolls;
 use super::scheduler::SchedulerActor;
 use super::settling::{FailureTrackerActor, PostSinkActor};
@@ -19,6 +21,8 @@ use crate::supervision::{ChildSpec, Group, GroupSettings, Inbox, Root, RootEnd, 
 
 /// Mailbox capacity of the single actors. `do_send` ignores it; the number of polls in flight bounds those messages.
 const MAILBOX_CAPACITY: usize = 1024;
+/// The least pause between two requests of a backfill: many in a row, they are not like the polls of a feed.
+const ARCHIVE_PAUSE_MIN: Duration = Duration::from_secs(1);
 /// Time limit for an actor to stop.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
@@ -47,6 +51,7 @@ impl Pipeline {
         let post_sink = Inbox::<PostSinkActor>::new(MAILBOX_CAPACITY);
         let failure_tracker = Inbox::<FailureTrackerActor>::new(MAILBOX_CAPACITY);
         let webhooks = Inbox::<WebhookActor>::new(MAILBOX_CAPACITY);
+        let full_text = Inbox::<FullTextActor>::new(MAILBOX_CAPACITY);
         let threads: Vec<Thread> =
             (1..=parts.settings.fetch.threads()).map(|number| Thread::new(&format!("fetch {number}"))).collect();
         let fetchers: Vec<Inbox<FetchActor>> = threads.iter().map(|_| Inbox::new(MAILBOX_CAPACITY)).collect();
@@ -55,6 +60,7 @@ impl Pipeline {
 
         let fetcher = parts.fetcher.clone();
         let webhook_fetcher = parts.fetcher.clone();
+        let document_fetcher = parts.fetcher.clone();
         let addresses = Addresses {
             post_sink: post_sink.address(),
             failure_tracker: failure_tracker.address(),
@@ -67,6 +73,14 @@ impl Pipeline {
         let in_flight_polls =
             InFlightPolls::new(scheduler.address().recipient(), failure_tracker.address().recipient());
         let finished = Arc::new(Notify::new());
+        let documents = DocumentFetcher {
+            context: context.clone(),
+            table: table.clone(),
+            fetcher: document_fetcher,
+            pause_min: Duration::ZERO,
+            log: context.log.new(o!("actor" => "full text")),
+        };
+        let archives = DocumentFetcher { pause_min: ARCHIVE_PAUSE_MIN, log: context.log.clone(), ..documents.clone() };
         let (scheduler_address, webhooks_address) = (scheduler.address(), webhooks.address());
 
         let fetch_supervisor = {
@@ -87,6 +101,7 @@ impl Pipeline {
             move || {
                 let (of_sink, of_tracker, of_webhooks) = (context.clone(), context.clone(), context.clone());
                 let webhook_fetcher = webhook_fetcher.clone();
+                let documents = documents.clone();
                 let (of_scheduler, table, in_flight_polls, finished) =
                     (context.clone(), table.clone(), in_flight_polls.clone(), finished.clone());
                 let fetch = fetch_supervisor.take().expect("the children are listed once");
@@ -99,6 +114,9 @@ impl Pipeline {
                     }),
                     ChildSpec::actor(ActorKind::Webhooks.into(), &webhooks, move || {
                         WebhookActor::new(of_webhooks.clone(), webhook_fetcher.clone())
+                    }),
+                    ChildSpec::actor(ActorKind::FullText.into(), &full_text, move || {
+                        FullTextActor::new(documents.clone())
                     }),
                     ChildSpec::supervisor(SupervisorSpec::new(FETCHERS, fetch).intensity(intensity)),
                     ChildSpec::group(&hosts),
@@ -123,6 +141,7 @@ impl Pipeline {
             scheduler_address,
             webhooks_address,
             table,
+            archives,
             in_flight_polls,
             finished,
         );

@@ -1,10 +1,10 @@
-//! Sends new posts to webhooks: in the order of their ids, at least once, each webhook at its own pace.
+//! Sends new and changed posts to webhooks: in the order of their change numbers, at least once, each webhook at its own
+//! pace.
 //!
 //! The posts are the outbox, and the progress of each webhook is in the store: after a crash or a kill only the
 //! delivery under way is made again. No other actor waits for this one.
 
 use std::collections::{HashMap, HashSet};
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,14 +16,15 @@ use slog::{Logger, debug, error, info, o, warn};
 use tokio::sync::Semaphore;
 
 use super::context::PipelineContext;
+use super::store_watch::retry_while_unavailable;
 use crate::fetch::{Delivery, Fetcher, delivery_body};
 use crate::model::{
-    DeliveryRecord, FailureCause, FailureReport, Post, SourceId, Timestamp, Webhook, WebhookId, WebhookProgress,
-    WebhookTarget,
+    DeliveryRecord, FailureCause, FailureReport, Post, PostSource, SourceId, Timestamp, Webhook, WebhookId,
+    WebhookProgress, WebhookTarget,
 };
 use crate::rules::shown_url::shown_url;
 use crate::rules::webhook::{AfterFailure, after_failure};
-use crate::store::StoreError;
+use crate::store::{PageBounds, PostSelection, StoreError};
 
 /// The most webhooks that are served.
 pub const WEBHOOKS_MAX: u32 = 100;
@@ -33,10 +34,6 @@ const AT_ONCE: usize = 8;
 const CHECK_EVERY: Duration = Duration::from_secs(15);
 /// Pages that a webhook gets before another one has its turn.
 const PAGES_PER_TURN: usize = 20;
-
-/// Wait before a call to an unavailable store is retried; it doubles with every try.
-const STORE_RETRY_FIRST: Duration = Duration::from_millis(250);
-const STORE_RETRY_MAX: Duration = Duration::from_secs(30);
 
 pub(super) struct WebhookActor {
     deliverer: Deliverer,
@@ -161,19 +158,26 @@ impl Deliverer {
             let webhook = retry_while_unavailable(|| store.webhook(id)).await?.filter(|webhook| webhook.enabled);
             let Some(webhook) = webhook else { return Ok(TurnEnd::Idle) };
             let policy = self.context.policy().webhooks.clone();
-            let after = Some(webhook.progress.last_post);
-            let posts = retry_while_unavailable(|| store.list_posts(None, after, policy.posts_max)).await?;
-            let Some(last) = posts.last().map(|post| post.id) else { return Ok(TurnEnd::Idle) };
-            let wanted = self.wanted(&webhook, &posts).await?;
+            let changes = PostSelection::Changes { source: None, after: webhook.progress.last_change_number };
+            // More than fits into a delivery, because only the posts with the label of the webhook go into it.
+            let bounds = PageBounds { rows: policy.posts_max, bytes: 4 * policy.body_bytes_max as u64 };
+            let posts = retry_while_unavailable(|| store.posts_page(changes.clone(), bounds)).await?.posts;
+            let Some(last) = posts.last().map(|post| post.change_number) else { return Ok(TurnEnd::Idle) };
+            let sources = self.sources_of(&posts).await?;
+            let has_label = |post: &&Post| {
+                let labels = sources.get(&post.source_id).map_or(&[][..], |source| &source.labels);
+                webhook.label.as_ref().is_none_or(|label| labels.contains(label))
+            };
+            let wanted: Vec<&Post> = posts.iter().filter(has_label).collect();
             if wanted.is_empty() {
-                let progress = WebhookProgress { last_post: last, ..webhook.progress };
+                let progress = WebhookProgress { last_change_number: last, ..webhook.progress };
                 self.record(id, progress, None, None).await?;
                 continue;
             }
-            let (body, count) = delivery_body(&wanted, policy.body_bytes_max);
+            let (body, count) = delivery_body(&wanted, &sources, policy.body_bytes_max);
             // The posts behind the last wanted one are not wanted.
-            let reached = if count == wanted.len() { last } else { wanted[count - 1].id };
-            let name = format!("{id}-{}-{}", wanted[0].id, wanted[count - 1].id);
+            let reached = if count == wanted.len() { last } else { wanted[count - 1].change_number };
+            let name = format!("{id}-{}-{}", wanted[0].change_number, wanted[count - 1].change_number);
             if self.context.faults.inject_into_work(WebhookActor::NAME, "Deliver").await {
                 return Ok(TurnEnd::Again);
             }
@@ -186,7 +190,7 @@ impl Deliverer {
                 Ok(()) => {
                     debug!(self.log, "webhook delivered"; "webhook_id" => id.0, "posts" => count);
                     let progress =
-                        WebhookProgress { last_post: reached, failures: 0, retry_at: None, last_error: None };
+                        WebhookProgress { last_change_number: reached, failures: 0, retry_at: None, last_error: None };
                     self.record(id, progress, Some(self.context.clock.now()), None).await?;
                 }
                 Err(report) => {
@@ -198,14 +202,20 @@ impl Deliverer {
         Ok(TurnEnd::Again)
     }
 
-    async fn wanted<'a>(&self, webhook: &Webhook, posts: &'a [Post]) -> Result<Vec<&'a Post>, StoreError> {
-        let Some(label) = &webhook.label else { return Ok(posts.iter().collect()) };
+    /// The sources of these posts, with their labels and without credentials in their URLs.
+    async fn sources_of(&self, posts: &[Post]) -> Result<HashMap<SourceId, PostSource>, StoreError> {
         let store = &self.context.store;
-        let sources: HashSet<SourceId> = posts.iter().map(|post| post.source_id).collect();
-        let labels = retry_while_unavailable(|| store.labels_of(sources.iter().copied().collect())).await?;
-        let labelled: HashSet<SourceId> =
-            labels.into_iter().filter(|(_, one)| one == label).map(|(source, _)| source).collect();
-        Ok(posts.iter().filter(|post| labelled.contains(&post.source_id)).collect())
+        let ids: HashSet<SourceId> = posts.iter().map(|post| post.source_id).collect();
+        let ids: Vec<SourceId> = ids.into_iter().collect();
+        let sources = retry_while_unavailable(|| store.sources_of_posts(ids.clone())).await?.into_iter();
+        let shown = |source: PostSource| (source.id, PostSource { url: shown_url(&source.url), ..source });
+        let mut sources: HashMap<SourceId, PostSource> = sources.map(shown).collect();
+        for (id, label) in retry_while_unavailable(|| store.labels_of(ids.clone())).await? {
+            if let Some(source) = sources.get_mut(&id) {
+                source.labels.push(label);
+            }
+        }
+        Ok(sources)
     }
 
     async fn send(&self, id: WebhookId, name: String, body: String, is_test: bool) -> Result<(), FailureReport> {
@@ -258,21 +268,5 @@ impl Deliverer {
         let record = DeliveryRecord { progress, delivered_at, disabled_reason };
         let store = &self.context.store;
         retry_while_unavailable(|| store.record_delivery(id, record.clone())).await
-    }
-}
-
-/// Calls the store, again and again while it is unavailable. Not by the store watch of the pipeline: a successful read
-/// here does not mean that polls can be written.
-async fn retry_while_unavailable<T, F>(mut call: impl FnMut() -> F) -> Result<T, StoreError>
-where
-    F: Future<Output = Result<T, StoreError>>,
-{
-    let mut wait = STORE_RETRY_FIRST;
-    loop {
-        match call().await {
-            Err(error) if error.is_passing() => tokio::time::sleep(wait).await,
-            done => return done,
-        }
-        wait = (wait * 2).min(STORE_RETRY_MAX);
     }
 }

@@ -12,7 +12,7 @@ use super::opml_command::{Export, ImportArguments};
 use super::podcast_command::PodcastCommand;
 use super::post_command::PostCommand;
 use super::reference::{Completions, Man};
-use super::source_arguments::{SourceCommand, source_types};
+use super::source_arguments::{SourceCommand, backlogs, source_types};
 use super::token_command::TokenArguments;
 use super::top_command::TopArguments;
 use super::user_command::UserCommand;
@@ -142,6 +142,11 @@ pub(super) struct Run {
     /// Import sources from this OPML file first; - reads standard input
     #[arg(long, value_name = "FILE", requires = "once")]
     pub(super) opml: Option<PathBuf>,
+    /// Entries older than the imported sources: skip, keep (within source.max-article-age-days) or all [default:
+    /// source.backlog]
+    #[arg(long, value_name = "WHICH", requires = "opml", num_args = 0..=1, require_equals = true,
+        default_missing_value = "keep", value_parser = backlogs())]
+    pub(super) backlog: Option<String>,
     /// Also poll sources that are not due; Retry-After and holds still apply
     #[arg(long, requires = "once")]
     pub(super) all: bool,

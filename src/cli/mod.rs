@@ -3,6 +3,7 @@
 //! May use `config`, `daemon` and `demo`; it uses a running daemon only through its API.
 
 mod arguments;
+mod backfill_command;
 mod check_command;
 mod check_report;
 mod check_robots;

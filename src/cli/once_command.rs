@@ -12,7 +12,7 @@ use super::progress::Progress;
 use super::{Exit, complain, exit_of, print};
 use crate::config::Loaded;
 use crate::daemon::{Once, OnceSummary, run_once};
-use crate::model::{FailureKind, SourceSettings};
+use crate::model::{Backlog, FailureKind, SourceSettings};
 use crate::opml::{self, Outline};
 use crate::telemetry::LogStream;
 
@@ -24,7 +24,8 @@ pub(super) fn once(arguments: &Run, loaded: Loaded, config_file: Option<PathBuf>
         // With a progress bar, log only errors, so that records do not interrupt the progress bar.
         settings.log.level = slog::Level::Error;
     }
-    let add = match arguments.opml.as_deref().map(read_list).transpose() {
+    let backlog = arguments.backlog.as_deref().and_then(|name| name.parse().ok());
+    let add = match arguments.opml.as_deref().map(|path| read_list(path, backlog)).transpose() {
         Ok(sources) => sources.unwrap_or_default(),
         Err(complaint) => {
             complain(&complaint);
@@ -56,7 +57,7 @@ pub(super) fn once(arguments: &Run, loaded: Loaded, config_file: Option<PathBuf>
 }
 
 /// Reads an OPML list; reports unusable entries and returns the rest.
-fn read_list(path: &Path) -> Result<Vec<(SourceSettings, Vec<String>)>, String> {
+fn read_list(path: &Path, backlog: Option<Backlog>) -> Result<Vec<(SourceSettings, Vec<String>)>, String> {
     let name = path.display();
     let unreadable = |error: &dyn std::fmt::Display| format!("{name}: {error}");
     let bytes: Box<dyn BufRead> = if path == Path::new("-") {
@@ -68,7 +69,8 @@ fn read_list(path: &Path) -> Result<Vec<(SourceSettings, Vec<String>)>, String> 
     for outline in opml::Reader::new(bytes).map_err(|error| unreadable(&error))? {
         match outline {
             Ok(Outline { feed_url, title, labels, .. }) => {
-                sources.push((SourceSettings { title, ..SourceSettings::new(opml::SOURCE_TYPE, feed_url) }, labels));
+                let settings = SourceSettings { title, backlog, ..SourceSettings::new(opml::SOURCE_TYPE, feed_url) };
+                sources.push((settings, labels));
             }
             Err(bad) => complain(&format_args!("{name}: {bad}")),
         }

@@ -12,6 +12,7 @@ use super::client::{ApiClient, Done};
 use super::connection::{RequestBody, Sent};
 use super::error::CliError;
 use super::progress::Progress;
+use super::source_arguments::backlogs;
 use super::{Exit, complain};
 use crate::api::views::ImportReport;
 
@@ -21,6 +22,11 @@ const PIECE_BYTES: usize = 64 * 1024;
 pub(super) struct ImportArguments {
     /// OPML file; - reads standard input
     file: PathBuf,
+    /// Entries older than the added sources: skip, keep (within source.max-article-age-days) or all [default:
+    /// source.backlog]
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "keep",
+        value_parser = backlogs())]
+    backlog: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -53,7 +59,11 @@ pub(super) async fn import(client: &ApiClient, import: &ImportArguments) -> Done
         (Box::new(file), about.len())
     };
     let upload = Upload { file, sent: 0, total, progress: Progress::new() };
-    let value = client.upload("/opml", "text/x-opml", RequestBody::Pieces(Box::new(upload))).await;
+    let path = match &import.backlog {
+        Some(backlog) => format!("/opml?backlog={backlog}"),
+        None => "/opml".to_owned(),
+    };
+    let value = client.upload(&path, "text/x-opml", RequestBody::Pieces(Box::new(upload))).await;
     Progress::new().clear();
     let value = value?;
     if !client.is_json {

@@ -13,14 +13,23 @@ use super::listing::{list_all, paging};
 use super::output_style::{OutputStyle, TextStyle, facts};
 use super::sanitize::plain_lines;
 use super::source_arguments::Paging;
-use super::table::{Cell, Column, Table, minute, second};
+use super::table::{Cell, Column, Table, minute, second, span};
 use super::{Exit, print_some};
 use crate::api::views::PostView;
-use crate::model::Timestamp;
+use crate::model::{Enclosure, PostSource, TextOrigin, Timestamp};
 
 const COLUMNS: &[Column] = &[
     Column::number("ID"),
     Column::word("STORED").leaves(1),
+    Column::number("SOURCE").leaves(2),
+    Column::name("TITLE"),
+    Column::url("URL").leaves(3),
+];
+/// Columns of `post tail`.
+const TAIL_COLUMNS: &[Column] = &[
+    Column::number("ID"),
+    Column::word("CHANGE"),
+    Column::word("AT").leaves(1),
     Column::number("SOURCE").leaves(2),
     Column::name("TITLE"),
     Column::url("URL").leaves(3),
@@ -34,7 +43,7 @@ pub(super) enum PostCommand {
     List(ListPostsArguments),
     /// Show a post
     Show(PostArgument),
-    /// Print new posts until Ctrl-C
+    /// Print new and changed posts until Ctrl-C
     Tail(Tail),
 }
 
@@ -43,6 +52,12 @@ pub(super) struct ListPostsArguments {
     /// Only posts of this source, by id or URL
     #[arg(long)]
     source: Option<String>,
+    /// Only posts of sources with this label
+    #[arg(long, conflicts_with_all = ["since", "until"])]
+    label: Option<String>,
+    /// Only posts with this text in title or text, ignoring case
+    #[arg(long, conflicts_with_all = ["since", "until"])]
+    text: Option<String>,
     /// Only posts stored at this time or later, such as 2026-11-16T18:00:00Z; oldest first
     #[arg(long, value_name = "TIME")]
     since: Option<Timestamp>,
@@ -67,8 +82,8 @@ pub(super) struct Tail {
     /// Only posts of this source, by id or URL
     #[arg(long)]
     source: Option<String>,
-    /// Start after the post with this id [default: only posts from now on]
-    #[arg(long, value_name = "ID")]
+    /// Start after this change number [default: only posts that are stored or changed from now on]
+    #[arg(long, value_name = "NUMBER")]
     after: Option<i64>,
     /// Stop after this many posts
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -89,6 +104,8 @@ async fn list_some(client: &ApiClient, list: &ListPostsArguments) -> Done {
     let newest = !list.oldest && since.is_none() && until.is_none();
     let filters = [
         ("source_id", source.as_deref()),
+        ("label", list.label.as_deref()),
+        ("text", list.text.as_deref()),
         ("since", since.as_deref()),
         ("until", until.as_deref()),
         ("order", newest.then_some("newest")),
@@ -154,8 +171,14 @@ async fn follow_once(
 
 fn line(data: &str) -> Result<String, CliError> {
     let value = serde_json::from_str(data).map_err(|error| CliError::Failed(error.to_string()))?;
-    let mut table = Table::new(COLUMNS);
-    table.row(row(&read(value)?));
+    let post: PostView = read(value)?;
+    let mut cells = row(&post);
+    // The width of the longer word, so that the lines stand below each other.
+    let change = if post.change_number == post.id.0 { "new    " } else { "updated" };
+    cells[1] = Cell::new(minute(post.changed_at.unwrap_or(post.created_at)));
+    cells.insert(1, Cell::new(change));
+    let mut table = Table::new(TAIL_COLUMNS);
+    table.row(cells);
     Ok(table.render(OutputStyle::of_output(), false))
 }
 
@@ -170,18 +193,63 @@ fn row(post: &PostView) -> Vec<Cell> {
 }
 
 fn one(post: PostView) -> String {
+    let source = match &post.source {
+        Some(PostSource { id, title: Some(title), url, .. }) => format!("{id}, {title}, {url}"),
+        Some(PostSource { id, url, .. }) => format!("{id}, {url}"),
+        None => post.source_id.to_string(),
+    };
+    let labels = post.source.map(|source| source.labels.join(", ")).filter(|labels| !labels.is_empty());
+    let authors = Some(post.authors.join(", ")).filter(|authors| !authors.is_empty());
+    let times = |count: u32| if count == 1 { "once".to_owned() } else { format!("{count} times") };
+    let changed = post.changed_at.map(|at| format!("{}, {}", second(at), times(post.revision)));
+    let files: Vec<String> = post.enclosures.iter().map(file).collect();
+    let origin = match (post.text_origin, post.is_backfill) {
+        (TextOrigin::Feed, false) => None,
+        (TextOrigin::Feed, true) => Some("the feed, by a backfill"),
+        (TextOrigin::FeedPending, _) => Some("the feed, until the page of the entry is fetched"),
+        (TextOrigin::Page, _) => Some("the page"),
+        (TextOrigin::Article, false) => Some("the page of the entry"),
+        (TextOrigin::Article, true) => Some("the page of the entry, by a backfill"),
+    };
     let text = facts(
         OutputStyle::of_output(),
         &[
             ("post", Some(post.id.to_string())),
-            ("source", Some(post.source_id.to_string())),
+            ("source", Some(source)),
+            ("labels", labels),
             ("title", Some(post.title)),
             ("url", post.url),
-            ("author", post.author),
+            ("guid", post.guid),
+            ("author", authors),
             ("byline", post.byline),
             ("published", post.published_at.map(second)),
+            ("updated", post.updated_at.map(second)),
             ("stored", Some(second(post.created_at))),
+            ("changed", changed),
+            ("language", post.language),
+            ("categories", (!post.categories.is_empty()).then(|| post.categories.join(", "))),
+            ("image", post.image_url),
+            ("comments", post.comments_url),
+            ("files", (!files.is_empty()).then(|| files.join("; "))),
+            ("text from", origin.map(str::to_owned)),
+            ("full text", post.full_text_error.map(|error| format!("not fetched: {error}"))),
+            ("summary", post.summary),
         ],
     );
-    format!("{text}\n{}\n", plain_lines(&post.body).trim_end())
+    format!("{text}\n{}\n", plain_lines(&post.text).trim_end())
+}
+
+/// A file of a post with what is known of it.
+fn file(enclosure: &Enclosure) -> String {
+    let about = [
+        enclosure.title.clone(),
+        enclosure.media_type.clone(),
+        enclosure.length.map(|bytes| format!("{bytes} bytes")),
+        enclosure.duration_seconds.map(|seconds| span(seconds.into())),
+    ];
+    let about: Vec<String> = about.into_iter().flatten().collect();
+    match about.is_empty() {
+        true => enclosure.url.clone(),
+        false => format!("{} ({})", enclosure.url, about.join(", ")),
+    }
 }

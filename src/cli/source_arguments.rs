@@ -32,6 +32,10 @@ pub(super) enum SourceCommand {
     Remove(SourceTarget),
     /// Poll a source now, unless Retry-After or a hold forbids it
     Poll(PollSourceArguments),
+    /// Store the entries of older pages of a feed
+    ///
+    /// Follows the links of the feed to older pages (RFC 5005, JSON Feed), one at a time at the turn of the host.
+    Backfill(BackfillArguments),
     /// Explain when a source is polled next, and why
     Explain(SourceArgument),
     /// List the last polls of a source
@@ -95,6 +99,14 @@ pub(super) struct SourceSettingsArguments {
     /// Maximum backoff in hours, instead of the configured one
     #[arg(long, value_name = "N")]
     pub(super) max_backoff_hours: Option<u32>,
+    /// Entries older than the source: skip does not store them, keep stores those within source.max-article-age-days,
+    /// all stores every one [default: source.backlog]
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "keep",
+        value_parser = backlogs())]
+    pub(super) backlog: Option<String>,
+    /// Fetch the page of each entry for its text [default: source.full-text]
+    #[arg(long, value_name = "WHEN", value_parser = ["off", "when-short", "always"])]
+    pub(super) full_text: Option<String>,
     /// Label; repeatable; replaces all previous labels
     #[arg(long = "label", value_name = "LABEL")]
     pub(super) labels: Vec<String>,
@@ -111,6 +123,8 @@ impl SourceSettingsArguments {
             ("poll_delay_seconds", self.delay_seconds.map(|value| json!(value))),
             ("max_failures", self.max_failures.map(|value| json!(value))),
             ("max_backoff_hours", self.max_backoff_hours.map(|value| json!(value))),
+            ("backlog", self.backlog.as_ref().map(|value| json!(value))),
+            ("full_text", self.full_text.as_ref().map(|value| json!(value))),
             ("labels", (!self.labels.is_empty()).then(|| json!(self.labels))),
         ];
         fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
@@ -153,7 +167,7 @@ pub(super) struct EditSourceArguments {
     pub(super) enabled: Option<bool>,
     /// Remove a setting, so that the configured one applies; repeatable
     #[arg(long, value_name = "SETTING", value_parser = ["title", "podcast", "interval-minutes", "delay-seconds",
-        "max-failures", "max-backoff-hours", "labels"])]
+        "max-failures", "max-backoff-hours", "backlog", "full-text", "labels"])]
     pub(super) unset: Vec<String>,
 }
 
@@ -220,6 +234,23 @@ pub(super) struct PollSourceArguments {
     /// Ignore Retry-After, holds and the pause of the host
     #[arg(long)]
     pub(super) force: bool,
+}
+
+/// The choices of `--backlog`.
+pub(super) fn backlogs() -> PossibleValuesParser {
+    PossibleValuesParser::new(["skip", "keep", "all"])
+}
+
+#[derive(Args, Debug)]
+pub(super) struct BackfillArguments {
+    /// Id or URL of the source
+    pub(super) source: String,
+    /// Maximum number of pages to read, the feed itself included
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) pages: u32,
+    /// Count up `?paged=` as WordPress does, if the feed links to no older page
+    #[arg(long)]
+    pub(super) wordpress: bool,
 }
 
 /// The names of all types.

@@ -3,6 +3,7 @@
 use hyper::Method;
 use serde_json::{Value, json};
 
+use super::backfill_command::backfill;
 use super::client::{ApiClient, Done, query, read};
 use super::error::CliError;
 use super::listing::{list_all, paging};
@@ -37,6 +38,7 @@ pub(super) async fn source(client: &ApiClient, command: SourceCommand) -> Done {
         SourceCommand::Reset(target) => tell(client, &target, Method::POST, "reset", None).await,
         SourceCommand::Remove(target) => remove(client, &target).await,
         SourceCommand::Poll(poll) => poll_now(client, &poll).await,
+        SourceCommand::Backfill(arguments) => backfill(client, &arguments).await,
         SourceCommand::Access(access) => source_access(client, &access).await,
         SourceCommand::Explain(named) => {
             let id = client.source(&named.source).await?;
@@ -125,6 +127,8 @@ async fn change(client: &ApiClient, edit: &EditSourceArguments) -> Done {
             "delay-seconds" => ("poll_delay_seconds", Value::Null),
             "max-failures" => ("max_failures", Value::Null),
             "max-backoff-hours" => ("max_backoff_hours", Value::Null),
+            "backlog" => ("backlog", Value::Null),
+            "full-text" => ("full_text", Value::Null),
             "labels" => ("labels", json!([])),
             _ => ("title", Value::Null),
         };

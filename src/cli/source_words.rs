@@ -38,7 +38,7 @@ pub(super) fn row(source: &SourceView) -> Vec<Cell> {
         Cell::maybe(source.last_polled.map(minute)),
         Cell::new(source.consecutive_failures),
         Cell::new(&source.url),
-        Cell::maybe(source.title.as_ref()),
+        Cell::maybe(source.title.as_ref().or(source.feed_title.as_ref())),
     ]
 }
 
@@ -65,6 +65,8 @@ pub(super) fn one(source: &SourceView) -> String {
         let reason = source.feed_disable_reason.as_deref().unwrap_or("no reason given");
         format!("since {}, {}: {reason}", second(since), rest_end(source))
     });
+    let gaps =
+        source.last_gap_at.map(|at| format!("{}, the last one at {}: entries may be missing", source.gaps, second(at)));
     let failed = source.consecutive_failures;
     facts(
         OutputStyle::of_output(),
@@ -72,6 +74,7 @@ pub(super) fn one(source: &SourceView) -> String {
             ("source", Some(source.id.to_string())),
             ("url", Some(source.url.clone())),
             ("title", source.title.clone()),
+            ("feed title", source.feed_title.clone()),
             ("type", Some(source.source_type.to_string())),
             ("state", Some(source.state.clone())),
             ("disabled", source.disabled_reason.clone()),
@@ -84,6 +87,8 @@ pub(super) fn one(source: &SourceView) -> String {
             ("delay", with_unit(source.poll_delay_seconds, "s")),
             ("max failures", source.max_failures.map(|count| count.to_string())),
             ("max backoff", with_unit(source.max_backoff_hours, "h")),
+            ("backlog", source.backlog.map(|backlog| <&str>::from(backlog).to_owned())),
+            ("full text", source.full_text.map(|full_text| <&str>::from(full_text).to_owned())),
             ("added", Some(second(source.created_at))),
             ("last poll", source.last_polled.map(second)),
             ("last success", source.last_success_at.map(second)),
@@ -93,6 +98,8 @@ pub(super) fn one(source: &SourceView) -> String {
             ("failures", (failed > 0).then(|| format!("{failed} in a row"))),
             ("last failure", failure),
             ("moves to", source.moved_to.clone()),
+            ("gaps", gaps),
+            ("bodies", source.bodies_repeat.then(|| "different entries have the same body".to_owned())),
             ("version", Some(source.version.to_string())),
         ],
     )
@@ -108,7 +115,7 @@ pub(super) fn added(created: &CreatedSource) -> String {
 pub(super) fn polled(answer: &PollAnswer) -> String {
     plain_lines(&match answer {
         PollAnswer::Done { poll } => match poll.outcome {
-            PollOutcome::Read => format!("read, new posts: {}\n{}\n", poll.new_posts, poll.next),
+            PollOutcome::Read => format!("read, {}\n{}\n", read_words(poll), poll.next),
             PollOutcome::Unchanged => format!("nothing new\n{}\n", poll.next),
             PollOutcome::Failed => {
                 format!("failed: {}\n{}\n", poll.error.as_deref().unwrap_or_default(), poll.next)
@@ -120,6 +127,12 @@ pub(super) fn polled(answer: &PollAnswer) -> String {
         PollAnswer::Requested { not_before: None, reason } => format!("will be polled later: {reason}\n"),
         PollAnswer::Refused { reason } => format!("will not be polled: {reason}\n"),
     })
+}
+
+/// What a poll found.
+fn read_words(poll: &PollRecord) -> String {
+    let found = poll.entries_text.clone().unwrap_or_else(|| format!("new posts: {}", poll.new_posts));
+    if poll.is_gap { format!("{found}; entries may be missing since the last poll") } else { found }
 }
 
 pub(super) fn explanation(explained: Explanation) -> String {
@@ -167,6 +180,11 @@ pub(super) fn history(polls: &[PollRecord]) -> String {
             PollOutcome::Unchanged => ("unchanged", TextStyle::Plain),
             PollOutcome::Failed => ("failed", TextStyle::Bad),
         };
+        let what = match (&poll.error, poll.outcome) {
+            (Some(error), _) => error.clone(),
+            (None, PollOutcome::Read) => format!("{}; {}", read_words(poll), poll.next),
+            (None, _) => poll.next.clone(),
+        };
         table.row(vec![
             Cell::new(second(poll.at)),
             Cell::styled(outcome, text_style),
@@ -174,7 +192,7 @@ pub(super) fn history(polls: &[PollRecord]) -> String {
             Cell::new(poll.new_posts),
             Cell::new(poll.bytes),
             Cell::new(poll.duration_ms),
-            Cell::new(poll.error.as_ref().unwrap_or(&poll.next)),
+            Cell::new(what),
         ]);
     }
     match polls.is_empty() {

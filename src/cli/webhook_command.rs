@@ -202,7 +202,7 @@ fn one(webhook: WebhookView) -> String {
             ("label", webhook.label),
             ("state", Some(state)),
             ("disabled", webhook.disabled_reason),
-            ("last post", Some(webhook.last_post_id.to_string())),
+            ("last change", Some(webhook.last_change_number.to_string())),
             ("failures", (webhook.failures > 0).then(|| format!("{} in a row", webhook.failures))),
             ("last error", webhook.last_error),
             ("next try", webhook.retry_at.map(second)),

@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::clock::Stopwatch;
 use crate::http::{self, Credentials, Reply, Request};
-use crate::model::{FailureCause, FailureReport, Hints, NewPost};
+use crate::model::{FailureCause, FailureReport, Hints, NewPost, Timestamp};
 use crate::parse::feed::LinkedFeed;
 
 use super::{Answer, Document, Fetched, Fetcher, Reading, Task, Trace};
@@ -15,8 +15,8 @@ use super::{Answer, Document, Fetched, Fetcher, Reading, Task, Trace};
 /// How the documents of a type are read.
 #[derive(Clone, Copy)]
 pub struct DocumentReader {
-    /// Reads bytes, given their content type and the URL that they came from. It may panic.
-    pub read: fn(&[u8], Option<&str>, &Url) -> ReadDocument,
+    /// Reads bytes, given their content type, the URL that they came from and the time of the answer. It may panic.
+    pub read: fn(&[u8], Option<&str>, &Url, Timestamp) -> ReadDocument,
     /// Documents up to this size are read on the thread of the request, larger ones on a blocking thread: reading must
     /// not keep other requests waiting for milliseconds.
     pub at_once_bytes_max: usize,
@@ -81,7 +81,8 @@ async fn read(reply: Reply, reader: DocumentReader) -> Fetched {
     let trace = Trace { wire_bytes, body_bytes: bytes.len(), ..trace };
     let url = reply.url;
     let is_small = bytes.len() <= reader.at_once_bytes_max;
-    let reading = move || (reader.read)(&bytes, content_type.as_deref(), &url);
+    let answered_at = reply.answered_at;
+    let reading = move || (reader.read)(&bytes, content_type.as_deref(), &url, answered_at);
     let watch = Stopwatch::start();
     let read = match is_small {
         true => catch_unwind(AssertUnwindSafe(reading)).map_err(|panic| last_words(panic.as_ref())),

@@ -135,6 +135,8 @@ pub enum Document {
         /// The charset it turned out to be in.
         charset: &'static str,
         title: Option<String>,
+        /// URL of the page with the entries before these.
+        next_archive: Option<String>,
         /// What had to be put right to read it.
         notes: Vec<Note>,
     },

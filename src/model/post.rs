@@ -93,6 +93,8 @@ pub enum TextOrigin {
     /// The entry of the feed.
     #[default]
     Feed,
+    /// The entry of the feed, until the page that it links to is fetched (full text).
+    FeedPending,
     /// The web page of the source.
     Page,
     /// The page that the entry links to (full text).
@@ -106,6 +108,12 @@ impl PostContent {
             true => Cow::Owned(self.text.replace('\n', " ")),
             false => Cow::Borrowed(&self.text),
         }
+    }
+
+    /// All authors, each once.
+    pub fn all_authors(&self) -> impl Iterator<Item = &str> {
+        let first = self.author.iter().filter(|_| self.authors.is_empty());
+        first.chain(&self.authors).map(String::as_str)
     }
 
     /// About how many bytes it takes.
@@ -250,6 +258,26 @@ pub struct Post {
     pub content_hash: ContentHash,
     /// Whether a backfill stored it.
     pub is_backfill: bool,
+}
+
+impl Post {
+    /// Whether its content was changed since it was stored.
+    pub fn is_changed(&self) -> bool {
+        self.change_number != self.id.0
+    }
+}
+
+/// The source of a post, for its readers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PostSource {
+    /// Id of the source.
+    pub id: SourceId,
+    /// Title set by an operator, or else the title of the feed.
+    pub title: Option<String>,
+    /// URL without credentials.
+    pub url: String,
+    /// Labels of the source.
+    pub labels: Vec<String>,
 }
 
 impl ContentHash {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ContentHash, DocumentKeys, EntryKey, HostState, NewPost, PostId, Source, SourceId, SourceState, Timestamp,
+    WantedPage,
 };
 
 /// Everything one poll leaves behind. It is written whole or not at all.
@@ -20,6 +21,8 @@ pub struct Settlement {
     pub posts: Vec<NewPost>,
     /// Posts that get new content.
     pub edits: Vec<PostEdit>,
+    /// Posts among `posts` and `edits` whose pages are to be fetched.
+    pub pages: Vec<WantedPage>,
     /// Posts whose entry came under another id: they get its key.
     pub renamed: Vec<RenamedPost>,
     /// Keys of removed posts whose entry is still in the feed.
@@ -41,6 +44,7 @@ impl Settlement {
             state: source.state.clone(),
             posts: Vec::new(),
             edits: Vec::new(),
+            pages: Vec::new(),
             renamed: Vec::new(),
             still_seen: Vec::new(),
             document: None,
@@ -93,6 +97,22 @@ pub struct EntryCounts {
     pub edits_ignored: u64,
 }
 
+impl EntryCounts {
+    /// Adds the counts of another document.
+    pub fn add(&mut self, other: &EntryCounts) {
+        self.seen += other.seen;
+        self.new += other.new;
+        self.late += other.late;
+        self.updated += other.updated;
+        self.known += other.known;
+        self.before_source += other.before_source;
+        self.too_old += other.too_old;
+        self.seen_before += other.seen_before;
+        self.blank += other.blank;
+        self.edits_ignored += other.edits_ignored;
+    }
+}
+
 /// What became of a settlement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Settled {
@@ -116,8 +136,8 @@ pub struct Cutoffs {
     pub now: Timestamp,
     /// Unprocessed articles published before this go; those made of pages if they were added before it, too.
     pub articles_before: Timestamp,
-    /// Posts without an article, published (or else stored) before this go, those of pages if they were stored before
-    /// it (s704); their hashes stay.
+    /// Posts without an article, published (or else stored) before this go, those of pages (s704) and of backfills if
+    /// they were stored before it; their hashes stay.
     pub posts_before: Timestamp,
     /// Hashes of cleaned posts last met in their feed before this go, once the feed was read without them.
     pub hashes_before: Timestamp,

@@ -55,6 +55,12 @@ impl Timestamp {
         self.0.div_euclid(1_000_000)
     }
 
+    /// The year, in universal time; a day off at most around a new year.
+    pub const fn year(self) -> i16 {
+        // A year has 365.2425 days on average.
+        (1970 + self.as_seconds().div_euclid(31_556_952)) as i16
+    }
+
     /// How long this moment lies after the earlier one; nothing if it does not.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))

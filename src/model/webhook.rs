@@ -1,4 +1,4 @@
-//! A webhook: a program elsewhere that new posts are sent to.
+//! A webhook: a program elsewhere that new and changed posts are sent to.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
-use super::{PostId, Timestamp};
+use super::Timestamp;
 
 /// Id of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -66,8 +66,8 @@ pub struct WebhookTarget {
 /// How far a webhook has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookProgress {
-    /// Everything up to this post was taken, or is not wanted.
-    pub last_post: PostId,
+    /// Everything up to this change number was taken, or is not wanted.
+    pub last_change_number: i64,
     /// Deliveries that failed in a row.
     pub failures: u32,
     /// Nothing is sent before this moment.

@@ -35,7 +35,9 @@ pub fn with_absolute_links<'h>(html: &'h str, base: &Url) -> Cow<'h, str> {
             } else {
                 None
             };
-            let Some(value) = value else { continue };
+            // Damage: a value that holds a tag or ends a CDATA section means more to a reader than a link.
+            let is_damaged = attribute.value.contains('<') || attribute.value.contains("]]>");
+            let Some(value) = value.filter(|_| !is_damaged) else { continue };
             let value_start = start + attribute.value_start;
             if !changed.replace(value_start, attribute.value.len(), &escaped(&value)) {
                 return changed.finish();

@@ -11,6 +11,7 @@ pub mod feed;
 pub mod html;
 mod namespace;
 pub mod robots;
+pub mod safe_html;
 pub mod text;
 pub mod website;
 pub mod x_api;

@@ -2,6 +2,7 @@
 //!
 //! Uses `model` only. No I/O, no clock, no randomness, no logging; total over every input.
 
+pub mod backfill;
 pub mod backoff;
 pub mod breaker;
 pub mod change;
@@ -11,6 +12,7 @@ pub mod delay;
 pub mod due;
 pub mod failure;
 pub mod filter;
+pub mod full_text;
 pub mod hold;
 pub mod host_key;
 pub mod identity;

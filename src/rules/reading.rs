@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::filter::{EntryDecision, EntryFilter, Kept, Known, LastDocument, Skipped};
 use super::{OnEdit, Policy, PostPolicy, hours, same_url};
 use crate::model::{
-    ContentHash, DocumentKeys, EntryCounts, EntryKey, KnownEntries, KnownPost, NewPost, PostEdit, RenamedPost, Source,
-    Timestamp, Watermark,
+    ContentHash, DocumentKeys, EntryCounts, EntryKey, KnownEntries, KnownPost, NewPost, PostContent, PostEdit,
+    RenamedPost, Source, Timestamp, Watermark,
 };
 
 /// Changes of a post that are stored at once.
@@ -249,15 +249,17 @@ fn bounded(post: &NewPost, policy: &PostPolicy) -> NewPost {
     if content.bytes() <= policy.bytes_max && !drops_html {
         return post.clone();
     }
-    post.clone().with_content(|content| {
-        if drops_html || content.bytes() > policy.bytes_max {
-            content.html = None;
-        }
-        for text in [content.summary.as_mut(), Some(&mut content.text), Some(&mut content.title)].into_iter().flatten()
-        {
-            cut(text, policy.bytes_max);
-        }
-    })
+    post.clone().with_content(|content| bound_content(content, policy))
+}
+
+/// Cuts content to the bounds of what is stored.
+pub(super) fn bound_content(content: &mut PostContent, policy: &PostPolicy) {
+    if !policy.keeps_html || content.bytes() > policy.bytes_max {
+        content.html = None;
+    }
+    for text in [content.summary.as_mut(), Some(&mut content.text), Some(&mut content.title)].into_iter().flatten() {
+        cut(text, policy.bytes_max);
+    }
 }
 
 fn cut(text: &mut String, bytes_max: usize) {

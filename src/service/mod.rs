@@ -6,6 +6,7 @@
 mod access;
 mod accounts;
 mod articles;
+mod backfill;
 mod canonical;
 mod explanation;
 mod health;
@@ -26,9 +27,11 @@ use crate::clock::Clock;
 use crate::model::{HostKey, SourceId, Timestamp, UserId};
 use crate::store::{Store, StoreError};
 
+pub use backfill::{BACKFILL_PAGES_MAX, BackfillEnd, BackfillReport, BackfillRequest};
 pub use explanation::{SourceExplanation, WaitTerm};
 pub use hosts::{HoldEnd, HostCondition, HostStatus};
 pub use polls::{Outlook, PollRequest, RequestedPoll};
+pub use posts::{FoundPosts, PostFilter};
 pub use queries::{FoundSources, SourceDetails, SourceFilter};
 pub use source_settings::{NewSourceRequest, SourcePatch};
 pub use sources::{AddedSource, FirstPoll, add_sources};

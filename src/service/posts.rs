@@ -1,49 +1,104 @@
 //! Posts, as clients read them.
 
+use std::collections::{HashMap, HashSet};
+
 use tokio::sync::watch;
 
 use super::{Result, Service, ServiceError};
-use crate::model::{Post, PostId, SourceId, Timestamp};
-use crate::store::SourceSelection;
+use crate::model::{Post, PostId, PostSource, SourceId};
+use crate::rules::shown_url::shown_url;
+use crate::store::{PageBounds, PostMatch, PostPage, PostSelection, SourceSelection};
+
+/// Texts and HTML on a page of posts: 100 posts of 8 MB would take gigabytes.
+const PAGE_BYTES_MAX: u64 = 8 * 1024 * 1024;
+/// Ids that one search examines. A rare match takes many calls, and no call takes long.
+const EXAMINED_MAX: i64 = 20_000;
+
+/// Which posts to find. An absent field matches every post.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PostFilter {
+    pub source: Option<SourceId>,
+    /// Label of the source.
+    pub label: Option<String>,
+    /// Text in the title or text, case-insensitive.
+    pub text: Option<String>,
+    pub newest_first: bool,
+}
+
+/// A page of posts that match.
+#[derive(Clone, Debug, Default)]
+pub struct FoundPosts {
+    pub posts: Vec<Post>,
+    /// Where the next page begins, if there may be one. A page can be short, or empty, and still have a next one.
+    pub next: Option<PostId>,
+}
 
 impl Service {
     pub async fn post(&self, id: PostId) -> Result<Post> {
         self.store.post(id).await?.ok_or_else(|| ServiceError::not_found("post", id))
     }
 
-    /// The posts after this one, oldest first, of one source or of all.
-    pub async fn posts_after(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>> {
-        Ok(self.store.list_posts(source, after, limit).await?)
+    /// The sources of these posts, with their labels and without credentials in their URLs.
+    pub async fn sources_of(&self, posts: &[Post]) -> Result<HashMap<SourceId, PostSource>> {
+        let ids: HashSet<SourceId> = posts.iter().map(|post| post.source_id).collect();
+        let ids: Vec<SourceId> = ids.into_iter().collect();
+        let mut labels = self.labels_by_source(ids.clone()).await?;
+        let sources = self.store.sources_of_posts(ids).await?.into_iter();
+        let complete = |source: PostSource| PostSource {
+            url: shown_url(&source.url),
+            labels: labels.remove(&source.id).unwrap_or_default(),
+            ..source
+        };
+        Ok(sources.map(complete).map(|source| (source.id, source)).collect())
     }
 
-    /// The posts before this one, newest first; from the newest on without one.
-    pub async fn posts_before(
-        &self,
-        source: Option<SourceId>,
-        before: Option<PostId>,
-        limit: u32,
-    ) -> Result<Vec<Post>> {
-        Ok(self.store.list_posts_before(source, before, limit).await?)
+    /// A page of posts, of at most 8 MiB of texts unless a single post is larger.
+    pub async fn posts(&self, selection: PostSelection, rows: u32) -> Result<PostPage> {
+        Ok(self.store.posts_page(selection, PageBounds { rows, bytes: PAGE_BYTES_MAX }).await?)
     }
 
-    /// The posts stored in this span of time, oldest first, after this one.
-    pub async fn posts_between(
-        &self,
-        source: Option<SourceId>,
-        span: std::ops::Range<Timestamp>,
-        after: Option<(Timestamp, PostId)>,
-        limit: u32,
-    ) -> Result<Vec<Post>> {
-        Ok(self.store.list_posts_between(source, span.start, span.end, after, limit).await?)
+    /// The highest change number of a post.
+    pub async fn last_change_number(&self) -> Result<i64> {
+        Ok(self.store.last_change_number().await?)
     }
 
-    /// The newest posts of sources with this label, newest first.
-    pub async fn newest_posts_with_label(&self, label: &str, limit: u32) -> Result<Vec<Post>> {
+    /// Posts that match, in the order of their ids, from the post after the cursor on. Examines at most
+    /// [`EXAMINED_MAX`] ids.
+    pub async fn find_posts(&self, filter: PostFilter, cursor: Option<PostId>, rows: u32) -> Result<FoundPosts> {
+        let PostFilter { source, label, text, newest_first } = filter;
+        let start = match newest_first {
+            true => PostSelection::Before { source: None, before: cursor.unwrap_or(PostId(i64::MAX)) },
+            false => PostSelection::After { source: None, after: cursor.unwrap_or(PostId(0)) },
+        };
+        let Some(first) = self.posts(start, 1).await?.posts.pop() else { return Ok(FoundPosts::default()) };
+        // Both ends are excluded.
+        let (after, before) = match newest_first {
+            true => (PostId(first.id.0 - EXAMINED_MAX), PostId(first.id.0 + 1)),
+            false => (PostId(first.id.0 - 1), PostId(first.id.0 + EXAMINED_MAX)),
+        };
+        let last_number = self.store.last_change_number().await?;
+        let wanted = PostMatch { after, before, source, label, text };
+        let page = match newest_first {
+            true => self.posts(PostSelection::MatchingNewest(wanted), rows).await?,
+            false => self.posts(PostSelection::Matching(wanted), rows).await?,
+        };
+        let end = if newest_first { PostId(after.0 + 1) } else { PostId(before.0 - 1) };
+        let next = match page.posts.last() {
+            Some(last) if page.has_more => Some(last.id),
+            _ if newest_first => Some(end).filter(|end| end.0 > 1),
+            _ => Some(end).filter(|end| end.0 < last_number),
+        };
+        Ok(FoundPosts { posts: page.posts, next })
+    }
+
+    /// The newest posts of sources with this label, newest first, among the last [`EXAMINED_MAX`] ids.
+    pub async fn newest_posts_with_label(&self, label: &str, rows: u32) -> Result<Vec<Post>> {
         let selection = SourceSelection::WithLabel(label.to_owned());
         if self.store.select_sources(selection, None, 1).await?.is_empty() {
             return Err(ServiceError::UnknownLabel);
         }
-        Ok(self.store.newest_posts_with_label(label, limit).await?)
+        let filter = PostFilter { label: Some(label.to_owned()), newest_first: true, ..PostFilter::default() };
+        Ok(self.find_posts(filter, None, rows).await?.posts)
     }
 
     /// Changes whenever a poll of this node stores new posts.

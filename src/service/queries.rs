@@ -136,7 +136,7 @@ impl Service {
         Ok(sources.into_iter().map(details).collect())
     }
 
-    async fn labels_by_source(&self, ids: Vec<SourceId>) -> Result<HashMap<SourceId, Vec<String>>> {
+    pub(super) async fn labels_by_source(&self, ids: Vec<SourceId>) -> Result<HashMap<SourceId, Vec<String>>> {
         let mut labels: HashMap<SourceId, Vec<String>> = HashMap::new();
         for (id, label) in self.store.labels_of(ids).await? {
             labels.entry(id).or_default().push(label);
@@ -167,7 +167,8 @@ impl Service {
         // The password in a URL is not searched: a match would give it away.
         let holds = |text: &str| {
             let shown = shown_url(&settings.url).to_lowercase();
-            shown.contains(text) || settings.title.as_ref().is_some_and(|title| title.to_lowercase().contains(text))
+            let titles = [&settings.title, &source.state.feed_title];
+            shown.contains(text) || titles.into_iter().flatten().any(|title| title.to_lowercase().contains(text))
         };
         state.is_none_or(|state| state == status)
             && source_type.is_none_or(|source_type| source_type == settings.source_type)

@@ -111,15 +111,15 @@ impl Service {
         let all = self.store.list_webhooks(None, WEBHOOKS_MAX).await?;
         let enabled: Vec<&Webhook> = all.iter().filter(|webhook| webhook.enabled).collect();
         let failing = enabled.iter().filter(|webhook| webhook.progress.failures > 0).count();
-        let waiting = match enabled.iter().map(|webhook| webhook.progress.last_post).min() {
-            Some(reached) => self.store.list_posts(None, Some(reached), 1).await?.pop(),
+        let waiting = match enabled.iter().map(|webhook| webhook.progress.last_change_number).min() {
+            Some(reached) => self.store.list_changes(reached, 1).await?.pop(),
             None => None,
         };
         Ok(WebhookFigures {
             working: enabled.len() - failing,
             failing,
             disabled: all.len() - enabled.len(),
-            lag: waiting.map_or(Duration::ZERO, |post| self.now().since(post.created_at)),
+            lag: waiting.map_or(Duration::ZERO, |post| self.now().since(post.changed_at.unwrap_or(post.created_at))),
         })
     }
 

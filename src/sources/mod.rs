@@ -3,6 +3,7 @@
 //! Uses `fetch` for requests and `parse` for answers. The rest of the program knows a type by its name
 //! ([`SourceType`]) and asks [`kind`] for what it needs; it never compares types. To add one, see ARCHITECTURE.md.
 
+mod linked_document;
 mod rss;
 mod website;
 mod x;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use crate::fetch::{DocumentReader, Fetched, Fetcher, Task};
 use crate::model::{HostKey, KeyProvider, PodcastId, SourceType, Watermark, canonical_web_url, check_web_url};
 
+pub use linked_document::{archive_task, article_task};
 pub use x::{KeyError, XSettings, check_x_key};
 
 /// What is particular to a type, in the order in which a source meets it. The defaults are those of a document on the

@@ -7,7 +7,7 @@ use url::Url;
 
 use super::{Polling, SourceKind};
 use crate::fetch::{Document, DocumentContent, DocumentReader, ReadDocument, post};
-use crate::model::{Hints, NewPost, Watermark};
+use crate::model::{Hints, NewPost, Timestamp, Watermark};
 use crate::parse::feed::{self, FeedError};
 
 /// A feed up to this size is read on the thread of its request, which takes less than a millisecond: another thread
@@ -26,8 +26,10 @@ impl SourceKind for Rss {
     }
 }
 
-fn read(bytes: &[u8], content_type: Option<&str>, url: &Url) -> ReadDocument {
-    let read = match feed::read(bytes, content_type, Some(url.as_str()), &feed::Limits::default()) {
+fn read(bytes: &[u8], content_type: Option<&str>, url: &Url, answered_at: Timestamp) -> ReadDocument {
+    // A year of two digits is not years ahead.
+    let limits = feed::Limits { year_max: answered_at.year() + 1, ..feed::Limits::default() };
+    let read = match feed::read(bytes, content_type, Some(url.as_str()), &limits) {
         Ok(read) => read,
         Err(error) => {
             let text = error.to_string();
@@ -44,6 +46,27 @@ fn read(bytes: &[u8], content_type: Option<&str>, url: &Url) -> ReadDocument {
     let entries: Vec<NewPost> = read.entries.iter().filter_map(post::from_entry).collect();
     let blank = read.entries.len() - entries.len();
     let title = read.title.as_ref().map(post::plain).filter(|title| !title.is_empty());
-    let document = Document::Feed { format: read.format, charset: read.charset, title, notes: read.notes };
+    let next_archive = read.next_archive.map(String::from);
+    let document =
+        Document::Feed { format: read.format, charset: read.charset, title, next_archive, notes: read.notes };
     ReadDocument { content: Ok(DocumentContent { hints, entries, blank, document }), linked_feeds: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_two_digit_year_is_read_by_the_time_of_the_answer() {
+        let url = Url::parse("http://a.example/feed").unwrap();
+        let published = |date: &str| {
+            let text = format!("<rss><channel><item><title>x</title><pubDate>{date}</pubDate></item></channel></rss>");
+            let answered_at = "2026-11-17T08:00:00Z".parse().unwrap();
+            let read = read(text.as_bytes(), None, &url, answered_at).content.ok().unwrap();
+            read.entries[0].published_at().map(|date| date.to_string())
+        };
+        assert_eq!(published("16 Nov 26 08:00:00 GMT").as_deref(), Some("2026-11-16T08:00:00Z"));
+        assert_eq!(published("16 Nov 32 08:00:00 GMT").as_deref(), Some("1932-11-16T08:00:00Z"));
+        assert_eq!(published("16 Nov 99 08:00:00 GMT").as_deref(), Some("1999-11-16T08:00:00Z"));
+    }
 }

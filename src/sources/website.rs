@@ -10,7 +10,7 @@ use url::Url;
 
 use super::{Polling, Preparation, SourceKind};
 use crate::fetch::{Document, DocumentContent, DocumentReader, ReadDocument, post};
-use crate::model::{Hints, NewPost, PostContent, TextOrigin, Watermark};
+use crate::model::{Hints, NewPost, PostContent, TextOrigin, Timestamp, Watermark};
 use crate::parse::{charset, feed, website};
 
 pub(super) struct Website;
@@ -34,7 +34,7 @@ impl SourceKind for Website {
     }
 }
 
-fn read(bytes: &[u8], content_type: Option<&str>, url: &Url) -> ReadDocument {
+fn read(bytes: &[u8], content_type: Option<&str>, url: &Url, _answered_at: Timestamp) -> ReadDocument {
     let decoded = charset::decode(bytes, content_type, url.domain().and_then(|domain| domain.rsplit('.').next()));
     let linked_feeds = feed::linked_feeds(&decoded.text, Some(url));
     let page = match website::extract(&decoded.text, Some(url)) {

@@ -7,6 +7,7 @@ mod access;
 mod cipher;
 mod error;
 mod migrate;
+mod post_pages;
 mod post_row;
 mod postgres;
 mod rows;
@@ -25,12 +26,13 @@ use async_trait::async_trait;
 use crate::model::{Cleaned, Cutoffs, HostKey, Source, SourceId, SourceType, Timestamp};
 
 pub use error::StoreError;
+pub use post_pages::{PageBounds, PostMatch, PostPage, PostSelection};
 pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;
 pub use stream::stream_sources;
 pub use traits::{
-    ArticleStore, DaemonStore, HostStore, LabelStore, PostStore, SourceAccessStore, SourceStore, UserStore,
-    WebhookStore,
+    ArticleStore, DaemonStore, FullTextStore, HostStore, LabelStore, PostStore, SourceAccessStore, SourceStore,
+    UserStore, WebhookStore,
 };
 
 use settings::{EngineSettings, StoreSettings};
@@ -48,6 +50,7 @@ pub trait Store:
     + LabelStore
     + SourceAccessStore
     + PostStore
+    + FullTextStore
     + ArticleStore
     + UserStore
     + HostStore

@@ -8,10 +8,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::model::{
-    ContentHash, EntryKey, KnownPost, NewPost, Post, PostContent, PostEdit, PostId, Settlement, SourceId, TextOrigin,
+    ContentHash, EntryKey, KnownPost, NewPost, PageEnd, Post, PostContent, PostEdit, PostId, PostSource, QueuedPage,
+    Settlement, SourceId, TextOrigin,
 };
 
-use super::rows::{Column, Columns, Value, required};
+use super::rows::{Column, Columns, Value, required, storable};
 use super::{Result, StoreError};
 
 pub(super) const POST_ID: [Column; 2] = [("id", "bigint"), ("source_id", "bigint")];
@@ -195,6 +196,33 @@ pub(super) fn read_post(row: &mut impl Columns) -> Result<Post> {
         content_hash,
         is_backfill,
     })
+}
+
+/// Reads the source of a post as `sources_of_posts` gives it.
+pub(super) fn read_post_source(row: &mut impl Columns) -> Result<PostSource> {
+    Ok(PostSource {
+        id: SourceId(required(row.integer()?)?),
+        title: row.text()?,
+        url: required(row.text()?)?,
+        labels: Vec::new(),
+    })
+}
+
+/// Reads a post that waits for its page.
+pub(super) fn read_queued_page(row: &mut impl Columns) -> Result<QueuedPage> {
+    let post = read_post(row)?;
+    Ok(QueuedPage { post, queued_at: required(row.time()?)?, attempts: required(row.number()?)? })
+}
+
+/// What the end of an attempt to fetch a page writes: text, HTML, origin and error.
+pub(super) fn full_text_values(end: &PageEnd) -> [Option<Cow<'_, str>>; 4] {
+    let article: &'static str = TextOrigin::Article.into();
+    match end {
+        PageEnd::Article { text, html } => {
+            [Some(storable(text)), html.as_deref().map(storable), Some(article.into()), None]
+        }
+        PageEnd::Retry { error } | PageEnd::GivenUp { error } => [None, None, None, Some(storable(error))],
+    }
 }
 
 /// Reads a post as the statements about known entries give it.

@@ -164,7 +164,7 @@ pub(super) fn read_webhook(row: &mut impl Columns) -> Result<Webhook> {
     let (url, label) = (required(row.text()?)?, row.text()?);
     let (enabled, disabled_reason) = (row.flag()?, row.text()?);
     let progress = WebhookProgress {
-        last_post: PostId(required(row.integer()?)?),
+        last_change_number: required(row.integer()?)?,
         failures: required(row.number()?)?,
         retry_at: row.time()?,
         last_error: row.text()?,

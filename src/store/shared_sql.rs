@@ -8,14 +8,23 @@ pub(super) static ADD_USER: Statement = Statement::new(include_str!("../../sql/s
 pub(super) static ADD_WEBHOOK: Statement = Statement::new(include_str!("../../sql/shared/add_webhook.sql"));
 pub(super) static API_KEY: Statement = Statement::new(include_str!("../../sql/shared/api_key.sql"));
 pub(super) static ARTICLE: Statement = Statement::new(include_str!("../../sql/shared/article.sql"));
+pub(super) static BEGIN_FULL_TEXT: Statement = Statement::new(include_str!("../../sql/shared/begin_full_text.sql"));
 pub(super) static CHANGE_PODCAST: Statement = Statement::new(include_str!("../../sql/shared/change_podcast.sql"));
 pub(super) static CHANGE_WEBHOOK: Statement = Statement::new(include_str!("../../sql/shared/change_webhook.sql"));
 pub(super) static CLEAN_ROBOTS: Statement = Statement::new(include_str!("../../sql/shared/clean_robots.sql"));
 pub(super) static COUNT_SOURCES: Statement = Statement::new(include_str!("../../sql/shared/count_sources.sql"));
+pub(super) static DEFER_FULL_TEXTS: Statement = Statement::new(include_str!("../../sql/shared/defer_full_texts.sql"));
+pub(super) static FULL_TEXT_HOSTS: Statement = Statement::new(include_str!("../../sql/shared/full_text_hosts.sql"));
 pub(super) static HOST: Statement = Statement::new(include_str!("../../sql/shared/host.sql"));
+pub(super) static LAST_CHANGE_NUMBER: Statement =
+    Statement::new(include_str!("../../sql/shared/last_change_number.sql"));
+pub(super) static LEAVE_FULL_TEXT_QUEUE: Statement =
+    Statement::new(include_str!("../../sql/shared/leave_full_text_queue.sql"));
 pub(super) static LINK_POST: Statement = Statement::new(include_str!("../../sql/shared/link_post.sql"));
 pub(super) static LIST_ARTICLES: Statement = Statement::new(include_str!("../../sql/shared/list_articles.sql"));
 pub(super) static LIST_CHANGES: Statement = Statement::new(include_str!("../../sql/shared/list_changes.sql"));
+pub(super) static LIST_CHANGES_OF_SOURCE: Statement =
+    Statement::new(include_str!("../../sql/shared/list_changes_of_source.sql"));
 pub(super) static LIST_HOSTS: Statement = Statement::new(include_str!("../../sql/shared/list_hosts.sql"));
 pub(super) static LIST_LABELS: Statement = Statement::new(include_str!("../../sql/shared/list_labels.sql"));
 pub(super) static LIST_PODCASTS: Statement = Statement::new(include_str!("../../sql/shared/list_podcasts.sql"));
@@ -33,8 +42,9 @@ pub(super) static LIST_SOURCES: Statement = Statement::new(include_str!("../../s
 pub(super) static LIST_USERS: Statement = Statement::new(include_str!("../../sql/shared/list_users.sql"));
 pub(super) static LIST_WEBHOOKS: Statement = Statement::new(include_str!("../../sql/shared/list_webhooks.sql"));
 pub(super) static MARK_PROCESSED: Statement = Statement::new(include_str!("../../sql/shared/mark_processed.sql"));
-pub(super) static NEWEST_POSTS_WITH_LABEL: Statement =
-    Statement::new(include_str!("../../sql/shared/newest_posts_with_label.sql"));
+pub(super) static NEXT_FULL_TEXT: Statement = Statement::new(include_str!("../../sql/shared/next_full_text.sql"));
+pub(super) static NOTE_FULL_TEXT_ERROR: Statement =
+    Statement::new(include_str!("../../sql/shared/note_full_text_error.sql"));
 pub(super) static PAUSE_POLLING: Statement = Statement::new(include_str!("../../sql/shared/pause_polling.sql"));
 pub(super) static PAUSED_SINCE: Statement = Statement::new(include_str!("../../sql/shared/paused_since.sql"));
 pub(super) static PING: Statement = Statement::new(include_str!("../../sql/shared/ping.sql"));
@@ -62,6 +72,9 @@ pub(super) static REQUEST_KEYED_POLLS: Statement =
 pub(super) static RESUME_POLLING: Statement = Statement::new(include_str!("../../sql/shared/resume_polling.sql"));
 pub(super) static ROBOTS: Statement = Statement::new(include_str!("../../sql/shared/robots.sql"));
 pub(super) static SAVE_SOURCE: Statement = Statement::new(include_str!("../../sql/shared/save_source.sql"));
+pub(super) static SEARCH_POSTS: Statement = Statement::new(include_str!("../../sql/shared/search_posts.sql"));
+pub(super) static SEARCH_POSTS_BEFORE: Statement =
+    Statement::new(include_str!("../../sql/shared/search_posts_before.sql"));
 pub(super) static SOURCE: Statement = Statement::new(include_str!("../../sql/shared/source.sql"));
 pub(super) static SOURCE_ACCESS: Statement = Statement::new(include_str!("../../sql/shared/source_access.sql"));
 pub(super) static SOURCES_FAILING: Statement = Statement::new(include_str!("../../sql/shared/sources_failing.sql"));

@@ -6,6 +6,7 @@
 //! - `{state_columns}` gives `enabled, disabled_reason, ...`
 //! - `{settled.state_columns}` gives `settled.enabled, settled.disabled_reason, ...`
 //! - `{$4.. state_columns}` gives `$4, $5, ...`
+//! - `{post_bytes}` gives the size of the texts of a post
 //! - `{$4.. state_columns[]}` gives `$4::boolean[], $5::text[], ...`
 //!
 //! The text is made at the first use and kept: the caches of prepared statements find it by its content, and no call
@@ -64,7 +65,14 @@ pub fn for_sqlite(written: &str) -> String {
     text
 }
 
+/// Bytes of the texts of a post. Both engines know them without reading the texts.
+const POST_BYTES: &str = "CAST(octet_length(title) + octet_length(text) + coalesce(octet_length(html), 0) + \
+                          coalesce(octet_length(summary), 0) AS bigint)";
+
 fn columns(list: &str) -> Option<String> {
+    if list == "post_bytes" {
+        return Some(POST_BYTES.to_owned());
+    }
     if let Some((first, list)) = list.strip_prefix('$').and_then(|list| list.split_once(".. ")) {
         let parameters = (first.parse::<usize>().ok()?..).zip(group(list.trim_end_matches("[]"))?);
         return Some(joined(parameters.map(|(number, (_, kind))| match list.ends_with("[]") {

@@ -4,13 +4,13 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use crate::model::{
-    Article, ArticleId, DeliveryRecord, EntryQuery, HostKey, HostState, KeyProvider, KnownEntries, NewArticle,
-    NewSource, NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId, RobotsRecord, Settled, Settlement, Source,
-    SourceAccess, SourceCounts, SourceId, SourceToPoll, SourceType, Timestamp, User, UserId, Webhook, WebhookChange,
-    WebhookId, WebhookTarget,
+    Article, ArticleId, DeliveryRecord, EntryQuery, FetchedPage, HostKey, HostState, KeyProvider, KnownEntries,
+    NewArticle, NewSource, NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId, PostSource, QueuedPage,
+    RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceCounts, SourceId, SourceToPoll, SourceType,
+    Timestamp, User, UserId, Webhook, WebhookChange, WebhookId, WebhookTarget,
 };
 
-use super::{Added, Result, Saved, SourceSelection};
+use super::{Added, PageBounds, PostPage, PostSelection, Result, Saved, SourceSelection};
 
 /// Persistent state of the daemon.
 #[async_trait]
@@ -107,14 +107,29 @@ pub trait SourceAccessStore: Send + Sync {
 pub trait PostStore: Send + Sync {
     async fn post(&self, id: PostId) -> Result<Option<Post>>;
 
+    /// Sources of posts, in any order, without their labels. Their URLs are as stored, credentials included.
+    async fn sources_of_posts(&self, ids: Vec<SourceId>) -> Result<Vec<PostSource>>;
+
     /// What is known of the entries of documents, in the order of the questions.
     async fn known_entries(&self, queries: Vec<EntryQuery>) -> Result<Vec<KnownEntries>>;
 
+    /// A page of posts. Reads no text of a post that does not fit on it.
+    async fn posts_page(&self, selection: PostSelection, bounds: PageBounds) -> Result<PostPage>;
+
+    /// The highest change number of a post; 0 without posts.
+    async fn last_change_number(&self) -> Result<i64>;
+
     /// New and changed posts with change numbers above this one, in order.
-    async fn list_changes(&self, after: i64, limit: u32) -> Result<Vec<Post>>;
+    async fn list_changes(&self, after: i64, limit: u32) -> Result<Vec<Post>> {
+        let selection = PostSelection::Changes { source: None, after };
+        Ok(self.posts_page(selection, PageBounds::of_rows(limit)).await?.posts)
+    }
 
     /// Posts with ids above this one, in order, of one source or of all.
-    async fn list_posts(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>>;
+    async fn list_posts(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>> {
+        let selection = PostSelection::After { source, after: after.unwrap_or(PostId(0)) };
+        Ok(self.posts_page(selection, PageBounds::of_rows(limit)).await?.posts)
+    }
 
     /// Posts before this one, newest first; without it, from the newest post.
     async fn list_posts_before(
@@ -122,10 +137,10 @@ pub trait PostStore: Send + Sync {
         source: Option<SourceId>,
         before: Option<PostId>,
         limit: u32,
-    ) -> Result<Vec<Post>>;
-
-    /// Posts of sources with this label among the last 20,000 posts, newest first.
-    async fn newest_posts_with_label(&self, label: &str, limit: u32) -> Result<Vec<Post>>;
+    ) -> Result<Vec<Post>> {
+        let selection = PostSelection::Before { source, before: before.unwrap_or(PostId(i64::MAX)) };
+        Ok(self.posts_page(selection, PageBounds::of_rows(limit)).await?.posts)
+    }
 
     /// Posts of one source or of all that were stored in a time range, in order, after
     /// this one.
@@ -136,7 +151,31 @@ pub trait PostStore: Send + Sync {
         until: Timestamp,
         after: Option<(Timestamp, PostId)>,
         limit: u32,
-    ) -> Result<Vec<Post>>;
+    ) -> Result<Vec<Post>> {
+        let selection = PostSelection::Between { source, since, until, after };
+        Ok(self.posts_page(selection, PageBounds::of_rows(limit)).await?.posts)
+    }
+}
+
+/// Posts that wait for their pages (full text). [`SourceStore::settle`] adds them.
+#[async_trait]
+pub trait FullTextStore: Send + Sync {
+    /// Hosts of the pages that are waited for, each with the time at which its first page is due, earliest first.
+    async fn full_text_hosts(&self, limit: u32) -> Result<Vec<(HostKey, Timestamp)>>;
+
+    /// The page of this host that has been due longest, if one is due.
+    async fn next_full_text(&self, host: &HostKey, now: Timestamp) -> Result<Option<QueuedPage>>;
+
+    /// Counts an attempt, which is repeated at `retry_at` unless it ends before; false if the page has left the queue
+    /// or another attempt was counted since it was read.
+    async fn begin_full_text(&self, page: &QueuedPage, retry_at: Timestamp) -> Result<bool>;
+
+    /// Makes all pages of a host due no sooner than this.
+    async fn defer_full_texts(&self, host: &HostKey, until: Timestamp) -> Result<()>;
+
+    /// Writes the end of an attempt; false, without a change, if the post has other content by now or is gone. An
+    /// article or the end of all attempts gives the post a new change number.
+    async fn finish_full_text(&self, page: FetchedPage) -> Result<bool>;
 }
 
 /// Articles and their posts.

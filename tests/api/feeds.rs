@@ -8,6 +8,7 @@ use proptest::prelude::{any, proptest};
 use rstest::rstest;
 
 use super::client::ask;
+use super::posts::full_post;
 use super::{Answer, ApiWorld};
 use crate::pipeline::run;
 use crate::store::Engine::{self, Postgres, Sqlite};
@@ -63,8 +64,41 @@ fn our_own_reader_finds_everything_in_both() {
         assert_eq!(entry.published, posts[0].published_at);
         assert_eq!(entry.author.as_deref(), Some("Ann <ann>"));
         assert_eq!(entry.url.as_deref(), Some("https://a.example/2?a=1&b=2"));
-        assert!(entry.id.as_deref().unwrap().starts_with("urn:feedwarden:post:2:0707"));
+        assert!(entry.id.as_deref().unwrap().starts_with("urn:feedwarden:post:2:1800000060"));
     }
+}
+
+#[test]
+fn our_own_reader_finds_an_episode_of_a_podcast_in_both() {
+    let mut post = one_post("Episode 1", "One\ntwo");
+    let given = full_post();
+    post.content = given.content().clone();
+    post.changed_at = Some(Timestamp::from_seconds(1_800_000_120));
+    for text in [atom("all", &[post.clone()]), json_feed("all", &[post.clone()])] {
+        let feed = valid(&text, None);
+        let entry = &feed.entries[0];
+        let content = entry.content.as_ref().unwrap();
+        assert_eq!((&*content.value, content.kind), ("<p>One</p><ul><li>two</li></ul>", TextKind::Html), "{text}");
+        assert_eq!(&*entry.summary.as_ref().unwrap().value, "Short");
+        assert_eq!(entry.authors.iter().map(|author| &**author).collect::<Vec<_>>(), ["Ann", "Bob"]);
+        assert_eq!(entry.categories.iter().map(|name| &**name).collect::<Vec<_>>(), ["tech"]);
+        let [enclosure] = &entry.enclosures[..] else { panic!("{:?}", entry.enclosures) };
+        assert_eq!(&*enclosure.url, "https://a.example/1.mp3");
+        assert_eq!(enclosure.media_type.as_deref(), Some("audio/mpeg"));
+        assert_eq!((enclosure.length, enclosure.duration_seconds), (Some(1234), Some(61)), "{text}");
+        assert_eq!(entry.image_url.as_deref(), Some("https://a.example/1.png"));
+        assert_eq!(entry.language.as_deref(), Some("en"));
+        assert_eq!(entry.updated, post.changed_at);
+    }
+}
+
+#[test]
+fn an_entry_keeps_its_id_when_its_post_changes() {
+    let first = one_post("Title", "first");
+    let mut second = one_post("Title", "second");
+    (second.content_hash, second.revision, second.change_number) = (ContentHash([8; 32]), 1, 9);
+    let ids = [&first, &second].map(|post| valid(&atom("all", &[post.clone()]), None).entries[0].id.clone());
+    assert_eq!(ids[0], ids[1]);
 }
 
 proptest! {

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use feedwarden::demo::web::SiteBehaviour;
-use feedwarden::model::{NewSource, SourceId, SourceSettings, SourceType};
+use feedwarden::model::{
+    Enclosure, EntryKey, NewPost, NewSource, PostContent, SourceId, SourceSettings, SourceType, Timestamp,
+};
 use feedwarden::store::Added;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -52,7 +54,7 @@ impl Tail {
         for _ in 0..count {
             id = self.line("id: ").await[4..].to_owned();
             let data: Value = serde_json::from_str(&self.line("data: ").await[6..]).unwrap();
-            assert_eq!(data["id"].to_string(), id);
+            assert_eq!(data["change_number"].to_string(), id);
             bodies.push(data["body"].as_str().unwrap().to_owned());
         }
         (bodies, id)
@@ -178,6 +180,15 @@ fn a_list_goes_in_and_comes_out_with_its_folders(#[values(Sqlite, Postgres)] eng
         assert_eq!(urls, expected);
         assert!(found.contains(&("http://a.example/feed", "Tech/Rust".to_owned())), "{found:?}");
         post(b"{}").await.is_problem(400, "invalid", None);
+        let import = async |query: &str, url: &str| {
+            let list = format!(r#"<opml><body><outline xmlUrl="{url}"/></body></opml>"#);
+            let path = format!("/api/v1/opml{query}");
+            ask(api.socket().await, "POST", &path, &[("Content-Type", "text/x-opml")], list.as_bytes()).await
+        };
+        assert_eq!(import("?backlog=all", "http://d.example/feed").await.json()["added"], 1);
+        let wanted = api.get("/sources?url=http://d.example/feed").await.json()["items"][0].clone();
+        assert_eq!((&wanted["backlog"], &rust["items"][0]["backlog"]), (&json!("all"), &Value::Null));
+        import("?backlog=some", "http://e.example/feed").await.is_problem(400, "invalid", Some("backlog"));
         api.stop().await;
     });
 }
@@ -191,6 +202,176 @@ fn posts_of_a_source_that_is_not_there_are_not_just_none() {
         }
         let id = api.add_quiet("http://a.example/feed").await;
         assert_eq!(api.get(&format!("/posts?source_id={id}")).await.json()["items"], json!([]));
+        api.stop().await;
+    });
+}
+
+/// An entry of a podcast with everything that a post can carry.
+pub(super) fn full_post() -> NewPost {
+    let content = PostContent {
+        title: "Episode 1".into(),
+        text: "One\ntwo".into(),
+        guid: Some("tag:a.example,1".into()),
+        url: Some("https://a.example/1".into()),
+        author: Some("Ann".into()),
+        authors: vec!["Ann".into(), "Bob".into()],
+        html: Some("<p onclick=\"x()\">One</p><script>x()</script><ul><li>two</li></ul>".into()),
+        summary: Some("Short".into()),
+        language: Some("en".into()),
+        categories: vec!["tech".into()],
+        enclosures: vec![Enclosure {
+            url: "https://a.example/1.mp3".into(),
+            media_type: Some("audio/mpeg".into()),
+            length: Some(1234),
+            duration_seconds: Some(61),
+            title: None,
+        }],
+        image_url: Some("https://a.example/1.png".into()),
+        comments_url: Some("https://a.example/1#comments".into()),
+        updated_at: Some(Timestamp::from_seconds(1_790_000_100)),
+        ..PostContent::default()
+    };
+    NewPost::new(content, Some(Timestamp::from_seconds(1_790_000_000)))
+}
+
+#[rstest]
+fn a_post_carries_what_the_entry_has_and_names_its_source(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
+        let id = api.add_quiet("http://ann:word@a.example/feed").await;
+        let store = &api.world.store;
+        store.raw("UPDATE sources SET feed_title = 'Title of the feed'").await;
+        store.add_labels(vec![(SourceId(id), vec!["news".into()])], api.world.now()).await.unwrap();
+        store.find(SourceId(id), vec![full_post()]).await;
+        let listed = api.get("/posts").await.json()["items"][0].clone();
+        let source = json!({
+            "id": id, "title": "Title of the feed", "url": "http://a.example/feed", "labels": ["news"],
+        });
+        let enclosure = json!({
+            "url": "https://a.example/1.mp3", "media_type": "audio/mpeg", "length": 1234, "duration_seconds": 61,
+        });
+        let expected = [
+            ("source", source),
+            ("change_number", listed["id"].clone()),
+            ("revision", json!(0)),
+            ("guid", json!("tag:a.example,1")),
+            ("title", json!("Episode 1")),
+            ("body", json!("One two")),
+            ("text", json!("One\ntwo")),
+            ("html", json!("<p>One</p><ul><li>two</li></ul>")),
+            ("summary", json!("Short")),
+            ("url", json!("https://a.example/1")),
+            ("author", json!("Ann")),
+            ("authors", json!(["Ann", "Bob"])),
+            ("language", json!("en")),
+            ("categories", json!(["tech"])),
+            ("enclosures", json!([enclosure])),
+            ("image_url", json!("https://a.example/1.png")),
+            ("comments_url", json!("https://a.example/1#comments")),
+            ("published_at", json!(Timestamp::from_seconds(1_790_000_000))),
+            ("updated_at", json!(Timestamp::from_seconds(1_790_000_100))),
+            ("changed_at", Value::Null),
+            ("text_origin", json!("feed")),
+            ("full_text_error", Value::Null),
+            ("is_backfill", json!(false)),
+        ];
+        for (field, value) in expected {
+            assert_eq!(listed[field], value, "{field}");
+        }
+        assert_eq!(api.get(&format!("/posts/{}", listed["id"])).await.json(), listed);
+        let mut tail = Tail::open(&api, "?after=0", None).await;
+        let streamed: Value = serde_json::from_str(&tail.line("data: ").await[6..]).unwrap();
+        assert_eq!(streamed, listed);
+        let stored = store.list_posts(None, None, 1).await.unwrap().pop().unwrap();
+        assert!(stored.content.html.unwrap().contains("<script>"), "what is stored is as published");
+        api.tell("PATCH", &format!("/sources/{id}"), json!({ "title": "Own title" })).await;
+        assert_eq!(api.get("/posts").await.json()["items"][0]["source"]["title"], "Own title");
+        api.stop().await;
+    });
+}
+
+fn entry(id: &str, body: &str) -> NewPost {
+    post(body).with_key(EntryKey::of("id", &[id.as_bytes()]))
+}
+
+#[rstest]
+fn changed_posts_are_streamed_and_listed_behind_the_new_ones(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
+        let id = api.add_quiet("http://a.example/").await;
+        let store = &api.world.store;
+        store.find(SourceId(id), vec![entry("1", "one"), entry("2", "two")]).await;
+        let mut tail = Tail::open(&api, "?after=0", None).await;
+        let (bodies, last) = tail.next(2).await;
+        assert_eq!(bodies, ["one", "two"]);
+        drop(tail);
+        store.find(SourceId(id), vec![entry("1", "one, edited"), entry("2", "two")]).await;
+        for query in ["", &format!("?source_id={id}")] {
+            let mut tail = Tail::open(&api, query, Some(&last)).await;
+            let number = tail.line("id: ").await[4..].to_owned();
+            assert_eq!(tail.line("event: ").await, "event: post-updated");
+            let data: Value = serde_json::from_str(&tail.line("data: ").await[6..]).unwrap();
+            assert_eq!((&data["body"], &data["revision"]), (&json!("one, edited"), &json!(1)));
+            assert_eq!(data["change_number"].to_string(), number);
+            assert_ne!(data["change_number"], data["id"]);
+            assert!(data["changed_at"].is_string(), "{data}");
+        }
+        let listed = async |query: &str| -> (Vec<String>, Option<String>) {
+            let page = api.get(&format!("/posts?{query}")).await.json();
+            let bodies = page["items"].as_array().unwrap().iter().map(|item| item["body"].as_str().unwrap().to_owned());
+            (bodies.collect(), page["next_cursor"].as_str().map(str::to_owned))
+        };
+        let (first, cursor) = listed("changed_after=0&limit=1").await;
+        assert_eq!(first, ["two"]);
+        let next = format!("changed_after=0&limit=5&cursor={}", cursor.unwrap());
+        assert_eq!(listed(&next).await, (vec!["one, edited".to_owned()], None));
+        assert_eq!(listed(&format!("changed_after={last}&source_id={id}")).await.0, ["one, edited"]);
+        for query in ["order=newest", "text=a", "label=a", "since=2026-01-01T00:00:00Z"] {
+            let path = format!("/posts?changed_after=1&{query}");
+            api.get(&path).await.is_problem(400, "invalid", Some("changed_after"));
+        }
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn posts_are_found_by_label_and_text(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
+        let one = SourceId(api.add_quiet("http://a.example/").await);
+        let two = SourceId(api.add_quiet("http://b.example/").await);
+        let store = &api.world.store;
+        store.add_labels(vec![(two, vec!["fruit & more".into()])], api.world.now()).await.unwrap();
+        store.find(one, vec![post("Red apples"), post("pears")]).await;
+        store.find(two, vec![post("green APPLES"), post("plums")]).await;
+        let listed = async |query: &str| -> Vec<String> {
+            let (mut bodies, mut cursor) = (Vec::new(), String::new());
+            loop {
+                let page = api.get(&format!("/posts?{query}{cursor}")).await.json();
+                bodies
+                    .extend(page["items"].as_array().unwrap().iter().map(|item| item["body"].as_str().unwrap().into()));
+                match page["next_cursor"].as_str() {
+                    Some(next) => cursor = format!("&cursor={next}"),
+                    None => return bodies,
+                }
+            }
+        };
+        assert_eq!(listed("text=apples").await, ["Red apples", "green APPLES"]);
+        assert_eq!(listed("text=apples&order=newest&limit=1").await, ["green APPLES", "Red apples"]);
+        assert_eq!(listed("label=fruit%20%26%20more").await, ["green APPLES", "plums"]);
+        assert_eq!(listed("label=fruit%20%26%20more&text=apples").await, ["green APPLES"]);
+        assert_eq!(listed(&format!("text=apples&source_id={one}")).await, ["Red apples"]);
+        // A gap of more ids than one page examines.
+        let gap = match engine {
+            Sqlite => "UPDATE sqlite_sequence SET seq = seq + 50000 WHERE name = 'posts'",
+            Postgres => "SELECT setval(pg_get_serial_sequence('posts', 'id'), 50000)",
+        };
+        store.raw(gap).await;
+        store.find(two, vec![post("grapes")]).await;
+        assert_eq!(listed("text=p&order=newest").await, ["grapes", "plums", "green APPLES", "pears", "Red apples"]);
+        assert_eq!(listed("text=p").await, ["Red apples", "pears", "green APPLES", "plums", "grapes"]);
+        api.get("/posts?text=").await.is_problem(400, "invalid", Some("text"));
+        api.get("/posts?text=a&since=2026-01-01T00:00:00Z").await.is_problem(400, "invalid", Some("text"));
         api.stop().await;
     });
 }

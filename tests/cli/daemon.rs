@@ -83,7 +83,7 @@ fn who_waits_for_a_poll_when_the_daemon_ends_is_answered() {
         kill_process(Pid::from_child(&console.daemon), Signal::TERM).unwrap();
         (added.join().unwrap(), polled.join().unwrap(), web.journal().len())
     });
-    assert!(seen(&added).contains("read, new posts: ") && added.status.success(), "{}", seen(&added));
+    assert!(seen(&added).contains("read, 1 entry: 1 new") && added.status.success(), "{}", seen(&added));
     assert_eq!(seen(&polled), "will be polled later: the daemon is ending\nexit 0\n");
     assert_eq!((console.daemon.wait().unwrap().code(), asked), (Some(0), 2));
 }

@@ -44,7 +44,14 @@ fn posts_are_listed_from_the_newest_and_shown() {
     let since = console.json(&["post", "list", "--since", "2000-01-01T00:00:00Z", "--limit", "2"]);
     assert_eq!((ids(&since).len(), since["next_cursor"].is_string()), (2, true));
     let shown = console.works(&["post", "show", &newest[0].to_string()]);
-    assert!(shown.starts_with(&format!("post       {}\nsource     1\n", newest[0])), "{shown}");
+    assert!(shown.starts_with(&format!("post       {}\nsource     1, Site 0, http://", newest[0])), "{shown}");
+    assert!(shown.contains("\nguid       "), "{shown}");
+    let title = all[0]["title"].as_str().unwrap().to_uppercase();
+    let found = console.json(&["post", "list", "--text", &title]);
+    assert_eq!(found["items"][0]["title"], all[0]["title"], "{found:#}");
+    console.works(&["source", "edit", "1", "--label", "news"]);
+    assert_eq!(ids(&console.json(&["post", "list", "--label", "news"])), newest);
+    assert_eq!(console.json(&["post", "list", "--label", "none"])["items"], json!([]));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! `feedwarden source`: adding costs one request and uses what it finds; everything else is told in words.
 
+use feedwarden::clock::{Clock, SystemClock};
 use feedwarden::demo::web::SiteBehaviour;
+use feedwarden::rules::hours;
 use serde_json::json;
 
 use super::{Console, seen, snapshot};
@@ -224,4 +226,48 @@ fn two_people_who_change_a_source_do_not_lose_an_update() {
     let output = console.run(&["source", "edit", "1", "--title", "Yours", "--if-version", &version]);
     assert_eq!(output.status.code(), Some(5), "{}", seen(&output));
     assert_eq!(console.json(&["source", "show", "1"])["title"], "Mine");
+}
+
+/// A feed whose entries are older than any source that a test adds, and within the age limit.
+fn old_feed() -> String {
+    let yesterday = SystemClock.now() - hours(24);
+    let item = |id: &str| {
+        format!(
+            "<item><guid>{id}</guid><title>{id}</title><description>{id}.</description><pubDate>{yesterday}</pubDate></item>"
+        )
+    };
+    let items = [item("One"), item("Two")].concat();
+    format!(r#"<?xml version="1.0"?><rss version="2.0"><channel><title>Old news</title>{items}</channel></rss>"#)
+}
+
+#[tokio::test]
+async fn entries_older_than_the_source_are_told_and_kept_if_they_are_wanted() {
+    let server = Server::play(vec![Act::Read, ok(&old_feed()), Act::NextConnection, Act::Read, ok(&old_feed())]).await;
+    let urls = [server.url("/skipped"), server.url("/wanted")];
+    tokio::task::spawn_blocking(move || {
+        let console = Console::new(&[SiteBehaviour::Healthy]);
+        let sentence = "2 entries: 0 new, 2 skipped (older than the source; --backlog keeps them)";
+        let told = console.works(&["source", "add", &urls[0], "--delay-seconds", "0"]);
+        assert!(told.contains(&format!("read, {sentence}\n")), "{told}");
+        let history = console.works(&["source", "history", "1"]);
+        assert!(history.contains(sentence), "{history}");
+        let explained = console.works(&["source", "explain", "1"]);
+        assert!(explained.contains(sentence), "{explained}");
+        let poll = console.json(&["source", "explain", "1"])["last_polls"][0].clone();
+        assert_eq!((&poll["entries_text"], &poll["entries"]["before_source"]), (&json!(sentence), &json!(2)));
+        let list = console.works(&["source", "list"]);
+        assert!(list.contains("Old news"), "{list}");
+
+        let told = console.works(&["source", "add", &urls[1], "--delay-seconds", "0", "--backlog"]);
+        assert!(told.contains("read, 2 entries: 2 new\n"), "{told}");
+        let posts = console.json(&["post", "list", "--source", "2", "--oldest"])["items"].clone();
+        assert_eq!(posts.as_array().unwrap().len(), 2, "{posts}");
+        assert_eq!(console.json(&["source", "show", "2"])["backlog"], "keep");
+        let source = console.json(&["source", "edit", "2", "--backlog=all", "--full-text", "when-short"]);
+        assert_eq!((&source["backlog"], &source["full_text"]), (&json!("all"), &json!("when-short")));
+        let unset = console.json(&["source", "edit", "2", "--unset", "backlog", "--unset", "full-text"]);
+        assert_eq!((&unset["backlog"], &unset["full_text"]), (&json!(null), &json!(null)));
+    })
+    .await
+    .unwrap();
 }

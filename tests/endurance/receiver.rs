@@ -31,7 +31,7 @@ impl Receiver {
         format!("http://{}/hook", self.address)
     }
 
-    /// The numbers of all posts that came, once each.
+    /// The change numbers of all posts that came, once each.
     pub(super) fn taken(&self) -> BTreeSet<i64> {
         self.taken.lock().unwrap().clone()
     }
@@ -54,6 +54,6 @@ fn take(stream: TcpStream, taken: &Mutex<BTreeSet<i64>>) -> std::io::Result<()> 
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let posts: Vec<Value> = serde_json::from_slice(&body).unwrap();
-    taken.lock().unwrap().extend(posts.iter().map(|post| post["id"].as_i64().unwrap()));
+    taken.lock().unwrap().extend(posts.iter().map(|post| post["change_number"].as_i64().unwrap()));
     reader.into_inner().write_all(b"HTTP/1.1 204 No Content\r\n\r\n")
 }

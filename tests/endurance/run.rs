@@ -281,9 +281,11 @@ impl Arena {
         loop {
             let store = block_on(store::open(&self.plan.store(), SystemClock.now())).unwrap();
             let sources = block_on(store.list_sources(None, 100_000)).unwrap();
-            let newest = block_on(store.list_posts_before(None, None, 1)).unwrap().pop().map(|post| post.id);
-            let reached =
-                block_on(store.list_webhooks(None, 1)).unwrap().pop().map(|webhook| webhook.progress.last_post);
+            let newest = block_on(store.last_change_number()).ok();
+            let reached = block_on(store.list_webhooks(None, 1))
+                .unwrap()
+                .pop()
+                .map(|webhook| webhook.progress.last_change_number);
             block_on(store.close());
             let is_read = |source: &Source| source.state.last_success_at.is_some_and(|at| at > asked_at);
             let publishes = |source: &Source| self.web.behaviour(self.sites[&source.id]).publishes();
@@ -305,7 +307,8 @@ impl Arena {
         let store = block_on(store::open(&self.plan.store(), SystemClock.now())).unwrap();
         let webhook = block_on(store.list_webhooks(None, 1)).unwrap().pop().unwrap();
         let posts = block_on(store.list_posts(None, None, 1_000_000)).unwrap();
-        let stored = posts.iter().map(|post| post.id.0).filter(|id| *id <= webhook.progress.last_post.0);
+        let stored = posts.iter().map(|post| post.change_number);
+        let stored = stored.filter(|number| *number <= webhook.progress.last_change_number);
         let taken = self.receiver.taken();
         let missed: Vec<i64> = stored.filter(|id| !taken.contains(id)).collect();
         assert!(webhook.enabled && !taken.is_empty() && missed.is_empty(), "{missed:?} (seed {})", self.seed);

@@ -1,5 +1,6 @@
 //! The pipeline against the simulated web: real sockets, real stores, a stopped clock.
 
+mod backfill;
 mod backlog;
 mod basics;
 mod breaker;
@@ -9,6 +10,7 @@ mod conditional;
 mod counting;
 mod entries;
 mod failures;
+mod full_text;
 mod habits;
 mod hosts;
 mod outage;

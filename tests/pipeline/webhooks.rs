@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use feedwarden::actors::{FaultSettings, Scope};
 use feedwarden::demo::web::SiteBehaviour;
-use feedwarden::model::{NewWebhook, SourceId, Webhook, WebhookChange, WebhookId};
+use feedwarden::model::{EntryKey, NewWebhook, SourceId, Webhook, WebhookChange, WebhookId};
 use feedwarden::supervision::Intensity;
 use hmac::{Hmac, KeyInit, Mac};
 use rstest::rstest;
@@ -142,8 +142,8 @@ impl World {
 
     /// Waits until everything that is in the store was taken.
     async fn all_taken(&self, id: WebhookId) {
-        let last = self.store.list_posts_before(None, None, 1).await.unwrap()[0].id;
-        self.until("everything taken", async || self.webhook(id).await.progress.last_post == last).await;
+        let last = self.store.last_change_number().await.unwrap();
+        self.until("everything taken", async || self.webhook(id).await.progress.last_change_number == last).await;
     }
 
     async fn failed(&self, id: WebhookId, count: u32) {
@@ -420,6 +420,32 @@ fn a_test_is_signed_marked_and_moves_nothing(#[values(Sqlite, Postgres)] engine:
         assert_eq!(header(&sent.head, "feedwarden-signature"), Some(signature(seconds, "[]").as_str()));
         assert_eq!(world.webhook(id).await, before);
         assert_eq!(world.handle().statistics().view().deliveries_taken, 0);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn a_changed_post_is_delivered_again_with_its_source(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let (mut world, source) = World::with_quiet_source(engine).await;
+        let receiver = Receiver::start(&[]).await;
+        let id = world.hook(&receiver, None).await;
+        let entry = |body: &str| post(body).with_key(EntryKey::of("id", &[b"1"]));
+        world.store.find(source, vec![entry("first")]).await;
+        world.start(Scope::Daemon);
+        world.all_taken(id).await;
+        world.store.find(source, vec![entry("second")]).await;
+        world.advance(Duration::from_secs(60));
+        world.all_taken(id).await;
+        let received = receiver.received.lock().unwrap().clone();
+        let sent: Vec<Value> =
+            received.iter().flat_map(|one| serde_json::from_str::<Vec<Value>>(&one.body).unwrap()).collect();
+        assert_eq!(sent.len(), 2, "{sent:?}");
+        assert_eq!((&sent[0]["change"], &sent[0]["body"]), (&"new".into(), &"first".into()));
+        assert_eq!((&sent[1]["change"], &sent[1]["body"]), (&"updated".into(), &"second".into()));
+        assert_eq!((&sent[1]["id"], &sent[1]["revision"]), (&sent[0]["id"], &1.into()));
+        assert!(sent[1]["change_number"].as_i64() > sent[0]["change_number"].as_i64());
+        assert_eq!(sent[1]["source"]["url"], "http://127.0.0.1:9/");
         world.stop().await;
     });
 }

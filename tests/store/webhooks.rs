@@ -24,11 +24,11 @@ async fn read(store: &TestStore, id: WebhookId) -> Webhook {
 async fn a_webhook_begins_behind_the_posts_that_are_there(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
     let early = store.add_webhook(webhook(None)).await.unwrap();
-    assert_eq!(read(&store, early).await.progress.last_post, PostId(0));
+    assert_eq!(read(&store, early).await.progress.last_change_number, 0);
     let source = store.add(rss("http://a.example/")).await;
     let posts = store.find(source.id, vec![post("1"), post("2")]).await;
     let id = store.add_webhook(webhook(Some("news"))).await.unwrap();
-    let progress = WebhookProgress { last_post: posts[1], failures: 0, retry_at: None, last_error: None };
+    let progress = WebhookProgress { last_change_number: posts[1].0, failures: 0, retry_at: None, last_error: None };
     let expected = Webhook {
         id,
         url: "http://ann:word@hook.example/".into(),
@@ -64,7 +64,7 @@ async fn a_secret_is_sealed_and_opens_for_its_url_alone(#[values(Sqlite, Postgre
 async fn changes_of_different_things_never_lose_one_another(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
     let id = store.add_webhook(webhook(None)).await.unwrap();
-    let failed = WebhookProgress { last_post: PostId(3), failures: 2, retry_at: Some(at(NOW)), last_error: None };
+    let failed = WebhookProgress { last_change_number: 3, failures: 2, retry_at: Some(at(NOW)), last_error: None };
     store
         .record_delivery(id, DeliveryRecord { progress: failed, delivered_at: None, disabled_reason: None })
         .await
@@ -85,7 +85,7 @@ async fn changes_of_different_things_never_lose_one_another(#[values(Sqlite, Pos
     let changed = read(&store, id).await;
     assert_eq!((changed.url.as_str(), changed.label.as_deref()), ("http://new.example/", Some("news")));
     assert_eq!((changed.progress.failures, changed.progress.retry_at), (0, None), "it is tried at once");
-    assert_eq!(changed.progress.last_post, PostId(3), "it goes on where it was");
+    assert_eq!(changed.progress.last_change_number, 3, "it goes on where it was");
     assert!(store.change_webhook(id, WebhookChange { label: Some(None), ..WebhookChange::default() }).await.unwrap());
     assert_eq!(read(&store, id).await.label, None);
     assert!(!store.change_webhook(WebhookId(id.0 + 1), WebhookChange::default()).await.unwrap());
@@ -97,7 +97,7 @@ async fn what_became_of_a_delivery_is_kept_and_never_enables(#[values(Sqlite, Po
     let store = engine.store().await;
     let id = store.add_webhook(webhook(None)).await.unwrap();
     let retry_at = Some(at(NOW + 10));
-    let failed = WebhookProgress { last_post: PostId(3), failures: 2, retry_at, last_error: Some("no".into()) };
+    let failed = WebhookProgress { last_change_number: 3, failures: 2, retry_at, last_error: Some("no".into()) };
     let mut record = DeliveryRecord { progress: failed.clone(), delivered_at: None, disabled_reason: None };
     store.record_delivery(id, record.clone()).await.unwrap();
     let kept = read(&store, id).await;
@@ -114,7 +114,7 @@ async fn what_became_of_a_delivery_is_kept_and_never_enables(#[values(Sqlite, Po
     assert!(store.switch_webhook(id, None).await.unwrap());
     let kept = read(&store, id).await;
     assert_eq!((kept.enabled, kept.disabled_reason, kept.progress.failures), (true, None, 0));
-    assert_eq!((kept.progress.retry_at, kept.progress.last_post), (None, PostId(3)));
+    assert_eq!((kept.progress.retry_at, kept.progress.last_change_number), (None, 3));
     assert!(store.switch_webhook(id, Some("by an operator".into())).await.unwrap());
     assert_eq!(read(&store, id).await.disabled_reason.as_deref(), Some("by an operator"));
     assert!(store.remove_webhook(id).await.unwrap());

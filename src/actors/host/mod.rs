@@ -4,7 +4,9 @@
 //! - `permit`: the wait for a request permit
 //! - `robots`: what a poll needs before its request, such as robots.txt or a key
 //! - `response`: what follows from an answer, or from none
+//! - `document`: documents that are fetched outside of polls, at the turns of the same hosts
 
+mod document;
 mod permit;
 mod response;
 mod robots;
@@ -26,6 +28,7 @@ use crate::model::{FailureCause, FailureReport, HostKey, SourceId, Timestamp};
 use crate::rules::delay::delay;
 use crate::rules::shown_url::shown_url;
 use crate::rules::spread;
+pub(super) use document::{DocumentFetcher, NoTurn};
 use permit::{PermitRequest, WaitEnd, is_spaced, wait_for_permit};
 use robots::{Prepared, prepare};
 pub use table::HostCounts;

@@ -5,18 +5,78 @@ use std::collections::HashSet;
 use actix::fut::WrapFuture;
 use actix::{ActorFutureExt, AsyncContext, Context};
 use actix_rt::task::JoinHandle;
-use slog::{debug, error, info, warn};
+use slog::{Logger, debug, error, info, warn};
 
-use super::HostActor;
+use super::{HostActor, HostEntry};
+use crate::actors::context::PipelineContext;
 use crate::actors::events::PipelineEvent;
 use crate::actors::messages::{HostAnswered, PollFailed, PollSucceeded};
 use crate::actors::poll::{LentKey, Poll};
 use crate::fetch::{Answer, Fetched, Trace};
-use crate::model::{FailureReport, HostKey};
+use crate::model::{FailureReport, FailureState, HostKey, HostState, Timestamp};
 use crate::rules::breaker::{self, BreakerStep, Heard};
 use crate::rules::outage::{self, Evidence};
 use crate::rules::shown_url::shown_url;
 use crate::rules::{failure, hold};
+
+/// The response of a host to a request, or the failure to get one.
+pub(super) struct HostResponse<'a> {
+    pub(super) failure: Option<&'a FailureReport>,
+    /// Failures of the source before this one, if the request is part of a poll.
+    pub(super) failures: &'a FailureState,
+    pub(super) at: Timestamp,
+}
+
+/// Updates breaker and hold of a host after a response, and returns its new state, which is not stored yet.
+pub(super) fn record(
+    host_entry: &HostEntry,
+    response: &HostResponse<'_>,
+    context: &PipelineContext,
+    log: &Logger,
+) -> Option<HostState> {
+    let HostResponse { failure, failures, at: now } = *response;
+    let policy = context.policy();
+    // Silence while our own network is down says nothing about the host (p31).
+    let is_outage = context.admission.watch().borrow().is_outage;
+    let heard = breaker::heard(failure).filter(|heard| !is_outage || *heard == Heard::Answer);
+    if let (Evidence::Answer, Some(host)) = (outage::evidence(failure), &host_entry.key) {
+        context.failure_tracker.do_send(HostAnswered { host: host.clone(), at: context.clock.now() });
+    }
+    let hold = failure.and_then(|report| {
+        let failures = failure::failures_after(failures, report);
+        hold::hold(report, &failures, &policy, now)
+    });
+    let mut step = None;
+    let state = host_entry.change(|state| {
+        if let Some(heard) = heard {
+            (state.breaker, step) = breaker::after(&state.breaker, heard, &policy.breaker, now);
+        }
+        if let Some(hold) = &hold
+            && state.held_until.is_none_or(|until| until < hold.until)
+        {
+            (state.held_until, state.held_reason) = (Some(hold.until), Some(hold.reason.clone()));
+        }
+    });
+    let host = || host_entry.key.as_ref().map(HostKey::to_string).unwrap_or_default();
+    let emit = |what: String| context.events.emit(|| PipelineEvent::Host { host: host(), what });
+    if let Some(hold) = hold {
+        warn!(log, "host held"; "until" => %hold.until, "reason" => &hold.reason);
+        emit(format!("held until {}: {}", hold.until, hold.reason));
+    }
+    match step {
+        Some(BreakerStep::Opened { until, failures }) => {
+            warn!(log, "host breaker opened"; "until" => %until, "failures" => failures);
+            emit(format!("no response {failures} times: no requests before {until}"));
+        }
+        Some(BreakerStep::Reopened { until }) => debug!(log, "host probe failed"; "until" => %until),
+        Some(BreakerStep::Closed) => {
+            info!(log, "host breaker closed");
+            emit("answers again".to_owned());
+        }
+        None => {}
+    }
+    state
+}
 
 impl HostActor {
     /// The request for the source itself is over.
@@ -85,53 +145,10 @@ impl HostActor {
     /// Updates breaker and hold of the host after an answer or a failure, and leaves the new state with the poll to be
     /// stored.
     pub(super) fn record_response(&self, failure: Option<&FailureReport>, poll: &mut Poll) {
-        // The moment that the poll is settled with, so that host, source and log agree.
-        let (now, policy) = (poll.ended_at, self.context.policy());
-        // Silence while our own network is down says nothing about the host (p31).
-        let is_outage = self.context.admission.watch().borrow().is_outage;
-        let heard = breaker::heard(failure).filter(|heard| !is_outage || *heard == Heard::Answer);
-        if let (Evidence::Answer, Some(host)) = (outage::evidence(failure), &self.host_entry.key) {
-            self.context.failure_tracker.do_send(HostAnswered { host: host.clone(), at: self.context.clock.now() });
-        }
         poll.breaker_before = self.host_entry.state().map(|state| state.breaker);
-        let hold = failure.and_then(|report| {
-            let failures = failure::failures_after(&poll.source.state.failures, report);
-            hold::hold(report, &failures, &policy, now)
-        });
-        let mut step = None;
-        poll.host = self.host_entry.change(|state| {
-            if let Some(heard) = heard {
-                (state.breaker, step) = breaker::after(&state.breaker, heard, &policy.breaker, now);
-            }
-            if let Some(hold) = &hold
-                && state.held_until.is_none_or(|until| until < hold.until)
-            {
-                (state.held_until, state.held_reason) = (Some(hold.until), Some(hold.reason.clone()));
-            }
-        });
-        if let Some(hold) = hold {
-            warn!(self.log, "host held"; "until" => %hold.until, "reason" => &hold.reason);
-            self.emit(|| format!("held until {}: {}", hold.until, hold.reason));
-        }
-        match step {
-            Some(BreakerStep::Opened { until, failures }) => {
-                warn!(self.log, "host breaker opened"; "until" => %until, "failures" => failures);
-                self.emit(|| format!("no response {failures} times: no requests before {until}"));
-            }
-            Some(BreakerStep::Reopened { until }) => debug!(self.log, "host probe failed"; "until" => %until),
-            Some(BreakerStep::Closed) => {
-                info!(self.log, "host breaker closed");
-                self.emit(|| "answers again".to_owned());
-            }
-            None => {}
-        }
-    }
-
-    fn emit(&self, what: impl FnOnce() -> String) {
-        self.context.events.emit(|| PipelineEvent::Host {
-            host: self.host_entry.key.as_ref().map(HostKey::to_string).unwrap_or_default(),
-            what: what(),
-        });
+        // The moment that the poll is settled with, so that host, source and log agree.
+        let response = HostResponse { failure, failures: &poll.source.state.failures, at: poll.ended_at };
+        poll.host = record(&self.host_entry, &response, &self.context, &self.log);
     }
 
     /// Stores a renewed key, which is the only valid one from now on, whatever becomes of the poll. A key that was

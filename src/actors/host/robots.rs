@@ -11,7 +11,7 @@ use super::HostActor;
 use crate::actors::context::PipelineContext;
 use crate::actors::poll::{LentKey, NextRequest, Poll};
 use crate::fetch::{PRODUCT, RobotsAnswer, RobotsFetched, robots_refusal, robots_unreachable};
-use crate::model::{FailureCause, FailureReport, KeyProvider, RobotsRecord};
+use crate::model::{FailureCause, FailureReport, KeyProvider, RobotsRecord, Timestamp};
 use crate::parse::robots::Robots;
 use crate::rules::robots::{AGE_MAX, is_stale, origin};
 use crate::rules::shown_url::shown_url;
@@ -46,26 +46,41 @@ pub(super) async fn prepare(mut poll: Box<Poll>, context: Arc<PipelineContext>) 
 
 /// Obeys the stored robots.txt, or makes a request for it the next one.
 async fn check_robots(poll: &mut Poll, context: &PipelineContext) -> Result<Option<FailureReport>, StoreError> {
-    let Some(origin) = origin(poll.url()) else {
-        // A URL that is no web address fails later with a better error.
-        poll.request = NextRequest::Document;
-        return Ok(None);
-    };
-    let known = context.store_watch.retry_while_unavailable(|| context.store.robots(&origin)).await?;
-    let now = context.clock.now();
-    Ok(match known.filter(|record| !is_stale(record, now, AGE_MAX)) {
-        None => {
+    Ok(match known_rules(poll.url(), context).await? {
+        KnownRules::Missing => {
             poll.request = NextRequest::Robots(None);
             None
         }
-        Some(record) => obey(poll, record.rules.as_deref()),
+        KnownRules::Stored(rules) => obey(poll, rules.as_deref()),
     })
+}
+
+/// The robots.txt that governs a URL, as far as it is stored.
+pub(super) enum KnownRules {
+    /// It has to be fetched.
+    Missing,
+    /// Its text; none if there are no rules.
+    Stored(Option<String>),
+}
+
+pub(super) async fn known_rules(url: &str, context: &PipelineContext) -> Result<KnownRules, StoreError> {
+    // A URL that is no web address fails later with a better error.
+    let Some(origin) = origin(url) else { return Ok(KnownRules::Stored(None)) };
+    let known = context.store_watch.retry_while_unavailable(|| context.store.robots(&origin)).await?;
+    let now = context.clock.now();
+    let fresh = known.filter(|record| !is_stale(record, now, AGE_MAX));
+    Ok(fresh.map_or(KnownRules::Missing, |record| KnownRules::Stored(record.rules)))
 }
 
 /// Applies the rules to the page; returns a failure if they forbid it.
 fn obey(poll: &mut Poll, rules: Option<&str>) -> Option<FailureReport> {
     poll.request = NextRequest::Document;
-    let url = url::Url::parse(poll.url()).ok()?;
+    refusal(poll.url(), rules)
+}
+
+/// The failure of a request for this URL if the rules forbid it.
+pub(super) fn refusal(url: &str, rules: Option<&str>) -> Option<FailureReport> {
+    let url = url::Url::parse(url).ok()?;
     robots_refusal(&Robots::parse(rules?.as_bytes()).allows(PRODUCT, &url))
 }
 
@@ -123,14 +138,21 @@ async fn store_rules(
     poll: Box<Poll>,
     rules: Option<String>,
 ) -> (Box<Poll>, Option<String>) {
-    if let Some(origin) = origin(poll.url()) {
-        let record = RobotsRecord { origin, fetched_at: poll.ended_at, rules: rules.clone() };
-        if let Err(error) =
-            context.store_watch.retry_while_unavailable(|| context.store.put_robots(record.clone())).await
-        {
-            slog::error!(log, "robots.txt not stored"; "source_id" => poll.source.id.0,
-                "url" => shown_url(&poll.source.settings.url), "error" => %error);
-        }
-    }
+    keep_rules(poll.url(), poll.ended_at, rules.clone(), &context, &log).await;
     (poll, rules)
+}
+
+/// Stores the robots.txt that governs this URL.
+pub(super) async fn keep_rules(
+    url: &str,
+    fetched_at: Timestamp,
+    rules: Option<String>,
+    context: &PipelineContext,
+    log: &Logger,
+) {
+    let Some(origin) = origin(url) else { return };
+    let record = RobotsRecord { origin, fetched_at, rules };
+    if let Err(error) = context.store_watch.retry_while_unavailable(|| context.store.put_robots(record.clone())).await {
+        slog::error!(log, "robots.txt not stored"; "url" => shown_url(url), "error" => %error);
+    }
 }

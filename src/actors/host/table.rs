@@ -116,6 +116,14 @@ impl HostTable {
         address.do_send(PollSource(poll));
     }
 
+    /// Keeps a host that has an entry in the table, for requests outside of polls.
+    pub(super) fn enter(&self, key: &Option<HostKey>, now: Timestamp) -> Option<(Arc<HostEntry>, Presence)> {
+        let mut hosts = self.0.hosts.lock();
+        let entry = hosts.get_mut(key)?;
+        entry.used_at = now;
+        Some((entry.host_entry.clone(), Presence::at(&entry.host_entry)))
+    }
+
     pub(in crate::actors) fn state(&self, key: &HostKey) -> Option<HostState> {
         self.0.hosts.lock().get(&Some(key.clone())).and_then(|entry| entry.host_entry.state())
     }

@@ -10,7 +10,7 @@ use crate::rules::due::{NextPoll, next_poll};
 use crate::rules::failure::{FailureStep, after_failure};
 use crate::rules::reading::{self, ReadingDecision};
 use crate::rules::success::{ReadAnswer, SourceAnswer, after_success};
-use crate::rules::{Policy, identity, moved, watermark};
+use crate::rules::{Policy, full_text, identity, moved, watermark};
 use crate::sources::kind;
 
 pub(super) enum PollResult {
@@ -37,6 +37,8 @@ pub(super) struct Decision {
     pub(super) counts: EntryCounts,
     /// Whether entries may have come and gone between two readings.
     pub(super) is_gap: bool,
+    /// Number of posts that wait for their page (full text).
+    pub(super) pages: usize,
 }
 
 impl PollResult {
@@ -75,6 +77,7 @@ pub(super) fn decide(
     ended_at: Timestamp,
 ) -> (Settlement, Decision) {
     let mut entries = ReadingDecision::default();
+    let mut pages = Vec::new();
     let (mut state, failure, believed_url) = match result {
         PollResult::Failed { report, .. } => {
             let decision = after_failure(source, report, policy, ended_at);
@@ -86,6 +89,10 @@ pub(super) fn decide(
                     let kind = kind(source.settings.source_type).watermark();
                     entries = reading::decide(source, kind, &reading.entries, known, policy, ended_at);
                     entries.counts.blank = reading.blank as u64;
+                    if kind == Watermark::Published {
+                        let mode = source.settings.full_text.unwrap_or(policy.posts.full_text);
+                        pages = full_text::want_pages(mode, &mut entries);
+                    }
                     let published = reading.entries.iter().filter_map(NewPost::published_at);
                     let last_seen = source.state.last_seen;
                     SourceAnswer::Read(ReadAnswer {
@@ -123,9 +130,18 @@ pub(super) fn decide(
     let source = Source { state, updated_at: ended_at, ..source.clone() };
     let next = next_poll(&source, host.as_ref(), policy, ended_at);
     let ReadingDecision { posts, edits, renamed, still_seen, document, counts, is_gap, .. } = entries;
-    let settlement =
-        Settlement { posts, edits, renamed, still_seen, document, host, ..Settlement::of_state(&source, ended_at) };
-    (settlement, Decision { source, next, failure, believed_url, counts, is_gap })
+    let pages_count = pages.len();
+    let settlement = Settlement {
+        posts,
+        edits,
+        pages,
+        renamed,
+        still_seen,
+        document,
+        host,
+        ..Settlement::of_state(&source, ended_at)
+    };
+    (settlement, Decision { source, next, failure, believed_url, counts, is_gap, pages: pages_count })
 }
 
 /// Gives the entries of an answer their keys. A page is identified by its content.

@@ -53,6 +53,9 @@ pub(super) fn record(context: &PipelineContext, log: &Logger, settled: &WrittenP
                 if settled.new_posts > 0 || settled.decision.counts.updated > 0 {
                     context.events.note_arrival();
                 }
+                if settled.decision.pages > 0 {
+                    context.full_texts.wake();
+                }
             } else {
                 context.statistics.count_unchanged();
             }
@@ -91,6 +94,9 @@ fn poll_record(settled: &WrittenPoll<'_>) -> SettledPoll {
         new_posts: settled.new_posts,
         entries: (outcome == PollOutcome::Read).then_some(settled.decision.counts),
         is_gap: settled.decision.is_gap,
+        full_texts: 0,
+        full_text_failures: 0,
+        full_text_error: None,
         bytes: trace.wire_bytes,
         duration_ms: milliseconds(settled.request_time),
         next: settled.decision.next.to_string(),

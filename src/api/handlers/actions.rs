@@ -10,7 +10,9 @@ use super::super::endpoint::Endpoint;
 use super::super::guard::Caller;
 use super::super::input::{JsonBody, Parameters, expected_version, number};
 use super::super::problem::Problem;
-use super::super::views::{DisableBody, Explanation, PollAnswer, PollQuery, PollRecord, RestBody, SourceView};
+use super::super::views::{
+    BackfillBody, BackfillView, DisableBody, Explanation, PollAnswer, PollQuery, PollRecord, RestBody, SourceView,
+};
 use super::HandlerResult;
 use super::sources::answer;
 use crate::model::SourceId;
@@ -50,6 +52,15 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         .answers::<PollAnswer>(200, "Poll finished")
         .answers::<PollAnswer>(202, "Poll scheduled; not_before is null while polling is suspended")
         .refuses(409, "Source is disabled or at rest"),
+        Endpoint::new(
+            Method::POST,
+            "/sources/{id}/backfill",
+            "Store the entries of older pages of a feed, page by page at the turns of the host",
+            backfill,
+        )
+        .body::<BackfillBody>()
+        .answers::<BackfillView>(200, "Pages read; next_url is the first page that was not")
+        .refuses(409, "Source is no feed, or polling is paused"),
         Endpoint::new(Method::GET, "/sources/{id}/explain", "Explain when a source is polled next, and why", explain)
             .answers::<Explanation>(200, "Explanation"),
         Endpoint::new(Method::GET, "/sources/{id}/history", "List the last polls of a source", history)
@@ -109,6 +120,11 @@ async fn poll(api: web::Data<Api>, id: web::Path<String>, Parameters(query): Par
         requested @ PollAnswer::Requested { .. } => Ok(HttpResponse::Accepted().json(requested)),
         PollAnswer::Refused { reason } => Err(Problem::refused(reason)),
     }
+}
+
+async fn backfill(api: web::Data<Api>, id: web::Path<String>, JsonBody(body): JsonBody<BackfillBody>) -> HandlerResult {
+    let id = SourceId(number(&id, "source")?);
+    Ok(HttpResponse::Ok().json(BackfillView::from(api.service.backfill_source(id, body.into()).await?)))
 }
 
 async fn explain(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {

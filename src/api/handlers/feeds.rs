@@ -13,7 +13,8 @@ use super::super::endpoint::Endpoint;
 use super::super::problem::Problem;
 use super::super::{Api, feeds};
 use super::HandlerResult;
-use crate::model::{Post, Timestamp};
+use crate::model::{Post, PostId, Timestamp};
+use crate::store::PostSelection;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
@@ -35,13 +36,15 @@ const POSTS_MAX: u32 = 50;
 async fn feed(api: web::Data<Api>, request: HttpRequest, path: web::Path<(String, String)>) -> HandlerResult {
     let (name, format) = path.into_inner();
     let posts = posts(&api, &name).await?;
-    let (body, media_type) = match format.as_str() {
+    let modified = feeds::updated(&posts).map(system_time);
+    // HTML takes time to sanitise, and the thread serves other connections too.
+    let make = move || match format.as_str() {
         "atom" => (feeds::atom(&name, &posts), "application/atom+xml; charset=utf-8"),
         _ => (feeds::json_feed(&name, &posts), "application/feed+json"),
     };
+    let (body, media_type) = web::block(make).await.map_err(Problem::internal)?;
     let hash: String = Sha256::digest(body.as_bytes())[..16].iter().map(|byte| format!("{byte:02x}")).collect();
     let etag = format!("\"{hash}\"");
-    let modified = feeds::updated(&posts).map(system_time);
     let is_known = is_known(&request, &etag, modified);
     let mut answer = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
     answer.insert_header((CACHE_CONTROL, "private, no-cache")).insert_header((ETAG, etag.as_str()));
@@ -56,7 +59,8 @@ async fn feed(api: web::Data<Api>, request: HttpRequest, path: web::Path<(String
 
 async fn posts(api: &Api, name: &str) -> Result<Vec<Post>, Problem> {
     if name == ALL {
-        return Ok(api.service.posts_before(None, None, POSTS_MAX).await?);
+        let newest = PostSelection::Before { source: None, before: PostId(i64::MAX) };
+        return Ok(api.service.posts(newest, POSTS_MAX).await?.posts);
     }
     Ok(api.service.newest_posts_with_label(name, POSTS_MAX).await?)
 }

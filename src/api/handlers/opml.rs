@@ -11,8 +11,9 @@ use tokio::sync::mpsc;
 use super::super::Api;
 use super::super::endpoint::Endpoint;
 use super::super::guard::Caller;
+use super::super::input::Parameters;
 use super::super::problem::Problem;
-use super::super::views::ImportReport;
+use super::super::views::{ImportQuery, ImportReport};
 use super::HandlerResult;
 use crate::model::{Source, SourceId, SourceSettings};
 use crate::opml::{self, BadOutline, Outline, Why};
@@ -25,6 +26,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         Endpoint::new(Method::GET, "/opml", "Export all sources as OPML", export)
             .answers_text("text/x-opml", "OPML document"),
         Endpoint::new(Method::POST, "/opml", "Import sources from OPML; folders become labels", import)
+            .query::<ImportQuery>()
             .text_body("text/x-opml")
             .answers::<ImportReport>(200, "Outcome of the import"),
     ]
@@ -37,7 +39,12 @@ const BATCH: usize = 500;
 const PROBLEMS_MAX: usize = 1000;
 const PIECE_BYTES: usize = 16 * 1024;
 
-async fn import(api: web::Data<Api>, request: HttpRequest, mut payload: web::Payload) -> HandlerResult {
+async fn import(
+    api: web::Data<Api>,
+    request: HttpRequest,
+    Parameters(query): Parameters<ImportQuery>,
+    mut payload: web::Payload,
+) -> HandlerResult {
     let content_type = request.content_type().to_lowercase();
     if !["text/x-opml", "text/xml", "application/xml", "application/octet-stream", ""].contains(&content_type.as_str())
     {
@@ -67,7 +74,7 @@ async fn import(api: web::Data<Api>, request: HttpRequest, mut payload: web::Pay
     let adding = async {
         let mut report = ImportReport::default();
         while let Some(batch) = found.recv().await {
-            add(&api, batch, &mut report).await?;
+            add(&api, &query, batch, &mut report).await?;
         }
         Ok::<_, Problem>(report)
     };
@@ -101,13 +108,19 @@ fn read(incoming: Incoming, outlines: &mpsc::Sender<Vec<Result<Outline, BadOutli
     Ok(())
 }
 
-async fn add(api: &Api, batch: Vec<Result<Outline, BadOutline>>, report: &mut ImportReport) -> Result<(), Problem> {
+async fn add(
+    api: &Api,
+    query: &ImportQuery,
+    batch: Vec<Result<Outline, BadOutline>>,
+    report: &mut ImportReport,
+) -> Result<(), Problem> {
     let mut new = Vec::new();
     for outline in batch {
         match outline {
             Ok(outline) => {
                 let mut settings = SourceSettings::new(opml::SOURCE_TYPE, outline.feed_url);
                 settings.title = outline.title;
+                settings.backlog = query.backlog;
                 new.push((settings, outline.labels));
             }
             Err(bad) => {
@@ -208,7 +221,7 @@ async fn send(
 fn outline(source: Source, labels: Vec<String>, caller: Caller) -> Outline {
     let url = source.settings.url;
     let feed_url = if caller.sees_secrets { url } else { shown_url(&url) };
-    Outline { title: source.settings.title, feed_url, site_url: None, labels, line: 0 }
+    Outline { title: source.settings.title.or(source.state.feed_title), feed_url, site_url: None, labels, line: 0 }
 }
 
 /// The response as a blocking writer.

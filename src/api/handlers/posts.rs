@@ -10,7 +10,13 @@ use super::super::problem::Problem;
 use super::super::views::{Page, PostQuery, PostView};
 use super::HandlerResult;
 use crate::model::{Post, PostId, SourceId, Timestamp};
-use crate::service::ServiceError;
+use crate::service::{PostFilter, ServiceError};
+use crate::store::PostSelection;
+
+/// Maximum length of a text to search for.
+const TEXT_CHARS_MAX: usize = 200;
+/// HTML that is sanitised on the thread of the connection, which serves other connections too.
+const HTML_BYTES_AT_ONCE: usize = 64 * 1024;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
@@ -26,24 +32,80 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 async fn one(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     let id = PostId(number(&id, "post")?);
-    Ok(HttpResponse::Ok().json(PostView::from(api.service.post(id).await?)))
+    let post = api.service.post(id).await?;
+    Ok(HttpResponse::Ok().json(views(&api, vec![post]).await?.pop()))
 }
 
 async fn list(api: web::Data<Api>, Parameters(query): Parameters<PostQuery>) -> HandlerResult {
-    let limit = page_size(query.limit)?;
-    source_there(&api, query.source_id).await?;
-    let by_time = query.since.is_some() || query.until.is_some();
-    let (posts, next_cursor) = match (query.order.as_deref(), by_time) {
-        (None | Some("oldest"), false) => oldest_first(&api, &query, limit).await?,
-        (Some("newest"), false) => newest_first(&api, &query, limit).await?,
-        (None | Some("oldest"), true) => between(&api, &query, limit).await?,
-        (Some("newest"), true) => {
-            return Err(Problem::invalid("`newest` cannot be combined with `since` and `until`").at("order"));
-        }
-        (Some(_), _) => return Err(Problem::invalid("write oldest or newest").at("order")),
+    let limit = rows(page_size(query.limit)?);
+    let source = source_there(&api, query.source_id).await?;
+    let newest_first = match query.order.as_deref() {
+        None | Some("oldest") => false,
+        Some("newest") => true,
+        Some(_) => return Err(Problem::invalid("write oldest or newest").at("order")),
     };
-    let items: Vec<PostView> = posts.into_iter().map(PostView::from).collect();
-    Ok(HttpResponse::Ok().json(Page { items, next_cursor }))
+    let (by_time, by_match) =
+        (query.since.is_some() || query.until.is_some(), query.label.is_some() || query.text.is_some());
+    if newest_first && by_time {
+        return Err(Problem::invalid("`newest` cannot be combined with `since` and `until`").at("order"));
+    }
+    if by_match && by_time {
+        let field = if query.text.is_some() { "text" } else { "label" };
+        return Err(Problem::invalid("cannot be combined with `since` and `until`").at(field));
+    }
+    if query.changed_after.is_some() && (newest_first || by_time || by_match) {
+        return Err(Problem::invalid("can be combined with `source_id` only").at("changed_after"));
+    }
+    let number = |text: &Option<String>| cursor(text.as_deref());
+    let (selection, next): (_, fn(&Post) -> String) = if let Some(after) = query.changed_after {
+        let after = number(&query.cursor)?.unwrap_or(after);
+        (PostSelection::Changes { source, after }, |post| post.change_number.to_string())
+    } else if by_match {
+        return found(&api, query, source, newest_first, limit).await;
+    } else if by_time {
+        let (since, until) = (query.since.unwrap_or(Timestamp::MIN), query.until.unwrap_or(Timestamp::MAX));
+        let after = query.cursor.as_deref().map(moment_and_number).transpose()?;
+        let next = |post: &Post| format!("{}.{}", post.created_at.as_micros(), post.id);
+        (PostSelection::Between { source, since, until, after }, next)
+    } else if newest_first {
+        let before = PostId(number(&query.cursor)?.unwrap_or(i64::MAX));
+        (PostSelection::Before { source, before }, |post| post.id.to_string())
+    } else {
+        let after = PostId(number(&query.cursor)?.unwrap_or(0));
+        (PostSelection::After { source, after }, |post| post.id.to_string())
+    };
+    let page = api.service.posts(selection, limit).await?;
+    let next_cursor = page.posts.last().filter(|_| page.has_more).map(next);
+    Ok(HttpResponse::Ok().json(Page { items: views(&api, page.posts).await?, next_cursor }))
+}
+
+/// Posts by label and text.
+async fn found(api: &Api, query: PostQuery, source: Option<SourceId>, newest_first: bool, limit: u32) -> HandlerResult {
+    if query.text.as_ref().is_some_and(|text| text.is_empty() || text.chars().count() > TEXT_CHARS_MAX) {
+        return Err(Problem::invalid(format!("a text has 1 to {TEXT_CHARS_MAX} characters")).at("text"));
+    }
+    let start = cursor(query.cursor.as_deref())?.map(PostId);
+    let filter = PostFilter { source, label: query.label, text: query.text, newest_first };
+    let found = api.service.find_posts(filter, start, limit).await?;
+    let next_cursor = found.next.map(|id| id.to_string());
+    Ok(HttpResponse::Ok().json(Page { items: views(api, found.posts).await?, next_cursor }))
+}
+
+/// Posts with their sources. HTML is sanitised, many posts at once on a thread of their own.
+pub(super) async fn views(api: &Api, posts: Vec<Post>) -> Result<Vec<PostView>, Problem> {
+    let sources = api.service.sources_of(&posts).await?;
+    let html_bytes: usize = posts.iter().filter_map(|post| post.content.html.as_ref()).map(String::len).sum();
+    let make = move || {
+        let view = |post: Post| {
+            let source = sources.get(&post.source_id).cloned();
+            PostView::new(post, source)
+        };
+        posts.into_iter().map(view).collect()
+    };
+    match html_bytes <= HTML_BYTES_AT_ONCE {
+        true => Ok(make()),
+        false => web::block(make).await.map_err(Problem::internal),
+    }
 }
 
 /// The source of the query; an unknown source is an error.
@@ -54,36 +116,6 @@ pub(super) async fn source_there(api: &Api, id: Option<i64>) -> Result<Option<So
         Err(missing @ ServiceError::NotFound { .. }) => Err(Problem::from(missing).at("source_id")),
         Err(error) => Err(error.into()),
     }
-}
-
-type FoundPosts = (Vec<Post>, Option<String>);
-
-async fn oldest_first(api: &Api, query: &PostQuery, limit: usize) -> Result<FoundPosts, Problem> {
-    let after = cursor(query.cursor.as_deref())?.map(PostId);
-    let posts = api.service.posts_after(query.source_id.map(SourceId), after, rows(limit)).await?;
-    Ok(page(posts, limit))
-}
-
-async fn newest_first(api: &Api, query: &PostQuery, limit: usize) -> Result<FoundPosts, Problem> {
-    let before = cursor(query.cursor.as_deref())?.map(PostId);
-    let posts = api.service.posts_before(query.source_id.map(SourceId), before, rows(limit)).await?;
-    Ok(page(posts, limit))
-}
-
-fn page(posts: Vec<Post>, limit: usize) -> FoundPosts {
-    let next = posts.last().filter(|_| posts.len() == limit).map(|post| post.id.to_string());
-    (posts, next)
-}
-
-/// Oldest first. The cursor consists of a time and an id.
-async fn between(api: &Api, query: &PostQuery, limit: usize) -> Result<FoundPosts, Problem> {
-    let (since, until) = (query.since.unwrap_or(Timestamp::MIN), query.until.unwrap_or(Timestamp::MAX));
-    let after = query.cursor.as_deref().map(moment_and_number).transpose()?;
-    let source = query.source_id.map(SourceId);
-    let posts = api.service.posts_between(source, since..until, after, rows(limit)).await?;
-    let last = posts.last().filter(|_| posts.len() == limit);
-    let next = last.map(|post| format!("{}.{}", post.created_at.as_micros(), post.id));
-    Ok((posts, next))
 }
 
 fn moment_and_number(cursor: &str) -> Result<(Timestamp, PostId), Problem> {

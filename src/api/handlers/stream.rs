@@ -1,4 +1,4 @@
-//! Stream of new posts as server-sent events, which continues after the last received one without gaps or repeats.
+//! Stream of new and changed posts as server-sent events, which continues after the last received one without gaps or repeats.
 //!
 //! A stream buffers one small batch and reads the next one when its client has received it, so a slow client costs only
 //! its connection.
@@ -18,16 +18,20 @@ use super::super::input::Parameters;
 use super::super::problem::Problem;
 use super::super::views::{PostView, StreamQuery};
 use super::HandlerResult;
-use super::posts::source_there;
+use super::posts::{source_there, views};
 use crate::clock::Stopwatch;
-use crate::model::{PostId, SourceId};
+use crate::model::SourceId;
+use crate::store::{PostPage, PostSelection};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
-        Endpoint::new(Method::GET, "/posts/stream", "Stream new posts as server-sent events", posts)
+        Endpoint::new(Method::GET, "/posts/stream", "Stream new and changed posts as server-sent events", posts)
             .endless()
             .query::<StreamQuery>()
-            .answers_text("text/event-stream", "Events `post`, with the post's id as event id")
+            .answers_text(
+                "text/event-stream",
+                "Events `post` (new) and `post-updated` (changed), with the change number as event id",
+            )
             .refuses(404, "No such source"),
     ]
 }
@@ -41,7 +45,8 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 struct PostStream {
     api: web::Data<Api>,
     source: Option<SourceId>,
-    after: PostId,
+    /// Change number of the last post that was sent.
+    after: i64,
     arrivals: watch::Receiver<u64>,
     has_begun: bool,
     /// When the stream last had no more posts.
@@ -56,11 +61,8 @@ async fn posts(api: web::Data<Api>, request: HttpRequest, Parameters(query): Par
     // Subscribe before the first read, so that no post is missed.
     let arrivals = api.service.new_posts();
     let after = match last_event_id(&request)?.or(query.after) {
-        Some(id) => PostId(id),
-        None => {
-            let newest = api.service.posts_before(None, None, 1).await?;
-            newest.first().map_or(PostId(0), |post| post.id)
-        }
+        Some(number) => number,
+        None => api.service.last_change_number().await?,
     };
     let reader = PostStream { api, source, after, arrivals, has_begun: false, caught_up: None, _place: place };
     let events = stream::unfold(reader, |mut reader| async move {
@@ -87,6 +89,11 @@ impl PostStream {
         HEARTBEAT.min(self.api.limits.answer_within / 4)
     }
 
+    async fn changes(&self, rows: u32) -> Option<PostPage> {
+        let selection = PostSelection::Changes { source: self.source, after: self.after };
+        self.api.service.posts(selection, rows).await.ok()
+    }
+
     /// The next events, or a keep-alive comment; none at the end.
     async fn next(&mut self) -> Option<Bytes> {
         if !self.has_begun {
@@ -98,24 +105,22 @@ impl PostStream {
                 tokio::time::sleep(LOOK_AGAIN.saturating_sub(since.elapsed())).await;
             }
             self.arrivals.borrow_and_update();
-            let Ok(posts) = self.api.service.posts_after(self.source, Some(self.after), BATCH).await else {
-                // The client reconnects and continues after its last event.
-                return None;
-            };
-            if posts.len() < BATCH as usize {
+            // If it fails, the client reconnects and continues after its last event.
+            let page = self.changes(BATCH).await?;
+            if !page.has_more {
                 self.caught_up = Some(Stopwatch::start());
             }
-            if let Some(last) = posts.last() {
-                self.after = last.id;
-                return Some(posts.into_iter().map(PostView::from).map(|post| event(&post)).collect::<String>().into());
+            if let Some(last) = page.posts.last() {
+                self.after = last.change_number;
+                let views = views(&self.api, page.posts).await.ok()?;
+                return Some(views.iter().map(event).collect::<String>().into());
             }
             match tokio::time::timeout(self.heartbeat(), self.arrivals.changed()).await {
                 Ok(Ok(())) => {}
                 Ok(Err(_)) => return None,
                 Err(_) => {
                     // Posts of other nodes cause no notification here, so read regularly.
-                    let found = self.api.service.posts_after(self.source, Some(self.after), 1).await;
-                    if found.is_ok_and(|posts| posts.is_empty()) {
+                    if self.changes(1).await.is_some_and(|page| page.posts.is_empty()) {
                         return Some(Bytes::from_static(b": still here\n\n"));
                     }
                 }
@@ -126,5 +131,6 @@ impl PostStream {
 
 fn event(post: &PostView) -> String {
     let data = serde_json::to_string(post).unwrap_or_default();
-    format!("id: {}\nevent: post\ndata: {data}\n\n", post.id)
+    let name = if post.change_number == post.id.0 { "post" } else { "post-updated" };
+    format!("id: {}\nevent: {name}\ndata: {data}\n\n", post.change_number)
 }

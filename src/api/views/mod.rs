@@ -2,6 +2,7 @@
 
 mod access;
 mod actions;
+mod backfill;
 mod daemon;
 mod explanation;
 mod people;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::model::PollOutcome;
 pub use access::{AccessBody, AccessView, LoginBody};
 pub use actions::{DisableBody, EnabledSources, HoldBody, PollQuery, RestBody};
+pub use backfill::{BackfillBody, BackfillEnded, BackfillView};
 pub use daemon::{
     ConfigurationRow, FaultsChange, FaultsView, HealthView, LogLevel, Reloaded, SchedulerView, StatisticsReport,
     StatusView, TreeQuery,
@@ -28,7 +30,7 @@ pub use people::{
 };
 pub use polls::{PollAnswer, PollRecord};
 pub use posts::{ArticleBody, ArticleView, PostQuery, PostView, StreamQuery};
-pub use source_lists::{BulkBody, BulkReport, BulkResult, ImportReport, LabelView, SourceQuery};
+pub use source_lists::{BulkBody, BulkReport, BulkResult, ImportQuery, ImportReport, LabelView, SourceQuery};
 pub use sources::{CreatedSource, NewSourceBody, SourceChanges, SourceView};
 pub use tree::{CrashView, ThreadLine, TreeNode, TreeView};
 pub use webhooks::{WebhookBody, WebhookChanges, WebhookTest, WebhookView};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::actors::SettledPoll;
-use crate::model::{FailureKind, PollOutcome, Timestamp};
+use crate::model::{EntryCounts, FailureKind, PollOutcome, Timestamp};
 use crate::service;
 
 /// Settled poll.
@@ -22,6 +22,24 @@ pub struct PollRecord {
     pub error: Option<String>,
     /// Posts that were not known before.
     pub new_posts: usize,
+    /// What became of the entries of the document; null if none was read.
+    #[serde(default)]
+    pub entries: Option<EntryCounts>,
+    /// `entries` as a sentence.
+    #[serde(default)]
+    pub entries_text: Option<String>,
+    /// Whether entries may be missing: no entry of the document was known, although the feed was read before.
+    #[serde(default)]
+    pub is_gap: bool,
+    /// Posts that got the text of their page since the poll.
+    #[serde(default)]
+    pub full_texts: usize,
+    /// Failed attempts to fetch the page of a post since the poll.
+    #[serde(default)]
+    pub full_text_failures: usize,
+    /// Error of the last of them.
+    #[serde(default)]
+    pub full_text_error: Option<String>,
     /// Bytes of body that crossed the wire.
     pub bytes: usize,
     /// Duration of all requests.
@@ -64,6 +82,12 @@ impl From<SettledPoll> for PollRecord {
             error_type: poll.error_type,
             error: poll.error,
             new_posts: poll.new_posts,
+            entries_text: poll.entries.map(|counts| counts.to_string()),
+            entries: poll.entries,
+            is_gap: poll.is_gap,
+            full_texts: poll.full_texts,
+            full_text_failures: poll.full_text_failures,
+            full_text_error: poll.full_text_error,
             bytes: poll.bytes,
             duration_ms: poll.duration_ms,
             next: poll.next,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::NewSourceBody;
-use crate::model::{SourceId, SourceType};
+use crate::model::{Backlog, SourceId, SourceType};
 
 /// Filter for sources.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -73,6 +73,14 @@ pub struct LabelView {
     pub label: String,
     /// Number of sources with the label.
     pub sources: u64,
+}
+
+/// Options of an import.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ImportQuery {
+    /// Which entries older than the added sources are stored: `skip`, `keep` or `all`; absent uses the configured choice.
+    pub backlog: Option<Backlog>,
 }
 
 /// Result of an import.

@@ -26,6 +26,9 @@ pub struct SourceView {
     pub source_type: SourceType,
     /// Title set by an operator.
     pub title: Option<String>,
+    /// Title that the feed gives itself; shown where there is no `title`.
+    #[serde(default)]
+    pub feed_title: Option<String>,
     /// Podcast of the source; the keys of its owner are used.
     pub podcast_id: Option<PodcastId>,
     /// Interval of this source in minutes; null uses the configured one.
@@ -94,6 +97,15 @@ pub struct SourceView {
     pub last_error_type: Option<FailureKind>,
     /// Message of the last failure.
     pub last_error: Option<String>,
+    /// Whether the feed has had different entries with the same body, so that a body does not identify an entry.
+    #[serde(default)]
+    pub bodies_repeat: bool,
+    /// Polls after which entries may be missing: no entry was known, although the feed was read before.
+    #[serde(default)]
+    pub gaps: u32,
+    /// Time of the last of these polls.
+    #[serde(default)]
+    pub last_gap_at: Option<Timestamp>,
     /// Target of permanent redirects that has not become the source's URL yet.
     pub moved_to: Option<String>,
 }
@@ -225,6 +237,7 @@ impl SourceView {
             url,
             source_type: settings.source_type,
             title: settings.title,
+            feed_title: state.feed_title,
             podcast_id: settings.podcast_id,
             poll_interval_minutes: settings.poll_interval_minutes,
             poll_delay_seconds: settings.poll_delay_seconds,
@@ -257,6 +270,9 @@ impl SourceView {
             last_failure_type: last.as_ref().map(|last| last.class),
             last_error_type: last.as_ref().map(|last| last.kind),
             last_error: last.map(|last| last.error),
+            bodies_repeat: state.bodies_repeat,
+            gaps: state.gaps,
+            last_gap_at: state.last_gap_at,
             moved_to: state.moved.map(|moved| moved.to),
         }
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::input::nullable;
-use crate::model::{PostId, Timestamp, Webhook, WebhookId};
+use crate::model::{Timestamp, Webhook, WebhookId};
 use crate::rules::shown_url::shown_url;
 
 /// Webhook to add.
@@ -57,8 +57,8 @@ pub struct WebhookView {
     pub enabled: bool,
     /// Reason for being disabled.
     pub disabled_reason: Option<String>,
-    /// Last post that was delivered or skipped.
-    pub last_post_id: PostId,
+    /// Change number of the last post that was delivered or skipped.
+    pub last_change_number: i64,
     /// Consecutive failed deliveries.
     pub failures: u32,
     /// No delivery before this time.
@@ -82,7 +82,7 @@ impl From<Webhook> for WebhookView {
             label: webhook.label,
             enabled: webhook.enabled,
             disabled_reason: webhook.disabled_reason,
-            last_post_id: webhook.progress.last_post,
+            last_change_number: webhook.progress.last_change_number,
             failures: webhook.progress.failures,
             retry_at: webhook.progress.retry_at,
             last_error: webhook.progress.last_error,

@@ -43,6 +43,8 @@ fn relative_links_become_absolute(#[case] html: &str, #[case] expected: &str) {
 #[case::text("a href='b' <3 & <")]
 #[case::comment("<!-- <a href='b'> -->")]
 #[case::script("<script>'<a href=\"b\">'</script><textarea><a href='b'></textarea><style>a{}</style>")]
+#[case::end_of_section("<![CDATA[<a href='b]]>c'>x</a>]]>")]
+#[case::tag_in_value("<video><source src=b</video>c>")]
 #[case::cut_off("<a href=\"b")]
 #[case::srcset("<img srcset='https://a.example/1 1x, https://a.example/2 2x'>")]
 fn everything_else_stays_as_it_is(#[case] html: &str) {

@@ -56,12 +56,13 @@ impl ElementKind {
 }
 
 /// What the tags of a block put between the text before and after them.
+#[inline]
 pub(super) fn separator(block: &str) -> Separator {
-    let is = |name: &str| block.eq_ignore_ascii_case(name);
     match block.as_bytes() {
-        [b't' | b'T', _] if is("td") || is("th") => Separator::Cell,
-        [b't' | b'T', ..] if ["tr", "table", "tbody", "thead", "tfoot"].into_iter().any(is) => Separator::Row,
-        [b'c' | b'C', ..] if is("caption") => Separator::Row,
+        [b't' | b'T', b'd' | b'D' | b'h' | b'H'] => Separator::Cell,
+        // `tr`, `table`, `tbody`, `thead`, `tfoot`: no other block begins with this letter.
+        [b't' | b'T', ..] => Separator::Row,
+        [b'c' | b'C', b'a' | b'A', ..] => Separator::Row,
         _ => Separator::Line,
     }
 }
@@ -73,12 +74,26 @@ pub(super) fn repeats_formula(name: &str, attributes: &str) -> bool {
 
 /// True for elements in which every line of the source is a line.
 pub(super) fn is_preformatted(block: &str) -> bool {
-    ["pre", "listing", "xmp", "plaintext"].into_iter().any(|name| block.eq_ignore_ascii_case(name))
+    matches!(block.as_bytes(), [b'p' | b'P' | b'l' | b'L' | b'x' | b'X', _, _, ..])
+        && ["pre", "listing", "xmp", "plaintext"].into_iter().any(|name| block.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cells_and_rows_have_their_own_separators() {
+        for (separator_of, names) in [
+            (Separator::Cell, &["td", "TH"][..]),
+            (Separator::Row, &["tr", "Table", "tbody", "thead", "tfoot", "caption"]),
+            (Separator::Line, &["p", "br", "center", "li", "dt", "dd"]),
+        ] {
+            for name in names {
+                assert_eq!((ElementKind::of(name), separator(name)), (ElementKind::Block, separator_of), "{name}");
+            }
+        }
+    }
 
     #[test]
     fn names_are_known_in_any_case_and_length() {

@@ -66,6 +66,11 @@ pub(super) const ALL: &[Migration] = &[
         sql: include_str!("../../../sql/postgres/migrations/0014_lists_by_type.sql"),
     },
     Migration { version: 15, name: "entries", sql: include_str!("../../../sql/postgres/migrations/0015_entries.sql") },
+    Migration {
+        version: 16,
+        name: "full_text",
+        sql: include_str!("../../../sql/postgres/migrations/0016_full_text.sql"),
+    },
 ];
 
 /// Advisory lock for nodes that start together; a migration may exceed the statement timeout.

@@ -4,6 +4,7 @@ mod articles;
 mod cleanup;
 mod connect;
 mod daemon;
+mod full_text;
 mod hosts;
 mod known;
 mod labels;

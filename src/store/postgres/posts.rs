@@ -1,20 +1,26 @@
 //! Posts in PostgreSQL.
 
 use async_trait::async_trait;
-use tokio_postgres::types::ToSql;
+use deadpool_postgres::Transaction;
+use tokio_postgres::IsolationLevel;
+use tokio_postgres::types::{ToSql, Type};
 
-use crate::model::{EntryQuery, KnownEntries, Post, PostId, SourceId, Timestamp};
+use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, SourceId};
 
-use super::super::post_row::read_post;
-use super::super::rows::{first_after, storable};
+use super::super::post_pages::{PageIds, like_pattern, read_size};
+use super::super::post_row::{read_post, read_post_source};
+use super::super::rows::{Columns, first_after, storable};
 use super::super::shared_sql as sql;
 use super::super::statement::Statement;
-use super::super::{PostStore, Result};
-use super::values::{all, one};
+use super::super::{PageBounds, PostMatch, PostPage, PostSelection, PostStore, Result};
+use super::values::{RowColumns, all, all_planned_anew, error, one};
 use super::{PostgresStore, known};
 
+static BY_ID: Statement = Statement::new(include_str!("../../../sql/postgres/posts_by_id.sql"));
 static LIST_OF_SOURCE_BETWEEN: Statement =
     Statement::new(include_str!("../../../sql/postgres/list_posts_of_source_between.sql"));
+
+static SOURCES: Statement = Statement::new(include_str!("../../../sql/postgres/sources_of_posts.sql"));
 
 #[async_trait]
 impl PostStore for PostgresStore {
@@ -22,67 +28,81 @@ impl PostStore for PostgresStore {
         one(&*self.client().await?, &sql::POST, &[&id.0], |row| read_post(row)).await
     }
 
+    async fn sources_of_posts(&self, ids: Vec<SourceId>) -> Result<Vec<PostSource>> {
+        let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+        let client = self.client().await?;
+        all_planned_anew(&client, &SOURCES, (&ids, Type::INT8_ARRAY), |row| read_post_source(row)).await
+    }
+
     async fn known_entries(&self, queries: Vec<EntryQuery>) -> Result<Vec<KnownEntries>> {
         known::known_entries(&*self.client().await?, &queries).await
     }
 
-    async fn list_changes(&self, after: i64, limit: u32) -> Result<Vec<Post>> {
-        let limit = i64::from(limit);
-        all(&*self.client().await?, &sql::LIST_CHANGES, &[&after, &limit], |row| read_post(row)).await
+    async fn posts_page(&self, selection: PostSelection, bounds: PageBounds) -> Result<PostPage> {
+        let mut client = self.client().await?;
+        // One view of the database for both statements.
+        let transaction = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
+        let transaction = transaction.start().await.map_err(error)?;
+        let ids = PageIds::new(sizes(&transaction, selection, bounds.rows).await?, bounds);
+        let posts = match ids.ids.is_empty() {
+            true => Vec::new(),
+            false => {
+                // Planned anew each time, as in `all_planned_anew`.
+                let array: (&(dyn ToSql + Sync), Type) = (&ids.ids, Type::INT8_ARRAY);
+                let rows = transaction.query_typed(BY_ID.postgres(), &[array]).await.map_err(error)?;
+                rows.iter().map(|row| read_post(&mut RowColumns::new(row))).collect::<Result<_>>()?
+            }
+        };
+        transaction.commit().await.map_err(error)?;
+        Ok(ids.page(posts))
     }
 
-    async fn list_posts(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>> {
-        let client = &*self.client().await?;
-        let (after, limit) = (after.map_or(0, |id| id.0), i64::from(limit));
-        match source {
-            None => all(client, &sql::LIST_POSTS, &[&after, &limit], |row| read_post(row)).await,
-            Some(source) => {
-                all(client, &sql::LIST_POSTS_OF_SOURCE, &[&source.0, &after, &limit], |row| read_post(row)).await
+    async fn last_change_number(&self) -> Result<i64> {
+        let number = one(&*self.client().await?, &sql::LAST_CHANGE_NUMBER, &[], |row| row.integer()).await?;
+        Ok(number.flatten().unwrap_or(0))
+    }
+}
+
+/// Ids and sizes of the selected posts.
+async fn sizes(client: &Transaction<'_>, selection: PostSelection, rows: u32) -> Result<Vec<(i64, i64)>> {
+    let rows = i64::from(rows);
+    let read = async |statement: &Statement, parameters: &[&(dyn ToSql + Sync)]| {
+        all(client, statement, parameters, |row| read_size(row)).await
+    };
+    match selection {
+        PostSelection::After { source: None, after } => read(&sql::LIST_POSTS, &[&after.0, &rows]).await,
+        PostSelection::After { source: Some(source), after } => {
+            read(&sql::LIST_POSTS_OF_SOURCE, &[&source.0, &after.0, &rows]).await
+        }
+        PostSelection::Before { source: None, before } => read(&sql::LIST_POSTS_BEFORE, &[&before.0, &rows]).await,
+        PostSelection::Before { source: Some(source), before } => {
+            read(&sql::LIST_POSTS_OF_SOURCE_BEFORE, &[&source.0, &before.0, &rows]).await
+        }
+        PostSelection::Between { source, since, until, after } => {
+            let (moment, id) = first_after(since, after);
+            match source {
+                None => read(&sql::LIST_POSTS_BETWEEN, &[&moment, &id.0, &until, &rows]).await,
+                Some(source) => read(&LIST_OF_SOURCE_BETWEEN, &[&source.0, &moment, &id.0, &until, &rows]).await,
             }
         }
-    }
-
-    async fn list_posts_before(
-        &self,
-        source: Option<SourceId>,
-        before: Option<PostId>,
-        limit: u32,
-    ) -> Result<Vec<Post>> {
-        let client = &*self.client().await?;
-        let (before, limit) = (before.map_or(i64::MAX, |id| id.0), i64::from(limit));
-        match source {
-            None => all(client, &sql::LIST_POSTS_BEFORE, &[&before, &limit], |row| read_post(row)).await,
-            Some(source) => {
-                let parameters: [&(dyn ToSql + Sync); 3] = [&source.0, &before, &limit];
-                all(client, &sql::LIST_POSTS_OF_SOURCE_BEFORE, &parameters, |row| read_post(row)).await
-            }
+        PostSelection::Changes { source: None, after } => read(&sql::LIST_CHANGES, &[&after, &rows]).await,
+        PostSelection::Changes { source: Some(source), after } => {
+            read(&sql::LIST_CHANGES_OF_SOURCE, &[&after, &rows, &source.0]).await
         }
+        PostSelection::Matching(wanted) => search(client, &sql::SEARCH_POSTS, &wanted, rows).await,
+        PostSelection::MatchingNewest(wanted) => search(client, &sql::SEARCH_POSTS_BEFORE, &wanted, rows).await,
     }
+}
 
-    async fn newest_posts_with_label(&self, label: &str, limit: u32) -> Result<Vec<Post>> {
-        let (label, limit) = (storable(label), i64::from(limit));
-        all(&*self.client().await?, &sql::NEWEST_POSTS_WITH_LABEL, &[&label, &limit], |row| read_post(row)).await
-    }
-
-    async fn list_posts_between(
-        &self,
-        source: Option<SourceId>,
-        since: Timestamp,
-        until: Timestamp,
-        after: Option<(Timestamp, PostId)>,
-        limit: u32,
-    ) -> Result<Vec<Post>> {
-        let client = &*self.client().await?;
-        let ((moment, id), limit) = (first_after(since, after), i64::from(limit));
-        match source {
-            None => {
-                let parameters: [&(dyn ToSql + Sync); 4] = [&moment, &id.0, &until, &limit];
-                all(client, &sql::LIST_POSTS_BETWEEN, &parameters, |row| read_post(row)).await
-            }
-            Some(source) => {
-                let parameters: [&(dyn ToSql + Sync); 5] = [&source.0, &moment, &id.0, &until, &limit];
-                all(client, &LIST_OF_SOURCE_BETWEEN, &parameters, |row| read_post(row)).await
-            }
-        }
-    }
+async fn search(
+    client: &Transaction<'_>,
+    statement: &Statement,
+    wanted: &PostMatch,
+    rows: i64,
+) -> Result<Vec<(i64, i64)>> {
+    let PostMatch { after, before, source, label, text } = wanted;
+    let (source, label) = (source.map(|source| source.0), label.as_deref().map(storable));
+    let pattern = text.as_deref().map(|text| like_pattern(&storable(text)));
+    let parameters: [&(dyn ToSql + Sync); 6] = [&after.0, &before.0, &source, &label, &pattern, &rows];
+    all(client, statement, &parameters, |row| read_size(row)).await
 }

@@ -15,8 +15,8 @@ use super::super::rows::{Columns, is_settled_already, last_word_on_hosts, requir
 use super::super::shared_sql as sql;
 use super::super::source_row::{read_source, state_values};
 use super::super::statement::Statement;
-use super::hosts;
 use super::values::{all, by_column, error, execute, number};
+use super::{full_text, hosts};
 
 static LOCK: Statement = Statement::new(include_str!("../../../sql/postgres/lock_sources.sql"));
 static SETTLE: Statement = Statement::new(include_str!("../../../sql/postgres/settle_sources.sql"));
@@ -31,7 +31,7 @@ static NOTIFY: Statement = Statement::new(include_str!("../../../sql/postgres/no
 
 /// Payload of the notification: the posts of one transaction.
 #[derive(Default)]
-struct News {
+pub(super) struct News {
     /// Highest id among new posts.
     highest: i64,
     count: usize,
@@ -41,7 +41,7 @@ struct News {
 }
 
 impl News {
-    fn note_changes(&mut self, numbers: &[i64]) {
+    pub(super) fn note_changes(&mut self, numbers: &[i64]) {
         self.changed += numbers.len();
         self.highest_change = numbers.iter().copied().fold(self.highest_change, i64::max);
     }
@@ -101,6 +101,7 @@ async fn settle_round(
         put_documents(transaction, &alive),
     )
     .await?;
+    full_text::queue(transaction, &alive).await?;
     news.note_changes(&edited);
     let mut new_posts = HashMap::<SourceId, Vec<PostId>>::new();
     for (source, post) in added {
@@ -204,7 +205,7 @@ async fn edit_posts(transaction: &Transaction<'_>, settlements: &[&Settlement]) 
 }
 
 /// Sends one notification for all rounds; the server delivers it at the commit.
-async fn notify(transaction: &Transaction<'_>, news: &News) -> Result<()> {
+pub(super) async fn notify(transaction: &Transaction<'_>, news: &News) -> Result<()> {
     let News { highest, count, highest_change, changed } = news;
     if count + changed == 0 {
         return Ok(());

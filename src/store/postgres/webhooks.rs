@@ -54,9 +54,9 @@ impl WebhookStore for PostgresStore {
     async fn record_delivery(&self, id: WebhookId, record: DeliveryRecord) -> Result<()> {
         let DeliveryRecord { progress, delivered_at, disabled_reason } = &record;
         let (error, reason) = (progress.last_error.as_deref().map(storable), disabled_reason.as_deref().map(storable));
-        let (last_post, failures) = (progress.last_post.0, i64::from(progress.failures));
+        let (last_change, failures) = (progress.last_change_number, i64::from(progress.failures));
         let row: [&(dyn ToSql + Sync); 7] =
-            [&id.0, &last_post, &failures, &progress.retry_at, &error, delivered_at, &reason];
+            [&id.0, &last_change, &failures, &progress.retry_at, &error, delivered_at, &reason];
         execute(&*self.client().await?, &sql::RECORD_DELIVERY, &row).await.map(|_| ())
     }
 

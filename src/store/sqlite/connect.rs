@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OpenFlags};
 
 use super::super::settings::{SqliteSettings, Synchronous};
@@ -35,7 +36,12 @@ fn prepare(connection: &Connection, synchronous: Synchronous, busy_timeout: Dura
         Synchronous::Full => "full",
         Synchronous::Normal => "normal",
     };
-    connection.pragma_update(None, "synchronous", level)
+    connection.pragma_update(None, "synchronous", level)?;
+    // SQLite's own function knows the letters of ASCII only.
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection.create_scalar_function("lower", 1, flags, |arguments| {
+        arguments.get::<Option<String>>(0).map(|text| text.map(|text| text.to_lowercase()))
+    })
 }
 
 /// Adds the file name to an error.

@@ -67,6 +67,11 @@ pub(super) const ALL: &[Migration] = &[
         sql: include_str!("../../../sql/sqlite/migrations/0014_lists_by_type.sql"),
     },
     Migration { version: 15, name: "entries", sql: include_str!("../../../sql/sqlite/migrations/0015_entries.sql") },
+    Migration {
+        version: 16,
+        name: "full_text",
+        sql: include_str!("../../../sql/sqlite/migrations/0016_full_text.sql"),
+    },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

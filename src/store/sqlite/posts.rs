@@ -1,25 +1,34 @@
 //! Posts in SQLite.
 
 use async_trait::async_trait;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, ToSql, params};
 
-use crate::model::{EntryQuery, KnownEntries, Post, PostId, SourceId, Timestamp};
+use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, SourceId};
 
-use super::super::post_row::read_post;
-use super::super::rows::{first_after, storable};
+use super::super::post_pages::{PageIds, like_pattern, read_size};
+use super::super::post_row::{read_post, read_post_source};
+use super::super::rows::{Columns, first_after, storable};
 use super::super::shared_sql as sql;
 use super::super::statement::Statement;
-use super::super::{PostStore, Result};
-use super::values::{all, one};
+use super::super::{PageBounds, PostMatch, PostPage, PostSelection, PostStore, Result};
+use super::values::{all, error, one};
 use super::{SqliteStore, known};
 
+static BY_ID: Statement = Statement::new(include_str!("../../../sql/sqlite/posts_by_id.sql"));
 static LIST_OF_SOURCE_BETWEEN: Statement =
     Statement::new(include_str!("../../../sql/sqlite/list_posts_of_source_between.sql"));
+
+static SOURCES: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_of_posts.sql"));
 
 #[async_trait]
 impl PostStore for SqliteStore {
     async fn post(&self, id: PostId) -> Result<Option<Post>> {
         self.readers.run(move |connection| one(connection, &sql::POST, [id.0], |row| read_post(row))).await
+    }
+
+    async fn sources_of_posts(&self, ids: Vec<SourceId>) -> Result<Vec<PostSource>> {
+        let ids = serde_json::Value::from_iter(ids.iter().map(|id| id.0)).to_string();
+        self.readers.run(move |connection| all(connection, &SOURCES, [ids], |row| read_post_source(row))).await
     }
 
     async fn known_entries(&self, queries: Vec<EntryQuery>) -> Result<Vec<KnownEntries>> {
@@ -29,69 +38,58 @@ impl PostStore for SqliteStore {
         self.readers.run(look_up).await
     }
 
-    async fn list_changes(&self, after: i64, limit: u32) -> Result<Vec<Post>> {
-        let listing = move |connection: &mut Connection| {
-            all(connection, &sql::LIST_CHANGES, params![after, limit], |row| read_post(row))
+    async fn posts_page(&self, selection: PostSelection, bounds: PageBounds) -> Result<PostPage> {
+        let reading = move |connection: &mut Connection| {
+            // One view of the database for both statements.
+            let transaction = connection.transaction().map_err(error)?;
+            let ids = PageIds::new(sizes(&transaction, selection, bounds.rows)?, bounds);
+            if ids.ids.is_empty() {
+                return Ok(PostPage::default());
+            }
+            let list = serde_json::Value::from_iter(ids.ids.iter().copied()).to_string();
+            Ok(ids.page(all(&transaction, &BY_ID, [list], |row| read_post(row))?))
         };
-        self.readers.run(listing).await
+        self.readers.run(reading).await
     }
 
-    async fn list_posts(&self, source: Option<SourceId>, after: Option<PostId>, limit: u32) -> Result<Vec<Post>> {
-        let after = after.map_or(0, |id| id.0);
-        let listing = move |connection: &mut Connection| match source {
-            None => all(connection, &sql::LIST_POSTS, params![after, limit], |row| read_post(row)),
-            Some(source) => {
-                let parameters = params![source.0, after, limit];
-                all(connection, &sql::LIST_POSTS_OF_SOURCE, parameters, |row| read_post(row))
-            }
-        };
-        self.readers.run(listing).await
+    async fn last_change_number(&self) -> Result<i64> {
+        let reading = |connection: &mut Connection| one(connection, &sql::LAST_CHANGE_NUMBER, [], |row| row.integer());
+        Ok(self.readers.run(reading).await?.flatten().unwrap_or(0))
     }
+}
 
-    async fn list_posts_before(
-        &self,
-        source: Option<SourceId>,
-        before: Option<PostId>,
-        limit: u32,
-    ) -> Result<Vec<Post>> {
-        let before = before.map_or(i64::MAX, |id| id.0);
-        let listing = move |connection: &mut Connection| match source {
-            None => all(connection, &sql::LIST_POSTS_BEFORE, params![before, limit], |row| read_post(row)),
-            Some(source) => {
-                let parameters = params![source.0, before, limit];
-                all(connection, &sql::LIST_POSTS_OF_SOURCE_BEFORE, parameters, |row| read_post(row))
+/// Ids and sizes of the selected posts.
+fn sizes(connection: &Connection, selection: PostSelection, rows: u32) -> Result<Vec<(i64, i64)>> {
+    let read =
+        |statement: &Statement, parameters: &[&dyn ToSql]| all(connection, statement, parameters, |row| read_size(row));
+    match selection {
+        PostSelection::After { source: None, after } => read(&sql::LIST_POSTS, params![after.0, rows]),
+        PostSelection::After { source: Some(source), after } => {
+            read(&sql::LIST_POSTS_OF_SOURCE, params![source.0, after.0, rows])
+        }
+        PostSelection::Before { source: None, before } => read(&sql::LIST_POSTS_BEFORE, params![before.0, rows]),
+        PostSelection::Before { source: Some(source), before } => {
+            read(&sql::LIST_POSTS_OF_SOURCE_BEFORE, params![source.0, before.0, rows])
+        }
+        PostSelection::Between { source, since, until, after } => {
+            let (moment, id) = first_after(since, after);
+            match source {
+                None => read(&sql::LIST_POSTS_BETWEEN, params![moment, id.0, until, rows]),
+                Some(source) => read(&LIST_OF_SOURCE_BETWEEN, params![source.0, moment, id.0, until, rows]),
             }
-        };
-        self.readers.run(listing).await
+        }
+        PostSelection::Changes { source: None, after } => read(&sql::LIST_CHANGES, params![after, rows]),
+        PostSelection::Changes { source: Some(source), after } => {
+            read(&sql::LIST_CHANGES_OF_SOURCE, params![after, rows, source.0])
+        }
+        PostSelection::Matching(wanted) => search(connection, &sql::SEARCH_POSTS, &wanted, rows),
+        PostSelection::MatchingNewest(wanted) => search(connection, &sql::SEARCH_POSTS_BEFORE, &wanted, rows),
     }
+}
 
-    async fn newest_posts_with_label(&self, label: &str, limit: u32) -> Result<Vec<Post>> {
-        let label = storable(label).into_owned();
-        let listing = move |connection: &mut Connection| {
-            all(connection, &sql::NEWEST_POSTS_WITH_LABEL, params![label, limit], |row| read_post(row))
-        };
-        self.readers.run(listing).await
-    }
-
-    async fn list_posts_between(
-        &self,
-        source: Option<SourceId>,
-        since: Timestamp,
-        until: Timestamp,
-        after: Option<(Timestamp, PostId)>,
-        limit: u32,
-    ) -> Result<Vec<Post>> {
-        let (moment, id) = first_after(since, after);
-        let listing = move |connection: &mut Connection| match source {
-            None => {
-                let parameters = params![moment, id.0, until, limit];
-                all(connection, &sql::LIST_POSTS_BETWEEN, parameters, |row| read_post(row))
-            }
-            Some(source) => {
-                let parameters = params![source.0, moment, id.0, until, limit];
-                all(connection, &LIST_OF_SOURCE_BETWEEN, parameters, |row| read_post(row))
-            }
-        };
-        self.readers.run(listing).await
-    }
+fn search(connection: &Connection, statement: &Statement, wanted: &PostMatch, rows: u32) -> Result<Vec<(i64, i64)>> {
+    let PostMatch { after, before, source, label, text } = wanted;
+    let (source, label) = (source.map(|source| source.0), label.as_deref().map(storable));
+    let pattern = text.as_deref().map(like_pattern);
+    all(connection, statement, params![after.0, before.0, source, label, pattern, rows], |row| read_size(row))
 }

@@ -11,12 +11,12 @@ use super::super::shared_sql as sql;
 use super::super::source_row::state_values;
 use super::super::statement::Statement;
 use super::values::{all, error, execute, number, one};
-use super::{hosts, sources};
+use super::{full_text, hosts, sources};
 
 static SETTLE: Statement = Statement::new(include_str!("../../../sql/sqlite/settle_sources.sql"));
 static ADD_POST: Statement = Statement::new(include_str!("../../../sql/sqlite/add_posts.sql"));
 static EDIT_POST: Statement = Statement::new(include_str!("../../../sql/sqlite/edit_posts.sql"));
-static NEXT_NUMBER: Statement = Statement::new(include_str!("../../../sql/sqlite/next_post_number.sql"));
+pub(super) static NEXT_NUMBER: Statement = Statement::new(include_str!("../../../sql/sqlite/next_post_number.sql"));
 static RENAME_POST: Statement = Statement::new(include_str!("../../../sql/sqlite/rename_posts.sql"));
 static RENAME_CLEANED: Statement = Statement::new(include_str!("../../../sql/sqlite/rename_cleaned.sql"));
 static WITH_KEYS: Statement = Statement::new(include_str!("../../../sql/sqlite/posts_with_keys.sql"));
@@ -52,6 +52,9 @@ fn settle_one(connection: &Connection, settlement: &Settlement) -> Result<Settle
         execute(connection, &EDIT_POST, params_from_iter(row))?;
     }
     let new_posts = if settlement.posts.is_empty() { Vec::new() } else { add_posts(connection, settlement)? };
+    for page in &settlement.pages {
+        full_text::queue(connection, settlement, page)?;
+    }
     for key in &settlement.still_seen {
         execute(connection, &TOUCH, params![id.0, key.0, settled_at])?;
     }

@@ -62,8 +62,8 @@ impl WebhookStore for SqliteStore {
             let DeliveryRecord { progress, delivered_at, disabled_reason } = &record;
             let error = progress.last_error.as_deref().map(storable);
             let reason = disabled_reason.as_deref().map(storable);
-            let (last_post, failures) = (progress.last_post.0, progress.failures);
-            let row = params![id.0, last_post, failures, progress.retry_at, error, delivered_at, reason];
+            let (last_change, failures) = (progress.last_change_number, progress.failures);
+            let row = params![id.0, last_change, failures, progress.retry_at, error, delivered_at, reason];
             execute(connection, &sql::RECORD_DELIVERY, row).map(|_| ())
         };
         self.writer.run(recording).await

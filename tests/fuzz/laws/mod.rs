@@ -44,6 +44,6 @@ fn check_link(link: &str) {
     assert_eq!(link.trim(), link, "blanks around a link");
     assert!(!link.is_empty(), "a link to nowhere");
     assert!(!link.contains(['\n', '\r', '\t']) && !link.contains(is_forbidden), "{link:?} is broken");
-    let scheme = link.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    let scheme = link.split_once(':').map_or("", |(scheme, _)| scheme).to_ascii_lowercase();
     assert!(!["javascript", "data", "vbscript", "file"].contains(&scheme.as_str()), "{link:?} leads to no page");
 }

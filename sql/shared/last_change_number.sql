@@ -1,0 +1,6 @@
+SELECT max(number)
+FROM (
+    SELECT max(id) AS number FROM posts
+    UNION ALL
+    SELECT max(changed_number) AS number FROM posts WHERE changed_number IS NOT NULL
+) AS numbers
