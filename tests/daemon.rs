@@ -151,7 +151,7 @@ fn what_was_stored_survives_kill_and_restart() {
         assert_eq!(daemon.finish().0.code(), None);
     }
     let mut daemon = Daemon::start(directory.path(), &[]);
-    assert_eq!(daemon.wait_for("store ready")["schema_version"], 15);
+    assert_eq!(daemon.wait_for("store ready")["schema_version"], 16);
     daemon.send(Signal::TERM);
     daemon.wait_for("daemon stopped");
 }

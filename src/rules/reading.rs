@@ -214,7 +214,11 @@ impl<'a> Matcher<'a> {
         };
         let has_its_url = |found: &KnownPost| {
             let urls = found.url.as_deref().zip(post.content().url.as_deref());
-            urls.map(|(one, other)| same_url::is_same(one, other))
+            // Where bodies repeat, fragments may be all that tells the entries of one page apart.
+            urls.map(|(one, other)| match self.bodies_repeat {
+                true => same_url::identity(one) == same_url::identity(other),
+                false => same_url::is_same(one, other),
+            })
         };
         let has_its_date =
             |found: &KnownPost| found.published_at.is_some() && found.published_at == post.published_at();

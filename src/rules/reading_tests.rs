@@ -305,6 +305,13 @@ fn s612_an_id_that_moves_to_https_while_its_entry_is_edited_is_the_same() {
 }
 
 #[test]
+fn s611_where_bodies_repeat_fragments_of_one_page_are_different_entries() {
+    let change =
+        |number: u32| Item { url: Some(format!("http://a.example/changes#v{number}")), ..Item::new(number, "Fixes") };
+    check(&[vec![change(2), change(1)], vec![change(3), change(2)], vec![change(4), change(3)]], &["Fixes"; 4]);
+}
+
+#[test]
 fn s801_the_same_body_in_two_polls_is_stored_once() {
     let again = Item { id: Some("b".into()), url: Some("http://a.example/b".into()), ..Item::new(9, "same") };
     check(&[vec![Item::new(1, "same")], vec![again.clone()], vec![again]], &["same"]);
