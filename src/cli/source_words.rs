@@ -3,7 +3,8 @@
 use super::output_style::{OutputStyle, TextStyle, facts, state_style};
 use super::sanitize::plain_lines;
 use super::table::{Cell, Column, Table, minute, second, span};
-use crate::api::views::{CreatedSource, Explanation, PollAnswer, PollOutcome, PollRecord, SourceView};
+use crate::api::views::{CreatedSource, Explanation, PollAnswer, PollRecord, SourceView};
+use crate::model::PollOutcome;
 
 pub(super) const COLUMNS: &[Column] = &[
     Column::number("ID"),

@@ -16,7 +16,6 @@ mod webhooks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use crate::model::PollOutcome;
 pub use access::{AccessBody, AccessView, LoginBody};
 pub use actions::{DisableBody, EnabledSources, HoldBody, PollQuery, RestBody};
 pub use backfill::{BackfillBody, BackfillEnded, BackfillView};
