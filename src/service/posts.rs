@@ -63,7 +63,7 @@ impl Service {
     }
 
     /// Posts that match, in the order of their ids, from the post after the cursor on. Examines at most
-    /// [`EXAMINED_MAX`] ids.
+    /// `EXAMINED_MAX` ids.
     pub async fn find_posts(&self, filter: PostFilter, cursor: Option<PostId>, rows: u32) -> Result<FoundPosts> {
         let PostFilter { source, label, text, newest_first } = filter;
         let start = match newest_first {
@@ -91,7 +91,7 @@ impl Service {
         Ok(FoundPosts { posts: page.posts, next })
     }
 
-    /// The newest posts of sources with this label, newest first, among the last [`EXAMINED_MAX`] ids.
+    /// The newest posts of sources with this label, newest first, among the last `EXAMINED_MAX` ids.
     pub async fn newest_posts_with_label(&self, label: &str, rows: u32) -> Result<Vec<Post>> {
         let selection = SourceSelection::WithLabel(label.to_owned());
         if self.store.select_sources(selection, None, 1).await?.is_empty() {
