@@ -2,4 +2,3 @@
 INSERT INTO posts ({new_post_columns})
 VALUES ({$1.. new_post_columns})
 ON CONFLICT (source_id, entry_key) DO NOTHING
-RETURNING id

@@ -13,6 +13,7 @@ use super::values::{all, error, one};
 static DOCUMENT: Statement = Statement::new(include_str!("../../../sql/sqlite/documents.sql"));
 static UNCHANGED: Statement = Statement::new(include_str!("../../../sql/sqlite/known_unchanged.sql"));
 static BY_KEY: Statement = Statement::new(include_str!("../../../sql/sqlite/known_by_key.sql"));
+static HAS_CONTENT: Statement = Statement::new(include_str!("../../../sql/sqlite/known_content_exists.sql"));
 static BY_CONTENT: Statement = Statement::new(include_str!("../../../sql/sqlite/known_by_content.sql"));
 static WITHOUT_KEY: Statement = Statement::new(include_str!("../../../sql/sqlite/known_without_key.sql"));
 
@@ -37,7 +38,12 @@ pub(super) fn known_entries(connection: &Connection, query: &EntryQuery) -> Resu
         unknown.sort_unstable();
         unknown.dedup();
         known.others = all(connection, &WITHOUT_KEY, [source], |row| read_known(row))?;
+        let mut has_content = connection.prepare_cached(HAS_CONTENT.sqlite()).map_err(error)?;
         for hash in unknown {
+            // Nearly all new entries have new content.
+            if !has_content.query_row(params![source, hash.0], |row| row.get(0)).map_err(error)? {
+                continue;
+            }
             let found = all(connection, &BY_CONTENT, params![source, hash.0], |row| read_known(row))?;
             known.others.extend(found.into_iter().filter(|post| post.id.is_none() || post.key.is_some()));
         }

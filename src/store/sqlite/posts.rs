@@ -1,7 +1,7 @@
 //! Posts in SQLite.
 
 use async_trait::async_trait;
-use rusqlite::{Connection, ToSql, params};
+use rusqlite::{Connection, ToSql, TransactionBehavior, params};
 
 use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, SourceId};
 
@@ -33,9 +33,12 @@ impl PostStore for SqliteStore {
 
     async fn known_entries(&self, queries: Vec<EntryQuery>) -> Result<Vec<KnownEntries>> {
         let look_up = move |connection: &mut Connection| {
-            queries.iter().map(|query| known::known_entries(connection, query)).collect()
+            // One transaction for all questions: each has its price.
+            let reading = connection.transaction_with_behavior(TransactionBehavior::Deferred).map_err(error)?;
+            queries.iter().map(|query| known::known_entries(&reading, query)).collect()
         };
-        self.readers.run(look_up).await
+        // By the writer, whose cache has the pages of the last settlements; a reader's is emptied by every commit.
+        self.writer.run(look_up).await
     }
 
     async fn posts_page(&self, selection: PostSelection, bounds: PageBounds) -> Result<PostPage> {

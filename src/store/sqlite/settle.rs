@@ -1,6 +1,6 @@
 //! Settling polls in SQLite: one transaction per batch.
 
-use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+use rusqlite::{Connection, params, params_from_iter};
 
 use crate::model::{PostId, RenamedPost, Settled, Settlement};
 
@@ -99,8 +99,10 @@ fn add_posts(connection: &Connection, settlement: &Settlement) -> Result<Vec<Pos
     let mut new_posts = Vec::with_capacity(settlement.posts.len());
     for post in &settlement.posts {
         let row = params_from_iter(new_post_values(settlement, post));
-        let id = add.query_row(row, |row| row.get(0)).optional().map_err(error)?;
-        new_posts.extend(id.map(PostId));
+        // RETURNING would build a table for each row.
+        if add.execute(row).map_err(error)? > 0 {
+            new_posts.push(PostId(connection.last_insert_rowid()));
+        }
     }
     Ok(new_posts)
 }
