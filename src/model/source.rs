@@ -101,7 +101,7 @@ pub struct SourceSettings {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Backlog {
-    /// None (s804).
+    /// None of them.
     #[default]
     Skip,
     /// Those within the age limit.
