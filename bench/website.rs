@@ -1,18 +1,30 @@
 //! What it costs to read a page, beside dom_smoothie alone on the same page.
 //!
 //! `cargo bench --bench website`. The bar: at most one and a half times dom_smoothie's own parse, over all pages.
+//!
+//! `cargo bench --bench website -- DIR` reads a corpus instead, a folder for each page with `source.html` and
+//! `expected.html` (as Readability's `test/test-pages`), and prints the share of right words (F1) of ours and of
+//! dom_smoothie in both of its candidate modes.
 
+use std::collections::HashMap;
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use dom_smoothie::Readability;
-use feedwarden::parse::website;
+use dom_smoothie::{CandidateSelectMode, Config, Readability};
+use feedwarden::parse::{text, website};
 
 const ROUNDS: usize = 40;
 
 fn main() {
+    match std::env::args().skip(1).find(|argument| !argument.starts_with("--")) {
+        Some(folder) => compare_on_corpus(Path::new(&folder)),
+        None => measure_layouts(),
+    }
+}
+
+fn measure_layouts() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/pages");
     let files = fs::read_dir(folder).expect("the fixtures are part of the repository");
     let mut paths: Vec<_> = files.map(|file| file.expect("the folder can be listed").path()).collect();
@@ -37,6 +49,55 @@ fn main() {
     let html = long_page();
     let (ours, theirs) = measure(&html);
     print_row("one long page", html.len(), ours, theirs);
+}
+
+/// Prints the F1 of each page of a corpus, and the means.
+fn compare_on_corpus(folder: &Path) {
+    let files = fs::read_dir(folder).expect("the corpus is a folder");
+    let mut pages: Vec<_> = files.filter_map(|file| Some(file.ok()?.path())).collect();
+    pages.retain(|page| page.join("source.html").exists());
+    pages.sort();
+    println!("{:<40}{:>8}{:>14}{:>14}", "page", "ours", "readability", "dom_smoothie");
+    let mut totals = [0.0; 3];
+    for page in &pages {
+        let read = |name: &str| String::from_utf8_lossy(&fs::read(page.join(name)).unwrap_or_default()).into_owned();
+        let (html, expected) = (read("source.html"), text::from_html(&read("expected.html")));
+        let ours = website::extract(&html, None).map(|page| page.text).unwrap_or_default();
+        let alone = |mode| by_dom_smoothie(&html, mode);
+        let texts = [ours, alone(CandidateSelectMode::Readability), alone(CandidateSelectMode::DomSmoothie)];
+        let scores = texts.map(|found| f1(&found, &expected));
+        let name = page.file_name().unwrap_or_default().to_string_lossy();
+        println!("{name:<40}{:>8.3}{:>14.3}{:>14.3}", scores[0], scores[1], scores[2]);
+        totals.iter_mut().zip(scores).for_each(|(total, score)| *total += score);
+    }
+    let [ours, readability, dom_smoothie] = totals.map(|total| total / pages.len().max(1) as f64);
+    println!("{:<40}{ours:>8.4}{readability:>14.4}{dom_smoothie:>14.4}", format!("mean of {}", pages.len()));
+}
+
+fn by_dom_smoothie(html: &str, candidate_select_mode: CandidateSelectMode) -> String {
+    let config = Config { candidate_select_mode, ..Config::default() };
+    let article = Readability::new(html, None, Some(config)).and_then(|mut readability| readability.parse());
+    article.map(|article| text::from_html(&article.content)).unwrap_or_default()
+}
+
+/// The harmonic mean of precision and recall by words; scripts without spaces count by character.
+fn f1(found: &str, wanted: &str) -> f64 {
+    let (found, wanted) = (words(found), words(wanted));
+    let shared: usize = found.iter().map(|(word, count)| count.min(wanted.get(word).unwrap_or(&0))).sum();
+    let total = found.values().sum::<usize>() + wanted.values().sum::<usize>();
+    if total == 0 { 1.0 } else { 2.0 * shared as f64 / total as f64 }
+}
+
+fn words(text: &str) -> HashMap<String, usize> {
+    let mut counts = HashMap::new();
+    let is_dense = |character: char| ('\u{2E80}'..='\u{D7FF}').contains(&character);
+    for word in text.split_whitespace() {
+        match word.chars().any(is_dense) {
+            true => word.chars().for_each(|character| *counts.entry(character.to_string()).or_default() += 1),
+            false => *counts.entry(word.to_owned()).or_default() += 1,
+        }
+    }
+    counts
 }
 
 /// The fastest round of each, taken in turns so that a busy machine slows both.

@@ -1,25 +1,48 @@
 //! The only module that reads the system's clocks; all other code takes a [`Clock`].
+//!
+//! - `steady`: the time of the daemon, which follows the system's time only in announced steps
+//! - `fast`: runs faster than the system's, for the demo
+//! - `held`: stands still until it is moved, for tests
+
+mod fast;
+mod held;
+mod steady;
 
 use std::future::Future;
 use std::pin::Pin;
 use std::time::{Duration, Instant, SystemTime};
 
-use tokio::sync::watch;
+use rustix::time::{ClockId, clock_gettime};
 
-use crate::model::Timestamp;
+use crate::model::{ClockStep, Timestamp};
+
+pub use fast::FastClock;
+pub use held::HeldClock;
+pub use steady::SteadyClock;
 
 pub type ClockWait = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Maximum time between two checks of a clock that may be set while a caller waits.
+/// The longest sleep in one piece: a sleep does not count the time during which the machine is suspended.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 
-    /// Waits until this clock reaches the time.
+    /// Time since some fixed moment. It goes on while the machine is suspended, and setting the system's time does not
+    /// change it.
+    fn monotonic(&self) -> Duration;
+
+    /// Waits for the time between now and this moment to pass, by the monotonic clock. A step of the time neither
+    /// shortens nor prolongs the wait.
     fn until(&self, moment: Timestamp) -> ClockWait;
+
+    /// Adopts the system's time if it was set, and returns the step. The caller tells the others.
+    fn follow_step(&self) -> Option<ClockStep> {
+        None
+    }
 }
 
+/// The system's time as it is, steps included. The daemon uses [`SteadyClock`] instead.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -32,17 +55,35 @@ impl Clock for SystemClock {
         }
     }
 
-    fn until(&self, moment: Timestamp) -> ClockWait {
-        Box::pin(async move {
-            loop {
-                let left = moment.since(SystemClock.now());
-                if left.is_zero() {
-                    return;
-                }
-                tokio::time::sleep(left.min(LOOK_AGAIN)).await;
-            }
-        })
+    fn monotonic(&self) -> Duration {
+        since_boot()
     }
+
+    fn until(&self, moment: Timestamp) -> ClockWait {
+        sleep_until(since_boot() + moment.since(self.now()))
+    }
+}
+
+/// Time since the machine was started, suspends included.
+fn since_boot() -> Duration {
+    #[cfg(target_os = "linux")]
+    let clock = ClockId::Boottime;
+    #[cfg(not(target_os = "linux"))]
+    let clock = ClockId::Monotonic;
+    let time = clock_gettime(clock);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+fn sleep_until(deadline: Duration) -> ClockWait {
+    Box::pin(async move {
+        loop {
+            let left = deadline.saturating_sub(since_boot());
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left.min(LOOK_AGAIN)).await;
+        }
+    })
 }
 
 /// Measures durations with the monotonic clock.
@@ -60,113 +101,19 @@ impl Stopwatch {
     }
 }
 
-/// A clock that runs faster than the system's.
-#[derive(Clone, Copy, Debug)]
-pub struct FastClock {
-    started_at: Timestamp,
-    started: Instant,
-    factor: f64,
-}
-
-impl FastClock {
-    /// `factor` is at least 1.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
-    pub fn new(factor: f64) -> FastClock {
-        FastClock { started_at: SystemClock.now(), started: Instant::now(), factor: factor.max(1.0) }
-    }
-
-    /// Converts a duration of this clock into real time.
-    pub fn really(&self, span: Duration) -> Duration {
-        span.div_f64(self.factor)
-    }
-}
-
-impl Clock for FastClock {
-    fn now(&self) -> Timestamp {
-        self.started_at + self.started.elapsed().mul_f64(self.factor)
-    }
-
-    fn until(&self, moment: Timestamp) -> ClockWait {
-        let clock = *self;
-        Box::pin(async move {
-            loop {
-                let left = moment.since(clock.now());
-                if left.is_zero() {
-                    return;
-                }
-                tokio::time::sleep(clock.really(left)).await;
-            }
-        })
-    }
-}
-
-/// A stopped clock, for tests.
-#[derive(Debug)]
-pub struct HeldClock(watch::Sender<Timestamp>);
-
-impl HeldClock {
-    pub fn at(moment: Timestamp) -> HeldClock {
-        HeldClock(watch::Sender::new(moment))
-    }
-
-    /// Advances the clock and completes waits.
-    pub fn advance(&self, duration: Duration) {
-        self.0.send_modify(|now| *now = *now + duration);
-    }
-}
-
-impl Clock for HeldClock {
-    fn now(&self) -> Timestamp {
-        *self.0.borrow()
-    }
-
-    fn until(&self, moment: Timestamp) -> ClockWait {
-        let mut hand = self.0.subscribe();
-        Box::pin(async move {
-            // A dropped clock never reaches the time, so its waits never end.
-            if hand.wait_for(|now| *now >= moment).await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_held_clock_moves_only_when_told_to() {
-        let clock = HeldClock::at(Timestamp::EPOCH);
-        assert_eq!(clock.now(), Timestamp::EPOCH);
-        clock.advance(Duration::from_secs(90));
-        assert_eq!(clock.now().to_string(), "1970-01-01T00:01:30Z");
-    }
-
-    #[tokio::test]
-    async fn who_waits_for_a_held_clock_waits_until_it_is_moved_far_enough() {
-        use futures_util::FutureExt;
-
-        let clock = HeldClock::at(Timestamp::EPOCH);
-        let mut wait = clock.until(Timestamp::EPOCH + Duration::from_secs(60));
-        clock.advance(Duration::from_secs(59));
-        assert!((&mut wait).now_or_never().is_none(), "a second is missing");
-        clock.advance(Duration::from_secs(1));
-        wait.await;
-        clock.until(Timestamp::EPOCH).await;
-    }
-
-    #[tokio::test]
-    async fn a_fast_clock_passes_an_hour_in_a_moment() {
-        let clock = FastClock::new(360_000.0);
-        let start = clock.now();
-        clock.until(start + Duration::from_secs(3600)).await;
-        assert!(clock.now() >= start + Duration::from_secs(3600));
-        assert_eq!(clock.really(Duration::from_secs(3600)), Duration::from_millis(10));
-    }
-
-    #[test]
     fn the_machine_clock_is_past_the_day_this_was_written() {
         assert!(SystemClock.now() > "2026-01-01T00:00:00Z".parse().unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_wait_takes_its_time_by_the_monotonic_clock() {
+        let (began, wait) = (SystemClock.monotonic(), Duration::from_millis(20));
+        SystemClock.until(SystemClock.now() + wait).await;
+        assert!(SystemClock.monotonic() - began >= wait);
     }
 }

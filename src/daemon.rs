@@ -14,20 +14,20 @@ use slog::{Logger, info, o, warn};
 
 use crate::actors::{Parts, Pipeline, PipelineHandle, Scope};
 use crate::api::{ApiError, Listeners};
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{Clock, SteadyClock};
 use crate::config::{ConfigRequest, Loaded, Settings};
 use crate::dice::SeededDice;
 use crate::fetch::Fetcher;
-use crate::http::{Client, SetupError};
+use crate::http::{Client, ResolverNotice, SetupError};
 use crate::service::Service;
 use crate::store::settings::EngineSettings;
-use crate::store::{self, Store, StoreError};
+use crate::store::{self, NumberJump, SecretCheck, Store, StoreError, check_secrets};
 use crate::supervision::{Crash, RootEnd};
 use crate::telemetry::{self, StartError, Telemetry};
 
+pub use lock::{InstanceLock, LockError};
 pub use once::{ImportCounts, Once, OnceSummary, run_once};
 
-use lock::{InstanceLock, LockError};
 use reload::{Followers, Reloader};
 use signals::{Signals, until_told_to_stop, until_told_to_stop_or};
 use systemd::Systemd;
@@ -36,6 +36,8 @@ use systemd::Systemd;
 const CLOSE_WITHIN: Duration = Duration::from_secs(10);
 /// Time limit for stopping all actors, once no poll is in flight.
 const STOP_WITHIN: Duration = Duration::from_secs(15);
+/// Time for everything else at a stop: clients and the log.
+const STOP_GRACE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
@@ -43,6 +45,12 @@ pub enum DaemonError {
     Log(#[from] StartError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(
+        "{0} cannot be opened with database.encryption-key: set the key that they were sealed with, there or as \
+         database.encryption-key-previous; `feedwarden store check` lists them. To start without them, set \
+         database.accept-unreadable-secrets to true: polls and deliveries that need them fail until they are stored anew"
+    )]
+    ClosedSecrets(SecretCheck),
     #[error(transparent)]
     Busy(#[from] LockError),
     #[error(transparent)]
@@ -60,7 +68,7 @@ pub enum DaemonError {
 /// Runs until a signal ends it. `request` is needed to reload the settings.
 pub async fn run(loaded: Loaded, request: ConfigRequest) -> Result<(), DaemonError> {
     let mut signals = Signals::listen()?;
-    let started = Started::new(&loaded.settings, request.file.clone(), Arc::new(SystemClock))?;
+    let started = Started::new(&loaded.settings, request.file.clone(), Arc::new(SteadyClock::start()))?;
     let ended = serve(loaded, request, &started, &mut signals).await;
     started.ended(&ended);
     ended
@@ -73,7 +81,9 @@ async fn serve(
     signals: &mut Signals,
 ) -> Result<(), DaemonError> {
     let settings = loaded.settings.clone();
-    let Some(opened) = started.open(&settings, signals).await? else { return Ok(()) };
+    let systemd = Systemd::from_environment(started.log.clone());
+    let opening = started.open(&settings, signals);
+    let Some(opened) = systemd.extend_start(opening).await? else { return Ok(()) };
     // Before any poll: a second daemon on the same socket fails here.
     let listeners = Listeners::take(&settings.api)?;
     let client = started.client(&settings)?;
@@ -95,8 +105,7 @@ async fn serve(
         "socket" => listeners.socket.display().to_string(), "listen" => listeners.listen.map(|address| address.to_string()));
     info!(started.log, "daemon ready");
     // Errors of the new configuration are logged, and nothing has changed.
-    let reload = || drop(reloader.reload());
-    let systemd = Systemd::from_environment(started.log.clone());
+    let reload = || reloader.reload_apart();
     systemd.ready();
     let end = tokio::select! {
         end = &mut running => {
@@ -105,7 +114,7 @@ async fn serve(
         }
         () = systemd.feed_watchdog(&handle, settings.pipeline.scheduler.tick) => unreachable!("it never ends"),
         () = until_told_to_stop_or(&started.telemetry, &started.log, signals, reload) => {
-            systemd.stopping();
+            systemd.stopping(settings.drain + STOP_WITHIN + CLOSE_WITHIN + STOP_GRACE);
             // Connected clients may wait for a poll in flight.
             listeners.shut();
             started.drain(&handle, settings.drain, signals).await;
@@ -129,7 +138,8 @@ struct Started {
     telemetry: Telemetry,
     log: Logger,
     clock: Arc<dyn Clock>,
-    at: crate::model::Timestamp,
+    /// By the monotonic clock.
+    began: Duration,
 }
 
 /// A store with its lock.
@@ -148,7 +158,7 @@ impl Started {
             "version" => env!("CARGO_PKG_VERSION"),
             "config_file" => config_file.map(|path| path.display().to_string()),
             "database_engine" => engine_name(&settings.store.engine));
-        Ok(Started { at: clock.now(), telemetry, log, clock })
+        Ok(Started { began: clock.monotonic(), telemetry, log, clock })
     }
 
     /// Opens the store; none if a stop signal arrives meanwhile.
@@ -160,13 +170,54 @@ impl Started {
             () = until_told_to_stop(&self.telemetry, &self.log, signals) => return Ok(None),
         };
         let about = store.about();
+        self.open_secrets(settings, store.as_ref()).await?;
+        self.resume_numbers(store.as_ref()).await?;
         info!(self.log, "store ready"; "engine" => about.engine, "schema_version" => about.schema_version);
         Ok(Some(Opened { store, _lock: lock }))
     }
 
+    /// Refuses to start if the key does not open what is sealed, unless the operator accepts that.
+    async fn open_secrets(&self, settings: &Settings, store: &dyn Store) -> Result<(), DaemonError> {
+        let secrets = check_secrets(store).await?;
+        if secrets.closed() > 0 {
+            if !settings.accepts_unreadable_secrets {
+                return Err(DaemonError::ClosedSecrets(secrets));
+            }
+            warn!(self.log, "secrets unreadable"; "count" => secrets.closed(), "reason" => secrets.to_string());
+        }
+        if secrets.previous() > 0 {
+            info!(self.log, "secrets sealed with the previous key"; "count" => secrets.previous(),
+                "reason" => "run `feedwarden store reseal` before the previous key is removed");
+        }
+        Ok(())
+    }
+
+    /// Skips numbers of posts that readers may have seen and the store does not know.
+    async fn resume_numbers(&self, store: &dyn Store) -> Result<(), DaemonError> {
+        let Some(NumberJump { from, to, reason }) = store.resume_numbers(self.clock.now()).await? else {
+            return Ok(());
+        };
+        let reason_text = reason.to_string();
+        match reason.is_restore() {
+            true => warn!(self.log, "post numbers skipped"; "from" => from, "to" => to, "reason" => reason_text),
+            false => info!(self.log, "post numbers skipped"; "from" => from, "to" => to, "reason" => reason_text),
+        }
+        Ok(())
+    }
+
     fn client(&self, settings: &Settings) -> Result<Client, SetupError> {
         let clock = self.clock.clone();
-        Client::new(settings.http.clone(), move || clock.now())
+        let client = Client::new(settings.http.clone(), move || clock.now())?;
+        let log = self.log.clone();
+        client.watch_resolver(move |notice| match notice {
+            ResolverNotice::Followed { name_servers } => {
+                let name_servers: Vec<String> = name_servers.iter().map(ToString::to_string).collect();
+                info!(log, "name servers changed"; "name_servers" => name_servers.join(", "));
+            }
+            ResolverNotice::Unusable { error } => warn!(log, "resolv.conf not usable"; "error" => error,
+                "reason" => "the name servers stay as they were; without any, no name is found"),
+        });
+        Ok(client)
     }
 
     fn parts(&self, settings: &Settings, store: &Arc<dyn Store>, client: Client) -> Parts {
@@ -223,7 +274,7 @@ impl Started {
     }
 
     fn ended<T>(&self, ended: &Result<T, DaemonError>) {
-        let uptime = self.clock.now().since(self.at).as_secs();
+        let uptime = (self.clock.monotonic() - self.began).as_secs();
         match ended {
             Ok(_) => info!(self.log, "daemon stopped"; "uptime_seconds" => uptime),
             Err(error) => slog::crit!(self.log, "daemon failed"; "error" => %error),

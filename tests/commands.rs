@@ -235,9 +235,21 @@ fn parse_prints_one_object_a_file_with_texts_as_found() {
         said["entries"][0],
         json!({
             "id": null, "title": "One", "url": "http://b.example/1", "published": "2026-11-16T01:00:00Z",
-            "updated": null, "author": null, "summary": "<p>Hi</p>", "content": null,
+            "updated": null, "author": null, "summary": "<p>Hi</p>", "content": null, "authors": [], "categories": [],
+            "enclosures": [], "image_url": null, "comments_url": null, "language": null,
         })
     );
+}
+
+#[test]
+fn parse_reads_years_of_two_digits_as_the_daemon_does() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("feed.xml");
+    std::fs::write(&path, FEED.replace("2026", "49")).unwrap();
+    let output = feedwarden(&["parse", path.to_str().unwrap()]).output().unwrap();
+    assert!(FEED.contains("2026"));
+    let published = answer_of(&output).1["entries"][0]["published"].clone();
+    assert!(published.as_str().is_some_and(|published| published.starts_with("1949-")), "{published}");
 }
 
 #[test]

@@ -151,7 +151,10 @@ fn what_was_stored_survives_kill_and_restart() {
         assert_eq!(daemon.finish().0.code(), None);
     }
     let mut daemon = Daemon::start(directory.path(), &[]);
-    assert_eq!(daemon.wait_for("store ready")["schema_version"], 16);
+    let steps = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/sqlite/migrations");
+    let number = |file: std::fs::DirEntry| file.file_name().to_str().unwrap()[..4].parse::<i64>().unwrap();
+    let latest = std::fs::read_dir(steps).unwrap().map(|file| number(file.unwrap())).max().unwrap();
+    assert_eq!(daemon.wait_for("store ready")["schema_version"], latest);
     daemon.send(Signal::TERM);
     daemon.wait_for("daemon stopped");
 }
@@ -250,6 +253,74 @@ fn a_service_manager_hears_when_it_is_ready_alive_and_stopping() {
     kill_process(Pid::from_child(&process), Signal::TERM).unwrap();
     hear("STOPPING=1");
     assert_eq!(process.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_slow_start_asks_the_service_manager_for_more_time_until_it_is_ready() {
+    let directory = tempdir().unwrap();
+    // A database that another process holds, so that its migrations have to wait.
+    let held = rusqlite::Connection::open(directory.path().join("feedwarden.db")).unwrap();
+    held.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let path = directory.path().join("notify");
+    let manager = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+    manager.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    let hear = || {
+        let mut bytes = [0; 512];
+        let count = manager.recv(&mut bytes).expect("the service manager hears something");
+        String::from_utf8_lossy(&bytes[..count]).into_owned()
+    };
+    let mut process = Command::new(env!("CARGO_BIN_EXE_feedwarden"))
+        .args(["run", "--set", "database.sqlite.busy-timeout-seconds=30"])
+        .current_dir(directory.path())
+        .env("NOTIFY_SOCKET", &path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    for _ in 0..2 {
+        let said = hear();
+        assert!(said.contains("EXTEND_TIMEOUT_USEC=30000000") && !said.contains("READY=1"), "{said}");
+        assert!(said.contains("STATUS=opening the database"), "{said}");
+    }
+    drop(held);
+    let ready = std::iter::repeat_with(hear).find(|said| !said.contains("EXTEND_TIMEOUT_USEC")).unwrap();
+    assert!(ready.contains("READY=1"), "{ready}");
+    kill_process(Pid::from_child(&process), Signal::TERM).unwrap();
+    let stopping = hear();
+    assert!(stopping.contains("STOPPING=1") && stopping.contains("EXTEND_TIMEOUT_USEC="), "{stopping}");
+    assert_eq!(process.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn the_unit_waits_for_the_right_time_and_leaves_no_core_dump() {
+    let unit = include_str!("../config/systemd/feedwarden.service");
+    let values = |key: &str| -> Vec<&str> {
+        unit.lines()
+            .filter_map(|line| line.strip_prefix(key)?.strip_prefix('='))
+            .flat_map(str::split_whitespace)
+            .collect()
+    };
+    assert!(values("After").contains(&"time-sync.target") && values("Wants").contains(&"time-sync.target"));
+    assert_eq!(values("LimitCORE"), ["0"]);
+    assert_eq!(values("Type"), ["notify"], "only then does the manager listen to requests for more time");
+}
+
+#[test]
+fn a_reload_that_hangs_on_a_file_keeps_nothing_else_from_being_done() {
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("own.yaml");
+    std::fs::write(&file, "source:\n  max-failures: 3\n").unwrap();
+    let mut daemon = Daemon::start(directory.path(), &["--config", "own.yaml"]);
+    daemon.wait_for("daemon ready");
+    // A file that gives nothing, as on a file server that is gone.
+    std::fs::remove_file(&file).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &file, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+    daemon.send(Signal::HUP);
+    assert_eq!(daemon.wait_for("signal received")["signal"], "SIGHUP");
+    daemon.send(Signal::TERM);
+    assert_eq!(daemon.wait_for("signal received")["signal"], "SIGTERM");
+    daemon.wait_for("daemon stopped");
+    assert_eq!(daemon.finish().0.code(), Some(0));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod api;
+mod backup;
 mod borders;
 mod cli;
 mod commands;
@@ -23,6 +24,7 @@ mod simulated_web;
 mod store;
 mod supervision;
 mod telemetry;
+mod time_lapse;
 mod x;
 
 /// A program of `tests/children`, for what needs a process of its own.

@@ -1,8 +1,11 @@
 //! Hostile feeds: none may panic, overflow the stack or use more than twenty times its size in memory. And lists of
-//! sources, which may use no more than a few megabytes, whatever their size.
+//! sources, which may use no more than a few megabytes, whatever their size. And many hostile answers at once (`bombs`).
 //!
 //! Each feed is read in a process of its own, which asks the system for its peak before it ends: memory that one feed
 //! left behind cannot hide what the next one takes, and a crash is seen as what it is. Linux alone tells the peak.
+
+#[path = "memory/bombs.rs"]
+mod bombs;
 
 use std::io::{BufReader, Read};
 use std::process::{Command, ExitCode};
@@ -14,6 +17,11 @@ use feedwarden::parse::feed::{Limits, read};
 const SIZES_MAX: usize = 20;
 /// What a process touches anyway: pages of code, tables, the allocator's own.
 const SLACK_BYTES: usize = 512 << 10;
+
+/// A feed that makes the reader touch its code and tables.
+const CALM: &[u8] = b"<rss version='2.0'><channel><title>T</title><item><title>A &amp; b</title><link>/a</link>\
+    <guid>1</guid><pubDate>Mon, 16 Nov 2026 10:00:00 GMT</pubDate><description>&lt;p>x&lt;/p></description></item>\
+    </channel></rss>";
 
 struct Hostile {
     name: &'static str,
@@ -32,8 +40,8 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let mut failed = 0;
-    let names: Vec<&str> =
-        HOSTILES.iter().map(|hostile| hostile.name).chain(LISTS.iter().map(|list| list.name)).collect();
+    let names = HOSTILES.iter().map(|hostile| hostile.name).chain(LISTS.iter().map(|list| list.name));
+    let names: Vec<&str> = names.chain([bombs::NAME]).collect();
     for name in &names {
         let program = std::env::current_exe().expect("a running program has a path");
         let output = Command::new(program).args(["child", *name]).output().expect("a child starts");
@@ -56,8 +64,13 @@ fn child(name: &str) -> ExitCode {
     if let Some(list) = LISTS.iter().find(|list| list.name == name) {
         return child_list(list);
     }
+    if name == bombs::NAME {
+        return bombs::child(status_bytes);
+    }
     let hostile = HOSTILES.iter().find(|hostile| hostile.name == name).expect("a known name");
     let document = (hostile.document)();
+    // Code that was not used yet is not what the document takes.
+    let _ = read(CALM, None, Some("https://example.org/"), &Limits::default());
     // Writing 5 resets the peak to what is in use now.
     std::fs::write("/proc/self/clear_refs", "5").expect("a process may reset its own peak");
     let before = status_bytes("VmRSS:");
@@ -74,6 +87,9 @@ fn child(name: &str) -> ExitCode {
 
 /// Reads one list as it is made, so that the list itself takes no memory, and reports what that took.
 fn child_list(list: &List) -> ExitCode {
+    // Code that was not used yet is not what the list takes.
+    let calm = "<opml version='2.0'><body><outline type='rss' xmlUrl='https://example.org/'/><outline</body></opml>";
+    Reader::new(calm.as_bytes()).expect("a list").for_each(drop);
     std::fs::write("/proc/self/clear_refs", "5").expect("a process may reset its own peak");
     let before = status_bytes("VmRSS:");
     let pieces = Pieces { list, next: 0, rest: Vec::new() };

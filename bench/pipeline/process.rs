@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use feedwarden::clock::SystemClock;
 use feedwarden::demo::web::{Web, WebSettings};
-use feedwarden::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
+use feedwarden::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -54,14 +54,7 @@ impl Engine {
                 readers: 2,
                 busy_timeout: Duration::from_secs(5),
             }),
-            Engine::Postgres { url, .. } => EngineSettings::Postgres(PostgresSettings {
-                url: url.clone().into(),
-                pool_size: 8,
-                connect_timeout: Duration::from_secs(10),
-                statement_timeout: Duration::from_secs(30),
-                tls: Tls::Disable,
-                tls_ca_file: None,
-            }),
+            Engine::Postgres { url, .. } => EngineSettings::Postgres(PostgresSettings::new(url.clone().into())),
         };
         StoreSettings { engine, encryption_key: None }
     }

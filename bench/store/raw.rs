@@ -1,7 +1,7 @@
 //! The baseline: the same rows, plainly, through the bare driver: a multi-row insert a poll (known rows left to the
 //! index to refuse), or an update a 304, all polls of a group in one transaction.
 
-use feedwarden::model::Settlement;
+use feedwarden::model::{NewPost, Settlement};
 use feedwarden::store::settings::EngineSettings;
 use rusqlite::ToSql;
 use secrecy::ExposeSecret;
@@ -9,7 +9,7 @@ use tokio_postgres::NoTls;
 
 use crate::load::{Case, POSTS};
 
-const COLUMNS: u64 = 9;
+const COLUMNS: u64 = 16;
 
 pub(crate) enum Raw {
     Sqlite(rusqlite::Connection),
@@ -22,8 +22,8 @@ fn insert(parameter: char) -> String {
         format!("({})", values.join(", "))
     };
     format!(
-        "INSERT INTO posts (source_id, title, text, url, author, published_at, created_at, content_hash, entry_key) \
-         VALUES {} ON CONFLICT DO NOTHING",
+        "INSERT INTO posts (source_id, title, text, url, author, published_at, created_at, content_hash, entry_key, guid, \
+         html, summary, language, categories, enclosures, image_url) VALUES {} ON CONFLICT DO NOTHING",
         (0..POSTS).map(row).collect::<Vec<_>>().join(", ")
     )
 }
@@ -65,10 +65,9 @@ impl Raw {
                             poll.posts.iter().map(|post| post.content_hash().0.to_vec()).collect();
                         let published: Vec<_> = poll.posts.iter().map(|post| post.published_at()).collect();
                         let keys: Vec<i64> = poll.posts.iter().map(|post| post.key().0).collect();
+                        let lists: Vec<[String; 2]> = poll.posts.iter().map(lists).collect();
                         let mut row: Vec<Parameter<'_>> = Vec::new();
-                        for (post, (hash, (published, key))) in
-                            poll.posts.iter().zip(hashes.iter().zip(published.iter().zip(&keys)))
-                        {
+                        for (place, post) in poll.posts.iter().enumerate() {
                             let text = post.content();
                             let values: [Parameter<'_>; COLUMNS as usize] = [
                                 &poll.source_id.0,
@@ -76,10 +75,17 @@ impl Raw {
                                 &text.text,
                                 &text.url,
                                 &text.author,
-                                published,
+                                &published[place],
                                 &poll.settled_at,
-                                hash,
-                                key,
+                                &hashes[place],
+                                &keys[place],
+                                &text.guid,
+                                &text.html,
+                                &text.summary,
+                                &text.language,
+                                &lists[place][0],
+                                &lists[place][1],
+                                &text.image_url,
                             ];
                             row.extend(values);
                         }
@@ -90,6 +96,12 @@ impl Raw {
             }
         }
     }
+}
+
+/// Categories and enclosures as they are stored.
+fn lists(post: &NewPost) -> [String; 2] {
+    let text = post.content();
+    [serde_json::to_string(&text.categories).unwrap(), serde_json::to_string(&text.enclosures).unwrap()]
 }
 
 type Parameter<'a> = &'a (dyn tokio_postgres::types::ToSql + Sync);
@@ -117,6 +129,12 @@ fn write_sqlite(connection: &mut rusqlite::Connection, polls: &[Settlement], cas
                 row.push(Box::new(poll.settled_at));
                 row.push(Box::new(post.content_hash().0));
                 row.push(Box::new(post.key().0));
+                row.push(Box::new(&text.guid));
+                row.push(Box::new(&text.html));
+                row.push(Box::new(&text.summary));
+                row.push(Box::new(&text.language));
+                row.extend(lists(post).map(|list| Box::new(list) as Box<dyn ToSql>));
+                row.push(Box::new(&text.image_url));
             }
             statement.execute(rusqlite::params_from_iter(row)).unwrap();
         }

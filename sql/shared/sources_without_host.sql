@@ -1,5 +1,5 @@
 SELECT id, type, url
 FROM sources
-WHERE host IS NULL
+WHERE host IS NULL AND id > $2
 ORDER BY id
 LIMIT $1

@@ -1,6 +1,6 @@
 //! Admission control: the conditions that suspend requests, and the bounded number of polls in flight.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,6 +49,9 @@ struct Probes {
     /// for others. They are counted apart, so that a healthy host waits neither for a probe nor for dead ones (p31).
     fresh_healthy: usize,
     fresh_other: usize,
+    /// Such requests that are under way, and whether their source is healthy. Each that fails admits two more, so that
+    /// hosts that are not known to be silent are soon all asked once, and not all at once.
+    fresh_under_way: HashMap<HostKey, bool>,
     silent: HashSet<HostKey>,
     /// Requests to hosts that are not known to be silent that wait for a probe.
     waiting_fresh: usize,
@@ -81,25 +84,26 @@ impl AdmissionControl {
         self.blockers.subscribe()
     }
 
-    /// Suspends requests for an outage, except for requests to hosts that are not among the silent ones: `fresh` for
-    /// sources whose last poll succeeded, and as many for others.
-    pub(super) fn begin_outage(&self, silent: &[HostKey], fresh: usize) {
+    /// Suspends requests for an outage, except for some requests to hosts that are not among the silent ones: for sources
+    /// whose last poll succeeded, and for others.
+    pub(super) fn begin_outage(&self, silent: &[HostKey], fresh_healthy: usize, fresh_other: usize) {
         let silent = silent.iter().cloned().collect();
         let mut probes = self.probes.lock();
-        *probes = Probes {
-            fresh_healthy: fresh,
-            fresh_other: fresh,
-            silent,
-            waiting_fresh: probes.waiting_fresh,
-            ..Probes::default()
-        };
+        *probes =
+            Probes { fresh_healthy, fresh_other, silent, waiting_fresh: probes.waiting_fresh, ..Probes::default() };
         drop(probes);
         self.switch(|blockers| blockers.is_outage = true);
     }
 
-    /// Notes that this host is silent, too.
+    /// Notes that this host does not answer either.
     pub(super) fn note_silent(&self, host: &HostKey) {
-        self.probes.lock().silent.insert(host.clone());
+        let mut probes = self.probes.lock();
+        probes.silent.insert(host.clone());
+        let Some(is_healthy) = probes.fresh_under_way.remove(host) else { return };
+        let left = if is_healthy { &mut probes.fresh_healthy } else { &mut probes.fresh_other };
+        *left = left.saturating_add(2);
+        drop(probes);
+        self.probe_admitted.notify_waiters();
     }
 
     /// Admits one request as a probe, to find out whether the outage is over. A host that is not known to be silent
@@ -174,6 +178,7 @@ impl Probes {
         if is_fresh && *left > 0 {
             *left -= 1;
             self.silent.extend(host.cloned());
+            self.fresh_under_way.extend(host.cloned().map(|host| (host, is_healthy)));
             return true;
         }
         let is_its_turn = is_fresh || self.waiting_fresh == 0;
@@ -229,7 +234,7 @@ mod tests {
     #[tokio::test]
     async fn p31_an_outage_lets_one_probe_through_and_tells_the_others_when_it_is_over() {
         let admission = AdmissionControl::new(1);
-        admission.begin_outage(&[host(1)], 0);
+        admission.begin_outage(&[host(1)], 0, 0);
         let (silent, other, last) = (host(1), host(2), host(3));
         let mut first = Box::pin(admission.admit(Some(&silent), true, false));
         let mut second = Box::pin(admission.admit(Some(&other), false, false));
@@ -255,7 +260,7 @@ mod tests {
     #[tokio::test]
     async fn p31_a_host_that_was_not_silent_need_not_wait_for_the_next_probe() {
         let admission = AdmissionControl::new(1);
-        admission.begin_outage(&[host(1)], 2);
+        admission.begin_outage(&[host(1)], 2, 2);
         let pass = async |number, is_healthy| admission.admit(Some(&host(number)), is_healthy, false).now_or_never();
         assert_eq!(pass(1, true).await, None, "it is known to be silent");
         assert_eq!(pass(2, false).await, Some(Admission::AsProbe));
@@ -267,6 +272,11 @@ mod tests {
         assert_eq!(pass(5, true).await, None, "it is known to be silent");
         assert_eq!(pass(6, true).await, Some(Admission::AsProbe));
         assert_eq!(pass(7, true).await, None, "as many as may");
+        admission.note_silent(&host(6));
+        assert_eq!(pass(7, true).await, Some(Admission::AsProbe), "one that failed admits two more");
+        assert_eq!(pass(8, false).await, None, "healthy ones are counted apart");
+        assert_eq!(pass(8, true).await, Some(Admission::AsProbe));
+        assert_eq!(pass(9, true).await, None, "as many as may");
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use actix::Addr;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use slog::Logger;
 
 use super::PipelineSettings;
@@ -16,14 +16,17 @@ use super::full_text::FullTexts;
 use super::history::History;
 use super::messages::ForcePoll;
 use super::scheduler::{ForcedPoll, SchedulerActor};
-use super::settling::{FailureTrackerActor, PostSinkActor};
+use super::settling::{FailureTrackerActor, LockedSources, PostSinkActor};
 use super::statistics::Statistics;
 use super::store_watch::StoreWatch;
+use super::timeline::Timeline;
+use super::trials::Trials;
 use crate::clock::Clock;
 use crate::dice::Dice;
 use crate::fetch::Fetcher;
 use crate::model::{SourceId, Timestamp};
 use crate::rules::Policy;
+use crate::rules::cleanup::DailyBound;
 use crate::sources::TypeSettings;
 use crate::store::Store;
 
@@ -54,14 +57,16 @@ pub(super) struct PipelineContext {
     policy: RwLock<Arc<Policy>>,
     pub(super) settings: PipelineSettings,
     pub(super) log: Logger,
-    /// Start of this process. An earlier process that was killed could not store its last request.
-    pub(super) started_at: Timestamp,
+    pub(super) timeline: Timeline,
+    pub(super) cleaning: Mutex<DailyBound>,
     pub(super) statistics: Arc<Statistics>,
     pub(super) events: PipelineEvents,
     pub(super) admission: Arc<AdmissionControl>,
     pub(super) store_watch: StoreWatch,
+    pub(super) locked_sources: LockedSources,
     pub(super) faults: Faults,
     pub(super) history: History,
+    pub(super) trials: Trials,
     pub(super) full_texts: FullTexts,
     pub(super) post_sink: Addr<PostSinkActor>,
     pub(super) failure_tracker: Addr<FailureTrackerActor>,
@@ -84,10 +89,13 @@ impl PipelineContext {
     pub(super) fn new(parts: Parts, addresses: Addresses) -> PipelineContext {
         let admission = Arc::new(AdmissionControl::new(parts.settings.fetch.concurrency));
         PipelineContext {
-            started_at: parts.clock.now(),
+            timeline: Timeline::new(parts.clock.clone(), parts.log.clone()),
+            cleaning: Mutex::default(),
             store_watch: StoreWatch::new(admission.clone(), parts.clock.clone(), parts.log.clone()),
+            locked_sources: LockedSources::default(),
             faults: Faults::new(parts.settings.faults.clone()),
             history: History::default(),
+            trials: Trials::default(),
             full_texts: FullTexts::default(),
             store: parts.store,
             clock: parts.clock,
@@ -106,6 +114,11 @@ impl PipelineContext {
             fetcher_next: AtomicUsize::new(0),
             hosts_polled: AtomicUsize::new(0),
         }
+    }
+
+    /// Start of this process, by the present clock. An earlier process that was killed could not store its last request.
+    pub(super) fn started_at(&self) -> Timestamp {
+        self.timeline.started_at()
     }
 
     pub(super) fn policy(&self) -> Arc<Policy> {

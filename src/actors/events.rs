@@ -21,6 +21,12 @@ pub enum PipelineEvent {
         /// The kind of the failure, if it failed.
         failure: Option<FailureKind>,
     },
+    /// No entry of a feed that was read before is known: entries may be missing.
+    Gap {
+        source_id: SourceId,
+        /// Its URL, without credentials.
+        url: String,
+    },
     /// A source rests, or is disabled.
     Silenced {
         /// Its URL, without credentials.

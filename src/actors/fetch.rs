@@ -67,7 +67,9 @@ impl Handler<FetchSource> for FetchActor {
 }
 
 async fn request(fetcher: &Fetcher, settings: &TypeSettings, poll: &Poll) -> FetchOutcome {
-    match (&poll.request, poll.robots_url()) {
+    // Only a request for robots.txt has a URL of it.
+    let robots_url = matches!(poll.request, NextRequest::Robots(_)).then(|| poll.robots_url()).flatten();
+    match (&poll.request, robots_url) {
         (NextRequest::Robots(pending_redirect), Some(url)) => {
             let task = RobotsTask {
                 url,

@@ -14,15 +14,17 @@ use actix::fut::WrapFuture;
 use actix::{Actor, AsyncContext, Context};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use slog::{debug, error, info};
+use slog::{debug, error, info, warn};
 use tokio::sync::Notify;
 
 use super::context::PipelineContext;
 use super::host::{DocumentFetcher, NoTurn};
 use super::store_watch::retry_while_unavailable;
 use crate::fetch::{Answer, Fetched, Task};
-use crate::model::{FetchedPage, HostKey, PageEnd, QueuedPage, SourceAccess, TextOrigin, Timestamp};
-use crate::rules::full_text::{after_failure, after_reading, no_attempt_left, retry_at};
+use crate::model::{
+    FetchedPage, HostKey, PageEnd, PostId, QuarantinedRow, QueuedPage, RowKey, SourceAccess, TextOrigin, Timestamp,
+};
+use crate::rules::full_text::{after_failure, after_reading, no_attempt_left, queue_bounds, retry_at};
 use crate::rules::shown_url::shown_url;
 use crate::sources::article_task;
 use crate::store::StoreError;
@@ -96,6 +98,7 @@ impl FullTextWorker {
         let context = self.context();
         let mut under_way = FuturesUnordered::new();
         let mut hosts = HashSet::<HostKey>::new();
+        self.correct().await;
         loop {
             let now = context.clock.now();
             let mut wake_at = now + CHECK_EVERY;
@@ -120,6 +123,15 @@ impl FullTextWorker {
                 () = context.full_texts.queued.notified() => {}
                 () = context.clock.until(wake_at) => {}
             }
+        }
+    }
+
+    /// Makes pages due that a clock that was ahead has queued.
+    async fn correct(&self) {
+        let PipelineContext { store, clock, .. } = &**self.context();
+        let (now, due_max, queued_max) = queue_bounds(clock.now());
+        if let Err(cause) = retry_while_unavailable(|| store.correct_full_texts(now, due_max, queued_max)).await {
+            error!(self.documents.log, "full texts not read"; "error" => %cause);
         }
     }
 
@@ -151,8 +163,11 @@ impl FullTextWorker {
 
     async fn next_page(&self, host: &HostKey) -> Result<(), StoreError> {
         let PipelineContext { store, clock, .. } = &**self.context();
-        let Some(page) = retry_while_unavailable(|| store.next_full_text(host, clock.now())).await? else {
-            return Ok(());
+        let page = match retry_while_unavailable(|| store.next_full_text(host, clock.now())).await {
+            Ok(Some(page)) => page,
+            Ok(None) => return Ok(()),
+            Err(StoreError::BadRow(row)) => return self.drop_unreadable(*row).await,
+            Err(other) => return Err(other),
         };
         if page.post.content.text_origin != TextOrigin::FeedPending {
             // An edit made the page needless: the end of the attempt only takes it out of the queue.
@@ -167,7 +182,8 @@ impl FullTextWorker {
             Err(no_turn) => return self.defer(host, no_turn).await,
         };
         let _under_way = self.context().full_texts.begin();
-        if !retry_while_unavailable(|| store.begin_full_text(&page, retry_at(page.attempts, clock.now()))).await? {
+        let retry_at = retry_at(page.attempts, &self.context().policy().posts, clock.now());
+        if !retry_while_unavailable(|| store.begin_full_text(&page, retry_at)).await? {
             return Ok(());
         }
         if self.context().faults.inject_into_work(FullTextActor::NAME, "Fetch").await {
@@ -184,6 +200,14 @@ impl FullTextWorker {
             return Ok(());
         }
         self.finish(&page, end).await
+    }
+
+    /// A post that cannot be read must not keep the other pages of its host waiting.
+    async fn drop_unreadable(&self, row: QuarantinedRow) -> Result<(), StoreError> {
+        let RowKey::Id(id) = row.key else { return Err(StoreError::BadRow(Box::new(row))) };
+        warn!(self.documents.log, "full text dropped"; "post_id" => id, "error" => row.to_string());
+        let store = &self.context().store;
+        retry_while_unavailable(|| store.drop_full_text(PostId(id))).await
     }
 
     /// The request for a page; none if the source is gone.
@@ -239,7 +263,7 @@ impl FullTextWorker {
                 events.note_arrival();
             }
             PageEnd::Retry { error } => {
-                let retry_at = retry_at(page.attempts, clock.now());
+                let retry_at = retry_at(page.attempts, &self.context().policy().posts, clock.now());
                 info!(log, "full text failed"; "source_id" => post.source_id.0, "post_id" => post.id.0, "url" => url,
                     "error" => &error, "attempts" => page.attempts + 1, "retry_at" => retry_at.to_string());
                 history.note_full_text(post.source_id, Some(error));

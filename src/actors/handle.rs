@@ -16,15 +16,18 @@ use super::history::SettledPoll;
 use super::host::{DocumentFetcher, HostCounts, HostTable};
 use super::in_flight::InFlightPolls;
 use super::messages::{
-    AskScheduler, AskSource, PausePolling, ReadSourcesAgain, ResumePolling, ScheduledSource, SchedulerStatus,
-    SourcesChanged,
+    AskScheduler, AskSource, PausePolling, PolicyChanged, ReadSourcesAgain, ResumePolling, ScheduledSource,
+    SchedulerStatus, SourcesChanged,
 };
 use super::scheduler::SchedulerActor;
 use super::statistics::Statistics;
+use super::trials::Trial;
 use super::webhooks::{TestWebhook, WebhookActor};
 use crate::clock::Clock;
-use crate::model::{HostKey, HostState, SourceId, SourceSettings, Timestamp, WebhookId};
+use crate::http::MemoryUse;
+use crate::model::{ClockStep, HostKey, HostState, SourceId, SourceSettings, Timestamp, WebhookId};
 use crate::rules::Policy;
+use crate::rules::stored_times::correct_host;
 use crate::sources::{TypeSettings, kind};
 use crate::store::Store;
 use crate::supervision::{RootHandle, Tree};
@@ -84,7 +87,17 @@ impl PipelineHandle {
 
     /// When the pipeline was made: earlier requests of an earlier process may not have been stored.
     pub fn started_at(&self) -> Timestamp {
-        self.context.started_at
+        self.context.started_at()
+    }
+
+    /// The time that ages are judged by while the clock is not trusted.
+    pub fn ages_judged_at(&self) -> Option<Timestamp> {
+        self.context.timeline.ages_judged_at()
+    }
+
+    /// The last step of the clock that this process has seen.
+    pub fn last_clock_step(&self) -> Option<ClockStep> {
+        self.context.timeline.last_step()
     }
 
     pub fn type_settings(&self) -> &TypeSettings {
@@ -101,9 +114,15 @@ impl PipelineHandle {
         self.scheduler.do_send(SourcesChanged(ids));
     }
 
-    /// Tells those that wait for new posts that some were stored outside of polls.
+    /// Marks a new source as kept only if its first poll succeeds. To be called before the scheduler knows the source.
+    pub fn begin_trial(&self, id: SourceId) -> Trial {
+        self.context.trials.begin(id)
+    }
+
+    /// Tells those that wait for new posts, or for pages to fetch, that some were stored outside of polls.
     pub fn note_new_posts(&self) {
         self.context.events.note_arrival();
+        self.context.full_texts.wake();
     }
 
     /// Forces the next poll of a source past holds and `Retry-After`.
@@ -177,6 +196,11 @@ impl PipelineHandle {
         self.context.full_texts.under_way()
     }
 
+    /// Memory that the bodies in flight hold.
+    pub fn memory(&self) -> MemoryUse {
+        self.documents.fetcher.client().memory()
+    }
+
     /// How many hosts have an entry.
     pub fn hosts(&self) -> usize {
         self.table.len()
@@ -189,6 +213,26 @@ impl PipelineHandle {
     /// The error with which the store rejects writes, while it does; polling is suspended meanwhile.
     pub fn store_trouble(&self) -> Option<String> {
         self.context.store_watch.trouble()
+    }
+
+    /// Suspends polling while writes of the API and of others fail, without end.
+    pub(super) async fn follow_store_health(self) {
+        self.context.store_watch.follow_health(self.context.store.as_ref()).await;
+    }
+
+    /// Number of sources whose last poll waits because another session of the database locks their row.
+    pub fn locked_sources(&self) -> usize {
+        self.context.locked_sources.count()
+    }
+
+    /// Since when the last poll of this source waits for that.
+    pub fn locked_since(&self, id: SourceId) -> Option<Timestamp> {
+        self.context.locked_sources.since(id)
+    }
+
+    /// The most polls in flight at once.
+    pub fn concurrency(&self) -> usize {
+        self.context.settings.fetch.concurrency
     }
 
     /// The time between two ticks of the scheduler.
@@ -208,7 +252,12 @@ impl PipelineHandle {
         stored: Option<HostState>,
         change: impl FnOnce(&mut HostState),
     ) -> HostState {
-        self.table.open_with(key, stored, self.context.clock.now());
+        let policy = self.context.policy();
+        let stored = stored.map(|mut stored| {
+            correct_host(&mut stored, &policy, self.context.clock.now(), self.context.timeline.last_step());
+            stored
+        });
+        self.table.open_with(key, stored, self.context.clock.monotonic());
         self.table.change(key, change).unwrap_or_else(|| HostState::new(key.clone()))
     }
 
@@ -241,6 +290,7 @@ impl PipelineHandle {
     pub fn set_policy(&self, policy: Policy) {
         self.context.set_policy(policy);
         self.scheduler.do_send(ReadSourcesAgain);
+        self.context.failure_tracker.do_send(PolicyChanged);
     }
 
     /// Waits until a run that ends by itself has polled everything in its scope, and has fetched the pages of entries

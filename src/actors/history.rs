@@ -28,6 +28,8 @@ pub struct SettledPoll {
     pub entries: Option<EntryCounts>,
     /// Whether entries may have come and gone since the last reading.
     pub is_gap: bool,
+    /// Posts of the poll that wait for the text of their page.
+    pub full_texts_wanted: usize,
     /// Posts of the source that got the text of their page since the poll.
     pub full_texts: usize,
     /// Failed attempts to fetch such a page.
@@ -105,6 +107,7 @@ mod tests {
             new_posts: 0,
             entries: None,
             is_gap: false,
+            full_texts_wanted: 0,
             full_texts: 0,
             full_text_failures: 0,
             full_text_error: None,

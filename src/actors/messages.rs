@@ -9,7 +9,7 @@ use super::in_flight::InFlightPoll;
 use super::poll::Poll;
 use super::scheduler::ForcedPoll;
 use crate::fetch::{Fetched, RobotsFetched, Trace};
-use crate::model::{FailureReport, HostKey, SourceId, Timestamp};
+use crate::model::{ClockStep, FailureReport, HostKey, SourceId, Timestamp};
 use crate::rules::due::NextPoll;
 
 /// To the scheduler: these sources are new or were changed. The scheduler reads them from the store.
@@ -84,6 +84,8 @@ pub struct AskScheduler;
 pub struct SchedulerStatus {
     /// Whether the scheduler has read all sources since its start.
     pub is_loaded: bool,
+    /// Why nothing can be handed out yet: the last error, while not all sources are read or the pause is not known.
+    pub not_loaded_because: Option<String>,
     /// Beginning of the pause of all polling, if there is one.
     pub paused_since: Option<Timestamp>,
     /// Sources that are scheduled for a moment to come.
@@ -96,7 +98,16 @@ pub struct SchedulerStatus {
     pub oldest_due_at: Option<Timestamp>,
     /// Time of the last tick.
     pub last_tick_at: Option<Timestamp>,
+    /// How long the first source of a host that has room for it has been due, if one is.
+    pub overdue: Option<Duration>,
+    /// Time since the last tick, by the monotonic clock.
+    pub since_last_tick: Option<Duration>,
 }
+
+/// To the failure tracker: the system's time was set.
+#[derive(Clone, Copy, Debug, Message)]
+#[rtype(result = "()")]
+pub(super) struct ClockStepped(pub(super) ClockStep);
 
 /// To the scheduler: a poll in flight is over.
 #[derive(Debug, Message)]
@@ -107,6 +118,11 @@ pub(super) struct PollCompleted {
     /// The order that the poll was made by, if it was forced.
     pub(super) forced: Option<ForcedPoll>,
 }
+
+/// To the scheduler: a poll in flight waits for a lock of the database, and its host can be asked for other sources.
+#[derive(Clone, Copy, Debug, Message)]
+#[rtype(result = "()")]
+pub(super) struct PollHeldByLock(pub(super) SourceId);
 
 /// How a poll in flight ended.
 #[derive(Debug)]
@@ -193,6 +209,11 @@ pub(super) struct HostAnswered {
     pub(super) host: HostKey,
     pub(super) at: Timestamp,
 }
+
+/// To the failure tracker: the rules have other parameters from now on.
+#[derive(Clone, Copy, Debug, Message)]
+#[rtype(result = "()")]
+pub(super) struct PolicyChanged;
 
 /// To the post sink: remove old posts before the sources of this tick are polled.
 #[derive(Clone, Copy, Debug, Message)]

@@ -11,7 +11,8 @@ use super::in_flight::InFlightPoll;
 use crate::fetch::{Task, robots_url};
 use crate::http::PendingRedirect;
 use crate::model::{
-    Breaker, HostKey, HostState, KeyProvider, Source, SourceAccess, SourceToPoll, SourceType, Timestamp, UserId,
+    Breaker, FailureCause, FailureReport, HostKey, HostState, KeyProvider, Source, SourceAccess, SourceToPoll,
+    SourceType, Timestamp, UserId,
 };
 use crate::rules::host_key::host_key;
 use crate::sources::{Preparation, TypeSettings, kind};
@@ -21,8 +22,8 @@ pub(super) struct Poll {
     /// As it stood in the store when it was handed out.
     pub(super) source: Source,
     pub(super) access: SourceAccess,
-    /// Why login and headers of the source cannot be used.
-    pub(super) access_error: Option<String>,
+    /// Why login and headers of the source cannot be used: no request is made.
+    pub(super) access_error: Option<FailureReport>,
     /// Hosts make requests in this order.
     pub(super) due_at: Timestamp,
     /// Where redirects have led so far.
@@ -67,9 +68,16 @@ pub(super) enum NextRequest {
 pub(super) struct RequestPermit {
     pub(super) host_entry: Arc<HostEntry>,
     /// One request to a host at a time, also if the actor of the host crashes.
-    pub(super) _permit: OwnedSemaphorePermit,
+    pub(super) _permit: Option<OwnedSemaphorePermit>,
     /// One of the polls in flight at once.
     pub(super) _slot: OwnedSemaphorePermit,
+}
+
+impl RequestPermit {
+    /// Lets other polls ask the host; the slot stays taken.
+    pub(super) fn leave_host(&mut self) {
+        self._permit = None;
+    }
 }
 
 impl Poll {
@@ -77,16 +85,21 @@ impl Poll {
         let SourceToPoll { source, access } = ready;
         let (access, access_error) = match access {
             Ok(access) if access.is_for(&source.settings.url) => (access, None),
-            Ok(SourceAccess { origin, .. }) => {
+            Ok(access) => {
                 let error = format!(
                     "the source's login and headers were given for {}, and the source is elsewhere now; give them again \
                      with `feedwarden source access`",
-                    origin.unwrap_or_default()
+                    access.origin.as_deref().unwrap_or_default()
                 );
-                (SourceAccess::default(), Some(error))
+                (access, Some((FailureCause::Credentials, error)))
             }
-            Err(error) => (SourceAccess::default(), Some(format!("the source's login cannot be read: {error}"))),
+            // Our key does not fit or the row is damaged: not a fault of the source or its login.
+            Err(error) => {
+                let error = format!("the source's login cannot be read: {error}");
+                (SourceAccess::default(), Some((FailureCause::Internal, error)))
+            }
         };
+        let access_error = access_error.map(|(cause, error)| FailureReport { cause, error, retry_after: None });
         let request = first_request(source.settings.source_type);
         let ended_at = due_at;
         Poll {

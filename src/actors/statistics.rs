@@ -46,6 +46,9 @@ pub struct Statistics {
     delivered_posts: Counter,
     /// In microseconds since 1970; zero before there was any.
     last_success_at: AtomicI64,
+    /// The same by the monotonic clock, in microseconds.
+    last_success: AtomicU64,
+    clock_steps: Counter,
     fetching: Histogram,
     reading: Histogram,
     settling: Histogram,
@@ -90,6 +93,8 @@ pub struct StatisticsView {
     pub delivered_posts: u64,
     /// The last poll that succeeded.
     pub last_success_at: Option<Timestamp>,
+    /// The same by the monotonic clock.
+    pub last_success: Option<Duration>,
 }
 
 impl Default for Statistics {
@@ -113,6 +118,8 @@ impl Default for Statistics {
             deliveries: labelled("outcome", ["taken", "failed"]),
             delivered_posts: Counter::default(),
             last_success_at: AtomicI64::default(),
+            last_success: AtomicU64::default(),
+            clock_steps: Counter::default(),
             fetching: Histogram::new(BUCKET_SECONDS),
             reading: Histogram::new(BUCKET_SECONDS),
             settling: Histogram::new(BUCKET_SECONDS),
@@ -154,6 +161,9 @@ impl Statistics {
             last_success_at: Some(self.last_success_at.load(Ordering::Relaxed))
                 .filter(|micros| *micros > 0)
                 .map(Timestamp::from_micros),
+            last_success: Some(self.last_success.load(Ordering::Relaxed))
+                .filter(|micros| *micros > 0)
+                .map(Duration::from_micros),
         }
     }
 
@@ -174,6 +184,7 @@ impl Statistics {
             "Sources sent back because their host is held or its breaker is open",
             self.deferred.clone(),
         );
+        registry.register("clock_steps", "Times at which the system's time was set", self.clock_steps.clone());
         registry.register("superseded", "Polls whose source changed meanwhile", self.superseded.clone());
         registry.register("crashes", "Crashes of actors", self.crashes.clone());
         registry.register("restarts", "Restarts of actors, by actor", self.restarts_by_actor.clone());
@@ -185,15 +196,22 @@ impl Statistics {
         registry.register("webhook_posts", "Posts accepted by webhooks", self.delivered_posts.clone());
     }
 
-    /// Notes how long a poll took to ask for and to read, and whether it succeeded.
-    pub(super) fn note_poll(&self, fetching: Duration, reading: Option<Duration>, success_at: Option<Timestamp>) {
+    /// Notes how long a poll took to ask for and to read, and whether it succeeded: then, by both clocks.
+    pub(super) fn note_poll(
+        &self,
+        fetching: Duration,
+        reading: Option<Duration>,
+        success: Option<(Timestamp, Duration)>,
+    ) {
         self.fetching.observe(fetching.as_secs_f64());
         if let Some(reading) = reading {
             self.reading.observe(reading.as_secs_f64());
         }
-        match success_at {
-            Some(at) => {
-                self.last_success_at.fetch_max(at.as_micros(), Ordering::Relaxed);
+        match success {
+            Some((at, monotonic)) => {
+                self.last_success_at.store(at.as_micros(), Ordering::Relaxed);
+                let micros = u64::try_from(monotonic.as_micros()).unwrap_or(u64::MAX).max(1);
+                self.last_success.fetch_max(micros, Ordering::Relaxed);
                 self.failed_in_a_row.store(0, Ordering::Relaxed);
             }
             None => {
@@ -260,6 +278,10 @@ impl Statistics {
             PageEnd::GivenUp { .. } => "given_up",
         };
         self.full_texts.get_or_create(&[("outcome", outcome)]).inc();
+    }
+
+    pub(super) fn count_clock_step(&self) {
+        self.clock_steps.inc();
     }
 
     pub(super) fn count_crash(&self) {

@@ -1,5 +1,5 @@
-//! Retries while the store is unavailable. Meanwhile no requests are made, since their answers could not be stored, and
-//! one log record says so.
+//! Retries while the store is unavailable: away, full, damaged. Meanwhile no requests are made, since their answers could
+//! not be stored, and one log record says so. A write that fails for any caller, such as the API, counts.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,12 +12,14 @@ use tokio::sync::Notify;
 use super::admission::AdmissionControl;
 use crate::clock::Clock;
 use crate::model::Timestamp;
-use crate::store::StoreError;
+use crate::store::{Store, StoreError};
 
 /// The wait before the second try; it doubles with every further one.
 const RETRY_FIRST: Duration = Duration::from_millis(250);
 /// The longest wait between two tries.
 const RETRY_MAX: Duration = Duration::from_secs(30);
+/// Tries of a call that waits for a lock of another session. A lock on some rows does not suspend requests.
+const LOCKED_TRIES_MAX: u32 = 3;
 
 pub(super) struct StoreWatch {
     outage: Mutex<Option<StoreOutage>>,
@@ -49,7 +51,8 @@ impl StoreWatch {
         self.outage.lock().as_ref().map(|outage| outage.error.clone())
     }
 
-    /// Calls the store, again and again while it is unavailable. Errors that do not pass by themselves are returned.
+    /// Calls the store, again and again while it is unavailable. Errors of single rows are returned; those of locked rows
+    /// after a few tries.
     ///
     /// The store is available again when no call is being retried: a store that is full or locked still lets others
     /// read.
@@ -59,6 +62,7 @@ impl StoreWatch {
     {
         let mut wait = RETRY_FIRST;
         let mut retrying = None;
+        let mut locked_tries = 0;
         loop {
             match call().await {
                 Ok(value) => {
@@ -67,7 +71,8 @@ impl StoreWatch {
                     }
                     return Ok(value);
                 }
-                Err(error) if error.is_passing() => {
+                Err(StoreError::Locked(_)) if locked_tries < LOCKED_TRIES_MAX => locked_tries += 1,
+                Err(error) if error.stops_store() => {
                     retrying = Some(retrying.unwrap_or_else(|| self.begin_retrying(&error)));
                     debug!(self.log, "store still unavailable"; "error" => %error, "retry_ms" => wait.as_millis() as u64);
                 }
@@ -78,6 +83,17 @@ impl StoreWatch {
                 () = self.recovered.notified() => {}
             }
             wait = (wait * 2).min(RETRY_MAX);
+        }
+    }
+
+    /// Retries a write of its own while the writes of others fail, without end.
+    pub(super) async fn follow_health(&self, store: &dyn Store) {
+        let mut trouble = store.health().watch();
+        while trouble.wait_for(Option::is_some).await.is_ok() {
+            if let Err(error) = self.retry_while_unavailable(|| store.probe()).await {
+                debug!(self.log, "store still unavailable"; "error" => %error, "retry_ms" => RETRY_MAX.as_millis() as u64);
+                tokio::time::sleep(RETRY_MAX).await;
+            }
         }
     }
 
@@ -116,11 +132,14 @@ where
     F: Future<Output = Result<T, StoreError>>,
 {
     let mut wait = RETRY_FIRST;
+    let mut locked_tries = 0;
     loop {
         match call().await {
-            Err(error) if error.is_passing() => tokio::time::sleep(wait).await,
+            Err(StoreError::Locked(_)) if locked_tries < LOCKED_TRIES_MAX => locked_tries += 1,
+            Err(error) if error.stops_store() => {}
             done => return done,
         }
+        tokio::time::sleep(wait).await;
         wait = (wait * 2).min(RETRY_MAX);
     }
 }
@@ -164,6 +183,26 @@ mod tests {
         assert!(is_down(&admission), "the second call has not succeeded yet");
         assert!(matches!((&mut second).now_or_never(), Some(Ok(()))), "and is retried as soon as the first has");
         assert!(!is_down(&admission) && watch.trouble().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_locked_row_is_tried_a_few_times_and_suspends_nothing() {
+        let (watch, admission) = watch();
+        let mut tries = 0;
+        let locked = watch.retry_while_unavailable(|| {
+            tries += 1;
+            async { Err::<(), _>(StoreError::Locked("row".into())) }
+        });
+        assert!(matches!(locked.await, Err(StoreError::Locked(_))));
+        assert!(tries == 4 && !is_down(&admission), "{tries}");
+    }
+
+    #[tokio::test]
+    async fn a_damaged_store_is_unavailable_like_one_that_is_away() {
+        let (watch, admission) = watch();
+        let mut damaged =
+            Box::pin(watch.retry_while_unavailable(|| async { Err::<(), _>(StoreError::Corrupt("page 7".into())) }));
+        assert!((&mut damaged).now_or_never().is_none() && is_down(&admission));
     }
 
     #[tokio::test]

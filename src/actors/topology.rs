@@ -60,6 +60,7 @@ impl Pipeline {
 
         let fetcher = parts.fetcher.clone();
         let webhook_fetcher = parts.fetcher.clone();
+        let probe_fetcher = parts.fetcher.clone();
         let document_fetcher = parts.fetcher.clone();
         let addresses = Addresses {
             post_sink: post_sink.address(),
@@ -100,7 +101,7 @@ impl Pipeline {
                 (context.clone(), table.clone(), in_flight_polls.clone(), finished.clone());
             move || {
                 let (of_sink, of_tracker, of_webhooks) = (context.clone(), context.clone(), context.clone());
-                let webhook_fetcher = webhook_fetcher.clone();
+                let (webhook_fetcher, probe_fetcher) = (webhook_fetcher.clone(), probe_fetcher.clone());
                 let documents = documents.clone();
                 let (of_scheduler, table, in_flight_polls, finished) =
                     (context.clone(), table.clone(), in_flight_polls.clone(), finished.clone());
@@ -110,7 +111,7 @@ impl Pipeline {
                         PostSinkActor::new(of_sink.clone())
                     }),
                     ChildSpec::actor(ActorKind::FailureTracker.into(), &failure_tracker, move || {
-                        FailureTrackerActor::new(of_tracker.clone())
+                        FailureTrackerActor::new(of_tracker.clone(), probe_fetcher.clone())
                     }),
                     ChildSpec::actor(ActorKind::Webhooks.into(), &webhooks, move || {
                         WebhookActor::new(of_webhooks.clone(), webhook_fetcher.clone())
@@ -154,6 +155,9 @@ impl Pipeline {
 
     /// Runs on the thread of an actix system until the pipeline is stopped or fails for good.
     pub async fn run(self) -> RootEnd {
-        self.root.run().await
+        let following = actix_rt::spawn(self.handle.clone().follow_store_health());
+        let end = self.root.run().await;
+        following.abort();
+        end
     }
 }

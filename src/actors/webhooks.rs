@@ -19,10 +19,12 @@ use super::context::PipelineContext;
 use super::store_watch::retry_while_unavailable;
 use crate::fetch::{Delivery, Fetcher, delivery_body};
 use crate::model::{
-    DeliveryRecord, FailureCause, FailureReport, Post, PostSource, SourceId, Timestamp, Webhook, WebhookId,
-    WebhookProgress, WebhookTarget,
+    DeliveryRecord, FailureCause, FailureKind, FailureReport, Post, PostSource, SourceId, Timestamp, Webhook,
+    WebhookId, WebhookProgress, WebhookTarget,
 };
-use crate::rules::shown_url::shown_url;
+use crate::rules::classify::classify;
+use crate::rules::shown_url::{shown_url, shown_webhook_url};
+use crate::rules::stored_times::corrected_retry;
 use crate::rules::webhook::{AfterFailure, after_failure};
 use crate::store::{PageBounds, PostSelection, StoreError};
 
@@ -32,6 +34,8 @@ pub const WEBHOOKS_MAX: u32 = 100;
 const AT_ONCE: usize = 8;
 /// Time between two checks for posts of other nodes and for webhooks that were added or enabled.
 const CHECK_EVERY: Duration = Duration::from_secs(15);
+/// Wait after a fault of our own.
+const INTERNAL_RETRY: Duration = Duration::from_secs(60);
 /// Pages that a webhook gets before another one has its turn.
 const PAGES_PER_TURN: usize = 20;
 
@@ -109,9 +113,10 @@ impl Deliverer {
             let mut wake_at = check_at;
             for webhook in self.webhooks().await {
                 let is_free = !under_way.contains_key(&webhook.id) && !idle.contains(&webhook.id);
-                match webhook.progress.retry_at {
+                let (now, wait_max) = (self.context.clock.now(), self.context.policy().webhooks.retry_max);
+                match webhook.progress.retry_at.map(|at| corrected_retry(at, wait_max, now)) {
                     _ if !is_free || !webhook.enabled => {}
-                    Some(at) if at > self.context.clock.now() => wake_at = wake_at.min(at),
+                    Some(at) if at > now => wake_at = wake_at.min(at),
                     _ if turns.len() >= AT_ONCE => {}
                     _ => {
                         under_way.insert(webhook.id, news);
@@ -237,9 +242,17 @@ impl Deliverer {
     async fn failed(&self, webhook: Webhook, report: FailureReport) -> Result<(), StoreError> {
         let PipelineContext { clock, dice, .. } = &*self.context;
         let mut progress = webhook.progress;
-        progress.failures = progress.failures.saturating_add(1);
         progress.last_error = Some(report.error.clone());
-        let (id, url) = (webhook.id.0, shown_url(&webhook.url));
+        let (id, url) = (webhook.id.0, shown_webhook_url(&webhook.url));
+        if classify(report.cause).kind == FailureKind::Internal {
+            // Not the receiver's fault, such as a secret that our key does not open: not counted, tried again.
+            let at = clock.now() + INTERNAL_RETRY;
+            error!(self.log, "webhook delivery not prepared"; "webhook_id" => id, "error" => report.error,
+                "retry_at" => at.to_string());
+            progress.retry_at = Some(at);
+            return self.record(webhook.id, progress, None, None).await;
+        }
+        progress.failures = progress.failures.saturating_add(1);
         let policy = &self.context.policy().webhooks;
         let reason = match after_failure(progress.failures, &report, policy, clock.now(), dice.roll()) {
             AfterFailure::Retry(at) => {

@@ -1,6 +1,7 @@
-//! Authentication and rate limits, before every request: the socket's owner, and tokens over TCP.
+//! Authentication, rate limits and host names, before every request: the socket's owner, and tokens over TCP.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::body::{EitherBody, MessageBody};
@@ -8,16 +9,17 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::{Method, header};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 
 use super::Api;
+use super::access_rules::AccessRules;
+use super::authorization::{PresentedCredentials, credentials};
+use super::client_address::client_address;
 use super::problem::Problem;
 use super::rate::Payer;
 use super::tokens::TokenScope;
 
-/// Health checks need no token.
-pub(super) fn needs_no_token(path: &str) -> bool {
+/// Health checks need no token and have no rate, so that a flood of other requests cannot make them fail.
+pub(super) fn is_health_check(path: &str) -> bool {
     ["/healthz", "/readyz"].contains(&path)
 }
 
@@ -36,6 +38,10 @@ pub(super) enum Peer {
 pub(super) struct Caller {
     pub(super) sees_secrets: bool,
 }
+
+/// The verified token of a request over TCP, for responses that outlive its verification.
+#[derive(Clone)]
+pub(super) struct PresentedToken(pub(super) Arc<str>);
 
 /// Authorizes a request. An error becomes an ordinary response, so that it gets the same headers.
 pub(super) async fn guard<B: MessageBody + 'static>(
@@ -67,55 +73,52 @@ fn admit(request: &ServiceRequest, api: &Api) -> Result<Caller, Problem> {
         Some(Peer::Socket { uid: Some(uid) }) if uid == 0 || uid == rustix::process::geteuid().as_raw() => {
             Ok(Caller { sees_secrets: true })
         }
-        Some(Peer::Tcp { address: Some(address) }) => admit_tcp(request, api, address),
+        Some(Peer::Tcp { address: Some(peer) }) => {
+            let rules = api.access_rules.rules();
+            let client = client_address(peer, request.headers(), &rules.trusted_proxies);
+            let admitted = admit_tcp(request, api, &rules, client);
+            admitted.inspect_err(|problem| api.refusals.note(api, client, request.path(), problem))
+        }
         Some(Peer::Socket { .. }) => Err(Problem::forbidden("the admin socket is for the daemon's own user")),
         _ => Err(Problem::forbidden("the caller cannot be identified")),
     }
 }
 
-fn admit_tcp(request: &ServiceRequest, api: &Api, address: IpAddr) -> Result<Caller, Problem> {
-    let (now, rules) = (api.service.now(), api.access_rules.rules());
-    let admits = |payer| api.rate.admits(payer, rules.requests_per_second, now);
-    let given = token(request);
-    // Each verified token has its own rate. Until a token is verified, its requests count for the address, which slows
-    // down guessing.
-    let own = given.as_ref().map(|(token, _)| Payer::token(token));
-    let known = own.filter(|payer| api.rate.knows(*payer));
-    if !admits(known.unwrap_or(Payer::Address(address))) {
-        return Err(Problem::too_fast(1));
-    }
-    if needs_no_token(request.path()) {
+fn admit_tcp(request: &ServiceRequest, api: &Api, rules: &AccessRules, client: IpAddr) -> Result<Caller, Problem> {
+    if is_health_check(request.path()) {
+        // Under any name: they reveal nothing, and change nothing.
         return Ok(Caller { sees_secrets: false });
     }
+    let now = api.service.now();
+    let admits = |payer| api.rate.admits(payer, rules.requests_per_second, now);
+    let given = presented(request);
+    // Each verified token has its own rate. Until a token is verified, its requests count for the address, which slows
+    // down guessing.
+    let own = given.as_ref().map(|given| Payer::token(&given.token));
+    let known = own.filter(|payer| api.rate.knows(*payer));
+    if !admits(known.unwrap_or(Payer::Address(client))) {
+        return Err(Problem::too_fast(1));
+    }
+    rules.host_names.check(request.method(), request.headers())?;
     let Some(verifier) = &rules.verifier else { return Err(Problem::unauthorized("no key is configured")) };
-    let (token, scope_max) = given.ok_or_else(|| {
+    let PresentedCredentials { token, scope_max } = given.ok_or_else(|| {
         Problem::unauthorized("send a token: Authorization: Bearer …, or Basic with the token as the password")
     })?;
-    let (_, scope) = verifier.verify(&token, now).map_err(Problem::unauthorized)?;
+    let verified = verifier.verify(&token, now).map_err(Problem::unauthorized)?;
     if let (Some(payer), None) = (own, known)
         && !admits(payer)
     {
         return Err(Problem::too_fast(1));
     }
-    let scope = scope.min(scope_max);
+    let scope = verified.scope.min(scope_max);
     let only_looks = [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
     if scope == TokenScope::Read && !only_looks {
         return Err(Problem::forbidden("this needs a token with the scope write, sent as Bearer"));
     }
+    request.extensions_mut().insert(PresentedToken(token.into()));
     Ok(Caller { sees_secrets: scope == TokenScope::Write })
 }
 
-/// The token, and its maximum scope. A token sent as a password is limited to `read`, because browsers attach stored
-/// passwords to requests that any page triggers.
-fn token(request: &ServiceRequest) -> Option<(String, TokenScope)> {
-    let (scheme, credentials) = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    let credentials = credentials.trim();
-    match scheme.to_ascii_lowercase().as_str() {
-        "bearer" => Some((credentials.to_owned(), TokenScope::Write)),
-        "basic" => {
-            let pair = String::from_utf8(STANDARD.decode(credentials).ok()?).ok()?;
-            pair.split_once(':').map(|(_, password)| (password.to_owned(), TokenScope::Read))
-        }
-        _ => None,
-    }
+fn presented(request: &ServiceRequest) -> Option<PresentedCredentials> {
+    credentials(request.headers().get(header::AUTHORIZATION)?.to_str().ok()?)
 }

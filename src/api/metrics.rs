@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 
 use super::Api;
 use super::views::{TreeNode, TreeView};
-use crate::actors::SchedulerStatus;
+use crate::actors::{MemoryUse, SchedulerStatus};
 use crate::clock::Stopwatch;
 use crate::model::{SourceCounts, Timestamp};
 use crate::service::WebhookFigures;
@@ -26,7 +26,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text";
 const COUNTS_AGE_MAX: Duration = Duration::from_secs(60);
 
 /// Last count of sources, and its time.
-pub(super) type CountsCache = Mutex<Option<(Timestamp, SourceCounts)>>;
+pub(super) type CountsCache = Mutex<Option<(Duration, SourceCounts)>>;
 
 pub(super) async fn metrics(api: web::Data<Api>, request: HttpRequest) -> HttpResponse {
     let now = api.service.now();
@@ -47,16 +47,23 @@ pub(super) async fn metrics(api: web::Data<Api>, request: HttpRequest) -> HttpRe
     let hosts = api.pipeline().host_counts();
     let hosts = [("available", hosts.available), ("held", hosts.held), ("breaker_open", hosts.breaker_open)];
     gauges(page, "hosts", "Recently polled hosts, by state", "state", hosts);
-    if let Some(SourceCounts { total, disabled, resting, backing_off }) = count_sources(&api, now).await {
+    if let Some(SourceCounts { total, disabled, resting, backing_off }) = count_sources(&api).await {
         let active = total.saturating_sub(disabled + resting + backing_off);
         let states = [("active", active), ("backing_off", backing_off), ("resting", resting), ("disabled", disabled)];
         gauges(page, "sources", "Sources by state, at most a minute old", "state", states);
     }
+    let quarantined = api.service.quarantined_rows(0);
+    gauge(page, "quarantined_sources", "Sources whose rows cannot be read", quarantined.sources as i64);
+    gauge(page, "quarantined_rows", "Rows of all tables that cannot be read", quarantined.total as i64);
+    let help = "Sources whose last poll waits because another session of the database locks their row";
+    gauge(page, "locked_sources", help, api.pipeline().locked_sources() as i64);
     if let Ok(figures) = api.service.webhook_figures().await {
         add_webhooks(page, figures);
     }
+    add_memory(page, api.pipeline().memory());
     add_store(page, &api).await;
-    add_process(page, &api, now);
+    add_process(page, &api);
+    page.register("api_refused", "Refused requests over TCP, by reason", api.refusals.counts.clone());
 
     let mut text = String::new();
     encode(&mut text, &registry).expect("a string takes all that is written to it");
@@ -100,10 +107,11 @@ fn add_scheduler(page: &mut Registry, status: &SchedulerStatus, now: Timestamp) 
 }
 
 /// Requests that come while the sources are counted wait for the same count.
-async fn count_sources(api: &Api, now: Timestamp) -> Option<SourceCounts> {
+async fn count_sources(api: &Api) -> Option<SourceCounts> {
+    let now = api.service.uptime();
     let mut cache = api.counts.lock().await;
     if let Some((at, counts)) = *cache
-        && now.since(at) < COUNTS_AGE_MAX
+        && now.saturating_sub(at) < COUNTS_AGE_MAX
     {
         return Some(counts);
     }
@@ -120,17 +128,28 @@ fn add_webhooks(page: &mut Registry, figures: WebhookFigures) {
     page.register("webhook_lag_seconds", help, ConstGauge::new(lag.as_secs_f64()));
 }
 
+fn add_memory(page: &mut Registry, memory: MemoryUse) {
+    let MemoryUse { used, max, waits, refusals } = memory;
+    let bytes = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    gauge(page, "http_memory_bytes", "Memory of the bodies in flight", bytes(used));
+    gauge(page, "http_memory_max_bytes", "Memory that the bodies in flight may use", bytes(max));
+    let ends = Family::<[(&str, &str); 1], Counter>::default();
+    ends.get_or_create(&[("outcome", "waited")]).inc_by(waits);
+    ends.get_or_create(&[("outcome", "refused")]).inc_by(refusals);
+    page.register("http_memory_shortages", "Bodies that waited for memory or were refused", ends);
+}
+
 async fn add_store(page: &mut Registry, api: &Api) {
     let watch = Stopwatch::start();
     let seconds = api.service.ping_store().await.then(|| watch.elapsed().as_secs_f64());
-    let is_up = seconds.is_some() && api.pipeline().store_trouble().is_none();
+    let is_up = seconds.is_some() && api.service.store_trouble().await.is_none();
     if let Some(seconds) = seconds {
         page.register("store_ping_seconds", "Response time of the database", ConstGauge::new(seconds));
     }
     gauge(page, "store_up", "Whether the database answers and accepts writes", i64::from(is_up));
 }
 
-fn add_process(page: &mut Registry, api: &Api, now: Timestamp) {
+fn add_process(page: &mut Registry, api: &Api) {
     if let Some(tree) = api.pipeline().tree(0) {
         let mut depths = Vec::new();
         collect_mailbox_depths(TreeView::from(&tree).root, &mut depths);
@@ -141,7 +160,9 @@ fn add_process(page: &mut Registry, api: &Api, now: Timestamp) {
     drops.get_or_create(&[("reason", "queue_full")]).inc_by(dropped.queue_full);
     drops.get_or_create(&[("reason", "write_failed")]).inc_by(dropped.write_failed);
     page.register("log_dropped", "Lost log records, by reason", drops);
-    gauge(page, "uptime_seconds", "Time since the start", now.since(api.service.started_at()).as_secs() as i64);
+    let is_trusted = api.pipeline().ages_judged_at().is_none();
+    gauge(page, "clock_trusted", "Whether ages are judged by the present time", i64::from(is_trusted));
+    gauge(page, "uptime_seconds", "Time since the start", api.service.uptime().as_secs() as i64);
     gauges(page, "build_info", "Version of the program", "version", [(env!("CARGO_PKG_VERSION"), 1_u64)]);
 }
 

@@ -4,6 +4,8 @@
 //! time limit, and the listeners have their own threads. `docs/api.md` documents the API.
 
 mod access_rules;
+pub mod authorization;
+mod client_address;
 mod connection;
 mod endpoint;
 pub mod feeds;
@@ -11,11 +13,13 @@ mod guard;
 mod handlers;
 mod headers;
 mod health;
+mod host_names;
 mod input;
 mod metrics;
 mod openapi;
 mod problem;
 mod rate;
+mod refusals;
 mod routes;
 mod server;
 pub mod settings;
@@ -97,6 +101,8 @@ pub(crate) struct Api {
     limits: ApiLimits,
     access_rules: SharedAccessRules,
     rate: rate::Rate,
+    refusals: Arc<refusals::Refusals>,
+    readiness: health::ReadinessCheck,
     streams: Arc<Semaphore>,
     counts: metrics::CountsCache,
 }
@@ -125,6 +131,7 @@ impl Listeners {
     /// Starts serving; needs the thread of an actix system.
     pub fn open(self, service: Service, log: LogHandle, configuration: ConfigHandle) -> Result<ApiServer, ApiError> {
         let configuration = Arc::new(configuration);
+        let refusals = Arc::new(refusals::Refusals::default());
         let api = || {
             web::Data::new(Api {
                 service: service.clone(),
@@ -133,6 +140,8 @@ impl Listeners {
                 limits: self.settings.limits.clone(),
                 access_rules: self.access_rules.clone(),
                 rate: rate::Rate::default(),
+                refusals: refusals.clone(),
+                readiness: health::ReadinessCheck::default(),
                 streams: Arc::new(Semaphore::new(self.settings.limits.streams)),
                 counts: metrics::CountsCache::default(),
             })

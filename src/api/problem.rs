@@ -60,6 +60,11 @@ impl Problem {
         self
     }
 
+    /// Type of the problem without its prefix.
+    pub(crate) fn name(&self) -> &'static str {
+        self.0.name
+    }
+
     pub(crate) fn field(&self) -> Option<&str> {
         self.0.field.as_deref()
     }
@@ -94,6 +99,11 @@ impl Problem {
     /// The token lacks the scope.
     pub(crate) fn forbidden(detail: impl fmt::Display) -> Problem {
         Problem::new(StatusCode::FORBIDDEN, "forbidden", "Forbidden", detail)
+    }
+
+    /// The request names a host that this listener does not answer for.
+    pub(crate) fn misdirected(detail: impl fmt::Display) -> Problem {
+        Problem::new(StatusCode::MISDIRECTED_REQUEST, "misdirected", "Unknown host", detail)
     }
 
     pub(crate) fn duplicate(detail: impl fmt::Display) -> Problem {
@@ -135,6 +145,11 @@ impl Problem {
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-fast", title, "the rate limit is exceeded; retry later");
         problem.0.header = Some((RETRY_AFTER, seconds.to_string()));
         problem
+    }
+
+    /// The row cannot be read.
+    pub(crate) fn quarantined(detail: impl fmt::Display) -> Problem {
+        Problem::new(StatusCode::CONFLICT, "quarantined", "Row cannot be read", detail)
     }
 
     pub(crate) fn unavailable(detail: impl fmt::Display) -> Problem {
@@ -214,7 +229,8 @@ impl From<ServiceError> for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Problem {
         match error {
-            StoreError::Unavailable(_) => Problem::unavailable(error),
+            StoreError::Unavailable(_) | StoreError::Locked(_) | StoreError::Corrupt(_) => Problem::unavailable(error),
+            StoreError::BadRow(_) => Problem::quarantined(error),
             StoreError::NoSuchReference(_) => Problem::invalid(error),
             StoreError::NameTaken(_) => Problem::duplicate(error),
             StoreError::StillInUse(_) | StoreError::Encryption(_) => Problem::refused(error),

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ipnet::IpNet;
 use secrecy::SecretString;
 
 #[derive(Clone, Debug)]
@@ -12,6 +13,10 @@ pub struct ApiSettings {
     pub listen: Option<SocketAddr>,
     /// Token settings; always present if `listen` is.
     pub tokens: Option<TokenSettings>,
+    /// Networks of reverse proxies whose `Forwarded` and `X-Forwarded-For` name the client.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Host names of the TCP listener besides `localhost` and IP addresses, in lower case.
+    pub allowed_hosts: Vec<String>,
     pub limits: ApiLimits,
 }
 
@@ -40,6 +45,7 @@ pub struct ApiLimits {
     /// The largest OPML list.
     pub import_bytes: usize,
     /// Requests per second over TCP for each token, and for each address without a valid one; bursts of twice as many.
+    /// Health checks do not count.
     pub requests_per_second: u32,
     /// Maximum number of connections per listener.
     pub connections: usize,
@@ -56,6 +62,8 @@ impl Default for ApiSettings {
             socket: PathBuf::from("feedwarden.sock"),
             listen: None,
             tokens: None,
+            trusted_proxies: Vec::new(),
+            allowed_hosts: Vec::new(),
             limits: ApiLimits::default(),
         }
     }

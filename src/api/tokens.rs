@@ -41,7 +41,9 @@ pub enum Signer {
 pub enum TokenError {
     #[error("the key cannot be used: {0}")]
     Key(String),
-    /// The token is invalid or expired.
+    #[error("the token has expired")]
+    Expired,
+    /// The token is invalid for another reason.
     #[error("{0}")]
     Token(&'static str),
 }
@@ -61,14 +63,23 @@ struct Claims {
     scope: String,
 }
 
-pub(super) struct Verifier {
+/// A token that is valid now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedToken {
+    pub subject: String,
+    pub scope: TokenScope,
+    /// When it is invalid, leeway included.
+    pub ends_at: Timestamp,
+}
+
+pub struct Verifier {
     key: DecodingKey,
     validation: Validation,
     leeway: i64,
 }
 
 impl Verifier {
-    pub(super) fn new(settings: &TokenSettings) -> Result<Verifier, TokenError> {
+    pub fn new(settings: &TokenSettings) -> Result<Verifier, TokenError> {
         let unusable = |error: jsonwebtoken::errors::Error| TokenError::Key(error.to_string());
         let (algorithm, key) = match &settings.key {
             TokenKey::Secret(secret) => (Algorithm::HS256, DecodingKey::from_secret(secret.expose_secret().as_bytes())),
@@ -91,8 +102,7 @@ impl Verifier {
         Ok(Verifier { key, validation, leeway: i64::try_from(settings.leeway.as_secs()).unwrap_or(0) })
     }
 
-    /// Verifies a token; returns its scope and subject.
-    pub(super) fn verify(&self, token: &str, now: Timestamp) -> Result<(String, TokenScope), TokenError> {
+    pub fn verify(&self, token: &str, now: Timestamp) -> Result<VerifiedToken, TokenError> {
         if token.len() > TOKEN_BYTES_MAX {
             return Err(TokenError::Token("the token is too long"));
         }
@@ -109,18 +119,20 @@ impl Verifier {
             }
         };
         let seconds = now.as_seconds();
-        if claims.exp.saturating_add(self.leeway) <= seconds {
-            return Err(TokenError::Token("the token has expired"));
+        let end = claims.exp.saturating_add(self.leeway);
+        if end <= seconds {
+            return Err(TokenError::Expired);
         }
         if claims.nbf.is_some_and(|from| from.saturating_sub(self.leeway) > seconds) {
             return Err(TokenError::Token("the token is not valid yet"));
         }
         let scopes: Vec<&str> = claims.scope.split_whitespace().collect();
-        match () {
-            () if scopes.contains(&"write") => Ok((claims.sub, TokenScope::Write)),
-            () if scopes.contains(&"read") => Ok((claims.sub, TokenScope::Read)),
-            () => Err(TokenError::Token("the token has neither the scope read nor write")),
-        }
+        let scope = match () {
+            () if scopes.contains(&"write") => TokenScope::Write,
+            () if scopes.contains(&"read") => TokenScope::Read,
+            () => return Err(TokenError::Token("the token has neither the scope read nor write")),
+        };
+        Ok(VerifiedToken { subject: claims.sub, scope, ends_at: Timestamp::from_seconds(end) })
     }
 }
 
@@ -174,7 +186,9 @@ mod tests {
     fn a_token_allows_what_it_says_until_it_ends() {
         let verifier = verifier(TokenKey::Secret(SECRET.into()), None);
         for scope in [TokenScope::Read, TokenScope::Write] {
-            assert_eq!(verifier.verify(&token(scope, None), NOW).unwrap(), ("ada".to_owned(), scope));
+            let ends_at = NOW + Duration::from_secs(3630);
+            let expected = VerifiedToken { subject: "ada".to_owned(), scope, ends_at };
+            assert_eq!(verifier.verify(&token(scope, None), NOW).unwrap(), expected);
         }
         let ends = NOW + Duration::from_secs(3600 + 29);
         assert!(verifier.verify(&token(TokenScope::Read, None), ends).is_ok());

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use super::backup_command::BackupArguments;
 use super::connection::ConnectionArguments;
 use super::daemon_command::{Level, TreeArguments};
 use super::host_command::HostCommand;
@@ -13,6 +14,7 @@ use super::podcast_command::PodcastCommand;
 use super::post_command::PostCommand;
 use super::reference::{Completions, Man};
 use super::source_arguments::{SourceCommand, backlogs, source_types};
+use super::store_command::StoreCommand;
 use super::token_command::TokenArguments;
 use super::top_command::TopArguments;
 use super::user_command::UserCommand;
@@ -32,9 +34,9 @@ pub(super) struct Arguments {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 success; 1 failure of the daemon, a poll, a file, a document or a checked source; 2 invalid command line or \
-configuration; 3 the daemon does not answer; 4 not found; 5 it exists already, or its version has changed; 6 refused: the \
-source does not work, rests or is disabled, or access to the socket or the API is denied; 70 an actor of the daemon \
-crashed too often.";
+configuration; 3 the daemon or the store does not answer; 4 not found; 5 it exists already, or its version has changed; \
+6 refused: the source does not work, rests or is disabled, or access to the socket or the API is denied; 70 an actor of \
+the daemon crashed too often.";
 
 /// Configuration layers above the defaults and the environment.
 ///
@@ -70,6 +72,15 @@ pub(super) enum Command {
     },
     /// Issue a token for the daemon's API over TCP
     Token(TokenArguments),
+    /// Copy the SQLite database to a file while the daemon runs
+    Backup(BackupArguments),
+    /// Check the store, shrink its file, change its encryption key
+    Store {
+        #[command(flatten)]
+        layers: Layers,
+        #[command(subcommand)]
+        command: StoreCommand,
+    },
     /// Generate shell completions
     Completions(Completions),
     /// Generate manual pages
@@ -83,6 +94,8 @@ pub(super) enum Command {
 pub(super) enum DaemonCommand {
     /// Show the status of the running daemon
     Status(RemoteCommand<NoArguments>),
+    /// List rows of the database that cannot be read and are skipped
+    Quarantine(RemoteCommand<NoArguments>),
     /// Show the supervision tree
     Tree(RemoteCommand<TreeArguments>),
     /// Watch the running daemon live
@@ -264,6 +277,11 @@ impl Arguments {
             Command::Run(run) => layers.push(std::mem::take(&mut run.layers)),
             Command::Check(check) => layers.push(std::mem::take(&mut check.layers)),
             Command::Token(token) => layers.push(std::mem::take(&mut token.layers)),
+            Command::Backup(backup) => layers.push(std::mem::take(&mut backup.layers)),
+            Command::Store { layers: middle, command } => {
+                layers.push(std::mem::take(middle));
+                layers.push(std::mem::take(command.layers()));
+            }
             Command::Daemon(command) => {
                 layers.push(Layers { config: command.connection().config.take(), set: Vec::new() });
             }
@@ -291,6 +309,7 @@ impl DaemonCommand {
     pub(super) fn connection(&mut self) -> &mut ConnectionArguments {
         match self {
             DaemonCommand::Status(command)
+            | DaemonCommand::Quarantine(command)
             | DaemonCommand::Pause(command)
             | DaemonCommand::Resume(command)
             | DaemonCommand::Reload(command) => &mut command.connection,

@@ -42,10 +42,11 @@ pub(super) async fn backfill(client: &ApiClient, arguments: &BackfillArguments) 
 
 fn words(view: &BackfillView) -> String {
     let mut text = format!(
-        "{} {} read, {} posts stored: {}\n{}\n",
+        "{} {} read, {} {} stored: {}\n{}\n",
         view.pages,
         if view.pages == 1 { "page" } else { "pages" },
         view.new_posts,
+        if view.new_posts == 1 { "post" } else { "posts" },
         plain(&view.reason),
         view.entries
     );

@@ -11,10 +11,9 @@ use crate::config::Settings;
 use crate::fetch::{Answer, Fetched, Fetcher, Task};
 use crate::http::{Client, SetupError};
 use crate::model::{
-    EntryCounts, FailureCause, FailureReport, KnownEntries, NewPost, NewSource, Source, SourceId, SourceSettings,
-    Timestamp,
+    EntryCounts, FailureCause, FailureReport, KnownEntries, NewSource, Source, SourceId, SourceSettings, Timestamp,
 };
-use crate::rules::{Policy, due, failure, reading, success, watermark};
+use crate::rules::{Policy, due, failure, reading, success};
 use crate::sources::{self, Preparation, kind};
 
 pub(super) fn check(arguments: &Check, settings: Settings) -> Exit {
@@ -88,12 +87,11 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
         }
         Answer::Read(read) => {
             let kind = kind(source.settings.source_type).watermark();
-            let decision = reading::decide(&source, kind, &read.entries, &KnownEntries::default(), policy, now);
-            let published = read.entries.iter().filter_map(NewPost::published_at);
+            let decision = reading::decide(&source, kind, &read.entries, &KnownEntries::default(), policy, now, now);
             let answer = success::SourceAnswer::Read(success::ReadAnswer {
                 validators: read.validators.clone(),
                 hints: read.hints.clone(),
-                last_seen: watermark::after_reading(kind, source.state.last_seen, published, read.newest_number, now),
+                last_seen: decision.watermark(kind, source.state.last_seen, &read.entries, read.newest_number, now),
                 ..success::ReadAnswer::default()
             });
             counts = EntryCounts { blank: read.blank as u64, ..decision.counts };

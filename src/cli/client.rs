@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::{Method, Response};
-use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use url::{Host, Url, form_urlencoded};
 
 use super::arguments::Layers;
-use super::connection::{ConnectionArguments, RequestBody, Sent, Transport};
+use super::connection::{ConnectionArguments, RequestBody, Sent, TokenSource, Transport};
 use super::error::CliError;
 use super::{Exit, complain, print, request};
 use crate::api::ProblemView;
@@ -72,7 +71,7 @@ fn transport(connection: ConnectionArguments, layers: Layers) -> Result<Transpor
             Err(CliError::Usage(format!("--url {url}: write http://… or https://…, or use --socket")))
         }
         (Some(url), _) => {
-            let token = token(connection.token, connection.token_file.as_deref())?;
+            let token = connection.token_file.map(TokenSource::File).or(connection.token.map(TokenSource::Given));
             if token.is_some() && url.scheme() == "http" && !is_this_machine(&url) {
                 complain(&format_args!(
                     "warning: the token is sent to {url} unencrypted; put TLS in front of the daemon"
@@ -93,13 +92,6 @@ fn transport(connection: ConnectionArguments, layers: Layers) -> Result<Transpor
     }
 }
 
-fn token(token: Option<SecretString>, file: Option<&Path>) -> Result<Option<SecretString>, CliError> {
-    let Some(path) = file else { return Ok(token) };
-    let read = std::fs::read_to_string(path).map(SecretString::from);
-    let read = read.map_err(|error| CliError::Usage(format!("--token-file {}: {error}", path.display())))?;
-    Ok(Some(read.expose_secret().trim().into()))
-}
-
 /// Whether the URL is not a loopback address.
 fn is_this_machine(url: &Url) -> bool {
     match url.host() {
@@ -111,6 +103,14 @@ fn is_this_machine(url: &Url) -> bool {
 }
 
 impl ApiClient {
+    /// The file with the token, if it is in one and can be replaced there.
+    pub(super) fn token_file(&self) -> Option<&Path> {
+        match &self.transport {
+            Transport::Url(_, Some(TokenSource::File(path))) => Some(path),
+            _ => None,
+        }
+    }
+
     pub(super) async fn get(&self, path: &str) -> Result<Value, CliError> {
         self.exchange(Method::GET, path, Sent::default()).await
     }

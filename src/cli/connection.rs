@@ -57,7 +57,27 @@ pub(super) struct ConnectionArguments {
 
 pub(super) enum Transport {
     Socket(PathBuf),
-    Url(Url, Option<SecretString>),
+    Url(Url, Option<TokenSource>),
+}
+
+pub(super) enum TokenSource {
+    Given(SecretString),
+    /// Read for every request, because a command that runs for days outlives a token.
+    File(PathBuf),
+}
+
+impl TokenSource {
+    fn read(&self) -> Result<SecretString, CliError> {
+        match self {
+            TokenSource::Given(token) => Ok(token.clone()),
+            TokenSource::File(path) => {
+                let read = std::fs::read_to_string(path).map(SecretString::from);
+                let read =
+                    read.map_err(|error| CliError::Usage(format!("--token-file {}: {error}", path.display())))?;
+                Ok(read.expose_secret().trim().into())
+            }
+        }
+    }
 }
 
 #[derive(Default)]
@@ -88,7 +108,7 @@ impl Transport {
             request = request.header(name, value);
         }
         if let Transport::Url(_, Some(token)) = self {
-            let value = HeaderValue::try_from(format!("Bearer {}", token.expose_secret()));
+            let value = HeaderValue::try_from(format!("Bearer {}", token.read()?.expose_secret()));
             let mut value = value
                 .map_err(|_| CliError::Usage("the token contains characters that are not allowed in a token".into()))?;
             value.set_sensitive(true);

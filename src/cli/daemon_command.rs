@@ -1,4 +1,4 @@
-//! `feedwarden status`, `tree`, `pause`, `resume`, `reload` and `log-level`.
+//! `feedwarden status`, `quarantine`, `tree`, `pause`, `resume`, `reload` and `log-level`.
 
 use clap::Args;
 use hyper::Method;
@@ -7,7 +7,9 @@ use serde_json::json;
 use super::client::{ApiClient, Done};
 use super::output_style::{OutputStyle, TextStyle, facts, state_style};
 use super::table::{Cell, Column, Table, second, span};
-use crate::api::views::{LogLevel, Reloaded, SchedulerView, StatisticsReport, StatusView, TreeNode, TreeView};
+use crate::api::views::{
+    LogLevel, QuarantineView, Reloaded, SchedulerView, StatisticsReport, StatusView, TreeNode, TreeView,
+};
 
 const ACTORS: &[Column] = &[
     Column::name("NAME"),
@@ -17,6 +19,15 @@ const ACTORS: &[Column] = &[
     Column::number("MAILBOX").leaves(4),
     Column::number("UP").leaves(5),
     Column::text("LAST CRASH").leaves(3),
+];
+
+const BAD_ROWS: &[Column] = &[
+    Column::name("TABLE"),
+    Column::name("KEY"),
+    Column::word("COLUMN"),
+    Column::text("VALUE").leaves(2),
+    Column::text("REASON").leaves(1),
+    Column::text("URL").leaves(3),
 ];
 
 const THREADS: &[Column] =
@@ -38,6 +49,31 @@ pub(super) struct Level {
 
 pub(super) async fn status(client: &ApiClient) -> Done {
     client.show(client.get("/status").await?, |status: StatusView| in_words(&status, OutputStyle::of_output()))
+}
+
+pub(super) async fn quarantine(client: &ApiClient) -> Done {
+    client.show(client.get("/quarantine").await?, |found: QuarantineView| {
+        if found.rows.is_empty() {
+            return "all rows can be read\n".to_owned();
+        }
+        let mut table = Table::new(BAD_ROWS);
+        for row in &found.rows {
+            table.row(vec![
+                Cell::new(&row.table),
+                Cell::new(&row.key),
+                Cell::new(&row.column),
+                Cell::new(&row.value),
+                Cell::new(&row.reason),
+                row.url.as_ref().map_or_else(Cell::default, Cell::new),
+            ]);
+        }
+        let hidden = found.total.saturating_sub(found.rows.len());
+        let more = if hidden > 0 { format!("and {hidden} more\n") } else { String::new() };
+        table.render(OutputStyle::of_output(), true)
+            + &more
+            + "\nCorrect the values in the database, or remove the rows (`feedwarden source remove ID`). Corrected rows are \
+               read again within a tick of the scheduler.\n"
+    })
 }
 
 pub(super) async fn tree(client: &ApiClient, tree: &TreeArguments) -> Done {
@@ -99,8 +135,17 @@ pub(super) fn in_words(status: &StatusView, style: OutputStyle) -> String {
             style,
             &[
                 ("store", Some(store)),
+                ("CLOCK", status.ages_judged_at.map(|at| format!("not trusted; ages are judged at {}", second(at)))),
                 ("SUSPENDED", (!status.held_up_by.is_empty()).then(|| status.held_up_by.join("; "))),
                 ("scheduler", Some(scheduler)),
+                ("NOT LOADED", status.not_loaded_because.clone()),
+                ("QUARANTINED", quarantined(status)),
+                (
+                    "LOCKED",
+                    (status.locked_sources > 0).then(|| {
+                        format!("sources whose rows other sessions of the database lock: {}", status.locked_sources)
+                    }),
+                ),
                 ("oldest due", oldest.map(|since| format!("since {}", second(since)))),
                 ("polls", Some(polls(statistics))),
                 ("new posts", Some(statistics.new_posts.to_string())),
@@ -114,6 +159,12 @@ pub(super) fn in_words(status: &StatusView, style: OutputStyle) -> String {
                 ("log", Some(format!("{} records lost", statistics.log_records_dropped))),
             ],
         )
+}
+
+fn quarantined(status: &StatusView) -> Option<String> {
+    let StatusView { quarantined_rows: rows, quarantined_sources: sources, .. } = status;
+    (*rows > 0)
+        .then(|| format!("rows that cannot be read: {rows}, sources: {sources} (`feedwarden quarantine` lists them)"))
 }
 
 fn of_scheduler(scheduler: &SchedulerView) -> String {

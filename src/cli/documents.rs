@@ -9,7 +9,8 @@ use url::Url;
 
 use super::arguments::{Documents, Extract, Parse};
 use super::{Exit, complain, print};
-use crate::parse::feed::{self, Entry, Limits, Text};
+use crate::clock::{Clock, SystemClock};
+use crate::parse::feed::{self, Entry, EntryEnclosure, Limits, Text};
 use crate::parse::{charset, website};
 
 struct InputDocument {
@@ -116,7 +117,9 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 
 fn read_feed(document: &InputDocument) -> Result<Value, String> {
     let InputDocument { bytes, content_type, url } = document;
-    let feed = feed::read(bytes, content_type.as_deref(), url.as_deref(), &Limits::default());
+    // Years of two digits are not ahead.
+    let limits = Limits { year_max: SystemClock.now().year() + 1, ..Limits::default() };
+    let feed = feed::read(bytes, content_type.as_deref(), url.as_deref(), &limits);
     let feed = feed.map_err(|error| error.to_string())?;
     Ok(json!({
         "title": text(feed.title.as_ref()),
@@ -136,6 +139,22 @@ fn entry(entry: &Entry) -> Value {
         "author": entry.author.as_deref(),
         "summary": text(entry.summary.as_ref()),
         "content": text(entry.content.as_ref()),
+        "authors": entry.authors.iter().map(|author| &**author).collect::<Vec<_>>(),
+        "categories": entry.categories.iter().map(|category| &**category).collect::<Vec<_>>(),
+        "enclosures": entry.enclosures.iter().map(enclosure).collect::<Vec<_>>(),
+        "image_url": entry.image_url.as_deref(),
+        "comments_url": entry.comments_url.as_deref(),
+        "language": entry.language.as_deref(),
+    })
+}
+
+fn enclosure(enclosure: &EntryEnclosure) -> Value {
+    json!({
+        "url": enclosure.url,
+        "media_type": enclosure.media_type,
+        "length": enclosure.length,
+        "duration_seconds": enclosure.duration_seconds,
+        "title": enclosure.title,
     })
 }
 
@@ -155,6 +174,8 @@ fn read_page(document: &InputDocument) -> Result<Value, String> {
         "published": page.published,
         "url": page.canonical_url.map(String::from),
         "text": page.text,
+        "lines": page.lines,
+        "html": page.html,
     }))
 }
 

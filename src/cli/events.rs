@@ -8,11 +8,13 @@ pub(super) struct Events {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ServerSentEvent {
     pub(super) id: Option<String>,
+    pub(super) event: Option<String>,
     pub(super) data: String,
 }
 
 impl Events {
-    /// Returns the events that this chunk completes, without comments.
+    /// Returns the events that this chunk completes, without comments. The position at which the stream begins is an
+    /// event without data.
     pub(super) fn take(&mut self, piece: &[u8]) -> Vec<ServerSentEvent> {
         self.rest.extend_from_slice(piece);
         let mut events = Vec::new();
@@ -25,15 +27,17 @@ impl Events {
 }
 
 fn event(block: &str) -> Option<ServerSentEvent> {
-    let (mut id, mut data) = (None, Vec::new());
+    let (mut id, mut event, mut data) = (None, None, Vec::new());
     for line in block.lines() {
         match line.split_once(':') {
+            Some(("", comment)) => id = comment.strip_prefix(" welcome ").map(str::to_owned).or(id),
             Some(("id", value)) => id = Some(value.trim_start().to_owned()),
+            Some(("event", value)) => event = Some(value.trim().to_owned()),
             Some(("data", value)) => data.push(value.strip_prefix(' ').unwrap_or(value)),
             _ => {}
         }
     }
-    (!data.is_empty()).then(|| ServerSentEvent { id, data: data.join("\n") })
+    (!data.is_empty() || id.is_some()).then(|| ServerSentEvent { id, event, data: data.join("\n") })
 }
 
 #[cfg(test)]
@@ -42,10 +46,11 @@ mod tests {
 
     #[test]
     fn events_are_the_same_wherever_the_pieces_end() {
-        let text = ": welcome\n\nid: 7\nevent: post\ndata: {\"a\":\"ä\"}\n\nid: 8\ndata: b\n\n: still".as_bytes();
+        let text = ": welcome 6\n\nid: 7\nevent: post\ndata: {\"a\":\"ä\"}\n\nid: 8\ndata: b\n\n: still".as_bytes();
         let wanted = [
-            ServerSentEvent { id: Some("7".into()), data: "{\"a\":\"ä\"}".into() },
-            ServerSentEvent { id: Some("8".into()), data: "b".into() },
+            ServerSentEvent { id: Some("6".into()), event: None, data: String::new() },
+            ServerSentEvent { id: Some("7".into()), event: Some("post".into()), data: "{\"a\":\"ä\"}".into() },
+            ServerSentEvent { id: Some("8".into()), event: None, data: "b".into() },
         ];
         for size in [1, 2, 3, 10, text.len()] {
             let mut events = Events::default();

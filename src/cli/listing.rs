@@ -24,15 +24,15 @@ const SILENT_FOR: Duration = Duration::from_secs(1);
 const COME_BACK_AFTER: Duration = Duration::from_secs(1);
 const TOO_FAST_MAX: usize = 10;
 
-pub(super) struct Wanted {
+pub(super) struct PageRequest {
     /// Maximum number of items; none for all.
     limit: Option<usize>,
     cursor: Option<String>,
 }
 
-pub(super) fn paging(paging: &Paging) -> Wanted {
+pub(super) fn paging(paging: &Paging) -> PageRequest {
     let limit = (!paging.all).then(|| usize::try_from(paging.limit).unwrap_or(PAGE));
-    Wanted { limit, cursor: paging.cursor.clone() }
+    PageRequest { limit, cursor: paging.cursor.clone() }
 }
 
 /// A list being fetched. A page can be short or empty and still have a next one, because the daemon examines a bounded
@@ -54,7 +54,7 @@ pub(super) async fn list_all<T: DeserializeOwned>(
     client: &ApiClient,
     path: &str,
     filters: &[(&str, &str)],
-    wanted: &Wanted,
+    wanted: &PageRequest,
     columns: &'static [Column],
     row: impl Fn(&T) -> Vec<Cell>,
 ) -> Done {

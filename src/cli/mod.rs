@@ -4,6 +4,7 @@
 
 mod arguments;
 mod backfill_command;
+mod backup_command;
 mod check_command;
 mod check_report;
 mod check_robots;
@@ -31,6 +32,8 @@ mod source_access;
 mod source_arguments;
 mod source_command;
 mod source_words;
+mod store_command;
+mod store_report;
 mod table;
 mod token_command;
 mod top_command;
@@ -75,6 +78,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
             with_settings(layers, |_, _| config_command::check(json))
         }
         Command::Token(token) => with_settings(layers, |loaded, _| token_command::token(&token, &loaded.settings.api)),
+        Command::Backup(backup) => {
+            with_settings(layers, |loaded, _| backup_command::backup(&backup, &loaded.settings.store))
+        }
+        Command::Store { command, .. } => {
+            with_settings(layers, |loaded, _| store_command::store(&command, &loaded.settings.store))
+        }
         Command::Completions(completions) => reference::completions(&completions),
         Command::Man(man) => reference::man(&man),
         Command::Daemon(mut command) => {
@@ -87,6 +96,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
 async fn ask(client: &ApiClient, command: DaemonCommand) -> Done {
     match command {
         DaemonCommand::Status(_) => daemon_command::status(client).await,
+        DaemonCommand::Quarantine(_) => daemon_command::quarantine(client).await,
         DaemonCommand::Tree(command) => daemon_command::tree(client, &command.arguments).await,
         DaemonCommand::Top(command) => top_command::top(client, &command.arguments).await,
         DaemonCommand::Source(commands) => source_command::source(client, commands.command).await,
@@ -141,6 +151,8 @@ fn run_daemon(layers: Layers) -> Exit {
 fn exit_of(error: &DaemonError) -> Exit {
     match error {
         DaemonError::Escalated(_) => Exit::Escalated,
+        // A wrong key; a retry does not help.
+        DaemonError::ClosedSecrets(_) => Exit::Usage,
         _ => Exit::Failure,
     }
 }

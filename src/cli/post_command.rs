@@ -14,8 +14,8 @@ use super::output_style::{OutputStyle, TextStyle, facts};
 use super::sanitize::plain_lines;
 use super::source_arguments::Paging;
 use super::table::{Cell, Column, Table, minute, second, span};
-use super::{Exit, print_some};
-use crate::api::views::PostView;
+use super::{Exit, complain, print_some};
+use crate::api::views::{PostView, STREAM_END, StreamEnd};
 use crate::model::{Enclosure, PostSource, TextOrigin, Timestamp};
 
 const COLUMNS: &[Column] = &[
@@ -155,6 +155,14 @@ async fn follow_once(
     let mut events = Events::default();
     while let Some(piece) = client.piece(&mut body).await? {
         for event in events.take(&piece) {
+            if event.event.as_deref() == Some(STREAM_END) {
+                note_end(client, &event.data);
+                return Ok(None);
+            }
+            if event.data.is_empty() {
+                *last = event.id.or_else(|| last.take());
+                continue;
+            }
             let text = if client.is_json { format!("{}\n", event.data) } else { line(&event.data)? };
             if let Some(exit) = print_some(&text) {
                 return Ok(Some(exit));
@@ -167,6 +175,15 @@ async fn follow_once(
         }
     }
     Ok(None)
+}
+
+/// Says that the token has to be replaced. Without a file the next request fails with the same reason.
+fn note_end(client: &ApiClient, data: &str) {
+    let Ok(end) = serde_json::from_str::<StreamEnd>(data) else { return };
+    if let Some(file) = client.token_file().filter(|_| end.is_about_the_token()) {
+        let file = file.display();
+        complain(&format_args!("the daemon ended the stream: {}; reading {file} again", plain_lines(&end.detail)));
+    }
 }
 
 fn line(data: &str) -> Result<String, CliError> {

@@ -133,7 +133,14 @@ pub(super) fn polled(answer: &PollAnswer) -> String {
 /// What a poll found.
 fn read_words(poll: &PollRecord) -> String {
     let found = poll.entries_text.clone().unwrap_or_else(|| format!("new posts: {}", poll.new_posts));
-    if poll.is_gap { format!("{found}; entries may be missing since the last poll") } else { found }
+    let gap = poll.is_gap.then_some("entries may be missing since the last poll".to_owned());
+    let wanted = (poll.full_texts_wanted > 0).then(|| format!("pages for full text: {}", poll.full_texts_wanted));
+    let pages = (poll.full_texts > 0).then(|| format!("fetched: {}", poll.full_texts));
+    let failures = (poll.full_text_failures > 0).then(|| {
+        let error = poll.full_text_error.as_deref().unwrap_or_default();
+        format!("failed attempts: {} ({error})", poll.full_text_failures)
+    });
+    [Some(found), gap, wanted, pages, failures].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 pub(super) fn explanation(explained: Explanation) -> String {

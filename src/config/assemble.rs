@@ -28,6 +28,7 @@ pub(super) fn assemble(values: &Effective, directories: &Directories, problems: 
         http: sections::http(values),
         types: sections::types(values),
         store,
+        accepts_unreadable_secrets: sections::accepts_unreadable_secrets(values),
         log: sections::log(values),
         api,
     }

@@ -32,6 +32,13 @@ impl DatabaseUrl {
         }
     }
 
+    pub(super) fn has_password(&self) -> bool {
+        match self {
+            DatabaseUrl::Sqlite(_) => false,
+            DatabaseUrl::Postgres(url) => url.expose_secret() != self.masked(),
+        }
+    }
+
     /// The URL without its password.
     pub(super) fn masked(&self) -> String {
         let url = match self {

@@ -15,7 +15,7 @@ use url::Url;
 
 use super::database_url::DatabaseUrl;
 use super::kind::{Raw, SettingValue};
-use super::layers::{LayerEntry, LayerValue};
+use super::layers::{LayerEntry, LayerValue, variable_name};
 use super::network::canonical_host;
 use super::problem::{ConfigProblem, Origin};
 use super::{schema, suggest};
@@ -161,6 +161,11 @@ impl Effective {
         networks
     }
 
+    pub(super) fn host_names(&self, key: &str) -> &[String] {
+        let SettingValue::HostNames(names) = self.value(key) else { mistaken(key) };
+        names
+    }
+
     pub(super) fn faults(&self, key: &str) -> &[Fault] {
         let SettingValue::Faults(faults) = self.value(key) else { mistaken(key) };
         faults
@@ -228,6 +233,9 @@ fn judge(said: &LayerEntry) -> Result<Option<(String, SettingValue)>, String> {
     };
     if let Some(found) = schema::find(&said.key) {
         let host = found.host.map(canonical_host).transpose()?;
+        if said.origin == Origin::CommandLine && found.entry.kind.holds_secret(raw) {
+            return Err(on_command_line(found.entry.pattern));
+        }
         let value = found.entry.kind.read(raw).map_err(|complaint| format!("{complaint} [{}]", found.entry.meaning))?;
         return Ok(Some((found.entry.key_for(host.as_deref()), value)));
     }
@@ -247,6 +255,20 @@ fn judge(said: &LayerEntry) -> Result<Option<(String, SettingValue)>, String> {
         Some(key) => format!("there is no such key; did you mean {key}?"),
         None => "there is no such key; `feedwarden config show` lists all there are".to_owned(),
     })
+}
+
+/// Why a secret after `--set` is refused, and where it may stand.
+fn on_command_line(key: &str) -> String {
+    let file_key = format!("{key}-file");
+    let file = match schema::find(&file_key) {
+        Some(_) => format!("put it into a file of its own and name that with {file_key}, or set it"),
+        None => "set it".to_owned(),
+    };
+    format!(
+        "a secret on the command line is visible to every user in the list of processes; {file} in the file of --config or \
+         in the environment variable {}",
+        variable_name(key)
+    )
 }
 
 /// Ends the program over a contradiction between the schema and its reader, which every start and every test meets.

@@ -39,8 +39,14 @@ pub(super) enum KeyKind {
     BaseUrl,
     /// A proxy, or nothing.
     ProxyUrl,
+    /// What a probe asks, or nothing.
+    ProbeUrl,
     /// A list of networks.
     Networks,
+    /// A list of host names.
+    HostNames,
+    /// A list of prefixes of NAT64.
+    Nat64Prefixes,
     /// A list of faults.
     Faults,
     Address,
@@ -72,6 +78,7 @@ pub(super) enum SettingValue {
     Text(String),
     Url(Option<Url>),
     Networks(Vec<IpNet>),
+    HostNames(Vec<String>),
     Faults(Vec<Fault>),
     Address(IpAddr),
     Listen(Option<SocketAddr>),
@@ -92,13 +99,31 @@ impl KeyKind {
             KeyKind::ContactUrl => network::contact_url(raw).map(|url| SettingValue::Url(Some(url))),
             KeyKind::BaseUrl => network::base_url(raw).map(|url| SettingValue::Url(Some(url))),
             KeyKind::ProxyUrl => network::proxy_url(raw).map(SettingValue::Url),
+            KeyKind::ProbeUrl => network::probe_url(raw).map(SettingValue::Url),
             KeyKind::Networks => network::networks(raw).map(SettingValue::Networks),
+            KeyKind::HostNames => network::host_names(raw).map(SettingValue::HostNames),
+            KeyKind::Nat64Prefixes => network::nat64_prefixes(raw).map(SettingValue::Networks),
             KeyKind::Faults => network::faults(raw).map(SettingValue::Faults),
             KeyKind::Address => network::address(raw).map(SettingValue::Address),
             KeyKind::Listen => network::listen(raw).map(SettingValue::Listen),
             KeyKind::Database => DatabaseUrl::read(raw).map(SettingValue::Database),
             KeyKind::EncryptionKey => secret::read(raw, secret::encryption_key).map(SettingValue::Secret),
             KeyKind::SigningSecret => secret::read(raw, secret::signing_secret).map(SettingValue::Secret),
+        }
+    }
+}
+
+impl KeyKind {
+    /// Whether what is written for this key contains a secret, or would if it were right.
+    pub(super) fn holds_secret(&self, raw: Raw<'_>) -> bool {
+        let Raw::Words(words) = raw else { return false };
+        match self {
+            KeyKind::EncryptionKey | KeyKind::SigningSecret => !words.trim().is_empty(),
+            KeyKind::Database => DatabaseUrl::read(raw).is_ok_and(|url| url.has_password()),
+            KeyKind::ProxyUrl => {
+                network::proxy_url(raw).is_ok_and(|url| url.is_some_and(|url| url.password().is_some()))
+            }
+            _ => false,
         }
     }
 }
@@ -116,6 +141,7 @@ impl SettingValue {
             SettingValue::Text(text) => json!(text),
             SettingValue::Url(url) => json!(url.as_ref().map_or_else(String::new, network::masked)),
             SettingValue::Networks(networks) => json!(networks.iter().map(IpNet::to_string).collect::<Vec<_>>()),
+            SettingValue::HostNames(names) => json!(names),
             SettingValue::Faults(faults) => json!(faults.iter().map(Fault::to_string).collect::<Vec<_>>()),
             SettingValue::Address(address) => json!(address.to_string()),
             SettingValue::Listen(address) => json!(address.map_or_else(String::new, |address| address.to_string())),

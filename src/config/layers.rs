@@ -156,7 +156,7 @@ fn key_with_letters(name: &str) -> Option<String> {
 }
 
 /// The environment variable that stands for a key.
-fn variable_name(key: &str) -> String {
+pub(super) fn variable_name(key: &str) -> String {
     format!("{PREFIX}{SEPARATOR}{}", key.replace('.', SEPARATOR).replace('-', "_").to_uppercase())
 }
 

@@ -10,6 +10,7 @@ use super::kind::{MASK, Raw};
 use super::problem::quoted;
 use super::scalar::{described, text};
 use crate::actors::{Fault, NotAFault};
+use crate::http::NAT64_PREFIX_LENGTHS;
 
 /// The longest name that DNS carries.
 const HOST_BYTES_MAX: usize = 253;
@@ -86,6 +87,22 @@ pub(super) fn proxy_url(raw: Raw<'_>) -> Result<Option<Url>, String> {
         })
 }
 
+/// What a probe asks, or nothing.
+pub(super) fn probe_url(raw: Raw<'_>) -> Result<Option<Url>, String> {
+    let given = text(raw)?.trim();
+    if given.is_empty() {
+        return Ok(None);
+    }
+    let is_plain =
+        |url: &Url| matches!(url.scheme(), "https" | "http") && url.username().is_empty() && url.password().is_none();
+    Url::parse(given).ok().filter(is_plain).map(Some).ok_or_else(|| {
+        let shown = quoted(&without_password(given));
+        format!(
+            "{shown} is nothing to ask; write http://host/path or https://host/path, without a login, or \"\" for none"
+        )
+    })
+}
+
 /// A list of networks: a list in a file, commas elsewhere.
 pub(super) fn networks(raw: Raw<'_>) -> Result<Vec<IpNet>, String> {
     let right = "write networks such as 10.1.0.0/16 or fd00::/8";
@@ -98,6 +115,31 @@ pub(super) fn networks(raw: Raw<'_>) -> Result<Vec<IpNet>, String> {
             })
         })
         .collect()
+}
+
+/// A list of host names, each in its one spelling: a list in a file, commas elsewhere. Addresses need no mention.
+pub(super) fn host_names(raw: Raw<'_>) -> Result<Vec<String>, String> {
+    let right = "write names such as feeds.example.org";
+    let words =
+        list(raw, &ListWords { one: "a host name", many: "host names", right, example: "[feeds.example.org]" })?;
+    words.into_iter().map(canonical_host).collect()
+}
+
+/// A list of prefixes of NAT64, each of a length that RFC 6052 knows.
+pub(super) fn nat64_prefixes(raw: Raw<'_>) -> Result<Vec<IpNet>, String> {
+    let prefixes = networks(raw)?;
+    let wrong = |prefix: &&IpNet| match prefix {
+        IpNet::V4(_) => true,
+        IpNet::V6(prefix) => !NAT64_PREFIX_LENGTHS.contains(&prefix.prefix_len()),
+    };
+    match prefixes.iter().find(wrong) {
+        None => Ok(prefixes),
+        Some(prefix) => Err(format!(
+            "{} is not a prefix of NAT64; write an IPv6 network of 32, 40, 48, 56, 64 or 96 bits, such as \
+             2001:db8:64::/96",
+            quoted(&prefix.to_string())
+        )),
+    }
 }
 
 /// A list of faults: a list in a file, commas elsewhere.
@@ -244,6 +286,25 @@ mod tests {
     }
 
     #[test]
+    fn host_names_have_one_spelling_and_no_port() {
+        assert_eq!(host_names(Raw::Words("Feeds.Example.org., x")).unwrap(), ["feeds.example.org", "x"]);
+        for (wrong, remedy) in [("https://a.example/", "write the host alone"), ("a:80", "port"), ("*", "wildcards")] {
+            let complaint = host_names(Raw::Words(wrong)).unwrap_err();
+            assert!(complaint.contains(remedy), "{complaint}");
+        }
+        assert!(host_names(Raw::Typed(&ValueKind::Boolean(true))).unwrap_err().contains("[feeds.example.org]"));
+    }
+
+    #[test]
+    fn a_prefix_of_nat64_has_one_of_six_lengths() {
+        assert_eq!(nat64_prefixes(Raw::Words("2001:db8:64::/96, fd64::/64")).unwrap().len(), 2);
+        for wrong in ["2001:db8:64::/95", "10.0.0.0/8"] {
+            let complaint = nat64_prefixes(Raw::Words(wrong)).unwrap_err();
+            assert!(complaint.starts_with(&format!("\"{wrong}\" is not a prefix of NAT64; write")), "{complaint}");
+        }
+    }
+
+    #[test]
     fn a_proxy_speaks_http_or_socks5() {
         assert!(proxy_url(Raw::Words("http://proxy:3128")).unwrap().is_some());
         assert!(proxy_url(Raw::Words("socks5://127.0.0.1:1080")).unwrap().is_some());
@@ -251,6 +312,16 @@ mod tests {
         for wrong in ["proxy:3128", "socks4://proxy:1080", "https://proxy", "socks5://", "http://me:hunter2@"] {
             let complaint = proxy_url(Raw::Words(wrong)).unwrap_err();
             assert!(complaint.contains("socks5://host:port") && !complaint.contains("hunter2"), "{complaint}");
+        }
+    }
+
+    #[test]
+    fn a_probe_asks_a_url_without_a_login_or_nothing() {
+        assert!(probe_url(Raw::Words("http://192.168.1.1/")).unwrap().is_some());
+        assert!(probe_url(Raw::Words("")).unwrap().is_none());
+        for wrong in ["example.org", "ftp://example.org/", "http://me:hunter2@example.org/"] {
+            let complaint = probe_url(Raw::Words(wrong)).unwrap_err();
+            assert!(complaint.contains("write http://host/path") && !complaint.contains("hunter2"), "{complaint}");
         }
     }
 

@@ -25,6 +25,8 @@ pub struct Settings {
     pub types: TypeSettings,
     /// Where things are kept.
     pub store: StoreSettings,
+    /// Whether the daemon starts although some stored secrets cannot be opened.
+    pub accepts_unreadable_secrets: bool,
     pub log: LogSettings,
     pub api: ApiSettings,
 }
@@ -46,6 +48,7 @@ impl Default for Settings {
                 }),
                 encryption_key: None,
             },
+            accepts_unreadable_secrets: false,
             log: LogSettings::default(),
             api: ApiSettings::default(),
         }

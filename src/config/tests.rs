@@ -22,13 +22,56 @@ fn set(assignments: &[&str]) -> ConfigRequest {
     ConfigRequest { assignments: assignments.iter().map(ToString::to_string).collect(), ..ConfigRequest::default() }
 }
 
+/// The same, and these variables of the environment, where secrets may stand.
+fn set_with(variables: &[(&str, &str)], assignments: &[&str]) -> ConfigRequest {
+    let environment = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    ConfigRequest { environment, ..set(assignments) }
+}
+
+#[test]
+fn a_secret_on_the_command_line_is_refused_with_where_it_may_stand() {
+    for (assignment, remedy) in [
+        (format!("database.encryption-key={KEY}"), "database.encryption-key-file"),
+        (format!("app.database.encryption-key={KEY}"), "FEEDWARDEN__DATABASE__ENCRYPTION_KEY"),
+        (format!("database.encryption-key-previous={KEY}"), "database.encryption-key-previous-file"),
+        (format!("api.jwt-secret={SECRET}"), "FEEDWARDEN__API__JWT_SECRET"),
+        ("api.jwt-secret=short".to_owned(), "api.jwt-secret-file"),
+        ("database.url=postgres://ann:hunter2@db.example/feeds".to_owned(), "FEEDWARDEN__DATABASE__URL"),
+        ("database.url=postgres://ann@db.example/feeds?password=hunter2".to_owned(), "FEEDWARDEN__DATABASE__URL"),
+        ("http.proxy=http://ann:hunter2@proxy.example:3128".to_owned(), "FEEDWARDEN__HTTP__PROXY"),
+    ] {
+        let found = mistakes(&set(&[&assignment]));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("visible to every user in the list of processes"), "{found:?}");
+        assert!(found[0].contains(remedy), "{found:?}");
+        assert!(![KEY, SECRET, "hunter2"].iter().any(|secret| found[0].contains(secret)), "{found:?}");
+    }
+    // What is empty or has no password is no secret.
+    let harmless =
+        ["database.encryption-key=", "database.url=postgres://ann@db.example/feeds", "http.proxy=http://a:1"];
+    assert!(load(&set(&harmless)).is_ok());
+}
+
+#[test]
+fn a_previous_key_needs_a_current_one() {
+    let previous = ("FEEDWARDEN__DATABASE__ENCRYPTION_KEY_PREVIOUS", KEY);
+    let found = mistakes(&set_with(&[previous], &[]));
+    assert!(found[0].contains("set that one, too"), "{found:?}");
+    let other = KEY.replace("AAEC", "BBEC");
+    let both = set_with(&[previous, ("FEEDWARDEN__DATABASE__ENCRYPTION_KEY", &other)], &[]);
+    let settings = load(&both).unwrap().settings;
+    let keys = settings.store.encryption_key.unwrap();
+    assert_eq!((keys.current.expose_secret(), keys.previous.unwrap().expose_secret()), (other.as_str(), KEY));
+    assert!(!settings.accepts_unreadable_secrets);
+}
+
 fn mistakes(request: &ConfigRequest) -> Vec<String> {
     load(request).unwrap_err().0.iter().map(ToString::to_string).collect()
 }
 
 /// What can be compared of the store's settings, secrets included.
 fn comparable(store: &StoreSettings) -> (String, Option<&str>) {
-    (format!("{:?}", store.engine), store.encryption_key.as_ref().map(ExposeSecret::expose_secret))
+    (format!("{:?}", store.engine), store.encryption_key.as_ref().map(|keys| keys.current.expose_secret()))
 }
 
 #[test]
@@ -92,13 +135,15 @@ fn what_is_said_about_silence_reaches_the_rules() {
         "outage.hosts=7",
         "outage.probe-seconds=9",
         "outage.probe-max-seconds=10",
+        "outage.probe-url=http://192.0.2.1/",
     ]))
     .unwrap()
     .settings;
     let Policy { breaker, outage, spread, moved_after_days, .. } = settings.policy;
     assert_eq!(breaker, BreakerPolicy { after: 3, pause_first: minutes(4), pause_max: minutes(5) });
     let [probe_first, probe_max] = [9, 10].map(Duration::from_secs);
-    assert_eq!(outage, OutagePolicy { hosts: 7, probe_first, probe_max });
+    let probe_url = Some("http://192.0.2.1/".parse().unwrap());
+    assert_eq!(outage, OutagePolicy { hosts: 7, probe_first, probe_max, probe_url });
     assert_eq!((spread, moved_after_days), (minutes(6), 2));
 }
 
@@ -154,7 +199,12 @@ fn what_is_said_about_webhooks_reaches_the_rules() {
 
 #[test]
 fn every_value_of_every_kind_reaches_its_settings() {
-    let settings = load(&set(&[
+    let secrets = [
+        ("FEEDWARDEN__HTTP__PROXY", "socks5://me:pw@127.0.0.1:1080"),
+        ("FEEDWARDEN__DATABASE__ENCRYPTION_KEY", KEY),
+        ("FEEDWARDEN__API__JWT_SECRET", SECRET),
+    ];
+    let assignments = [
         "source.poll-delay-seconds.website=7",
         "source.host-overrides.Bücher.example.poll-delay-seconds=3",
         "source.rest.unauthorized.after=2",
@@ -164,19 +214,17 @@ fn every_value_of_every_kind_reaches_its_settings() {
         "http.contact-url=mailto:me@example.org",
         "http.allow-private-networks=true",
         "http.allowed-networks=10.0.0.0/8,fd00::/8",
-        "http.proxy=socks5://me:pw@127.0.0.1:1080",
         "http.static-hosts.Feeds.Example=192.0.2.7",
         "x.base-url=http://127.0.0.1:8000/x",
         "database.sqlite.synchronous=normal",
-        &format!("database.encryption-key={KEY}"),
         "logging.level=trace",
         "logging.format=json",
         "logging.file=/tmp/log",
         "api.listen=[::1]:8080",
-        &format!("api.jwt-secret={SECRET}"),
-    ]))
-    .unwrap()
-    .settings;
+        "api.trusted-proxies=10.0.0.0/8",
+        "api.allowed-hosts=Feeds.example.org",
+    ];
+    let settings = load(&set_with(&secrets, &assignments)).unwrap().settings;
     assert_eq!(settings.policy.delays.by_type[&SourceType::Website], Duration::from_secs(7));
     assert_eq!(settings.policy.delays.by_host["xn--bcher-kva.example"], Duration::from_secs(3));
     let rest = |kind| settings.policy.rests.for_kind(kind).unwrap();
@@ -190,12 +238,14 @@ fn every_value_of_every_kind_reaches_its_settings() {
     assert_eq!(settings.http.proxy.unwrap().password(), Some("pw"));
     assert_eq!(settings.http.static_hosts["feeds.example"].to_string(), "192.0.2.7");
     assert_eq!(settings.types.x.base_url.as_str(), "http://127.0.0.1:8000/x");
-    assert_eq!(settings.store.encryption_key.unwrap().expose_secret(), KEY);
+    assert_eq!(settings.store.encryption_key.unwrap().current.expose_secret(), KEY);
     let EngineSettings::Sqlite(sqlite) = settings.store.engine else { panic!("SQLite is the default") };
     assert_eq!(sqlite.synchronous, Synchronous::Normal);
     assert_eq!(settings.log.level, slog::Level::Trace);
     assert_eq!(settings.log.file.unwrap(), Path::new("/tmp/log"));
     assert_eq!(settings.api.listen.unwrap().port(), 8080);
+    assert_eq!(settings.api.trusted_proxies, ["10.0.0.0/8".parse().unwrap()]);
+    assert_eq!(settings.api.allowed_hosts, ["feeds.example.org"]);
     let TokenKey::Secret(secret) = settings.api.tokens.unwrap().key else { panic!("HS256 is the default") };
     assert_eq!(secret.expose_secret(), SECRET);
 }
@@ -257,7 +307,8 @@ fn s1005_a_later_layer_wins_whichever_spelling_it_uses() {
 
 #[test]
 fn postgres_has_the_defaults_of_the_built_in_file() {
-    let settings = load(&set(&["database.url=postgres://me:hunter2@host/db"])).unwrap().settings;
+    let settings =
+        load(&set_with(&[("FEEDWARDEN__DATABASE__URL", "postgres://me:hunter2@host/db")], &[])).unwrap().settings;
     let EngineSettings::Postgres(postgres) = settings.store.engine else { panic!("the URL is PostgreSQL's") };
     assert_eq!(postgres.url.expose_secret(), "postgres://me:hunter2@host/db");
     assert_eq!(postgres.pool_size, 8);
@@ -283,12 +334,12 @@ fn a_relative_database_lies_in_the_state_directory() {
 
 #[test]
 fn two_places_for_one_secret_are_one_too_many() {
-    let both = set(&[&format!("database.encryption-key={KEY}"), "database.encryption-key-file=/nowhere"]);
+    let key = ("FEEDWARDEN__DATABASE__ENCRYPTION_KEY", KEY);
+    let both = set_with(&[key], &["database.encryption-key-file=/nowhere"]);
     assert_eq!(
         mistakes(&both),
-        [
-            "database.encryption-key-file (--set): database.encryption-key is set too (--set); keep one and set the other to \"\""
-        ]
+        ["database.encryption-key-file (--set): database.encryption-key is set too (environment variable \
+             FEEDWARDEN__DATABASE__ENCRYPTION_KEY); keep one and set the other to \"\""]
     );
 }
 
@@ -297,9 +348,12 @@ fn a_listener_without_a_secret_is_refused_but_a_wrong_secret_is_blamed_only_once
     assert!(
         mistakes(&set(&["api.listen=127.0.0.1:80"]))[0].starts_with("api.listen (--set): no token could be verified")
     );
-    let wrong = mistakes(&set(&["api.listen=127.0.0.1:80", "api.jwt-secret=hunter2"]));
+    let everyone = mistakes(&set(&["api.trusted-proxies=10.0.0.0/8,::/0"]));
+    assert!(everyone[0].contains("name the networks of the proxies"), "{everyone:?}");
+    let short = ("FEEDWARDEN__API__JWT_SECRET", "hunter2");
+    let wrong = mistakes(&set_with(&[short], &["api.listen=127.0.0.1:80"]));
     assert_eq!(wrong.len(), 1, "{wrong:?}");
-    assert!(wrong[0].starts_with("api.jwt-secret (--set): 7 bytes can be guessed"), "{wrong:?}");
+    assert!(wrong[0].contains("FEEDWARDEN__API__JWT_SECRET): 7 bytes can be guessed"), "{wrong:?}");
 }
 
 #[test]
@@ -393,15 +447,21 @@ fn a_change_of_a_secret_or_of_what_is_in_a_file_is_a_difference_although_neither
     let file = directory.path().join("secret");
     std::fs::write(&file, SECRET).unwrap();
     let name = format!("api.jwt-secret-file={}", file.display());
-    let proxy = |password: &str| format!("http.proxy=http://ann:{password}@proxy.example:3128");
-    let database = |password: &str| format!("database.url=postgres://ann:{password}@db.example/feeds");
     let other_key = KEY.replace("AAEC", "BBEC");
-    let key = |key: &str| format!("database.encryption-key={key}");
-    let effective = |words: [&str; 5]| load(&set(&words)).unwrap().effective;
-    let before = effective([&name, &proxy("one"), &database("one"), &key(KEY), "source.max-failures=5"]);
+    let effective = |password: &str, key: &str, more: &str| {
+        let proxy = format!("http://ann:{password}@proxy.example:3128");
+        let database = format!("postgres://ann:{password}@db.example/feeds");
+        let variables = [
+            ("FEEDWARDEN__HTTP__PROXY", proxy.as_str()),
+            ("FEEDWARDEN__DATABASE__URL", &database),
+            ("FEEDWARDEN__DATABASE__ENCRYPTION_KEY", key),
+        ];
+        load(&set_with(&variables, &[&name, more])).unwrap().effective
+    };
+    let before = effective("one", KEY, "source.max-failures=5");
     assert_eq!(before.differences(&before), [""; 0]);
     std::fs::write(&file, SECRET.to_uppercase()).unwrap();
-    let after = effective([&name, &proxy("two"), &database("two"), &key(&other_key), "fetch.concurrency=7"]);
+    let after = effective("two", &other_key, "fetch.concurrency=7");
     let all = ["api.jwt-secret-file", "database.encryption-key", "database.url", "fetch.concurrency", "http.proxy"];
     assert_eq!(before.differences(&after), all);
     let mut adopted = before.clone();

@@ -23,7 +23,7 @@ pub enum LockError {
 
 /// The system releases the lock when the process ends.
 #[derive(Debug)]
-pub(super) struct InstanceLock {
+pub struct InstanceLock {
     _file: File,
 }
 
@@ -31,7 +31,7 @@ impl InstanceLock {
     /// Locks an SQLite file. PostgreSQL needs no lock.
     ///
     /// Uses a separate file: SQLite loses its locks when the same process opens and closes the database file elsewhere.
-    pub(super) fn take(engine: &EngineSettings) -> Result<Option<InstanceLock>, LockError> {
+    pub fn take(engine: &EngineSettings) -> Result<Option<InstanceLock>, LockError> {
         let EngineSettings::Sqlite(sqlite) = engine else { return Ok(None) };
         let mut path = sqlite.path.clone().into_os_string();
         path.push(".lock");

@@ -9,7 +9,7 @@ use slog::info;
 use super::signals::{Signals, until_told_to_stop};
 use super::{DaemonError, Started, outcome};
 use crate::actors::{Pipeline, PipelineHandle, Scope, StatisticsView};
-use crate::clock::SystemClock;
+use crate::clock::SteadyClock;
 use crate::config::Settings;
 use crate::model::SourceSettings;
 use crate::service::add_sources;
@@ -48,7 +48,7 @@ pub async fn run_once(
     watch: impl FnMut(&StatisticsView),
 ) -> Result<OnceSummary, DaemonError> {
     let mut signals = Signals::listen()?;
-    let started = Started::new(&settings, config_file, Arc::new(SystemClock))?;
+    let started = Started::new(&settings, config_file, Arc::new(SteadyClock::start()))?;
     let ended = serve(&settings, &started, &mut signals, once, watch).await;
     started.ended(&ended);
     ended
@@ -89,7 +89,7 @@ async fn serve(
     };
     started.close(opened.store.as_ref(), signals).await;
     outcome(end)?;
-    let elapsed = started.clock.now().since(started.at);
+    let elapsed = started.clock.monotonic() - started.began;
     Ok(OnceSummary { import, done: handle.statistics().view(), elapsed, is_interrupted })
 }
 

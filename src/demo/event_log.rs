@@ -27,6 +27,8 @@ pub enum DemoEventKind {
     Disabled,
     /// A source that rested answers again.
     Returns,
+    /// Entries of a feed may have come and gone between two polls.
+    Gap,
     /// A hold or breaker of a host has changed.
     Host,
     /// The simulated web changes.
@@ -71,6 +73,9 @@ impl EventLog {
                 self.push(at, DemoEventKind::Returns, place(&url), "answers again after its rest".to_owned());
             }
             PipelineEvent::Polled { .. } => {}
+            PipelineEvent::Gap { url, .. } => {
+                self.push(at, DemoEventKind::Gap, place(&url), "no entry is known: some may be missing".to_owned());
+            }
             PipelineEvent::Silenced { url, reason, is_disabled: true } => {
                 self.resting.remove(&url);
                 self.disables += 1;

@@ -206,7 +206,7 @@ fn event_line(event: &DemoEvent, is_roomy: bool) -> StyledLine {
         DemoEventKind::Rests => ScreenStyle::Resting,
         DemoEventKind::Disabled | DemoEventKind::Crashed => ScreenStyle::Bad,
         DemoEventKind::Returns | DemoEventKind::Restart => ScreenStyle::Good,
-        DemoEventKind::Host | DemoEventKind::World => ScreenStyle::Uneasy,
+        DemoEventKind::Host | DemoEventKind::World | DemoEventKind::Gap => ScreenStyle::Uneasy,
     };
     let line = StyledLine::new(ScreenStyle::Dim, format!("{} ", clock_time(event.at)));
     let line = line.and(text_style, format!("{:<9}", event.kind.name()));

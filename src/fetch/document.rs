@@ -82,7 +82,12 @@ async fn read(reply: Reply, reader: DocumentReader) -> Fetched {
     let url = reply.url;
     let is_small = bytes.len() <= reader.at_once_bytes_max;
     let answered_at = reply.answered_at;
-    let reading = move || (reader.read)(&bytes, content_type.as_deref(), &url, answered_at);
+    let memory = reply.memory;
+    let reading = move || {
+        let read = (reader.read)(&bytes, content_type.as_deref(), &url, answered_at);
+        drop((bytes, memory));
+        read
+    };
     let watch = Stopwatch::start();
     let read = match is_small {
         true => catch_unwind(AssertUnwindSafe(reading)).map_err(|panic| last_words(panic.as_ref())),

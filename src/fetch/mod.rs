@@ -7,6 +7,7 @@
 mod delivery;
 mod document;
 pub(crate) mod post;
+mod probe;
 mod robots;
 
 use std::time::Duration;
@@ -15,7 +16,9 @@ use secrecy::SecretString;
 use url::Url;
 
 use crate::http::{Client, Hop, PendingRedirect, Reply};
-use crate::model::{FailureReport, Hints, LastSeen, NewPost, SourceAccess, SourceSettings, Timestamp, Validators};
+use crate::model::{
+    ClockStep, FailureReport, Hints, LastSeen, NewPost, SourceAccess, SourceSettings, Timestamp, Validators,
+};
 use crate::parse::feed::{Format, LinkedFeed, Note};
 
 pub use delivery::{Delivery, delivery_body};
@@ -108,6 +111,21 @@ pub enum Answer {
     Failed(FailureReport),
 }
 
+impl Answer {
+    /// Moves times of an answer that came before a step of the clock.
+    pub fn follow(&mut self, step: ClockStep) {
+        let moments: [&mut Option<Timestamp>; 2] = match self {
+            Answer::Read(reading) => [&mut reading.hints.fresh_until, &mut reading.hints.retry_after],
+            Answer::NotModified { fresh_until, .. } => [fresh_until, &mut None],
+            Answer::Failed(report) => [&mut report.retry_after, &mut None],
+            Answer::PendingRedirect(_) => return,
+        };
+        for moment in moments {
+            *moment = moment.map(|moment| step.moved(moment));
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// What to ask with next time.
@@ -175,6 +193,8 @@ pub struct Trace {
     pub hops: Vec<Hop>,
     /// The status of the last answer, if there was one.
     pub status: Option<u16>,
+    /// The time of the answer by the publisher's clock (`Date`), with the time that it spent in caches.
+    pub date: Option<Timestamp>,
     /// Where permanent redirects led.
     pub moved_to: Option<Url>,
     /// Bytes of body that crossed the wire.
@@ -210,6 +230,7 @@ impl Trace {
     fn of(reply: &Reply) -> Trace {
         Trace {
             status: reply.hops.last().and_then(|hop| hop.status),
+            date: reply.caching.date.map(|date| date + reply.caching.age),
             moved_to: reply.moved_to().cloned(),
             hops: reply.hops.clone(),
             ..Trace::default()

@@ -50,7 +50,7 @@ fn owned(text: Option<&str>) -> Option<String> {
     text.map(str::to_owned)
 }
 
-fn enclosure(found: &feed::Enclosure) -> Enclosure {
+fn enclosure(found: &feed::EntryEnclosure) -> Enclosure {
     Enclosure {
         url: found.url.to_string(),
         media_type: owned(found.media_type.as_deref()),

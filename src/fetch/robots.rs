@@ -6,7 +6,7 @@ use url::Url;
 
 use super::{Fetcher, Trace};
 use crate::http::{Content, Failure, PendingRedirect, Reply, Request};
-use crate::model::{FailureCause, FailureReport};
+use crate::model::{ClockStep, FailureCause, FailureReport};
 use crate::parse::charset;
 use crate::parse::robots::{FILE_BYTES_MAX, Verdict, whole_lines};
 
@@ -46,6 +46,15 @@ pub enum RobotsAnswer {
     /// It is elsewhere: the same task goes on from here. Wherever it ends, the file speaks for the site it was first
     /// asked for at.
     PendingRedirect(PendingRedirect),
+}
+
+impl RobotsAnswer {
+    /// Moves times of an answer that came before a step of the clock.
+    pub fn follow(&mut self, step: ClockStep) {
+        if let RobotsAnswer::Unreachable(report) = self {
+            report.retry_after = report.retry_after.map(|until| step.moved(until));
+        }
+    }
 }
 
 /// Where the robots.txt is that speaks for a page; nowhere if that is no page on the web.

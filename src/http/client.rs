@@ -14,6 +14,7 @@ use super::body::{self, BodyLimits};
 use super::dial::Dialer;
 use super::failure::{from_hyper, from_redirect, from_status, other};
 use super::headers::{self, Caching};
+use super::memory::{MemoryBudget, MemoryUse};
 use super::outgoing::{RequestContext, build};
 use super::pending_redirect::PendingRedirect;
 use super::pool::Pool;
@@ -22,7 +23,7 @@ use super::proxy::{Proxy, ProxyKind};
 use super::redirect::{self, RedirectError};
 use super::reply::{Content, Failure, Headers, Redirect, Reply};
 use super::request::{Request, without_credentials};
-use super::resolve::{Resolve, SystemResolver};
+use super::resolve::{Resolve, ResolverNotice, SystemResolver};
 use super::settings::{HttpSettings, SetupError};
 use super::tls;
 use super::wire::HttpConnection;
@@ -38,8 +39,15 @@ pub struct Client(Arc<SharedClient>);
 struct SharedClient {
     inner: RwLock<Arc<ClientState>>,
     now: Now,
-    /// Replaces the system's resolver.
-    resolver: Option<Arc<dyn Resolve>>,
+    resolver: ClientResolver,
+    memory: Arc<MemoryBudget>,
+}
+
+/// How names are resolved, whatever the settings.
+#[derive(Clone)]
+enum ClientResolver {
+    System(SystemResolver),
+    Other(Arc<dyn Resolve>),
 }
 
 type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -50,6 +58,7 @@ struct ClientState {
     dialer: Dialer,
     pool: Pool,
     now: Now,
+    memory: Arc<MemoryBudget>,
 }
 
 impl Client {
@@ -71,17 +80,38 @@ impl Client {
     }
 
     fn with(settings: HttpSettings, now: Now, resolver: Option<Arc<dyn Resolve>>) -> Result<Client, SetupError> {
-        let inner = RwLock::new(Arc::new(ClientState::new(settings, &now, resolver.as_ref())?));
-        Ok(Client(Arc::new(SharedClient { inner, now, resolver })))
+        let resolver = match resolver {
+            Some(resolver) => ClientResolver::Other(resolver),
+            None => ClientResolver::System(SystemResolver::new(settings.resolver.clone())?),
+        };
+        let memory = Arc::new(MemoryBudget::new(settings.memory_bytes_max));
+        let inner = RwLock::new(Arc::new(ClientState::new(settings, &now, &resolver, &memory)?));
+        Ok(Client(Arc::new(SharedClient { inner, now, resolver, memory })))
     }
 
     /// Applies new settings from the next request on, in all clones; running requests are not affected. Invalid
     /// settings change nothing.
     pub fn reconfigure(&self, settings: HttpSettings) -> Result<(), SetupError> {
-        let SharedClient { inner, now, resolver } = &*self.0;
-        let new = Arc::new(ClientState::new(settings, now, resolver.as_ref())?);
+        let SharedClient { inner, now, resolver, memory } = &*self.0;
+        let memory_bytes_max = settings.memory_bytes_max;
+        let new = Arc::new(ClientState::new(settings, now, resolver, memory)?);
+        memory.set_max(memory_bytes_max);
         *inner.write() = new;
         Ok(())
+    }
+
+    /// Tells this function when the system's configuration of name servers changes or cannot be used.
+    pub fn watch_resolver(&self, hook: impl Fn(ResolverNotice) + Send + Sync + 'static) {
+        if let ClientResolver::System(resolver) = &self.0.resolver {
+            resolver.watch(hook);
+        }
+    }
+
+    /// Reads the system's configuration of name servers again and forgets all addresses. Blocks.
+    pub fn refresh_resolver(&self) {
+        if let ClientResolver::System(resolver) = &self.0.resolver {
+            resolver.refresh();
+        }
     }
 
     /// Sends a request and follows redirects, if the request says so. Ends within what is left of the deadline,
@@ -108,6 +138,11 @@ impl Client {
         self.inner().settings.deadline
     }
 
+    /// What the bodies in flight hold.
+    pub fn memory(&self) -> MemoryUse {
+        self.0.memory.view()
+    }
+
     pub fn idle_connections(&self) -> usize {
         self.inner().pool.count()
     }
@@ -118,20 +153,29 @@ impl Client {
 }
 
 impl ClientState {
-    fn new(settings: HttpSettings, now: &Now, resolver: Option<&Arc<dyn Resolve>>) -> Result<ClientState, SetupError> {
+    fn new(
+        settings: HttpSettings,
+        now: &Now,
+        resolver: &ClientResolver,
+        memory: &Arc<MemoryBudget>,
+    ) -> Result<ClientState, SetupError> {
         let dialer = Dialer {
             resolver: match resolver {
-                Some(resolver) => resolver.clone(),
-                None => Arc::new(SystemResolver::new(&settings.static_hosts)?),
+                ClientResolver::Other(resolver) => resolver.clone(),
+                ClientResolver::System(system) => Arc::new(system.with_static_hosts(&settings.static_hosts)),
             },
-            policy: AddressPolicy::new(settings.allow_private_networks, &settings.allowed_networks),
+            policy: AddressPolicy::new(
+                settings.allow_private_networks,
+                &settings.allowed_networks,
+                &settings.nat64_prefixes,
+            ),
             proxy: settings.proxy.as_ref().map(Proxy::from_setting).transpose().map_err(SetupError::Proxy)?,
             tls: tls::configuration(settings.authorities.as_deref()).map_err(SetupError::Authorities)?,
             connect_timeout: settings.connect_timeout,
         };
         let user_agent = settings.user_agent.parse().map_err(|_| SetupError::UserAgent)?;
         let pool = Pool::new(settings.idle_timeout);
-        Ok(ClientState { settings, user_agent, dialer, pool, now: now.clone() })
+        Ok(ClientState { settings, user_agent, dialer, pool, now: now.clone(), memory: memory.clone() })
     }
 
     async fn travel(&self, request: &Request, progress: &mut RequestProgress) -> Result<Reply, FailureReport> {
@@ -174,7 +218,7 @@ impl ClientState {
         let outgoing = build(request, url, &RequestContext { user_agent: &self.user_agent, trusted, proxy })?;
         let (link, answer) = match self.ask_kept(url, &outgoing, progress).await {
             Some(answered) => answered,
-            None => self.ask_afresh(url, outgoing, progress).await?,
+            None => self.ask_afresh(url, outgoing, request.is_operators, progress).await?,
         };
         let (head, body) = answer.into_parts();
         progress.headers = Headers(head.headers);
@@ -201,9 +245,10 @@ impl ClientState {
         &self,
         url: &Url,
         outgoing: hyper::Request<String>,
+        is_operators: bool,
         progress: &mut RequestProgress,
     ) -> Result<(HttpConnection, hyper::Response<Incoming>), FailureReport> {
-        let stream = self.dialer.dial(url, progress).await?;
+        let stream = self.dialer.dial(url, is_operators, progress).await?;
         progress.stage = RequestStage::Waiting;
         let first_byte = stream.first_byte();
         let failed = |error: hyper::Error| from_hyper(&error, RequestStage::Waiting, first_byte.is_tls());
@@ -225,7 +270,9 @@ impl ClientState {
         let challenged = progress.headers.get("cf-mitigated").is_some_and(|value| value == "challenge");
         let content = match status {
             StatusCode::NOT_MODIFIED => Content::NotModified,
-            StatusCode::OK if !challenged => body::read(&mut link, &mut body, self.limits(request), progress).await?,
+            StatusCode::OK if !challenged => {
+                body::read(&mut link, &mut body, self.limits(request), &self.memory, progress).await?
+            }
             status => {
                 let retry_after = headers::retry_after(&progress.headers.0, answered_at);
                 let report = FailureReport { retry_after, ..from_status(status, challenged) };
@@ -253,6 +300,7 @@ impl ClientState {
             validators: headers::validators(&headers.0),
             caching: Caching::of(&headers.0),
             headers,
+            memory: progress.memory.take(),
         }
     }
 
@@ -272,7 +320,7 @@ impl ClientState {
         progress: &mut RequestProgress,
     ) -> Vec<u8> {
         let limit = REFUSAL_BYTES_MAX.min(self.settings.body_bytes_max);
-        let reading = body::read(link, body, BodyLimits::refuse_over(limit), progress);
+        let reading = body::read(link, body, BodyLimits::refuse_over(limit), &self.memory, progress);
         match tokio::time::timeout(self.settings.deadline / 4, reading).await {
             Ok(Ok(Content::Body { bytes, .. })) => bytes,
             _ => Vec::new(),

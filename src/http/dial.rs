@@ -1,7 +1,7 @@
 //! Connects to the host of a URL: resolve, vet, connect, TLS. Dials exactly the vetted address.
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio_rustls::TlsConnector;
 use url::{Host, Url};
 
 use super::address::AddressPolicy;
-use super::failure::{connection, from_io, from_resolve, no_network, other, refused_address, report};
+use super::failure::{connection, from_io, from_resolve, no_network, no_route, other, refused_address, report};
 use super::progress::{RequestProgress, RequestStage};
 use super::proxy::{Proxy, ProxyKind, ProxyTarget, tunnel};
 use super::resolve::Resolve;
@@ -32,11 +32,17 @@ pub(super) struct Dialer {
 
 impl Dialer {
     /// Connects to the host of the URL, trying its addresses one after the other.
-    pub(super) async fn dial(&self, url: &Url, progress: &mut RequestProgress) -> Result<Stream, FailureReport> {
+    /// The address of a host that the operator chose is not vetted.
+    pub(super) async fn dial(
+        &self,
+        url: &Url,
+        is_operators: bool,
+        progress: &mut RequestProgress,
+    ) -> Result<Stream, FailureReport> {
         let host = url.host().ok_or_else(|| other("the URL has no host"))?;
         let port = url.port_or_known_default().ok_or_else(|| other("the URL has no port"))?;
         let server = if url.scheme() == "https" { Some(server_name(&host)?) } else { None };
-        let routes = self.routes(&host, port).await?;
+        let routes = self.routes(&host, port, is_operators).await?;
         let tried = routes.len();
         let mut failure: Option<FailureReport> = None;
         for route in routes {
@@ -49,7 +55,7 @@ impl Dialer {
             // Prefer the error of an address that responded: a machine without IPv6 has no route to half
             // of the addresses of every host.
             let weight = |cause| match cause {
-                FailureCause::NoNetwork => 0,
+                FailureCause::NoNetwork | FailureCause::NoRoute => 0,
                 FailureCause::Unreachable => 1,
                 _ => 2,
             };
@@ -65,9 +71,9 @@ impl Dialer {
     }
 
     /// All allowed routes to the host.
-    async fn routes(&self, host: &Host<&str>, port: u16) -> Result<Vec<Route>, FailureReport> {
+    async fn routes(&self, host: &Host<&str>, port: u16, is_operators: bool) -> Result<Vec<Route>, FailureReport> {
         let Some(proxy) = &self.proxy else {
-            let addresses = self.vetted(host).await?;
+            let addresses = self.vetted(host, is_operators).await?;
             return Ok(addresses.into_iter().map(|address| Route::direct(address, port)).collect());
         };
         // The proxy's address is not vetted, because the operator chose it.
@@ -88,7 +94,7 @@ impl Dialer {
                 vec![ProxyTarget::Name((*name).into(), port)]
             }
             _ => {
-                let addresses = self.vetted(host).await?;
+                let addresses = self.vetted(host, is_operators).await?;
                 addresses.into_iter().map(|address| ProxyTarget::Address(SocketAddr::new(address, port))).collect()
             }
         };
@@ -96,7 +102,7 @@ impl Dialer {
     }
 
     /// Allowed addresses of the host; at least one.
-    async fn vetted(&self, host: &Host<&str>) -> Result<Vec<IpAddr>, FailureReport> {
+    async fn vetted(&self, host: &Host<&str>, is_operators: bool) -> Result<Vec<IpAddr>, FailureReport> {
         let addresses = match host {
             Host::Domain(name) => self.resolver.addresses(name).await.map_err(from_resolve)?,
             Host::Ipv4(address) => vec![IpAddr::V4(*address)],
@@ -105,8 +111,8 @@ impl Dialer {
         let mut refusal = report(FailureCause::Dns, "DNS: the name has no addresses");
         let mut vetted = Vec::new();
         for address in addresses {
-            match self.policy.objection(address) {
-                Some(objection) => refusal = refused_address(address, objection),
+            match self.policy.objection(address).filter(|_| !is_operators) {
+                Some(objection) => refusal = refused_address(address, &objection),
                 None => vetted.push(address),
             }
         }
@@ -122,7 +128,7 @@ impl Dialer {
         progress.stage = RequestStage::Connecting(route.first_hop);
         progress.note(|hop| hop.address = Some(route.first_hop));
         let mut stream = TcpStream::connect(route.first_hop).await.map_err(|error| {
-            let failure = from_io(&error, progress.stage);
+            let failure = no_route(from_io(&error, progress.stage), has_other_route(route.first_hop));
             // A refusing proxy belongs to our own network, and proves nothing about the publisher (p31).
             if self.proxy.is_some() { no_network(format!("the proxy: {}", failure.error)) } else { failure }
         })?;
@@ -144,6 +150,18 @@ impl Dialer {
             .map_err(|error| from_io(&error, progress.stage))?;
         Ok(Stream::Tls(Box::new(stream)))
     }
+}
+
+/// Whether this machine has a route to the other kind of public addresses. Sends nothing: a UDP socket only looks the
+/// route up.
+fn has_other_route(address: SocketAddr) -> bool {
+    let (from, to) = match address {
+        SocketAddr::V4(_) => {
+            (IpAddr::from(Ipv6Addr::UNSPECIFIED), IpAddr::from(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)))
+        }
+        SocketAddr::V6(_) => (IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv4Addr::new(192, 0, 2, 1))),
+    };
+    UdpSocket::bind((from, 0)).and_then(|socket| socket.connect((to, 9))).is_ok()
 }
 
 /// One way to a host: directly, or over a proxy to a target behind it.

@@ -5,6 +5,7 @@ use std::io;
 use std::net::IpAddr;
 
 use super::decode::DecodeError;
+use super::memory::MemoryRefusal;
 use super::progress::RequestStage;
 use super::redirect::RedirectError;
 use super::resolve::ResolveError;
@@ -35,12 +36,22 @@ pub(super) fn no_network(error: impl Into<String>) -> FailureReport {
     report(FailureCause::NoNetwork, error)
 }
 
+/// A connection for which there is no route. If there is one to the other kind of addresses, the network is up, and only
+/// hosts of this kind cannot be reached from here.
+pub(super) fn no_route(failure: FailureReport, has_other_route: bool) -> FailureReport {
+    match failure.cause {
+        FailureCause::NoNetwork if has_other_route => FailureReport { cause: FailureCause::NoRoute, ..failure },
+        _ => failure,
+    }
+}
+
 /// Timeout. Before the connection is established it counts as no response; afterwards the host is known to be there.
 pub(super) fn timed_out(error: impl Into<String>, stage: RequestStage) -> FailureReport {
     let cause = match stage {
         RequestStage::Resolving => FailureCause::NoNetwork,
         RequestStage::Connecting(_) => FailureCause::Unreachable,
         RequestStage::Securing | RequestStage::Waiting | RequestStage::Reading { .. } => FailureCause::Stalled,
+        RequestStage::WaitingForMemory => FailureCause::MemoryShort,
     };
     report(cause, error)
 }
@@ -49,24 +60,26 @@ pub(super) fn other(error: impl Into<String>) -> FailureReport {
     report(FailureCause::Other, error)
 }
 
-/// A name that does not resolve is a failure of the source, whatever the resolver returned; a resolver without a
-/// response indicates our own network (s104, p31).
+/// A name that does not resolve is a failure of the source, whatever the resolver returned (s104); a resolver without a
+/// response indicates our own network, and one that cannot find out may (p31).
 pub(super) fn from_resolve(error: ResolveError) -> FailureReport {
     let cause = match error {
-        ResolveError::NoSuchName | ResolveError::Refused(_) => FailureCause::Dns,
+        ResolveError::NoSuchName => FailureCause::Dns,
+        ResolveError::Refused(_) => FailureCause::ResolverFailed,
         ResolveError::NoAnswer(_) => FailureCause::NoNetwork,
     };
     report(cause, format!("DNS: {error}"))
 }
 
 pub(super) fn refused_address(address: IpAddr, objection: &str) -> FailureReport {
-    other(format!("address {address} is refused: {objection}; see http.allowed-networks"))
+    let error = format!("address {address} is refused: {objection}; see http.allowed-networks");
+    report(FailureCause::AddressRefused, error)
 }
 
 pub(super) fn from_redirect(error: RedirectError, status: u16) -> FailureReport {
     match error {
         RedirectError::NoLocation => report(FailureCause::Status(status), format!("HTTP {status}: {error}")),
-        error => other(error.to_string()),
+        error => report(FailureCause::Redirect, error.to_string()),
     }
 }
 
@@ -86,6 +99,11 @@ pub(super) fn too_large(limit: usize) -> FailureReport {
         limit if limit >= 1024 && limit.is_multiple_of(1024) => format!("body over {} KiB", limit / 1024),
         limit => format!("body over {limit} bytes"),
     })
+}
+
+/// The body was refused because others wait for memory.
+pub(super) fn memory_short(refusal: MemoryRefusal) -> FailureReport {
+    report(FailureCause::MemoryShort, refusal.to_string())
 }
 
 /// A response that is neither 200 nor 304, or a challenge page.
@@ -181,6 +199,14 @@ mod tests {
         assert_eq!([110, 113].map(cause), [FailureCause::Unreachable; 2]);
         // Connection reset, connection refused.
         assert_eq!([104, 111].map(cause), [FailureCause::Connection; 2]);
+    }
+
+    #[test]
+    fn p31_a_host_of_a_kind_of_addresses_that_this_machine_cannot_reach_is_no_outage() {
+        let unreachable = || no_network("no route while connecting to [2001:db8::1]:80");
+        assert_eq!(no_route(unreachable(), true).cause, FailureCause::NoRoute);
+        assert_eq!(no_route(unreachable(), false).cause, FailureCause::NoNetwork);
+        assert_eq!(no_route(connection("reset"), true).cause, FailureCause::Connection);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::failure::timed_out;
+use super::memory::MemoryShare;
 use super::reply::{Headers, Hop};
 use super::request::without_credentials;
 use crate::model::FailureReport;
@@ -21,6 +22,8 @@ pub(super) enum RequestStage {
     Reading {
         bytes: usize,
     },
+    /// The bodies in flight use up the memory for them.
+    WaitingForMemory,
 }
 
 impl fmt::Display for RequestStage {
@@ -31,6 +34,12 @@ impl fmt::Display for RequestStage {
             RequestStage::Securing => write!(formatter, "in the TLS handshake"),
             RequestStage::Waiting => write!(formatter, "waiting for the answer"),
             RequestStage::Reading { .. } => write!(formatter, "reading the body"),
+            RequestStage::WaitingForMemory => {
+                write!(
+                    formatter,
+                    "waiting: the bodies in flight use up the memory for them (http.memory-max-megabytes)"
+                )
+            }
         }
     }
 }
@@ -45,6 +54,8 @@ pub(super) struct RequestProgress {
     pub(super) refusal: Option<FailureReport>,
     /// Body of an error response.
     pub(super) body: Vec<u8>,
+    /// The part of the budget that the body holds, once it is read.
+    pub(super) memory: Option<MemoryShare>,
 }
 
 impl RequestProgress {

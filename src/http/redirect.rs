@@ -51,8 +51,11 @@ pub(super) fn target(
         (_, "http" | "https") => {}
         (_, other) => return Err(RedirectError::Scheme(other.chars().take(32).collect())),
     }
-    let shown = without_credentials(&target);
+    let mut shown = without_credentials(&target);
     if hops.iter().any(|hop| hop.url == shown) {
+        // The error is stored and shown to everyone, and a query can contain a token.
+        shown.set_query(None);
+        shown.set_fragment(None);
         return Err(RedirectError::Loop(shown));
     }
     if hops.len() > usize::try_from(redirects_max).unwrap_or(usize::MAX) {
@@ -116,6 +119,9 @@ mod tests {
         let from = Url::parse("http://feeds.example/b").unwrap();
         let hops = [hop("http://feeds.example/a"), hop("http://feeds.example/b")];
         let error = target(&from, Some(b"http://ann:word@feeds.example/a"), &hops, 5).unwrap_err();
+        assert_eq!(error.to_string(), "redirect loop: http://feeds.example/a leads back to itself");
+        let hops = [hop("http://feeds.example/a?token=secret")];
+        let error = target(&from, Some(b"/a?token=secret"), &hops, 5).unwrap_err();
         assert_eq!(error.to_string(), "redirect loop: http://feeds.example/a leads back to itself");
     }
 

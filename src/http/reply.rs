@@ -7,6 +7,7 @@ use hyper::HeaderMap;
 use url::Url;
 
 use super::headers::Caching;
+use super::memory::MemoryShare;
 use super::pending_redirect::PendingRedirect;
 use crate::model::{FailureReport, Timestamp, Validators};
 
@@ -25,6 +26,8 @@ pub struct Reply {
     pub caching: Caching,
     /// All headers of the answer.
     pub headers: Headers,
+    /// The part of the budget that the body holds; to be dropped when the body is.
+    pub memory: Option<MemoryShare>,
 }
 
 impl Reply {

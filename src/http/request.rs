@@ -34,6 +34,9 @@ pub struct Request {
     /// Continues at the redirect where an earlier request ended, instead of `url`. Everything
     /// else has to be as it was in that request.
     pub pending_redirect: Option<PendingRedirect>,
+    /// Whether the operator chose the host, so that its address is not vetted (p36). Only for requests that follow no
+    /// redirects.
+    pub is_operators: bool,
     /// How much of the deadline earlier requests of the same poll took (p35).
     pub time_used: Duration,
 }
@@ -52,6 +55,7 @@ impl Request {
             keep_alive: false,
             follows: true,
             pending_redirect: None,
+            is_operators: false,
             time_used: Duration::ZERO,
         }
     }
@@ -107,6 +111,7 @@ impl fmt::Debug for Request {
             .field("keep_alive", &self.keep_alive)
             .field("follows", &self.follows)
             .field("pending_redirect", &self.pending_redirect)
+            .field("is_operators", &self.is_operators)
             .field("time_used", &self.time_used)
             .finish()
     }

@@ -2,13 +2,17 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 use hickory_resolver::TokioResolver;
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::rr::Name;
+use parking_lot::{Mutex, RwLock};
 
+use super::resolver_files::{Contents, ResolverSettings, Stamps};
 use super::settings::SetupError;
+use crate::clock::Stopwatch;
 
 /// Resolver; a trait, so that tests can vary the result from one lookup to the next.
 pub trait Resolve: Send + Sync {
@@ -29,20 +33,163 @@ pub enum ResolveError {
     NoAnswer(String),
 }
 
-/// Uses the system's configuration, with a cache that obeys the TTL of records.
+/// Uses the system's configuration, with a cache that obeys the TTL of records. The configuration is followed when its
+/// files change, when it is asked to (SIGHUP), and when no name server answers. Clones share it.
+#[derive(Clone)]
 pub struct SystemResolver {
-    resolver: TokioResolver,
+    followed: Arc<Followed>,
     static_hosts: HashMap<String, IpAddr>,
 }
 
+/// A change of the system's configuration, for the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResolverNotice {
+    /// Names are resolved by these servers from now on.
+    Followed { name_servers: Vec<IpAddr> },
+    /// `resolv.conf` cannot be used; the last one that could is used on.
+    Unusable { error: String },
+}
+
+type NoticeHook = Box<dyn Fn(ResolverNotice) + Send + Sync>;
+
+struct Followed {
+    settings: ResolverSettings,
+    resolver: RwLock<Arc<TokioResolver>>,
+    state: Mutex<FollowState>,
+    hook: OnceLock<NoticeHook>,
+}
+
+struct FollowState {
+    stamps: Stamps,
+    /// What the resolver was made of.
+    contents: Contents,
+    /// Why the last version of `resolv.conf` cannot be used.
+    problem: Option<String>,
+    looked: Stopwatch,
+}
+
 impl SystemResolver {
-    /// Reads the system's configuration; `static_hosts` are never looked up.
-    pub fn new(static_hosts: &HashMap<String, IpAddr>) -> Result<SystemResolver, SetupError> {
+    /// Reads the system's configuration. If it cannot be used, no name is found until it can.
+    pub fn new(settings: ResolverSettings) -> Result<SystemResolver, SetupError> {
+        let stamps = settings.stamps();
+        let contents = settings.read();
+        let (resolver, _) = settings.resolver(&contents).map_err(SetupError::Resolver)?;
+        let problem = contents.problem().cloned();
+        let state = FollowState { stamps, contents, problem, looked: Stopwatch::start() };
+        let followed = Followed {
+            settings,
+            resolver: RwLock::new(Arc::new(resolver)),
+            state: Mutex::new(state),
+            hook: OnceLock::new(),
+        };
+        Ok(SystemResolver { followed: Arc::new(followed), static_hosts: HashMap::new() })
+    }
+
+    /// The same resolver with names that are never looked up.
+    pub fn with_static_hosts(&self, static_hosts: &HashMap<String, IpAddr>) -> SystemResolver {
         let static_hosts = static_hosts.iter().map(|(name, address)| (canonical(name), *address)).collect();
-        let resolver = TokioResolver::builder_tokio()
-            .and_then(|builder| builder.build())
-            .map_err(|error| SetupError::Resolver(error.to_string()))?;
-        Ok(SystemResolver { resolver, static_hosts })
+        SystemResolver { followed: self.followed.clone(), static_hosts }
+    }
+
+    /// Notices go to this function from now on, once; a problem that is known already is the first.
+    pub fn watch(&self, hook: impl Fn(ResolverNotice) + Send + Sync + 'static) {
+        if self.followed.hook.set(Box::new(hook)).is_ok()
+            && let Some(error) = self.followed.state.lock().problem.clone()
+        {
+            self.followed.notice(ResolverNotice::Unusable { error });
+        }
+    }
+
+    /// Reads the system's configuration again and forgets all addresses. Blocks.
+    pub fn refresh(&self) {
+        self.followed.look();
+        self.followed.resolver.read().clear_cache();
+    }
+}
+
+impl Followed {
+    fn current(&self) -> Arc<TokioResolver> {
+        self.resolver.read().clone()
+    }
+
+    fn notice(&self, notice: ResolverNotice) {
+        if let Some(hook) = self.hook.get() {
+            hook(notice);
+        }
+    }
+
+    /// Reads the files if they have changed; looks at them now and then only.
+    async fn look_if_changed(self: &Arc<Followed>) {
+        let has_changed = {
+            let Some(mut state) = self.state.try_lock() else { return };
+            if state.looked.elapsed() < self.settings.look_pause {
+                return;
+            }
+            state.looked = Stopwatch::start();
+            self.settings.stamps() != state.stamps
+        };
+        if has_changed {
+            self.look_apart().await;
+        }
+    }
+
+    /// Reads the files on a thread that may block.
+    async fn look_apart(self: &Arc<Followed>) {
+        let followed = self.clone();
+        // Fails only if the program ends.
+        let _ = tokio::task::spawn_blocking(move || followed.look()).await;
+    }
+
+    /// Reads the files, and follows them if they say something else. Blocks.
+    fn look(&self) {
+        let mut state = self.state.lock();
+        state.looked = Stopwatch::start();
+        state.stamps = self.settings.stamps();
+        let contents = self.settings.read();
+        let problem = contents.problem().cloned();
+        if let Some(error) = problem {
+            // The name servers stay as they are; said once for each problem.
+            let is_new = state.problem.as_ref() != Some(&error);
+            state.problem = Some(error.clone());
+            drop(state);
+            return if is_new {
+                self.notice(ResolverNotice::Unusable { error })
+            };
+        }
+        if contents == state.contents && state.problem.is_none() {
+            return;
+        }
+        match self.settings.resolver(&contents) {
+            Ok((resolver, name_servers)) => {
+                *self.resolver.write() = Arc::new(resolver);
+                (state.contents, state.problem) = (contents, None);
+                drop(state);
+                self.notice(ResolverNotice::Followed { name_servers });
+            }
+            Err(error) => {
+                state.problem = Some(error.clone());
+                drop(state);
+                self.notice(ResolverNotice::Unusable { error });
+            }
+        }
+    }
+
+    async fn lookup(&self, resolver: &TokioResolver, name: &Name) -> Result<Vec<IpAddr>, ResolveError> {
+        let found = resolver.lookup_ip(name.clone()).await.map_err(|error| self.read_error(error))?;
+        let addresses: Vec<IpAddr> = found.iter().collect();
+        if addresses.is_empty() { Err(ResolveError::NoSuchName) } else { Ok(addresses) }
+    }
+
+    fn read_error(&self, error: NetError) -> ResolveError {
+        // Not a wait: another thread may hold it while it reads the files.
+        let problem = self.state.try_lock().and_then(|state| state.problem.clone());
+        match (read_error(error), problem) {
+            (ResolveError::NoAnswer(error), Some(problem)) => {
+                let path = self.settings.resolv_conf.display();
+                ResolveError::NoAnswer(format!("{error}; {path} cannot be used: {problem}"))
+            }
+            (error, _) => error,
+        }
     }
 }
 
@@ -61,9 +208,16 @@ impl Resolve for SystemResolver {
             if name.num_labels() > 1 {
                 name.set_fqdn(true);
             }
-            let found = self.resolver.lookup_ip(name).await.map_err(read_error)?;
-            let addresses: Vec<IpAddr> = found.iter().collect();
-            if addresses.is_empty() { Err(ResolveError::NoSuchName) } else { Ok(addresses) }
+            self.followed.look_if_changed().await;
+            let resolver = self.followed.current();
+            let found = self.followed.lookup(&resolver, &name).await;
+            if !matches!(found, Err(ResolveError::NoAnswer(_))) {
+                return found;
+            }
+            // The files may name other servers by now.
+            self.followed.look_apart().await;
+            let other = self.followed.current();
+            if Arc::ptr_eq(&resolver, &other) { found } else { self.followed.lookup(&other, &name).await }
         })
     }
 }
@@ -86,11 +240,9 @@ fn canonical(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::path::Path;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig};
-    use hickory_resolver::net::runtime::TokioRuntimeProvider;
     use hickory_resolver::proto::op::{Message, ResponseCode};
     use hickory_resolver::proto::rr::{RData, Record, RecordType};
     use tokio::net::UdpSocket;
@@ -99,10 +251,10 @@ mod tests {
     use super::*;
     use crate::model::FailureCause;
 
-    /// A name server on loopback that knows `known.example`, and answers anything else with this code; and the count
-    /// of what it was asked.
-    async fn name_server(otherwise: ResponseCode) -> (SystemResolver, Arc<AtomicUsize>) {
-        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    /// Serves names on this address: `known.example` has two addresses that end in this number, everything else gets the
+    /// code. Returns the port and the count of what it was asked.
+    async fn serve(address: (&str, u16), number: u8, otherwise: ResponseCode) -> (u16, Arc<AtomicUsize>) {
+        let socket = UdpSocket::bind(address).await.unwrap();
         let port = socket.local_addr().unwrap().port();
         let asked = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&asked);
@@ -117,25 +269,149 @@ mod tests {
                     message.metadata.response_code = otherwise;
                 } else {
                     let address = match query.query_type() {
-                        RecordType::A => RData::A("192.0.2.7".parse().unwrap()),
-                        _ => RData::AAAA("2001:db8::7".parse().unwrap()),
+                        RecordType::A => RData::A(format!("192.0.2.{number}").parse().unwrap()),
+                        _ => RData::AAAA(format!("2001:db8::{number}").parse().unwrap()),
                     };
                     message.answers = vec![Record::from_rdata(query.name().clone(), 300, address)];
                 }
                 socket.send_to(&message.to_vec().unwrap(), client).await.unwrap();
             }
         });
+        (port, asked)
+    }
+
+    /// A name server on loopback that knows `known.example`, and answers anything else with this code; and the count
+    /// of what it was asked.
+    async fn name_server(otherwise: ResponseCode) -> (SystemResolver, Arc<AtomicUsize>) {
+        let (port, asked) = serve(("127.0.0.1", 0), 7, otherwise).await;
         (resolver_at(port), asked)
     }
 
     /// A resolver that asks a name server at this port of loopback.
     fn resolver_at(port: u16) -> SystemResolver {
-        let mut connection = ConnectionConfig::udp();
-        connection.port = port;
-        let server = NameServerConfig::new("127.0.0.1".parse().unwrap(), true, vec![connection]);
-        let configuration = ResolverConfig::from_name_servers(vec![server]);
-        let resolver = TokioResolver::builder_with_config(configuration, TokioRuntimeProvider::default());
-        SystemResolver { resolver: resolver.build().unwrap(), static_hosts: HashMap::new() }
+        let directory = tempfile::tempdir().unwrap();
+        SystemResolver::new(files(directory.path(), "nameserver 127.0.0.1\n", port)).unwrap()
+    }
+
+    /// Files in this directory, looked at whenever a name is looked up.
+    fn files(directory: &Path, resolv_conf: &str, port: u16) -> ResolverSettings {
+        let settings = ResolverSettings {
+            resolv_conf: directory.join("resolv.conf"),
+            hosts: directory.join("hosts"),
+            port,
+            look_pause: std::time::Duration::ZERO,
+        };
+        std::fs::write(&settings.resolv_conf, resolv_conf).unwrap();
+        std::fs::write(&settings.hosts, "").unwrap();
+        settings
+    }
+
+    /// Two name servers at the same port of loopback, whose answers end in 1 and 2.
+    async fn two_servers() -> u16 {
+        let (port, _) = serve(("127.0.0.1", 0), 1, ResponseCode::NXDomain).await;
+        serve(("127.0.0.2", port), 2, ResponseCode::NXDomain).await;
+        port
+    }
+
+    async fn first(resolver: &SystemResolver, name: &str) -> Result<String, ResolveError> {
+        let addresses = resolver.addresses(name).await?;
+        Ok(addresses.into_iter().filter(IpAddr::is_ipv4).map(|address| address.to_string()).collect())
+    }
+
+    fn notices(resolver: &SystemResolver) -> Arc<Mutex<Vec<ResolverNotice>>> {
+        let heard: Arc<Mutex<Vec<ResolverNotice>>> = Arc::default();
+        let hook = heard.clone();
+        resolver.watch(move |notice| hook.lock().push(notice));
+        heard
+    }
+
+    /// Replaces a file as other programs do: a new one takes its name.
+    fn replace(path: &Path, text: &str) {
+        let new = path.with_extension("new");
+        std::fs::write(&new, text).unwrap();
+        std::fs::rename(new, path).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_resolv_conf_that_changes_is_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = files(directory.path(), "nameserver 127.0.0.1\n", two_servers().await);
+        let resolver = SystemResolver::new(settings.clone()).unwrap();
+        let heard = notices(&resolver);
+        assert_eq!(first(&resolver, "known.example").await.unwrap(), "192.0.2.1");
+        replace(&settings.resolv_conf, "nameserver 127.0.0.2\n");
+        assert_eq!(
+            first(&resolver, "known.example").await.unwrap(),
+            "192.0.2.2",
+            "what is remembered is of the old one"
+        );
+        // Written in place, and shared by all that use the resolver.
+        std::fs::write(&settings.resolv_conf, "# again\nnameserver 127.0.0.1\n").unwrap();
+        let shared = resolver.with_static_hosts(&HashMap::new());
+        assert_eq!(first(&shared, "known.example").await.unwrap(), "192.0.2.1");
+        let followed = |address: &str| ResolverNotice::Followed { name_servers: vec![address.parse().unwrap()] };
+        assert_eq!(*heard.lock(), [followed("127.0.0.2"), followed("127.0.0.1")]);
+    }
+
+    #[tokio::test]
+    async fn a_resolv_conf_that_cannot_be_used_changes_nothing_and_is_told_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = files(directory.path(), "nameserver 127.0.0.1\n", two_servers().await);
+        let resolver = SystemResolver::new(settings.clone()).unwrap();
+        let heard = notices(&resolver);
+        for text in ["", "\n", "# nothing\n"] {
+            replace(&settings.resolv_conf, text);
+            assert_eq!(first(&resolver, "known.example").await.unwrap(), "192.0.2.1");
+        }
+        assert!(matches!(heard.lock().as_slice(), [ResolverNotice::Unusable { .. }]), "{heard:?}");
+        std::fs::remove_file(&settings.resolv_conf).unwrap();
+        assert_eq!(first(&resolver, "known.example").await.unwrap(), "192.0.2.1");
+        assert_eq!(heard.lock().len(), 2, "that it is missing is another problem");
+        replace(&settings.resolv_conf, "nameserver 127.0.0.2\n");
+        assert_eq!(first(&resolver, "known.example").await.unwrap(), "192.0.2.2");
+    }
+
+    #[tokio::test]
+    async fn p31_a_daemon_that_starts_before_there_is_a_resolv_conf_finds_names_as_soon_as_there_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = files(directory.path(), "", two_servers().await);
+        let resolver = SystemResolver::new(settings.clone()).unwrap();
+        assert!(matches!(notices(&resolver).lock().as_slice(), [ResolverNotice::Unusable { .. }]));
+        let error = first(&resolver, "known.example").await.unwrap_err();
+        assert!(error.to_string().contains("resolv.conf cannot be used: "), "{error}");
+        assert_eq!(from_resolve(error).cause, FailureCause::NoNetwork);
+        replace(&settings.resolv_conf, "nameserver 127.0.0.2\n");
+        assert_eq!(first(&resolver, "known.example").await.unwrap(), "192.0.2.2");
+    }
+
+    #[tokio::test]
+    async fn when_no_name_server_answers_the_files_are_read_at_once_and_the_name_is_looked_up_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let port = two_servers().await;
+        // Nothing listens at this address.
+        let settings = files(directory.path(), "nameserver 127.0.0.3\noptions timeout:1 attempts:1\n", port);
+        let settings = ResolverSettings { look_pause: std::time::Duration::from_secs(3600), ..settings };
+        let resolver = SystemResolver::new(settings.clone()).unwrap();
+        assert!(matches!(first(&resolver, "known.example").await, Err(ResolveError::NoAnswer(_))));
+        replace(&settings.resolv_conf, "nameserver 127.0.0.2\n");
+        assert_eq!(first(&resolver, "known.example").await.unwrap(), "192.0.2.2");
+        // Not looked at again for an hour, unless asked to.
+        replace(&settings.resolv_conf, "nameserver 127.0.0.1\n");
+        assert_eq!(first(&resolver, "known.example").await.unwrap(), "192.0.2.2");
+        resolver.refresh();
+        assert_eq!(first(&resolver, "known.example").await.unwrap(), "192.0.2.1");
+    }
+
+    #[tokio::test]
+    async fn the_hosts_file_is_followed_and_comes_before_the_name_servers() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = files(directory.path(), "nameserver 127.0.0.1\n", two_servers().await);
+        let resolver = SystemResolver::new(settings.clone()).unwrap();
+        assert_eq!(first(&resolver, "known.example").await.unwrap(), "192.0.2.1");
+        replace(&settings.hosts, "192.0.2.99 known.example\n");
+        assert_eq!(first(&resolver, "known.example").await.unwrap(), "192.0.2.99");
+        replace(&settings.hosts, "");
+        assert_eq!(first(&resolver, "known.example").await.unwrap(), "192.0.2.1");
     }
 
     #[tokio::test]
@@ -168,7 +444,7 @@ mod tests {
             let (resolver, _) = name_server(code).await;
             let error = resolver.addresses("unknown.example").await.unwrap_err();
             assert_eq!(error.to_string(), format!("name does not resolve: the resolver says {said}"));
-            assert_eq!(from_resolve(error).cause, FailureCause::Dns);
+            assert_eq!(from_resolve(error).cause, FailureCause::ResolverFailed);
         }
     }
 
@@ -192,7 +468,8 @@ mod tests {
     #[tokio::test]
     async fn a_static_host_is_found_whatever_its_spelling() {
         let address: IpAddr = "127.0.0.9".parse().unwrap();
-        let resolver = SystemResolver::new(&HashMap::from([("Feeds.Example".into(), address)])).unwrap();
+        let system = SystemResolver::new(ResolverSettings::default()).unwrap();
+        let resolver = system.with_static_hosts(&HashMap::from([("Feeds.Example".into(), address)]));
         assert_eq!(resolver.addresses("feeds.example.").await, Ok(vec![address]));
     }
 

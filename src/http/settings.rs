@@ -6,10 +6,11 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv6Net};
 use url::Url;
 
 use super::request::without_credentials;
+use super::resolver_files::ResolverSettings;
 
 #[derive(Clone, PartialEq)]
 pub struct HttpSettings {
@@ -21,12 +22,16 @@ pub struct HttpSettings {
     pub idle_timeout: Duration,
     /// Maximum size of a decoded body.
     pub body_bytes_max: usize,
+    /// Maximum size of all bodies in flight together.
+    pub memory_bytes_max: usize,
     pub redirects_max: u32,
     pub user_agent: String,
     /// Whether addresses outside the public internet are allowed.
     pub allow_private_networks: bool,
     /// Allowed networks that are not public.
     pub allowed_networks: Vec<IpNet>,
+    /// Prefixes of the network's own translators to IPv4 (NAT64), besides 64:ff9b::/96.
+    pub nat64_prefixes: Vec<Ipv6Net>,
     /// The proxy that all requests go through: `http://…`, `socks5://…` or `socks5h://…`, credentials included. With
     /// `socks5` names are looked up and vetted here; with the other two the proxy looks names up, so that only
     /// addresses written in URLs can be vetted here.
@@ -35,6 +40,8 @@ pub struct HttpSettings {
     pub authorities: Option<PathBuf>,
     /// Fixed addresses of names.
     pub static_hosts: HashMap<String, IpAddr>,
+    /// Where the system says how other names are resolved; read when the client is made.
+    pub resolver: ResolverSettings,
 }
 
 impl Default for HttpSettings {
@@ -44,14 +51,17 @@ impl Default for HttpSettings {
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(10),
             body_bytes_max: 10 * 1024 * 1024,
+            memory_bytes_max: 96_000_000,
             redirects_max: 5,
             user_agent: concat!("feedwarden/", env!("CARGO_PKG_VERSION"), " (+https://feedwarden.example/contact)")
                 .into(),
             allow_private_networks: false,
             allowed_networks: Vec::new(),
+            nat64_prefixes: Vec::new(),
             proxy: None,
             authorities: None,
             static_hosts: HashMap::new(),
+            resolver: ResolverSettings::default(),
         }
     }
 }
@@ -79,13 +89,16 @@ impl fmt::Debug for HttpSettings {
             connect_timeout,
             idle_timeout,
             body_bytes_max,
+            memory_bytes_max,
             redirects_max,
             user_agent,
             allow_private_networks,
             allowed_networks,
+            nat64_prefixes,
             proxy,
             authorities,
             static_hosts,
+            resolver,
         } = self;
         formatter
             .debug_struct("HttpSettings")
@@ -93,13 +106,16 @@ impl fmt::Debug for HttpSettings {
             .field("connect_timeout", connect_timeout)
             .field("idle_timeout", idle_timeout)
             .field("body_bytes_max", body_bytes_max)
+            .field("memory_bytes_max", memory_bytes_max)
             .field("redirects_max", redirects_max)
             .field("user_agent", user_agent)
             .field("allow_private_networks", allow_private_networks)
             .field("allowed_networks", allowed_networks)
+            .field("nat64_prefixes", nat64_prefixes)
             .field("proxy", &proxy.as_ref().map(|url| without_credentials(url).to_string()))
             .field("authorities", authorities)
             .field("static_hosts", static_hosts)
+            .field("resolver", resolver)
             .finish()
     }
 }

@@ -20,6 +20,9 @@ const HEADERS_MAX: usize = 256;
 /// Covers the 64 KB of cookies and policies of some responses.
 const HEAD_BYTES_MAX: usize = 128 * 1024;
 
+/// The most of a response that a connection buffers.
+pub(super) const READ_BUFFER_BYTES_MAX: usize = 2 * HEAD_BYTES_MAX;
+
 pub(super) struct HttpConnection {
     sender: SendRequest<String>,
     connection: Pin<Box<Connection<TokioIo<Stream>, String>>>,
@@ -36,7 +39,7 @@ impl HttpConnection {
             .ignore_invalid_headers_in_responses(true)
             .max_headers(HEADERS_MAX)
             .max_header_size(HEAD_BYTES_MAX)
-            .max_buf_size(2 * HEAD_BYTES_MAX)
+            .max_buf_size(READ_BUFFER_BYTES_MAX)
             .handshake(TokioIo::new(stream))
             .await?;
         Ok(HttpConnection { sender, connection: Box::pin(connection), ended: false, address })

@@ -1,6 +1,6 @@
 //! What a source needs to be let in: secrets that a person gave for it.
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use url::{Origin, Url};
 
 use super::Source;
@@ -21,6 +21,21 @@ impl SourceAccess {
     /// The origin of a URL, if it has one that requests can be sent to.
     pub fn origin_of(url: &str) -> Option<String> {
         Url::parse(url).ok().map(|url| url.origin()).filter(Origin::is_tuple).map(|origin| origin.ascii_serialization())
+    }
+
+    /// Whether requests with the other one send the same headers and login. Validators belong to a URL and to these.
+    pub fn is_same(&self, other: &SourceAccess) -> bool {
+        let is_same = |(name, value): &(String, SecretString), (other_name, other): &(String, SecretString)| {
+            name == other_name && value.expose_secret() == other.expose_secret()
+        };
+        let logins = match (&self.login, &other.login) {
+            (Some(login), Some(other)) => is_same(login, other),
+            (login, other) => login.is_none() && other.is_none(),
+        };
+        logins
+            && self.origin == other.origin
+            && self.headers.len() == other.headers.len()
+            && self.headers.iter().zip(&other.headers).all(|(header, other)| is_same(header, other))
     }
 
     /// Whether it may be sent to where this URL is (p23).

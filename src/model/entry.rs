@@ -1,5 +1,7 @@
 //! What makes an entry of a source itself across polls, and what the store knows of entries.
 
+use std::collections::HashSet;
+
 use sha2::{Digest, Sha256};
 
 use super::{ContentHash, PostId, SourceId, Timestamp};
@@ -52,6 +54,12 @@ impl DocumentKeys {
         self.0.is_empty()
     }
 
+    /// Its keys that a later document with these entries lacks.
+    pub fn left_by(&self, entries: &[(EntryKey, ContentHash)]) -> Vec<EntryKey> {
+        let later: HashSet<EntryKey> = entries.iter().map(|(key, _)| *key).collect();
+        self.0.iter().filter(|key| !later.contains(key)).copied().collect()
+    }
+
     /// Whether the document may have had more entries than are kept.
     pub fn is_cut(&self) -> bool {
         self.0.len() >= DOCUMENT_KEYS_MAX
@@ -84,7 +92,8 @@ pub struct KnownEntries {
     pub document: Option<DocumentKeys>,
     /// Posts with one of the keys, stored or removed.
     pub by_key: Vec<KnownPost>,
-    /// For entries whose key is unknown: the newest posts with the same content, and posts without a key.
+    /// For entries whose key is unknown: posts whose key left with the last document, the newest posts with the same
+    /// content, and posts without a key.
     pub others: Vec<KnownPost>,
 }
 
@@ -96,10 +105,10 @@ pub struct KnownPost {
     /// `None` if an earlier version of the program stored it.
     pub key: Option<EntryKey>,
     pub content_hash: ContentHash,
-    /// Only among [`KnownEntries::others`].
+    /// Not if its content is that of the entry with its key; nor are the next two.
     pub url: Option<String>,
-    /// Only among [`KnownEntries::others`].
     pub published_at: Option<Timestamp>,
+    pub title: Option<String>,
     /// Number of changes since it was stored.
     pub revision: u32,
     /// Time of the last change.
@@ -123,6 +132,13 @@ mod tests {
         assert_eq!(keys.to_bytes().len(), 24);
         assert_eq!(DocumentKeys::from_bytes(&keys.to_bytes()), keys);
         assert!(keys.contains(EntryKey(-3)) && !keys.contains(EntryKey(3)));
+    }
+
+    #[test]
+    fn keys_leave_with_the_last_document() {
+        let keys = DocumentKeys::new([EntryKey(1), EntryKey(2), EntryKey(3)]);
+        let hash = ContentHash::of("");
+        assert_eq!(keys.left_by(&[(EntryKey(2), hash), (EntryKey(9), hash)]), [EntryKey(1), EntryKey(3)]);
     }
 
     #[test]

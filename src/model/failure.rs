@@ -33,13 +33,14 @@ pub enum FailureKind {
     RateLimited,
     /// The publisher wants credentials, or other ones (401).
     Unauthorized,
-    /// The publisher refuses us (403), or its robots.txt does.
+    /// The publisher refuses us (403), its robots.txt does, or our own rules refuse its address.
     Forbidden,
     /// Nothing is there (404).
     NotFound,
     /// Nothing is there and nothing will be (410).
     Gone,
-    /// The publisher's server is broken (5xx).
+    /// The publisher's server is broken (5xx), its redirects lead nowhere, or its body is too large for what is left of
+    /// the memory.
     UpstreamFailure,
     /// No answer came: name resolution, connection, time-out.
     Network,
@@ -112,11 +113,17 @@ pub enum Severity {
 pub enum FailureCause {
     /// An HTTP answer that is neither 200 nor 304.
     Status(u16),
-    /// The host's name does not resolve.
+    /// The host's name does not exist, or has no address: an answer about the source, also during an outage (p31).
     Dns,
+    /// The resolver answers that it could not find out (SERVFAIL, REFUSED): the zone is broken, or the resolver has lost
+    /// its own network. Evidence that our own network is down, if other hosts are silent, too (p31).
+    ResolverFailed,
     /// Silence on our side: this machine has no route, or its resolver (or proxy) does not answer. Evidence that our
     /// own network is down (p31).
     NoNetwork,
+    /// This machine has no route to the host's kind of addresses (IPv4 or IPv6), but has one to the other kind: our own
+    /// network is not down.
+    NoRoute,
     /// Silence on the way: no connection in time. Evidence that our own network is down, if other hosts are silent, too
     /// (p31).
     Unreachable,
@@ -132,6 +139,12 @@ pub enum FailureCause {
     KeyMissing,
     /// The publisher's `robots.txt` forbids it.
     Robots,
+    /// The publisher's redirects lead nowhere: a loop, too many, or to what is not followed (p21, p23).
+    Redirect,
+    /// The bodies in flight used up the memory for them, and this one came too slowly or waited too long.
+    MemoryShort,
+    /// No address of the host may be dialled by the operator's rules (p36).
+    AddressRefused,
     /// The database, or another part of this program.
     Internal,
     /// A part of this program crashed before the poll was settled (s509).

@@ -11,6 +11,7 @@ mod host;
 mod misspelling;
 mod people;
 mod post;
+mod quarantine;
 mod robots;
 mod settled;
 mod source;
@@ -28,6 +29,7 @@ pub use host::{Breaker, HostKey, HostState};
 pub use misspelling::misspelling;
 pub use people::{KeyProvider, Podcast, PodcastChanges, PodcastId, User, UserId};
 pub use post::{ContentHash, Enclosure, NewPost, Post, PostContent, PostId, PostSource, TextOrigin};
+pub use quarantine::{QuarantinedRow, RowKey};
 pub use robots::RobotsRecord;
 pub use settled::{Cleaned, Cutoffs, EntryCounts, PollOutcome, PostEdit, RenamedPost, Settled, Settlement};
 pub use source::{
@@ -35,6 +37,6 @@ pub use source::{
     Source, SourceCounts, SourceId, SourceSettings, SourceState, Validators, Watermark,
 };
 pub use source_type::SourceType;
-pub use time::{Timestamp, TimestampError};
+pub use time::{ClockStep, Timestamp, TimestampError};
 pub use web_url::{canonical_web_url, check_web_url};
 pub use webhook::{DeliveryRecord, NewWebhook, Webhook, WebhookChange, WebhookId, WebhookProgress, WebhookTarget};

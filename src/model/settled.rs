@@ -125,8 +125,10 @@ pub enum Settled {
     },
     /// Nothing was written: the source changed in the meantime and now looks like this.
     Stale(Box<Source>),
-    /// Nothing was written: the source is no longer there.
+    /// Nothing was written: the source is no longer there, or its row cannot be read.
     Gone,
+    /// Nothing was written: another session of the database locks the row of the source.
+    Locked,
 }
 
 /// Before which moments things may be forgotten. Computed by `rules::cleanup`.

@@ -67,6 +67,30 @@ impl Timestamp {
     }
 }
 
+/// A change of the system's time that no passing of time explains: a person or a time service set it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockStep {
+    /// The time before.
+    pub from: Timestamp,
+    /// The same moment by the new time.
+    pub to: Timestamp,
+}
+
+impl ClockStep {
+    pub fn is_back(self) -> bool {
+        self.to < self.from
+    }
+
+    pub fn size(self) -> Duration {
+        self.to.since(self.from).max(self.from.since(self.to))
+    }
+
+    /// A moment of the time before, by the new time.
+    pub fn moved(self, moment: Timestamp) -> Timestamp {
+        if self.is_back() { moment - self.size() } else { moment + self.size() }
+    }
+}
+
 impl std::ops::Add<Duration> for Timestamp {
     type Output = Timestamp;
 

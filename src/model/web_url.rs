@@ -15,6 +15,9 @@ pub fn canonical_web_url(url: &str) -> String {
 pub fn check_web_url(url: &str) -> Result<(), String> {
     let begins = |scheme: &str| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
     match Url::parse(url) {
+        Ok(parsed) if parsed.query().is_some_and(|query| query.contains("=********")) => {
+            Err("a secret in this URL is masked (********); write the whole URL".to_owned())
+        }
         Ok(parsed) if matches!(parsed.scheme(), "http" | "https") => Ok(()),
         Err(error) if begins("https://") || begins("http://") => Err(format!("not a URL: {error}")),
         _ => Err("write a URL that begins with https:// or http://".to_owned()),
@@ -36,6 +39,12 @@ mod tests {
     #[case::itself("http://a.example/feed.xml")]
     fn texts_for_one_url_have_one_canonical_url(#[case] url: &str) {
         assert_eq!(canonical_web_url(url), "http://a.example/feed.xml");
+    }
+
+    #[test]
+    fn a_url_with_a_masked_secret_is_refused() {
+        assert!(check_web_url("http://a.example/feed?token=********").unwrap_err().contains("masked"));
+        assert_eq!(check_web_url("http://a.example/feed?token=1234"), Ok(()));
     }
 
     #[rstest]

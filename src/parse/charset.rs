@@ -128,7 +128,29 @@ fn declared_encodings(bytes: &[u8], content_type: Option<&str>) -> [Option<&'sta
 
 /// The encoding behind a label. The wide ones have been ruled out by now, so a label that names one is wrong.
 fn usable_encoding(label: &str) -> Option<&'static Encoding> {
-    Encoding::for_label(label.as_bytes()).filter(|encoding| ![UTF_16LE, UTF_16BE, REPLACEMENT].contains(encoding))
+    let encoding = Encoding::for_label(label.as_bytes()).or_else(|| encoding_of_unlisted(label))?;
+    Some(encoding).filter(|encoding| ![UTF_16LE, UTF_16BE, REPLACEMENT].contains(encoding))
+}
+
+/// The encoding behind a label that the Encoding Standard does not list, such as `windows_1251`.
+fn encoding_of_unlisted(label: &str) -> Option<&'static Encoding> {
+    let label = label.trim().to_ascii_lowercase().replace('_', "-");
+    let listed = match label.as_str() {
+        "macroman" | "mac-roman" | "apple-roman" => "macintosh",
+        "maccyrillic" | "mac-cyrillic" => "x-mac-cyrillic",
+        "ms-cyrl" => "windows-1251",
+        "ms-ansi" => "windows-1252",
+        "ms-ee" => "windows-1250",
+        "ms-greek" => "windows-1253",
+        "ms-turk" => "windows-1254",
+        "ms-hebr" => "windows-1255",
+        "ms-arab" => "windows-1256",
+        "win1251" | "win-1251" | "cp-1251" => "windows-1251",
+        "win1250" | "win-1250" | "cp-1250" => "windows-1250",
+        "utf-8-sig" | "utf8mb4" => "utf-8",
+        other => other,
+    };
+    Encoding::for_label(listed.as_bytes())
 }
 
 /// `charset` of a `Content-Type` header.
@@ -235,6 +257,20 @@ mod tests {
         check(&four_big, None, "UTF-32BE", text);
         check(&[vec![0xFF, 0xFE, 0, 0], four_little].concat(), None, "UTF-32LE", text);
         check(&[vec![0, 0, 0xFE, 0xFF], four_big].concat(), None, "UTF-32BE", text);
+    }
+
+    #[test]
+    fn labels_that_no_standard_lists_are_understood() {
+        for (label, byte, charset, letter) in [
+            ("windows_1251", 0xD0, "windows-1251", 'Р'),
+            ("MacRoman", 0x80, "macintosh", 'Ä'),
+            ("mac-cyrillic", 0x80, "x-mac-cyrillic", 'А'),
+            ("ms-cyrl", 0x80, "windows-1251", 'Ђ'),
+        ] {
+            let bytes = [b"<?xml version='1.0' encoding='", label.as_bytes(), b"'?><rss>", &[byte], b"</rss>"].concat();
+            let found = decode(&bytes, None, None);
+            assert_eq!((found.charset, found.text.contains(letter)), (charset, true), "{label}: {}", found.text);
+        }
     }
 
     #[test]

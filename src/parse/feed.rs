@@ -27,7 +27,7 @@ use url::Url;
 
 use super::{charset, control, date};
 use crate::model::Timestamp;
-pub use details::{Details, Enclosure};
+pub use details::{Details, EntryEnclosure};
 pub use discovery::{LinkedFeed, linked_feeds};
 pub use error::FeedError;
 

@@ -18,7 +18,7 @@ const SLACK_BYTES: usize = 64 * 1024;
 /// References to a place in the same document (`#note`) and what cannot be joined with the base stay as they are, and so
 /// do all remaining links once the output would exceed four times the input and 64 KiB.
 pub fn with_absolute_links<'h>(html: &'h str, base: &Url) -> Cow<'h, str> {
-    let mut changed = Changed { html, output: String::new(), copied: 0 };
+    let mut changed = RewrittenHtml { html, output: String::new(), copied: 0 };
     let mut tokens = HtmlTokens::new(html);
     while let Some(token) = tokens.next() {
         let HtmlToken::Open { name, attributes: text, self_closed } = token else { continue };
@@ -51,13 +51,13 @@ pub fn with_absolute_links<'h>(html: &'h str, base: &Url) -> Cow<'h, str> {
 }
 
 /// The output so far, and how much of the input is in it.
-struct Changed<'h> {
+struct RewrittenHtml<'h> {
     html: &'h str,
     output: String,
     copied: usize,
 }
 
-impl<'h> Changed<'h> {
+impl<'h> RewrittenHtml<'h> {
     /// Replaces a part of the input behind the last one. False if the output would become too long.
     fn replace(&mut self, start: usize, length: usize, value: &str) -> bool {
         let bytes_max = self.html.len().saturating_mul(SIZES_MAX).saturating_add(SLACK_BYTES);

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::Policy;
 use super::reading::{self, ReadingDecision};
-use crate::model::{Backlog, EntryCounts, KnownEntries, NewPost, Source, Timestamp, Watermark};
+use crate::model::{Backlog, EntryCounts, EntryKey, KnownEntries, NewPost, Source, Timestamp, Watermark};
 
 /// The parameter that numbers the pages of a WordPress feed.
 const WORDPRESS_PAGE: &str = "paged";
@@ -30,10 +30,16 @@ pub fn decide(
     let mut unread = source.clone();
     unread.settings.backlog = Some(Backlog::All);
     unread.state.last_read_at = None;
-    let ReadingDecision { posts, mut counts, bodies_repeat, edits, .. } =
-        reading::decide(&unread, Watermark::Published, entries, known, policy, now);
-    counts.known += edits.len() as u64;
-    counts.edits_ignored += edits.len() as u64;
+    let ReadingDecision { mut posts, mut counts, bodies_repeat, edits, .. } =
+        reading::decide(&unread, Watermark::Published, entries, known, policy, now, now);
+    // Another version of a known entry, which `source.on-edit` may want as a post of its own.
+    let keys: HashSet<EntryKey> = known.by_key.iter().filter_map(|found| found.key).collect();
+    let is_known = |post: &NewPost| keys.contains(&post.key());
+    let versions = edits.len() + posts.iter().filter(|post| is_known(post)).count();
+    posts.retain(|post| !is_known(post));
+    counts.new = posts.len() as u64;
+    counts.known += versions as u64;
+    counts.edits_ignored += versions as u64;
     counts.updated = 0;
     BackfillDecision { posts: posts.into_iter().map(NewPost::in_backfill).collect(), counts, bodies_repeat }
 }
@@ -57,7 +63,8 @@ pub fn is_repeated(url: &str, read: &HashSet<String>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{NewSource, PostContent, SourceId, SourceSettings, SourceType};
+    use crate::model::{ContentHash, KnownPost, NewSource, PostContent, PostId, SourceId, SourceSettings, SourceType};
+    use crate::rules::{OnEdit, PostPolicy};
 
     #[test]
     fn the_pages_of_wordpress_are_numbered() {
@@ -80,5 +87,30 @@ mod tests {
         let decision = decide(&source, &entries, &KnownEntries::default(), &Policy::default(), now);
         assert_eq!((decision.posts.len(), decision.counts.new), (1, 1));
         assert!(decision.posts[0].is_backfill());
+    }
+
+    #[test]
+    fn another_version_of_a_known_entry_is_not_stored_whatever_happens_to_edits() {
+        let now = Timestamp::from_seconds(1_800_000_000);
+        let settings = SourceSettings::new(SourceType::Rss, "http://a.example/feed");
+        let source = Source::fresh(SourceId(1), NewSource { settings, created_at: now });
+        let entry = NewPost::new(PostContent { text: "another version".into(), ..PostContent::default() }, None);
+        let known = KnownPost {
+            id: Some(PostId(1)),
+            key: Some(entry.key()),
+            content_hash: ContentHash::of("stored version"),
+            url: None,
+            published_at: None,
+            title: None,
+            revision: 0,
+            changed_at: None,
+        };
+        let known = KnownEntries { by_key: vec![known], ..KnownEntries::default() };
+        for on_edit in [OnEdit::Update, OnEdit::Keep, OnEdit::New] {
+            let policy = Policy { posts: PostPolicy { on_edit, ..PostPolicy::default() }, ..Policy::default() };
+            let BackfillDecision { posts, counts, .. } =
+                decide(&source, std::slice::from_ref(&entry), &known, &policy, now);
+            assert_eq!((posts.len(), counts.new, counts.known, counts.edits_ignored), (0, 0, 1, 1), "{on_edit:?}");
+        }
     }
 }

@@ -38,17 +38,18 @@ pub enum BreakerStep {
 pub fn heard(failure: Option<&FailureReport>) -> Option<Heard> {
     let Some(report) = failure else { return Some(Heard::Answer) };
     match report.cause {
-        FailureCause::NoNetwork | FailureCause::Unreachable | FailureCause::Connection | FailureCause::Stalled => {
-            Some(Heard::Silence)
-        }
+        FailureCause::NoNetwork | FailureCause::NoRoute | FailureCause::Unreachable => Some(Heard::Silence),
+        FailureCause::Connection | FailureCause::Stalled => Some(Heard::Silence),
         // The resolver has answered; no request reached the host, and each of its sources is counted (s401).
-        FailureCause::Dns => None,
+        FailureCause::Dns | FailureCause::ResolverFailed => None,
         // Content networks answer 52x and 530 for a host that gave them no answer.
         FailureCause::Status(502 | 504 | 520..=527 | 530) => Some(Heard::Silence),
         // A server that sends Retry-After is up.
         FailureCause::Status(503) if report.retry_after.is_none() => Some(Heard::Silence),
-        FailureCause::Status(_) | FailureCause::Unreadable => Some(Heard::Answer),
-        FailureCause::Credentials | FailureCause::KeyMissing | FailureCause::Robots | FailureCause::Other => None,
+        FailureCause::Status(_) | FailureCause::Unreadable | FailureCause::Redirect => Some(Heard::Answer),
+        FailureCause::MemoryShort => Some(Heard::Answer),
+        FailureCause::Credentials | FailureCause::KeyMissing | FailureCause::Robots => None,
+        FailureCause::AddressRefused | FailureCause::Other => None,
         FailureCause::Internal | FailureCause::Lost | FailureCause::Outage => None,
     }
 }

@@ -18,6 +18,10 @@ pub fn classify(cause: FailureCause) -> Classified {
     match cause {
         FailureCause::Status(status) => classify_status(status),
         FailureCause::Dns => permanent(FailureKind::Network, "the host's name does not resolve"),
+        FailureCause::ResolverFailed => {
+            permanent(FailureKind::Network, "the resolver cannot find out the address of the host's name")
+        }
+        FailureCause::NoRoute => transient(FailureKind::Network, "this machine has no route to the host's addresses"),
         FailureCause::NoNetwork => {
             transient(FailureKind::Network, "this machine's network or resolver does not answer")
         }
@@ -30,6 +34,13 @@ pub fn classify(cause: FailureCause) -> Classified {
         FailureCause::Credentials => permanent(FailureKind::Unauthorized, "the credentials for it are refused"),
         FailureCause::KeyMissing => transient(FailureKind::Unauthorized, "its owner has given no key"),
         FailureCause::Robots => permanent(FailureKind::Forbidden, "the publisher's robots.txt forbids it"),
+        FailureCause::Redirect => transient(FailureKind::UpstreamFailure, "the publisher's redirects lead nowhere"),
+        FailureCause::MemoryShort => {
+            transient(FailureKind::UpstreamFailure, "the bodies in flight use up the memory for them")
+        }
+        FailureCause::AddressRefused => {
+            transient(FailureKind::Forbidden, "the rules of this installation refuse the host's address")
+        }
         FailureCause::Internal | FailureCause::Lost | FailureCause::Outage => {
             loud(FailureKind::Internal, "our own fault, never held against the source")
         }
@@ -94,12 +105,12 @@ mod tests {
     fn s103_a_failed_connection_is_network_and_transient() {
         let causes =
             [FailureCause::NoNetwork, FailureCause::Unreachable, FailureCause::Connection, FailureCause::Stalled];
-        check(causes, FailureKind::Network, Transient, Warn);
+        check(causes.into_iter().chain([FailureCause::NoRoute]), FailureKind::Network, Transient, Warn);
     }
 
     #[test]
     fn s104_dns_failure_is_network_and_permanent() {
-        check([FailureCause::Dns], FailureKind::Network, Permanent, Warn);
+        check([FailureCause::Dns, FailureCause::ResolverFailed], FailureKind::Network, Permanent, Warn);
     }
 
     #[test]
@@ -116,6 +127,16 @@ mod tests {
     fn p29_a_page_that_robots_forbid_is_forbidden() {
         check([FailureCause::Robots], FailureKind::Forbidden, Permanent, Warn);
         assert_eq!(classify(FailureCause::Robots).reason, "the publisher's robots.txt forbids it");
+    }
+
+    #[test]
+    fn p21_redirects_that_lead_nowhere_are_the_publishers_fault_and_may_pass() {
+        check([FailureCause::Redirect, FailureCause::MemoryShort], FailureKind::UpstreamFailure, Transient, Warn);
+    }
+
+    #[test]
+    fn p36_a_refused_address_is_forbidden_and_may_pass() {
+        check([FailureCause::AddressRefused], FailureKind::Forbidden, Transient, Warn);
     }
 
     #[test]

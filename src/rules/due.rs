@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::model::{FailureKind, HostState, Rest, RestCause, Source, Timestamp};
 
 use super::backoff::{BackoffReason, backoff, rate_limit_pause};
+use super::stored_times::is_unknown;
 use super::{Policy, hours, minutes};
 
 /// Time of the next poll of a source.
@@ -36,6 +37,8 @@ pub enum Never {
 pub enum Wait {
     /// No wait: the source has never been polled.
     NeverPolled,
+    /// No wait: a clock that was ahead has stored the last poll.
+    Unknown,
     /// No wait: a person asked for a poll.
     Requested,
     /// A short wait: the last poll was lost to a fault of our own, and is made again.
@@ -80,7 +83,8 @@ pub fn next_poll(source: &Source, host: Option<&HostState>, policy: &Policy, now
         terms(source, host, policy, now).reduce(|one, other| if other.until > one.until { other } else { one });
     let Some(Term { until, wait }) = latest else {
         // Due since it was added; a clock that was ahead may have stored a moment in the future.
-        return NextPoll::At { at: source.created_at.min(now), because: Wait::NeverPolled };
+        let because = if source.state.first_polled_at.is_some() { Wait::Unknown } else { Wait::NeverPolled };
+        return NextPoll::At { at: source.created_at.min(now), because };
     };
     match after_skipped(source, until) {
         at if at > until => NextPoll::At { at, because: Wait::Skipped },
@@ -98,7 +102,7 @@ pub fn terms<'a>(
     let own = if is_requested(source) { [None; 5] } else { own_terms(source, policy, now) };
     let requested = source.state.poll_requested_at.filter(|_| is_requested(source));
     let wait = if is_repeated(source) { Wait::Repeated } else { Wait::Requested };
-    let requested = requested.map(|until| Term { until, wait });
+    let requested = requested.map(|until| Term { until: if is_unknown(until, now) { now } else { until }, wait });
     let asked = [retry_after_term(source, policy, now), requested];
     let held = host.and_then(|host| host.held_until).map(|until| Term { until, wait: Wait::HostHeld });
     own.into_iter().chain(asked).chain([held]).flatten()
@@ -124,7 +128,13 @@ pub fn rest_until(rest: &Rest, policy: &Policy, now: Timestamp) -> Option<Timest
         // A rest of a kind whose rests were switched off meanwhile is over.
         RestCause::Failures(kind) => policy.rests.for_kind(kind).filter(|rule| rule.after > 0),
     };
-    Some(rest.since.min(now) + rule?.cooldown)
+    let cooldown = rule?.cooldown;
+    match &rest.cause {
+        // A rest that began at an unknown time is over; what a person reported is believed to be of now.
+        RestCause::Failures(_) if is_unknown(rest.since, now) => None,
+        _ if is_unknown(rest.since, now) => Some(now + cooldown),
+        _ => Some(rest.since + cooldown),
+    }
 }
 
 impl NextPoll {
@@ -195,14 +205,19 @@ fn rest_term(source: &Source, policy: &Policy, now: Timestamp) -> Option<Term> {
     rest_until(rest, policy, now).map(|until| Term { until, wait })
 }
 
-/// The last poll, no later than now: a clock that was ahead must not delay its sources once it is right again.
+/// The last poll, if its time is known: a clock that was ahead must not delay its sources once it is right again.
 fn last_polled(source: &Source, now: Timestamp) -> Option<Timestamp> {
-    source.state.last_polled.map(|polled| polled.min(now))
+    source.state.last_polled.filter(|polled| !is_unknown(*polled, now))
 }
 
 fn retry_after_term(source: &Source, policy: &Policy, now: Timestamp) -> Option<Term> {
     let until = source.state.hints.retry_after?;
-    let ceiling = last_polled(source, now).map_or(until, |last_polled| last_polled + policy.retry_after_max);
+    let ceiling = match last_polled(source, now) {
+        Some(last_polled) => last_polled + policy.retry_after_max,
+        // Further ahead than could be written now: by a clock that was ahead.
+        None if until > now + policy.retry_after_max => return None,
+        None => until,
+    };
     Some(Term { until: until.min(ceiling), wait: Wait::RetryAfter(until > ceiling) })
 }
 
@@ -229,6 +244,7 @@ impl fmt::Display for Wait {
         let cut = |cut: &bool| if *cut { ", cut to the configured ceiling" } else { "" };
         match self {
             Wait::NeverPolled => write!(formatter, "it has never been polled"),
+            Wait::Unknown => write!(formatter, "the time of its last poll is unknown: the clock was ahead then"),
             Wait::Requested => write!(formatter, "an operator requested it"),
             Wait::Repeated => write!(formatter, "the last poll was lost to an internal fault and is repeated"),
             Wait::Spread => write!(formatter, "first polls are spread over time"),
@@ -258,7 +274,7 @@ impl fmt::Display for NextPoll {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NextPoll::Never(never) => write!(formatter, "not polled: {never}"),
-            NextPoll::At { because: because @ (Wait::NeverPolled | Wait::Requested), .. } => {
+            NextPoll::At { because: because @ (Wait::NeverPolled | Wait::Unknown | Wait::Requested), .. } => {
                 write!(formatter, "due at once: {because}")
             }
             NextPoll::At { at, because } => write!(formatter, "next poll at {at}: {because}"),

@@ -134,7 +134,7 @@ fn s502_a_disabled_source_is_never_due() {
 #[test]
 fn s508_a_source_that_was_never_polled_is_due_at_once() {
     let mut source = source();
-    source.state.last_polled = None;
+    (source.state.first_polled_at, source.state.last_polled) = (None, None);
     let next = next_poll(&source, None, &Policy::default(), POLLED);
     assert_eq!(next.at(), Some(source.created_at), "since it was added");
     source.created_at = POLLED + hours(1);
@@ -237,9 +237,10 @@ fn p20_a_person_cannot_hurry_past_retry_after_or_the_host() {
 fn a_clock_that_was_ahead_does_not_silence_a_source_once_it_is_right() {
     let mut source = failing(3);
     source.state.rest = Some(Rest { since: POLLED, cause: RestCause::Failures(FailureKind::NotFound) });
+    source.state.first_polled_at = Some(POLLED);
     let right = POLLED - hours(24 * 365);
     let next = next_poll(&source, None, &Policy::default(), right);
-    assert_eq!(next, NextPoll::At { at: right + hours(48), because: Wait::Rest(FailureKind::NotFound) });
+    assert_eq!(next, NextPoll::At { at: source.created_at.min(right), because: Wait::Unknown }, "due now");
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn disabled_reason(state: &SourceState, cause: FailureCause, max_failures: u32) 
 fn permanent_name(cause: FailureCause) -> String {
     match cause {
         FailureCause::Status(status) => status.to_string(),
-        FailureCause::Dns => "DNS".to_owned(),
+        FailureCause::Dns | FailureCause::ResolverFailed => "DNS".to_owned(),
         FailureCause::Robots => "robots.txt".to_owned(),
         FailureCause::Credentials => "authorization".to_owned(),
         other => classify(other).kind.name().to_owned(),

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::model::{Backlog, LastSeen, Source, Timestamp, Watermark};
 
+use super::stored_times::is_unknown;
 use super::{Policy, watermark};
 
 /// Decides about the entries of one reading that the store does not know.
@@ -90,7 +91,8 @@ pub enum Known {
 pub enum Skipped {
     /// An earlier poll saw and skipped it, or an entry published later (s603).
     Seen,
-    /// It is older than the age limit (s802).
+    /// It is older than the age limit (s802). The watermark does not move over it, and the document is remembered
+    /// without it: if the clock was wrong, it is looked at again.
     TooOld,
     /// It was published before the source was added (s804).
     BeforeSource,
@@ -101,13 +103,25 @@ impl EntryFilter {
     ///
     /// The first reading is the first answer with entries. Jitter and failed polls do not count as one: otherwise the
     /// backlog that the first reading skips would be stored (s807).
-    pub fn of(source: &Source, watermark: Watermark, policy: &Policy, now: Timestamp) -> EntryFilter {
+    ///
+    /// Ages are judged by `ages_at`, which is the time of the answer unless the clock is not trusted. A watermark in the
+    /// future says nothing, nor does the time at which the source was added: a clock that was ahead has stored them.
+    pub fn of(
+        source: &Source,
+        watermark: Watermark,
+        policy: &Policy,
+        ages_at: Timestamp,
+        now: Timestamp,
+    ) -> EntryFilter {
+        let is_first = source.state.last_read_at.is_none();
+        let is_known = |seen: &LastSeen| watermark::published_mark(*seen).is_none_or(|mark| !is_unknown(mark, now));
+        let is_added_later = !is_first && is_unknown(source.created_at, now);
         EntryFilter {
             now,
-            last_seen: source.state.last_seen,
-            added_at: source.created_at,
-            is_first: source.state.last_read_at.is_none(),
-            oldest: now - policy.article_age_max,
+            last_seen: source.state.last_seen.filter(is_known),
+            added_at: if is_added_later { Timestamp::MIN } else { source.created_at },
+            is_first,
+            oldest: ages_at - policy.article_age_max,
             backlog: source.settings.backlog.unwrap_or(policy.posts.backlog),
             is_page: watermark == Watermark::None,
         }
@@ -134,7 +148,9 @@ impl EntryFilter {
         {
             return EntryDecision::Skipped(Skipped::Seen);
         }
-        if published < self.oldest && self.backlog != Backlog::All {
+        // What the first reading skips as older than the source stays out for good, whatever its age (s806).
+        let is_out = self.is_first && is_before_source && self.backlog == Backlog::Skip;
+        if published < self.oldest && self.backlog != Backlog::All && !is_out {
             return EntryDecision::Skipped(Skipped::TooOld);
         }
         let is_late = mark.is_some_and(|mark| published < mark);
@@ -208,7 +224,7 @@ mod tests {
     }
 
     fn feed_reading(source: &Source) -> EntryFilter {
-        EntryFilter::of(source, Watermark::Published, &Policy::default(), moment(NOW))
+        EntryFilter::of(source, Watermark::Published, &Policy::default(), moment(NOW), moment(NOW))
     }
 
     #[test]
@@ -274,13 +290,39 @@ mod tests {
     fn s704_a_page_is_kept_whatever_its_date_says() {
         for mut source in [source(), read_before()] {
             source.state.last_seen = mark("2026-02-18T11:00:00Z");
-            let page = EntryFilter::of(&source, Watermark::None, &Policy::default(), moment(NOW));
+            let page = EntryFilter::of(&source, Watermark::None, &Policy::default(), moment(NOW), moment(NOW));
             let dates =
                 ["0500-01-01T00:00:00Z", "2026-01-19T12:00:00Z", "2026-02-17T09:00:00Z", "2026-02-18T12:00:00Z", NOW];
             for published in dates.map(Some).into_iter().chain([None, Some("2036-02-18T12:00:00Z")]) {
                 check_reading(page, published, EntryDecision::Kept(Kept::Page));
             }
         }
+    }
+
+    #[test]
+    fn ages_are_judged_by_the_trusted_time() {
+        let (published, ahead) = (moment("2026-02-17T11:00:00Z"), moment(NOW) + hours(30 * 24));
+        let decide = |ages_at| {
+            let filter = EntryFilter::of(&read_before(), Watermark::Published, &Policy::default(), ages_at, ahead);
+            filter.decide(Some(published), LastDocument::Lacked)
+        };
+        assert_eq!(decide(ahead), EntryDecision::Skipped(Skipped::TooOld));
+        assert_eq!(decide(moment(NOW)), EntryDecision::Kept(Kept::New));
+    }
+
+    #[test]
+    fn what_a_clock_that_was_ahead_has_stored_hides_no_entry() {
+        let mut source = read_before();
+        source.state.last_seen = mark("2026-03-20T12:00:00Z");
+        check(&source, Some("2026-02-18T11:00:00Z"), EntryDecision::Kept(Kept::New));
+        source.state.last_seen = mark("2026-02-18T11:30:00Z");
+        source.created_at = moment("2026-03-20T12:00:00Z");
+        check_with(&source, "2026-02-18T11:00:00Z", LastDocument::Lacked, EntryDecision::Kept(Kept::Late));
+    }
+
+    #[test]
+    fn s806_what_the_first_reading_skips_is_older_than_the_source_whatever_its_age() {
+        check(&source(), Some("2020-02-15T08:00:00Z"), EntryDecision::Skipped(Skipped::BeforeSource));
     }
 
     fn mark(text: &str) -> Option<LastSeen> {
@@ -332,7 +374,7 @@ mod tests {
         check(&wanting(Backlog::Skip), Some(older), EntryDecision::Skipped(Skipped::BeforeSource));
         let by_default =
             Policy { posts: PostPolicy { backlog: Backlog::Keep, ..PostPolicy::default() }, ..Policy::default() };
-        let filter = EntryFilter::of(&source(), Watermark::Published, &by_default, moment(NOW));
+        let filter = EntryFilter::of(&source(), Watermark::Published, &by_default, moment(NOW), moment(NOW));
         assert_eq!(filter.decide(Some(moment(older)), LastDocument::Unknown), EntryDecision::Kept(Kept::Backlog));
     }
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::classify::classify;
 use super::host_key::host_key;
-use super::reading::{ReadingDecision, bound_content};
+use super::reading::bound_content;
 use super::{PostPolicy, hours, minutes};
 use crate::model::{
-    FailureClass, FailureReport, FullText, NewPost, PageEnd, PostContent, QueuedPage, TextOrigin, Timestamp,
+    FailureClass, FailureReport, FullText, NewPost, PageEnd, PostContent, PostEdit, QueuedPage, TextOrigin, Timestamp,
     WantedPage, check_web_url,
 };
 
@@ -21,10 +21,10 @@ const ATTEMPTS_MAX: u32 = 3;
 const WAIT_MAX: Duration = hours(7 * 24);
 
 /// Marks the new and edited posts that want their page, and returns them.
-pub fn want_pages(mode: FullText, decision: &mut ReadingDecision) -> Vec<WantedPage> {
-    let edited = decision.edits.iter_mut().map(|edit| &mut edit.post);
+pub fn want_pages(mode: FullText, posts: &mut [NewPost], edits: &mut [PostEdit]) -> Vec<WantedPage> {
+    let edited = edits.iter_mut().map(|edit| &mut edit.post);
     let mut pages = Vec::new();
-    for post in decision.posts.iter_mut().rev().chain(edited) {
+    for post in posts.iter_mut().rev().chain(edited) {
         let Some(host) = wants_page(mode, post.content()).then(|| host_of(post)).flatten() else { continue };
         if pages.len() < PAGES_PER_POLL_MAX {
             pages.push(WantedPage { key: post.key(), host });
@@ -61,9 +61,16 @@ pub fn no_attempt_left(page: &QueuedPage, now: Timestamp) -> Option<String> {
     is_late.then(|| last().unwrap_or_else(|| "the host of the page took no request for 7 days".to_owned()))
 }
 
+/// Now, the latest time at which a page can be due, and the latest at which it can have been queued. Beyond them a clock
+/// that was ahead has written the times.
+pub fn queue_bounds(now: Timestamp) -> (Timestamp, Timestamp, Timestamp) {
+    (now, now + WAIT_MAX + minutes(1), now + minutes(1))
+}
+
 /// Time of the next attempt after one that begins now, if `attempts` were made before.
-pub fn retry_at(attempts: u32, now: Timestamp) -> Timestamp {
-    now + if attempts == 0 { minutes(10) } else { hours(2) }
+pub fn retry_at(attempts: u32, policy: &PostPolicy, now: Timestamp) -> Timestamp {
+    let [first, next] = policy.page_retries;
+    now + if attempts == 0 { first } else { next }
 }
 
 /// What follows from a failed attempt, the last of `attempts`. A failure that does not pass by itself ends the attempts.
@@ -90,7 +97,7 @@ pub fn after_reading(entry: &PostContent, article: PostContent, policy: &PostPol
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ContentHash, FailureCause, Post, PostEdit, PostId, SourceId};
+    use crate::model::{ContentHash, FailureCause, Post, PostId, SourceId};
 
     fn entry(url: Option<&str>, characters: usize) -> NewPost {
         let content =
@@ -99,9 +106,9 @@ mod tests {
     }
 
     fn wanted(mode: FullText, url: Option<&str>, characters: usize) -> Option<String> {
-        let mut decision = ReadingDecision { posts: vec![entry(url, characters)], ..ReadingDecision::default() };
-        let pages = want_pages(mode, &mut decision);
-        let origin = decision.posts[0].content().text_origin;
+        let mut posts = [entry(url, characters)];
+        let pages = want_pages(mode, &mut posts, &mut []);
+        let origin = posts[0].content().text_origin;
         assert_eq!(origin == TextOrigin::FeedPending, !pages.is_empty());
         pages.first().map(|page| page.host.to_string())
     }
@@ -120,24 +127,22 @@ mod tests {
 
     #[test]
     fn the_pages_of_one_poll_are_bounded_and_the_newest_entries_come_first() {
-        let posts: Vec<NewPost> = (1..=150).map(|length| entry(Some("http://a.example/"), length)).collect();
-        let edits = vec![PostEdit { id: PostId(1), post: entry(Some("http://a.example/"), 7) }];
-        let mut decision = ReadingDecision { posts, edits, ..ReadingDecision::default() };
-        let pages = want_pages(FullText::Always, &mut decision);
-        assert_eq!((pages.len(), pages[0].key), (PAGES_PER_POLL_MAX, decision.posts[149].key()));
+        let mut posts: Vec<NewPost> = (1..=150).map(|length| entry(Some("http://a.example/"), length)).collect();
+        let mut edits = [PostEdit { id: PostId(1), post: entry(Some("http://a.example/"), 7) }];
+        let pages = want_pages(FullText::Always, &mut posts, &mut edits);
+        assert_eq!((pages.len(), pages[0].key), (PAGES_PER_POLL_MAX, posts[149].key()));
         let is_pending = |post: &NewPost| post.content().text_origin == TextOrigin::FeedPending;
-        assert_eq!(decision.posts.iter().position(is_pending), Some(50));
-        assert!(decision.posts[49].content().full_text_error.is_some());
-        assert!(decision.edits[0].post.content().full_text_error.is_some());
+        assert_eq!(posts.iter().position(is_pending), Some(50));
+        assert!(posts[49].content().full_text_error.is_some());
+        assert!(edits[0].post.content().full_text_error.is_some());
     }
 
     #[test]
     fn the_mark_keeps_the_content_hash() {
-        let mut decision =
-            ReadingDecision { posts: vec![entry(Some("http://a.example/"), 9)], ..ReadingDecision::default() };
-        let before = decision.posts[0].content_hash();
-        want_pages(FullText::Always, &mut decision);
-        assert_eq!(decision.posts[0].content_hash(), before);
+        let mut posts = [entry(Some("http://a.example/"), 9)];
+        let before = posts[0].content_hash();
+        want_pages(FullText::Always, &mut posts, &mut []);
+        assert_eq!(posts[0].content_hash(), before);
     }
 
     fn queued(attempts: u32, error: Option<&str>) -> QueuedPage {

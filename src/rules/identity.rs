@@ -32,7 +32,7 @@ fn keys_by_id(posts: &[NewPost]) -> Option<Vec<EntryKey>> {
 }
 
 fn keys_by_facts(posts: &[NewPost]) -> Vec<EntryKey> {
-    let facts: Vec<Facts<'_>> = posts.iter().map(Facts::of).collect();
+    let facts: Vec<EntryFacts<'_>> = posts.iter().map(EntryFacts::of).collect();
     let mut met = HashSet::with_capacity(facts.len());
     let mut distinct = Vec::with_capacity(facts.len());
     for facts in &facts {
@@ -40,11 +40,11 @@ fn keys_by_facts(posts: &[NewPost]) -> Vec<EntryKey> {
             distinct.push(facts);
         }
     }
-    let ids = Counts::of(distinct.iter().map(|facts| facts.id.as_deref()));
-    let urls = Counts::of(distinct.iter().map(|facts| facts.url.as_deref()));
-    let pairs = Counts::of(distinct.iter().map(|facts| facts.id.as_deref().zip(facts.url.as_deref())));
-    let headings = Counts::of(distinct.iter().map(|facts| facts.heading));
-    let key = |facts: &Facts<'_>| {
+    let ids = Occurrences::of(distinct.iter().map(|facts| facts.id.as_deref()));
+    let urls = Occurrences::of(distinct.iter().map(|facts| facts.url.as_deref()));
+    let pairs = Occurrences::of(distinct.iter().map(|facts| facts.id.as_deref().zip(facts.url.as_deref())));
+    let headings = Occurrences::of(distinct.iter().map(|facts| facts.heading));
+    let key = |facts: &EntryFacts<'_>| {
         let (id, url) = (facts.id.as_deref(), facts.url.as_deref());
         if let Some(id) = ids.only(id) {
             of_id(id)
@@ -69,17 +69,17 @@ fn id(post: &NewPost) -> Option<Cow<'_, str>> {
 }
 
 /// What can identify an entry.
-struct Facts<'a> {
+struct EntryFacts<'a> {
     id: Option<Cow<'a, str>>,
     url: Option<Cow<'a, str>>,
     heading: Option<(&'a str, i64)>,
     hash: ContentHash,
 }
 
-impl<'a> Facts<'a> {
-    fn of(post: &'a NewPost) -> Facts<'a> {
+impl<'a> EntryFacts<'a> {
+    fn of(post: &'a NewPost) -> EntryFacts<'a> {
         let content = post.content();
-        Facts {
+        EntryFacts {
             id: id(post),
             url: content.url.as_deref().map(same_url::identity).filter(|url| !url.is_empty()),
             heading: post.published_at().map(|moment| (content.title.as_str(), moment.as_micros())),
@@ -89,15 +89,15 @@ impl<'a> Facts<'a> {
 }
 
 /// How many entries have each value.
-struct Counts<T>(HashMap<T, usize>);
+struct Occurrences<T>(HashMap<T, usize>);
 
-impl<T: Copy + Eq + Hash> Counts<T> {
-    fn of(values: impl Iterator<Item = Option<T>>) -> Counts<T> {
+impl<T: Copy + Eq + Hash> Occurrences<T> {
+    fn of(values: impl Iterator<Item = Option<T>>) -> Occurrences<T> {
         let mut counts = HashMap::new();
         for value in values.flatten() {
             *counts.entry(value).or_default() += 1;
         }
-        Counts(counts)
+        Occurrences(counts)
     }
 
     /// The value, if one entry has it.

@@ -6,7 +6,7 @@ use crate::model::{SourceState, Timestamp};
 
 /// Whether a source that exists at the start gets jitter: it was never polled, and no poll is requested.
 pub fn wants_jitter(state: &SourceState) -> bool {
-    state.last_polled.is_none() && state.poll_requested_at.is_none()
+    state.first_polled_at.is_none() && state.last_polled.is_none() && state.poll_requested_at.is_none()
 }
 
 /// The moment to store as `last_polled`, so that the ordinary rule makes the source due somewhere in the coming

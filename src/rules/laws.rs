@@ -27,10 +27,13 @@ fn any_cause() -> impl Strategy<Value = FailureCause> {
         1 => any::<u16>().prop_map(FailureCause::Status),
         4 => prop::sample::select(vec![
             FailureCause::Dns,
+            FailureCause::ResolverFailed,
             FailureCause::Connection,
             FailureCause::Unreadable,
             FailureCause::Credentials,
             FailureCause::Robots,
+            FailureCause::Redirect,
+            FailureCause::AddressRefused,
             FailureCause::Internal,
             FailureCause::Other,
         ]),

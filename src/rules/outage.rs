@@ -4,11 +4,16 @@
 //! outage begins when enough different hosts have been silent with no answer in between; the failures that were counted
 //! since the last answer are then taken back ([`take_back`]). During an outage only probes are sent. Any answer ends
 //! it.
+//!
+//! With a neutral probe (`outage.probe-url`) hosts are not counted: silence of any host with no answer since asks the
+//! probe, and the probe decides, also where there is one host only.
 
 use std::fmt;
 use std::time::Duration;
 
-use crate::model::{FailureCause, FailureReport, HostKey, LastFailure, SourceState, Timestamp};
+use crate::model::{
+    ClockStep, FailureCause, FailureKind, FailureReport, FailureState, HostKey, LastFailure, SourceState, Timestamp,
+};
 
 use super::OutagePolicy;
 use super::backoff::backoff;
@@ -38,6 +43,12 @@ pub struct Outage {
     running: Option<OngoingOutage>,
     /// The end of the last outage.
     ended_at: Option<Timestamp>,
+    /// The last answer, of a host or of the neutral probe.
+    answered_at: Option<Timestamp>,
+    /// When the neutral probe was asked last.
+    checked_at: Option<Timestamp>,
+    /// When the neutral probe is to be asked because a host was silent.
+    check_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +75,8 @@ pub enum OutageStep {
     Begun {
         /// Hosts that were silent while none answered.
         hosts: usize,
+        /// Whether the neutral probe does not answer either.
+        is_confirmed: bool,
     },
     /// The outage is over.
     Ended {
@@ -83,27 +96,45 @@ pub struct Silence<'a> {
     pub failures: u32,
     /// Number of hosts that are polled, counted up to a bound that is at least the policy's.
     pub hosts_polled: usize,
+    /// Start of the poll.
+    pub began_at: Timestamp,
 }
 
 /// What a finished poll says about our own network. Without a failure the poll succeeded.
 ///
-/// Any status is an answer, also that of a gateway, and so is a refused or broken connection. A name that does not
-/// resolve may come from a cache, and a stalled connection was made earlier: neither is evidence.
+/// Any status is an answer, also that of a gateway, and so is a refused or broken connection. A name that does not exist
+/// may come from a cache, and a stalled connection was made earlier: neither is evidence. A resolver that cannot find
+/// out may have lost its own network.
 pub fn evidence(failure: Option<&FailureReport>) -> Evidence {
     match failure.map(|report| report.cause) {
-        None | Some(FailureCause::Status(_) | FailureCause::Unreadable | FailureCause::Connection) => Evidence::Answer,
-        Some(FailureCause::NoNetwork | FailureCause::Unreachable) => Evidence::Silence,
-        Some(FailureCause::Dns | FailureCause::Stalled) => Evidence::None,
-        Some(FailureCause::Credentials | FailureCause::KeyMissing | FailureCause::Robots) => Evidence::None,
+        None
+        | Some(
+            FailureCause::Status(_)
+            | FailureCause::Unreadable
+            | FailureCause::Connection
+            | FailureCause::Redirect
+            | FailureCause::MemoryShort,
+        ) => Evidence::Answer,
+        Some(FailureCause::NoNetwork | FailureCause::Unreachable | FailureCause::ResolverFailed) => Evidence::Silence,
+        Some(FailureCause::Dns | FailureCause::Stalled | FailureCause::NoRoute) => Evidence::None,
+        Some(
+            FailureCause::Credentials | FailureCause::KeyMissing | FailureCause::Robots | FailureCause::AddressRefused,
+        ) => Evidence::None,
         Some(FailureCause::Internal | FailureCause::Lost | FailureCause::Outage | FailureCause::Other) => {
             Evidence::None
         }
     }
 }
 
+/// Whether a failure says something about its source whatever our own network does: a host answered, or the name does
+/// not exist. Such a failure is counted during an outage, too, and is not taken back.
+pub fn is_about_source(report: &FailureReport) -> bool {
+    evidence(Some(report)) == Evidence::Answer || report.cause == FailureCause::Dns
+}
+
 /// Takes back a failure that an outage explains: its counters, and a rest or disabling that followed from it. `before`
-/// and `after` are the states around the failure. Returns false, and changes nothing, if the source was polled or its
-/// failures were changed since.
+/// and `after` are the states around the failure, or around several in a row. Returns false, and changes nothing, if the
+/// failures of the source were changed since, or it was polled; a poll that the outage explains, too, changes nothing.
 pub fn take_back(
     state: &mut SourceState,
     before: &SourceState,
@@ -111,7 +142,11 @@ pub fn take_back(
     report: &FailureReport,
     now: Timestamp,
 ) -> bool {
-    if state.last_polled != after.last_polled || state.failures != after.failures {
+    let counters = |failures: &FailureState| (failures.consecutive, failures.consecutive_permanent, failures.run);
+    let is_last = state.last_polled == after.last_polled && state.failures == after.failures;
+    let is_internal = state.failures.last.as_ref().is_some_and(|last| last.kind == FailureKind::Internal);
+    let is_unchanged = is_internal && counters(&state.failures) == counters(&after.failures);
+    if !(is_last || is_unchanged) {
         return false;
     }
     let classified = classify(FailureCause::Outage);
@@ -145,7 +180,24 @@ impl Outage {
             suspects: Vec::new(),
             running: None,
             ended_at: None,
+            answered_at: None,
+            checked_at: None,
+            check_at: None,
         }
+    }
+
+    /// Follows another policy from now on; a probe that is further ahead than the new pauses comes earlier.
+    pub fn follow(&mut self, policy: &OutagePolicy, now: Timestamp) {
+        if self.policy == *policy {
+            return;
+        }
+        self.policy = policy.clone();
+        self.answering.drain(..self.answering.len().saturating_sub(policy.hosts as usize));
+        if let Some(running) = &mut self.running {
+            let pause = backoff(policy.probe_first, running.probes, policy.probe_max).delay;
+            running.next_probe_at = running.next_probe_at.min(now + pause);
+        }
+        self.check_at = self.check_at.filter(|_| policy.probe_url.is_some()).map(|at| at.min(now + policy.probe_first));
     }
 
     /// Notes an answer of a host, which ends an outage.
@@ -156,17 +208,43 @@ impl Outage {
         }
         self.answering.push(host.clone());
         self.suspects.retain(|suspect| suspect != host);
+        self.silent.retain(|silent| silent != host);
+        self.network_works(now)
+    }
+
+    /// Notes that the network works: a host or the neutral probe has answered, which ends an outage.
+    pub fn network_works(&mut self, now: Timestamp) -> Option<OutageStep> {
+        (self.answered_at, self.check_at) = (Some(now), None);
         let silent = std::mem::take(&mut self.silent);
         let running = self.running.take()?;
-        self.suspects.extend(silent.into_iter().filter(|suspect| suspect != host));
+        self.suspects.extend(silent);
         self.suspects.drain(..self.suspects.len().saturating_sub(SUSPECTS_MAX));
         self.ended_at = Some(now);
         Some(OutageStep::Ended { lasted: now.since(running.since) })
     }
 
+    /// Notes that the neutral probe, asked at this moment, does not answer, which confirms an outage that was suspected;
+    /// unless a host has answered meanwhile.
+    pub fn network_fails(&mut self, asked_at: Timestamp, now: Timestamp) -> Option<OutageStep> {
+        let is_answered = self.answered_at.is_some_and(|at| at > asked_at && at <= now);
+        (self.running.is_none() && !is_answered).then(|| self.begin(true, now))
+    }
+
+    fn begin(&mut self, is_confirmed: bool, now: Timestamp) -> OutageStep {
+        self.check_at = None;
+        self.running = Some(OngoingOutage { since: now, probes: 0, next_probe_at: now + self.policy.probe_first });
+        OutageStep::Begun { hosts: self.silent.len().max(1), is_confirmed }
+    }
+
     /// Notes silence of a host, which begins an outage if enough hosts are silent, or all that ever answer.
     pub fn silent(&mut self, silence: Silence<'_>, now: Timestamp) -> Option<OutageStep> {
-        let Silence { host, is_local, failures, hosts_polled } = silence;
+        let Silence { host, is_local, failures, hosts_polled, began_at } = silence;
+        let has_probe = self.policy.probe_url.is_some();
+        let is_answered = self.answered_at.is_some_and(|at| at > began_at && at <= now);
+        if has_probe && self.running.is_none() && !is_answered {
+            let soonest = self.checked_at.filter(|at| *at <= now).map_or(now, |at| at + self.policy.probe_first);
+            self.check_at = Some(self.check_at.map_or(soonest.max(now), |at| at.min(soonest.max(now))));
+        }
         let is_evidence = failures < FAILURES_KNOWN && !self.suspects.contains(host) && !self.silent.contains(host);
         if !is_evidence {
             return None;
@@ -178,19 +256,19 @@ impl Outage {
             }
             return None;
         }
-        self.silent.push(host.clone());
-        if self.silent.len() < self.hosts_needed(hosts_polled, is_local, now) {
+        if self.silent.len() < SUSPECTS_MAX {
+            self.silent.push(host.clone());
+        }
+        if has_probe || self.silent.len() < self.hosts_needed(hosts_polled, is_local, now) {
             return None;
         }
-        self.running = Some(OngoingOutage { since: now, probes: 0, next_probe_at: now + self.policy.probe_first });
-        Some(OutageStep::Begun { hosts: self.silent.len() })
+        Some(self.begin(false, now))
     }
 
     /// Whether the failure of a poll that began at this moment is counted. A poll that began during an outage is not
     /// counted, even if it failed after the end.
     pub fn counts(&self, began_at: Timestamp, now: Timestamp) -> bool {
-        let ended_at = self.ended_at.filter(|ended_at| *ended_at <= now);
-        self.running.is_none() && ended_at.is_none_or(|ended_at| ended_at <= began_at)
+        self.running.is_none() && self.ended_at.is_none_or(|ended_at| ended_at <= began_at || ended_at > now)
     }
 
     /// Whether an outage is on.
@@ -203,25 +281,41 @@ impl Outage {
         &self.silent
     }
 
-    /// Time of the next probe during an outage.
-    pub fn next_probe(&self) -> Option<Timestamp> {
-        self.running.map(|running| running.next_probe_at)
+    /// Whether any host has answered since the start.
+    pub fn has_heard(&self) -> bool {
+        !self.answering.is_empty()
     }
 
-    /// Whether a probe is due. A probe that lies further ahead than the longest pause was planned before the clock was
-    /// set back, and is due at once.
+    /// Time of the next probe: during an outage, or of the neutral one if an outage is suspected.
+    pub fn next_probe(&self) -> Option<Timestamp> {
+        self.running.map_or(self.check_at, |running| Some(running.next_probe_at))
+    }
+
+    /// Whether a probe is due.
     pub fn is_probe_due(&self, now: Timestamp) -> bool {
-        let longest = self.policy.probe_max.max(self.policy.probe_first);
-        self.next_probe().is_some_and(|at| at <= now || at > now + longest)
+        self.next_probe().is_some_and(|at| at <= now)
+    }
+
+    /// Moves all times with a step of the clock.
+    pub fn follow_clock(&mut self, step: ClockStep) {
+        self.settled_at = step.moved(self.settled_at);
+        self.ended_at = self.ended_at.map(|at| step.moved(at));
+        self.checked_at = self.checked_at.map(|at| step.moved(at));
+        self.check_at = self.check_at.map(|at| step.moved(at));
+        if let Some(running) = &mut self.running {
+            running.since = step.moved(running.since);
+            running.next_probe_at = step.moved(running.next_probe_at);
+        }
     }
 
     /// Notes that a probe was sent: the next one follows after twice the pause. The pause counts from the start of the
     /// probe, so that a lost probe delays nothing.
     pub fn probe_sent(&mut self, now: Timestamp) {
-        let policy = self.policy;
+        let OutagePolicy { probe_first, probe_max, .. } = self.policy;
+        (self.checked_at, self.check_at) = (Some(now), None);
         if let Some(running) = &mut self.running {
             running.probes = running.probes.saturating_add(1);
-            running.next_probe_at = now + backoff(policy.probe_first, running.probes, policy.probe_max).delay;
+            running.next_probe_at = now + backoff(probe_first, running.probes, probe_max).delay;
         }
     }
 
@@ -237,10 +331,11 @@ impl Outage {
 impl fmt::Display for OutageStep {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            OutageStep::Begun { hosts } => write!(
+            OutageStep::Begun { hosts, is_confirmed } => write!(
                 formatter,
-                "no host answers, and {hosts} cannot be reached: our own network or name server seems to be down; \
-                 polling pauses, and no failure since the last answer is counted"
+                "no host answers, and {hosts} cannot be reached{}: our own network or name server seems to be down; \
+                 polling pauses, and no failure since the last answer is counted",
+                if *is_confirmed { ", nor can outage.probe-url" } else { "" }
             ),
             OutageStep::Ended { lasted } => {
                 write!(formatter, "the network is back after {} s; polling resumes", lasted.as_secs())

@@ -27,7 +27,10 @@ fn outage() -> Outage {
 
 /// A silence of a source that was well before, among so many hosts.
 fn silent(outage: &mut Outage, number: u64, hosts_polled: usize, second: u64) -> Option<OutageStep> {
-    outage.silent(Silence { host: &host(number), is_local: false, failures: 0, hosts_polled }, at(second))
+    outage.silent(
+        Silence { host: &host(number), is_local: false, failures: 0, hosts_polled, began_at: at(second) },
+        at(second),
+    )
 }
 
 /// Different hosts that are silent one after the other, and what the last silence began.
@@ -38,7 +41,7 @@ fn silent_hosts(outage: &mut Outage, hosts: std::ops::Range<u64>, second: u64) -
 /// An outage that five hosts began in this second.
 fn begun(second: u64) -> Outage {
     let mut outage = outage();
-    assert_eq!(silent_hosts(&mut outage, 0..5, second), Some(OutageStep::Begun { hosts: 5 }));
+    assert_eq!(silent_hosts(&mut outage, 0..5, second), Some(OutageStep::Begun { hosts: 5, is_confirmed: false }));
     outage
 }
 
@@ -47,7 +50,11 @@ fn p31_five_silent_hosts_without_an_answer_are_an_outage_of_our_own() {
     let mut outage = outage();
     assert_eq!(silent_hosts(&mut outage, 0..4, 7), None);
     assert!(!outage.is_on());
-    assert_eq!(silent(&mut outage, 4, MANY, 9999), Some(OutageStep::Begun { hosts: 5 }), "however much later");
+    assert_eq!(
+        silent(&mut outage, 4, MANY, 9999),
+        Some(OutageStep::Begun { hosts: 5, is_confirmed: false }),
+        "however much later"
+    );
     assert_eq!(silent(&mut outage, 5, MANY, 9999), None, "it begins once");
 }
 
@@ -62,8 +69,10 @@ fn p31_one_host_is_one_host_however_often_it_is_silent() {
 #[test]
 fn p31_s104_where_there_is_one_host_a_resolver_that_does_not_answer_is_enough() {
     let one = host(1);
-    let step = |hosts_polled| outage().silent(Silence { host: &one, is_local: true, failures: 0, hosts_polled }, at(1));
-    assert_eq!(step(1), Some(OutageStep::Begun { hosts: 1 }));
+    let step = |hosts_polled| {
+        outage().silent(Silence { host: &one, is_local: true, failures: 0, hosts_polled, began_at: at(1) }, at(1))
+    };
+    assert_eq!(step(1), Some(OutageStep::Begun { hosts: 1, is_confirmed: false }));
     assert_eq!(step(2), None);
 }
 
@@ -84,7 +93,7 @@ fn p31_where_most_hosts_are_dead_those_that_answer_are_enough() {
         (0..2).for_each(|number| assert_eq!(outage.answered(&host(number), at(second)), None));
     }
     assert_eq!(silent(&mut outage, 0, 8, hour + 1), None);
-    assert_eq!(silent(&mut outage, 1, 8, hour + 2), Some(OutageStep::Begun { hosts: 2 }));
+    assert_eq!(silent(&mut outage, 1, 8, hour + 2), Some(OutageStep::Begun { hosts: 2, is_confirmed: false }));
 }
 
 #[test]
@@ -93,14 +102,20 @@ fn p31_an_answer_in_between_starts_over() {
     silent_hosts(&mut outage, 0..4, 1);
     outage.answered(&host(9), at(2));
     assert_eq!(silent_hosts(&mut outage, 0..4, 3), None);
-    assert_eq!(silent(&mut outage, 4, MANY, 4), Some(OutageStep::Begun { hosts: 5 }));
+    assert_eq!(silent(&mut outage, 4, MANY, 4), Some(OutageStep::Begun { hosts: 5, is_confirmed: false }));
 }
 
 #[test]
 fn p31_sources_that_are_known_to_fail_are_no_evidence() {
     let mut outage = outage();
     for number in 0..50 {
-        let silence = Silence { host: &host(number), is_local: true, failures: FAILURES_KNOWN, hosts_polled: MANY };
+        let silence = Silence {
+            host: &host(number),
+            is_local: true,
+            failures: FAILURES_KNOWN,
+            hosts_polled: MANY,
+            began_at: at(1),
+        };
         assert_eq!(outage.silent(silence, at(1)), None);
     }
 }
@@ -114,7 +129,7 @@ fn p31_hosts_that_stay_silent_after_an_outage_are_blamed_and_begin_no_other() {
     // One that answers is as good as any other.
     outage.answered(&host(0), at(40));
     assert_eq!(silent_hosts(&mut outage, 5..9, 50), None);
-    assert_eq!(silent(&mut outage, 0, MANY, 50), Some(OutageStep::Begun { hosts: 5 }));
+    assert_eq!(silent(&mut outage, 0, MANY, 50), Some(OutageStep::Begun { hosts: 5, is_confirmed: false }));
 }
 
 #[test]
@@ -124,7 +139,7 @@ fn p31_any_number_of_hosts_that_stay_silent_begins_no_outage_again() {
     outage.answered(&host(999), at(20));
     assert_eq!(silent_hosts(&mut outage, 0..900, 30), None);
     // Another outage adds to what is known.
-    assert_eq!(silent_hosts(&mut outage, 900..905, 40), Some(OutageStep::Begun { hosts: 5 }));
+    assert_eq!(silent_hosts(&mut outage, 900..905, 40), Some(OutageStep::Begun { hosts: 5, is_confirmed: false }));
     outage.answered(&host(999), at(50));
     assert_eq!(silent_hosts(&mut outage, 0..905, 60), None);
 }
@@ -179,10 +194,16 @@ fn without_an_outage_there_are_no_probes() {
 
 #[test]
 fn a_clock_that_was_put_back_stops_neither_probes_nor_counting() {
-    let mut ahead = begun(3_000);
-    assert!(ahead.is_probe_due(at(0)));
-    ahead.answered(&host(1), at(3_000));
-    assert!(ahead.counts(at(0), at(1)));
+    let mut outage = begun(3_000);
+    let wait = outage.next_probe().unwrap().since(at(3_000));
+    outage.follow_clock(ClockStep { from: at(3_000), to: at(0) });
+    assert_eq!(outage.next_probe(), Some(at(0) + wait), "as long as it was");
+    assert!(outage.is_probe_due(at(0) + wait) && !outage.is_probe_due(at(0)));
+    let step = outage.answered(&host(1), at(60));
+    assert_eq!(step, Some(OutageStep::Ended { lasted: Duration::from_secs(60) }));
+    assert!(!outage.counts(at(59), at(61)) && outage.counts(at(60), at(61)));
+    outage.follow_clock(ClockStep { from: at(61), to: at(7_200) });
+    assert!(outage.counts(at(7_200), at(7_201)));
 }
 
 #[test]
@@ -192,20 +213,24 @@ fn p31_only_silence_is_evidence_and_a_refusal_is_an_answer() {
     for status in [301, 404, 429, 500, 502, 503, 504, 522] {
         assert_eq!(says(FailureCause::Status(status)), Evidence::Answer);
     }
-    assert_eq!([FailureCause::Unreadable, FailureCause::Connection].map(says), [Evidence::Answer; 2]);
-    assert_eq!([FailureCause::NoNetwork, FailureCause::Unreachable].map(says), [Evidence::Silence; 2]);
+    let answers = [FailureCause::Unreadable, FailureCause::Connection, FailureCause::Redirect];
+    assert_eq!(answers.map(says), [Evidence::Answer; 3]);
+    let silences = [FailureCause::NoNetwork, FailureCause::Unreachable, FailureCause::ResolverFailed];
+    assert_eq!(silences.map(says), [Evidence::Silence; 3]);
     let others = [
         FailureCause::Dns,
         FailureCause::Stalled,
+        FailureCause::NoRoute,
         FailureCause::Internal,
         FailureCause::Lost,
         FailureCause::Outage,
         FailureCause::Credentials,
         FailureCause::KeyMissing,
         FailureCause::Robots,
+        FailureCause::AddressRefused,
         FailureCause::Other,
     ];
-    assert_eq!(others.map(says), [Evidence::None; 9]);
+    assert_eq!(others.map(says), [Evidence::None; 11]);
 }
 
 fn report(cause: FailureCause) -> FailureReport {
@@ -245,6 +270,93 @@ fn p31_a_failure_is_taken_back_with_what_followed_from_it() {
 }
 
 #[test]
+fn p31_several_failures_in_a_row_are_taken_back_together_also_after_a_poll_that_the_outage_explains() {
+    let (source, after) = tenth_silence();
+    let healthy = Source::fresh(SourceId(1), NewSource { settings: source.settings.clone(), created_at: at(0) }).state;
+    let mut state = after.clone();
+    state.last_polled = Some(at(15));
+    let explained = LastFailure { class: FailureClass::Transient, kind: FailureKind::Internal, error: "x".into() };
+    state.failures.last = Some(explained);
+    assert!(take_back(&mut state, &healthy, &after, &report(FailureCause::Unreachable), at(20)));
+    assert_eq!((state.failures.consecutive, state.failures.run, state.rest), (0, None, None));
+}
+
+#[test]
+fn p31_a_name_that_does_not_exist_is_about_its_source_whatever_the_network_does() {
+    assert!(
+        [FailureCause::Dns, FailureCause::Connection, FailureCause::Status(404)]
+            .map(report)
+            .iter()
+            .all(is_about_source)
+    );
+    let others =
+        [FailureCause::ResolverFailed, FailureCause::NoNetwork, FailureCause::Unreachable, FailureCause::Stalled];
+    assert!(!others.map(report).iter().any(is_about_source));
+}
+
+/// An outage that is decided by a neutral probe.
+fn with_probe() -> Outage {
+    let probe_url = Some("http://probe.example/".parse().unwrap());
+    Outage::new(OutagePolicy { probe_url, ..OutagePolicy::default() }, INTERVAL, at(0))
+}
+
+#[test]
+fn p31_with_a_neutral_probe_one_silent_host_is_enough_to_ask_it_and_it_decides() {
+    for hosts_polled in [1, 3, 8, 800] {
+        let mut outage = with_probe();
+        assert_eq!(silent(&mut outage, 1, hosts_polled, 10), None, "hosts are not counted");
+        assert!(outage.is_probe_due(at(10)) && !outage.is_on());
+        outage.probe_sent(at(10));
+        assert!(!outage.is_probe_due(at(10)));
+        assert_eq!(outage.network_works(at(11)), None, "it answers: the host is down");
+        assert_eq!(silent(&mut outage, 1, hosts_polled, 20), None);
+        assert_eq!(outage.next_probe(), Some(at(40)), "half a minute after the last");
+        outage.probe_sent(at(40));
+        assert_eq!(outage.network_fails(at(40), at(41)), Some(OutageStep::Begun { hosts: 1, is_confirmed: true }));
+        assert_eq!(outage.network_fails(at(40), at(41)), None, "it begins once");
+        assert_eq!(outage.next_probe(), Some(at(71)));
+        assert_eq!(outage.network_works(at(80)), Some(OutageStep::Ended { lasted: Duration::from_secs(39) }));
+    }
+}
+
+#[test]
+fn p31_with_a_neutral_probe_any_number_of_silent_hosts_waits_for_its_verdict() {
+    let mut outage = with_probe();
+    assert_eq!(silent_hosts(&mut outage, 0..50, 10), None);
+    assert_eq!(outage.network_fails(at(10), at(11)), Some(OutageStep::Begun { hosts: 50, is_confirmed: true }));
+}
+
+#[test]
+fn p31_the_neutral_probe_is_not_asked_if_a_host_has_answered_since_the_silent_poll_began() {
+    let mut outage = with_probe();
+    outage.answered(&host(9), at(15));
+    outage.silent(Silence { host: &host(1), is_local: false, failures: 0, hosts_polled: 9, began_at: at(10) }, at(20));
+    assert_eq!(outage.next_probe(), None);
+    // An answer while the probe is under way decides before it does.
+    silent(&mut outage, 1, 9, 30);
+    outage.probe_sent(at(30));
+    outage.answered(&host(9), at(32));
+    assert_eq!(outage.network_fails(at(30), at(40)), None);
+}
+
+#[test]
+fn p31_another_policy_is_followed_at_once() {
+    let mut outage = begun(0);
+    (0..6).for_each(|_| outage.probe_sent(at(0)));
+    assert_eq!(outage.next_probe(), Some(at(300)));
+    let policy = OutagePolicy {
+        probe_first: Duration::from_secs(2),
+        probe_max: Duration::from_secs(20),
+        ..OutagePolicy::default()
+    };
+    outage.follow(&policy, at(10));
+    assert_eq!(outage.next_probe(), Some(at(30)));
+    outage.answered(&host(9), at(30));
+    outage.follow(&OutagePolicy { hosts: 2, ..policy }, at(31));
+    assert_eq!(silent_hosts(&mut outage, 20..22, 32), Some(OutageStep::Begun { hosts: 2, is_confirmed: false }));
+}
+
+#[test]
 fn p31_nothing_is_taken_back_from_a_source_that_has_been_polled_or_reset_since() {
     let (source, after) = tenth_silence();
     let polled = SourceState { last_polled: Some(at(15)), ..after.clone() };
@@ -273,8 +385,9 @@ fn p31_what_a_person_decided_meanwhile_stays() {
 
 #[test]
 fn steps_are_told_in_words() {
-    let begun = OutageStep::Begun { hosts: 5 }.to_string();
-    assert!(begun.starts_with("no host answers, and 5 cannot be reached: our own network or name server"), "{begun}");
+    let begun = |is_confirmed| OutageStep::Begun { hosts: 5, is_confirmed }.to_string();
+    assert!(begun(false).starts_with("no host answers, and 5 cannot be reached: our own network or name server"));
+    assert!(begun(true).starts_with("no host answers, and 5 cannot be reached, nor can outage.probe-url: our own"));
     let ended = OutageStep::Ended { lasted: Duration::from_secs(312) };
     assert_eq!(ended.to_string(), "the network is back after 312 s; polling resumes");
 }
@@ -296,11 +409,11 @@ proptest! {
                 true => outage.answered(&host, at(now)),
                 false => {
                     let is_local = hosts_polled > 1 && failures == 1;
-                    outage.silent(Silence { host: &host, is_local, failures, hosts_polled }, at(now))
+                    outage.silent(Silence { host: &host, is_local, failures, hosts_polled, began_at: at(now) }, at(now))
                 }
             };
             match step {
-                Some(OutageStep::Begun { hosts: counted }) => {
+                Some(OutageStep::Begun { hosts: counted, .. }) => {
                     prop_assert!(!is_on && !is_answer && failures < FAILURES_KNOWN);
                     prop_assert!((2..=hosts as usize).contains(&counted));
                 }

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use url::Url;
+
 use super::webhook::WebhookPolicy;
 use crate::model::{Backlog, FailureKind, FullText, SourceType};
 
@@ -54,6 +56,8 @@ pub struct PostPolicy {
     pub bytes_max: usize,
     /// Whether the pages of entries are fetched, unless the source says otherwise.
     pub full_text: FullText,
+    /// Time from the first attempt to fetch a page to the second, and from the second to the third.
+    pub page_retries: [Duration; 2],
 }
 
 /// What becomes of a post whose entry changed.
@@ -77,6 +81,7 @@ impl Default for PostPolicy {
             keeps_html: true,
             bytes_max: 1024 * 1024,
             full_text: FullText::Off,
+            page_retries: [minutes(10), hours(2)],
         }
     }
 }
@@ -93,7 +98,7 @@ pub struct BreakerPolicy {
 }
 
 /// Recognition of outages of our own network, and their probes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutagePolicy {
     /// Number of hosts that have to be silent, with no answer in between; fewer if fewer are polled.
     pub hosts: u32,
@@ -101,6 +106,9 @@ pub struct OutagePolicy {
     pub probe_first: Duration,
     /// The longest pause between two probes.
     pub probe_max: Duration,
+    /// What is asked when an outage is suspected or on: any answer proves that our own network works. Without it, only
+    /// the hosts of sources show that.
+    pub probe_url: Option<Url>,
 }
 
 /// Rule for rests after one kind of failure.
@@ -194,7 +202,7 @@ impl Default for BreakerPolicy {
 
 impl Default for OutagePolicy {
     fn default() -> OutagePolicy {
-        OutagePolicy { hosts: 5, probe_first: Duration::from_secs(30), probe_max: minutes(5) }
+        OutagePolicy { hosts: 5, probe_first: Duration::from_secs(30), probe_max: minutes(5), probe_url: None }
     }
 }
 

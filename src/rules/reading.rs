@@ -1,14 +1,16 @@
 //! What becomes of the entries of one reading: new posts, edits, entries under another id, and what was skipped.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
+use super::entry_match::{Match, Matcher};
 use super::filter::{EntryDecision, EntryFilter, Kept, Known, LastDocument, Skipped};
-use super::{OnEdit, Policy, PostPolicy, hours, same_url};
+use super::stored_times::is_unknown;
+use super::{OnEdit, Policy, PostPolicy, hours, watermark};
 use crate::model::{
-    Backlog, ContentHash, DocumentKeys, EntryCounts, EntryKey, KnownEntries, KnownPost, NewPost, PostContent, PostEdit,
-    RenamedPost, Source, Timestamp, Watermark,
+    Backlog, ContentHash, DocumentKeys, EntryCounts, EntryKey, KnownEntries, KnownPost, LastSeen, NewPost, PostContent,
+    PostEdit, RenamedPost, Source, Timestamp, Watermark,
 };
 
 /// Changes of a post that are stored at once.
@@ -41,17 +43,18 @@ pub struct ReadingDecision {
     pub is_gap: bool,
 }
 
-/// Decides about the entries of a document, of which the store knows this.
+/// Decides about the entries of a document, of which the store knows this. `ages_at` is the time that ages are judged
+/// by.
 pub fn decide(
     source: &Source,
     watermark: Watermark,
     posts: &[NewPost],
     known: &KnownEntries,
     policy: &Policy,
+    ages_at: Timestamp,
     now: Timestamp,
 ) -> ReadingDecision {
-    let filter = EntryFilter::of(source, watermark, policy, now);
-    let document = DocumentKeys::new(posts.iter().map(NewPost::key));
+    let filter = EntryFilter::of(source, watermark, policy, ages_at, now);
     let last_document = known.document.as_ref().filter(|_| !filter.is_first);
     let bodies_repeat = source.state.bodies_repeat || bodies_repeat(posts);
     let mut matcher = Matcher::new(posts, known, &filter, bodies_repeat);
@@ -60,6 +63,13 @@ pub fn decide(
     for (place, post) in posts.iter().enumerate() {
         let entry = match matcher.find(post) {
             Match::Listed => EntryDecision::Known(Known::Listed),
+            Match::Reused(found) => {
+                let entry = filter.decide(post.published_at(), LastDocument::Lacked);
+                if matches!(entry, EntryDecision::Kept(_)) {
+                    decision.rename(found, None);
+                }
+                entry
+            }
             Match::Unknown => {
                 let stood = match last_document {
                     Some(keys) if keys.contains(post.key()) => LastDocument::Had,
@@ -84,6 +94,7 @@ pub fn decide(
     decision.posts = from_oldest_to_newest(posts, kept);
     decision.counts = counts(&decision.entries);
     if watermark == Watermark::Published {
+        let document = DocumentKeys::new(decision.looked_at(posts).map(NewPost::key));
         decision.is_gap = is_gap(&decision.entries, last_document, &filter);
         decision.document = Some(document).filter(|document| known.document.as_ref() != Some(document));
     }
@@ -91,6 +102,31 @@ pub fn decide(
 }
 
 impl ReadingDecision {
+    /// The watermark after this reading. It moves over every entry that was looked at, stored or not, and not over what
+    /// the age limit left out.
+    pub fn watermark(
+        &self,
+        kind: Watermark,
+        last_seen: Option<LastSeen>,
+        posts: &[NewPost],
+        newest_number: Option<u64>,
+        now: Timestamp,
+    ) -> Option<LastSeen> {
+        let published = self.looked_at(posts).filter_map(NewPost::published_at);
+        let number_of = |post: &NewPost| post.content().guid.as_ref()?.parse().ok();
+        let newest_number = match self.counts.too_old {
+            0 => newest_number,
+            _ => self.looked_at(posts).filter_map(number_of).max(),
+        };
+        watermark::after_reading(kind, last_seen, published, newest_number, now)
+    }
+
+    /// The entries without those that the age limit left out.
+    fn looked_at<'a>(&'a self, posts: &'a [NewPost]) -> impl Iterator<Item = &'a NewPost> {
+        let is_left_out = |decision: &EntryDecision| *decision == EntryDecision::Skipped(Skipped::TooOld);
+        posts.iter().zip(&self.entries).filter(move |(_, decision)| !is_left_out(decision)).map(|(post, _)| post)
+    }
+
     /// An entry whose content is that of a known post.
     fn note_same(&mut self, found: &KnownPost, post: &NewPost) -> EntryDecision {
         if found.key != Some(post.key()) {
@@ -133,110 +169,6 @@ impl ReadingDecision {
     }
 }
 
-/// What the store knows of an entry.
-enum Match<'a> {
-    Unknown,
-    /// An earlier entry of the document has the same key.
-    Listed,
-    Same(&'a KnownPost),
-    Edited(&'a KnownPost),
-}
-
-/// Finds the posts of entries. Each post belongs to one entry.
-struct Matcher<'a> {
-    by_key: HashMap<EntryKey, &'a KnownPost>,
-    others: Vec<&'a KnownPost>,
-    /// Keys of all entries of the document: a post with one of them has not left it.
-    document: HashSet<EntryKey>,
-    /// URLs that one entry of the document has, where posts without a key are to be found by them.
-    own_urls: HashMap<String, usize>,
-    met: HashSet<EntryKey>,
-    bodies_repeat: bool,
-    is_page: bool,
-}
-
-impl<'a> Matcher<'a> {
-    fn new(posts: &[NewPost], known: &'a KnownEntries, filter: &EntryFilter, bodies_repeat: bool) -> Matcher<'a> {
-        let mut own_urls = HashMap::new();
-        if known.others.iter().any(|post| post.key.is_none()) {
-            for url in posts.iter().filter_map(url_of) {
-                *own_urls.entry(url).or_default() += 1;
-            }
-        }
-        Matcher {
-            by_key: known.by_key.iter().filter_map(|post| Some((post.key?, post))).collect(),
-            others: known.others.iter().collect(),
-            document: posts.iter().map(NewPost::key).collect(),
-            own_urls,
-            met: HashSet::with_capacity(posts.len()),
-            bodies_repeat,
-            is_page: filter.is_page,
-        }
-    }
-
-    fn find(&mut self, post: &NewPost) -> Match<'a> {
-        if !self.met.insert(post.key()) {
-            return Match::Listed;
-        }
-        let hash = post.content_hash();
-        if let Some(found) = self.by_key.get(&post.key()) {
-            return if found.content_hash == hash { Match::Same(found) } else { Match::Edited(found) };
-        }
-        if let Some(found) = self.take_without_key(post) {
-            return if found.content_hash == hash { Match::Same(found) } else { Match::Edited(found) };
-        }
-        self.take_with_content(post).map_or(Match::Unknown, Match::Same)
-    }
-
-    fn known_revision(&self, post: &NewPost) -> Option<u32> {
-        self.by_key.get(&post.key()).map(|found| found.revision)
-    }
-
-    /// The post of an earlier version of the program, which stored no keys: the one with the entry's URL, if no other
-    /// entry has that.
-    fn take_without_key(&mut self, post: &NewPost) -> Option<&'a KnownPost> {
-        let url = url_of(post).filter(|url| !self.is_page && self.own_urls.get(url) == Some(&1))?;
-        let is_same_url = |found: &&KnownPost| {
-            found.key.is_none() && found.url.as_deref().is_some_and(|known| same_url::identity(known) == url)
-        };
-        let same_content = |found: &&KnownPost| is_same_url(found) && found.content_hash == post.content_hash();
-        let place = self.others.iter().position(same_content);
-        let place = place.or_else(|| self.others.iter().position(is_same_url))?;
-        Some(self.others.remove(place))
-    }
-
-    /// The post with the same content that left the document: the same entry under another id, or the same content
-    /// again. A post with the same URL goes before one with the same date. Where bodies repeat, the URLs have to agree,
-    /// or the dates if a URL is missing: what was published on one day need not be one entry.
-    fn take_with_content(&mut self, post: &NewPost) -> Option<&'a KnownPost> {
-        let has_left = |found: &KnownPost| {
-            found.content_hash == post.content_hash() && found.key.is_none_or(|key| !self.document.contains(&key))
-        };
-        let has_its_url = |found: &KnownPost| {
-            let urls = found.url.as_deref().zip(post.content().url.as_deref());
-            // Where bodies repeat, fragments may be all that tells the entries of one page apart.
-            urls.map(|(one, other)| match self.bodies_repeat {
-                true => same_url::identity(one) == same_url::identity(other),
-                false => same_url::is_same(one, other),
-            })
-        };
-        let has_its_date =
-            |found: &KnownPost| found.published_at.is_some() && found.published_at == post.published_at();
-        let place_of =
-            |is_it: &dyn Fn(&KnownPost) -> bool| self.others.iter().position(|found| has_left(found) && is_it(found));
-        let place = place_of(&|found| has_its_url(found) == Some(true))
-            .or_else(|| {
-                place_of(&|found| has_its_date(found) && !(self.bodies_repeat && has_its_url(found) == Some(false)))
-            })
-            .or_else(|| place_of(&|_| !self.bodies_repeat))?;
-        Some(self.others.remove(place))
-    }
-}
-
-fn url_of(post: &NewPost) -> Option<String> {
-    post.content().url.as_deref().map(|url| same_url::identity(url).into_owned())
-}
-
 /// Whether entries with different keys share a body.
 fn bodies_repeat(posts: &[NewPost]) -> bool {
     let mut keys = HashMap::<ContentHash, EntryKey>::with_capacity(posts.len());
@@ -252,8 +184,8 @@ fn is_exempt_from_age(entry: EntryDecision, filter: &EntryFilter) -> bool {
 /// Whether another change of a post is stored: some at once, then one a day, up to a bound. Feeds whose texts contain
 /// counters would otherwise be written for ever.
 fn takes_revision(found: &KnownPost, now: Timestamp) -> bool {
-    found.revision < REVISIONS_AT_ONCE
-        || found.revision < REVISIONS_MAX && found.changed_at.is_none_or(|changed| changed + REVISION_PAUSE <= now)
+    let is_over = |changed: Timestamp| is_unknown(changed, now) || changed + REVISION_PAUSE <= now;
+    found.revision < REVISIONS_AT_ONCE || found.revision < REVISIONS_MAX && found.changed_at.is_none_or(is_over)
 }
 
 /// The post within the bounds of what is stored.
@@ -377,5 +309,5 @@ impl fmt::Display for EntryCounts {
 }
 
 #[cfg(test)]
-#[path = "reading_tests.rs"]
+#[path = "reading_tests/mod.rs"]
 mod tests;

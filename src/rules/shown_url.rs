@@ -1,10 +1,46 @@
-//! The URL of a source for logs and output, without secrets.
+//! URLs for logs and output, without secrets.
 
-use url::Url;
+use std::borrow::Cow;
 
-/// The URL as it is stored, without credentials (p37) and with control characters escaped (s206). A text that is no URL
-/// is shown as well, so that it can be found.
+use url::{Url, form_urlencoded};
+
+/// Shown instead of a secret.
+const MASK: &str = "********";
+
+/// Parameters whose values are secrets, in lower case without separators.
+const SECRET_NAMES: [&str; 10] =
+    ["auth", "authorization", "hmac", "jwt", "pass", "pwd", "session", "sessionid", "sid", "sig"];
+/// Ends of such names: `rss_token`, `api-key`, `X-Amz-Signature`.
+const SECRET_NAME_ENDS: [&str; 8] =
+    ["key", "token", "secret", "password", "passwd", "passphrase", "signature", "credential"];
+
+/// The URL as it is stored, without credentials: its login is left out (p37) and values of parameters such as `token`
+/// are masked. Control characters are escaped (s206). A text that is no URL is shown as well, so that it can be found.
 pub fn shown_url(url: &str) -> String {
+    with_masked_parameters(url_without_login(url))
+}
+
+/// The URL of a webhook. Receivers such as chat services take any client that knows the path for the sender, so only
+/// the origin is shown.
+pub fn shown_webhook_url(url: &str) -> String {
+    let Ok(parsed) = Url::parse(url) else { return MASK.to_owned() };
+    let Some(host) = parsed.host_str() else { return MASK.to_owned() };
+    let port = parsed.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let is_bare = parsed.path() == "/" && parsed.query().is_none() && parsed.fragment().is_none();
+    format!("{}://{host}{port}/{}", parsed.scheme(), if is_bare { "" } else { MASK })
+}
+
+/// The URL in a row of this table.
+pub fn shown_row_url(table: &str, url: &str) -> String {
+    if table == "webhooks" { shown_webhook_url(url) } else { shown_url(url) }
+}
+
+/// The URL as it is stored, without its login and with control characters escaped.
+pub fn url_without_login(url: &str) -> String {
+    // Most URLs: without an `@` there is no login in it, and it need not be parsed.
+    if !url.contains('@') {
+        return escaped(url);
+    }
     let has_authority = |url: &Url| !url.cannot_be_a_base();
     match Url::parse(url).ok().filter(has_authority) {
         Some(parsed) if parsed.username().is_empty() && parsed.password().is_none() => escaped(url),
@@ -18,6 +54,28 @@ pub fn shown_url(url: &str) -> String {
         }
         None => escaped(&without_login(url)),
     }
+}
+
+fn with_masked_parameters(url: String) -> String {
+    let Some(start) = url.find('?').map(|mark| mark + 1) else { return url };
+    let end = url[start..].find('#').map_or(url.len(), |length| start + length);
+    let parameters: Vec<_> = url[start..end].split('&').map(masked_parameter).collect();
+    format!("{}{}{}", &url[..start], parameters.join("&"), &url[end..])
+}
+
+fn masked_parameter(pair: &str) -> Cow<'_, str> {
+    match pair.split_once('=') {
+        Some((name, value)) if !value.is_empty() && is_secret(name) => Cow::Owned(format!("{name}={MASK}")),
+        _ => Cow::Borrowed(pair),
+    }
+}
+
+/// Whether a parameter of this name, as it stands in a query, has a secret value.
+fn is_secret(name: &str) -> bool {
+    let decoded = form_urlencoded::parse(name.as_bytes()).next().map(|(name, _)| name).unwrap_or_default();
+    let plain: String =
+        decoded.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect();
+    SECRET_NAMES.contains(&plain.as_str()) || SECRET_NAME_ENDS.iter().any(|end| plain.ends_with(end))
 }
 
 /// A text that is no URL, without what may be a login in it: all that stands before an `@` where a host should be.
@@ -74,6 +132,41 @@ mod tests {
     }
 
     #[test]
+    fn secrets_in_parameters_are_masked_and_other_parameters_are_not() {
+        check(&[
+            ("https://a.example/f?token=abc", "https://a.example/f?token=********"),
+            ("https://a.example/f?a=1&api_key=x&b=2#top", "https://a.example/f?a=1&api_key=********&b=2#top"),
+            ("https://me:pw@a.example/f?rss-Token=x&auth=y", "https://a.example/f?rss-Token=********&auth=********"),
+            (
+                "https://a.example/f?%74oken=x&X-Amz-Signature=y",
+                "https://a.example/f?%74oken=********&X-Amz-Signature=********",
+            ),
+            ("http://exa mple/f?password=x", "http://exa mple/f?password=********"),
+            ("https://a.example/f?token&token=&author=ann", "https://a.example/f?token&token=&author=ann"),
+            (
+                "https://a.example/f?channel_id=UC0123456789&page=2",
+                "https://a.example/f?channel_id=UC0123456789&page=2",
+            ),
+            ("https://a.example/token=x#?token=x", "https://a.example/token=x#?token=********"),
+            ("https://a.example/f?", "https://a.example/f?"),
+        ]);
+    }
+
+    #[test]
+    fn of_a_webhook_only_the_origin_is_shown() {
+        for (url, shown) in [
+            ("https://hooks.example/services/T0/B0/secret", "https://hooks.example/********"),
+            ("https://ann:word@hooks.example:8443/?token=secret", "https://hooks.example:8443/********"),
+            ("https://hooks.example/#secret", "https://hooks.example/********"),
+            ("https://hooks.example", "https://hooks.example/"),
+            ("http://[::1]:9/x", "http://[::1]:9/********"),
+            ("secret", "********"),
+        ] {
+            assert_eq!(shown_webhook_url(url), shown, "{url}");
+        }
+    }
+
+    #[test]
     fn s206_a_text_that_is_no_url_is_shown_as_it_is_stored() {
         check(&[
             ("not a url", "not a url"),
@@ -94,6 +187,13 @@ mod tests {
             ("http://ann:w@rd@exa mple/@home", "http://exa mple/@home"),
             ("http://ann:wo/rd@exa mple/", "http://exa mple/"),
         ]);
+    }
+
+    #[test]
+    fn of_a_row_of_webhooks_only_the_origin_is_shown() {
+        let url = "https://hooks.example/services/T0/secret";
+        assert_eq!(shown_row_url("webhooks", url), "https://hooks.example/********");
+        assert_eq!(shown_row_url("sources", url), url);
     }
 
     #[test]

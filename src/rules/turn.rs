@@ -39,39 +39,20 @@ pub enum Closed {
 /// The pause counts from the end of the last request. A process that was killed could not store its last request, so
 /// the pause also counts from the start of this process, whether or not a request to the host is known (p28).
 ///
-/// Call [`clamp_future_times`] on the state first.
+/// A state that was read from the store is corrected first (`rules::stored_times`).
 pub fn turn(host: &HostState, delay: Duration, started_at: Timestamp, policy: &Policy, now: Timestamp) -> Turn {
     if let Some((until, because)) = closed(host, policy, now) {
         return Turn::NotBefore { until, because };
     }
-    // A start in the future was taken before the clock was set back: its age is unknown.
-    let started_at = Some(started_at).filter(|started_at| *started_at <= now);
-    let asked_at = host.last_asked_at.map(|asked_at| asked_at.min(now));
-    match started_at.max(asked_at).map(|base| base + delay) {
-        Some(at) if at > now => Turn::At(at),
+    match host.last_asked_at.map_or(started_at, |asked_at| asked_at.max(started_at)) + delay {
+        at if at > now => Turn::At(at),
         _ => Turn::Now,
     }
 }
 
-/// Corrects moments in a host's state that a clock that was ahead has stored; returns whether there were any.
-///
-/// Call it when a state is read from the store and before each use, and keep the result: no request ended later than
-/// now, no hold lasts longer than the ceiling, no breaker stays open longer than its longest pause. The result must be
-/// kept because a moment that is clamped anew each time would move along with now, and the host would wait until the
-/// true time has reached the wrong one.
-pub fn clamp_future_times(host: &mut HostState, policy: &Policy, now: Timestamp) -> bool {
-    let before = (host.last_asked_at, host.held_until, host.breaker.open_until);
-    let at_most = |moment: Option<Timestamp>, ceiling: Timestamp| moment.map(|moment| moment.min(ceiling));
-    host.last_asked_at = at_most(host.last_asked_at, now);
-    host.held_until = at_most(host.held_until, now + policy.retry_after_max);
-    let longest = policy.breaker.pause_max.max(policy.breaker.pause_first);
-    host.breaker.open_until = at_most(host.breaker.open_until, now + longest);
-    before != (host.last_asked_at, host.held_until, host.breaker.open_until)
-}
-
 /// The later of the hold and the breaker.
 fn closed(host: &HostState, policy: &Policy, now: Timestamp) -> Option<(Timestamp, Closed)> {
-    let held = host.held_until.map(|until| until.min(now + policy.retry_after_max)).filter(|until| *until > now);
+    let held = host.held_until.filter(|until| *until > now);
     let open = breaker::open_until(&host.breaker, &policy.breaker, now);
     match (held, open) {
         (held, Some(until)) if held.is_none_or(|held| held < until) => {

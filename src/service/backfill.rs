@@ -14,6 +14,7 @@ use crate::model::{
     check_web_url,
 };
 use crate::rules::backfill::{decide, is_repeated, wordpress_page};
+use crate::rules::full_text::want_pages;
 use crate::rules::identity;
 use crate::rules::shown_url::shown_url;
 use crate::sources::{archive_task, kind};
@@ -150,14 +151,20 @@ impl Service {
             let known = self.store.known_entries(vec![query]).await?.pop().unwrap_or_default();
             let now = self.now();
             let decision = decide(&source, &reading.entries, &known, &self.pipeline.policy(), now);
-            let (counts, posts) = (decision.counts, decision.posts);
+            let (counts, mut posts) = (decision.counts, decision.posts);
             let mut new_posts = 0;
             if !posts.is_empty() {
                 source.state.bodies_repeat |= decision.bodies_repeat;
-                let settlement = Settlement { posts, ..Settlement::of_state(&source, now) };
+                let mode = source.settings.full_text.unwrap_or(self.pipeline.policy().posts.full_text);
+                let pages = want_pages(mode, &mut posts, &mut []);
+                let settlement = Settlement { posts, pages, ..Settlement::of_state(&source, now) };
                 match self.store.settle(vec![settlement]).await?.pop() {
                     Some(Settled::Written { new_posts: ids, .. }) => new_posts = ids.len() as u64,
                     Some(Settled::Stale(_)) => continue,
+                    Some(Settled::Locked) => {
+                        let text = "another session of the database locks the row of the source; try again later";
+                        return Err(ServiceError::Refused(text.to_owned()));
+                    }
                     Some(Settled::Gone) | None => return Err(ServiceError::not_found("source", id.0)),
                 }
                 self.pipeline.note_new_posts();

@@ -59,11 +59,17 @@ impl Service {
         let scheduled = self.pipeline.scheduled(id).await;
         let host = host.map(|host| self.host_status(host, delay.pause));
         let blockers = self.blockers().await;
+        let locked_since = self.pipeline.locked_since(id);
         Ok(SourceExplanation {
             source_id: id,
             version: source.version,
             status: status(&source, &policy, now),
-            summary: summary(next, stopped_because(&source), host.as_ref(), scheduled, &blockers, now),
+            summary: match locked_since {
+                Some(since) => format!(
+                    "its last poll waits to be stored since {since}: another session of the database locks its row"
+                ),
+                None => summary(next, stopped_because(&source), host.as_ref(), scheduled, &blockers, now),
+            },
             next_poll_at: next.at(),
             is_due: next.is_due(now),
             interval_seconds: due::interval(&source, &policy).as_secs(),

@@ -9,6 +9,7 @@ use super::{Result, Service, ServiceError};
 use crate::model::{Breaker, HostKey, HostState, SourceId, Timestamp};
 use crate::rules::change::{Change, Changed};
 use crate::rules::host_key::host_key;
+use crate::rules::stored_times::correct_host;
 use crate::rules::turn;
 use crate::sources::stored_host;
 use crate::store::{SourceSelection, StoreError};
@@ -159,7 +160,7 @@ impl Service {
 
     pub(super) fn host_status(&self, mut host: HostState, pause: Duration) -> HostStatus {
         let (now, policy) = (self.now(), self.pipeline.policy());
-        turn::clamp_future_times(&mut host, &policy, now);
+        correct_host(&mut host, &policy, now, self.pipeline.last_clock_step());
         let turn = turn::turn(&host, pause, self.pipeline.started_at(), &policy, now);
         let held_until = host.held_until.filter(|until| *until > now);
         let breaker_open_until = host.breaker.open_until.filter(|until| *until > now);

@@ -14,6 +14,7 @@ mod hosts;
 mod pausing;
 mod polls;
 mod posts;
+mod quarantine;
 mod queries;
 mod source_settings;
 mod sources;
@@ -21,6 +22,7 @@ mod webhooks;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::actors::PipelineHandle;
 use crate::clock::Clock;
@@ -32,6 +34,7 @@ pub use explanation::{SourceExplanation, WaitTerm};
 pub use hosts::{HoldEnd, HostCondition, HostStatus};
 pub use polls::{Outlook, PollRequest, RequestedPoll};
 pub use posts::{FoundPosts, PostFilter};
+pub use quarantine::QuarantinedRows;
 pub use queries::{FoundSources, SourceDetails, SourceFilter};
 pub use source_settings::{NewSourceRequest, SourcePatch};
 pub use sources::{AddedSource, FirstPoll, add_sources};
@@ -98,27 +101,35 @@ pub type Result<T> = std::result::Result<T, ServiceError>;
 /// The use cases of one daemon. Clones share everything.
 #[derive(Clone)]
 pub struct Service {
+    /// With connections of its own.
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     pipeline: PipelineHandle,
     /// Held while polling is being paused or resumed, so that store and scheduler end in the same state.
     pausing: Arc<tokio::sync::Mutex<()>>,
-    started_at: Timestamp,
+    /// When this daemon began to serve, by the monotonic clock.
+    started: Duration,
 }
 
 impl Service {
     pub fn new(pipeline: PipelineHandle) -> Service {
-        let (store, clock) = (pipeline.store().clone(), pipeline.clock().clone());
-        Service { started_at: clock.now(), store, clock, pipeline, pausing: Arc::default() }
+        let (store, clock) = (pipeline.store(), pipeline.clock().clone());
+        let store = store.for_api().unwrap_or_else(|| store.clone());
+        Service { started: clock.monotonic(), store, clock, pipeline, pausing: Arc::default() }
     }
 
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// When this daemon began to serve.
+    /// When this daemon began to serve, by the present clock.
     pub fn started_at(&self) -> Timestamp {
-        self.started_at
+        self.now() - self.uptime()
+    }
+
+    /// Time since this daemon began to serve.
+    pub fn uptime(&self) -> Duration {
+        self.clock.monotonic().saturating_sub(self.started)
     }
 
     /// What only actors know: counters, events, the supervision tree, injected faults.

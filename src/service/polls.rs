@@ -12,6 +12,7 @@ use crate::actors::{PipelineEvent, SettledPoll};
 use crate::model::{HostState, SourceId, SourceSettings, Timestamp};
 use crate::rules::change::{Change, apply};
 use crate::rules::due::{self, NextPoll, Wait};
+use crate::rules::stored_times::correct_host;
 use crate::rules::{delay, turn};
 
 /// How long the first poll of a new source is awaited.
@@ -29,7 +30,7 @@ pub struct PollRequest {
 /// What came of a request to poll.
 #[derive(Clone, Debug)]
 pub enum RequestedPoll {
-    Done(SettledPoll),
+    Done(Box<SettledPoll>),
     Scheduled(Outlook),
     Refused { reason: String },
 }
@@ -72,7 +73,7 @@ impl Service {
             return Ok(RequestedPoll::Scheduled(outlook));
         }
         match self.settled(id, events, before, request.wait).await {
-            Some(poll) => Ok(RequestedPoll::Done(poll)),
+            Some(poll) => Ok(RequestedPoll::Done(Box::new(poll))),
             None => self.still_scheduled(id, request.force).await,
         }
     }
@@ -89,7 +90,7 @@ impl Service {
             return Ok(RequestedPoll::Scheduled(watch.outlook));
         }
         match self.settled(id, watch.events, None, FIRST_POLL_WITHIN).await {
-            Some(poll) => Ok(RequestedPoll::Done(poll)),
+            Some(poll) => Ok(RequestedPoll::Done(Box::new(poll))),
             None => self.still_scheduled(id, false).await,
         }
     }
@@ -147,7 +148,7 @@ impl Service {
         let own = Outlook { not_before: Some(next.at().unwrap_or(now).max(now)), reason: next.to_string() };
         let Some(key) = self.pipeline.host_of(settings) else { return Ok(own) };
         let mut host = self.host_state(&key).await?.unwrap_or_else(|| HostState::new(key.clone()));
-        turn::clamp_future_times(&mut host, &policy, now);
+        correct_host(&mut host, &policy, now, self.pipeline.last_clock_step());
         let pause = delay::delay(settings, Some(&key), &policy.delays).pause;
         let turn = turn::turn(&host, pause, self.pipeline.started_at(), &policy, now);
         let turn_at = match &turn {

@@ -5,6 +5,7 @@ use super::canonical::canonicalize;
 use super::polls::FirstPollWatch;
 use super::source_settings::valid_labels;
 use super::{NewSourceRequest, RequestedPoll, Result, Service, ServiceError, SourceDetails, SourcePatch};
+use crate::actors::Trial;
 use crate::model::{NewSource, PollOutcome, Source, SourceAccess, SourceId, SourceSettings, Timestamp};
 use crate::rules::change::{Change, Changed, apply};
 use crate::sources::owner_key;
@@ -48,7 +49,8 @@ impl Service {
             FirstPoll::NotAwaited => None,
             FirstPoll::Awaited | FirstPoll::MustSucceed => Some(self.watch_first_poll(&settings).await?),
         };
-        let id = self.insert(settings, labels, access).await?;
+        // On trial until it is decided whether the source stays.
+        let (id, _trial) = self.insert(settings, labels, access, first_poll).await?;
         let first_poll = match watch {
             Some(watch) => Some(self.await_first_poll(id, watch, first_poll).await?),
             None => None,
@@ -61,7 +63,8 @@ impl Service {
         settings: SourceSettings,
         labels: Vec<String>,
         access: Option<SourceAccess>,
-    ) -> Result<SourceId> {
+        first_poll: FirstPoll,
+    ) -> Result<(SourceId, Option<Trial>)> {
         let added = match access {
             None => add_sources(self.store.as_ref(), vec![(settings, labels)], self.now()).await?.pop(),
             Some(access) => {
@@ -77,8 +80,9 @@ impl Service {
         };
         match added.ok_or_else(|| StoreError::Internal("nothing was added".into()))? {
             Added::New(id) => {
+                let trial = (first_poll == FirstPoll::MustSucceed).then(|| self.pipeline.begin_trial(id));
                 self.pipeline.sources_changed(vec![id]);
-                Ok(id)
+                Ok((id, trial))
             }
             Added::Duplicate(id) => Err(ServiceError::Duplicate(id)),
         }
@@ -97,7 +101,7 @@ impl Service {
             {
                 self.remove_source(id, None).await?;
                 let detail = poll.error.clone().unwrap_or_default();
-                Err(ServiceError::DoesNotWork { field: "url", detail, poll: Some(Box::new(poll.clone())) })
+                Err(ServiceError::DoesNotWork { field: "url", detail, poll: Some(poll.clone()) })
             }
             _ => Ok(answer),
         }

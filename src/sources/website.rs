@@ -45,6 +45,7 @@ fn read(bytes: &[u8], content_type: Option<&str>, url: &Url, _answered_at: Times
     let content = PostContent {
         title: page.title.unwrap_or_else(|| post::heading(&page.text)),
         text: page.lines,
+        html: Some(page.html).filter(|html| !html.is_empty()),
         url: Some(page.canonical_url.unwrap_or_else(|| url.clone()).to_string()),
         author: page.author,
         byline: page.byline,

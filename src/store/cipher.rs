@@ -14,6 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::model::{KeyProvider, SourceId, UserId, WebhookChange, WebhookTarget};
 
 use super::rows::storable;
+use super::settings::EncryptionKeys;
 use super::{Result, StoreError};
 
 const NONCE_BYTES: usize = 24;
@@ -46,16 +47,29 @@ impl Owner<'_> {
     }
 }
 
+/// The key that opens a sealed secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OpenedBy {
+    Current,
+    Previous,
+}
+
 /// Encrypts and decrypts secrets; fails without a key.
-#[derive(Clone)]
-pub struct Cipher(Option<XChaCha20Poly1305>);
+#[derive(Clone, Default)]
+pub struct Cipher {
+    current: Option<XChaCha20Poly1305>,
+    previous: Option<XChaCha20Poly1305>,
+}
 
 impl Cipher {
-    /// `key`: 32 bytes in Base64.
-    pub fn new(key: Option<&SecretString>) -> Result<Cipher> {
-        let Some(key) = key else { return Ok(Cipher(None)) };
-        let bytes = STANDARD.decode(key.expose_secret().trim()).map_err(|_| wrong_key())?;
-        Ok(Cipher(Some(XChaCha20Poly1305::new_from_slice(&bytes).map_err(|_| wrong_key())?)))
+    pub fn new(keys: Option<&EncryptionKeys>) -> Result<Cipher> {
+        let Some(EncryptionKeys { current, previous }) = keys else { return Ok(Cipher::default()) };
+        let previous = previous.as_ref().map(|key| with_key(key, "database.encryption-key-previous")).transpose()?;
+        Ok(Cipher { current: Some(with_key(current, "database.encryption-key")?), previous })
+    }
+
+    pub(super) fn has_key(&self) -> bool {
+        self.current.is_some()
     }
 
     pub(super) fn seal(&self, owner: Owner<'_>, secret: &SecretString) -> Result<Vec<u8>> {
@@ -71,19 +85,19 @@ impl Cipher {
     }
 
     pub(super) fn open(&self, owner: Owner<'_>, sealed: &[u8]) -> Result<SecretString> {
-        let cipher = self.cipher()?;
-        let closed = || {
+        self.open_with(owner, sealed).map(|(secret, _)| secret)
+    }
+
+    /// The secret, and the key that opened it.
+    pub(super) fn open_with(&self, owner: Owner<'_>, sealed: &[u8]) -> Result<(SecretString, OpenedBy)> {
+        let current = decrypt(self.cipher()?, owner, sealed).map(|secret| (secret, OpenedBy::Current));
+        let previous = || Some((decrypt(self.previous.as_ref()?, owner, sealed)?, OpenedBy::Previous));
+        current.or_else(previous).ok_or_else(|| {
             StoreError::Encryption(format!(
                 "{owner} cannot be opened: database.encryption-key is not the one it was sealed with; set that one again, \
-                 or store it anew"
+                 there or as database.encryption-key-previous, or store it anew"
             ))
-        };
-        let (nonce, sealed) = sealed.split_at_checked(NONCE_BYTES).ok_or_else(closed)?;
-        let nonce = XNonce::try_from(nonce).map_err(|_| closed())?;
-        let associated = owner.associated();
-        let payload = Payload { msg: sealed, aad: associated.as_bytes() };
-        let opened = cipher.decrypt(&nonce, payload).map_err(|_| closed())?;
-        String::from_utf8(opened).map(SecretString::from).map_err(|_| closed())
+        })
     }
 
     /// The stored and the new ciphertext; none if the stored secret is not the one that was used.
@@ -119,7 +133,7 @@ impl Cipher {
     }
 
     fn cipher(&self) -> Result<&XChaCha20Poly1305> {
-        self.0.as_ref().ok_or_else(|| {
+        self.current.as_ref().ok_or_else(|| {
             StoreError::Encryption(
                 "API keys, logins and webhook secrets are stored encrypted, but database.encryption-key is not set; set it to \
                  32 random bytes in Base64 (`openssl rand -base64 32`)"
@@ -129,10 +143,21 @@ impl Cipher {
     }
 }
 
-fn wrong_key() -> StoreError {
-    StoreError::Encryption(
-        "database.encryption-key is not 32 bytes in Base64, such as `openssl rand -base64 32` prints".into(),
-    )
+/// None if this key does not open it.
+fn decrypt(cipher: &XChaCha20Poly1305, owner: Owner<'_>, sealed: &[u8]) -> Option<SecretString> {
+    let (nonce, sealed) = sealed.split_at_checked(NONCE_BYTES)?;
+    let nonce = XNonce::try_from(nonce).ok()?;
+    let associated = owner.associated();
+    let opened = cipher.decrypt(&nonce, Payload { msg: sealed, aad: associated.as_bytes() }).ok()?;
+    String::from_utf8(opened).ok().map(SecretString::from)
+}
+
+/// `key`: 32 bytes in Base64.
+fn with_key(key: &SecretString, name: &str) -> Result<XChaCha20Poly1305> {
+    let bytes = STANDARD.decode(key.expose_secret().trim()).ok();
+    bytes.and_then(|bytes| XChaCha20Poly1305::new_from_slice(&bytes).ok()).ok_or_else(|| {
+        StoreError::Encryption(format!("{name} is not 32 bytes in Base64, such as `openssl rand -base64 32` prints"))
+    })
 }
 
 #[cfg(test)]
@@ -143,6 +168,20 @@ mod tests {
 
     fn cipher(byte: u8) -> Cipher {
         Cipher::new(Some(&STANDARD.encode([byte; 32]).into())).unwrap()
+    }
+
+    #[test]
+    fn the_previous_key_opens_and_never_seals() {
+        let previous = Some(STANDARD.encode([1; 32]).into());
+        let keys = EncryptionKeys { current: STANDARD.encode([2; 32]).into(), previous };
+        let both = Cipher::new(Some(&keys)).unwrap();
+        let old = cipher(1).seal(OWNER, &"bearer-1".into()).unwrap();
+        let new = both.seal(OWNER, &"bearer-2".into()).unwrap();
+        let opened =
+            |sealed: &[u8]| both.open_with(OWNER, sealed).map(|(secret, by)| (secret.expose_secret().to_owned(), by));
+        assert_eq!(opened(&old).unwrap(), ("bearer-1".to_owned(), OpenedBy::Previous));
+        assert_eq!(opened(&new).unwrap(), ("bearer-2".to_owned(), OpenedBy::Current));
+        assert!(cipher(1).open(OWNER, &new).is_err() && cipher(3).open(OWNER, &old).is_err());
     }
 
     #[test]

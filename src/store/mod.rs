@@ -4,13 +4,19 @@
 //! concurrent changes.
 
 mod access;
+mod check;
 mod cipher;
 mod error;
+mod health;
 mod migrate;
+mod numbers;
 mod post_pages;
 mod post_row;
 mod postgres;
+mod probe;
+mod quarantine;
 mod rows;
+mod secrets;
 pub mod settings;
 mod shared_sql;
 mod source_row;
@@ -25,14 +31,19 @@ use async_trait::async_trait;
 
 use crate::model::{Cleaned, Cutoffs, HostKey, Source, SourceId, SourceType, Timestamp};
 
+pub use check::{CheckReport, StoreProblem, StoreProblemKind, TableCount, check};
 pub use error::StoreError;
+pub use health::{StoreHealth, StoreTrouble};
+pub use numbers::{JumpReason, NumberJump};
 pub use post_pages::{PageBounds, PostMatch, PostPage, PostSelection};
 pub use postgres::PostgresStore;
-pub use sqlite::SqliteStore;
+pub use quarantine::{Quarantine, QuarantineNews};
+pub use secrets::{Resealed, SealedRow, SecretCheck, SecretCounts, SecretPlace, SecretTable, check_secrets, reseal};
+pub use sqlite::{BackupError, BackupReport, Compacted, SqliteStore, backup, compact};
 pub use stream::stream_sources;
 pub use traits::{
-    ArticleStore, DaemonStore, FullTextStore, HostStore, LabelStore, PostStore, SourceAccessStore, SourceStore,
-    UserStore, WebhookStore,
+    ArticleStore, DaemonStore, FullTextStore, HostStore, LabelStore, PostStore, SecretStore, SourceAccessStore,
+    SourceStore, UserStore, WebhookStore,
 };
 
 use settings::{EngineSettings, StoreSettings};
@@ -55,16 +66,46 @@ pub trait Store:
     + UserStore
     + HostStore
     + WebhookStore
+    + SecretStore
 {
     fn about(&self) -> About;
 
+    /// The same store with connections of its own, for the API: a flood of requests does not delay the pipeline.
+    fn for_api(&self) -> Option<Arc<dyn Store>>;
+
+    /// Whether the store takes writes, by the last one of any caller.
+    fn health(&self) -> &StoreHealth;
+
+    /// Rows that cannot be read.
+    fn quarantine(&self) -> &Quarantine;
+
     async fn ping(&self) -> Result<()>;
+
+    /// Writes something and removes it, to find out whether the store takes writes. Fails for good once damage was
+    /// found.
+    async fn probe(&self) -> Result<()>;
 
     /// Closes files and connections after running methods have finished.
     async fn close(&self);
 
     /// One bounded step of the clean-up: at most `limit` rows of each kind.
     async fn clean(&self, cutoffs: Cutoffs, limit: u32) -> Result<Cleaned>;
+
+    /// One bounded step of the upkeep of files, if the store has files of its own.
+    async fn tend(&self) -> Result<Upkeep> {
+        Ok(Upkeep::default())
+    }
+}
+
+/// The files of a store after a step of their upkeep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Upkeep {
+    /// Bytes that were given back to the file system.
+    pub freed_bytes: u64,
+    /// Size of the write-ahead log.
+    pub wal_bytes: u64,
+    /// Whether the write-ahead log is above its bound, because a reader still needs it.
+    pub is_wal_held: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

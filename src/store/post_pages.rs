@@ -60,6 +60,17 @@ pub struct PostPage {
     pub has_more: bool,
 }
 
+impl PostPage {
+    /// The first post alone, of a page that was read with wider bounds than it has.
+    pub(super) fn first(mut self) -> PostPage {
+        self.posts.truncate(1);
+        PostPage { has_more: !self.posts.is_empty() || self.has_more, ..self }
+    }
+}
+
+/// The most rows that are read to find one that can be read.
+const WIDEST_ROWS: u32 = 10_000;
+
 /// The ids of a page, found before its posts are read.
 pub(super) struct PageIds {
     pub(super) ids: Vec<i64>,
@@ -67,6 +78,16 @@ pub(super) struct PageIds {
 }
 
 impl PageIds {
+    /// Bounds for reading again if all posts of a page cannot be read: wide enough for one that can, if there are not
+    /// thousands of bad ones in a row.
+    pub(super) fn wider(&self, bounds: PageBounds, readable: usize) -> Option<PageBounds> {
+        let is_wider = readable == 0 && !self.ids.is_empty() && self.has_more && bounds.rows < WIDEST_ROWS;
+        is_wider.then(|| PageBounds {
+            rows: bounds.rows.saturating_mul(4).max(64),
+            bytes: bounds.bytes.saturating_mul(4).max(1 << 20),
+        })
+    }
+
     /// The first of these posts, given with their bytes, that fit on a page: one at least.
     pub(super) fn new(found: Vec<(i64, i64)>, bounds: PageBounds) -> PageIds {
         let is_full = found.len() >= bounds.rows as usize;

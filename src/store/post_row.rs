@@ -12,13 +12,14 @@ use crate::model::{
     Settlement, SourceId, TextOrigin,
 };
 
-use super::rows::{Column, Columns, Value, required, storable};
+use super::quarantine::{POSTS, SOURCES};
+use super::rows::{ColumnSpec, Columns, Value, required, storable};
 use super::{Result, StoreError};
 
-pub(super) const POST_ID: [Column; 2] = [("id", "bigint"), ("source_id", "bigint")];
+pub(super) const POST_ID: [ColumnSpec; 2] = [("id", "bigint"), ("source_id", "bigint")];
 
 /// Columns that a change of the entry replaces.
-pub(super) const CONTENT: [Column; 17] = [
+pub(super) const CONTENT: [ColumnSpec; 17] = [
     ("title", "text"),
     ("text", "text"),
     ("guid", "text"),
@@ -39,7 +40,7 @@ pub(super) const CONTENT: [Column; 17] = [
 ];
 
 /// Further columns that are read.
-pub(super) const RECORD: [Column; 7] = [
+pub(super) const RECORD: [ColumnSpec; 7] = [
     ("published_at", "timestamptz"),
     ("created_at", "timestamptz"),
     ("changed_at", "timestamptz"),
@@ -50,7 +51,7 @@ pub(super) const RECORD: [Column; 7] = [
 ];
 
 /// Columns beside the content that a new post is added with.
-pub(super) const ADDED: [Column; 8] = [
+pub(super) const ADDED: [ColumnSpec; 8] = [
     ("source_id", "bigint"),
     ("published_at", "timestamptz"),
     ("created_at", "timestamptz"),
@@ -61,30 +62,12 @@ pub(super) const ADDED: [Column; 8] = [
     ("is_backfill", "boolean"),
 ];
 
-pub(super) const NEW_POST_WIDTH: usize = ADDED.len() + CONTENT.len();
-
 /// The values of [`ADDED`] and [`CONTENT`].
-pub(super) fn new_post_values<'a>(settlement: &Settlement, post: &'a NewPost) -> [Value<'a>; NEW_POST_WIDTH] {
-    let [
-        title,
-        text,
-        guid,
-        url,
-        author,
-        authors,
-        byline,
-        html,
-        summary,
-        language,
-        categories,
-        enclosures,
-        image,
-        comments,
-        updated,
-        origin,
-        failure,
-    ] = content_values(post.content());
-    [
+pub(super) fn new_post_values<'a>(
+    settlement: &Settlement,
+    post: &'a NewPost,
+) -> ([Value<'a>; ADDED.len()], [Value<'a>; CONTENT.len()]) {
+    let added = [
         Value::Integer(Some(settlement.source_id.0)),
         Value::Time(post.published_at()),
         Value::Time(Some(settlement.settled_at)),
@@ -93,24 +76,8 @@ pub(super) fn new_post_values<'a>(settlement: &Settlement, post: &'a NewPost) ->
         Value::Integer(Some(post.key().0)),
         Value::Flag(post.is_page()),
         Value::Flag(post.is_backfill()),
-        title,
-        text,
-        guid,
-        url,
-        author,
-        authors,
-        byline,
-        html,
-        summary,
-        language,
-        categories,
-        enclosures,
-        image,
-        comments,
-        updated,
-        origin,
-        failure,
-    ]
+    ];
+    (added, content_values(post.content()))
 }
 
 /// The values of an edit: id, time, date and hash of the post, then [`CONTENT`].
@@ -156,6 +123,10 @@ fn content_values(content: &PostContent) -> [Value<'_>; CONTENT.len()] {
 }
 
 pub(super) fn read_post(row: &mut impl Columns) -> Result<Post> {
+    read_post_columns(row).map_err(|error| error.of_table(POSTS))
+}
+
+fn read_post_columns(row: &mut impl Columns) -> Result<Post> {
     let id = PostId(required(row.integer()?)?);
     let source_id = SourceId(required(row.integer()?)?);
     let content = PostContent {
@@ -200,18 +171,18 @@ pub(super) fn read_post(row: &mut impl Columns) -> Result<Post> {
 
 /// Reads the source of a post as `sources_of_posts` gives it.
 pub(super) fn read_post_source(row: &mut impl Columns) -> Result<PostSource> {
-    Ok(PostSource {
-        id: SourceId(required(row.integer()?)?),
-        title: row.text()?,
-        url: required(row.text()?)?,
-        labels: Vec::new(),
-    })
+    let id = SourceId(required(row.integer()?)?);
+    let texts = row.text().and_then(|title| Ok((title, required(row.text()?)?)));
+    let (title, url) = texts.map_err(|error| error.of_table(SOURCES))?;
+    Ok(PostSource { id, title, url, labels: Vec::new() })
 }
 
 /// Reads a post that waits for its page.
 pub(super) fn read_queued_page(row: &mut impl Columns) -> Result<QueuedPage> {
     let post = read_post(row)?;
-    Ok(QueuedPage { post, queued_at: required(row.time()?)?, attempts: required(row.number()?)? })
+    let attempt = row.time().and_then(|at| Ok((required(at)?, required(row.number()?)?)));
+    let (queued_at, attempts) = attempt.map_err(|error| error.of_table("full_text_queue"))?;
+    Ok(QueuedPage { post, queued_at, attempts })
 }
 
 /// What the end of an attempt to fetch a page writes: text, HTML, origin and error.
@@ -227,12 +198,17 @@ pub(super) fn full_text_values(end: &PageEnd) -> [Option<Cow<'_, str>>; 4] {
 
 /// Reads a post as the statements about known entries give it.
 pub(super) fn read_known(row: &mut impl Columns) -> Result<KnownPost> {
+    read_known_columns(row).map_err(|error| error.of_table(POSTS))
+}
+
+fn read_known_columns(row: &mut impl Columns) -> Result<KnownPost> {
     Ok(KnownPost {
         id: row.integer()?.map(PostId),
         key: row.integer()?.map(EntryKey),
         content_hash: read_hash(row.bytes()?)?,
         url: row.text()?,
         published_at: row.time()?,
+        title: row.text()?,
         revision: required(row.number()?)?,
         changed_at: row.time()?,
     })

@@ -8,10 +8,11 @@ use crate::model::{
     Source, SourceCounts, Timestamp, User, UserId, Webhook, WebhookId, WebhookProgress,
 };
 
+use super::quarantine::{HOSTS, WEBHOOKS};
 use super::{Result, StoreError};
 
 /// The name of a column and its type on PostgreSQL, where the values of many rows travel as one array.
-pub(super) type Column = (&'static str, &'static str);
+pub(super) type ColumnSpec = (&'static str, &'static str);
 
 /// The columns of one row, taken from left to right.
 pub(super) trait Columns {
@@ -21,13 +22,16 @@ pub(super) trait Columns {
     fn time(&mut self) -> Result<Option<Timestamp>>;
     fn blob(&mut self) -> Result<Option<Vec<u8>>>;
 
+    /// The error with the name and value of the column that was taken this many columns before the last one.
+    fn located(&self, back: usize, error: StoreError) -> StoreError;
+
     fn bytes(&mut self) -> Result<Vec<u8>> {
         required(self.blob()?)
     }
 
     fn number<T: TryFrom<i64>>(&mut self) -> Result<Option<T>> {
         let Some(number) = self.integer()? else { return Ok(None) };
-        T::try_from(number).map(Some).map_err(|_| StoreError::damaged(format!("{number} is out of range")))
+        T::try_from(number).map(Some).map_err(|_| StoreError::damaged("the number is out of range"))
     }
 
     fn parsed<T: FromStr<Err: std::fmt::Display>>(&mut self) -> Result<Option<T>> {
@@ -85,6 +89,10 @@ pub(super) fn first_after(since: Timestamp, after: Option<(Timestamp, PostId)>) 
 }
 
 pub(super) fn read_article(row: &mut impl Columns) -> Result<Article> {
+    read_article_columns(row).map_err(|error| error.of_table("articles"))
+}
+
+fn read_article_columns(row: &mut impl Columns) -> Result<Article> {
     Ok(Article {
         id: ArticleId(required(row.integer()?)?),
         content: NewArticle {
@@ -100,6 +108,10 @@ pub(super) fn read_article(row: &mut impl Columns) -> Result<Article> {
 }
 
 pub(super) fn read_user(row: &mut impl Columns) -> Result<User> {
+    read_user_columns(row).map_err(|error| error.of_table("users"))
+}
+
+fn read_user_columns(row: &mut impl Columns) -> Result<User> {
     Ok(User {
         id: UserId(required(row.integer()?)?),
         name: required(row.text()?)?,
@@ -109,6 +121,10 @@ pub(super) fn read_user(row: &mut impl Columns) -> Result<User> {
 }
 
 pub(super) fn read_podcast(row: &mut impl Columns) -> Result<Podcast> {
+    read_podcast_columns(row).map_err(|error| error.of_table("podcasts"))
+}
+
+fn read_podcast_columns(row: &mut impl Columns) -> Result<Podcast> {
     Ok(Podcast {
         id: PodcastId(required(row.integer()?)?),
         user_id: UserId(required(row.integer()?)?),
@@ -117,7 +133,7 @@ pub(super) fn read_podcast(row: &mut impl Columns) -> Result<Podcast> {
     })
 }
 
-pub(super) const HOST: [Column; 7] = [
+pub(super) const HOST: [ColumnSpec; 7] = [
     ("host", "text"),
     ("last_asked_at", "timestamptz"),
     ("held_until", "timestamptz"),
@@ -128,6 +144,10 @@ pub(super) const HOST: [Column; 7] = [
 ];
 
 pub(super) fn read_host(row: &mut impl Columns) -> Result<HostState> {
+    read_host_columns(row).map_err(|error| error.of_table(HOSTS))
+}
+
+fn read_host_columns(row: &mut impl Columns) -> Result<HostState> {
     Ok(HostState {
         host: HostKey::from_canonical(&required(row.text()?)?),
         last_asked_at: row.time()?,
@@ -142,10 +162,14 @@ pub(super) fn read_host(row: &mut impl Columns) -> Result<HostState> {
 }
 
 pub(super) fn read_robots(row: &mut impl Columns) -> Result<RobotsRecord> {
+    read_robots_columns(row).map_err(|error| error.of_table("robots"))
+}
+
+fn read_robots_columns(row: &mut impl Columns) -> Result<RobotsRecord> {
     Ok(RobotsRecord { origin: required(row.text()?)?, fetched_at: required(row.time()?)?, rules: row.text()? })
 }
 
-pub(super) const WEBHOOK: [Column; 11] = [
+pub(super) const WEBHOOK: [ColumnSpec; 11] = [
     ("id", "bigint"),
     ("url", "text"),
     ("label", "text"),
@@ -160,6 +184,10 @@ pub(super) const WEBHOOK: [Column; 11] = [
 ];
 
 pub(super) fn read_webhook(row: &mut impl Columns) -> Result<Webhook> {
+    read_webhook_columns(row).map_err(|error| error.of_table(WEBHOOKS))
+}
+
+fn read_webhook_columns(row: &mut impl Columns) -> Result<Webhook> {
     let id = WebhookId(required(row.integer()?)?);
     let (url, label) = (required(row.text()?)?, row.text()?);
     let (enabled, disabled_reason) = (row.flag()?, row.text()?);
@@ -174,7 +202,7 @@ pub(super) fn read_webhook(row: &mut impl Columns) -> Result<Webhook> {
 }
 
 pub(super) fn required<T>(value: Option<T>) -> Result<T> {
-    value.ok_or_else(|| StoreError::damaged("a column is null that never is"))
+    value.ok_or_else(|| StoreError::damaged("it is never null"))
 }
 
 /// Reads the columns of `count_sources`.

@@ -8,8 +8,23 @@ use secrecy::SecretString;
 #[derive(Clone, Debug)]
 pub struct StoreSettings {
     pub engine: EngineSettings,
-    /// Encryption key, 32 bytes in Base64. Without one, no secrets can be stored.
-    pub encryption_key: Option<SecretString>,
+    /// Without keys, no secrets can be stored.
+    pub encryption_key: Option<EncryptionKeys>,
+}
+
+/// Keys of stored secrets, each 32 bytes in Base64.
+#[derive(Clone, Debug)]
+pub struct EncryptionKeys {
+    /// Encrypts and decrypts.
+    pub current: SecretString,
+    /// Decrypts what was encrypted before the key was changed.
+    pub previous: Option<SecretString>,
+}
+
+impl<T: Into<SecretString>> From<T> for EncryptionKeys {
+    fn from(current: T) -> EncryptionKeys {
+        EncryptionKeys { current: current.into(), previous: None }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -40,13 +55,37 @@ pub enum Synchronous {
 pub struct PostgresSettings {
     /// URL of the server, with the password.
     pub url: SecretString,
-    /// Maximum number of connections.
+    /// Maximum number of connections of the pipeline.
     pub pool_size: usize,
+    /// Maximum number of connections of the API.
+    pub api_pool_size: usize,
     pub connect_timeout: Duration,
+    /// The server cancels a statement after this time.
     pub statement_timeout: Duration,
+    /// A connection whose statement got no answer for this long is closed.
+    pub response_timeout: Duration,
+    /// A statement fails after this time if it waits for a lock.
+    pub lock_timeout: Duration,
     pub tls: Tls,
     /// PEM file of certificate authorities to trust instead of the system's.
     pub tls_ca_file: Option<PathBuf>,
+}
+
+impl PostgresSettings {
+    /// The default settings for a server at this URL.
+    pub fn new(url: SecretString) -> PostgresSettings {
+        PostgresSettings {
+            url,
+            pool_size: 8,
+            api_pool_size: 4,
+            connect_timeout: Duration::from_secs(10),
+            statement_timeout: Duration::from_secs(30),
+            response_timeout: Duration::from_secs(35),
+            lock_timeout: Duration::from_secs(2),
+            tls: Tls::Disable,
+            tls_ca_file: None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

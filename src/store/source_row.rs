@@ -10,7 +10,8 @@ use crate::model::{
     SourceId, SourceSettings, SourceState, SourceType, Validators,
 };
 
-use super::rows::{Column, Columns, Value, required};
+use super::quarantine::SOURCES;
+use super::rows::{ColumnSpec, Columns, Value, required};
 use super::{Result, StoreError};
 
 /// Values of `feed_disabled_by`.
@@ -18,11 +19,11 @@ const BY_FAILURES: &str = "failures";
 const BY_PERSON: &str = "person";
 
 /// Columns written by the store itself.
-pub(super) const IDENTITY: [Column; 4] =
+pub(super) const IDENTITY: [ColumnSpec; 4] =
     [("id", "bigint"), ("version", "bigint"), ("created_at", "timestamptz"), ("updated_at", "timestamptz")];
 
 /// Columns of the settings.
-pub(super) const SETTINGS: [Column; 10] = [
+pub(super) const SETTINGS: [ColumnSpec; 10] = [
     ("podcast_id", "bigint"),
     ("type", "text"),
     ("url", "text"),
@@ -36,7 +37,7 @@ pub(super) const SETTINGS: [Column; 10] = [
 ];
 
 /// Columns of the state.
-pub(super) const STATE: [Column; 33] = [
+pub(super) const STATE: [ColumnSpec; 33] = [
     ("enabled", "boolean"),
     ("disabled_reason", "text"),
     ("first_polled_at", "timestamptz"),
@@ -144,6 +145,10 @@ pub(super) fn state_values(state: &SourceState) -> [Value<'_>; STATE.len()] {
 }
 
 pub(super) fn read_source(row: &mut impl Columns) -> Result<Source> {
+    read_columns(row).map_err(|error| error.of_table(SOURCES))
+}
+
+fn read_columns(row: &mut impl Columns) -> Result<Source> {
     Ok(Source {
         id: SourceId(required(row.integer()?)?),
         version: required(row.integer()?)?,
@@ -219,7 +224,11 @@ fn read_rest(row: &mut impl Columns) -> Result<Option<Rest>> {
     let Some(since) = since else { return Ok(None) };
     let reason = reason.unwrap_or_default();
     let cause = match by.as_deref() {
-        Some(BY_FAILURES) => RestCause::Failures(reason.parse::<FailureKind>().map_err(StoreError::damaged)?),
+        Some(BY_FAILURES) => {
+            // The reason is the column before the last one.
+            let unknown = |error| row.located(1, StoreError::damaged(error));
+            RestCause::Failures(reason.parse::<FailureKind>().map_err(unknown)?)
+        }
         _ => RestCause::from_reason(reason),
     };
     Ok(Some(Rest { since, cause }))

@@ -15,7 +15,7 @@
 use std::sync::OnceLock;
 
 use super::post_row::{ADDED, CONTENT, POST_ID, RECORD};
-use super::rows::{Column, HOST, WEBHOOK};
+use super::rows::{ColumnSpec, HOST, WEBHOOK};
 use super::source_row::{IDENTITY, SETTINGS, STATE};
 
 /// One file of `sql/`.
@@ -32,6 +32,13 @@ impl Statement {
 
     pub(super) fn postgres(&self) -> &str {
         self.postgres.get_or_init(|| for_postgres(self.written))
+    }
+
+    /// Whether it may change something.
+    pub(super) fn is_write(&self) -> bool {
+        let mut lines = self.written.lines().map(str::trim_start);
+        let first = lines.find(|line| !line.is_empty() && !line.starts_with("--"));
+        first.is_some_and(|line| !["SELECT", "WITH"].iter().any(|word| line.starts_with(word)))
     }
 
     pub(super) fn sqlite(&self) -> &str {
@@ -90,7 +97,7 @@ fn joined(items: impl Iterator<Item = String>) -> String {
     items.collect::<Vec<_>>().join(", ")
 }
 
-fn group(name: &str) -> Option<Vec<Column>> {
+fn group(name: &str) -> Option<Vec<ColumnSpec>> {
     Some(match name {
         "source_columns" => [IDENTITY.as_slice(), &SETTINGS, &STATE].concat(),
         "settings_and_state_columns" => [SETTINGS.as_slice(), &STATE].concat(),
@@ -118,6 +125,20 @@ mod tests {
         ];
         for (written, expected) in cases {
             assert_eq!(for_sqlite(written), expected);
+        }
+    }
+
+    #[test]
+    fn a_statement_writes_unless_it_only_reads() {
+        let cases = [
+            ("-- Why\nSELECT 1", false),
+            ("WITH a AS (SELECT 1) SELECT 2", false),
+            ("-- Why\n-- so\nINSERT INTO x VALUES (1)", true),
+            ("UPDATE x SET y = 1 RETURNING y", true),
+            ("DELETE FROM x", true),
+        ];
+        for (written, is_write) in cases {
+            assert_eq!(Statement::new(written).is_write(), is_write, "{written}");
         }
     }
 

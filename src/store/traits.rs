@@ -4,12 +4,15 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use crate::model::{
-    Article, ArticleId, DeliveryRecord, EntryQuery, FetchedPage, HostKey, HostState, KeyProvider, KnownEntries,
-    NewArticle, NewSource, NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId, PostSource, QueuedPage,
-    RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceCounts, SourceId, SourceToPoll, SourceType,
-    Timestamp, User, UserId, Webhook, WebhookChange, WebhookId, WebhookTarget,
+    Article, ArticleId, ClockStep, DeliveryRecord, EntryQuery, FetchedPage, HostKey, HostState, KeyProvider,
+    KnownEntries, NewArticle, NewSource, NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId, PostSource,
+    QueuedPage, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceCounts, SourceId, SourceToPoll,
+    SourceType, Timestamp, User, UserId, Webhook, WebhookChange, WebhookId, WebhookTarget,
 };
 
+use super::cipher::Cipher;
+use super::numbers::NumberJump;
+use super::secrets::{SealedRow, SecretPlace, SecretTable};
 use super::{Added, PageBounds, PostPage, PostSelection, Result, Saved, SourceSelection};
 
 /// Persistent state of the daemon.
@@ -23,6 +26,23 @@ pub trait DaemonStore: Send + Sync {
 
     /// Ends the pause, if there is one.
     async fn resume_polling(&self) -> Result<()>;
+
+    /// To be called once, before posts are stored: makes sure that no number of a post is issued twice, also if the
+    /// store is an older copy of the one that was used last. Returns what was skipped.
+    async fn resume_numbers(&self, now: Timestamp) -> Result<Option<NumberJump>>;
+
+    /// Notes that the store was restored in a way that it cannot notice: the next [`resume_numbers`] skips numbers.
+    ///
+    /// [`resume_numbers`]: DaemonStore::resume_numbers
+    async fn mark_restored(&self, now: Timestamp) -> Result<()>;
+    /// The newest time that was trusted, if any was noted.
+    async fn trusted_time(&self) -> Result<Option<Timestamp>>;
+
+    async fn note_trusted_time(&self, at: Timestamp) -> Result<()>;
+
+    /// Moves waits that were not over before a step of the clock, or would not be after it, with the clock: holds and breakers of hosts, retries of
+    /// webhooks, pages of entries. These hosts stay as they are: their caller has moved them and stores them.
+    async fn move_waits(&self, step: ClockStep, except: Vec<HostKey>) -> Result<()>;
 }
 
 /// Sources and their state.
@@ -86,7 +106,7 @@ pub trait SourceAccessStore: Send + Sync {
     async fn add_source_with_access(&self, new: NewSource, access: &SourceAccess) -> Result<Added>;
 
     /// Replaces or removes the login and headers of a source; with a version, only if the source still has it. Changes
-    /// the version of the source and clears its validators.
+    /// the version of the source, clears its validators and freshness, and requests a poll.
     async fn save_source_access(
         &self,
         source: SourceId,
@@ -115,6 +135,9 @@ pub trait PostStore: Send + Sync {
 
     /// A page of posts. Reads no text of a post that does not fit on it.
     async fn posts_page(&self, selection: PostSelection, bounds: PageBounds) -> Result<PostPage>;
+
+    /// Number of stored posts. Reads an index of all of them, so call it rarely.
+    async fn count_posts(&self) -> Result<u64>;
 
     /// The highest change number of a post; 0 without posts.
     async fn last_change_number(&self) -> Result<i64>;
@@ -169,6 +192,13 @@ pub trait FullTextStore: Send + Sync {
     /// Counts an attempt, which is repeated at `retry_at` unless it ends before; false if the page has left the queue
     /// or another attempt was counted since it was read.
     async fn begin_full_text(&self, page: &QueuedPage, retry_at: Timestamp) -> Result<bool>;
+
+    /// Takes a post out of the queue that cannot be read.
+    async fn drop_full_text(&self, post: PostId) -> Result<()>;
+
+    /// Makes pages due now that were queued after `queued_max`, or that are due after `due_max`: by a clock that was
+    /// ahead.
+    async fn correct_full_texts(&self, now: Timestamp, due_max: Timestamp, queued_max: Timestamp) -> Result<()>;
 
     /// Makes all pages of a host due no sooner than this.
     async fn defer_full_texts(&self, host: &HostKey, until: Timestamp) -> Result<()>;
@@ -260,6 +290,12 @@ pub trait HostStore: Send + Sync {
     /// Stores the state of hosts.
     async fn record_hosts(&self, hosts: Vec<HostState>) -> Result<()>;
 
+    /// Hosts that were asked after this time, in any order. Reads all rows, so call it rarely.
+    async fn hosts_asked_after(&self, moment: Timestamp, limit: u32) -> Result<Vec<HostState>>;
+
+    /// Replaces times of hosts that a clock that was ahead has stored.
+    async fn correct_hosts(&self, hosts: Vec<HostState>) -> Result<()>;
+
     async fn host(&self, key: &HostKey) -> Result<Option<HostState>>;
 
     /// These hosts, in any order; unknown ones are omitted.
@@ -273,6 +309,18 @@ pub trait HostStore: Send + Sync {
 
     /// Stores or replaces a robots.txt. The clean-up removes it.
     async fn put_robots(&self, record: RobotsRecord) -> Result<()>;
+}
+
+/// Sealed secrets, whatever they are for.
+#[async_trait]
+pub trait SecretStore: Send + Sync {
+    /// Sealed secrets of a table after this place, in order.
+    async fn sealed_rows(&self, table: SecretTable, after: SecretPlace, limit: u32) -> Result<Vec<SealedRow>>;
+
+    /// Replaces a ciphertext by another one of the same secret; false if the row has another one by now.
+    async fn replace_sealed(&self, table: SecretTable, row: SealedRow, sealed: Vec<u8>) -> Result<bool>;
+
+    fn cipher(&self) -> &Cipher;
 }
 
 /// Webhooks and their deliveries.

@@ -16,10 +16,13 @@ mod people;
 mod posts;
 mod problems;
 mod process;
+mod proxies;
+mod secrets;
 mod source_rests;
 mod source_updates;
 mod sources;
 mod stalling;
+mod stream_end;
 mod webhooks;
 mod world;
 

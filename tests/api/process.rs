@@ -6,6 +6,9 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use feedwarden::model::{NewPost, NewSource, PostContent, Settlement, SourceSettings, SourceType, Timestamp};
+use feedwarden::store;
+use feedwarden::store::settings::{EngineSettings, SqliteSettings, StoreSettings, Synchronous};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::tempdir;
@@ -168,4 +171,57 @@ fn a_secret_is_replaced_while_the_daemon_runs_and_old_tokens_open_nothing_any_mo
     let reloaded = ask(&directory.path().join("feedwarden.sock"), "POST", "/configuration/reload");
     assert_eq!(reloaded, serde_json::json!({ "changed": ["api.jwt-secret-file"], "needs_restart": [] }));
     assert!(!opens(&old) && opens(&new));
+}
+
+#[tokio::test]
+async fn a_page_of_large_posts_takes_little_memory_and_leads_to_the_rest() {
+    const POSTS: usize = 30;
+    const POST_BYTES: usize = 3 << 20;
+    let directory = tempdir().unwrap();
+    add_posts(&directory.path().join("feedwarden.db"), POSTS, POST_BYTES).await;
+    let (daemon, _) = start(directory.path(), &[]);
+    let socket = directory.path().join("feedwarden.sock");
+    let peak = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.0.id())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        peak.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
+    };
+    let before = peak();
+    let (mut read, mut pages, mut cursor) = (0, 0, String::new());
+    loop {
+        let page = ask(&socket, "GET", &format!("/posts?limit=100{cursor}"));
+        read += page["items"].as_array().unwrap().len();
+        pages += 1;
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    let grown = peak() - before;
+    println!("{POSTS} posts of {POST_BYTES} bytes in {pages} pages: {} MB more at the peak", grown >> 20);
+    assert_eq!(read, POSTS);
+    assert!(pages >= POSTS * POST_BYTES / (9 << 20), "{pages} pages");
+    // All posts in one page take more than a gigabyte.
+    assert!(grown < 192 << 20, "{grown} bytes");
+}
+
+/// A database with one source and so many posts of so many bytes.
+async fn add_posts(path: &Path, count: usize, bytes: usize) {
+    let now = Timestamp::from_seconds(1_800_000_000);
+    let engine = EngineSettings::Sqlite(SqliteSettings {
+        path: path.to_owned(),
+        synchronous: Synchronous::Normal,
+        readers: 1,
+        busy_timeout: std::time::Duration::from_secs(5),
+    });
+    let store = store::open(&StoreSettings { engine, encryption_key: None }, now).await.unwrap();
+    let settings = SourceSettings::new(SourceType::Rss, "http://a.example/feed");
+    store.add_sources(vec![NewSource { settings, created_at: now }]).await.unwrap();
+    for number in 0..count {
+        let mut source = store.list_sources(None, 1).await.unwrap().remove(0);
+        source.state.enabled = false;
+        let text = format!("{number} {}", "word ".repeat(bytes / 5));
+        let post = NewPost::new(PostContent { text, ..PostContent::default() }, None);
+        let settlement = Settlement { posts: vec![post], ..Settlement::of_state(&source, now) };
+        store.settle(vec![settlement]).await.unwrap();
+    }
+    store.close().await;
 }

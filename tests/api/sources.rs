@@ -263,9 +263,17 @@ fn p08_adding_costs_one_request_whose_result_is_used(#[values(Sqlite, Postgres)]
             assert_eq!(refused.json()["context"]["poll"]["outcome"], "failed");
         }
         assert_eq!(api.get("/sources").await.json()["items"].as_array().unwrap().len(), 1, "they were not added");
+        // No source failed: there is none.
+        assert!(api.world.records.of("feed poll failed").is_empty());
+        assert_eq!(api.world.handle().statistics().view().failed_total(), 0);
+        let refused = api.world.records.of("source not added");
+        assert_eq!(refused.len(), 2);
+        assert_eq!((&refused[0]["level"], &refused[0]["error_type"]), (&json!("info"), &json!("not_found")));
+        assert_eq!((&refused[0]["url"], &refused[0]["status_code"]), (&json!(api.url(1)), &json!(404)));
         let anyway = json!({ "url": api.url(1), "first_poll": true, "anyway": true });
         let added = api.tell("POST", "/sources", anyway).await;
         assert_eq!((added.status, added.json()["source"]["state"].as_str()), (201, Some("backing_off")));
+        assert_eq!(api.world.records.of("feed poll failed").len(), 1, "it stays, and has failed");
         assert_eq!(api.world.web.journal().len(), 4);
         api.stop().await;
     });

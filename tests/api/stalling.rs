@@ -47,7 +47,7 @@ fn is_closed_to_browsers(answer: &Answer) {
 fn a_body_that_never_comes_is_waited_for_a_while() {
     run(async || {
         let api = ApiWorld::with_limits(limits()).await;
-        let head = "POST /api/v1/sources HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+        let head = "POST /api/v1/sources HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
         let refused = async |rest: &str| {
             let mut stream = BufReader::new(api.socket().await);
             send_raw(&mut stream, &format!("{head}{rest}")).await;
@@ -70,8 +70,7 @@ fn a_list_may_take_long_as_long_as_it_comes() {
     run(async || {
         let api = ApiWorld::with_limits(limits()).await;
         api.tell("POST", "/scheduler/pause", Value::Null).await;
-        let head =
-            "POST /api/v1/opml HTTP/1.1\r\nHost: x\r\nContent-Type: text/x-opml\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let head = "POST /api/v1/opml HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/x-opml\r\nTransfer-Encoding: chunked\r\n\r\n";
         let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len());
         let outline = |number: u32| format!("<outline xmlUrl=\"http://a.example/{number}/{}\"/>", "x".repeat(1000));
         let watch = Stopwatch::start();
@@ -116,7 +115,7 @@ fn a_second_head_that_never_ends_does_not_hold_its_place() {
     run(async || {
         let api = ApiWorld::with_limits(limits()).await;
         let mut stream = BufReader::new(api.socket().await);
-        send_raw(&mut stream, "GET /api/v1/scheduler HTTP/1.1\r\nHost: x\r\n\r\nGET /api/v1/sche").await;
+        send_raw(&mut stream, "GET /api/v1/scheduler HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /api/v1/sche").await;
         assert_eq!(read_answer(&mut stream).await.status, 200);
         let (reader, mut writer) = tokio::io::split(stream);
         let trickle = async {
@@ -135,7 +134,8 @@ fn a_client_that_never_takes_its_answers_is_let_go_of() {
     run(async || {
         let api = ApiWorld::with_limits(ApiLimits { requests_per_second: 1_000_000, ..limits() }).await;
         let token = api.token(TokenScope::Read);
-        let request = format!("GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
+        let request =
+            format!("GET /api/v1/openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n");
         let flood = async |mut stream: Box<dyn AsyncWriteAlone>| {
             // The system buffers some megabytes of responses before writes block.
             while stream.write_all(request.repeat(100).as_bytes()).await.is_ok() {}
@@ -156,7 +156,7 @@ fn a_reader_of_a_quiet_stream_is_kept() {
     run(async || {
         let api = ApiWorld::with_limits(limits()).await;
         let mut stream = BufReader::new(api.socket().await);
-        send_raw(&mut stream, "GET /api/v1/posts/stream HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        send_raw(&mut stream, "GET /api/v1/posts/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").await;
         assert!(read_head(&mut stream).await.starts_with("HTTP/1.1 200"));
         let watch = Stopwatch::start();
         let mut line = String::new();

@@ -8,7 +8,7 @@ use feedwarden::actors::Scope;
 use feedwarden::api::settings::{ApiLimits, ApiSettings, TokenKey, TokenSettings};
 use feedwarden::api::tokens::{Signer, TokenRequest, TokenScope, issue};
 use feedwarden::api::views::Reloaded;
-use feedwarden::api::{ApiServer, ConfigHandle, Listeners};
+use feedwarden::api::{AccessRules, ApiServer, ConfigHandle, Listeners, SharedAccessRules};
 use feedwarden::clock::SystemClock;
 use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::telemetry::{self, LogSettings, Telemetry};
@@ -27,6 +27,8 @@ pub(super) const SECRET: &str = "0123456789abcdef0123456789abcdef";
 pub(super) struct ApiWorld {
     pub(super) world: World,
     listeners: ApiServer,
+    settings: ApiSettings,
+    rules: SharedAccessRules,
     directory: TempDir,
     _telemetry: Telemetry,
 }
@@ -43,24 +45,42 @@ impl ApiWorld {
         ApiWorld::around(world, TokenKey::Secret(SECRET.into()), limits)
     }
 
+    /// The same with listeners that are set up in another way.
+    pub(super) async fn with_settings(change: impl FnOnce(&mut ApiSettings)) -> ApiWorld {
+        let world = World::of(Engine::Sqlite, &[SiteBehaviour::Healthy]).await;
+        ApiWorld::set_up(world, TokenKey::Secret(SECRET.into()), change)
+    }
+
     /// The same around a world of one's own, with tokens checked by this key.
-    pub(super) fn around(mut world: World, key: TokenKey, limits: ApiLimits) -> ApiWorld {
+    pub(super) fn around(world: World, key: TokenKey, limits: ApiLimits) -> ApiWorld {
+        ApiWorld::set_up(world, key, |settings| settings.limits = limits)
+    }
+
+    fn set_up(mut world: World, key: TokenKey, change: impl FnOnce(&mut ApiSettings)) -> ApiWorld {
         world.start(Scope::Daemon);
         let directory = tempfile::tempdir().unwrap();
         let log = LogSettings { file: Some(directory.path().join("log")), ..LogSettings::default() };
         let telemetry = telemetry::start(&log, Arc::new(SystemClock)).unwrap();
         let tokens = TokenSettings { key, audience: Some("feeds".into()), leeway: Duration::ZERO };
-        let settings = ApiSettings {
+        let mut settings = ApiSettings {
             socket: directory.path().join("admin.sock"),
             listen: Some("127.0.0.1:0".parse().unwrap()),
             tokens: Some(tokens),
-            limits,
+            ..ApiSettings::default()
         };
+        change(&mut settings);
         let configuration =
             ConfigHandle { effective: Box::new(Vec::new), reload: Box::new(|| Ok(Reloaded::default())) };
         let listeners = Listeners::take(&settings).unwrap();
+        let rules = listeners.access_rules();
         let listeners = listeners.open(world.service(), telemetry.handle.clone(), configuration).unwrap();
-        ApiWorld { world, listeners, directory, _telemetry: telemetry }
+        ApiWorld { world, listeners, settings, rules, directory, _telemetry: telemetry }
+    }
+
+    /// Changes the rules of the open listener, as a reload of the configuration does.
+    pub(super) fn reload(&mut self, change: impl FnOnce(&mut ApiSettings)) {
+        change(&mut self.settings);
+        self.rules.follow(AccessRules::new(&self.settings).unwrap());
     }
 
     pub(super) async fn stop(mut self) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use feedwarden::model::{NewPost, PostContent, Settled, Settlement, Timestamp};
 use feedwarden::store;
-use feedwarden::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
+use feedwarden::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -42,12 +42,11 @@ async fn main() {
 fn settings(place: &str) -> StoreSettings {
     let engine = if place.starts_with("postgres://") {
         EngineSettings::Postgres(PostgresSettings {
-            url: format!("{place}?application_name=settle_until_killed").into(),
             pool_size: 1,
             connect_timeout: Duration::from_secs(20),
             statement_timeout: Duration::from_secs(60),
-            tls: Tls::Disable,
-            tls_ca_file: None,
+            response_timeout: Duration::from_secs(65),
+            ..PostgresSettings::new(format!("{place}?application_name=settle_until_killed").into())
         })
     } else {
         EngineSettings::Sqlite(SqliteSettings {

@@ -107,8 +107,7 @@ fn what_is_removed_and_what_is_right_is_told_to_programs() {
     console.works(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
     assert_eq!(console.json(&["source", "remove", "1"])["removed"], "/sources/1");
     assert_eq!(console.json(&["config", "check"])["ok"], true);
-    let secret = "api.jwt-secret=0123456789abcdef0123456789abcdef";
-    assert!(console.json(&["token", "--set", secret])["token"].is_string());
+    assert!(console.json(&["token", "--set", super::JWT_SECRET_FILE])["token"].is_string());
 }
 
 #[test]

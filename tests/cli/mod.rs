@@ -7,6 +7,7 @@ mod lists;
 mod people;
 mod reference;
 mod sources;
+mod store_faults;
 mod tcp;
 mod terminal;
 mod webhooks;
@@ -36,12 +37,17 @@ impl Console {
     }
 
     fn with(behaviours: &[SiteBehaviour], arguments: &[&str]) -> Console {
+        Console::started_by(behaviours, |directory| start(directory, arguments))
+    }
+
+    /// With a daemon that this function starts in a directory.
+    fn started_by(behaviours: &[SiteBehaviour], start: impl FnOnce(&Path) -> Child) -> Console {
         let count = behaviours.len();
         let mix = Mix::InTurn(behaviours.to_vec());
         let settings = WebSettings { hosts: count, sites: count, mix, ..WebSettings::default() };
         let web = Web::start(settings, Arc::new(SystemClock)).unwrap();
         let directory = tempfile::tempdir().unwrap();
-        let daemon = start(directory.path(), arguments);
+        let daemon = start(directory.path());
         let console = Console { web, directory, daemon };
         console.until(&["status"], |status| status["scheduler"]["is_loaded"] == true);
         console
@@ -128,9 +134,20 @@ fn feedwarden(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// Settings that let a daemon keep secrets and sign tokens: `start` writes the files.
+const ENCRYPTION_KEY_FILE: &str = "database.encryption-key-file=encryption.key";
+const JWT_SECRET_FILE: &str = "api.jwt-secret-file=jwt.secret";
+
 /// Starts a daemon in a directory and waits until it is ready.
 fn start(directory: &Path, arguments: &[&str]) -> Child {
-    let mut command = feedwarden(directory, &["run", "--set", "http.allow-private-networks=true"]);
+    start_command(feedwarden(directory, &[]), directory, arguments)
+}
+
+/// The same with this command, whose arguments are still to come.
+fn start_command(mut command: Command, directory: &Path, arguments: &[&str]) -> Child {
+    std::fs::write(directory.join("encryption.key"), "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n").unwrap();
+    std::fs::write(directory.join("jwt.secret"), "0123456789abcdef0123456789abcdef\n").unwrap();
+    command.args(["run", "--set", "http.allow-private-networks=true"]);
     let mut daemon = command.args(arguments).stdout(Stdio::piped()).spawn().unwrap();
     let mut records = BufReader::new(daemon.stdout.take().unwrap()).lines();
     let ready = records.by_ref().map(Result::unwrap).find(|record| record.contains("\"daemon ready\""));

@@ -3,17 +3,16 @@
 use feedwarden::demo::web::SiteBehaviour;
 use serde_json::json;
 
-use super::{Console, fed, seen, snapshot};
+use super::{Console, ENCRYPTION_KEY_FILE, fed, seen, snapshot};
 use crate::x::server::{XServer, ok};
 
-const ENCRYPTION_KEY: &str = "database.encryption-key=MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 const NO_X: &str = "x.base-url=http://127.0.0.1:1";
 const KEY: &str = "AAAA-canary-key";
 
 /// A console whose daemon can keep secrets, and finds X nowhere unless it is told where.
 pub(super) fn console(arguments: &[&str]) -> Console {
     let console =
-        Console::with(&[SiteBehaviour::Healthy], &[&["--set", ENCRYPTION_KEY, "--set", NO_X], arguments].concat());
+        Console::with(&[SiteBehaviour::Healthy], &[&["--set", ENCRYPTION_KEY_FILE, "--set", NO_X], arguments].concat());
     std::fs::write(console.directory.path().join("x.key"), format!("{KEY}\n")).unwrap();
     console
 }

@@ -47,9 +47,15 @@ fn there_is_a_manual_page_for_every_command() {
 fn help_tells_the_exit_codes() {
     let directory = tempfile::tempdir().unwrap();
     let help = seen(&feedwarden(directory.path(), &["--help"]).output().unwrap()).replace('\n', " ");
-    for code in
-        ["0 success", "1 failure", "2 invalid", "3 the daemon does not", "4 not found", "5 it exists", "6 refused"]
-    {
+    for code in [
+        "0 success",
+        "1 failure",
+        "2 invalid",
+        "3 the daemon or the store does not",
+        "4 not found",
+        "5 it exists",
+        "6 refused",
+    ] {
         assert!(help.contains(code), "{code}: {help}");
     }
 }

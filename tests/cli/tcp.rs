@@ -1,14 +1,14 @@
 //! The same commands over TCP with a token, in the clear and encrypted.
 
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
 use std::sync::Arc;
 
 use feedwarden::demo::web::SiteBehaviour;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 
-use super::{Console, feedwarden, seen};
-
-const SECRET: &str = "0123456789abcdef0123456789abcdef";
+use super::{Console, JWT_SECRET_FILE, feedwarden, seen};
 
 /// A daemon that listens on TCP, and where.
 fn listening() -> (Console, String) {
@@ -18,14 +18,12 @@ fn listening() -> (Console, String) {
 fn listening_with(more: &[&str]) -> (Console, String) {
     let address = crate::http::server::unused_address();
     let listen = format!("api.listen={address}");
-    let secret = format!("api.jwt-secret={SECRET}");
-    let arguments = [&["--set", &listen, "--set", &secret], more].concat();
+    let arguments = [&["--set", &listen, "--set", JWT_SECRET_FILE], more].concat();
     (Console::with(&[SiteBehaviour::Healthy], &arguments), format!("http://{address}"))
 }
 
 fn token(console: &Console, scope: &str) -> String {
-    let secret = format!("api.jwt-secret={SECRET}");
-    console.works(&["token", "--scope", scope, "--hours", "1", "--set", &secret]).trim().to_owned()
+    console.works(&["token", "--scope", scope, "--hours", "1", "--set", JWT_SECRET_FILE]).trim().to_owned()
 }
 
 #[test]
@@ -53,6 +51,55 @@ fn a_token_opens_the_door_as_far_as_it_says() {
     assert_eq!(run(None, &["status", "--token-file", file.to_str().unwrap()]).0, Some(0));
     let (code, said) = run(None, &["status", "--token-file", "nowhere"]);
     assert!(code == Some(2) && said.contains("--token-file nowhere"), "{said}");
+}
+
+#[test]
+fn a_tail_reads_its_token_anew_when_the_keys_are_rotated_and_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let (secret_file, token_file) = (file("secret"), file("token"));
+    std::fs::write(&secret_file, "0123456789abcdef0123456789abcdef").unwrap();
+    let address = crate::http::server::unused_address();
+    let (listen, secret) = (format!("api.listen={address}"), format!("api.jwt-secret-file={secret_file}"));
+    let console = Console::with(&[SiteBehaviour::Healthy], &["--set", &listen, "--set", &secret]);
+    let url = format!("http://{address}");
+    let issue = || console.works(&["token", "--scope", "read", "--set", &secret]).trim().to_owned();
+    std::fs::write(&token_file, issue()).unwrap();
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
+    let known = console.json(&["post", "list"])["items"].as_array().unwrap().len();
+    let words = ["post", "tail", "--url", &url, "--after", "0", "--json"];
+    let tail = |more: &[&str]| {
+        let mut command = console.feedwarden(&[&words[..], more].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).env("FEEDWARDEN_TOKEN", issue()).spawn().unwrap()
+    };
+    // One has its token in a file, the other one in the environment.
+    let count = (known + 1).to_string();
+    let (mut renewed, mut ended) = (tail(&["--token-file", &token_file, "--count", &count]), tail(&[]));
+    let mut lines = BufReader::new(renewed.stdout.take().unwrap()).lines();
+    let mut other_lines = BufReader::new(ended.stdout.take().unwrap()).lines();
+    assert_eq!(lines.by_ref().take(known).count(), known);
+    assert_eq!(other_lines.by_ref().take(known).count(), known);
+    std::fs::write(&secret_file, "fedcba9876543210fedcba9876543210").unwrap();
+    std::fs::write(&token_file, issue()).unwrap();
+    console.works(&["reload"]);
+    let said = |tail: &mut std::process::Child| {
+        let mut said = String::new();
+        tail.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        said
+    };
+    let refusal = said(&mut ended);
+    assert!(
+        refusal.contains("the token is not signed by our key") && refusal.contains("feedwarden token"),
+        "{refusal}"
+    );
+    assert_eq!(ended.wait().unwrap().code(), Some(6));
+    console.web.publish(0, 1);
+    console.works(&["source", "poll", "1", "--force"]);
+    assert_eq!(lines.count(), 1, "the next post, with the new token");
+    assert_eq!(renewed.wait().unwrap().code(), Some(0));
+    let note = said(&mut renewed);
+    assert!(note.contains("the daemon ended the stream: the token is not signed by our key"), "{note}");
+    assert!(note.contains(&format!("reading {token_file} again")), "{note}");
 }
 
 #[test]

@@ -5,10 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 
 use feedwarden::demo::web::SiteBehaviour;
 
-use super::Console;
-
-/// 32 bytes of nothing in particular.
-const KEY: &str = "database.encryption-key=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+use super::{Console, ENCRYPTION_KEY_FILE};
 
 /// Takes whatever it is sent.
 fn receiver() -> SocketAddr {
@@ -36,7 +33,7 @@ fn receiver() -> SocketAddr {
 
 #[test]
 fn a_webhook_is_added_shown_changed_tested_and_removed() {
-    let console = Console::with(&[SiteBehaviour::Healthy], &["--set", KEY]);
+    let console = Console::with(&[SiteBehaviour::Healthy], &["--set", ENCRYPTION_KEY_FILE]);
     std::fs::write(console.directory.path().join("secret"), "a secret to sign with\n").unwrap();
     std::fs::write(console.directory.path().join("short"), "short\n").unwrap();
     let mut told = String::new();
@@ -64,7 +61,7 @@ fn a_webhook_is_added_shown_changed_tested_and_removed() {
 
 #[test]
 fn a_secret_that_is_made_is_shown_once_and_a_test_is_taken() {
-    let console = Console::with(&[SiteBehaviour::Healthy], &["--set", KEY]);
+    let console = Console::with(&[SiteBehaviour::Healthy], &["--set", ENCRYPTION_KEY_FILE]);
     let url = format!("http://{}/hook", receiver());
     let added = console.works(&["webhook", "add", &url]);
     let secret = |shown: &str| {

@@ -94,6 +94,7 @@ fn report(record: &Value, behaviour: SiteBehaviour) -> FailureReport {
         ("internal", _) => FailureCause::Internal,
         ("unexpected", 0 | 200) => FailureCause::Other,
         ("forbidden", 0 | 200) => FailureCause::Robots,
+        ("upstream_failure", 300..=399) => FailureCause::Redirect,
         (_, status) => FailureCause::Status(status),
     };
     let says_when = matches!(

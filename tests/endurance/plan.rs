@@ -10,8 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use feedwarden::actors::{FaultSettings, FetchSettings, PipelineSettings, SchedulerSettings};
 use feedwarden::http::HttpSettings;
 use feedwarden::model::{FailureKind, SourceType};
-use feedwarden::rules::{BreakerPolicy, Delays, OutagePolicy, Policy, RestRule, Rests};
-use feedwarden::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
+use feedwarden::rules::{BreakerPolicy, Delays, OutagePolicy, Policy, PostPolicy, RestRule, Rests};
+use feedwarden::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous};
 use feedwarden::supervision::Intensity;
 use serde::{Deserialize, Serialize};
 
@@ -61,8 +61,10 @@ impl Plan {
                 hosts: 20,
                 probe_first: Duration::from_millis(200),
                 probe_max: Duration::from_secs(1),
+                probe_url: None,
             },
             spread: interval / 2,
+            posts: PostPolicy { page_retries: [interval, interval], ..PostPolicy::default() },
             ..Policy::default()
         }
     }
@@ -99,12 +101,10 @@ impl Plan {
     pub fn store(&self) -> StoreSettings {
         let engine = if self.database.starts_with("postgres:") {
             EngineSettings::Postgres(PostgresSettings {
-                url: self.database.as_str().into(),
-                pool_size: 8,
                 connect_timeout: Duration::from_secs(20),
                 statement_timeout: Duration::from_secs(60),
-                tls: Tls::Disable,
-                tls_ca_file: None,
+                response_timeout: Duration::from_secs(65),
+                ..PostgresSettings::new(self.database.as_str().into())
             })
         } else {
             EngineSettings::Sqlite(SqliteSettings {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use feedwarden::clock::{Clock, SystemClock};
-use feedwarden::demo::web::{Deed, Habits, Site, SiteBehaviour, Web};
-use feedwarden::model::{NewSource, NewWebhook, Source, SourceId, SourceSettings};
+use feedwarden::demo::web::{Deed, EntryHabit, Habits, Site, SiteBehaviour, Web};
+use feedwarden::model::{FullText, NewSource, NewWebhook, Source, SourceId, SourceSettings, SourceType};
 use feedwarden::rules::change::{Change, apply};
 use feedwarden::store::settings::EngineSettings;
 use feedwarden::store::{self, Added, Saved, Store};
@@ -58,11 +58,13 @@ pub(super) fn seed() -> u64 {
 }
 
 pub(super) fn endure_crashes(engine: Engine, size: &Size, seed: u64) {
-    let rules = ["scheduler", "host", "fetch", "post-sink", "failure-tracker", "webhooks"].iter().flat_map(|actor| {
-        let share = if *actor == "scheduler" { 0.1 } else { 1.0 };
-        [("panic", 1.0), ("drop", 0.1), ("stall:50", 0.1)]
-            .map(|(action, part)| format!("{actor}/*={action}@{}", size.panic * part * share))
-    });
+    let rules = ["scheduler", "host", "fetch", "post-sink", "failure-tracker", "webhooks", "full-text"]
+        .iter()
+        .flat_map(|actor| {
+            let share = if *actor == "scheduler" { 0.1 } else { 1.0 };
+            [("panic", 1.0), ("drop", 0.1), ("stall:50", 0.1)]
+                .map(|(action, part)| format!("{actor}/*={action}@{}", size.panic * part * share))
+        });
     // Drops and stalls count as faults, too.
     let arena = Arena::new(engine, size, seed, rules.collect(), size.crashes * 2);
     let mut daemon = arena.start();
@@ -286,14 +288,15 @@ impl Arena {
                 .unwrap()
                 .pop()
                 .map(|webhook| webhook.progress.last_change_number);
+            let pages = block_on(store.full_text_hosts(1)).unwrap();
             block_on(store.close());
             let is_read = |source: &Source| source.state.last_success_at.is_some_and(|at| at > asked_at);
             let publishes = |source: &Source| self.web.behaviour(self.sites[&source.id]).publishes();
             let left: Vec<&Source> = sources.iter().filter(|source| publishes(source) && !is_read(source)).collect();
-            if left.is_empty() && newest == reached {
+            if left.is_empty() && newest == reached && pages.is_empty() {
                 break;
             }
-            let waiting = format!("{} sources, webhook at {reached:?} of {newest:?}", left.len());
+            let waiting = format!("{} sources, webhook at {reached:?} of {newest:?}, pages at {pages:?}", left.len());
             assert!(self.started.elapsed() < until, "{waiting} do not recover: {:#?}", left.first());
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -301,8 +304,8 @@ impl Arena {
         self.compare();
     }
 
-    /// Every entry that was served is stored exactly once, in its newest version, and every post that the webhook is
-    /// said to have was sent to it.
+    /// Every entry that was served is stored exactly once, in its newest version, with the text of its page or the
+    /// reason why not where full text is wanted, and every post that the webhook is said to have was sent to it.
     fn compare(&self) {
         let store = block_on(store::open(&self.plan.store(), SystemClock.now())).unwrap();
         let webhook = block_on(store.list_webhooks(None, 1)).unwrap().pop().unwrap();
@@ -312,16 +315,28 @@ impl Arena {
         let taken = self.receiver.taken();
         let missed: Vec<i64> = stored.filter(|id| !taken.contains(id)).collect();
         assert!(webhook.enabled && !taken.is_empty() && missed.is_empty(), "{missed:?} (seed {})", self.seed);
+        let (mut with_page, mut wanting_page) = (0, 0);
         for (id, site) in &self.sites {
             let posts = block_on(store.list_posts(Some(*id), None, 1_000_000)).unwrap();
-            let mut found = self.web.compare(*site, &posts);
             let Site { url, behaviour, habits, .. } = &self.web.sites()[*site];
+            let mut found = match wants_full_text(*site, &self.web.sites()[*site]) {
+                true => self.web.compare_with_pages(*site, &posts),
+                false => self.web.compare(*site, &posts),
+            };
+            with_page += found.with_page;
+            wanting_page += if wants_full_text(*site, &self.web.sites()[*site]) { found.served.len() } else { 0 };
             if *behaviour == SiteBehaviour::Website {
                 // A page shows one article: what a lost poll saw is gone when the next one comes.
                 found.missing.retain(|number| found.served.last() == Some(number));
             }
             assert!(found.is_exact(), "{url} with {habits:?} (seed {}): {found:?}", self.seed);
         }
+        assert!(
+            2 * with_page > wanting_page,
+            "{with_page} of {wanting_page} posts have their page (seed {})",
+            self.seed
+        );
+        println!("{with_page} of {wanting_page} posts have the text of their page");
         block_on(store.close());
     }
 
@@ -378,10 +393,11 @@ impl Drop for Daemon {
 async fn add_sources(plan: &Plan, web: &Web) -> BTreeMap<SourceId, usize> {
     let store = store::open(&plan.store(), SystemClock.now()).await.unwrap();
     let created_at = SystemClock.now();
-    let new = web.sites().iter().map(|site| {
+    let new = web.sites().iter().enumerate().map(|(number, site)| {
         let mut settings = SourceSettings::new(site.source_type, site.url.as_str());
         // What is flaky must not be given up: what it served last would be missing for a good reason.
         settings.max_failures = (site.behaviour == SiteBehaviour::Flaky).then_some(1_000_000);
+        settings.full_text = wants_full_text(number, site).then_some(FullText::Always);
         NewSource { settings, created_at }
     });
     let added = store.add_sources(new.collect()).await.unwrap();
@@ -392,6 +408,11 @@ async fn add_sources(plan: &Plan, web: &Web) -> BTreeMap<SourceId, usize> {
     let sites: BTreeMap<SourceId, usize> = added.iter().map(id).zip(0..).collect();
     assert_eq!(sites.len(), web.sites().len());
     sites
+}
+
+/// Every third feed wants full text, unless its links lead to https, where nothing answers.
+fn wants_full_text(number: usize, site: &Site) -> bool {
+    site.source_type == SourceType::Rss && number.is_multiple_of(3) && !site.habits.has(EntryHabit::HttpsLinks)
 }
 
 async fn add_webhook(plan: &Plan, url: String) {

@@ -1,6 +1,6 @@
 //! The fields of entries beside their texts, in every format that has them.
 
-use feedwarden::parse::feed::{Enclosure, Entry, Feed, Limits, read};
+use feedwarden::parse::feed::{Entry, EntryEnclosure, Feed, Limits, read};
 
 use super::fixtures::BASE_URL;
 
@@ -23,8 +23,8 @@ fn json_item(inside: &str) -> Entry {
         .remove(0)
 }
 
-fn file(url: &str, media_type: Option<&str>) -> Enclosure {
-    Enclosure {
+fn file(url: &str, media_type: Option<&str>) -> EntryEnclosure {
+    EntryEnclosure {
         url: url.into(),
         media_type: media_type.map(Into::into),
         length: None,
@@ -46,6 +46,13 @@ fn categories_are_trimmed_deduplicated_and_bounded() {
         &["News", "R&D", "Science"],
     );
     check(
+        rss_item(
+            "<itunes:category text='Arts &amp; more'><itunes:category text='Books'/></itunes:category>\
+            <media:category label='Music'>music/artist</media:category><media:group><media:category>Pop</media:category></media:group>",
+        ),
+        &["Arts & more", "Books", "Music", "music/artist", "Pop"],
+    );
+    check(
         atom_entry("<category term='news' label='The News'/><category term='a&amp;b'/><category/>"),
         &["The News", "a&b"],
     );
@@ -58,22 +65,22 @@ fn categories_are_trimmed_deduplicated_and_bounded() {
 
 #[test]
 fn files_are_read_from_every_format() {
-    let sound = Enclosure { length: Some(1234), ..file("https://example.org/1.mp3", Some("audio/mpeg")) };
+    let sound = EntryEnclosure { length: Some(1234), ..file("https://example.org/1.mp3", Some("audio/mpeg")) };
     let entry = rss_item("<enclosure url='/1.mp3' type='audio/mpeg' length='1234'/>");
     assert_eq!(entry.enclosures, std::slice::from_ref(&sound));
     assert_eq!(
         atom_entry("<link rel='enclosure' href='/1.mp3' type='audio/mpeg' length='1234' title='Part 1'/>").enclosures,
-        [Enclosure { title: Some("Part 1".into()), ..sound.clone() }]
+        [EntryEnclosure { title: Some("Part 1".into()), ..sound.clone() }]
     );
     assert_eq!(
         json_item(r#""attachments":[{"url":"/1.mp3","mime_type":"audio/mpeg","title":"Part 1","size_in_bytes":1234,"duration_in_seconds":61.5},{"mime_type":"x"},"no"]"#)
             .enclosures,
-        [Enclosure { title: Some("Part 1".into()), duration_seconds: Some(61), ..sound.clone() }]
+        [EntryEnclosure { title: Some("Part 1".into()), duration_seconds: Some(61), ..sound.clone() }]
     );
     assert_eq!(
         rss_item("<media:content url='https://example.org/1.mp3' type='audio/mpeg' fileSize='1234' duration='61'/>")
             .enclosures,
-        [Enclosure { duration_seconds: Some(61), ..sound }]
+        [EntryEnclosure { duration_seconds: Some(61), ..sound }]
     );
     let files: String = (0..50).map(|number| format!("<enclosure url='/{number}.mp3'/>")).collect();
     assert_eq!(rss_item(&files).enclosures.len(), 32);
@@ -86,7 +93,7 @@ fn a_file_named_twice_is_one_enclosure() {
     );
     assert_eq!(
         entry.enclosures,
-        [Enclosure { length: Some(9), ..file("https://example.org/1.mp3", Some("audio/mpeg")) }]
+        [EntryEnclosure { length: Some(9), ..file("https://example.org/1.mp3", Some("audio/mpeg")) }]
     );
 }
 

@@ -13,8 +13,14 @@ use std::path::{Path, PathBuf};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
-/// How many changed inputs each target is given. A page costs some milliseconds without optimisation.
+/// How many changed inputs each target is given, unless `FEEDWARDEN_FUZZ_ROUNDS` says otherwise. A page costs some
+/// milliseconds without optimisation.
 const ROUNDS: u64 = 2000;
+
+#[test]
+fn authorization_keeps_its_laws() {
+    run("authorization");
+}
 
 #[test]
 fn charset_keeps_its_laws() {
@@ -42,6 +48,11 @@ fn opml_keeps_its_laws() {
 }
 
 #[test]
+fn response_keeps_its_laws() {
+    run("response");
+}
+
+#[test]
 fn robots_keeps_its_laws() {
     run("robots");
 }
@@ -49,6 +60,11 @@ fn robots_keeps_its_laws() {
 #[test]
 fn website_keeps_its_laws() {
     run("website");
+}
+
+#[test]
+fn x_json_keeps_its_laws() {
+    run("x_json");
 }
 
 #[test]
@@ -72,10 +88,14 @@ fn run(target: &str) {
         hold(check, input, || format!("{target} breaks a law on its seed {}", path.display()));
     }
     let inputs: Vec<Vec<u8>> = seeds.into_iter().map(|(_, input)| input).collect();
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let input = mutation::mutated(&inputs, &mut StdRng::seed_from_u64(round));
         hold(check, &input, || format!("{target} breaks a law in round {round} on: {}", input.escape_ascii()));
     }
+}
+
+fn rounds() -> u64 {
+    std::env::var("FEEDWARDEN_FUZZ_ROUNDS").map_or(ROUNDS, |rounds| rounds.parse().expect("a number of rounds"))
 }
 
 /// Checks one input, and says which one it was if that panics.

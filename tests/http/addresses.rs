@@ -82,7 +82,7 @@ async fn p36_a_static_host_is_vetted_like_any_other() {
     let static_hosts = HashMap::from([("feeds.example".to_owned(), "10.1.2.3".parse().unwrap())]);
     let failure =
         client(HttpSettings { static_hosts, ..public_only() }).send(&Request::new("http://feeds.example/")).await;
-    assert_eq!(outcome(failure), "Other: address 10.1.2.3 is refused: private; see http.allowed-networks");
+    assert_eq!(outcome(failure), "AddressRefused: address 10.1.2.3 is refused: private; see http.allowed-networks");
 }
 
 /// Answers each lookup with the next of its answers, and counts them.
@@ -124,7 +124,7 @@ async fn p36_a_name_that_is_rebound_between_two_lookups_does_not_get_through() {
     assert_eq!(script.left(), 2, "one lookup a request, no second one after vetting");
     assert_eq!(
         outcome(client.send(&request).await),
-        "Other: address 127.0.0.2 is refused: loopback; see http.allowed-networks"
+        "AddressRefused: address 127.0.0.2 is refused: loopback; see http.allowed-networks"
     );
     assert_eq!(outcome(client.send(&request).await), "200: ok");
 }
@@ -136,7 +136,10 @@ async fn p36_a_redirect_back_to_a_rebound_name_is_vetted_again() {
     let settings = HttpSettings { allowed_networks: vec!["127.0.0.1/32".parse().unwrap()], ..public_only() };
     let request = Request::new(format!("http://rebound.example:{}/", server.address.port()));
     let result = scripted(settings, &script).send(&request).await;
-    assert_eq!(outcome(result), "Other: address 169.254.169.254 is refused: cloud metadata; see http.allowed-networks");
+    assert_eq!(
+        outcome(result),
+        "AddressRefused: address 169.254.169.254 is refused: cloud metadata; see http.allowed-networks"
+    );
 }
 
 #[tokio::test]
@@ -186,7 +189,7 @@ async fn s103_when_every_address_refuses_the_last_one_is_named() {
 #[case::s104_no_such_name(ResolveError::NoSuchName, "Dns: DNS: name does not resolve")]
 #[case::s104_server_failure(
     ResolveError::Refused("Server Failure".into()),
-    "Dns: DNS: name does not resolve: the resolver says Server Failure"
+    "ResolverFailed: DNS: name does not resolve: the resolver says Server Failure"
 )]
 #[case::p31_resolver_down(
     ResolveError::NoAnswer("the resolver did not answer".into()),

@@ -59,14 +59,14 @@ fn chain(statuses: &[u16]) -> Vec<String> {
 #[case(chain(&[301, 302, 301]), "200: end, moved to Some(\"/1\")")]
 #[case(chain(&[302, 301]), "200: end, moved to None")]
 #[case(chain(&[301, 302, 303, 307, 308]), "200: end, moved to Some(\"/1\")")]
-#[case(chain(&[302; 6])[..6].to_vec(), "Other: more than 5 redirects, moved to None")]
+#[case(chain(&[302; 6])[..6].to_vec(), "Redirect: more than 5 redirects, moved to None")]
 #[case(
     vec![redirect(301, "/1"), redirect(302, "/2"), redirect(301, "/1")],
-    "Other: redirect loop: http://127.0.0.1:PORT/1 leads back to itself, moved to None"
+    "Redirect: redirect loop: http://127.0.0.1:PORT/1 leads back to itself, moved to None"
 )]
 #[case(
     vec![redirect(301, "/1"), redirect(302, "ftp://feeds.example/")],
-    "Other: redirect to ftp, which is neither http nor https, moved to None"
+    "Redirect: redirect to ftp, which is neither http nor https, moved to None"
 )]
 #[case(
     vec![redirect(301, "/1"), "HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n".into()],

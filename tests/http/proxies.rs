@@ -84,7 +84,7 @@ async fn p36_an_address_written_in_the_url_is_vetted_before_a_proxy_is_asked() {
         let result = client(settings).send(&Request::new("http://10.0.0.1/")).await;
         assert_eq!(
             outcome(result),
-            "Other: address 10.0.0.1 is refused: private; see http.allowed-networks",
+            "AddressRefused: address 10.0.0.1 is refused: private; see http.allowed-networks",
             "{scheme}"
         );
         assert!(proxy.requests().is_empty());

@@ -25,15 +25,15 @@ async fn p21_five_redirects_are_followed() {
 #[tokio::test]
 async fn p21_the_sixth_redirect_is_not_followed() {
     let texts: Vec<String> = (1..=6).map(|number| redirect(302, &format!("/{number}"))).collect();
-    assert_eq!(ask(answers(&texts)).await, "Other: more than 5 redirects");
+    assert_eq!(ask(answers(&texts)).await, "Redirect: more than 5 redirects");
 }
 
 #[tokio::test]
 async fn p21_a_loop_is_an_error_with_a_clear_text() {
     let one = ask(answers(&[redirect(301, "/feed")])).await;
-    assert_eq!(one, "Other: redirect loop: http://127.0.0.1:PORT/feed leads back to itself");
+    assert_eq!(one, "Redirect: redirect loop: http://127.0.0.1:PORT/feed leads back to itself");
     let two = ask(answers(&[redirect(301, "/other"), redirect(302, "/feed")])).await;
-    assert_eq!(two, "Other: redirect loop: http://127.0.0.1:PORT/feed leads back to itself");
+    assert_eq!(two, "Redirect: redirect loop: http://127.0.0.1:PORT/feed leads back to itself");
 }
 
 #[rstest]
@@ -43,19 +43,19 @@ async fn p21_a_loop_is_an_error_with_a_clear_text() {
 )]
 #[case::empty_location(
     "HTTP/1.1 302 Found\r\nLocation:\r\n\r\n",
-    "Other: redirect loop: http://127.0.0.1:PORT/feed leads back to itself"
+    "Redirect: redirect loop: http://127.0.0.1:PORT/feed leads back to itself"
 )]
 #[case::other_scheme(
     "HTTP/1.1 302 Found\r\nLocation: gopher://feeds.example/\r\n\r\n",
-    "Other: redirect to gopher, which is neither http nor https"
+    "Redirect: redirect to gopher, which is neither http nor https"
 )]
 #[case::local_file(
     "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n",
-    "Other: redirect to file, which is neither http nor https"
+    "Redirect: redirect to file, which is neither http nor https"
 )]
 #[case::no_url(
     "HTTP/1.1 302 Found\r\nLocation: http://[::1/\r\n\r\n",
-    "Other: redirect to something that is no URL: invalid IPv6 address"
+    "Redirect: redirect to something that is no URL: invalid IPv6 address"
 )]
 #[tokio::test]
 async fn a_redirect_that_leads_nowhere_says_so(#[case] text: &str, #[case] expected: &str) {
@@ -155,17 +155,17 @@ async fn p01_validators_travel_along_a_redirect() {
 #[tokio::test]
 async fn p36_a_redirect_to_a_private_address_is_refused_at_that_hop() {
     for (location, expected) in [
-        ("http://127.0.0.2:9/", "Other: address 127.0.0.2 is refused: loopback; see http.allowed-networks"),
-        ("http://10.0.0.1/", "Other: address 10.0.0.1 is refused: private; see http.allowed-networks"),
+        ("http://127.0.0.2:9/", "AddressRefused: address 127.0.0.2 is refused: loopback; see http.allowed-networks"),
+        ("http://10.0.0.1/", "AddressRefused: address 10.0.0.1 is refused: private; see http.allowed-networks"),
         (
             "http://169.254.169.254/latest/meta-data/",
-            "Other: address 169.254.169.254 is refused: cloud metadata; see http.allowed-networks",
+            "AddressRefused: address 169.254.169.254 is refused: cloud metadata; see http.allowed-networks",
         ),
         (
             "http://[::ffff:127.0.0.1]/",
-            "Other: address ::ffff:127.0.0.1 is refused: embedded IPv4 (mapped); see http.allowed-networks",
+            "AddressRefused: address ::ffff:127.0.0.1 is refused: embedded IPv4 (mapped); see http.allowed-networks",
         ),
-        ("http://0x7f.2/", "Other: address 127.0.0.2 is refused: loopback; see http.allowed-networks"),
+        ("http://0x7f.2/", "AddressRefused: address 127.0.0.2 is refused: loopback; see http.allowed-networks"),
     ] {
         let server = Server::play(answers(&[redirect(302, location)])).await;
         let settings = HttpSettings {

@@ -158,7 +158,7 @@ async fn p23_https_never_falls_back_to_http() {
     let redirect = format!("HTTP/1.1 301 Moved\r\nLocation: http://feeds.example:{}/\r\n\r\n", plain.address.port());
     let acts = vec![authority.certified("feeds.example"), Act::Read, send(redirect)];
     let outcome = ask(authority.settings(), "feeds.example", acts).await;
-    assert_eq!(outcome, "Other: redirect from https to http refused");
+    assert_eq!(outcome, "Redirect: redirect from https to http refused");
     assert!(plain.requests().is_empty());
 }
 

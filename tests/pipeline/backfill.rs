@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use feedwarden::actors::Scope;
 use feedwarden::demo::web::SiteBehaviour;
-use feedwarden::model::{Post, SourceId};
+use feedwarden::model::{FullText, Post, SourceId, SourceType, TextOrigin};
 use feedwarden::rules::minutes;
 use feedwarden::service::{BackfillEnd, BackfillReport, BackfillRequest, ServiceError};
 use rstest::rstest;
 
-use super::publisher::{answer, publisher};
+use super::publisher::{answer, publisher, publisher_at};
 use super::{World, run};
 use crate::http::server::Server;
 use crate::store::Engine::{self, Postgres, Sqlite};
@@ -82,6 +82,37 @@ fn older_pages_become_posts_once_and_stay_whatever_their_age(#[values(Sqlite, Po
         // The clean-up of the next ticks leaves them, though they are 26 years old.
         world.pass(minutes(3), 3).await;
         assert_eq!(posts(&world, id).await, stored);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn posts_of_a_backfill_get_their_pages_where_full_text_is_wanted(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let article =
+            format!("<article><h1>One</h1>{}</article>", "<p>The lighthouse is told about here.</p>".repeat(20));
+        let html = answer("200 OK", &["Content-Type: text/html"], &article);
+        let pages = publisher_at("127.3.2.1", &[answer("404 Not Found", &[], ""), html]).await;
+        let entry = format!(
+            "<entry><id>urn:1</id><title>1</title><link href=\"{}\"/><updated>2001-01-01T00:00:00Z</updated>\
+             <content>Short.</content></entry>",
+            pages.url("/1")
+        );
+        let feed = answer("200 OK", &[], &format!("<feed xmlns=\"http://www.w3.org/2005/Atom\">{entry}</feed>"));
+        let server = publisher(&[feed.clone(), feed]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
+        world.policy.posts.full_text = FullText::Always;
+        world.policy.delays.by_type.insert(SourceType::Website, Duration::ZERO);
+        world.start(Scope::Daemon);
+        let id = world.add_feed(&server.url("/feed")).await;
+        world.settled(1).await;
+        assert_eq!(posts(&world, id).await.len(), 0, "the entry is older than the source");
+        backfilled(&world, id, 1, false).await;
+        let is_fetched = async || posts(&world, id).await[0].content.text_origin == TextOrigin::Article;
+        world.until("the page of the post", is_fetched).await;
+        let post = posts(&world, id).await.remove(0);
+        assert!(post.is_backfill && post.content.text.contains("lighthouse"));
+        assert!(post.content.html.unwrap().contains("<p>The lighthouse"));
         world.stop().await;
     });
 }

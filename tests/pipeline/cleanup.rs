@@ -4,6 +4,7 @@ use feedwarden::actors::Scope;
 use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::model::{ArticleId, NewArticle, Timestamp};
 use feedwarden::rules::{hours, minutes};
+use feedwarden::store::settings::EngineSettings;
 use rstest::rstest;
 
 use super::publisher::{feed, publisher};
@@ -100,6 +101,28 @@ fn s903_s904_old_posts_go_unless_an_article_was_made_of_them_and_do_not_come_bac
         assert_eq!(world.store.bodies(id).await, ["two", "three"]);
         let cleaned: u64 = world.records.of("cleaned up").iter().map(|record| record["posts"].as_u64().unwrap()).sum();
         assert_eq!(cleaned, 1);
+        world.stop().await;
+    });
+}
+
+#[test]
+fn a_reader_that_keeps_the_write_ahead_log_from_being_emptied_is_warned_of_once() {
+    run(async || {
+        let mut world = World::of(Sqlite, &[SiteBehaviour::Healthy]).await;
+        let EngineSettings::Sqlite(sqlite) = &world.store.settings.engine else { unreachable!("SQLite") };
+        let reader = rusqlite::Connection::open(&sqlite.path).unwrap();
+        reader.execute_batch("BEGIN; SELECT count(*) FROM sources").unwrap();
+        world.store.raw("CREATE TABLE much (x); INSERT INTO much VALUES (zeroblob(70000000))").await;
+        world.start_and_poll_all().await;
+        world.told("write-ahead log grows").await;
+        world.advance(minutes(60));
+        world.settled(2).await;
+        let warned = world.records.of("write-ahead log grows");
+        assert_eq!((warned.len(), warned[0]["level"].as_str()), (1, Some("warn")));
+        assert!(warned[0]["bytes"].as_u64().unwrap() > 64 << 20, "{warned:?}");
+        reader.execute_batch("COMMIT").unwrap();
+        world.advance(minutes(60));
+        world.told("write-ahead log emptied").await;
         world.stop().await;
     });
 }

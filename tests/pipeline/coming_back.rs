@@ -306,6 +306,10 @@ impl Clock for TickingClock {
         self.0.now()
     }
 
+    fn monotonic(&self) -> Duration {
+        self.0.monotonic()
+    }
+
     fn until(&self, moment: Timestamp) -> ClockWait {
         self.0.until(moment)
     }

@@ -133,7 +133,8 @@ fn p36_a_source_at_an_address_that_is_not_allowed_fails_without_a_request(#[valu
         world.http.allowed_networks.clear();
         let id = world.start_and_poll_all().await[0];
         let last = world.source(id).await.state.failures.last.unwrap();
-        assert_eq!(last.kind, FailureKind::Unexpected);
+        assert_eq!(last.kind, FailureKind::Forbidden);
+        assert_eq!(world.records.of("feed poll failed")[0]["level"], "warn");
         assert!(last.error.ends_with("is refused: loopback; see http.allowed-networks"), "{}", last.error);
         assert_eq!(world.web.journal().len(), 0);
         world.stop().await;

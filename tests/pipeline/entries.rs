@@ -1,6 +1,6 @@
 //! From the entries of a publisher's feed to the posts in the store (s601–s612, s801–s806).
 
-use feedwarden::actors::Scope;
+use feedwarden::actors::{PipelineEvent, Scope};
 use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::model::{ContentHash, LastSeen, Post, PostContent, SourceId, Timestamp};
 use feedwarden::rules::hours;
@@ -312,7 +312,18 @@ fn a_document_without_any_known_entry_is_a_gap(#[values(Sqlite, Postgres)] engin
             )
         };
         let documents = [vec![entry(10), entry(11)], vec![entry(11), entry(12)], vec![entry(20), entry(21)]];
-        let (mut world, id, _) = stored_after(engine, &documents).await;
+        let answers = documents.map(|items| feed_saying(&items.concat(), &[], &[]));
+        let server = publisher(&answers).await;
+        let (mut world, id) = polled_once(engine, &server).await;
+        let mut events = world.handle().events().listen();
+        for _ in 1..answers.len() {
+            world.poll_again(id).await;
+        }
+        let mut gaps = Vec::new();
+        while let Ok(event) = events.try_recv() {
+            gaps.extend(if let PipelineEvent::Gap { source_id, .. } = event { Some(source_id) } else { None });
+        }
+        assert_eq!(gaps, [id]);
         let state = world.source(id).await.state;
         assert_eq!((state.gaps, state.last_gap_at), (1, Some(world.now())));
         let gaps: Vec<bool> = world.handle().history(id).iter().map(|poll| poll.is_gap).collect();

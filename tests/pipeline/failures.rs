@@ -295,7 +295,8 @@ fn s205_s206_every_kind_is_told_once_as_loud_as_it_deserves(#[values(Sqlite, Pos
             (SiteBehaviour::RateLimited(RetryAfter::Unsaid), "rate_limited", 429, "warn"),
             (SiteBehaviour::BrokenXml, "parse_error", 200, "warn"),
             (SiteBehaviour::NotAFeed, "parse_error", 200, "warn"),
-            (SiteBehaviour::Loop, "unexpected", 302, "error"),
+            (SiteBehaviour::Loop, "upstream_failure", 302, "warn"),
+            (SiteBehaviour::Broken(418), "unexpected", 418, "error"),
         ];
         let mut world = World::of(engine, &cases.map(|(behaviour, ..)| behaviour)).await;
         let ids = world.start_and_poll_all().await;

@@ -92,7 +92,8 @@ fn the_article_of_an_entrys_page_becomes_the_text_of_its_post(#[values(Sqlite, P
         let mut asked = paths(&pages);
         asked[1..].sort();
         assert_eq!(asked, ["/robots.txt", "/harbour", "/lighthouse"]);
-        assert_eq!(world.handle().history(id)[0].full_texts, 2);
+        let poll = world.handle().history(id).remove(0);
+        assert_eq!((poll.full_texts_wanted, poll.full_texts), (2, 2));
         // The feed still has its own text: the entries are known, and their pages are not fetched again.
         world.poll_again(id).await;
         assert_eq!(texts_fetched(&world, id).await, stored);

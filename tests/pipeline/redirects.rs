@@ -45,7 +45,7 @@ fn p21_five_redirects_across_hosts_are_followed_and_no_sixth(#[values(Sqlite, Po
         let id = world.add_feed(&servers[0].url("/feed")).await;
         world.settled(2).await;
         let last = world.source(id).await.state.failures.last.unwrap();
-        assert_eq!((last.kind, last.error.as_str()), (FailureKind::Unexpected, "more than 5 redirects"));
+        assert_eq!((last.kind, last.error.as_str()), (FailureKind::UpstreamFailure, "more than 5 redirects"));
         let asked: Vec<usize> = servers.iter().map(|server| server.requests().len()).collect();
         assert_eq!(asked, [1, 1, 1, 1, 1, 1, 0]);
         world.stop().await;
@@ -60,6 +60,7 @@ fn p21_s206_a_loop_is_an_error_in_clear_words(#[values(Sqlite, Postgres)] engine
         let failed = &world.records.of("feed poll failed")[0];
         assert!(failed["error"].as_str().unwrap().starts_with("redirect loop: "), "{failed}");
         assert_eq!(failed["url"], world.web.sites()[0].url);
+        assert_eq!((&failed["level"], &failed["error_type"]), (&"warn".into(), &"upstream_failure".into()));
         world.stop().await;
     });
 }

@@ -55,7 +55,7 @@ impl World {
     /// The same around a store of one's own.
     pub(crate) fn around(store: TestStore, web: WebSettings) -> World {
         let clock = Arc::new(HeldClock::at(at(NOW)));
-        let web = Web::start(web, clock.clone()).unwrap();
+        let web = Web::start(web, Arc::new(clock.true_time())).unwrap();
         let mut settings = PipelineSettings::default();
         settings.scheduler.look_gap = Duration::ZERO;
         settings.fetch.threads = Some(1);
@@ -188,6 +188,7 @@ impl World {
     /// Starts a pipeline. The clock moves on a little first: what was added before was there before.
     pub(crate) fn start(&mut self, scope: Scope) {
         assert!(self.running.is_none(), "one pipeline at a time");
+        self.clock.restart();
         self.clock.advance(Duration::from_micros(1));
         let pipeline = Pipeline::new(self.parts(), scope);
         let handle = pipeline.handle();
@@ -232,6 +233,20 @@ impl World {
 
     pub(crate) fn advance(&self, duration: Duration) {
         self.clock.advance(duration);
+    }
+
+    /// Sets the system's time and waits until the pipeline has followed it.
+    pub(crate) async fn step(&self, step: impl FnOnce(&HeldClock)) {
+        let told = self.records.of("clock stepped").len();
+        step(&self.clock);
+        self.advance(Duration::from_secs(5));
+        self.until("the step", async || self.records.of("clock stepped").len() == told + 1).await;
+        self.quiet().await;
+    }
+
+    /// The true time, whatever the system's clock says.
+    pub(crate) fn true_now(&self) -> Timestamp {
+        self.clock.true_time().now()
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -222,7 +222,7 @@ async fn moved_and_found_lead_to_the_feed_on_this_host_or_the_next() {
 async fn a_loop_goes_in_a_circle() {
     let visitor = Visitor::of(SiteBehaviour::Loop);
     let report = failure(&visitor).await;
-    assert_eq!(report.cause, FailureCause::Other);
+    assert_eq!(report.cause, FailureCause::Redirect);
     assert!(report.error.contains("loop") || report.error.contains("circle"), "{}", report.error);
     let journal = visitor.journal(2).await;
     assert!(journal.iter().skip(1).all(|exchange| exchange.is_hop) && !journal[0].is_hop, "{journal:?}");

@@ -278,9 +278,10 @@ async fn a_calm_site_shows_everything_and_changes_nothing() {
     }
     visitor.web.calm(0);
     let (_, calm) = document(&visitor, 0).await;
-    assert_eq!(numbers(&calm), [5, 4, 3, 2, 1, 0]);
-    let (_, later) = document(&visitor, 0).await;
-    assert_eq!(calm, later);
+    assert_eq!(numbers(&calm), [4, 3, 2, 1, 0], "nor does it publish by itself");
+    for _ in 0..3 {
+        assert_eq!(document(&visitor, 0).await.1, calm);
+    }
 }
 
 #[tokio::test]

@@ -61,6 +61,7 @@ async fn a_login_moves_the_version_of_its_source_and_ends_what_its_validators_vo
     let mut source = store.add(rss("http://a.example/")).await;
     source.state.validators.etag = Some("\"old\"".into());
     source.state.validators.last_modified = Some("long ago".into());
+    source.state.hints.fresh_until = Some(at(NOW + 3600));
     store.save_source(source.clone(), at(NOW)).await.unwrap();
     let source = store.source(source.id).await.unwrap().unwrap();
     let save = async |token: &str, version| {
@@ -70,6 +71,8 @@ async fn a_login_moves_the_version_of_its_source_and_ends_what_its_validators_vo
     let mut changed = source.clone();
     (changed.version, changed.updated_at) = (source.version + 1, at(NOW + 7));
     changed.state.validators = Default::default();
+    changed.state.hints.fresh_until = None;
+    changed.state.poll_requested_at = Some(at(NOW + 7));
     assert_eq!(store.source(source.id).await.unwrap(), Some(changed.clone()));
     assert_eq!(save("yours", source.version).await, Saved::Stale(Box::new(changed)));
     let kept = store.source_access(source.id).await.unwrap().unwrap();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use feedwarden::model::Timestamp;
-use feedwarden::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
+use feedwarden::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous};
 use feedwarden::store::{self, Store};
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
@@ -61,12 +61,10 @@ impl Engine {
                 busy_timeout: Duration::from_secs(20),
             }),
             Engine::Postgres => EngineSettings::Postgres(PostgresSettings {
-                url: fresh_database().await.into(),
-                pool_size: 8,
                 connect_timeout: Duration::from_secs(20),
                 statement_timeout: Duration::from_secs(60),
-                tls: Tls::Disable,
-                tls_ca_file: None,
+                response_timeout: Duration::from_secs(65),
+                ..PostgresSettings::new(fresh_database().await.into())
             }),
         };
         StoreSettings { engine, encryption_key: Some(ENCRYPTION_KEY.into()) }
@@ -85,6 +83,18 @@ impl TestStore {
     pub(crate) async fn open(settings: StoreSettings, directory: TempDir) -> TestStore {
         let store = store::open(&settings, at(super::NOW)).await.unwrap();
         TestStore { store, settings, _directory: directory }
+    }
+
+    /// Closes the store, puts this copy of its SQLite database in its place, and opens it.
+    pub(crate) async fn restore(&mut self, copy: &std::path::Path) {
+        let EngineSettings::Sqlite(engine) = &self.settings.engine else { panic!("a copy of SQLite") };
+        let path = engine.path.clone();
+        self.store.close().await;
+        for suffix in ["-wal", "-shm"] {
+            let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
+        }
+        std::fs::copy(copy, &path).unwrap();
+        self.store = store::open(&self.settings, at(super::NOW)).await.unwrap();
     }
 
     /// The store, for tasks that outlive a borrow.

@@ -75,6 +75,39 @@ async fn what_is_known_of_entries_is_found_by_key_and_by_content(#[values(Sqlite
 
 #[rstest]
 #[tokio::test]
+async fn s612_posts_whose_keys_left_with_the_last_document_are_found_once_however_many_share_a_body(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    let store = engine.store().await;
+    let source = store.add(rss("http://a.example/")).await;
+    let posts: Vec<NewPost> = (1..=200).map(|key| keyed(key, "Comments")).collect();
+    let document = Some(DocumentKeys::new((1..=200).map(EntryKey)));
+    let ids = store.settle_one(Settlement { document, ..found(&source, posts) }).await;
+    let rotated: Vec<(i64, &str)> = (2..=200).map(|key| (1000 + key, "Comments")).chain([(1, "Comments")]).collect();
+    let known = store.known(source.id, &rotated).await;
+    let mut others: Vec<_> = known.others.iter().map(|post| post.id.unwrap()).collect();
+    others.sort();
+    assert_eq!(others[..], ids[1..], "all that left, each once");
+    let known = store.known(source.id, &[(2000, "edited")]).await;
+    assert_eq!((known.by_key.len(), known.others.len()), (0, 200), "also if nothing has their content");
+    assert!(known.others.iter().all(|post| post.title.as_deref() == Some("About Comments")));
+    assert_eq!(store.known(source.id, &[(1, "Comments")]).await.others, [], "every entry is known");
+}
+
+#[rstest]
+#[tokio::test]
+async fn the_post_of_an_edited_entry_is_known_with_its_details(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let source = store.add(rss("http://a.example/")).await;
+    let stored = dated_post("one", Some(NOW)).with_key(EntryKey(1));
+    let (url, title) = (stored.content().url.clone(), stored.content().title.clone());
+    store.settle_one(found(&source, vec![stored])).await;
+    let known = store.known(source.id, &[(1, "edited")]).await.by_key.remove(0);
+    assert_eq!((known.url, known.title, known.published_at), (url, Some(title), Some(at(NOW))));
+}
+
+#[rstest]
+#[tokio::test]
 async fn questions_about_several_sources_are_answered_in_their_order(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
     let mut queries = Vec::new();

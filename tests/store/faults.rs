@@ -24,12 +24,10 @@ fn at_path(path: &std::path::Path) -> StoreSettings {
 
 fn at_url(url: &str, change: impl FnOnce(&mut PostgresSettings)) -> StoreSettings {
     let mut engine = PostgresSettings {
-        url: url.into(),
         pool_size: 2,
         connect_timeout: Duration::from_secs(5),
         statement_timeout: Duration::from_secs(5),
-        tls: Tls::Disable,
-        tls_ca_file: None,
+        ..PostgresSettings::new(url.into())
     };
     change(&mut engine);
     StoreSettings { engine: EngineSettings::Postgres(engine), encryption_key: None }

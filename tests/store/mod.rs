@@ -2,6 +2,7 @@
 
 mod access;
 mod articles;
+mod check;
 mod cleanup;
 mod concurrency;
 mod crash;
@@ -15,15 +16,17 @@ mod lists;
 mod migrations;
 mod people;
 mod posts;
+mod quarantine;
 mod robots;
 mod settle;
 mod sources;
 mod state;
 mod to_poll;
+mod upkeep;
 mod webhooks;
 
 pub(crate) use engine::Engine::{self, Postgres, Sqlite};
-pub(crate) use engine::{TestStore, at, connect, minutes, server};
+pub(crate) use engine::{ENCRYPTION_KEY, TestStore, at, connect, minutes, server};
 
 use feedwarden::model::{
     EntryQuery, NewPost, NewSource, PostContent, PostId, Settled, Settlement, Source, SourceId, SourceSettings,
@@ -84,7 +87,7 @@ impl TestStore {
         let entries = posts.iter().map(|post| (post.key(), post.content_hash())).collect();
         let query = EntryQuery { source_id: source.id, entries };
         let known = self.known_entries(vec![query]).await.unwrap().pop().unwrap();
-        let decision = reading::decide(source, Watermark::None, &posts, &known, &Policy::default(), at(NOW));
+        let decision = reading::decide(source, Watermark::None, &posts, &known, &Policy::default(), at(NOW), at(NOW));
         let is_kept = |entry: &EntryDecision| matches!(entry, EntryDecision::Kept(_));
         let kept = posts.into_iter().zip(&decision.entries).filter(|(_, entry)| is_kept(entry));
         Settlement {

@@ -149,7 +149,7 @@ async fn the_deadline_of_a_poll_does_not_cut_a_renewal_short() {
 )]
 #[case::elsewhere(
     answer("307 Temporary Redirect", &[("Location", "/elsewhere")], ""),
-    "Other: renewing the X key: redirect of a POST refused"
+    "Redirect: renewing the X key: redirect of a POST refused"
 )]
 #[tokio::test]
 async fn a_key_that_is_not_renewed_says_why(#[case] renewal: Act, #[case] wanted: &str) {

@@ -160,7 +160,7 @@ impl DocumentFetcher {
         if let Err(error) = self.table.open(HashSet::from([host.clone()]), context).await {
             return Err(no_turn(later(), format!("the host cannot be read: {error}")));
         }
-        let Some((host_entry, presence)) = self.table.enter(&host, context.clock.now()) else {
+        let Some((host_entry, presence)) = self.table.enter(&host, context.clock.monotonic()) else {
             return Err(no_turn(later(), "the host was removed from the table".to_owned()));
         };
         let pause = delay(&task.settings, host.as_ref(), &policy.delays).pause.max(self.pause_min);

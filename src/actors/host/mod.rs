@@ -33,7 +33,7 @@ use permit::{PermitRequest, WaitEnd, is_spaced, wait_for_permit};
 use robots::{Prepared, prepare};
 pub use table::HostCounts;
 use table::WeakHostTable;
-pub(super) use table::{HostEntry, HostTable, Presence};
+pub(super) use table::{HostEntry, HostTable, Presence, correct_all};
 
 /// The most polls that wait at one host; further ones go back to the scheduler.
 const QUEUE_MAX: usize = 1024;
@@ -211,9 +211,17 @@ impl Handler<PollSource> for HostActor {
 impl Handler<FetchFinished> for HostActor {
     type Result = ();
 
-    fn handle(&mut self, FetchFinished { poll, outcome }: FetchFinished, ctx: &mut Context<HostActor>) {
+    fn handle(&mut self, finished: FetchFinished, ctx: &mut Context<HostActor>) {
         if self.context.faults.inject(HostActor::NAME, "FetchFinished", ctx) {
             return;
+        }
+        let FetchFinished { mut poll, mut outcome } = finished;
+        if let Some(step) = self.context.timeline.step_since(poll.ended_at) {
+            poll.ended_at = step.moved(poll.ended_at);
+            match &mut outcome {
+                FetchOutcome::Document(fetched) => fetched.answer.follow(step),
+                FetchOutcome::Robots(fetched) => fetched.answer.follow(step),
+            }
         }
         match outcome {
             FetchOutcome::Document(fetched) => self.document_finished(poll, fetched, ctx),

@@ -4,12 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::OwnedSemaphorePermit;
+
 use super::HostEntry;
 use crate::actors::admission::Admission;
 use crate::actors::context::PipelineContext;
 use crate::actors::poll::RequestPermit;
 use crate::model::Timestamp;
-use crate::rules::turn::{Turn, clamp_future_times, turn};
+use crate::rules::turn::{Turn, turn};
 
 pub(super) enum WaitEnd {
     Permitted(RequestPermit),
@@ -39,17 +41,39 @@ pub(super) async fn wait_for_permit(
     context: Arc<PipelineContext>,
     request: PermitRequest,
 ) -> WaitEnd {
-    let PermitRequest { pause, has_begun, is_forced, is_healthy } = request;
-    // The host's permit comes first: requests that are made meanwhile move the end of the pause.
-    let permit = host_entry.request_permit.clone().acquire_owned().await.expect("the semaphore is never closed");
     loop {
-        match decide(&host_entry, pause, &context) {
-            _ if is_forced => break,
-            Turn::NotBefore { until, because } => return WaitEnd::Closed { until, because: because.to_string() },
-            Turn::At(moment) => context.clock.until(moment).await,
-            Turn::Now => break,
+        // The host's permit comes first: requests that are made meanwhile move the end of the pause.
+        let permit = host_entry.request_permit.clone().acquire_owned().await.expect("the semaphore is never closed");
+        loop {
+            match decide(&host_entry, request.pause, &context) {
+                _ if request.is_forced => break,
+                Turn::NotBefore { until, because } => return WaitEnd::Closed { until, because: because.to_string() },
+                Turn::At(moment) => context.clock.until(moment).await,
+                Turn::Now => break,
+            }
         }
+        if request.has_begun {
+            return admitted(host_entry, permit, &context, &request).await;
+        }
+        let mut blockers = context.admission.watch();
+        tokio::select! {
+            biased;
+            // The permit is given back: a document that has begun may need it to end, which the drain waits for.
+            _ = blockers.wait_for(|blockers| blockers.is_draining) => {}
+            end = admitted(host_entry.clone(), permit, &context, &request) => return end,
+        }
+        let _ = blockers.wait_for(|blockers| !blockers.is_draining).await;
     }
+}
+
+/// Waits for admission and a slot, with the permit of the host.
+async fn admitted(
+    host_entry: Arc<HostEntry>,
+    permit: OwnedSemaphorePermit,
+    context: &PipelineContext,
+    request: &PermitRequest,
+) -> WaitEnd {
+    let PermitRequest { has_begun, is_healthy, .. } = *request;
     let mut admission = context.admission.admit(host_entry.key.as_ref(), is_healthy, has_begun).await;
     let slot = context.admission.slot().await;
     if admission == Admission::Open {
@@ -59,7 +83,7 @@ pub(super) async fn wait_for_permit(
     match admission {
         Admission::AfterOutage => WaitEnd::AfterOutage,
         Admission::Open | Admission::AsProbe => {
-            WaitEnd::Permitted(RequestPermit { host_entry, _permit: permit, _slot: slot })
+            WaitEnd::Permitted(RequestPermit { host_entry, _permit: Some(permit), _slot: slot })
         }
     }
 }
@@ -71,12 +95,9 @@ pub(super) fn is_spaced(host_entry: &HostEntry, pause: Duration, context: &Pipel
 
 fn decide(host_entry: &HostEntry, pause: Duration, context: &PipelineContext) -> Turn {
     let (now, policy) = (context.clock.now(), context.policy());
-    let state = host_entry.change(|state| {
-        clamp_future_times(state, &policy, now);
-    });
-    match state {
+    match host_entry.state() {
         // Sources without a host share no server (s506).
         None => Turn::Now,
-        Some(state) => turn(&state, pause, context.started_at, &policy, now),
+        Some(state) => turn(&state, pause, context.started_at(), &policy, now),
     }
 }

@@ -91,6 +91,9 @@ impl HostActor {
     }
 
     fn follow(&mut self, mut poll: Box<Poll>, fetched: Box<Fetched>, ctx: &mut Context<HostActor>) {
+        if let (Some(date), Some(host)) = (fetched.trace.date, &self.host_entry.key) {
+            self.context.timeline.hear(host, date, self.context.hosts_polled());
+        }
         match &fetched.answer {
             Answer::PendingRedirect(pending_redirect) => {
                 self.record_response(None, &mut poll);

@@ -28,8 +28,7 @@ pub(super) enum Prepared {
 }
 
 pub(super) async fn prepare(mut poll: Box<Poll>, context: Arc<PipelineContext>) -> Prepared {
-    if let Some(error) = poll.access_error.clone() {
-        let report = FailureReport { cause: FailureCause::Credentials, error, retry_after: None };
+    if let Some(report) = poll.access_error.clone() {
         return Prepared::Refused(poll, report);
     }
     let found = match (&poll.request, owner_key(poll.source.settings.source_type)) {
@@ -40,6 +39,10 @@ pub(super) async fn prepare(mut poll: Box<Poll>, context: Arc<PipelineContext>) 
     match found {
         Ok(None) => Prepared::Ready(poll),
         Ok(Some(report)) => Prepared::Refused(poll, report),
+        // Our key does not fit the owner's sealed key: no fault of the source.
+        Err(StoreError::Encryption(error)) => {
+            Prepared::Refused(poll, FailureReport { cause: FailureCause::Internal, error, retry_after: None })
+        }
         Err(error) => Prepared::Unreadable(poll, error.to_string()),
     }
 }

@@ -4,21 +4,28 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use actix::Addr;
 use parking_lot::Mutex;
+use slog::warn;
 use tokio::sync::Semaphore;
 
 use super::HostActor;
 use crate::actors::context::PipelineContext;
 use crate::actors::messages::PollSource;
 use crate::actors::poll::Poll;
-use crate::model::{HostKey, HostState, Timestamp};
+use crate::model::{ClockStep, HostKey, HostState, Timestamp};
+use crate::rules::stored_times::{asked_at_most, correct_host};
 use crate::store::StoreError;
 use crate::supervision::Group;
 
 /// Capacity of a host's mailbox. It binds no sender: the scheduler bounds the polls on their way to a host.
 const MAILBOX_CAPACITY: usize = 16;
+/// Hosts whose times are corrected in one transaction.
+const CORRECTED_AT_ONCE: u32 = 500;
+/// The most such transactions at the start; hosts beyond them are corrected when they are needed.
+const CORRECTIONS_MAX: usize = 2000;
 
 /// A host, kept while polls of it are in flight and a while longer.
 pub(in crate::actors) struct HostEntry {
@@ -42,7 +49,7 @@ pub struct HostCounts {
     pub breaker_open: usize,
 }
 
-/// A poll at a host. It keeps the host in the table.
+/// A poll at a host, or what may have to change its state later. It keeps the host in the table.
 pub(in crate::actors) struct Presence(Arc<HostEntry>);
 
 /// Clones share the same table.
@@ -57,7 +64,8 @@ struct HostTableState {
 struct KnownHost {
     host_entry: Arc<HostEntry>,
     address: Option<Addr<HostActor>>,
-    used_at: Timestamp,
+    /// By the monotonic clock.
+    used_at: Duration,
 }
 
 impl HostTable {
@@ -72,22 +80,43 @@ impl HostTable {
         keys: HashSet<Option<HostKey>>,
         context: &PipelineContext,
     ) -> Result<(), StoreError> {
-        let missing: Vec<Option<HostKey>> = {
-            let hosts = self.0.hosts.lock();
-            keys.into_iter().filter(|key| !hosts.contains_key(key)).collect()
-        };
-        if missing.is_empty() {
-            return Ok(());
+        loop {
+            // A state that is read while waits are moved with a step of the clock could move twice, or never.
+            let moves = context.timeline.until_moved().await;
+            let missing: Vec<Option<HostKey>> = {
+                let hosts = self.0.hosts.lock();
+                keys.iter().filter(|key| !hosts.contains_key(*key)).cloned().collect()
+            };
+            if missing.is_empty() {
+                return Ok(());
+            }
+            let named: Vec<HostKey> = missing.iter().flatten().cloned().collect();
+            let known = match named.is_empty() {
+                true => Vec::new(),
+                false => context.store_watch.retry_while_unavailable(|| context.store.hosts(named.clone())).await?,
+            };
+            let (known, _) = correct(known, context).await?;
+            if self.insert(missing, known, moves, context) {
+                return Ok(());
+            }
         }
-        let named: Vec<HostKey> = missing.iter().flatten().cloned().collect();
-        let known = match named.is_empty() {
-            true => Vec::new(),
-            false => context.store_watch.retry_while_unavailable(|| context.store.hosts(named.clone())).await?,
-        };
+    }
+
+    /// Adds entries with these states; false if a step of the clock has begun to move waits since they were read.
+    fn insert(
+        &self,
+        missing: Vec<Option<HostKey>>,
+        known: Vec<HostState>,
+        moves: u64,
+        context: &PipelineContext,
+    ) -> bool {
         let mut known: HashMap<HostKey, HostState> =
             known.into_iter().map(|state| (state.host.clone(), state)).collect();
-        let now = context.clock.now();
+        let now = context.clock.monotonic();
         let mut hosts = self.0.hosts.lock();
+        if context.timeline.moves_begun() != moves {
+            return false;
+        }
         for key in missing {
             let state = key.as_ref().map(|key| known.remove(key).unwrap_or_else(|| HostState::new(key.clone())));
             hosts.entry(key.clone()).or_insert_with(|| KnownHost {
@@ -96,14 +125,14 @@ impl HostTable {
                 used_at: now,
             });
         }
-        Ok(())
+        true
     }
 
     /// Sends a poll to a host that has an entry. If that is impossible the poll is dropped, and so returns as lost.
     pub(in crate::actors) fn send(&self, key: &Option<HostKey>, mut poll: Box<Poll>, context: &Arc<PipelineContext>) {
         let mut hosts = self.0.hosts.lock();
         let Some(entry) = hosts.get_mut(key) else { return };
-        entry.used_at = context.clock.now();
+        entry.used_at = context.clock.monotonic();
         let address = match &entry.address {
             Some(address) if address.connected() => address.clone(),
             _ => match self.start(&entry.host_entry, context) {
@@ -117,7 +146,7 @@ impl HostTable {
     }
 
     /// Keeps a host that has an entry in the table, for requests outside of polls.
-    pub(super) fn enter(&self, key: &Option<HostKey>, now: Timestamp) -> Option<(Arc<HostEntry>, Presence)> {
+    pub(super) fn enter(&self, key: &Option<HostKey>, now: Duration) -> Option<(Arc<HostEntry>, Presence)> {
         let mut hosts = self.0.hosts.lock();
         let entry = hosts.get_mut(key)?;
         entry.used_at = now;
@@ -129,7 +158,7 @@ impl HostTable {
     }
 
     /// Adds an entry for a host that has none, with this state from the store.
-    pub(in crate::actors) fn open_with(&self, key: &HostKey, known: Option<HostState>, now: Timestamp) {
+    pub(in crate::actors) fn open_with(&self, key: &HostKey, known: Option<HostState>, now: Duration) {
         let state = known.unwrap_or_else(|| HostState::new(key.clone()));
         let key = Some(key.clone());
         self.0.hosts.lock().entry(key.clone()).or_insert_with(|| KnownHost {
@@ -164,11 +193,27 @@ impl HostTable {
     }
 
     /// Removes hosts that have no polls and got none since this moment. Their actors end with the last address.
-    pub(in crate::actors) fn forget_idle(&self, since: Timestamp) {
+    pub(in crate::actors) fn forget_idle(&self, since: Duration) {
         self.0
             .hosts
             .lock()
             .retain(|_, entry| entry.used_at >= since || entry.host_entry.present.load(Ordering::Acquire) > 0);
+    }
+
+    /// Moves the times of all hosts with a step of the clock, so that no pause, hold or breaker gets shorter or longer.
+    /// Returns their entries.
+    pub(in crate::actors) fn follow(&self, step: ClockStep, now: Timestamp) -> Vec<Arc<HostEntry>> {
+        let entries: Vec<_> = self.0.hosts.lock().values().map(|known| known.host_entry.clone()).collect();
+        for host_entry in &entries {
+            host_entry.change(|state| {
+                // A request since the step has noted the new time.
+                let is_new = |at: Timestamp| (step.to..=now).contains(&at);
+                state.last_asked_at = state.last_asked_at.map(|at| if is_new(at) { at } else { step.moved(at) });
+                state.held_until = state.held_until.map(|until| step.moved(until));
+                state.breaker.open_until = state.breaker.open_until.map(|until| step.moved(until));
+            });
+        }
+        entries
     }
 
     fn start(&self, host_entry: &Arc<HostEntry>, context: &Arc<PipelineContext>) -> Option<Addr<HostActor>> {
@@ -177,6 +222,44 @@ impl HostTable {
         let factory = move || HostActor::new(host_entry.clone(), context.clone(), WeakHostTable(table.clone()));
         self.0.group.start(&name, MAILBOX_CAPACITY, factory).ok()
     }
+}
+
+/// Corrects the times of all hosts that were asked in the future. At the start, before any poll: the waits of such hosts
+/// count from now on.
+pub(in crate::actors) async fn correct_all(context: &PipelineContext) -> Result<(), StoreError> {
+    let latest = asked_at_most(context.clock.now());
+    for _ in 0..CORRECTIONS_MAX {
+        let reading = || context.store.hosts_asked_after(latest, CORRECTED_AT_ONCE);
+        let ahead = context.store_watch.retry_while_unavailable(reading).await?;
+        // Corrected hosts are not among the next ones.
+        let (corrected, is_stored) = correct(ahead, context).await?;
+        if corrected.is_empty() || !is_stored {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Corrects times in the future that a clock that was ahead has stored, and stores them. Returns whether they are
+/// stored; if another session locks a row, they are stored with the next poll of each host.
+async fn correct(mut known: Vec<HostState>, context: &PipelineContext) -> Result<(Vec<HostState>, bool), StoreError> {
+    let (now, policy, step) = (context.clock.now(), context.policy(), context.timeline.last_step());
+    let corrected: Vec<HostState> =
+        known.iter_mut().filter_map(|host| correct_host(host, &policy, now, step).then(|| host.clone())).collect();
+    if let Some(first) = corrected.first() {
+        warn!(context.log, "stored times of hosts corrected"; "hosts" => corrected.len(),
+            "first_host" => first.host.as_str(),
+            "reason" => "they were in the future: the clock was ahead when they were stored");
+        let storing = || context.store.correct_hosts(corrected.clone());
+        match context.store_watch.retry_while_unavailable(storing).await {
+            Err(StoreError::Locked(error)) => {
+                warn!(context.log, "stored times of hosts not corrected"; "error" => error);
+                return Ok((known, false));
+            }
+            done => done?,
+        }
+    }
+    Ok((known, true))
 }
 
 /// The table for the actors in it, which must not keep it alive.
@@ -215,9 +298,13 @@ impl HostEntry {
 }
 
 impl Presence {
-    fn at(host_entry: &Arc<HostEntry>) -> Presence {
+    pub(in crate::actors) fn at(host_entry: &Arc<HostEntry>) -> Presence {
         host_entry.present.fetch_add(1, Ordering::AcqRel);
         Presence(host_entry.clone())
+    }
+
+    pub(in crate::actors) fn host_entry(&self) -> &HostEntry {
+        &self.0
     }
 }
 

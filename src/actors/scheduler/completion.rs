@@ -6,7 +6,7 @@ use actix::{Context, Handler};
 use slog::error;
 
 use super::{ForcedPoll, SchedulerActor};
-use crate::actors::messages::{Completion, Deferral, PollCompleted};
+use crate::actors::messages::{Completion, Deferral, PollCompleted, PollHeldByLock};
 use crate::actors::topology::Scope;
 use crate::model::{HostKey, SourceId, Timestamp};
 use crate::rules::due::{NextPoll, Wait};
@@ -29,6 +29,9 @@ impl SchedulerActor {
             }
             Completion::Gone => {
                 self.forget([id]);
+                // It may be there and only not readable.
+                self.changed.insert(id);
+                self.refresh(ctx);
                 forced.take().into_iter().for_each(ForcedPoll::end);
             }
             Completion::Deferred(Deferral { until, closed }) => {
@@ -90,6 +93,15 @@ impl SchedulerActor {
         self.index.reschedule_waiting(host, |id, due_at| {
             (!forced.contains_key(&id)).then(|| spread(until, due_at, window, dice.roll()))
         });
+    }
+}
+
+impl Handler<PollHeldByLock> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, PollHeldByLock(id): PollHeldByLock, ctx: &mut Context<SchedulerActor>) {
+        self.index.leave_host(id);
+        self.wake(ctx);
     }
 }
 

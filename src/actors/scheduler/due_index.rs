@@ -21,6 +21,8 @@ pub(super) struct DueIndex {
     ready: BTreeSet<(Timestamp, HostNumber)>,
     waiting: usize,
     in_flight: HashSet<SourceId>,
+    /// Those in flight that do not occupy their host.
+    away_from_host: HashSet<SourceId>,
 }
 
 /// A source in the index. Small, because there may be millions of them.
@@ -108,6 +110,18 @@ impl DueIndex {
         self.in_flight.contains(&id)
     }
 
+    /// A source in flight does not occupy its host any more.
+    pub(super) fn leave_host(&mut self, id: SourceId) {
+        let Some(entry) = self.sources.get(&id).filter(|entry| entry.state == ScheduleState::InFlight) else { return };
+        let host = entry.host;
+        if self.away_from_host.insert(id) {
+            self.change_queue(host, |queue| {
+                queue.in_flight = queue.in_flight.saturating_sub(1);
+                true
+            });
+        }
+    }
+
     /// When a source is or was due, and its state.
     pub(super) fn find(&self, id: SourceId) -> Option<(Timestamp, ScheduleState)> {
         self.sources.get(&id).map(|entry| (entry.at, entry.state))
@@ -193,6 +207,13 @@ impl DueIndex {
         self.queues.values().filter_map(|queue| queue.waiting.first()).map(|(at, _)| *at).min()
     }
 
+    /// Time at which the source fell due that waits longest although its host has room, whether or not `fall_due` has
+    /// moved it into the queue of its host.
+    pub(super) fn oldest_ready_at(&self) -> Option<Timestamp> {
+        let ready = self.ready.first().map(|(at, _)| *at);
+        [ready, self.next_at()].into_iter().flatten().min()
+    }
+
     /// Numbers of sources that are scheduled, waiting and in flight.
     pub(super) fn counts(&self) -> (usize, usize, usize) {
         (self.scheduled.len(), self.waiting, self.in_flight.len())
@@ -227,6 +248,9 @@ impl DueIndex {
             }
             ScheduleState::InFlight => {
                 self.in_flight.remove(&id);
+                if self.away_from_host.remove(&id) {
+                    return;
+                }
                 self.change_queue(host, |queue| {
                     queue.in_flight = queue.in_flight.saturating_sub(1);
                     true

@@ -41,7 +41,8 @@ impl SchedulerActor {
 
     /// Reads the next sources and sends them to their hosts, one batch at a time.
     fn hand_out_now(&mut self, ctx: &mut Context<SchedulerActor>) {
-        if self.is_reading || self.is_cleaning || self.polling != PauseState::Running || !self.index.has_ready() {
+        let is_busy = self.is_reading || self.is_cleaning || self.moving_waits > 0;
+        if is_busy || self.polling != PauseState::Running || !self.index.has_ready() {
             return;
         }
         let taken = self.index.take_ready(BATCH_MAX);
@@ -54,7 +55,10 @@ impl SchedulerActor {
         ctx.spawn(reading.into_actor(self).map(|(taken, found), scheduler, ctx| {
             scheduler.is_reading = false;
             match found {
-                Ok(found) => scheduler.send_to_hosts(&taken, found),
+                Ok(found) => {
+                    scheduler.send_to_hosts(&taken, found);
+                    scheduler.follow_quarantine(ctx);
+                }
                 Err(cause) => {
                     error!(scheduler.log, "due sources not read"; "error" => %cause, "count" => taken.len());
                     let again = scheduler.context.clock.now() + scheduler.context.settings.scheduler.tick;
@@ -105,7 +109,8 @@ async fn read(
     table: &HostTable,
     ids: Vec<SourceId>,
 ) -> Result<Vec<(SourceToPoll, Option<HostKey>)>, StoreError> {
-    let found = context.store_watch.retry_while_unavailable(|| context.store.sources_to_poll(ids.clone())).await?;
+    let mut found = context.store_watch.retry_while_unavailable(|| context.store.sources_to_poll(ids.clone())).await?;
+    loading::correct(context, found.iter_mut().map(|ready| &mut ready.source)).await?;
     let with_host = |ready: SourceToPoll| {
         let host = loading::host_of(&ready.source, context);
         (ready, host)

@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use actix::fut::WrapFuture;
 use actix::{ActorFutureExt, AsyncContext, Context};
-use slog::{error, info};
+use slog::{error, info, warn};
 
 use super::SchedulerActor;
 use crate::actors::context::PipelineContext;
 use crate::actors::topology::Scope;
-use crate::model::{HostKey, Settled, Settlement, Source, SourceId};
+use crate::model::{HostKey, Settled, Settlement, Source, SourceId, Timestamp};
 use crate::rules::due::{self, NextPoll, interval};
 use crate::rules::jitter::{jittered_last_polled, wants_jitter};
+use crate::rules::shown_url::shown_url;
+use crate::rules::stored_times::correct_source;
 use crate::sources::kind;
 use crate::store::StoreError;
 
@@ -29,13 +31,13 @@ struct DueSource {
 /// When a source is polled next, in this scope. The hosts themselves know whether they are held.
 pub(super) fn next_poll(source: &Source, scope: Scope, context: &PipelineContext) -> NextPoll {
     let (now, policy) = (context.clock.now(), context.policy());
-    let polled_already = source.state.last_polled.is_some_and(|polled| polled >= context.started_at);
+    let polled_already = source.state.last_polled.is_some_and(|polled| polled >= context.started_at());
     if scope != (Scope::Once { ignores_due_times: true }) || polled_already {
         return due::next_poll(source, None, &policy, now);
     }
     // A request sets aside the waits of the source itself, and no wait that its publisher asked for.
     let mut wanted = source.clone();
-    wanted.state.poll_requested_at = Some(context.started_at);
+    wanted.state.poll_requested_at = Some(context.started_at());
     due::next_poll(&wanted, None, &policy, now)
 }
 
@@ -46,6 +48,7 @@ pub(super) fn host_of(source: &Source, context: &PipelineContext) -> Option<Host
 impl SchedulerActor {
     /// Reads all sources, while everything else goes on.
     pub(super) fn load(&mut self, ctx: &mut Context<SchedulerActor>) {
+        self.loads += 1;
         self.load_page(None, 0, ctx);
     }
 
@@ -58,11 +61,13 @@ impl SchedulerActor {
                 last => {
                     let count = count + page.len();
                     scheduler.update(page, ctx);
+                    scheduler.follow_quarantine(ctx);
                     scheduler.load_page(last, count, ctx);
                 }
             },
             Err(cause) => {
                 error!(scheduler.log, "sources not read"; "error" => %cause);
+                scheduler.loading_error = Some(cause.to_string());
                 let again = scheduler.context.clock.now() + scheduler.context.settings.scheduler.tick;
                 let waiting = scheduler.context.clock.until(again).into_actor(scheduler);
                 ctx.spawn(waiting.map(move |(), scheduler, ctx| scheduler.load_page(after, count, ctx)));
@@ -72,9 +77,13 @@ impl SchedulerActor {
 
     /// All sources have been read.
     fn finish_loading(&mut self, count: usize, ctx: &mut Context<SchedulerActor>) {
-        self.is_loaded = true;
+        (self.is_loaded, self.loading_error) = (true, None);
+        self.loads -= 1;
+        self.follow_quarantine(ctx);
         info!(self.log, "sources loaded"; "count" => count, "scheduled" => self.index.counts().0);
-        self.changed.extend(self.changed_while_loading.drain());
+        if self.loads == 0 {
+            self.changed.extend(self.changed_while_loading.drain());
+        }
         self.refresh(ctx);
         self.check_due(ctx);
     }
@@ -110,28 +119,35 @@ impl SchedulerActor {
         }
         self.is_refreshing = true;
         let ids: Vec<SourceId> = self.changed.drain().collect();
-        if !self.is_loaded {
+        if self.loads > 0 {
             // A page that was read before the change may be put on the schedule after it.
             self.changed_while_loading.extend(&ids);
         }
-        let (context, scope) = (self.context.clone(), self.scope);
+        let (context, scope, again) = (self.context.clone(), self.scope, ids.clone());
         let reading = async move {
-            let found =
+            let mut found =
                 context.store_watch.retry_while_unavailable(|| context.store.sources_to_poll(ids.clone())).await?;
+            correct(&context, found.iter_mut().map(|ready| &mut ready.source)).await?;
             let known: Vec<_> = found.into_iter().map(|ready| due_source(&ready.source, scope, &context)).collect();
             let there: HashSet<SourceId> = known.iter().map(|known| known.id).collect();
             let gone: Vec<SourceId> = ids.into_iter().filter(|id| !there.contains(id)).collect();
             Ok::<_, StoreError>((known, gone))
         };
-        ctx.spawn(reading.into_actor(self).map(|read, scheduler, ctx| {
+        ctx.spawn(reading.into_actor(self).map(move |read, scheduler, ctx| {
             scheduler.is_refreshing = false;
             match read {
                 Ok((known, gone)) => {
                     scheduler.forget(gone);
                     scheduler.update(known, ctx);
                 }
-                Err(cause) => error!(scheduler.log, "changed sources not read"; "error" => %cause),
+                Err(cause) => {
+                    error!(scheduler.log, "changed sources not read"; "error" => %cause);
+                    // The next tick reads them again.
+                    scheduler.changed.extend(again);
+                    return;
+                }
             }
+            scheduler.follow_quarantine(ctx);
             scheduler.refresh(ctx);
         }));
     }
@@ -146,6 +162,7 @@ async fn read_page(
     if scope == Scope::Daemon {
         jitter(context, &mut sources).await?;
     }
+    correct(context, sources.iter_mut()).await?;
     Ok(sources.iter().map(|source| due_source(source, scope, context)).collect())
 }
 
@@ -157,7 +174,7 @@ fn due_source(source: &Source, scope: Scope, context: &PipelineContext) -> DueSo
 /// were added since are due at once (s508), also for a scheduler that was started again.
 async fn jitter(context: &PipelineContext, sources: &mut [Source]) -> Result<(), StoreError> {
     let is_new = |source: &&mut Source| {
-        source.state.enabled && wants_jitter(&source.state) && source.created_at < context.started_at
+        source.state.enabled && wants_jitter(&source.state) && source.created_at < context.started_at()
     };
     let mut jittered: Vec<&mut Source> = sources.iter_mut().filter(is_new).collect();
     if jittered.is_empty() {
@@ -168,16 +185,40 @@ async fn jitter(context: &PipelineContext, sources: &mut [Source]) -> Result<(),
         let polled = jittered_last_polled(now, interval(source, &policy), context.dice.roll());
         source.state.last_polled = Some(polled);
     }
+    store_states(context, jittered, now).await
+}
+
+/// Corrects times in the future that a clock that was ahead has stored, once for each source: the corrected row is
+/// stored.
+pub(super) async fn correct<'a>(
+    context: &PipelineContext,
+    sources: impl Iterator<Item = &'a mut Source>,
+) -> Result<(), StoreError> {
+    let (now, policy, step) = (context.clock.now(), context.policy(), context.timeline.last_step());
+    let corrected: Vec<&mut Source> =
+        sources.filter_map(|source| correct_source(source, &policy, now, step).then_some(source)).collect();
+    let Some(first) = corrected.first() else { return Ok(()) };
+    warn!(context.log, "stored times corrected"; "sources" => corrected.len(), "first_source_id" => first.id.0,
+        "url" => shown_url(&first.settings.url),
+        "reason" => "they were in the future: the clock was ahead when they were stored; the sources are due now, \
+            unless a step of the clock says when they were polled");
+    store_states(context, corrected, now).await
+}
+
+/// Stores the states of sources. A source that was changed meanwhile is taken as it is stored.
+async fn store_states(context: &PipelineContext, sources: Vec<&mut Source>, now: Timestamp) -> Result<(), StoreError> {
     let settlement = |source: &&mut Source| Settlement::of_state(source, now);
     let answers = context
         .store_watch
-        .retry_while_unavailable(|| context.store.settle(jittered.iter().map(settlement).collect()))
+        .retry_while_unavailable(|| context.store.settle(sources.iter().map(settlement).collect()))
         .await?;
-    for (source, settled) in jittered.into_iter().zip(answers) {
+    for (source, settled) in sources.into_iter().zip(answers) {
         match settled {
             Settled::Written { version, .. } => source.version = version,
             Settled::Stale(fresh) => *source = *fresh,
             Settled::Gone => source.state.enabled = false,
+            // It is spread by what was rolled for it, and stored with its first poll.
+            Settled::Locked => {}
         }
     }
     Ok(())

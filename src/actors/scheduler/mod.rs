@@ -3,17 +3,21 @@
 //! - `due_index`: the schedule as plain data
 //! - `loading`: reads sources from the store, all at the start and changed ones later
 //! - `hand_out`: reads due sources and sends them to their hosts
+//! - `clock_steps`: follows the system's time when it is set
 //! - `completion`: schedules a source again when its poll is over
 //! - `forced`: orders to poll a source in spite of holds
 //! - `pause`: the stored pause of all polling
+//! - `quarantine`: rows of the database that cannot be read
 //! - `queries`: what the API asks and tells
 
+mod clock_steps;
 mod completion;
 mod due_index;
 mod forced;
 mod hand_out;
 mod loading;
 mod pause;
+mod quarantine;
 mod queries;
 
 use std::collections::{HashMap, HashSet};
@@ -49,11 +53,15 @@ pub(super) struct SchedulerActor {
     /// Notified when a run that ends by itself has ended.
     finished: Arc<tokio::sync::Notify>,
     is_loaded: bool,
+    /// Last error of loading, or of reading the pause.
+    loading_error: Option<String>,
     polling: PauseState,
     /// Sources that were changed and have not been read since.
     changed: HashSet<SourceId>,
     /// True while changed sources are being read.
     is_refreshing: bool,
+    /// Number of readings of all sources that are under way: at the start, and after steps of the clock.
+    loads: usize,
     /// Sources that were changed before all sources were read.
     changed_while_loading: HashSet<SourceId>,
     /// Sources whose last poll was lost: one that is lost again waits for the interval (s509).
@@ -62,11 +70,17 @@ pub(super) struct SchedulerActor {
     forced: HashMap<SourceId, ForcedPoll>,
     /// True while the post sink removes old posts: polls come after it (s901).
     is_cleaning: bool,
+    /// Steps of the clock whose waits are being moved in the store: polls come after that.
+    moving_waits: usize,
     /// True while sources are being read to be handed out.
     is_reading: bool,
     /// True while a few due sources wait for others to be read with.
     is_gathering: bool,
     last_tick_at: Option<Timestamp>,
+    /// Time of the last tick by the monotonic clock.
+    last_tick: Option<Duration>,
+    /// The last source in quarantine that was read again.
+    checked_quarantine_up_to: SourceId,
     checked_at: Timestamp,
     alarm: Option<(Timestamp, SpawnHandle)>,
     log: Logger,
@@ -92,16 +106,21 @@ impl SchedulerActor {
             index: DueIndex::default(),
             finished,
             is_loaded: false,
+            loading_error: None,
             polling: PauseState::Unknown,
             changed: HashSet::new(),
             is_refreshing: false,
+            loads: 0,
             changed_while_loading: HashSet::new(),
             lost: HashSet::new(),
             forced: HashMap::new(),
             is_cleaning: false,
+            moving_waits: 0,
             is_reading: false,
             is_gathering: false,
             last_tick_at: None,
+            last_tick: None,
+            checked_quarantine_up_to: SourceId(0),
             checked_at: Timestamp::MIN,
             alarm: None,
             log,
@@ -113,12 +132,17 @@ impl SchedulerActor {
     fn tick(&mut self, ctx: &mut Context<SchedulerActor>) {
         let now = self.context.clock.now();
         self.last_tick_at = Some(now);
-        self.table.forget_idle(now - HOST_LINGER);
+        let monotonic = self.context.clock.monotonic();
+        self.last_tick = Some(monotonic);
+        self.table.forget_idle(monotonic.saturating_sub(HOST_LINGER));
         let lost: Vec<SourceId> =
             self.index.in_flight().filter(|id| !self.is_reading && !self.in_flight_polls.contains(*id)).collect();
         for id in lost {
             self.index.reschedule(id, now);
         }
+        self.follow_quarantine(ctx);
+        self.check_quarantine(ctx);
+        self.refresh(ctx);
         let cleaning = self.context.post_sink.send(CleanUp);
         self.is_cleaning = true;
         ctx.spawn(cleaning.into_actor(self).map(|_, scheduler, ctx| {
@@ -219,5 +243,6 @@ impl Actor for SchedulerActor {
         self.load(ctx);
         self.follow_blockers(PollingBlockers::default(), false, ctx);
         self.tick(ctx);
+        self.watch_clock(ctx);
     }
 }

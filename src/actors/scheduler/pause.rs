@@ -6,6 +6,7 @@ use actix::{ActorFutureExt, AsyncContext, Context, Handler};
 use slog::{error, info, warn};
 
 use super::SchedulerActor;
+use crate::actors::host::correct_all;
 use crate::actors::messages::{PausePolling, ResumePolling};
 use crate::actors::topology::Scope;
 use crate::model::Timestamp;
@@ -30,14 +31,18 @@ impl PauseState {
 }
 
 impl SchedulerActor {
-    /// Reads from the store whether polling is paused. A single run polls in spite of a pause.
+    /// Reads from the store whether polling is paused, and which time was trusted last, and corrects the times of hosts.
+    /// A single run polls in spite of a pause.
     pub(super) fn read_pause(&mut self, ctx: &mut Context<SchedulerActor>) {
-        if self.scope != Scope::Daemon {
-            self.polling = PauseState::Running;
-            return;
-        }
-        let context = self.context.clone();
-        let reading = async move { context.store_watch.retry_while_unavailable(|| context.store.paused_since()).await };
+        let (context, scope) = (self.context.clone(), self.scope);
+        let reading = async move {
+            context.timeline.read_trust(&*context.store, &context.store_watch).await?;
+            correct_all(&context).await?;
+            match scope {
+                Scope::Daemon => context.store_watch.retry_while_unavailable(|| context.store.paused_since()).await,
+                Scope::Once { .. } => Ok(None),
+            }
+        };
         ctx.spawn(reading.into_actor(self).map(|paused_since, scheduler, ctx| {
             // A pause or resume that came meanwhile is newer.
             if scheduler.polling != PauseState::Unknown {
@@ -51,6 +56,7 @@ impl SchedulerActor {
                 }
                 Err(cause) => {
                     error!(scheduler.log, "pause not read"; "error" => %cause);
+                    scheduler.loading_error = Some(cause.to_string());
                     let again = scheduler.context.clock.now() + scheduler.context.settings.scheduler.tick;
                     let waiting = scheduler.context.clock.until(again).into_actor(scheduler);
                     ctx.spawn(waiting.map(|(), scheduler, ctx| scheduler.read_pause(ctx)));

@@ -3,6 +3,7 @@
 use actix::{Context, Handler};
 
 use super::SchedulerActor;
+use super::pause::PauseState;
 use crate::actors::messages::{
     AskScheduler, AskSource, ReadSourcesAgain, ScheduledSource, SchedulerStatus, SourcesChanged,
 };
@@ -36,19 +37,31 @@ impl Handler<AskSource> for SchedulerActor {
     }
 }
 
+impl SchedulerActor {
+    fn not_loaded_because(&self) -> Option<String> {
+        let is_ready = self.is_loaded && self.polling != PauseState::Unknown;
+        let unknown = || "the database has not answered yet".to_owned();
+        (!is_ready).then(|| self.loading_error.clone().unwrap_or_else(unknown))
+    }
+}
+
 impl Handler<AskScheduler> for SchedulerActor {
     type Result = SchedulerStatus;
 
     fn handle(&mut self, _: AskScheduler, _: &mut Context<SchedulerActor>) -> SchedulerStatus {
         let (scheduled, waiting, under_way) = self.index.counts();
+        let monotonic = self.context.clock.monotonic();
         SchedulerStatus {
             is_loaded: self.is_loaded,
+            not_loaded_because: self.not_loaded_because(),
             paused_since: self.polling.paused_since(),
             scheduled,
             waiting,
             under_way,
             oldest_due_at: self.index.oldest_waiting_at(),
             last_tick_at: self.last_tick_at,
+            overdue: self.index.oldest_ready_at().map(|at| self.context.clock.now().since(at)),
+            since_last_tick: self.last_tick.map(|tick| monotonic.saturating_sub(tick)),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use slog::{Logger, debug, error, info, warn};
 
+use super::locked::settle_when_free;
 use super::outcome::{Decision, PollResult, decide};
 use super::record::{self, WrittenPoll};
 use crate::actors::context::PipelineContext;
@@ -99,16 +100,49 @@ impl SettleBatcher {
     }
 }
 
-/// Writes a batch, however long that takes, and completes every poll in it. Returns the failures that were counted.
+/// What became of a batch.
+#[derive(Default)]
+pub(super) struct WrittenBatch {
+    /// Failures that were counted.
+    pub(super) stored: Vec<StoredFailure>,
+    /// Polls that were not written, because other sessions of the database lock their rows.
+    pub(super) locked: Vec<FinishedPoll>,
+}
+
+/// Writes a batch, however long that takes, and completes every poll in it; those whose rows are locked, later. Returns
+/// the failures that were counted.
 pub(super) async fn write(context: Arc<PipelineContext>, log: Logger, polls: Vec<FinishedPoll>) -> Vec<StoredFailure> {
-    let mut stored = Vec::new();
+    let WrittenBatch { stored, locked } = write_batch(&context, &log, polls).await;
+    locked.into_iter().for_each(|finished| settle_when_free(&context, &log, finished));
+    stored
+}
+
+/// Writes a batch once.
+pub(super) async fn write_batch(
+    context: &Arc<PipelineContext>,
+    log: &Logger,
+    mut polls: Vec<FinishedPoll>,
+) -> WrittenBatch {
+    let mut written = WrittenBatch::default();
+    for FinishedPoll { poll, result } in &mut polls {
+        if let Some(step) = context.timeline.step_since(poll.ended_at) {
+            poll.ended_at = step.moved(poll.ended_at);
+            result.follow(step);
+        }
+    }
     let mut batches = VecDeque::from([(polls, ROUNDS_MAX)]);
     while let Some((batch, rounds)) = batches.pop_front() {
-        match try_write(&context, &batch).await {
+        match try_write(context, &batch).await {
             Ok((answers, decisions)) => {
                 let mut again = Vec::new();
                 for ((finished, settled), decision) in batch.into_iter().zip(answers).zip(decisions) {
-                    again.extend(conclude(&context, &log, finished, settled, decision, &mut stored).await);
+                    match settled {
+                        Settled::Locked => written.locked.push(finished),
+                        settled => {
+                            again
+                                .extend(conclude(context, log, finished, settled, decision, &mut written.stored).await);
+                        }
+                    }
                 }
                 match rounds.checked_sub(1) {
                     _ if again.is_empty() => {}
@@ -116,14 +150,27 @@ pub(super) async fn write(context: Arc<PipelineContext>, log: Logger, polls: Vec
                     None => again.into_iter().for_each(|finished| finished.poll.in_flight.end(Completion::Superseded)),
                 }
             }
-            // A poll that the store refuses must not keep the others from being written.
+            // A poll that the store refuses, or that waits for a lock, must not keep the others from being written.
             Err(_) if batch.len() > 1 => batches.extend(batch.into_iter().map(|finished| (vec![finished], rounds))),
+            Err(StoreError::Locked(_)) => written.locked.extend(batch),
             Err(cause) => {
-                batches.extend(batch.into_iter().filter_map(|finished| refused(&context, &log, finished, &cause)))
+                batches.extend(batch.into_iter().filter_map(|finished| refused(context, log, finished, &cause)))
             }
         }
+        log_locked_hosts(context, log);
     }
-    stored
+    written
+}
+
+/// The state of a host whose row is locked stays in memory, and the next poll of the host writes it.
+fn log_locked_hosts(context: &PipelineContext, log: &Logger) {
+    for (host, is_locked) in context.store.health().take_lock_news() {
+        match is_locked {
+            true => warn!(log, "host row locked"; "host" => host.as_str(),
+                "reason" => "another session of the database holds a lock on the row; end its transaction"),
+            false => info!(log, "host row free again"; "host" => host.as_str()),
+        }
+    }
 }
 
 async fn try_write(
@@ -135,7 +182,8 @@ async fn try_write(
     let settle = |FinishedPoll { poll, result }: &FinishedPoll| {
         let has_entries = result.entry_query(poll.source.id).is_some();
         let known = if has_entries { known.next().unwrap_or_default() } else { KnownEntries::default() };
-        decide(&poll.source, result, &known, host_now(poll), &policy, poll.ended_at)
+        let ages_at = context.timeline.ages_at(poll.ended_at);
+        decide(&poll.source, result, &known, host_now(poll), &policy, ages_at, poll.ended_at)
     };
     let (settlements, decisions): (Vec<Settlement>, Vec<Decision>) = batch.iter().map(settle).unzip();
     // Decided once: what is repeated after a lost answer is recognised by the store, because it is the same.
@@ -147,10 +195,14 @@ async fn try_write(
                 let watch = Stopwatch::start();
                 let answers = settling.await;
                 context.statistics.note_settle(watch.elapsed());
-                answers
+                match answers {
+                    // The others in the batch need not wait for the lock.
+                    Err(locked @ StoreError::Locked(_)) => Ok(Err(locked)),
+                    answers => answers.map(Ok),
+                }
             }
         })
-        .await?;
+        .await??;
     Ok((answers, decisions))
 }
 
@@ -197,15 +249,19 @@ async fn conclude(
             record::record(context, log, &settled);
             stored.extend(StoredFailure::of(&poll.source, &decision));
             let Decision { source, next, believed_url, .. } = decision;
+            // The clock was set back while the poll was being written: the next poll is a time of the old clock.
+            let is_ahead = source.updated_at > context.clock.now();
             if let Some(url) = believed_url {
                 move_source(context, log, Source { version, ..source }, url).await;
+                poll.in_flight.end(Completion::Superseded);
+            } else if is_ahead {
                 poll.in_flight.end(Completion::Superseded);
             } else {
                 poll.in_flight.end(Completion::Settled(next));
             }
             None
         }
-        Settled::Gone => {
+        Settled::Gone | Settled::Locked => {
             context.statistics.count_superseded();
             finished.poll.in_flight.end(Completion::Gone);
             None
@@ -215,17 +271,36 @@ async fn conclude(
             let is_settled = began_at.is_some() && fresh.state.last_polled >= began_at;
             let is_elsewhere = fresh.settings.url != finished.poll.source.settings.url
                 || fresh.settings.source_type != finished.poll.source.settings.source_type;
-            if is_settled || is_elsewhere {
-                // The poll was settled before and only its completion was lost, or the answer belongs to another URL.
+            let has_new_access = !is_settled && !is_elsewhere && has_new_access(context, &finished).await;
+            if is_settled || is_elsewhere || has_new_access {
+                // The poll was settled before and only its completion was lost, or the answer belongs to another URL or
+                // to another login: its validators would get the new login a 304 for ever.
                 context.statistics.count_superseded();
                 debug!(log, "poll superseded"; "source_id" => fresh.id.0, "url" => shown_url(&fresh.settings.url),
-                    "is_settled" => is_settled);
+                    "is_settled" => is_settled, "has_new_access" => has_new_access);
                 finished.poll.in_flight.end(Completion::Superseded);
                 return None;
             }
             finished.poll.source = *fresh;
             Some(finished)
         }
+    }
+}
+
+/// Whether the source has another login or other headers by now than the poll was made with. A login that changes after
+/// this look changes the version of the source, too, so that the next attempt to settle leads here again.
+async fn has_new_access(context: &PipelineContext, FinishedPoll { poll, result }: &FinishedPoll) -> bool {
+    if matches!(result, PollResult::Failed { report, .. } if report.cause == FailureCause::Lost) {
+        // Nothing is known of its request; it is made again with the login of then.
+        return false;
+    }
+    let id = poll.source.id;
+    let read = context.store_watch.retry_while_unavailable(|| context.store.sources_to_poll(vec![id])).await;
+    match read.map(|found| found.into_iter().next().map(|ready| ready.access)) {
+        Ok(Some(Ok(access))) => !access.is_same(&poll.access),
+        // Without the login of the poll, or with one that cannot be opened, nothing vouches for the answer.
+        Ok(Some(Err(_))) | Err(_) => true,
+        Ok(None) => false,
     }
 }
 

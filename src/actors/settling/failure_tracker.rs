@@ -4,25 +4,28 @@ use std::sync::Arc;
 
 use actix::fut::WrapFuture;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, SpawnHandle};
-use slog::{Logger, info, o, warn};
+use slog::{Logger, debug, info, o, warn};
 
 use super::batcher::{FinishedPoll, SettleBatcher, write};
 use super::outcome::PollResult;
 use super::reversal::{CountedFailure, FailureReversal};
 use crate::actors::context::PipelineContext;
-use crate::actors::messages::{Completion, HostAnswered, PollFailed, PollLost};
+use crate::actors::messages::{ClockStepped, Completion, HostAnswered, PolicyChanged, PollFailed, PollLost};
 use crate::actors::poll::Poll;
-use crate::fetch::Trace;
+use crate::fetch::{Fetcher, Trace};
 use crate::model::{FailureCause, FailureReport, SourceToPoll, Timestamp};
-use crate::rules::outage::{Evidence, Outage, OutageStep, Silence, evidence, explained};
+use crate::rules::outage::{Evidence, Outage, OutageStep, Silence, evidence, explained, is_about_source};
 use crate::rules::shown_url::shown_url;
 
 pub(in crate::actors) struct FailureTrackerActor {
     context: Arc<PipelineContext>,
+    fetcher: Fetcher,
     batcher: SettleBatcher,
     outage: Outage,
     reversal: FailureReversal,
     alarm: Option<(Timestamp, SpawnHandle)>,
+    /// Whether the neutral probe is being asked.
+    is_checking: bool,
     log: Logger,
 }
 
@@ -30,16 +33,18 @@ impl FailureTrackerActor {
     /// Name in fault rules.
     const NAME: &'static str = "failure-tracker";
 
-    pub(in crate::actors) fn new(context: Arc<PipelineContext>) -> FailureTrackerActor {
+    pub(in crate::actors) fn new(context: Arc<PipelineContext>, fetcher: Fetcher) -> FailureTrackerActor {
         let log = context.log.new(o!("actor" => "failure tracker"));
         let policy = context.policy();
-        let outage = Outage::new(policy.outage, policy.interval, context.clock.now());
+        let outage = Outage::new(policy.outage.clone(), policy.interval, context.clock.now());
         FailureTrackerActor {
             context,
+            fetcher,
             batcher: SettleBatcher::default(),
             outage,
             reversal: FailureReversal::default(),
             alarm: None,
+            is_checking: false,
             log,
         }
     }
@@ -71,18 +76,20 @@ impl FailureTrackerActor {
         let PollResult::Failed { report, .. } = &finished.result else { return self.settle(finished, ctx) };
         let (evidence, now) = (evidence(Some(report)), self.context.clock.now());
         let began_at = finished.poll.in_flight.began_at().unwrap_or(now);
-        let is_counted = evidence == Evidence::Answer || self.outage.counts(began_at, now);
+        let is_counted = is_about_source(report) || self.outage.counts(began_at, now);
         let host = finished.poll.permit.as_ref().and_then(|permit| permit.host_entry.key.clone());
         let failures = finished.poll.source.state.failures.consecutive;
         let failure = CountedFailure::of(&finished.poll, report);
         let is_local = report.cause == FailureCause::NoNetwork;
         let mut step = None;
-        if let (Evidence::Silence, Some(host)) = (evidence, host) {
+        if let (Evidence::Silence, Some(host)) = (evidence, &host) {
             let hosts_polled = self.context.hosts_polled();
-            step = self.outage.silent(Silence { host: &host, is_local, failures, hosts_polled }, now);
-            if step.is_none() && self.outage.is_on() {
-                self.context.admission.note_silent(&host);
-            }
+            step = self.outage.silent(Silence { host, is_local, failures, hosts_polled, began_at }, now);
+        }
+        if let (Evidence::Silence | Evidence::None, Some(host), None, true) =
+            (evidence, &host, &step, self.outage.is_on())
+        {
+            self.context.admission.note_silent(host);
         }
         // An outage that is on, or that this failure reveals.
         if !is_counted || step.is_some() {
@@ -104,7 +111,10 @@ impl FailureTrackerActor {
         let now = self.context.clock.now();
         if self.outage.is_probe_due(now) {
             self.outage.probe_sent(now);
-            self.context.admission.admit_probe();
+            if self.outage.is_on() {
+                self.context.admission.admit_probe();
+            }
+            self.check(now, ctx);
         }
         let next = self.outage.next_probe();
         if self.alarm.as_ref().map(|(at, _)| *at) == next {
@@ -122,13 +132,46 @@ impl FailureTrackerActor {
         }
     }
 
+    /// Asks the neutral probe, if there is one.
+    fn check(&mut self, asked_at: Timestamp, ctx: &mut Context<FailureTrackerActor>) {
+        let Some(url) = self.context.policy().outage.probe_url.clone().filter(|_| !self.is_checking) else { return };
+        self.is_checking = true;
+        let fetcher = self.fetcher.clone();
+        // Not a local task, as other requests.
+        let asking = tokio::spawn(async move { fetcher.probe(&url).await.map_err(|report| (url, report)) });
+        ctx.spawn(asking.into_actor(self).map(move |answer, tracker, ctx| {
+            tracker.is_checking = false;
+            let now = tracker.context.clock.now();
+            let step = match answer {
+                Ok(Ok(())) => {
+                    tracker.reversal.forget();
+                    tracker.outage.network_works(now)
+                }
+                Ok(Err((url, report))) if report.cause != FailureCause::Internal => {
+                    debug!(tracker.log, "outage probe failed"; "url" => shown_url(url.as_str()), "error" => &report.error);
+                    tracker.outage.network_fails(asked_at, now)
+                }
+                // A fault of our own says nothing about the network.
+                Ok(Err(_)) | Err(_) => None,
+            };
+            tracker.follow_outage(step);
+            if step.is_some() {
+                tracker.write(ctx);
+            }
+            tracker.probe(ctx);
+        }));
+    }
+
     /// Suspends or resumes polling, with one log record for the beginning of an outage and one for its end (p31).
     fn follow_outage(&mut self, step: Option<OutageStep>) {
         match step {
             None => {}
-            Some(begun @ OutageStep::Begun { hosts }) => {
+            Some(begun @ OutageStep::Begun { hosts, is_confirmed }) => {
                 let fresh = self.context.policy().outage.hosts as usize;
-                self.context.admission.begin_outage(self.outage.silent_hosts(), fresh);
+                // Before the first answer nothing is known of any host: each is asked once, so that none that is well
+                // waits for dead ones.
+                let fresh_other = if self.outage.has_heard() { fresh } else { usize::MAX };
+                self.context.admission.begin_outage(self.outage.silent_hosts(), fresh, fresh_other);
                 // Failures that are not written yet are not counted in the first place.
                 let in_time = self.batcher.change_waiting(|finished| {
                     let is_explained = matches!(&finished.result, PollResult::Failed { report, .. }
@@ -138,8 +181,9 @@ impl FailureTrackerActor {
                     }
                     is_explained
                 });
-                // The failure that revealed the outage is not counted either.
-                let taken_back = self.reversal.take_back_all().saturating_sub(in_time + 1);
+                // Nor is the failure that revealed the outage; a probe that confirmed it is no failure.
+                let in_time = in_time + usize::from(!is_confirmed);
+                let taken_back = self.reversal.take_back_all().saturating_sub(in_time);
                 warn!(self.log, "outage begun"; "hosts" => hosts, "failures_reverted" => taken_back,
                     "reason" => begun.to_string());
             }
@@ -181,6 +225,15 @@ impl Handler<PollFailed> for FailureTrackerActor {
     }
 }
 
+impl Handler<ClockStepped> for FailureTrackerActor {
+    type Result = ();
+
+    fn handle(&mut self, ClockStepped(step): ClockStepped, ctx: &mut Context<FailureTrackerActor>) {
+        self.outage.follow_clock(step);
+        self.probe(ctx);
+    }
+}
+
 impl Handler<HostAnswered> for FailureTrackerActor {
     type Result = ();
 
@@ -194,6 +247,15 @@ impl Handler<HostAnswered> for FailureTrackerActor {
         if step.is_some() {
             self.probe(ctx);
         }
+    }
+}
+
+impl Handler<PolicyChanged> for FailureTrackerActor {
+    type Result = ();
+
+    fn handle(&mut self, _: PolicyChanged, ctx: &mut Context<FailureTrackerActor>) {
+        self.outage.follow(&self.context.policy().outage, self.context.clock.now());
+        self.probe(ctx);
     }
 }
 

@@ -5,14 +5,17 @@
 //! - `reversal`: failures that an outage explains and that are taken back
 //! - `outcome`: the rules, applied to a finished poll
 //! - `batcher`: gathers finished polls and writes them
+//! - `locked`: polls that wait because other sessions of the database lock their rows
 //! - `record`: log record, counters, history and event of a settled poll
 
 mod batcher;
 mod failure_tracker;
+mod locked;
 mod outcome;
 mod post_sink;
 mod record;
 mod reversal;
 
 pub(super) use failure_tracker::FailureTrackerActor;
+pub(super) use locked::LockedSources;
 pub(super) use post_sink::PostSinkActor;

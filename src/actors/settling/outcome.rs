@@ -2,7 +2,7 @@
 
 use crate::fetch::{Answer, Fetched, Trace};
 use crate::model::{
-    EntryCounts, EntryQuery, FailureReport, HostState, KnownEntries, NewPost, Settlement, Source, SourceId,
+    ClockStep, EntryCounts, EntryQuery, FailureReport, HostState, KnownEntries, Settlement, Source, SourceId,
     SourceState, SourceType, Timestamp, Watermark,
 };
 use crate::rules::classify::Classified;
@@ -10,7 +10,7 @@ use crate::rules::due::{NextPoll, next_poll};
 use crate::rules::failure::{FailureStep, after_failure};
 use crate::rules::reading::{self, ReadingDecision};
 use crate::rules::success::{ReadAnswer, SourceAnswer, after_success};
-use crate::rules::{Policy, full_text, identity, moved, watermark};
+use crate::rules::{Policy, full_text, identity, moved};
 use crate::sources::kind;
 
 pub(super) enum PollResult {
@@ -49,6 +49,16 @@ impl PollResult {
         }
     }
 
+    /// Moves times of a result that came before a step of the clock.
+    pub(super) fn follow(&mut self, step: ClockStep) {
+        match self {
+            PollResult::Answered(fetched) => fetched.answer.follow(step),
+            PollResult::Failed { report, .. } => {
+                report.retry_after = report.retry_after.map(|until| step.moved(until));
+            }
+        }
+    }
+
     /// What the store is asked about the entries; nothing if there are none.
     pub(super) fn entry_query(&self, source: SourceId) -> Option<EntryQuery> {
         let PollResult::Answered(fetched) = self else { return None };
@@ -67,13 +77,14 @@ impl PollResult {
 }
 
 /// What follows from a poll of this source that ended with this result at this moment, if the store knows this of its
-/// entries.
+/// entries. Ages are judged by `ages_at`.
 pub(super) fn decide(
     source: &Source,
     result: &PollResult,
     known: &KnownEntries,
     host: Option<HostState>,
     policy: &Policy,
+    ages_at: Timestamp,
     ended_at: Timestamp,
 ) -> (Settlement, Decision) {
     let mut entries = ReadingDecision::default();
@@ -87,21 +98,20 @@ pub(super) fn decide(
             let answer = match &fetched.answer {
                 Answer::Read(reading) => {
                     let kind = kind(source.settings.source_type).watermark();
-                    entries = reading::decide(source, kind, &reading.entries, known, policy, ended_at);
+                    entries = reading::decide(source, kind, &reading.entries, known, policy, ages_at, ended_at);
                     entries.counts.blank = reading.blank as u64;
                     if kind == Watermark::Published {
                         let mode = source.settings.full_text.unwrap_or(policy.posts.full_text);
-                        pages = full_text::want_pages(mode, &mut entries);
+                        pages = full_text::want_pages(mode, &mut entries.posts, &mut entries.edits);
                     }
-                    let published = reading.entries.iter().filter_map(NewPost::published_at);
                     let last_seen = source.state.last_seen;
                     SourceAnswer::Read(ReadAnswer {
                         validators: reading.validators.clone(),
                         hints: reading.hints.clone(),
-                        last_seen: watermark::after_reading(
+                        last_seen: entries.watermark(
                             kind,
                             last_seen,
-                            published,
+                            &reading.entries,
                             reading.newest_number,
                             ended_at,
                         ),

@@ -1,18 +1,21 @@
 //! The post sink: settles polls that were answered, and removes old posts.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use actix::fut::WrapFuture;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, ResponseFuture, SpawnHandle};
-use slog::{Logger, error, info, o};
+use slog::{Logger, debug, error, info, o, warn};
 
 use super::batcher::{FinishedPoll, SettleBatcher, write};
 use super::outcome::{PollResult, identify};
 use crate::actors::context::PipelineContext;
 use crate::actors::messages::{CleanUp, PollSucceeded};
+use crate::actors::store_watch::retry_while_unavailable;
 use crate::model::Cleaned;
 use crate::rules::cleanup::cutoffs;
+use crate::store::StoreError;
 
 /// How long a batch waits for polls in flight: a transaction costs as much as twenty polls in it.
 const GATHER: Duration = Duration::from_millis(5);
@@ -28,6 +31,8 @@ pub(in crate::actors) struct PostSinkActor {
     batcher: SettleBatcher,
     /// Set while a batch waits for more polls.
     gathering: Option<SpawnHandle>,
+    /// Size of the write-ahead log at the last warning about it; 0 without one.
+    wal_bytes_warned: Arc<AtomicU64>,
     log: Logger,
 }
 
@@ -37,7 +42,8 @@ impl PostSinkActor {
 
     pub(in crate::actors) fn new(context: Arc<PipelineContext>) -> PostSinkActor {
         let log = context.log.new(o!("actor" => "post sink"));
-        PostSinkActor { context, batcher: SettleBatcher::default(), gathering: None, log }
+        let (batcher, wal_bytes_warned) = (SettleBatcher::default(), Arc::default());
+        PostSinkActor { context, batcher, gathering: None, wal_bytes_warned, log }
     }
 
     /// Writes the next batch, perhaps a moment later.
@@ -88,21 +94,56 @@ impl Handler<CleanUp> for PostSinkActor {
         if self.context.faults.inject(PostSinkActor::NAME, "CleanUp", ctx) {
             return Box::pin(std::future::ready(()));
         }
-        let (context, log) = (self.context.clone(), self.log.clone());
+        let (context, log, warned) = (self.context.clone(), self.log.clone(), self.wal_bytes_warned.clone());
         Box::pin(async move {
             // A step that runs out of time is rolled back as a whole.
             let _ = tokio::time::timeout(CLEAN_WITHIN, clean(&context, &log)).await;
+            let _ = tokio::time::timeout(CLEAN_WITHIN, tend(&context, &log, &warned)).await;
         })
     }
 }
 
+/// Number of rows that the clean-up may still remove today.
+async fn rows_left(context: &PipelineContext) -> Result<u64, StoreError> {
+    let monotonic = context.clock.monotonic();
+    if let Some(left) = context.cleaning.lock().left(monotonic) {
+        return Ok(left);
+    }
+    // Counting takes a while, so only days that remove many posts do it, once.
+    let posts = retry_while_unavailable(|| context.store.count_posts()).await?;
+    let mut cleaning = context.cleaning.lock();
+    cleaning.note_stored(posts, context.policy().article_age_max);
+    Ok(cleaning.left(monotonic).unwrap_or(0))
+}
+
 /// Cleans in small steps, so that other writes to the store do not wait long (s901–s904).
 async fn clean(context: &PipelineContext, log: &Logger) {
-    let cutoffs = cutoffs(&context.policy(), context.clock.now());
+    let PipelineContext { store, store_watch, timeline, cleaning, .. } = context;
+    if let Err(cause) = timeline.read_trust(&**store, store_watch).await {
+        return error!(log, "clean-up failed"; "error" => %cause);
+    }
+    timeline.note_trusted(&**store).await;
+    let cutoffs = cutoffs(&context.policy(), timeline.ages_at(context.clock.now()));
     let mut total = Cleaned::default();
     for _ in 0..CLEAN_STEPS_MAX {
-        match context.store_watch.retry_while_unavailable(|| context.store.clean(cutoffs, CLEAN_ROWS)).await {
+        let rows = match rows_left(context).await {
+            Ok(left) => u32::try_from(left).unwrap_or(CLEAN_ROWS).min(CLEAN_ROWS),
+            Err(cause) => {
+                error!(log, "clean-up failed"; "error" => %cause);
+                return;
+            }
+        };
+        if rows == 0 {
+            if cleaning.lock().tell_once() {
+                warn!(log, "clean-up bounded"; "removed" => cleaning.lock().removed(),
+                    "reason" => "the clean-up removes no more than three days' worth of posts in a day");
+            }
+            break;
+        }
+        // Not by the store watch: the end of our time for it would look like the end of an outage.
+        match retry_while_unavailable(|| store.clean(cutoffs, rows)).await {
             Ok(step) => {
+                cleaning.lock().note_removed(step.articles + step.posts);
                 total.articles += step.articles;
                 total.posts += step.posts;
                 total.hashes += step.hashes;
@@ -120,5 +161,30 @@ async fn clean(context: &PipelineContext, log: &Logger) {
     if total.articles + total.posts + total.hashes > 0 {
         info!(log, "cleaned up"; "articles" => total.articles, "posts" => total.posts, "hashes" => total.hashes,
             "more" => total.more);
+    }
+}
+
+/// Gives free space of the store back, and warns of a write-ahead log that cannot be emptied: once, and again each time
+/// that it has doubled.
+async fn tend(context: &PipelineContext, log: &Logger, warned: &AtomicU64) {
+    let upkeep = match context.store.tend().await {
+        Ok(upkeep) => upkeep,
+        // The parts that cannot do without the store report it.
+        Err(cause) if cause.is_passing() => return,
+        Err(cause) => return error!(log, "upkeep of the store failed"; "error" => %cause),
+    };
+    if upkeep.freed_bytes > 0 {
+        debug!(log, "store shrunk"; "bytes" => upkeep.freed_bytes);
+    }
+    let last = warned.load(Ordering::Relaxed);
+    if !upkeep.is_wal_held {
+        if last > 0 {
+            info!(log, "write-ahead log emptied"; "bytes" => upkeep.wal_bytes);
+        }
+        warned.store(0, Ordering::Relaxed);
+    } else if last == 0 || upkeep.wal_bytes >= 2 * last {
+        warn!(log, "write-ahead log grows"; "bytes" => upkeep.wal_bytes,
+            "reason" => "a reader of the database file, such as a backup or an sqlite3 shell, has not ended its transaction");
+        warned.store(upkeep.wal_bytes, Ordering::Relaxed);
     }
 }

@@ -29,9 +29,14 @@ pub(super) struct WrittenPoll<'a> {
 
 pub(super) fn record(context: &PipelineContext, log: &Logger, settled: &WrittenPoll<'_>) {
     let url = shown_url(&settled.decision.source.settings.url);
+    if is_refused_addition(context, settled) {
+        log_refused_addition(log, settled, &url);
+        return conclude(context, settled, url);
+    }
     context.statistics.count_wire_bytes(settled.result.trace().wire_bytes);
-    let success_at = settled.decision.failure.is_none().then_some(settled.decision.source.updated_at);
-    context.statistics.note_poll(settled.request_time, settled.result.trace().reading, success_at);
+    let is_success = settled.decision.failure.is_none();
+    let success = is_success.then(|| (settled.decision.source.updated_at, context.clock.monotonic()));
+    context.statistics.note_poll(settled.request_time, settled.result.trace().reading, success);
     match (&settled.decision.failure, settled.result) {
         (Some((classified, step)), PollResult::Failed { report, is_explained, .. }) => {
             context.statistics.count_failed(classified.kind);
@@ -62,13 +67,41 @@ pub(super) fn record(context: &PipelineContext, log: &Logger, settled: &WrittenP
             log_success(log, settled, &url);
         }
     }
+    conclude(context, settled, url);
+}
+
+/// Tells those that wait for the poll.
+fn conclude(context: &PipelineContext, settled: &WrittenPoll<'_>, url: String) {
     context.history.add(settled.decision.source.id, poll_record(settled));
+    if settled.decision.is_gap {
+        context.events.emit(|| PipelineEvent::Gap { source_id: settled.decision.source.id, url: url.clone() });
+    }
     context.events.emit(|| PipelineEvent::Polled {
         source_id: settled.decision.source.id,
         url,
         new_posts: settled.new_posts,
         failure: settled.decision.failure.as_ref().map(|(classified, _)| classified.kind),
     });
+}
+
+/// Whether the source was on trial and is removed again because of this poll.
+fn is_refused_addition(context: &PipelineContext, settled: &WrittenPoll<'_>) -> bool {
+    settled.decision.failure.is_some() && context.trials.contains(settled.decision.source.id)
+}
+
+/// The poll of a source that is not kept is no failed poll: it has a record of its own, and no counter.
+fn log_refused_addition(log: &Logger, settled: &WrittenPoll<'_>, url: &str) {
+    let (Some((classified, _)), PollResult::Failed { report, trace, .. }) = (&settled.decision.failure, settled.result)
+    else {
+        return;
+    };
+    info!(log, "source not added";
+        "url" => url,
+        "error_type" => classified.kind.name(),
+        "status_code" => status_code(classified.kind, report, trace),
+        "error" => &report.error,
+        "duration_ms" => milliseconds(settled.request_time),
+        "reason" => "its first poll failed, and it was to be added only if that succeeds");
 }
 
 /// The poll in the history of its source.
@@ -94,6 +127,7 @@ fn poll_record(settled: &WrittenPoll<'_>) -> SettledPoll {
         new_posts: settled.new_posts,
         entries: (outcome == PollOutcome::Read).then_some(settled.decision.counts),
         is_gap: settled.decision.is_gap,
+        full_texts_wanted: settled.decision.pages,
         full_texts: 0,
         full_text_failures: 0,
         full_text_error: None,

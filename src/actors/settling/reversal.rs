@@ -1,19 +1,19 @@
 //! Failures that were counted since the last answer of any host. If an outage of our own network explains them they are
 //! taken back (p31).
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use slog::{Logger, error, info};
 
 use super::batcher::StoredFailure;
 use crate::actors::context::PipelineContext;
-use crate::actors::host::HostEntry;
+use crate::actors::host::Presence;
 use crate::actors::messages::SourcesChanged;
 use crate::actors::poll::Poll;
 use crate::model::{Breaker, FailureKind, FailureReport, HostState, SourceId, SourceState, Timestamp};
 use crate::rules::classify::classify;
-use crate::rules::outage::{Evidence, evidence, take_back};
+use crate::rules::outage::{is_about_source, take_back};
 use crate::rules::shown_url::shown_url;
 use crate::store::{Saved, StoreError};
 
@@ -37,21 +37,22 @@ pub(super) struct CountedFailure {
     stored: Option<(SourceState, SourceState)>,
     report: FailureReport,
     polled_at: Timestamp,
-    host: Option<(Arc<HostEntry>, Breaker)>,
+    /// The host, which stays in the table: another entry would not get its breaker back.
+    host: Option<(Presence, Breaker)>,
 }
 
 impl CountedFailure {
     /// None if no outage could explain the failure.
     pub(super) fn of(poll: &Poll, report: &FailureReport) -> Option<CountedFailure> {
-        let is_network = classify(report.cause).kind == FailureKind::Network;
-        let host_entry = poll.permit.as_ref().map(|permit| permit.host_entry.clone());
-        (is_network && evidence(Some(report)) != Evidence::Answer).then(|| CountedFailure {
+        let is_network = classify(report.cause).kind == FailureKind::Network && !is_about_source(report);
+        let presence = poll.permit.as_ref().map(|permit| Presence::at(&permit.host_entry));
+        is_network.then(|| CountedFailure {
             source_id: poll.source.id,
             url: shown_url(&poll.source.settings.url),
             stored: None,
             report: report.clone(),
             polled_at: poll.ended_at,
-            host: host_entry.zip(poll.breaker_before),
+            host: presence.zip(poll.breaker_before),
         })
     }
 
@@ -107,12 +108,12 @@ impl FailureReversal {
         // A task of its own: it goes on if the actor crashes meanwhile.
         actix_rt::spawn(async move {
             let mut changed = Vec::new();
-            for failure in &reversed {
+            for failure in &runs(&reversed) {
                 match take_back_one(&context, &log, failure).await {
                     Ok(true) => changed.push(failure.source_id),
                     Ok(false) => {}
                     Err(cause) => error!(log, "failure not reverted"; "source_id" => failure.source_id.0,
-                        "url" => &failure.url, "error" => %cause),
+                        "url" => failure.url, "error" => %cause),
                 }
             }
             let hosts = close_breakers(&reversed);
@@ -126,19 +127,53 @@ impl FailureReversal {
     }
 }
 
-/// Takes one failure back, unless its source was polled or changed since.
-async fn take_back_one(context: &PipelineContext, log: &Logger, failure: &CountedFailure) -> Result<bool, StoreError> {
-    let Some((before, after)) = &failure.stored else { return Ok(false) };
+/// Failures of one source in a row.
+struct CountedRun<'a> {
+    source_id: SourceId,
+    url: &'a str,
+    /// The last of them.
+    report: &'a FailureReport,
+    before: &'a SourceState,
+    after: &'a SourceState,
+}
+
+/// The stored failures by source, from the state before the first to the state after the last: a source that is polled
+/// often may have failed several times before the outage was recognised.
+fn runs(failures: &[CountedFailure]) -> Vec<CountedRun<'_>> {
+    let mut runs: Vec<CountedRun<'_>> = Vec::new();
+    let mut places: HashMap<SourceId, usize> = HashMap::new();
+    for failure in failures {
+        let Some((before, after)) = &failure.stored else { continue };
+        let CountedFailure { source_id, url, report, .. } = failure;
+        let known = places.get(source_id).copied();
+        // Something else changed the failures in between: only what came later can be taken back.
+        let first =
+            known.filter(|place| runs[*place].after.failures == before.failures).map(|place| runs[place].before);
+        let run = CountedRun { source_id: *source_id, url, report, before: first.unwrap_or(before), after };
+        match known {
+            Some(place) => runs[place] = run,
+            None => {
+                places.insert(*source_id, runs.len());
+                runs.push(run);
+            }
+        }
+    }
+    runs
+}
+
+/// Takes the failures of one source back, unless it was polled or changed since.
+async fn take_back_one(context: &PipelineContext, log: &Logger, failure: &CountedRun<'_>) -> Result<bool, StoreError> {
+    let CountedRun { before, after, .. } = failure;
     for _ in 0..ROUNDS_MAX {
         let reading = context.store_watch.retry_while_unavailable(|| context.store.source(failure.source_id)).await?;
         let Some(mut source) = reading else { return Ok(false) };
         let now = context.clock.now();
-        if !take_back(&mut source.state, before, after, &failure.report, now) {
+        if !take_back(&mut source.state, before, after, failure.report, now) {
             return Ok(false);
         }
         match context.store_watch.retry_while_unavailable(|| context.store.save_source(source.clone(), now)).await? {
             Saved::Written(_) => {
-                info!(log, "failure reverted"; "source_id" => failure.source_id.0, "url" => &failure.url,
+                info!(log, "failure reverted"; "source_id" => failure.source_id.0, "url" => failure.url,
                     "error" => &failure.report.error);
                 return Ok(true);
             }
@@ -152,8 +187,8 @@ async fn take_back_one(context: &PipelineContext, log: &Logger, failure: &Counte
 /// Restores the breakers of the hosts, latest failure first.
 fn close_breakers(failures: &[CountedFailure]) -> Vec<HostState> {
     let mut hosts: Vec<HostState> = Vec::new();
-    for (host_entry, before) in failures.iter().rev().filter_map(|failure| failure.host.as_ref()) {
-        let Some(state) = host_entry.change(|state| state.breaker = *before) else { continue };
+    for (presence, before) in failures.iter().rev().filter_map(|failure| failure.host.as_ref()) {
+        let Some(state) = presence.host_entry().change(|state| state.breaker = *before) else { continue };
         hosts.retain(|known| known.host != state.host);
         hosts.push(state);
     }

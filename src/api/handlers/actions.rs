@@ -127,15 +127,16 @@ async fn backfill(api: web::Data<Api>, id: web::Path<String>, JsonBody(body): Js
     Ok(HttpResponse::Ok().json(BackfillView::from(api.service.backfill_source(id, body.into()).await?)))
 }
 
-async fn explain(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
+async fn explain(api: web::Data<Api>, caller: Caller, id: web::Path<String>) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
-    Ok(HttpResponse::Ok().json(Explanation::from(api.service.explain(id).await?)))
+    Ok(HttpResponse::Ok().json(Explanation::new(api.service.explain(id).await?, caller.sees_secrets)))
 }
 
-async fn history(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
+async fn history(api: web::Data<Api>, caller: Caller, id: web::Path<String>) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
     let polls = api.service.history(id).await?;
-    Ok(HttpResponse::Ok().json(polls.into_iter().map(PollRecord::from).collect::<Vec<_>>()))
+    let record = |poll| PollRecord::new(poll, caller.sees_secrets);
+    Ok(HttpResponse::Ok().json(polls.into_iter().map(record).collect::<Vec<_>>()))
 }
 
 /// The source, and the version that it must have.

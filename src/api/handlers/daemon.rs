@@ -9,11 +9,11 @@ use super::super::endpoint::Endpoint;
 use super::super::input::{JsonBody, Parameters};
 use super::super::problem::Problem;
 use super::super::views::{
-    ConfigurationRow, FaultsChange, FaultsView, LogLevel, Reloaded, SchedulerView, StatisticsReport, StatusView,
-    TreeQuery, TreeView,
+    ConfigurationRow, FaultsChange, FaultsView, LogLevel, QuarantineView, Reloaded, SchedulerView, StatisticsReport,
+    StatusView, TreeQuery, TreeView,
 };
 use super::HandlerResult;
-use crate::actors::Fault;
+use crate::actors::{Fault, SchedulerStatus};
 use crate::model::FailureKind;
 use crate::telemetry::level_name;
 
@@ -21,6 +21,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::new(Method::GET, "/status", "Get the status of the daemon", status)
             .answers::<StatusView>(200, "Current status"),
+        Endpoint::new(Method::GET, "/quarantine", "List rows of the database that cannot be read", quarantine)
+            .answers::<QuarantineView>(200, "Rows that are skipped"),
         Endpoint::new(Method::GET, "/scheduler", "Get the status of the scheduler", scheduler)
             .answers::<SchedulerView>(200, "Current status"),
         Endpoint::new(Method::POST, "/scheduler/pause", "Pause all polling; survives a restart", pause)
@@ -62,8 +64,13 @@ const HOSTS_DEFAULT: usize = 50;
 const HOSTS_MAX: usize = 1000;
 const RULES_MAX: usize = 100;
 
+/// The most rows of the quarantine that are listed.
+const QUARANTINED_MAX: usize = 1000;
+
 async fn status(api: web::Data<Api>) -> HandlerResult {
     let about = api.service.about_store();
+    let quarantined = api.service.quarantined_rows(0);
+    let scheduler = api.pipeline().scheduler_status().await;
     Ok(HttpResponse::Ok().json(StatusView {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: api.service.started_at(),
@@ -71,10 +78,22 @@ async fn status(api: web::Data<Api>) -> HandlerResult {
         database_engine: about.engine.to_owned(),
         schema_version: about.schema_version,
         store_trouble: api.service.store_trouble().await,
+        ages_judged_at: api.pipeline().ages_judged_at(),
         held_up_by: api.service.blockers().await,
-        scheduler: of_scheduler(&api).await.ok(),
+        not_loaded_because: scheduler.as_ref().and_then(|status| status.not_loaded_because.clone()),
+        quarantined_sources: quarantined.sources,
+        quarantined_rows: quarantined.total,
+        locked_sources: api.pipeline().locked_sources(),
+        http_memory_bytes: api.pipeline().memory().used as u64,
+        scheduler: scheduler.map(scheduler_view),
         statistics: counters(&api),
     }))
+}
+
+async fn quarantine(api: web::Data<Api>) -> HandlerResult {
+    let found = api.service.quarantined_rows(QUARANTINED_MAX);
+    let rows = found.rows.into_iter().map(Into::into).collect();
+    Ok(HttpResponse::Ok().json(QuarantineView { total: found.total, rows }))
 }
 
 async fn scheduler(api: web::Data<Api>) -> HandlerResult {
@@ -158,8 +177,11 @@ fn no_faults() -> Problem {
 
 async fn of_scheduler(api: &Api) -> Result<SchedulerView, Problem> {
     let status = api.pipeline().scheduler_status().await;
-    let status = status.ok_or_else(|| Problem::unavailable("the scheduler does not answer"))?;
-    Ok(SchedulerView {
+    status.map(scheduler_view).ok_or_else(|| Problem::unavailable("the scheduler does not answer"))
+}
+
+fn scheduler_view(status: SchedulerStatus) -> SchedulerView {
+    SchedulerView {
         is_loaded: status.is_loaded,
         is_paused: status.paused_since.is_some(),
         paused_since: status.paused_since,
@@ -168,7 +190,7 @@ async fn of_scheduler(api: &Api) -> Result<SchedulerView, Problem> {
         under_way: status.under_way,
         oldest_due_at: status.oldest_due_at,
         last_tick_at: status.last_tick_at,
-    })
+    }
 }
 
 fn counters(api: &Api) -> StatisticsReport {

@@ -1,22 +1,27 @@
 //! Stream of new and changed posts as server-sent events, which continues after the last received one without gaps or repeats.
 //!
 //! A stream buffers one small batch and reads the next one when its client has received it, so a slow client costs only
-//! its connection.
+//! its connection. A stream over TCP is open as long as its token is valid: it ends when the token expires and when new
+//! keys or a new audience do not accept it any more.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::Method;
 use actix_web::web::{self, Bytes};
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use futures_util::stream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::watch;
 
 use super::super::Api;
+use super::super::access_rules::AccessRules;
 use super::super::endpoint::Endpoint;
+use super::super::guard::PresentedToken;
 use super::super::input::Parameters;
 use super::super::problem::Problem;
-use super::super::views::{PostView, StreamQuery};
+use super::super::tokens::TokenError;
+use super::super::views::{PostView, STREAM_END, StreamEnd, StreamQuery};
 use super::HandlerResult;
 use super::posts::{source_there, views};
 use crate::clock::Stopwatch;
@@ -30,7 +35,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .query::<StreamQuery>()
             .answers_text(
                 "text/event-stream",
-                "Events `post` (new) and `post-updated` (changed), with the change number as event id",
+                "Events `post` (new) and `post-updated` (changed), with the change number as event id; a last event \
+                 `end` says why the daemon ends the stream",
             )
             .refuses(404, "No such source"),
     ]
@@ -48,7 +54,11 @@ struct PostStream {
     /// Change number of the last post that was sent.
     after: i64,
     arrivals: watch::Receiver<u64>,
+    /// None on the admin socket.
+    token: Option<PresentedToken>,
+    rules: watch::Receiver<Arc<AccessRules>>,
     has_begun: bool,
+    has_ended: bool,
     /// When the stream last had no more posts.
     caught_up: Option<Stopwatch>,
     _place: OwnedSemaphorePermit,
@@ -64,7 +74,11 @@ async fn posts(api: web::Data<Api>, request: HttpRequest, Parameters(query): Par
         Some(number) => number,
         None => api.service.last_change_number().await?,
     };
-    let reader = PostStream { api, source, after, arrivals, has_begun: false, caught_up: None, _place: place };
+    let token = request.extensions().get::<PresentedToken>().cloned();
+    let rules = api.access_rules.changes();
+    let (has_begun, has_ended, caught_up) = (false, false, None);
+    let reader =
+        PostStream { api, source, after, arrivals, token, rules, has_begun, has_ended, caught_up, _place: place };
     let events = stream::unfold(reader, |mut reader| async move {
         let bytes = reader.next().await?;
         Some((Ok::<_, actix_web::Error>(bytes), reader))
@@ -94,34 +108,67 @@ impl PostStream {
         self.api.service.posts(selection, rows).await.ok()
     }
 
-    /// The next events, or a keep-alive comment; none at the end.
+    /// The next events, or a keep-alive comment; after the last event, none.
     async fn next(&mut self) -> Option<Bytes> {
+        if self.has_ended {
+            return None;
+        }
         if !self.has_begun {
             self.has_begun = true;
-            return Some(Bytes::from_static(b": welcome\n\n"));
+            // In a comment: a client that gets no post before the connection ends can go on from here.
+            return Some(format!(": welcome {}\n\n", self.after).into());
         }
+        match self.events().await {
+            Ok(events) => Some(events),
+            Err(end) => {
+                self.has_ended = true;
+                Some(
+                    format!("event: {STREAM_END}\ndata: {}\n\n", serde_json::to_string(&end).unwrap_or_default())
+                        .into(),
+                )
+            }
+        }
+    }
+
+    /// How long the token allows the stream; without end on the admin socket.
+    fn time_left(&mut self) -> Result<Duration, StreamEnd> {
+        let Some(PresentedToken(token)) = &self.token else { return Ok(Duration::MAX) };
+        let (now, rules) = (self.api.service.now(), self.rules.borrow_and_update().clone());
+        let verified = match &rules.verifier {
+            Some(verifier) => verifier.verify(token, now),
+            None => Err(TokenError::Token("no key is configured")),
+        };
+        verified.map(|verified| verified.ends_at.since(now)).map_err(|error| StreamEnd::token(&error))
+    }
+
+    async fn events(&mut self) -> Result<Bytes, StreamEnd> {
         loop {
+            // Before every read, so that nothing is sent that the token does not allow any more.
+            let left = self.time_left()?;
             if let Some(since) = self.caught_up.take() {
                 tokio::time::sleep(LOOK_AGAIN.saturating_sub(since.elapsed())).await;
             }
             self.arrivals.borrow_and_update();
             // If it fails, the client reconnects and continues after its last event.
-            let page = self.changes(BATCH).await?;
+            let page = self.changes(BATCH).await.ok_or_else(StreamEnd::unavailable)?;
             if !page.has_more {
                 self.caught_up = Some(Stopwatch::start());
             }
             if let Some(last) = page.posts.last() {
                 self.after = last.change_number;
-                let views = views(&self.api, page.posts).await.ok()?;
-                return Some(views.iter().map(event).collect::<String>().into());
+                let views = views(&self.api, page.posts).await.map_err(|_| StreamEnd::unavailable())?;
+                return Ok(views.iter().map(event).collect::<String>().into());
             }
-            match tokio::time::timeout(self.heartbeat(), self.arrivals.changed()).await {
-                Ok(Ok(())) => {}
-                Ok(Err(_)) => return None,
-                Err(_) => {
+            let heartbeat = self.heartbeat();
+            tokio::select! {
+                arrived = self.arrivals.changed() => arrived.map_err(|_| StreamEnd::shutting_down())?,
+                // The token is verified again.
+                _ = self.rules.changed() => {}
+                () = tokio::time::sleep(heartbeat.min(left)) => {
+                    let is_still_valid = self.time_left().is_ok();
                     // Posts of other nodes cause no notification here, so read regularly.
-                    if self.changes(1).await.is_some_and(|page| page.posts.is_empty()) {
-                        return Some(Bytes::from_static(b": still here\n\n"));
+                    if is_still_valid && self.changes(1).await.is_some_and(|page| page.posts.is_empty()) {
+                        return Ok(Bytes::from_static(b": still here\n\n"));
                     }
                 }
             }

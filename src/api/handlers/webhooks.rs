@@ -5,6 +5,7 @@ use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};
 
 use super::super::endpoint::Endpoint;
+use super::super::guard::Caller;
 use super::super::input::{JsonBody, Parameters, cursor, number, page, page_size, rows};
 use super::super::problem::Problem;
 use super::super::views::{DisableBody, Page, PageQuery, WebhookBody, WebhookChanges, WebhookTest, WebhookView};
@@ -50,35 +51,45 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-async fn list(api: web::Data<Api>, Parameters(query): Parameters<PageQuery>) -> HandlerResult {
+async fn list(api: web::Data<Api>, caller: Caller, Parameters(query): Parameters<PageQuery>) -> HandlerResult {
     let (limit, after) = (page_size(query.limit)?, cursor(query.cursor.as_deref())?.map(WebhookId));
     let found = api.service.webhooks(after, rows(limit)).await?;
-    Ok(HttpResponse::Ok().json(page(found, limit, |webhook| webhook.id.to_string(), WebhookView::from)))
+    let view = |webhook| WebhookView::new(webhook, caller.sees_secrets);
+    Ok(HttpResponse::Ok().json(page(found, limit, |webhook| webhook.id.to_string(), view)))
 }
 
-async fn one(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
-    Ok(HttpResponse::Ok().json(WebhookView::from(api.service.webhook(webhook(&id)?).await?)))
+async fn one(api: web::Data<Api>, caller: Caller, id: web::Path<String>) -> HandlerResult {
+    Ok(answer(caller, api.service.webhook(webhook(&id)?).await?))
 }
 
-async fn create(api: web::Data<Api>, JsonBody(body): JsonBody<WebhookBody>) -> HandlerResult {
+async fn create(api: web::Data<Api>, caller: Caller, JsonBody(body): JsonBody<WebhookBody>) -> HandlerResult {
     let request = NewWebhookRequest { url: body.url, secret: body.secret, label: body.label };
-    let view = with_secret(api.service.add_webhook(request).await?);
+    let view = with_secret(caller, api.service.add_webhook(request).await?);
     let location = (LOCATION, format!("{BASE}/webhooks/{}", view.id));
     Ok(HttpResponse::Created().insert_header(location).json(view))
 }
 
-async fn update(api: web::Data<Api>, id: web::Path<String>, JsonBody(body): JsonBody<WebhookChanges>) -> HandlerResult {
+async fn update(
+    api: web::Data<Api>,
+    caller: Caller,
+    id: web::Path<String>,
+    JsonBody(body): JsonBody<WebhookChanges>,
+) -> HandlerResult {
     let patch = WebhookPatch { url: body.url, label: body.label, secret: body.secret };
-    Ok(HttpResponse::Ok().json(with_secret(api.service.patch_webhook(webhook(&id)?, patch).await?)))
+    Ok(HttpResponse::Ok().json(with_secret(caller, api.service.patch_webhook(webhook(&id)?, patch).await?)))
 }
 
-async fn enable(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
-    Ok(HttpResponse::Ok().json(WebhookView::from(api.service.enable_webhook(webhook(&id)?).await?)))
+async fn enable(api: web::Data<Api>, caller: Caller, id: web::Path<String>) -> HandlerResult {
+    Ok(answer(caller, api.service.enable_webhook(webhook(&id)?).await?))
 }
 
-async fn disable(api: web::Data<Api>, id: web::Path<String>, JsonBody(body): JsonBody<DisableBody>) -> HandlerResult {
-    let disabled = api.service.disable_webhook(webhook(&id)?, body.reason).await?;
-    Ok(HttpResponse::Ok().json(WebhookView::from(disabled)))
+async fn disable(
+    api: web::Data<Api>,
+    caller: Caller,
+    id: web::Path<String>,
+    JsonBody(body): JsonBody<DisableBody>,
+) -> HandlerResult {
+    Ok(answer(caller, api.service.disable_webhook(webhook(&id)?, body.reason).await?))
 }
 
 /// A delivery that the receiver rejects is a result, not a problem of this API.
@@ -92,9 +103,13 @@ async fn remove(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     Ok(HttpResponse::NoContent().finish())
 }
 
+fn answer(caller: Caller, webhook: Webhook) -> HttpResponse {
+    HttpResponse::Ok().json(WebhookView::new(webhook, caller.sees_secrets))
+}
+
 /// A generated secret is shown once.
-fn with_secret((webhook, secret): (Webhook, Option<String>)) -> WebhookView {
-    WebhookView { secret, ..WebhookView::from(webhook) }
+fn with_secret(caller: Caller, (webhook, secret): (Webhook, Option<String>)) -> WebhookView {
+    WebhookView { secret, ..WebhookView::new(webhook, caller.sees_secrets) }
 }
 
 fn webhook(id: &str) -> Result<WebhookId, Problem> {

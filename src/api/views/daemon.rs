@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::Timestamp;
+use crate::model::{QuarantinedRow, Timestamp};
 
 /// Status of the daemon.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -22,13 +22,64 @@ pub struct StatusView {
     pub schema_version: i64,
     /// Why the database is unavailable; polling pauses meanwhile. Null if it is available.
     pub store_trouble: Option<String>,
+    /// The time that ages are judged by while the clock is not trusted, because it is far ahead; null if it is trusted.
+    #[serde(default)]
+    pub ages_judged_at: Option<Timestamp>,
     /// What suspends requests to all hosts: a pause, an outage of our own network, an unavailable database.
     #[serde(default)]
     pub held_up_by: Vec<String>,
+    /// Why not all sources are loaded yet; null once they are.
+    #[serde(default)]
+    pub not_loaded_because: Option<String>,
+    /// Number of sources that are skipped because their rows in the database cannot be read.
+    #[serde(default)]
+    pub quarantined_sources: usize,
+    /// Number of such rows in all tables; `GET /quarantine` lists them.
+    #[serde(default)]
+    pub quarantined_rows: usize,
+    /// Number of sources whose last poll waits because another session of the database locks their row.
+    #[serde(default)]
+    pub locked_sources: usize,
+    /// Memory of the bodies in flight, in bytes; `http.memory-max-megabytes` is the most.
+    #[serde(default)]
+    pub http_memory_bytes: u64,
     /// Status of the scheduler; null if it does not answer.
     pub scheduler: Option<SchedulerView>,
     /// Counters since the start.
     pub statistics: StatisticsReport,
+}
+
+/// Rows of the database that cannot be read and are skipped.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct QuarantineView {
+    /// Number of rows.
+    pub total: usize,
+    /// The first rows, at most 1000.
+    pub rows: Vec<QuarantinedRowView>,
+}
+
+/// A row of the database that cannot be read.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct QuarantinedRowView {
+    /// Table of the row: sources, hosts, webhooks or posts.
+    pub table: String,
+    /// Id of the source, webhook or post, name of the host.
+    pub key: String,
+    /// URL in the row, if it can be read.
+    pub url: Option<String>,
+    /// Column that cannot be read.
+    pub column: String,
+    /// Its value, shortened.
+    pub value: String,
+    /// Why it cannot be read.
+    pub reason: String,
+}
+
+impl From<QuarantinedRow> for QuarantinedRowView {
+    fn from(row: QuarantinedRow) -> QuarantinedRowView {
+        let QuarantinedRow { table, key, url, column, value, reason } = row;
+        QuarantinedRowView { table: table.to_owned(), key: key.to_string(), url, column, value, reason }
+    }
 }
 
 /// Result of a health check.

@@ -96,8 +96,8 @@ pub struct ScheduledView {
     pub place: String,
 }
 
-impl From<service::SourceExplanation> for Explanation {
-    fn from(explained: service::SourceExplanation) -> Explanation {
+impl Explanation {
+    pub(in crate::api) fn new(explained: service::SourceExplanation, sees_secrets: bool) -> Explanation {
         let term = |term: service::WaitTerm| TermView { until: term.until, reason: term.reason, decides: term.decides };
         let delay = explained.delay;
         Explanation {
@@ -118,7 +118,7 @@ impl From<service::SourceExplanation> for Explanation {
             has_access: explained.has_access,
             lacks: explained.lacks,
             consecutive_failures: explained.consecutive_failures,
-            last_polls: explained.last_polls.into_iter().map(PollRecord::from).collect(),
+            last_polls: explained.last_polls.into_iter().map(|poll| PollRecord::new(poll, sees_secrets)).collect(),
         }
     }
 }

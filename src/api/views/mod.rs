@@ -10,6 +10,7 @@ mod polls;
 mod posts;
 mod source_lists;
 mod sources;
+mod stream;
 mod tree;
 mod webhooks;
 
@@ -20,8 +21,8 @@ pub use access::{AccessBody, AccessView, LoginBody};
 pub use actions::{DisableBody, EnabledSources, HoldBody, PollQuery, RestBody};
 pub use backfill::{BackfillBody, BackfillEnded, BackfillView};
 pub use daemon::{
-    ConfigurationRow, FaultsChange, FaultsView, HealthView, LogLevel, Reloaded, SchedulerView, StatisticsReport,
-    StatusView, TreeQuery,
+    ConfigurationRow, FaultsChange, FaultsView, HealthView, LogLevel, QuarantineView, QuarantinedRowView, Reloaded,
+    SchedulerView, StatisticsReport, StatusView, TreeQuery,
 };
 pub use explanation::{DelayView, Explanation, HostView, ScheduledView, TermView};
 pub use people::{
@@ -31,6 +32,7 @@ pub use polls::{PollAnswer, PollRecord};
 pub use posts::{ArticleBody, ArticleView, PostQuery, PostView, StreamQuery};
 pub use source_lists::{BulkBody, BulkReport, BulkResult, ImportQuery, ImportReport, LabelView, SourceQuery};
 pub use sources::{CreatedSource, NewSourceBody, SourceChanges, SourceView};
+pub use stream::{STREAM_END, StreamEnd};
 pub use tree::{CrashView, ThreadLine, TreeNode, TreeView};
 pub use webhooks::{WebhookBody, WebhookChanges, WebhookTest, WebhookView};
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::actors::SettledPoll;
 use crate::model::{EntryCounts, FailureKind, PollOutcome, Timestamp};
+use crate::rules::shown_url::shown_url;
 use crate::service;
 
 /// Settled poll.
@@ -31,6 +32,9 @@ pub struct PollRecord {
     /// Whether entries may be missing: no entry of the document was known, although the feed was read before.
     #[serde(default)]
     pub is_gap: bool,
+    /// Posts of the poll whose pages are fetched for their text (full text).
+    #[serde(default)]
+    pub full_texts_wanted: usize,
     /// Posts that got the text of their page since the poll.
     #[serde(default)]
     pub full_texts: usize,
@@ -73,6 +77,17 @@ pub enum PollAnswer {
     },
 }
 
+impl PollRecord {
+    /// The poll as a caller sees it: with the credentials in URLs of linked feeds, or without.
+    pub(in crate::api) fn new(poll: SettledPoll, sees_secrets: bool) -> PollRecord {
+        let mut record = PollRecord::from(poll);
+        if !sees_secrets {
+            record.linked_feeds.iter_mut().for_each(|url| *url = shown_url(url));
+        }
+        record
+    }
+}
+
 impl From<SettledPoll> for PollRecord {
     fn from(poll: SettledPoll) -> PollRecord {
         PollRecord {
@@ -85,6 +100,7 @@ impl From<SettledPoll> for PollRecord {
             entries_text: poll.entries.map(|counts| counts.to_string()),
             entries: poll.entries,
             is_gap: poll.is_gap,
+            full_texts_wanted: poll.full_texts_wanted,
             full_texts: poll.full_texts,
             full_text_failures: poll.full_text_failures,
             full_text_error: poll.full_text_error,
@@ -99,7 +115,7 @@ impl From<SettledPoll> for PollRecord {
 impl From<service::RequestedPoll> for PollAnswer {
     fn from(answer: service::RequestedPoll) -> PollAnswer {
         match answer {
-            service::RequestedPoll::Done(poll) => PollAnswer::Done { poll: Box::new(poll.into()) },
+            service::RequestedPoll::Done(poll) => PollAnswer::Done { poll: Box::new((*poll).into()) },
             service::RequestedPoll::Scheduled(outlook) => {
                 PollAnswer::Requested { not_before: outlook.not_before, reason: outlook.reason }
             }

@@ -61,7 +61,8 @@ pub struct PostView {
     pub created_at: Timestamp,
     /// When the stored post was last changed.
     pub changed_at: Option<Timestamp>,
-    /// Where the text comes from: `feed`, `page` (a website) or `article` (full text).
+    /// Where the text comes from: `feed`, `feed_pending` (its page is still to be fetched), `page` (a website) or
+    /// `article` (full text).
     pub text_origin: TextOrigin,
     /// Why the full text could not be fetched.
     pub full_text_error: Option<String>,

@@ -218,7 +218,7 @@ pub struct SourceChanges {
 }
 
 impl SourceView {
-    /// The source as a caller sees it: with the credentials in its URL, or without.
+    /// The source as a caller sees it: with the credentials in its URLs, or without.
     pub(in crate::api) fn new(details: SourceDetails, sees_secrets: bool) -> SourceView {
         let SourceDetails { source, status, host, labels, has_access, rest_until } = details;
         let Source { settings, state, .. } = source;
@@ -273,7 +273,7 @@ impl SourceView {
             bodies_repeat: state.bodies_repeat,
             gaps: state.gaps,
             last_gap_at: state.last_gap_at,
-            moved_to: state.moved.map(|moved| moved.to),
+            moved_to: state.moved.map(|moved| if sees_secrets { moved.to } else { shown_url(&moved.to) }),
         }
     }
 }

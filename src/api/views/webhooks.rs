@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::input::nullable;
 use crate::model::{Timestamp, Webhook, WebhookId};
-use crate::rules::shown_url::shown_url;
+use crate::rules::shown_url::{shown_webhook_url, url_without_login};
 
 /// Webhook to add.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -49,7 +49,7 @@ pub struct WebhookTest {
 pub struct WebhookView {
     /// Id of the webhook.
     pub id: WebhookId,
-    /// URL, without credentials.
+    /// URL, without its login. Only the admin socket and `write` tokens see path and query, which may be secret.
     pub url: String,
     /// Label of the sources whose posts are sent; null for all.
     pub label: Option<String>,
@@ -74,11 +74,12 @@ pub struct WebhookView {
     pub secret: Option<String>,
 }
 
-impl From<Webhook> for WebhookView {
-    fn from(webhook: Webhook) -> WebhookView {
+impl WebhookView {
+    pub(in crate::api) fn new(webhook: Webhook, sees_secrets: bool) -> WebhookView {
+        let shown = if sees_secrets { url_without_login } else { shown_webhook_url };
         WebhookView {
             id: webhook.id,
-            url: shown_url(&webhook.url),
+            url: shown(&webhook.url),
             label: webhook.label,
             enabled: webhook.enabled,
             disabled_reason: webhook.disabled_reason,

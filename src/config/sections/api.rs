@@ -25,6 +25,8 @@ pub(super) const KEYS: &[SchemaKey] = &[
     ),
     SchemaKey::new("api.jwt-audience", KeyKind::Words, "audience that tokens must have"),
     SchemaKey::count("api.jwt-leeway-seconds", 0, 300, "seconds that clocks of token issuers may be off"),
+    SchemaKey::new("api.trusted-proxies", KeyKind::Networks, "networks of reverse proxies that name the client"),
+    SchemaKey::new("api.allowed-hosts", KeyKind::HostNames, "host names that the TCP listener answers for"),
     SchemaKey::count("api.body-bytes-max", 1_024, 1 << 28, "bytes of the largest JSON body"),
     SchemaKey::count("api.import-bytes-max", 1_024, 1 << 30, "bytes of the largest OPML list"),
     SchemaKey::count("api.requests-per-second", 1, 1_000_000, "requests a second over TCP with one token"),
@@ -56,12 +58,19 @@ pub(in crate::config) fn api(values: &Effective, socket: PathBuf, problems: &mut
         };
         add(values, "api.listen", text.into(), problems);
     }
+    if values.networks("api.trusted-proxies").iter().any(|network| network.prefix_len() == 0) {
+        let text =
+            "this trusts every address, so that no client could be told from a proxy; name the networks of the proxies";
+        add(values, "api.trusted-proxies", text.into(), problems);
+    }
     let audience = Some(values.text("api.jwt-audience").to_owned()).filter(|audience| !audience.is_empty());
     let leeway = values.seconds("api.jwt-leeway-seconds");
     ApiSettings {
         socket,
         listen,
         tokens: key.map(|key| TokenSettings { key, audience, leeway }),
+        trusted_proxies: values.networks("api.trusted-proxies").to_vec(),
+        allowed_hosts: values.host_names("api.allowed-hosts").to_vec(),
         limits: ApiLimits {
             body_bytes: values.count_usize("api.body-bytes-max"),
             import_bytes: values.count_usize("api.import-bytes-max"),

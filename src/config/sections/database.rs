@@ -7,16 +7,33 @@ use secrecy::SecretString;
 use super::super::database_url::DatabaseUrl;
 use super::super::effective::Effective;
 use super::super::kind::KeyKind;
-use super::super::problem::ConfigProblem;
+use super::super::problem::{ConfigProblem, Origin};
 use super::super::schema::SchemaKey;
 use super::super::secret;
 use super::{add, one_secret, readable};
-use crate::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls};
+use crate::store::settings::{
+    EncryptionKeys, EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous, Tls,
+};
 
 pub(super) const KEYS: &[SchemaKey] = &[
     SchemaKey::new("database.url", KeyKind::Database, "the database"),
     SchemaKey::new("database.encryption-key", KeyKind::EncryptionKey, "the key that encrypts stored secrets"),
     SchemaKey::new("database.encryption-key-file", KeyKind::Path, "the file that holds the encryption key"),
+    SchemaKey::new(
+        "database.encryption-key-previous",
+        KeyKind::EncryptionKey,
+        "the key that stored secrets were encrypted with before",
+    ),
+    SchemaKey::new(
+        "database.encryption-key-previous-file",
+        KeyKind::Path,
+        "the file that holds the previous encryption key",
+    ),
+    SchemaKey::new(
+        "database.accept-unreadable-secrets",
+        KeyKind::Flag,
+        "whether the daemon starts although stored secrets cannot be opened",
+    ),
     SchemaKey::new(
         "database.sqlite.synchronous",
         KeyKind::Choice(&["full", "normal"]),
@@ -24,9 +41,12 @@ pub(super) const KEYS: &[SchemaKey] = &[
     ),
     SchemaKey::count("database.sqlite.readers", 1, 64, "number of reader threads"),
     SchemaKey::count("database.sqlite.busy-timeout-seconds", 0, 300, "seconds to wait for another process"),
-    SchemaKey::count("database.postgres.pool-size", 1, 1_000, "connections at most"),
+    SchemaKey::count("database.postgres.pool-size", 1, 1_000, "connections of the pipeline at most"),
+    SchemaKey::count("database.postgres.api-pool-size", 1, 1_000, "connections of the API at most"),
     SchemaKey::count("database.postgres.connect-timeout-seconds", 1, 300, "seconds to wait for a connection"),
     SchemaKey::count("database.postgres.statement-timeout-seconds", 1, 3_600, "seconds that one statement may take"),
+    SchemaKey::count("database.postgres.response-timeout-seconds", 1, 3_700, "seconds to wait for an answer"),
+    SchemaKey::count("database.postgres.lock-timeout-seconds", 1, 3_600, "seconds to wait for a lock"),
     SchemaKey::new(
         "database.postgres.tls",
         KeyKind::Choice(&["disable", "require"]),
@@ -53,8 +73,21 @@ pub(in crate::config) fn store(
         }),
         DatabaseUrl::Postgres(url) => EngineSettings::Postgres(postgres(values, url, problems)),
     };
-    let encryption_key = one_secret(values, "database.encryption-key", secret::encryption_key, problems);
+    let current = one_secret(values, "database.encryption-key", secret::encryption_key, problems);
+    let previous = one_secret(values, "database.encryption-key-previous", secret::encryption_key, problems);
+    if previous.is_some() && current.is_none() {
+        let key = ["database.encryption-key-previous", "database.encryption-key-previous-file"]
+            .into_iter()
+            .find(|key| *values.origin(key) != Origin::BuiltIn);
+        let text = "without database.encryption-key nothing new can be stored; set that one, too".to_owned();
+        add(values, key.unwrap_or("database.encryption-key-previous"), text, problems);
+    }
+    let encryption_key = current.map(|current| EncryptionKeys { current, previous });
     StoreSettings { engine, encryption_key }
+}
+
+pub(in crate::config) fn accepts_unreadable_secrets(values: &Effective) -> bool {
+    values.flag("database.accept-unreadable-secrets")
 }
 
 fn postgres(values: &Effective, url: &SecretString, problems: &mut Vec<ConfigProblem>) -> PostgresSettings {
@@ -73,11 +106,21 @@ fn postgres(values: &Effective, url: &SecretString, problems: &mut Vec<ConfigPro
             add(values, key, cause, problems);
         }
     }
+    let statement_timeout = values.seconds("database.postgres.statement-timeout-seconds");
+    let response_timeout = values.seconds("database.postgres.response-timeout-seconds");
+    if response_timeout <= statement_timeout {
+        let text = "write more than database.postgres.statement-timeout-seconds: the server cancels a slow statement \
+                    first, and only a connection without any answer is closed";
+        add(values, "database.postgres.response-timeout-seconds", text.into(), problems);
+    }
     PostgresSettings {
         url: url.clone(),
         pool_size: values.count_usize("database.postgres.pool-size"),
+        api_pool_size: values.count_usize("database.postgres.api-pool-size"),
         connect_timeout: values.seconds("database.postgres.connect-timeout-seconds"),
-        statement_timeout: values.seconds("database.postgres.statement-timeout-seconds"),
+        statement_timeout,
+        response_timeout,
+        lock_timeout: values.seconds("database.postgres.lock-timeout-seconds"),
         tls,
         tls_ca_file,
     }

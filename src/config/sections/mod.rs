@@ -19,7 +19,7 @@ use super::schema::SchemaKey;
 use super::secret;
 
 pub(super) use api::{api, socket};
-pub(super) use database::store;
+pub(super) use database::{accepts_unreadable_secrets, store};
 pub(super) use http::{http, types};
 pub(super) use logging::log;
 pub(super) use pipeline::{drain, pipeline};

@@ -70,6 +70,7 @@ pub(super) const KEYS: &[SchemaKey] = &[
     SchemaKey::count("outage.hosts", 2, 1_000, "unreachable hosts in a row that indicate an outage of our own network"),
     SchemaKey::count("outage.probe-seconds", 1, 3_600, "seconds before the first probe of an outage"),
     SchemaKey::count("outage.probe-max-seconds", 1, 3_600, "seconds between two probes of an outage at most"),
+    SchemaKey::new("outage.probe-url", KeyKind::ProbeUrl, "what answers while our own network is up"),
     SchemaKey::count("webhooks.timeout-seconds", 1, 50, "seconds that a webhook may take to answer"),
     SchemaKey::count("webhooks.posts-max", 1, 1_000, "posts of one delivery to a webhook"),
     SchemaKey::count("webhooks.body-bytes-max", 1_024, 1 << 28, "bytes of one delivery to a webhook"),
@@ -141,6 +142,7 @@ pub(in crate::config) fn policy(values: &Effective) -> Policy {
             hosts: values.count_u32("outage.hosts"),
             probe_first: values.seconds("outage.probe-seconds"),
             probe_max: values.seconds("outage.probe-max-seconds"),
+            probe_url: values.url("outage.probe-url").cloned(),
         },
         spread: minutes(values.count_u32("host.spread-minutes")),
         moved_after_days: values.count_u32("source.moved-after-days"),
@@ -150,6 +152,7 @@ pub(in crate::config) fn policy(values: &Effective) -> Policy {
             keeps_html: values.flag("posts.keep-html"),
             bytes_max: values.count_usize("posts.size-max"),
             full_text: choice(values, "source.full-text"),
+            ..PostPolicy::default()
         },
         webhooks: WebhookPolicy {
             timeout: values.seconds("webhooks.timeout-seconds"),

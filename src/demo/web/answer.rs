@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::content::{ServedDocument, SiteContent};
+use super::entry_page::{self, EntryPage};
 use super::render::http_date;
 use super::served::EntryVersion;
 use super::site_behaviour::{Elsewhere, RetryAfter, RobotsPolicy, SiteBehaviour};
@@ -12,6 +13,7 @@ use super::wire::Head;
 use crate::model::Timestamp;
 
 const BROKEN_XML: &str = "<?xml version=\"1.0\"?>\n<<rss <channel & <<item>>> ]]> <!DOCTYPE";
+const PAGE_TYPE: &str = "text/html; charset=utf-8";
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Welcome</title></head>\n\
                     <body><p>Our feeds have moved to our app.</p></body></html>\n";
 
@@ -70,6 +72,19 @@ pub(super) fn plan(web_state: &WebState, host: usize, route: WebRoute, head: &He
         _ if head.method != "GET" => refusal(405, "Allow: GET\r\n", now),
         WebRoute::Robots => robots(web_state, host, now),
         WebRoute::Nowhere => refusal(404, "", now),
+        WebRoute::Entry(site, number) => {
+            let (status, wait) = match EntryPage::of(site, number) {
+                EntryPage::Whole => (200, Duration::ZERO),
+                EntryPage::Slow => (200, web_state.settings.slow),
+                EntryPage::Broken => (500, Duration::ZERO),
+                EntryPage::Gone => (410, Duration::ZERO),
+            };
+            let act = match status {
+                200 => answer(200, PAGE_TYPE, "", entry_page::html(&web_state.prose, site, number), now),
+                _ => refusal(status, "", now),
+            };
+            return AnswerPlan { wait: web_state.settings.latency + wait, act };
+        }
         WebRoute::Site(site, place) => {
             let mut content = web_state.sites[site].lock();
             content.requests += 1;
@@ -114,7 +129,7 @@ fn visit(web_state: &WebState, content: &mut SiteContent, place: SitePart, head:
         SiteBehaviour::Hanging => Act::Hang,
         SiteBehaviour::Reset | SiteBehaviour::Dead => Act::Reset,
         SiteBehaviour::BrokenXml => answer(200, "application/rss+xml", "", BROKEN_XML.into(), now),
-        SiteBehaviour::NotAFeed => answer(200, "text/html; charset=utf-8", "", PAGE.into(), now),
+        SiteBehaviour::NotAFeed => answer(200, PAGE_TYPE, "", PAGE.into(), now),
         SiteBehaviour::Huge => Act::Send(WebAnswer {
             status: 200,
             head: head_of(200, "Content-Type: application/rss+xml\r\nConnection: close\r\n", now),
@@ -212,7 +227,7 @@ fn robots(web_state: &WebState, host: usize, now: Timestamp) -> Act {
 /// An answer whose body are some words for people.
 fn refusal(status: u16, headers: &str, now: Timestamp) -> Act {
     let words = format!("<html><body><h1>{status} {}</h1></body></html>\n", reason(status));
-    answer(status, "text/html; charset=utf-8", headers, words, now)
+    answer(status, PAGE_TYPE, headers, words, now)
 }
 
 fn answer(status: u16, content_type: &str, headers: &str, body: String, now: Timestamp) -> Act {

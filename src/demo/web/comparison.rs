@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::served::ServedEntry;
-use crate::model::{Post, PostContent};
+use crate::model::{ContentHash, Post, PostContent, TextOrigin};
 
 /// Changes of a post that are always stored.
 const REVISIONS_AT_ONCE: u32 = 8;
@@ -28,21 +28,30 @@ pub struct SiteComparison {
     pub outdated: Vec<u64>,
     /// Titles of posts that no served entry explains, or whose body no version of the entry has.
     pub unknown: Vec<String>,
+    /// Where full text is wanted: those whose post has neither the text of its page nor the reason why it has not.
+    pub without_page: Vec<u64>,
+    /// Where full text is wanted: how many posts have the text of their page.
+    pub with_page: usize,
 }
+
+/// The text of the page of an entry; none if the page has no article.
+pub(super) type PageText<'a> = &'a dyn Fn(u64) -> Option<String>;
 
 impl SiteComparison {
     /// Whether each entry is stored once, in its newest version, and nothing else.
     pub fn is_exact(&self) -> bool {
-        self.missing.is_empty() && self.doubled.is_empty() && self.outdated.is_empty() && self.unknown.is_empty()
+        let complaints = [&self.missing, &self.doubled, &self.outdated, &self.without_page];
+        complaints.iter().all(|numbers| numbers.is_empty()) && self.unknown.is_empty()
     }
 }
 
-/// Compares the served entries of a site with its posts.
+/// Compares the served entries of a site with its posts, which have the texts of their pages if `page_of` says so.
 pub(super) fn compare(
     served: &[ServedEntry],
     posts: &[Post],
     number_of: impl Fn(&PostContent) -> Option<u64>,
     body_of: impl Fn(u64, u32) -> String,
+    page_of: Option<PageText<'_>>,
 ) -> SiteComparison {
     let mut comparison = SiteComparison::default();
     let mut by_number = BTreeMap::<u64, Vec<&Post>>::new();
@@ -59,6 +68,15 @@ pub(super) fn compare(
             None => comparison.missing.push(number),
             Some([post]) => {
                 comparison.stored_once.push(number);
+                if let Some(page_of) = page_of {
+                    match post.content.text_origin {
+                        TextOrigin::Article if page_of(number).is_some_and(|text| text == post.content.body()) => {
+                            comparison.with_page += 1;
+                        }
+                        TextOrigin::Feed if post.content.full_text_error.is_some() => {}
+                        _ => comparison.without_page.push(number),
+                    }
+                }
                 match stored_version(post, entry, |version| body_of(number, version)) {
                     None => comparison.unknown.push(post.content.title.clone()),
                     Some(version) if version < entry.version && !may_lag(post, entry) => {
@@ -74,10 +92,14 @@ pub(super) fn compare(
     comparison
 }
 
-/// The newest served version that has the body of the post.
+/// The newest served version that the post was made of. Its text may be that of the page, its hash is the feed's.
 fn stored_version(post: &Post, entry: &ServedEntry, body_of: impl Fn(u32) -> String) -> Option<u32> {
-    let body = post.content.body();
-    (0..=entry.version).rev().find(|version| body_of(*version) == body)
+    let has_feed_text = post.content.text_origin != TextOrigin::Article;
+    let is_it = |version: &u32| {
+        let body = body_of(*version);
+        ContentHash::of(&body) == post.content_hash && (!has_feed_text || body == post.content.body())
+    };
+    (0..=entry.version).rev().find(is_it)
 }
 
 /// Whether the bound on revisions allows the post to stay behind what was served.
@@ -115,7 +137,28 @@ mod tests {
     }
 
     fn compared(served: &[ServedEntry], posts: &[Post]) -> SiteComparison {
-        compare(served, posts, |content| content.title.parse().ok(), |number, version| format!("{number} {version}"))
+        let body_of = |number, version| format!("{number} {version}");
+        compare(served, posts, |content| content.title.parse().ok(), body_of, None)
+    }
+
+    #[test]
+    fn where_full_text_is_wanted_a_post_has_the_text_of_its_page_or_the_reason_why_not() {
+        let check = |origin: TextOrigin, text: &str, error: Option<&str>, is_exact: bool| {
+            let mut posted = post(1, 0, 0, None);
+            posted.content.text_origin = origin;
+            posted.content.text = text.into();
+            posted.content.full_text_error = error.map(Into::into);
+            let page_of = |number: u64| Some(format!("page {number}"));
+            let body_of = |number, version| format!("{number} {version}");
+            let number_of = |content: &PostContent| content.title.parse().ok();
+            let found = compare(&[served(1, 0)], &[posted], number_of, body_of, Some(&page_of));
+            assert_eq!(found.is_exact(), is_exact, "{origin:?} {text} {error:?}: {found:?}");
+        };
+        check(TextOrigin::Article, "page 1", None, true);
+        check(TextOrigin::Article, "page 2", None, false);
+        check(TextOrigin::Feed, "1 0", Some("gone"), true);
+        check(TextOrigin::Feed, "1 0", None, false);
+        check(TextOrigin::FeedPending, "1 0", None, false);
     }
 
     #[test]

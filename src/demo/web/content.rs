@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::entry_view::Document;
+use super::entry_view::DocumentStyle;
 use super::habits::{EntryHabit, Habits};
 use super::prose::{Prose, spread};
 use super::render::{self, FeedSyntax};
@@ -67,7 +67,7 @@ pub(super) struct SiteContent {
     made_by_time: u32,
     /// How often its habits have acted; ids, links and order of the entries follow from it.
     round: u64,
-    /// Whether habits have ended: nothing changes any more, and no entry is hidden.
+    /// Whether habits have ended: nothing changes or appears by itself any more, and no entry is hidden.
     is_calm: bool,
     document: Option<Arc<ServedDocument>>,
     served: ServedVersions,
@@ -143,6 +143,7 @@ impl SiteContent {
         };
         self.act_on_habits(settings, now);
         let count = match settings.publishing {
+            _ if self.is_calm => 0,
             _ if self.behaviour == SiteBehaviour::Busy => 1,
             Publishing::Never => 0,
             Publishing::EveryRequests(requests) => u32::from(self.requests.is_multiple_of(u64::from(requests.max(1)))),
@@ -174,7 +175,7 @@ impl SiteContent {
             true => self.shown.back().copied().into_iter().collect(),
             false => self.listed(),
         };
-        let content = Document { form: &self.form, behaviour: self.behaviour, round: self.round, seed, prose };
+        let content = DocumentStyle { form: &self.form, behaviour: self.behaviour, round: self.round, seed, prose };
         let (content_type, text) = render::render(&content, &entries);
         let (encoding, mut body) = match self.behaviour {
             SiteBehaviour::Gzip => (Some("gzip"), render::gzip(text.as_bytes())),

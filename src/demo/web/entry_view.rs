@@ -13,7 +13,7 @@ use crate::model::{PostContent, Timestamp};
 const EQUAL_BODY: &str = "Comments";
 
 /// What the entries of a document have in common.
-pub(super) struct Document<'a> {
+pub(super) struct DocumentStyle<'a> {
     pub(super) form: &'a SiteForm,
     pub(super) behaviour: SiteBehaviour,
     /// How often the habits of the site have acted.
@@ -32,7 +32,7 @@ pub(super) enum EntryDate {
     At(Timestamp),
 }
 
-impl Document<'_> {
+impl DocumentStyle<'_> {
     pub(super) fn has_titles(&self) -> bool {
         self.behaviour != SiteBehaviour::Titleless
     }

@@ -77,7 +77,7 @@ impl Habits {
     /// No habit, each alone, and combinations that are seen together: what a lifelike web is made of.
     pub fn lifelike() -> Vec<Habits> {
         use EntryHabit::*;
-        let together: [&[EntryHabit]; 12] = [
+        let together: [&[EntryHabit]; 13] = [
             &[EqualBodies, VotesOrder],
             &[EqualBodies, RotatedIds, Undated],
             &[EqualBodies, LeaveAndReturn, LateEntries],
@@ -88,6 +88,7 @@ impl Habits {
             &[EditsOld, Undated, LeaveAndReturn],
             &[EditsNewestDated, HttpsLinks, TrackingParameters],
             &[RotatedIds, ZeroDates, LeaveAndReturn],
+            &[RotatedIds, EditsOld, CommentCounters, VotesOrder],
             &[RotatedAddresses, TruncatedDocuments, LateEntries],
             &[DuplicateIds, VotesOrder, LateEntries],
         ];
@@ -106,12 +107,24 @@ impl Habits {
     }
 
     /// Whether each entry can be told from every other and from its own earlier versions. It cannot if its id and its
-    /// body change between two polls, or if an id leads now to one entry and now to another.
+    /// body change between two polls, unless its URL and its date stay and it never leaves; nor if an id leads now to
+    /// one entry and now to another.
     pub fn keep_entries_apart(self) -> bool {
         use EntryHabit::*;
         let any = |habits: &[EntryHabit]| self.0 & Habits::of(habits).0 != 0;
         let changes_bodies = any(&[EditsNewest, EditsNewestDated, EditsOld, EditsOldDated, CommentCounters]);
-        let changes_ids = any(&[RotatedIds, RotatedAddresses, DuplicateIds]);
+        let keeps_url_and_date = !any(&[
+            EqualBodies,
+            EditsNewestDated,
+            EditsOldDated,
+            RotatedAddresses,
+            DuplicateIds,
+            Undated,
+            ZeroDates,
+            LeaveAndReturn,
+            TruncatedDocuments,
+        ]);
+        let changes_ids = any(&[RotatedIds, RotatedAddresses, DuplicateIds]) && !keeps_url_and_date;
         let ids_wander =
             self.has(DuplicateIds) && any(&[RotatedIds, RotatedAddresses, LeaveAndReturn, TruncatedDocuments]);
         let only_dates_are_left = self.has(EqualBodies) && self.has(RotatedAddresses);

@@ -3,14 +3,15 @@
 //!
 //! It uses real sockets and none of the code of Feedwarden's HTTP client (`wire`, `conversation`), so that neither can
 //! hide the other's mistakes. One thread serves all hosts, so the records of two requests are in the order in which it
-//! happened. [`SiteBehaviour`] says how a site behaves, [`EntryHabit`] what it does to its entries, `content` what it has
-//! published, `listener` how hosts go down and come back, `journal` what was seen, `comparison` what a store should
+//! happened. [`SiteBehaviour`] says how a site behaves, [`EntryHabit`] what it does to its entries, [`EntryPage`] how
+//! their pages answer, `content` what it has published, `listener` how hosts go down and come back, `journal` what was seen, `comparison` what a store should
 //! have of it.
 
 mod answer;
 mod comparison;
 mod content;
 mod conversation;
+mod entry_page;
 mod entry_view;
 mod habits;
 mod journal;
@@ -25,6 +26,7 @@ mod web_state;
 mod wire;
 
 pub use comparison::SiteComparison;
+pub use entry_page::EntryPage;
 pub use habits::{EntryHabit, Habits};
 pub use journal::{Deed, Exchange, HostLoadView};
 pub use served::{EntryVersion, ServedEntry};
@@ -94,7 +96,8 @@ impl Web {
         self.web_state.sites[site].lock().publish(count, self.web_state.clock.now());
     }
 
-    /// Ends the habits of a site: from the next request on it shows all entries that fit its window, and changes none.
+    /// Ends the habits of a site: from the next request on it shows all entries that fit its window, changes none, and
+    /// publishes only when told to.
     /// What an answer showed that was lost can be read again then.
     pub fn calm(&self, site: usize) {
         self.web_state.sites[site].lock().calm(self.web_state.clock.now());
@@ -108,10 +111,23 @@ impl Web {
 
     /// Compares what a site has served with all posts that are stored of it.
     pub fn compare(&self, site: usize, posts: &[Post]) -> SiteComparison {
+        self.compare_posts(site, posts, None)
+    }
+
+    /// The same for a site whose posts get the texts of their pages (full text).
+    pub fn compare_with_pages(&self, site: usize, posts: &[Post]) -> SiteComparison {
+        let page_of = |number| {
+            let has_article = EntryPage::of(site, number).has_article();
+            has_article.then(|| entry_page::text(&self.web_state.prose, site, number))
+        };
+        self.compare_posts(site, posts, Some(&page_of))
+    }
+
+    fn compare_posts(&self, site: usize, posts: &[Post], page_of: Option<comparison::PageText<'_>>) -> SiteComparison {
         let habits = self.sites[site].habits;
         let number_of = |content: &PostContent| entry_view::number_of(site, content);
         let body_of = |number, version| entry_view::body(&self.web_state.prose, site, habits, number, version);
-        comparison::compare(&self.served(site), posts, number_of, body_of)
+        comparison::compare(&self.served(site), posts, number_of, body_of, page_of)
     }
 
     /// The bodies of all entries that were sent whole in a 200, in the newest version that was sent, site by site.

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::time::{Duration, SystemTime};
 
 use super::content::{PublishedEntry, SiteForm};
-use super::entry_view::Document;
+use super::entry_view::DocumentStyle;
 use super::site_behaviour::SiteBehaviour;
 use crate::model::Timestamp;
 
@@ -23,12 +23,12 @@ const PAGE_AGE: Duration = Duration::from_secs(30 * 86_400);
 
 /// What is rendered, with what its parts have in common.
 struct FeedRenderer<'a> {
-    document: &'a Document<'a>,
+    document: &'a DocumentStyle<'a>,
     entries: &'a [PublishedEntry],
 }
 
 /// The document with these entries, in this order, and its media type.
-pub(super) fn render(document: &Document<'_>, entries: &[PublishedEntry]) -> (&'static str, String) {
+pub(super) fn render(document: &DocumentStyle<'_>, entries: &[PublishedEntry]) -> (&'static str, String) {
     let feed = FeedRenderer { document, entries };
     match document.form.format {
         _ if document.behaviour == SiteBehaviour::Website => ("text/html; charset=utf-8", feed.page()),

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
 use super::content::{SiteContent, SiteForm};
+use super::entry_page;
 use super::habits::Habits;
 use super::journal::{HostLoad, Journal};
 use super::listener::{Order, Reaction};
@@ -54,6 +55,8 @@ pub(super) struct Host {
 pub(super) enum WebRoute {
     Robots,
     Site(usize, SitePart),
+    /// The page of an entry of a site.
+    Entry(usize, u64),
     Nowhere,
 }
 
@@ -167,7 +170,10 @@ impl WebState {
             "feed" | "page" if is_home => WebRoute::Site(site, SitePart::Front),
             "round/1" if is_home => WebRoute::Site(site, SitePart::Round(1)),
             "round/2" if is_home => WebRoute::Site(site, SitePart::Round(2)),
-            _ => WebRoute::Nowhere,
+            _ => match entry_page::number_in(rest).filter(|_| is_home) {
+                Some(number) => WebRoute::Entry(site, number),
+                None => WebRoute::Nowhere,
+            },
         }
     }
 

@@ -74,6 +74,14 @@ impl Gzip {
         Ok(())
     }
 
+    /// What is decoded so far.
+    pub(super) fn output(&self) -> &Bounded {
+        match self {
+            Gzip::Between { output, .. } | Gzip::Over { output, .. } => output,
+            Gzip::Member { decoder, .. } => decoder.get_ref(),
+        }
+    }
+
     /// The body, and whether it is whole.
     pub(super) fn finish(self) -> DecodedBody {
         let cut_off = Err(DecodeError::CutOff(Encoding::Gzip));

@@ -10,12 +10,17 @@ mod gzip;
 use std::io::Write;
 
 use flate2::Decompress;
+use zstd::stream::raw::DParameter;
 
 use bounded::Bounded;
-use engines::{Brotli, push_brotli, push_deflate, strict_brotli};
+pub(super) use engines::Pushed;
+use engines::{Brotli, Zstd, push_brotli, push_deflate, push_zstd, strict_brotli};
 use gzip::Gzip;
 
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
+const BROTLI_WINDOW_BYTES_MAX: usize = 16 << 20;
+/// Window, tables and buffers of deflate.
+const DEFLATE_BYTES: usize = 128 << 10;
 /// Maximum number of encodings of one body.
 const ENCODINGS_MAX: usize = 2;
 
@@ -66,6 +71,16 @@ pub(super) fn encodings<'a>(values: impl Iterator<Item = &'a [u8]>) -> Result<Ve
     Ok(found)
 }
 
+/// How much a piece can grow by being decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expansion {
+    None,
+    /// About a thousand times.
+    Bounded,
+    /// Up to the limit of the body.
+    Unbounded,
+}
+
 /// Takes the encoded body piece by piece.
 pub(super) struct Decoder {
     stage: DecodeStage,
@@ -85,13 +100,50 @@ impl Decoder {
         Ok(Decoder { stage, started: false, rest: rest.to_vec(), limit })
     }
 
+    /// Takes the next piece, or as much of it as expands to a few hundred kilobytes.
+    pub(super) fn push_some(&mut self, input: &[u8]) -> Result<Pushed, DecodeError> {
+        if input.is_empty() && !self.started {
+            return Ok(Pushed::all(input));
+        }
+        self.started = true;
+        self.stage.push_some(input)
+    }
+
     /// Takes the next piece.
-    pub(super) fn push(&mut self, input: &[u8]) -> Result<(), DecodeError> {
+    #[cfg(test)]
+    fn push(&mut self, input: &[u8]) -> Result<(), DecodeError> {
         if input.is_empty() {
             return Ok(());
         }
         self.started = true;
         self.stage.push(input)
+    }
+
+    /// How much a piece can grow by being decoded.
+    pub(super) fn expands(&self) -> Expansion {
+        match self.stage {
+            DecodeStage::Plain(_) => Expansion::None,
+            DecodeStage::Gzip(_) | DecodeStage::Deflate { .. } => Expansion::Bounded,
+            DecodeStage::Brotli { .. } | DecodeStage::Zstd { .. } => Expansion::Unbounded,
+        }
+    }
+
+    /// Whether more than one encoding is to be undone.
+    pub(super) fn has_further(&self) -> bool {
+        !self.rest.is_empty()
+    }
+
+    /// About the bytes of memory that it holds: what is decoded, and the window of the encoding.
+    pub(super) fn held_bytes(&self) -> usize {
+        let (output, window_max) = match &self.stage {
+            DecodeStage::Plain(output) => (output, 0),
+            DecodeStage::Gzip(gzip) => (gzip.output(), DEFLATE_BYTES),
+            DecodeStage::Deflate { output, .. } => (output, DEFLATE_BYTES),
+            DecodeStage::Brotli { output, .. } => (output, BROTLI_WINDOW_BYTES_MAX),
+            DecodeStage::Zstd { output, .. } => (output, 1 << ZSTD_WINDOW_LOG_MAX),
+        };
+        // Of a window only what was written is in memory.
+        output.capacity() + output.len().min(window_max)
     }
 
     /// The body, and whether it is whole. A body of no bytes at all is empty, whatever it is labelled as.
@@ -130,7 +182,7 @@ enum DecodeStage {
     Gzip(Gzip),
     Deflate { start: Vec<u8>, inflate: Option<Decompress>, ended: bool, output: Bounded },
     Brotli { state: Box<Brotli>, ended: bool, output: Bounded },
-    Zstd(zstd::stream::write::Decoder<'static, Bounded>),
+    Zstd { decoder: Box<Zstd>, ended: bool, output: Bounded },
 }
 
 impl DecodeStage {
@@ -142,14 +194,35 @@ impl DecodeStage {
             Encoding::Brotli => DecodeStage::Brotli { state: strict_brotli(), ended: false, output },
             Encoding::Zstd => {
                 let broken = |_| DecodeError::Broken(Encoding::Zstd);
-                let mut decoder = zstd::stream::write::Decoder::new(output).map_err(broken)?;
-                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(broken)?;
-                DecodeStage::Zstd(decoder)
+                let mut decoder = Zstd::new().map_err(broken)?;
+                decoder.set_parameter(DParameter::WindowLogMax(ZSTD_WINDOW_LOG_MAX)).map_err(broken)?;
+                DecodeStage::Zstd { decoder: Box::new(decoder), ended: false, output }
             }
         })
     }
 
-    fn push(&mut self, input: &[u8]) -> Result<(), DecodeError> {
+    /// Takes all of the input.
+    fn push(&mut self, mut input: &[u8]) -> Result<(), DecodeError> {
+        loop {
+            let Pushed { taken, is_done } = self.push_some(input)?;
+            if is_done {
+                return Ok(());
+            }
+            input = &input[taken..];
+        }
+    }
+
+    /// Takes all of the input, or as much of it as expands to a few hundred kilobytes.
+    fn push_some(&mut self, input: &[u8]) -> Result<Pushed, DecodeError> {
+        match self {
+            DecodeStage::Brotli { state, ended, output } => push_brotli(state, ended, output, input),
+            DecodeStage::Zstd { decoder, ended, output } => push_zstd(decoder, ended, output, input),
+            others => others.push_bounded(input).map(|()| Pushed::all(input)),
+        }
+    }
+
+    /// Takes all of an input that does not expand without bound.
+    fn push_bounded(&mut self, input: &[u8]) -> Result<(), DecodeError> {
         match self {
             DecodeStage::Plain(output) => output.write_all(input).map_err(|_| DecodeError::TooLarge),
             DecodeStage::Gzip(gzip) => gzip.push(input),
@@ -165,8 +238,7 @@ impl DecodeStage {
                     push_deflate(inflate.insert(Decompress::new(zlib)), ended, output, &std::mem::take(start))
                 }
             },
-            DecodeStage::Brotli { state, ended, output } => push_brotli(state, ended, output, input),
-            DecodeStage::Zstd(decoder) => decoder.write_all(input).map_err(|_| decoder.get_ref().blame(Encoding::Zstd)),
+            DecodeStage::Brotli { .. } | DecodeStage::Zstd { .. } => self.push(input),
         }
     }
 
@@ -177,10 +249,7 @@ impl DecodeStage {
             DecodeStage::Gzip(gzip) => gzip.finish(),
             DecodeStage::Deflate { ended: is_ended, output, .. } => output.close(ended(is_ended, Encoding::Deflate)),
             DecodeStage::Brotli { ended: is_ended, output, .. } => output.close(ended(is_ended, Encoding::Brotli)),
-            DecodeStage::Zstd(mut decoder) => {
-                let is_ended = decoder.get_ref().overflow().is_none() && decoder.do_finish().is_ok();
-                decoder.into_inner().close(ended(is_ended, Encoding::Zstd))
-            }
+            DecodeStage::Zstd { ended: is_ended, output, .. } => output.close(ended(is_ended, Encoding::Zstd)),
         }
     }
 }

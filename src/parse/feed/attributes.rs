@@ -25,6 +25,8 @@ pub(super) struct FeedAttributes<'a> {
     pub(super) title: Option<&'a str>,
     pub(super) label: Option<&'a str>,
     pub(super) term: Option<&'a str>,
+    /// Name of a category of iTunes.
+    pub(super) text: Option<&'a str>,
     pub(super) medium: Option<&'a str>,
     pub(super) role: Option<&'a str>,
     /// `length` of a link, `fileSize` of a media file.
@@ -58,6 +60,7 @@ impl<'a> FeedAttributes<'a> {
                 "title" => &mut found.title,
                 "label" => &mut found.label,
                 "term" => &mut found.term,
+                "text" => &mut found.text,
                 "medium" => &mut found.medium,
                 "role" => &mut found.role,
                 "length" | "fileSize" => &mut found.length,

@@ -26,7 +26,7 @@ pub struct Details {
     /// Without duplicates; at most 64 of at most 200 characters each.
     pub categories: Vec<Box<str>>,
     /// At most 32, each with another URL.
-    pub enclosures: Vec<Enclosure>,
+    pub enclosures: Vec<EntryEnclosure>,
     /// Absolute.
     pub image_url: Option<Box<str>>,
     /// Page with the comments on the entry; absolute.
@@ -39,7 +39,7 @@ pub struct Details {
 
 /// A file that belongs to an entry, such as the sound of a podcast episode.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Enclosure {
+pub struct EntryEnclosure {
     /// Absolute.
     pub url: Box<str>,
     pub media_type: Option<Box<str>>,
@@ -88,7 +88,7 @@ impl Details {
     }
 
     /// Adds a file, or completes the one with the same URL.
-    pub(super) fn add_enclosure(&mut self, enclosure: Enclosure) {
+    pub(super) fn add_enclosure(&mut self, enclosure: EntryEnclosure) {
         if let Some(known) = self.enclosures.iter_mut().find(|known| known.url == enclosure.url) {
             known.media_type = known.media_type.take().or(enclosure.media_type);
             known.length = known.length.or(enclosure.length);

@@ -22,7 +22,7 @@ use super::schedule::Schedule;
 use super::{Feed, FeedError, Format, Limits, Note, linked_feeds, wrapped};
 use crate::parse::namespace::NamespaceScope;
 use crate::parse::xml::{XmlToken, XmlTokens};
-use elements::Step;
+use elements::AfterTag;
 
 /// Reads an XML document as a feed, also if it stands inside a web page.
 pub(super) fn read(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Feed, FeedError> {
@@ -70,7 +70,7 @@ fn read_once(text: &str, base: Option<&Url>, limits: &Limits) -> Result<Feed, Fe
     loop {
         match document.tokens.next() {
             XmlToken::Open(tag) => {
-                if document.open(tag)? == Step::Page {
+                if document.open(tag)? == AfterTag::Page {
                     break;
                 }
             }

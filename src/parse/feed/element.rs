@@ -212,7 +212,7 @@ fn in_entry(namespace: Namespace, local: &str, is_atom: bool) -> Option<Element>
             "summary" => field(FieldSlot::Summary, 4),
             "subtitle" => field(FieldSlot::Summary, 5),
             "duration" => field(FieldSlot::Duration, 0),
-            "image" | "explicit" | "keywords" | "episode" | "season" | "order" | "block" => {
+            "image" | "category" | "explicit" | "keywords" | "episode" | "season" | "order" | "block" => {
                 field(FieldSlot::Nothing, 0)
             }
             _ => None,
@@ -222,6 +222,7 @@ fn in_entry(namespace: Namespace, local: &str, is_atom: bool) -> Option<Element>
             "title" => field(FieldSlot::Title, 3),
             "description" => field(FieldSlot::Summary, 3),
             "credit" => field(FieldSlot::Author, 3),
+            "category" => field(FieldSlot::Category, 0),
             "player" | "thumbnail" | "keywords" | "rating" | "copyright" | "text" => field(FieldSlot::Nothing, 0),
             _ => None,
         },

@@ -11,7 +11,7 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use url::Url;
 
-use super::details::{self, Details, Enclosure, Inherited};
+use super::details::{self, Details, EntryEnclosure, Inherited};
 use super::link::{self, LinkBudget};
 use super::{Entry, Feed, FeedError, Format, Limits, Note, Text, TextKind};
 use crate::parse::date;
@@ -167,7 +167,7 @@ impl<'de> Visitor<'de> for Items<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         let gathered = self.0;
         gathered.has_items = true;
-        while let Some(entry) = items.next_element_seed(Item(&mut gathered.links))? {
+        while let Some(entry) = items.next_element_seed(EntrySeed(&mut gathered.links))? {
             gathered.items += 1;
             if gathered.items > gathered.entries_max {
                 gathered.is_full = true;
@@ -182,9 +182,9 @@ impl<'de> Visitor<'de> for Items<'_, '_> {
 }
 
 /// One entry.
-struct Item<'g, 'b>(&'g mut Links<'b>);
+struct EntrySeed<'g, 'b>(&'g mut Links<'b>);
 
-impl<'de> DeserializeSeed<'de> for Item<'_, '_> {
+impl<'de> DeserializeSeed<'de> for EntrySeed<'_, '_> {
     type Value = Entry;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Entry, D::Error> {
@@ -192,7 +192,7 @@ impl<'de> DeserializeSeed<'de> for Item<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Item<'_, '_> {
+impl<'de> Visitor<'de> for EntrySeed<'_, '_> {
     type Value = Entry;
 
     fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -228,7 +228,7 @@ impl<'de> Visitor<'de> for Item<'_, '_> {
                 "attachments" => {
                     for attachment in map.next_value::<LooseAttachments>()?.0 {
                         let Some(url) = links.absolute(attachment.url) else { continue };
-                        details.add_enclosure(Enclosure { url, ..attachment.enclosure });
+                        details.add_enclosure(EntryEnclosure { url, ..attachment.enclosure });
                     }
                 }
                 _ => drop(map.next_value::<IgnoredAny>()?),

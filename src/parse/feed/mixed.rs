@@ -15,7 +15,7 @@ pub(super) fn decoded(markup: &str) -> Option<String> {
         let Some(token) = tokens.next() else { break };
         let end = tokens.position();
         match token {
-            HtmlToken::Text(text) if depth == 0 && text.contains("&lt;") => {
+            HtmlToken::Text(text) if depth == 0 && text.contains('&') => {
                 // What stands between the last token and this one is no token: a comment.
                 whole.push_str(&markup[copied..end - text.len()]);
                 let text = entity::decode(text);
@@ -49,6 +49,7 @@ mod tests {
                 "&lt;p&gt;a<br>b&lt;/p&gt;<!-- &lt;c --><i>&lt;/d&gt;</i>",
                 Some("<p>a<br>b</p><!-- &lt;c --><i>&lt;/d&gt;</i>"),
             ),
+            ("&lt;p&gt;a&lt;/p&gt;<b>c</b> &amp;lt; d &amp;amp; e", Some("<p>a</p><b>c</b> &lt; d &amp; e")),
             ("a &lt; b<i>c</i>", None),
             ("<i>&lt;/d&gt;</i>", None),
             ("</i>&lt;/d&gt;", Some("</i></d>")),

@@ -73,7 +73,7 @@ pub(super) fn repeats_formula(name: &str, attributes: &str) -> bool {
 }
 
 /// True for elements in which every line of the source is a line.
-pub(super) fn is_preformatted(block: &str) -> bool {
+pub(in crate::parse) fn is_preformatted(block: &str) -> bool {
     matches!(block.as_bytes(), [b'p' | b'P' | b'l' | b'L' | b'x' | b'X', _, _, ..])
         && ["pre", "listing", "xmp", "plaintext"].into_iter().any(|name| block.eq_ignore_ascii_case(name))
 }

@@ -11,7 +11,7 @@ pub(in crate::parse) struct Folded {
     due: Separator,
     keeps_lines: bool,
     /// True where a line feed in the input is a line break, as in `<pre>`.
-    pub(super) is_preformatted: bool,
+    pub(in crate::parse) is_preformatted: bool,
 }
 
 /// What separates two pieces of text. Of several between the same pieces the greatest counts.
@@ -36,13 +36,18 @@ impl Folded {
     }
 
     /// The same text with line breaks, each in the place of a space.
-    pub(super) fn with_lines(self) -> Folded {
+    pub(in crate::parse) fn with_lines(self) -> Folded {
         Folded { keeps_lines: true, ..self }
     }
 
     /// Separates the following text by a space.
     pub(in crate::parse) fn break_word(&mut self) {
         self.separate(Separator::Word);
+    }
+
+    /// Puts the following text on a line of its own, if lines are kept.
+    pub(in crate::parse) fn break_line(&mut self) {
+        self.separate(Separator::Line);
     }
 
     /// Separates the following text, if there is text before it.

@@ -10,7 +10,7 @@ mod fold;
 mod image;
 mod token;
 
-pub(super) use element::ElementKind;
+pub(super) use element::{ElementKind, is_preformatted};
 pub(super) use fold::Folded;
 pub(super) use token::{HtmlToken, HtmlTokens, attributes};
 
@@ -35,20 +35,20 @@ fn convert(html: &str, folded: fn(usize) -> Folded) -> String {
         return fold(html);
     }
     let mut text = folded(html.len() / 2);
-    read(html, &mut text, Wanted::Text);
+    read(html, &mut text, TextSource::Text);
     if text.is_empty() {
-        read(html, &mut text, Wanted::ImageTexts);
+        read(html, &mut text, TextSource::ImageTexts);
     }
     text.into_string()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum TextSource {
     Text,
     ImageTexts,
 }
 
-fn read(html: &str, text: &mut Folded, wanted: Wanted) {
+fn read(html: &str, text: &mut Folded, wanted: TextSource) {
     let mut tokens = HtmlTokens::new(html);
     // How many templates are open: markup that waits to be used, and can hold more of its kind.
     let mut templates: usize = 0;
@@ -57,7 +57,7 @@ fn read(html: &str, text: &mut Folded, wanted: Wanted) {
     let mut repeated: usize = 0;
     while let Some(token) = tokens.next() {
         match token {
-            HtmlToken::Text(piece) if templates == 0 && repeated == 0 && wanted == Wanted::Text => {
+            HtmlToken::Text(piece) if templates == 0 && repeated == 0 && wanted == TextSource::Text => {
                 entity::decode_into(piece, text)
             }
             HtmlToken::Text(_) => {}
@@ -66,7 +66,7 @@ fn read(html: &str, text: &mut Folded, wanted: Wanted) {
                     if repeated > 0 || element::repeats_formula(name, attributes) {
                         repeated += usize::from(!self_closed && name.eq_ignore_ascii_case("span"));
                     }
-                    if wanted == Wanted::ImageTexts && templates == 0 && name.eq_ignore_ascii_case("img") {
+                    if wanted == TextSource::ImageTexts && templates == 0 && name.eq_ignore_ascii_case("img") {
                         image::push_texts(attributes, text);
                     }
                 }
@@ -75,7 +75,7 @@ fn read(html: &str, text: &mut Folded, wanted: Wanted) {
                     // No block stands inside a formula: an end tag is missing.
                     repeated = 0;
                     text.separate(element::separator(name));
-                    if element::is_preformatted(name) && !self_closed {
+                    if is_preformatted(name) && !self_closed {
                         preformatted += 1;
                         text.is_preformatted = true;
                     }
@@ -90,7 +90,7 @@ fn read(html: &str, text: &mut Folded, wanted: Wanted) {
             HtmlToken::Close { name } => match ElementKind::of(name) {
                 ElementKind::Block if templates == 0 => {
                     text.separate(element::separator(name));
-                    if preformatted > 0 && element::is_preformatted(name) {
+                    if preformatted > 0 && is_preformatted(name) {
                         preformatted -= 1;
                         text.is_preformatted = preformatted > 0;
                     }

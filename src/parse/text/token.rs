@@ -211,10 +211,10 @@ fn attributes_end(bytes: &[u8], from: usize) -> TagEnd {
     let mut at = from;
     loop {
         match attribute(bytes, at) {
-            Step::Attribute { next, .. } => at = next,
-            Step::TagEnd { at } => return TagEnd::Closed { at: at + 1, self_closed: bytes[at - 1] == b'/' },
-            Step::OpenQuote { at } => return TagEnd::OpenQuote { at },
-            Step::Missing => return TagEnd::Missing,
+            AttributeScan::Attribute { next, .. } => at = next,
+            AttributeScan::TagEnd { at } => return TagEnd::Closed { at: at + 1, self_closed: bytes[at - 1] == b'/' },
+            AttributeScan::OpenQuote { at } => return TagEnd::OpenQuote { at },
+            AttributeScan::Missing => return TagEnd::Missing,
         }
     }
 }
@@ -235,7 +235,7 @@ pub(in crate::parse) fn attributes(text: &str) -> impl Iterator<Item = Attribute
     let mut at = 0;
     std::iter::from_fn(move || {
         loop {
-            let Step::Attribute { name, value, next } = attribute(text.as_bytes(), at) else { return None };
+            let AttributeScan::Attribute { name, value, next } = attribute(text.as_bytes(), at) else { return None };
             at = next;
             if let Some(value) = value {
                 return Some(Attribute { name: &text[name], value_start: value.start, value: &text[value] });
@@ -244,7 +244,7 @@ pub(in crate::parse) fn attributes(text: &str) -> impl Iterator<Item = Attribute
     })
 }
 
-enum Step {
+enum AttributeScan {
     Attribute { name: Range<usize>, value: Option<Range<usize>>, next: usize },
     TagEnd { at: usize },
     OpenQuote { at: usize },
@@ -253,31 +253,31 @@ enum Step {
 
 /// Reads the attribute that follows. Inlined, because most callers only want to know where it ends.
 #[inline(always)]
-fn attribute(bytes: &[u8], from: usize) -> Step {
+fn attribute(bytes: &[u8], from: usize) -> AttributeScan {
     let start = end_of(bytes, from, |byte| !byte.is_ascii_whitespace() && byte != b'/');
     match bytes.get(start) {
-        None => return Step::Missing,
-        Some(b'>') => return Step::TagEnd { at: start },
+        None => return AttributeScan::Missing,
+        Some(b'>') => return AttributeScan::TagEnd { at: start },
         Some(_) => {}
     }
     let name_end = end_of(bytes, start + 1, |byte| ends_name(byte) || byte == b'=');
     let name = start..name_end;
     let equals = end_of(bytes, name_end, |byte| !byte.is_ascii_whitespace());
     if bytes.get(equals) != Some(&b'=') {
-        return Step::Attribute { name, value: None, next: name_end };
+        return AttributeScan::Attribute { name, value: None, next: name_end };
     }
     let value = end_of(bytes, equals + 1, |byte| !byte.is_ascii_whitespace());
     match bytes.get(value) {
         Some(&quote @ (b'"' | b'\'')) => {
             let close = end_of(bytes, value + 1, |byte| byte == quote);
             if close == bytes.len() {
-                return Step::OpenQuote { at: value };
+                return AttributeScan::OpenQuote { at: value };
             }
-            Step::Attribute { name, value: Some(value + 1..close), next: close + 1 }
+            AttributeScan::Attribute { name, value: Some(value + 1..close), next: close + 1 }
         }
         _ => {
             let end = end_of(bytes, value, |byte| byte.is_ascii_whitespace() || byte == b'>');
-            Step::Attribute { name, value: Some(value..end), next: end }
+            AttributeScan::Attribute { name, value: Some(value..end), next: end }
         }
     }
 }

@@ -1,19 +1,15 @@
-//! Where the article of a page is, and whether something stands before it.
+//! Where the article of a page is: its text and its HTML.
 
 use std::sync::LazyLock;
 
 use dom_query::{Document, Matcher, NodeRef};
 use dom_smoothie::{Config, Readability};
 
-use super::blocks::{self, Block};
+use super::blocks;
 use super::survey::Survey;
-use super::{PageError, boilerplate, comments, main_article, thread};
+use super::{boilerplate, comments, main_article, prune, thread};
 use crate::parse::text;
 
-/// Less than this is a wall, if the page looks like one.
-const WALL_CHARS_MAX: usize = 600;
-/// A text that speaks of logging in once in so many letters is about it.
-const LOGIN_CHARS_MAX: usize = 150;
 /// Less than this may be the navigation of a page that was cut before its article.
 const NAVIGATION_CHARS_MAX: usize = 100;
 /// Less than this is nothing.
@@ -32,8 +28,14 @@ static ARTICLE: LazyLock<Matcher> =
 pub(super) struct FoundArticle {
     /// By the page's `<title>` or headings.
     pub(super) title: Option<String>,
+    pub(super) text: ArticleText,
+}
+
+pub(super) struct ArticleText {
     /// A line for each block.
-    pub(super) text: String,
+    pub(super) lines: String,
+    /// The same with its elements, and with images and their captions.
+    pub(super) html: String,
 }
 
 /// Takes out what would mislead or burden the search for the article, and returns the main headings.
@@ -56,7 +58,7 @@ pub(super) enum ArticleScope<'a> {
 
 /// What the text of a scope must be.
 pub(super) enum Bound {
-    Exactly(String),
+    Exactly(ArticleText),
     /// At least so many visible characters: less is a part that was taken for the whole.
     AtLeast(usize),
 }
@@ -98,7 +100,7 @@ pub(super) fn find(document: Document, bound: Bound, headings: &[String], names:
         Bound::AtLeast(chars_min) => {
             let root = readability.doc.select_single_matcher(&ARTICLE);
             let text = text_of(root.nodes().first()?, names)?;
-            let chars = text.chars().filter(|character| !character.is_whitespace());
+            let chars = text.lines.chars().filter(|character| !character.is_whitespace());
             (chars_min == 0 || chars.count() >= chars_min).then_some(text)?
         }
     };
@@ -139,10 +141,20 @@ fn heading_in(title: &str, headings: &[String]) -> Option<String> {
     first.or_else(|| headings.iter().find(|heading| is_last(heading))).map(|heading| String::from(*heading))
 }
 
-fn text_of(node: &NodeRef<'_>, names: &[&str]) -> Option<String> {
-    let blocks = boilerplate::without(blocks::cut(*node), names);
-    let text = blocks.iter().map(|Block { text, .. }| text.as_str()).collect::<Vec<_>>().join("\n");
-    has_chars(&text, TEXT_CHARS_MIN).then_some(text)
+/// The text below a node, and its HTML: what is no part of the article is removed from the tree.
+fn text_of(node: &NodeRef<'_>, names: &[&str]) -> Option<ArticleText> {
+    let blocks = blocks::cut(*node);
+    let verdicts = boilerplate::verdicts(&blocks, names);
+    let judged = || blocks.iter().zip(&verdicts);
+    let lines = blocks::joined(judged().filter_map(|(block, is_kept)| is_kept.then_some(block)));
+    if !has_chars(&lines, TEXT_CHARS_MIN) {
+        return None;
+    }
+    // A caption is no part of the text, but tells what the image above it shows.
+    let dropped = judged().filter(|(block, is_kept)| !**is_kept && !block.place.caption);
+    prune::remove(*node, dropped.flat_map(|(block, _)| &block.nodes).copied().collect());
+    let html = node.try_inner_html().map(String::from).unwrap_or_default();
+    Some(ArticleText { lines, html })
 }
 
 /// Whether a text is too short to be more than the navigation before an article.
@@ -151,7 +163,7 @@ pub(super) fn is_navigation(text: &str) -> bool {
 }
 
 /// Whether there are at least this many letters and digits.
-fn has_chars(text: &str, count: usize) -> bool {
+pub(super) fn has_chars(text: &str, count: usize) -> bool {
     text.chars().filter(|character| character.is_alphanumeric()).nth(count - 1).is_some()
 }
 
@@ -170,92 +182,4 @@ fn shorten_titles(survey: &Survey<'_>) {
             meta.set_attr("content", &shortened(&content));
         }
     }
-}
-
-/// What can stand between a reader and an article.
-pub(super) struct Walls {
-    asks_for_password: bool,
-    asks_for_scripts: bool,
-}
-
-impl Walls {
-    pub(super) fn of(survey: &Survey<'_>) -> Walls {
-        let asks = |noscript: &NodeRef<'_>| noscript.text().to_lowercase().contains("javascript");
-        Walls { asks_for_password: survey.asks_for_password, asks_for_scripts: survey.noscripts.iter().any(asks) }
-    }
-
-    /// The wall that this text is, if it is not an article. A form for a password alone proves nothing: many sites have
-    /// one on every page, above short but complete articles. The text has to be about it, too.
-    pub(super) fn before(&self, text: &str) -> Option<PageError> {
-        if has_chars(text, WALL_CHARS_MAX) {
-            None
-        } else if self.asks_for_password && is_about_login(text) {
-            Some(PageError::LoginRequired)
-        } else {
-            is_challenge(text).then_some(PageError::ScriptRequired)
-        }
-    }
-
-    /// The likeliest reason why there is no text at all.
-    pub(super) fn why_nothing(&self) -> PageError {
-        if self.asks_for_password {
-            PageError::LoginRequired
-        } else if self.asks_for_scripts {
-            PageError::ScriptRequired
-        } else {
-            PageError::NoText
-        }
-    }
-}
-
-/// Whether a short text has little to say but that a reader should log in.
-fn is_about_login(text: &str) -> bool {
-    let text = text.to_lowercase();
-    let words = [
-        "log in",
-        "log-in",
-        "login",
-        "sign in",
-        "sign-in",
-        "password",
-        "subscribers",
-        "subscribe",
-        "passwort",
-        "anmelden",
-        "einloggen",
-        "connexion",
-        "connecter",
-        "mot de passe",
-        "iniciar sesión",
-        "contraseña",
-        "accedi",
-        "wachtwoord",
-        "inloggen",
-        "войти",
-        "пароль",
-        "ログイン",
-        "登录",
-        "로그인",
-    ];
-    let mentions = words.iter().map(|word| text.matches(word).count()).sum::<usize>();
-    // Once in a few sentences, or again and again.
-    mentions > 0 && !has_chars(&text, mentions * LOGIN_CHARS_MAX)
-}
-
-/// The words of pages that check the browser instead of answering.
-fn is_challenge(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    let checks = [
-        "enable javascript and cookies to continue",
-        "checking your browser",
-        "checking if the site connection is secure",
-        "verify you are human",
-        "verifying you are human",
-        "please enable javascript",
-        "you need to enable javascript",
-        "enable js and disable any ad blocker",
-        "javascript is disabled",
-        "requires javascript",
-    ];
-    checks.iter().any(|check| text.contains(check))
 }

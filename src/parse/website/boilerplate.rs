@@ -12,9 +12,9 @@ const LINE_CHARS_MAX: usize = 90;
 /// A credit that ends with the name of an agency is shorter than a sentence that does.
 const AGENCY_CHARS_MAX: usize = 50;
 
-/// The blocks that are the article, which is known to be by the author with these names. If the rules leave nothing,
-/// they do not understand this page, and all of it stays.
-pub(super) fn without(blocks: Vec<Block>, names: &[&str]) -> Vec<Block> {
+/// Which blocks are the article, which is known to be by the author with these names. If the rules leave nothing, they
+/// do not understand this page, and all of it stays.
+pub(super) fn verdicts(blocks: &[Block], names: &[&str]) -> Vec<bool> {
     let names: Vec<String> = names.iter().map(|name| bare(name)).collect();
     let mut is_below_label = false;
     let judge = |block: &Block| {
@@ -28,11 +28,11 @@ pub(super) fn without(blocks: Vec<Block>, names: &[&str]) -> Vec<Block> {
         !is_dropped && !line.as_deref().is_some_and(is_furniture)
     };
     let mut verdicts: Vec<bool> = blocks.iter().map(judge).collect();
-    drop_edges(&blocks, &mut verdicts);
+    drop_edges(blocks, &mut verdicts);
     if !verdicts.contains(&true) {
-        return blocks;
+        verdicts.fill(true);
     }
-    blocks.into_iter().zip(verdicts).filter_map(|(block, is_kept)| is_kept.then_some(block)).collect()
+    verdicts
 }
 
 /// An article does not start with links, which are where the page hangs in its site, nor end with a heading, which
@@ -110,7 +110,7 @@ fn is_word_end(rest: &str) -> bool {
 /// In lower case, with straight apostrophes, without what stands around it. Signs of Devanagari are part of a word.
 fn bare(text: &str) -> String {
     let is_edge = |character: char| !character.is_alphanumeric() && !matches!(character, '©' | '\u{900}'..='\u{97F}');
-    text.trim_matches(is_edge).to_lowercase().replace('’', "'")
+    text.trim_matches(is_edge).to_lowercase().replace('’', "'").replace('\n', " ")
 }
 
 #[cfg(test)]
@@ -119,6 +119,11 @@ mod tests {
     use super::*;
     use dom_query::Document;
     use rstest::rstest;
+
+    fn without(blocks: Vec<Block>, names: &[&str]) -> Vec<Block> {
+        let verdicts = verdicts(&blocks, names);
+        blocks.into_iter().zip(verdicts).filter_map(|(block, is_kept)| is_kept.then_some(block)).collect()
+    }
 
     fn kept(html: &str) -> Vec<String> {
         let html = format!("<p>It begins with a sentence.</p>{html}<p>It ends with a sentence.</p>");

@@ -45,7 +45,7 @@ pub(super) fn remove(document: &Document) {
 
 /// What was met up to a place in the page.
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct PageCounts {
     /// Visible characters outside of links, headings, navigation and the like.
     prose: usize,
     /// `<h1>` that is no heading of comments.
@@ -66,7 +66,7 @@ struct Suspect<'a> {
     first: usize,
     last: usize,
     /// What was met before its end; until that is reached, before its beginning.
-    counts: Counts,
+    counts: PageCounts,
 }
 
 impl Suspect<'_> {
@@ -84,7 +84,7 @@ struct FoundHeading<'a> {
 #[derive(Default)]
 struct Search<'a> {
     place: usize,
-    counts: Counts,
+    counts: PageCounts,
     /// Open elements whose text is no prose.
     furniture: usize,
     /// Open elements that quote code, in which names are those of the code.
@@ -220,7 +220,7 @@ impl<'a> Search<'a> {
     }
 
     /// Whether the article is in there as well. `free` is what stands outside of all comments.
-    fn is_wrapper(&self, number: usize, free: Counts) -> bool {
+    fn is_wrapper(&self, number: usize, free: PageCounts) -> bool {
         let suspect = &self.suspects[number];
         let is_all = free.prose < PROSE_CHARS_MIN && free.articles == 0;
         let mut inner = 0;
@@ -237,9 +237,9 @@ impl<'a> Search<'a> {
     }
 }
 
-impl Counts {
-    fn since(self, before: Counts) -> Counts {
-        Counts {
+impl PageCounts {
+    fn since(self, before: PageCounts) -> PageCounts {
+        PageCounts {
             prose: self.prose - before.prose,
             titles: self.titles - before.titles,
             articles: self.articles - before.articles,
@@ -250,8 +250,8 @@ impl Counts {
 }
 
 /// A chapter called "Discussion" is made of paragraphs, a discussion of contributions.
-fn holds_contributions(suspect: &Suspect<'_>, free: Counts) -> bool {
-    let Counts { marks, headings, articles, .. } = suspect.counts;
+fn holds_contributions(suspect: &Suspect<'_>, free: PageCounts) -> bool {
+    let PageCounts { marks, headings, articles, .. } = suspect.counts;
     let has_paragraphs = suspect.node.children_it(false).any(|child| child.has_name("p") || child.has_name("pre"));
     // An `<article>` called "reply" is counted itself.
     let holds_articles = articles > 0 && free.articles > articles;

@@ -150,7 +150,7 @@ impl<'a> Visitor<'a> for ArticleSurvey<'a> {
         if matches!(ElementKind::of(tag), ElementKind::Unseen | ElementKind::Template) || tag == "head" {
             return false;
         }
-        self.furniture += usize::from(is_furniture(tag));
+        self.furniture += usize::from(is_furniture(node, tag));
         self.asides += usize::from(is_aside(tag));
         self.is_live |= is_live(node);
         match tag {
@@ -185,7 +185,7 @@ impl<'a> Visitor<'a> for ArticleSurvey<'a> {
         if matches!(ElementKind::of(tag), ElementKind::Unseen | ElementKind::Template) || tag == "head" {
             return;
         }
-        self.furniture -= usize::from(is_furniture(tag));
+        self.furniture -= usize::from(is_furniture(node, tag));
         self.asides -= usize::from(is_aside(tag));
         if tag == "article"
             && let Some(number) = self.open.pop()
@@ -198,8 +198,29 @@ impl<'a> Visitor<'a> for ArticleSurvey<'a> {
     }
 }
 
-fn is_furniture(tag: &str) -> bool {
-    is_aside(tag) || matches!(tag, "a" | "button" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6")
+fn is_furniture(node: &NodeRef<'_>, tag: &str) -> bool {
+    is_aside(tag)
+        || matches!(tag, "a" | "button" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6")
+        || is_invisible(node)
+        || is_gallery(node)
+}
+
+/// Hidden by its own attributes, as dom_smoothie sees it, which leaves such elements out.
+fn is_invisible(node: &NodeRef<'_>) -> bool {
+    let hides = |style: &str| {
+        let style: String = style.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_lowercase();
+        style.split(';').any(|rule| rule.starts_with("display:none") || rule.starts_with("visibility:hidden"))
+    };
+    with_attribute(node, "hidden", |_| ()).is_some() || with_attribute(node, "style", hides).unwrap_or(false)
+}
+
+/// A series of pictures, which tells a story of its own in its captions: `gallery`, `photo-slideshow`.
+fn is_gallery(node: &NodeRef<'_>) -> bool {
+    let names = |value: &str| {
+        let mut words = value.split(|character: char| !character.is_ascii_alphanumeric());
+        words.any(|word| ["gallery", "slideshow", "carousel"].iter().any(|name| word.eq_ignore_ascii_case(name)))
+    };
+    with_attribute(node, "class", names).unwrap_or(false)
 }
 
 fn is_aside(tag: &str) -> bool {

@@ -43,15 +43,18 @@ const PUBLISHED_KEYS: [&str; 21] = [
 
 /// The facts of a page. Each is missing if the page does not say it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Facts {
+pub(super) struct PageFacts {
     pub(super) title: Option<String>,
     pub(super) author: Option<String>,
     pub(super) byline: Option<String>,
     pub(super) published: Option<Timestamp>,
     pub(super) canonical_url: Option<Url>,
+    /// What relative links are resolved against.
+    pub(super) base_url: Option<Url>,
 }
 
-pub(super) fn read(document: &Document, survey: &Survey<'_>, url: Option<&Url>) -> Facts {
+pub(super) fn read(document: &Document, survey: &Survey<'_>, url: Option<&Url>) -> PageFacts {
+    let base_url = document.base_uri().and_then(|reference| resolve(url, &reference)).or_else(|| url.cloned());
     let metas = Metas::of(survey);
     let described = json_ld::read(&survey.descriptions);
     let title = metas.first(&TITLE_KEYS, heading).or(described.headline);
@@ -59,12 +62,13 @@ pub(super) fn read(document: &Document, survey: &Survey<'_>, url: Option<&Url>) 
     let misplaced = || metas.first(&MISPLACED_AUTHOR_KEYS, person).filter(|_| author.is_none());
     let other = || metas.first(&OTHER_AUTHOR_KEYS, person).or_else(misplaced);
     let byline = described.author.or_else(other).or_else(|| survey.byline.clone());
-    Facts {
+    PageFacts {
         title: title.map(|title| without_site_name(title, metas.first(&["og:site_name"], heading).as_deref())),
         author,
         byline,
         published: metas.first(&PUBLISHED_KEYS, date::parse).or(described.published).or_else(|| time_element(survey)),
-        canonical_url: canonical_url(document, survey, &metas, url),
+        canonical_url: canonical_url(survey, &metas, base_url.as_ref()),
+        base_url,
     }
 }
 
@@ -148,13 +152,14 @@ fn time_element(survey: &Survey<'_>) -> Option<Timestamp> {
     marked.or_else(inside).or_else(only)
 }
 
-fn canonical_url(document: &Document, survey: &Survey<'_>, metas: &Metas, url: Option<&Url>) -> Option<Url> {
-    let resolve = |base: Option<&Url>, reference: &str| match base {
+fn resolve(base: Option<&Url>, reference: &str) -> Option<Url> {
+    match base {
         Some(base) => base.join(reference.trim()).ok(),
         None => Url::parse(reference.trim()).ok(),
-    };
-    let base = document.base_uri().and_then(|reference| resolve(url, &reference));
-    let base = base.as_ref().or(url);
+    }
+}
+
+fn canonical_url(survey: &Survey<'_>, metas: &Metas, base: Option<&Url>) -> Option<Url> {
     let address = |reference: &str| resolve(base, reference).filter(|url| matches!(url.scheme(), "http" | "https"));
     let is_canonical =
         |link: &&NodeRef| link.attr_or("rel", "").split_whitespace().any(|word| word.eq_ignore_ascii_case("canonical"));
@@ -167,7 +172,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn facts(head: &str) -> Facts {
+    fn facts(head: &str) -> PageFacts {
         let document = Document::from(head);
         read(&document, &Survey::of(&document), Some(&"https://example.org/news/1".parse().unwrap()))
     }

@@ -17,15 +17,20 @@ mod metadata;
 mod name_words;
 mod names;
 mod phrases;
+mod prune;
 mod sink;
 mod survey;
 mod thread;
 mod walk;
+mod walls;
+
+use std::borrow::Cow;
 
 use article::ArticleScope;
 use survey::Survey;
 use url::Url;
 
+use super::html::with_absolute_links;
 use crate::model::Timestamp;
 
 /// What a page holds.
@@ -43,8 +48,11 @@ pub struct ExtractedPage {
     pub canonical_url: Option<Url>,
     /// The article as plain text on one line. Never empty.
     pub text: String,
-    /// The same words with a line for each paragraph, heading, list item and row.
+    /// The same words with a line for each paragraph, heading, list item, row and line of code.
     pub lines: String,
+    /// The article with its elements, images and captions; links are absolute if the address of the page is known. Not
+    /// sanitised.
+    pub html: String,
 }
 
 /// Why a page gives no article. The texts are for the operator.
@@ -73,7 +81,7 @@ pub fn extract(html: &str, url: Option<&Url>) -> Result<ExtractedPage, PageError
     let scope = ArticleScope::of(&document);
     let survey = Survey::of(&document);
     let facts = metadata::read(&document, &survey, url);
-    let walls = article::Walls::of(&survey);
+    let walls = walls::Walls::of(&survey);
     let headings = article::prepare(&survey);
     let names: Vec<&str> = [&facts.author, &facts.byline].into_iter().flatten().map(String::as_str).collect();
     let bound = scope.narrow(&document, &names);
@@ -83,10 +91,10 @@ pub fn extract(html: &str, url: Option<&Url>) -> Result<ExtractedPage, PageError
         return Err(if is_cut { PageError::TooComplex } else { walls.why_nothing() });
     };
     // What stands before the limit of a page that is cut may be its navigation.
-    if is_cut && article::is_navigation(&found.text) {
+    if is_cut && article::is_navigation(&found.text.lines) {
         return Err(PageError::TooComplex);
     }
-    if let Some(wall) = walls.before(&found.text) {
+    if let Some(wall) = walls.before(&found.text.lines) {
         return Err(wall);
     }
     let title = facts.title.or(found.title).or_else(|| headings.into_iter().find(|heading| !heading.is_empty()));
@@ -96,9 +104,17 @@ pub fn extract(html: &str, url: Option<&Url>) -> Result<ExtractedPage, PageError
         byline: facts.byline,
         published: facts.published,
         canonical_url: facts.canonical_url,
-        text: found.text.replace('\n', " "),
-        lines: found.text,
+        html: html_of(found.text.html, facts.base_url.as_ref()),
+        text: found.text.lines.replace('\n', " "),
+        lines: found.text.lines,
     })
+}
+
+fn html_of(html: String, base: Option<&Url>) -> String {
+    match base.map(|base| with_absolute_links(&html, base)) {
+        Some(Cow::Owned(absolute)) => absolute,
+        Some(Cow::Borrowed(_)) | None => html,
+    }
 }
 
 #[cfg(test)]

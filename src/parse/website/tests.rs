@@ -113,6 +113,42 @@ fn s701_an_article_in_several_parts_is_found_whole() {
     assert_eq!(text.matches("The council met").count(), 6, "{text}");
 }
 
+#[rstest]
+#[case::hidden("<div style='Visibility: hidden'>#</div>")]
+#[case::attribute("<div hidden>#</div>")]
+#[case::gallery("<div class='media-slideshow'>#</div>")]
+fn s701_what_an_article_hides_or_shows_as_a_gallery_does_not_make_its_text_a_small_part(#[case] extra: &str) {
+    let extra = extra.replace('#', &"<p>A picture of the harbour in spring, seen from the tower.</p>".repeat(40));
+    let text = text(&format!("<article><h1>Bridge</h1>{}{extra}</article>", PARAGRAPH.repeat(3)));
+    assert_eq!((text.matches("The council met").count(), text.contains("harbour")), (3, false), "{text}");
+}
+
+#[test]
+fn the_html_of_an_article_has_its_elements_with_absolute_links_and_nothing_around_it() {
+    let html = format!(
+        "<base href='/news/'><nav><a href=/>Home</a></nav><article><h1>Bridge</h1>{PARAGRAPH}<p>See <a href=plan>the \
+         plan</a> of it, or <b>come</b> and see.</p><figure><img src='/bridge.jpg'><figcaption>In spring</figcaption></figure>\
+         <ul><li>One <i>arch</i></li></ul><p>Read more: <a href=/ferry>The ferry</a></p><pre>a\nb</pre></article>\
+         <div class=comments><p>I cross it every day, and nobody asked me.</p></div>"
+    );
+    let page = extract(&html, Some(&"https://example.org/1".parse().unwrap())).unwrap();
+    for part in [
+        "<a href=\"https://example.org/news/plan\">the plan</a>",
+        "<b>come</b>",
+        "https://example.org/bridge.jpg",
+        "In spring",
+        "<li>One <i>arch</i></li>",
+    ] {
+        assert!(page.html.contains(part), "{part}: {}", page.html);
+    }
+    for part in ["Home", "Read more", "ferry", "every day"] {
+        assert!(!page.html.contains(part), "{part}: {}", page.html);
+    }
+    assert!(page.lines.ends_with("One arch\na\nb") && !page.lines.contains("In spring"), "{}", page.lines);
+    let thread = format!("<div class='topic-body'><article><h1>Bridge</h1>{PARAGRAPH}</article></div>");
+    assert!(extract(&thread, None).unwrap().html.contains("<p>The council met"));
+}
+
 #[test]
 fn s702_a_number_of_comments_is_no_part_of_the_text() {
     let page = |count: usize| {
@@ -189,6 +225,11 @@ fn a_short_article_beside_a_login_form_is_an_article() {
         let page = extract(&page, None).unwrap();
         assert!(page.text.contains(short), "{}", page.text);
     }
+    let about = "Choose a password that is long. A password manager remembers it, so that every site can have its own. \
+                 Change a password only if it has leaked: forced changes make people choose worse ones when they log in. \
+                 Write the password of the manager on paper, and keep that at home.";
+    let page = extract(&format!("<header>{form}</header><article><h1>Passwords</h1><p>{about}</p></article>"), None);
+    assert!(page.unwrap().text.contains("keep that at home"));
     let wall = format!("<article><h1>Open again</h1><p>Subscribe or log in to read this article.</p>{form}</article>");
     assert_eq!(extract(&wall, None), Err(PageError::LoginRequired));
 }

@@ -7,6 +7,10 @@ use crate::model::Timestamp;
 
 /// What every short link begins with; ten letters and digits follow.
 const SHORT_LINK: &str = "https://t.co/";
+/// As many links of a post are written out, and none that is longer: an answer that repeats a short link could otherwise
+/// become a text of any length.
+const LONG_LINKS_MAX: usize = 100;
+const LONG_LINK_BYTES_MAX: usize = 2048;
 
 /// A post of an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,16 +94,18 @@ fn readable(text: &str, links: &[ShortLink]) -> String {
 /// in all of its answers.
 fn with_long_links(text: &str, links: &[ShortLink]) -> String {
     let mut written = String::with_capacity(text.len());
-    let mut rest = text;
+    let (mut rest, mut left) = (text, LONG_LINKS_MAX);
     while let Some(start) = rest.find(SHORT_LINK) {
         let (before, link) = rest.split_at(start);
         let is_end = |character: char| !character.is_ascii_alphanumeric();
         let length = link[SHORT_LINK.len()..].find(is_end).map_or(link.len(), |end| SHORT_LINK.len() + end);
         let (short, after) = link.split_at(length);
-        let long = links.iter().find(|link| link.url == short);
+        let long = links.iter().find(|link| left > 0 && link.url == short);
         let long = long.and_then(|link| link.unwound_url.as_deref().or(link.expanded_url.as_deref()));
+        let long = long.filter(|long| (1..=LONG_LINK_BYTES_MAX).contains(&long.len()));
+        left = left.saturating_sub(usize::from(long.is_some()));
         written.push_str(before);
-        written.push_str(long.filter(|long| !long.is_empty()).unwrap_or(short));
+        written.push_str(long.unwrap_or(short));
         rest = after;
     }
     written.push_str(rest);
@@ -152,6 +158,19 @@ mod tests {
         check("äöü https://t.co/aaa…", "äöü https://one.example/…");
         check("https://t.co/zzz https://t.co/ccc https://t.co/", "https://t.co/zzz https://t.co/ccc https://t.co/");
         check("", "");
+    }
+
+    #[test]
+    fn a_repeated_link_does_not_grow_the_text_without_bound() {
+        let link = |bytes: usize| {
+            let expanded_url = Some("x".repeat(bytes));
+            [ShortLink { url: "https://t.co/a".into(), expanded_url, unwound_url: None }]
+        };
+        let text = "https://t.co/a ".repeat(5000);
+        let written = with_long_links(&text, &link(LONG_LINK_BYTES_MAX));
+        assert!(written.len() <= text.len() + LONG_LINKS_MAX * LONG_LINK_BYTES_MAX, "{} bytes", written.len());
+        assert!(written.ends_with("https://t.co/a "));
+        assert_eq!(with_long_links(&text, &link(LONG_LINK_BYTES_MAX + 1)), text);
     }
 
     #[test]

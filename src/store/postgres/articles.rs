@@ -17,28 +17,28 @@ impl ArticleStore for PostgresStore {
         let podcast = new.podcast_id.map(|podcast| podcast.0);
         let (title, body, url) = (storable(&new.title), storable(&new.body), new.url.as_deref().map(storable));
         let row: [&(dyn ToSql + Sync); 6] = [&podcast, &title, &body, &url, &new.published_at, &new.created_at];
-        required(one(&*self.client().await?, &sql::ADD_ARTICLE, &row, number).await?).map(ArticleId)
+        required(one(&self.client().await?, &sql::ADD_ARTICLE, &row, number).await?).map(ArticleId)
     }
 
     async fn article(&self, id: ArticleId) -> Result<Option<Article>> {
-        one(&*self.client().await?, &sql::ARTICLE, &[&id.0], |row| read_article(row)).await
+        one(&self.client().await?, &sql::ARTICLE, &[&id.0], |row| read_article(row)).await
     }
 
     async fn list_articles(&self, after: Option<ArticleId>, limit: u32) -> Result<Vec<Article>> {
         let (after, limit) = (after.map_or(0, |id| id.0), i64::from(limit));
-        all(&*self.client().await?, &sql::LIST_ARTICLES, &[&after, &limit], |row| read_article(row)).await
+        all(&self.client().await?, &sql::LIST_ARTICLES, &[&after, &limit], |row| read_article(row)).await
     }
 
     async fn link_post(&self, article: ArticleId, post: PostId) -> Result<()> {
-        execute(&*self.client().await?, &sql::LINK_POST, &[&article.0, &post.0]).await.map(|_| ())
+        execute(&self.client().await?, &sql::LINK_POST, &[&article.0, &post.0]).await.map(|_| ())
     }
 
     async fn posts_of_article(&self, article: ArticleId) -> Result<Vec<PostId>> {
         let client = self.client().await?;
-        all(&*client, &sql::POSTS_OF_ARTICLE, &[&article.0], |row| number(row).map(PostId)).await
+        all(&client, &sql::POSTS_OF_ARTICLE, &[&article.0], |row| number(row).map(PostId)).await
     }
 
     async fn mark_processed(&self, article: ArticleId) -> Result<bool> {
-        Ok(execute(&*self.client().await?, &sql::MARK_PROCESSED, &[&article.0]).await? > 0)
+        Ok(execute(&self.client().await?, &sql::MARK_PROCESSED, &[&article.0]).await? > 0)
     }
 }

@@ -1,14 +1,13 @@
 //! One bounded step of cleaning in PostgreSQL.
 
-use deadpool_postgres::Client;
-
 use crate::model::{Cleaned, Cutoffs};
 
 use super::super::Result;
 use super::super::rows::{Columns, required};
 use super::super::shared_sql as sql;
 use super::super::statement::Statement;
-use super::values::{all, error, execute, number};
+use super::session::Lease;
+use super::values::{all, execute, number};
 
 static CLEAN_ARTICLES: Statement = Statement::new(include_str!("../../../sql/postgres/clean_articles.sql"));
 static OLD_POSTS: Statement = Statement::new(include_str!("../../../sql/postgres/old_posts.sql"));
@@ -17,9 +16,9 @@ static REMEMBER_POSTS: Statement = Statement::new(include_str!("../../../sql/pos
 static KEEP_HASHES: Statement = Statement::new(include_str!("../../../sql/postgres/keep_hashes.sql"));
 static FORGET_HASHES: Statement = Statement::new(include_str!("../../../sql/postgres/forget_hashes.sql"));
 
-pub(super) async fn step(client: &mut Client, cutoffs: &Cutoffs, limit: u32) -> Result<Cleaned> {
+pub(super) async fn step(client: &mut Lease, cutoffs: &Cutoffs, limit: u32) -> Result<Cleaned> {
     let rows = i64::from(limit);
-    let transaction = client.transaction().await.map_err(error)?;
+    let transaction = client.transaction().await?;
     let articles = execute(&transaction, &CLEAN_ARTICLES, &[&cutoffs.articles_before, &rows]).await?;
     let old = all(&transaction, &OLD_POSTS, &[&cutoffs.posts_before, &rows], number).await?;
     let removed: Vec<(i64, Vec<u8>, i64)> = all(&transaction, &CLEAN_POSTS, &[&old], |row| {
@@ -34,7 +33,7 @@ pub(super) async fn step(client: &mut Client, cutoffs: &Cutoffs, limit: u32) -> 
     let kept = execute(&transaction, &KEEP_HASHES, &[&cutoffs.hashes_before, &rows, &cutoffs.now]).await?;
     let forgotten = execute(&transaction, &FORGET_HASHES, &[&cutoffs.hashes_before, &rows]).await?;
     let robots = execute(&transaction, &sql::CLEAN_ROBOTS, &[&cutoffs.robots_before, &rows]).await?;
-    transaction.commit().await.map_err(error)?;
+    transaction.commit().await?;
     let full = |count: u64| count >= u64::from(limit);
     Ok(Cleaned {
         articles,

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use deadpool_postgres::{Client, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
+use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
@@ -12,15 +13,27 @@ use tokio_postgres::NoTls;
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::super::rows::{Columns, required};
 use super::super::settings::{PostgresSettings, Tls};
+use super::super::statement::Statement;
 use super::super::{Result, StoreError};
+use super::session::Lease;
 use super::values;
 
 /// The oldest server that the statements are tested on.
-const SERVER_VERSION_MIN: i32 = 150_000;
+const SERVER_VERSION_MIN: i64 = 150_000;
+
+/// Data that the server's machine has not acknowledged for this long means that the connection is dead.
+const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(15);
+/// A connection without traffic is tried after this time, and then again and again.
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(15);
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(5);
+const KEEPALIVE_TRIES: u32 = 3;
+
+static SERVER: Statement = Statement::new(include_str!("../../../sql/postgres/server.sql"));
 
 /// A pool that connects on demand.
-pub(super) fn pool(settings: &PostgresSettings) -> Result<Pool> {
+pub(super) fn pool(settings: &PostgresSettings, size: usize) -> Result<Pool> {
     let mut config: tokio_postgres::Config =
         settings.url.expose_secret().parse().map_err(|error: tokio_postgres::Error| {
             StoreError::Unusable(format!("database.url: {}", values::text(&error)))
@@ -29,11 +42,21 @@ pub(super) fn pool(settings: &PostgresSettings) -> Result<Pool> {
         config.application_name("feedwarden");
     }
     config.connect_timeout(settings.connect_timeout);
+    // What the URL says holds.
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(UNACKNOWLEDGED_MAX);
+    }
+    if config.get_keepalives_interval().is_none() && config.get_keepalives_retries().is_none() {
+        config.keepalives_idle(KEEPALIVE_AFTER);
+        config.keepalives_interval(KEEPALIVE_EVERY).keepalives_retries(KEEPALIVE_TRIES);
+    }
     let asked = config.get_options().unwrap_or_default();
     // A client that disappears between BEGIN and COMMIT must not keep its locks for ever.
     let limit = settings.statement_timeout.as_millis();
+    let lock_limit = settings.lock_timeout.as_millis();
     config.options(format!(
-        "{asked} -c statement_timeout={limit} -c idle_in_transaction_session_timeout={limit} -c TimeZone=UTC"
+        "{asked} -c statement_timeout={limit} -c lock_timeout={lock_limit} \
+         -c idle_in_transaction_session_timeout={limit} -c TimeZone=UTC"
     ));
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = match settings.tls {
@@ -48,7 +71,7 @@ pub(super) fn pool(settings: &PostgresSettings) -> Result<Pool> {
     };
     let timeout = Some(settings.connect_timeout);
     Pool::builder(manager)
-        .max_size(settings.pool_size.max(1))
+        .max_size(size.max(1))
         .timeouts(Timeouts { wait: timeout, create: timeout, recycle: timeout })
         .runtime(Runtime::Tokio1)
         .build()
@@ -56,11 +79,11 @@ pub(super) fn pool(settings: &PostgresSettings) -> Result<Pool> {
 }
 
 /// Rejects servers on which the two engines would behave differently.
-pub(super) async fn check_server(client: &Client) -> Result<()> {
-    let query = "SELECT current_setting('server_version_num')::int, current_setting('server_version'), \
-                 current_setting('server_encoding')";
-    let row = client.query_one(query, &[]).await.map_err(values::error)?;
-    let (number, version, encoding): (i32, String, String) = (row.get(0), row.get(1), row.get(2));
+pub(super) async fn check_server(lease: &Lease) -> Result<()> {
+    let read = |row: &mut values::RowColumns<'_>| {
+        Ok((required(row.integer()?)?, required(row.text()?)?, required(row.text()?)?))
+    };
+    let (number, version, encoding) = required(values::one(lease, &SERVER, &[], read).await?)?;
     if number < SERVER_VERSION_MIN {
         return Err(StoreError::Unusable(format!("the server is PostgreSQL {version}; 15 or newer is needed")));
     }

@@ -2,26 +2,56 @@
 
 use async_trait::async_trait;
 
-use crate::model::Timestamp;
+use crate::model::{ClockStep, HostKey, Timestamp};
 
+use super::super::numbers::NumberJump;
 use super::super::rows::{Columns, required};
 use super::super::shared_sql as sql;
+use super::super::statement::Statement;
 use super::super::{DaemonStore, Result};
-use super::PostgresStore;
 use super::values::{execute, one};
+use super::{PostgresStore, numbers};
+
+static MOVE_HOST_WAITS: Statement = Statement::new(include_str!("../../../sql/postgres/move_host_waits.sql"));
 
 #[async_trait]
 impl DaemonStore for PostgresStore {
     async fn paused_since(&self) -> Result<Option<Timestamp>> {
-        required(one(&*self.client().await?, &sql::PAUSED_SINCE, &[], |row| row.time()).await?)
+        required(one(&self.client().await?, &sql::PAUSED_SINCE, &[], |row| row.time()).await?)
     }
 
     async fn pause_polling(&self, now: Timestamp) -> Result<Timestamp> {
         let client = self.client().await?;
-        required(one(&*client, &sql::PAUSE_POLLING, &[&now], |row| required(row.time()?)).await?)
+        required(one(&client, &sql::PAUSE_POLLING, &[&now], |row| required(row.time()?)).await?)
     }
 
     async fn resume_polling(&self) -> Result<()> {
-        execute(&*self.client().await?, &sql::RESUME_POLLING, &[]).await.map(|_| ())
+        execute(&self.client().await?, &sql::RESUME_POLLING, &[]).await.map(|_| ())
+    }
+
+    async fn resume_numbers(&self, now: Timestamp) -> Result<Option<NumberJump>> {
+        numbers::resume(&mut self.client().await?, now).await
+    }
+
+    async fn mark_restored(&self, now: Timestamp) -> Result<()> {
+        execute(&self.client().await?, &sql::MARK_RESTORED, &[&now]).await.map(|_| ())
+    }
+
+    async fn trusted_time(&self) -> Result<Option<Timestamp>> {
+        required(one(&self.client().await?, &sql::TRUSTED_TIME, &[], |row| row.time()).await?)
+    }
+
+    async fn note_trusted_time(&self, at: Timestamp) -> Result<()> {
+        execute(&self.client().await?, &sql::NOTE_TRUSTED_TIME, &[&at]).await.map(|_| ())
+    }
+
+    async fn move_waits(&self, step: ClockStep, except: Vec<HostKey>) -> Result<()> {
+        let except: Vec<&str> = except.iter().map(HostKey::as_str).collect();
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        execute(&transaction, &MOVE_HOST_WAITS, &[&step.from, &step.to, &except]).await?;
+        execute(&transaction, &sql::MOVE_WEBHOOK_RETRIES, &[&step.from, &step.to]).await?;
+        execute(&transaction, &sql::MOVE_FULL_TEXTS, &[&step.from, &step.to]).await?;
+        transaction.commit().await
     }
 }

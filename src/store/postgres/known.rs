@@ -2,38 +2,41 @@
 
 use std::collections::{HashMap, HashSet};
 
-use deadpool_postgres::Client;
 use futures_util::future::try_join;
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::types::Type;
 
-use crate::model::{DocumentKeys, EntryKey, EntryQuery, KnownEntries, KnownPost, SourceId};
+use crate::model::{ContentHash, DocumentKeys, EntryKey, EntryQuery, KnownEntries, KnownPost, SourceId};
 
 use super::super::Result;
 use super::super::post_row::read_known;
 use super::super::rows::{Columns, required};
 use super::super::statement::Statement;
-use super::values::{RowColumns, error};
+use super::session::{Array, Lease};
+use super::values::{RowColumns, many_planned_anew};
 
 static DOCUMENTS: Statement = Statement::new(include_str!("../../../sql/postgres/documents.sql"));
 static BY_KEY: Statement = Statement::new(include_str!("../../../sql/postgres/known_by_key.sql"));
 static BY_CONTENT: Statement = Statement::new(include_str!("../../../sql/postgres/known_by_content.sql"));
 static WITHOUT_KEY: Statement = Statement::new(include_str!("../../../sql/postgres/known_without_key.sql"));
 
-type Array<'a> = (&'a (dyn ToSql + Sync), Type);
-
-pub(super) async fn known_entries(client: &Client, queries: &[EntryQuery]) -> Result<Vec<KnownEntries>> {
+pub(super) async fn known_entries(client: &Lease, queries: &[EntryQuery]) -> Result<Vec<KnownEntries>> {
     let ids: Vec<i64> = queries.iter().map(|query| query.source_id.0).collect();
     let entries = || queries.iter().flat_map(|query| query.entries.iter().map(|entry| (query.source_id, *entry)));
-    let sources: Vec<i64> = entries().map(|(source, _)| source.0).collect();
-    let keys: Vec<i64> = entries().map(|(_, (key, _))| key.0).collect();
-    let (ids_array, by_key) =
-        ([(&ids as _, Type::INT8_ARRAY)], [(&sources as _, Type::INT8_ARRAY), (&keys as _, Type::INT8_ARRAY)]);
+    let ids_array = [(&ids as _, Type::INT8_ARRAY)];
+    let candidates = entries().map(|(source, (key, hash))| (source, key, hash.0.to_vec())).collect();
     let (documents, by_key) =
-        try_join(rows(client, &DOCUMENTS, &ids_array, read_document), rows(client, &BY_KEY, &by_key, read_row)).await?;
+        try_join(rows(client, &DOCUMENTS, &ids_array, read_document), by_key(client, candidates)).await?;
     let mut documents: HashMap<SourceId, DocumentKeys> = documents.into_iter().collect();
     let met: HashSet<(SourceId, Option<EntryKey>)> = by_key.iter().map(|(source, post)| (*source, post.key)).collect();
     let unknown: Vec<_> = entries().filter(|(source, (key, _))| !met.contains(&(*source, Some(*key)))).collect();
-    let others = if unknown.is_empty() { Vec::new() } else { others(client, &unknown).await? };
+    let with_unknown: HashSet<SourceId> = unknown.iter().map(|(source, _)| *source).collect();
+    let left: HashSet<(SourceId, EntryKey)> = queries
+        .iter()
+        .filter(|query| with_unknown.contains(&query.source_id))
+        .filter_map(|query| Some((query, documents.get(&query.source_id)?)))
+        .flat_map(|(query, document)| document.left_by(&query.entries).into_iter().map(|key| (query.source_id, key)))
+        .collect();
+    let others = if unknown.is_empty() { Vec::new() } else { others(client, &unknown, &left).await? };
     let (by_key, others) = (by_source(by_key), by_source(others));
     let known = |query: &EntryQuery| KnownEntries {
         document: documents.remove(&query.source_id),
@@ -43,10 +46,20 @@ pub(super) async fn known_entries(client: &Client, queries: &[EntryQuery]) -> Re
     Ok(queries.iter().map(known).collect())
 }
 
-/// Posts that unknown entries may belong to.
+/// Posts with these keys; with their details unless they have this content.
+async fn by_key(client: &Lease, candidates: Vec<(SourceId, EntryKey, Vec<u8>)>) -> Result<Vec<(SourceId, KnownPost)>> {
+    let sources: Vec<i64> = candidates.iter().map(|(source, _, _)| source.0).collect();
+    let keys: Vec<i64> = candidates.iter().map(|(_, key, _)| key.0).collect();
+    let hashes: Vec<Vec<u8>> = candidates.into_iter().map(|(_, _, hash)| hash).collect();
+    let arrays = [(&sources as _, Type::INT8_ARRAY), (&keys as _, Type::INT8_ARRAY), (&hashes as _, Type::BYTEA_ARRAY)];
+    rows(client, &BY_KEY, &arrays, read_row).await
+}
+
+/// Posts that unknown entries may belong to, among them those whose keys left with the last document.
 async fn others(
-    client: &Client,
-    unknown: &[(SourceId, (EntryKey, crate::model::ContentHash))],
+    client: &Lease,
+    unknown: &[(SourceId, (EntryKey, ContentHash))],
+    left: &HashSet<(SourceId, EntryKey)>,
 ) -> Result<Vec<(SourceId, KnownPost)>> {
     let sources: Vec<i64> = unknown.iter().map(|(source, _)| source.0).collect();
     let hashes: Vec<&[u8]> = unknown.iter().map(|(_, (_, hash))| hash.0.as_slice()).collect();
@@ -55,7 +68,16 @@ async fn others(
     let (by_content, mut found) =
         try_join(rows(client, &BY_CONTENT, &by_content, read_row), rows(client, &WITHOUT_KEY, &without_key, read_row))
             .await?;
-    found.extend(by_content.into_iter().filter(|(_, post)| post.id.is_none() || post.key.is_some()));
+    let is_listed = |(source, post): &(SourceId, KnownPost)| match post.key {
+        Some(key) => left.contains(&(*source, key)),
+        None => post.id.is_some(),
+    };
+    found.extend(by_content.into_iter().filter(|found| !is_listed(found)));
+    if !left.is_empty() {
+        // No content is empty, so that all details are read.
+        let candidates = left.iter().map(|(source, key)| (*source, *key, Vec::new())).collect();
+        found.extend(by_key(client, candidates).await?);
+    }
     Ok(found)
 }
 
@@ -70,13 +92,12 @@ fn by_source(found: Vec<(SourceId, KnownPost)>) -> HashMap<SourceId, Vec<KnownPo
 /// Reads all rows of a statement that the server plans each time: a cached plan depends on the sizes that tables had
 /// when it was made, and scanning a table that was empty then, for each of 1,500 entries, has taken 16 seconds.
 async fn rows<T>(
-    client: &Client,
+    client: &Lease,
     statement: &Statement,
     arrays: &[Array<'_>],
     read: fn(&mut RowColumns<'_>) -> Result<T>,
 ) -> Result<Vec<T>> {
-    let rows = client.query_typed(statement.postgres(), arrays).await.map_err(error)?;
-    rows.iter().map(|row| read(&mut RowColumns::new(row))).collect()
+    many_planned_anew(client, statement, arrays, read).await
 }
 
 fn read_document(row: &mut RowColumns<'_>) -> Result<(SourceId, DocumentKeys)> {

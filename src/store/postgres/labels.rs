@@ -1,7 +1,6 @@
 //! Labels of sources in PostgreSQL.
 
 use async_trait::async_trait;
-use deadpool_postgres::Transaction;
 use tokio_postgres::types::Type;
 
 use crate::model::{SourceId, Timestamp};
@@ -11,7 +10,8 @@ use super::super::shared_sql as sql;
 use super::super::statement::Statement;
 use super::super::{LabelStore, Result};
 use super::PostgresStore;
-use super::values::{all, all_planned_anew, error, execute, number};
+use super::session::Transaction;
+use super::values::{all, all_planned_anew, execute, number};
 
 static ADD: Statement = Statement::new(include_str!("../../../sql/postgres/add_labels.sql"));
 static MOVE_VERSION: Statement = Statement::new(include_str!("../../../sql/postgres/move_version.sql"));
@@ -21,12 +21,12 @@ static OF: Statement = Statement::new(include_str!("../../../sql/postgres/labels
 impl LabelStore for PostgresStore {
     async fn add_labels(&self, labels: Vec<(SourceId, Vec<String>)>, now: Timestamp) -> Result<()> {
         let mut client = self.client().await?;
-        let transaction = client.transaction().await.map_err(error)?;
+        let transaction = client.transaction().await?;
         let changed = insert(&transaction, &labels).await?;
         if !changed.is_empty() {
             execute(&transaction, &MOVE_VERSION, &[&changed, &now]).await?;
         }
-        transaction.commit().await.map_err(error)
+        transaction.commit().await
     }
 
     async fn labels_of(&self, sources: Vec<SourceId>) -> Result<Vec<(SourceId, String)>> {
@@ -40,7 +40,7 @@ impl LabelStore for PostgresStore {
 
     async fn list_labels(&self, after: Option<&str>, limit: u32) -> Result<Vec<(String, u64)>> {
         let (after, limit) = (storable(after.unwrap_or_default()), i64::from(limit));
-        all(&*self.client().await?, &sql::LIST_LABELS, &[&after, &limit], |row| {
+        all(&self.client().await?, &sql::LIST_LABELS, &[&after, &limit], |row| {
             Ok((required(row.text()?)?, required(row.number()?)?))
         })
         .await

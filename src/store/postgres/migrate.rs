@@ -71,10 +71,22 @@ pub(super) const ALL: &[Migration] = &[
         name: "full_text",
         sql: include_str!("../../../sql/postgres/migrations/0016_full_text.sql"),
     },
+    Migration {
+        version: 17,
+        name: "trusted_time",
+        sql: include_str!("../../../sql/postgres/migrations/0017_trusted_time.sql"),
+    },
+    Migration { version: 18, name: "probe", sql: include_str!("../../../sql/postgres/migrations/0018_probe.sql") },
+    Migration {
+        version: 19,
+        name: "restores",
+        sql: include_str!("../../../sql/postgres/migrations/0019_restores.sql"),
+    },
 ];
 
-/// Advisory lock for nodes that start together; a migration may exceed the statement timeout.
-const TAKE_TURNS: &str = "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(7377267653211901)";
+/// Advisory lock for nodes that start together; a migration may exceed the time limits of statements and locks.
+const TAKE_TURNS: &str =
+    "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(7377267653211901)";
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
     version     bigint      PRIMARY KEY,

@@ -1,6 +1,7 @@
 //! PostgreSQL, for servers and for several nodes that share one database.
 
 mod articles;
+mod check;
 mod cleanup;
 mod connect;
 mod daemon;
@@ -9,7 +10,10 @@ mod hosts;
 mod known;
 mod labels;
 mod migrate;
+mod numbers;
 mod posts;
+mod secrets;
+mod session;
 mod settle;
 mod source_access;
 mod sources;
@@ -17,63 +21,68 @@ mod users;
 mod values;
 mod webhooks;
 
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use deadpool_postgres::{Client, Pool};
-use tokio::sync::{OwnedRwLockReadGuard, RwLock};
+use deadpool_postgres::Pool;
+use tokio::sync::RwLock;
 
 use crate::model::{Cleaned, Cutoffs, Timestamp};
 
 use super::cipher::Cipher;
+use super::probe::probe_body;
 use super::settings::PostgresSettings;
 use super::shared_sql as sql;
-use super::{About, Result, Store};
+use super::{About, Quarantine, Result, Store, StoreHealth};
+use session::Lease;
+
+pub(super) use check::check;
 
 /// A store on a server.
 pub struct PostgresStore {
     pool: Pool,
+    /// How long the server may take to answer a statement.
+    response_timeout: Duration,
     /// Read-locked by every running method, so that closing can wait for them.
     under_way: Arc<RwLock<()>>,
     cipher: Cipher,
-}
-
-/// A connection for one method call.
-struct Lease {
-    client: Client,
-    _under_way: OwnedRwLockReadGuard<()>,
+    health: Arc<StoreHealth>,
+    quarantine: Arc<Quarantine>,
+    /// Number of batches that are settled past locked rows from the beginning (see `settle`).
+    careful_batches: AtomicUsize,
+    /// The same store for the API, with connections of its own.
+    api: Option<Arc<PostgresStore>>,
 }
 
 impl PostgresStore {
     /// Connects to the server and migrates the schema.
     pub async fn open(settings: &PostgresSettings, cipher: Cipher, now: Timestamp) -> Result<PostgresStore> {
-        let pool = connect::pool(settings)?;
-        let mut client = pool.get().await.map_err(values::pool_error)?;
-        connect::check_server(&client).await?;
-        migrate::run(&mut client, migrate::ALL, now).await?;
-        sources::fill_hosts(&client).await?;
-        drop(client);
-        Ok(PostgresStore { pool, under_way: Arc::default(), cipher })
+        let store = |pool, api: Option<PostgresStore>| PostgresStore {
+            pool,
+            response_timeout: settings.response_timeout,
+            under_way: Arc::default(),
+            cipher: cipher.clone(),
+            health: api.as_ref().map_or_else(Arc::default, |api| api.health.clone()),
+            quarantine: api.as_ref().map_or_else(Arc::default, |api| api.quarantine.clone()),
+            careful_batches: AtomicUsize::new(0),
+            api: api.map(Arc::new),
+        };
+        let api = store(connect::pool(settings, settings.api_pool_size)?, None);
+        let store = store(connect::pool(settings, settings.pool_size)?, Some(api));
+        let first = store.pool.get().await.map_err(values::pool_error)?;
+        let mut lease = Lease::of(first, settings.response_timeout, &store.health);
+        connect::check_server(&lease).await?;
+        migrate::run(lease.client()?, migrate::ALL, now).await?;
+        sources::fill_hosts(&lease).await?;
+        drop(lease);
+        Ok(store)
     }
 
     async fn client(&self) -> Result<Lease> {
         let under_way = self.under_way.clone().read_owned().await;
-        Ok(Lease { client: self.pool.get().await.map_err(values::pool_error)?, _under_way: under_way })
-    }
-}
-
-impl Deref for Lease {
-    type Target = Client;
-
-    fn deref(&self) -> &Client {
-        &self.client
-    }
-}
-
-impl DerefMut for Lease {
-    fn deref_mut(&mut self) -> &mut Client {
-        &mut self.client
+        Lease::take(&self.pool, self.response_timeout, &self.health, under_way).await
     }
 }
 
@@ -83,16 +92,37 @@ impl Store for PostgresStore {
         About { engine: "postgres", schema_version: migrate::latest() }
     }
 
+    fn for_api(&self) -> Option<Arc<dyn Store>> {
+        self.api.clone().map(|api| api as Arc<dyn Store>)
+    }
+
+    fn health(&self) -> &StoreHealth {
+        &self.health
+    }
+
+    fn quarantine(&self) -> &Quarantine {
+        &self.quarantine
+    }
+
     async fn ping(&self) -> Result<()> {
-        values::one(&*self.client().await?, &sql::PING, &[], values::number).await.map(|_| ())
+        values::one(&self.client().await?, &sql::PING, &[], values::number).await.map(|_| ())
+    }
+
+    async fn probe(&self) -> Result<()> {
+        self.health.check_intact()?;
+        let client = self.client().await?;
+        values::execute(&client, &sql::PUT_PROBE, &[&probe_body()]).await?;
+        values::execute(&client, &sql::REMOVE_PROBE, &[]).await.map(|_| ())
     }
 
     async fn close(&self) {
-        self.pool.close();
-        let _nothing_is_under_way = self.under_way.write().await;
+        for store in self.api.iter().map(Arc::as_ref).chain([self]) {
+            store.pool.close();
+            let _nothing_is_under_way = store.under_way.write().await;
+        }
     }
 
     async fn clean(&self, cutoffs: Cutoffs, limit: u32) -> Result<Cleaned> {
-        cleanup::step(&mut *self.client().await?, &cutoffs, limit).await
+        cleanup::step(&mut self.client().await?, &cutoffs, limit).await
     }
 }

@@ -1,19 +1,19 @@
 //! Posts in PostgreSQL.
 
 use async_trait::async_trait;
-use deadpool_postgres::Transaction;
-use tokio_postgres::IsolationLevel;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, SourceId};
+use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, RowKey, SourceId};
 
 use super::super::post_pages::{PageIds, like_pattern, read_size};
 use super::super::post_row::{read_post, read_post_source};
+use super::super::quarantine::POSTS;
 use super::super::rows::{Columns, first_after, storable};
 use super::super::shared_sql as sql;
 use super::super::statement::Statement;
 use super::super::{PageBounds, PostMatch, PostPage, PostSelection, PostStore, Result};
-use super::values::{RowColumns, all, all_planned_anew, error, one};
+use super::session::{Array, Transaction};
+use super::values::{all, one, readable_planned_anew};
 use super::{PostgresStore, known};
 
 static BY_ID: Statement = Statement::new(include_str!("../../../sql/postgres/posts_by_id.sql"));
@@ -25,40 +25,51 @@ static SOURCES: Statement = Statement::new(include_str!("../../../sql/postgres/s
 #[async_trait]
 impl PostStore for PostgresStore {
     async fn post(&self, id: PostId) -> Result<Option<Post>> {
-        one(&*self.client().await?, &sql::POST, &[&id.0], |row| read_post(row)).await
+        let found = one(&self.client().await?, &sql::POST, &[&id.0], |row| read_post(row)).await;
+        self.quarantine.note_one(POSTS, RowKey::Id(id.0), &found);
+        found
     }
 
     async fn sources_of_posts(&self, ids: Vec<SourceId>) -> Result<Vec<PostSource>> {
         let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
         let client = self.client().await?;
-        all_planned_anew(&client, &SOURCES, (&ids, Type::INT8_ARRAY), |row| read_post_source(row)).await
+        let array: Array<'_> = (&ids, Type::INT8_ARRAY);
+        let found = readable_planned_anew(&client, &SOURCES, array, |row| read_post_source(row)).await?;
+        // A source that cannot be read is met, and reported, where all of its columns are.
+        Ok(found.into_iter().flatten().collect())
     }
 
     async fn known_entries(&self, queries: Vec<EntryQuery>) -> Result<Vec<KnownEntries>> {
-        known::known_entries(&*self.client().await?, &queries).await
+        known::known_entries(&self.client().await?, &queries).await
     }
 
     async fn posts_page(&self, selection: PostSelection, bounds: PageBounds) -> Result<PostPage> {
-        let mut client = self.client().await?;
-        // One view of the database for both statements.
-        let transaction = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
-        let transaction = transaction.start().await.map_err(error)?;
-        let ids = PageIds::new(sizes(&transaction, selection, bounds.rows).await?, bounds);
-        let posts = match ids.ids.is_empty() {
-            true => Vec::new(),
-            false => {
-                // Planned anew each time, as in `all_planned_anew`.
-                let array: (&(dyn ToSql + Sync), Type) = (&ids.ids, Type::INT8_ARRAY);
-                let rows = transaction.query_typed(BY_ID.postgres(), &[array]).await.map_err(error)?;
-                rows.iter().map(|row| read_post(&mut RowColumns::new(row))).collect::<Result<_>>()?
+        let (mut client, mut reach) = (self.client().await?, bounds);
+        loop {
+            let transaction = client.snapshot().await?;
+            let ids = PageIds::new(sizes(&transaction, selection.clone(), reach.rows).await?, reach);
+            let array: Array<'_> = (&ids.ids, Type::INT8_ARRAY);
+            let posts = match ids.ids.is_empty() {
+                true => Vec::new(),
+                false => readable_planned_anew(&transaction, &BY_ID, array, |row| read_post(row)).await?,
+            };
+            transaction.rollback().await?;
+            let posts = self.quarantine.sift_posts(posts);
+            match ids.wider(reach, posts.len()) {
+                Some(wider) => reach = wider,
+                None if reach == bounds => return Ok(ids.page(posts)),
+                None => return Ok(ids.page(posts).first()),
             }
-        };
-        transaction.commit().await.map_err(error)?;
-        Ok(ids.page(posts))
+        }
+    }
+
+    async fn count_posts(&self) -> Result<u64> {
+        let count = one(&self.client().await?, &sql::COUNT_POSTS, &[], |row| row.number()).await?;
+        Ok(count.flatten().unwrap_or(0))
     }
 
     async fn last_change_number(&self) -> Result<i64> {
-        let number = one(&*self.client().await?, &sql::LAST_CHANGE_NUMBER, &[], |row| row.integer()).await?;
+        let number = one(&self.client().await?, &sql::LAST_CHANGE_NUMBER, &[], |row| row.integer()).await?;
         Ok(number.flatten().unwrap_or(0))
     }
 }

@@ -2,23 +2,26 @@
 //! because values are sent as arrays.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
 
-use deadpool_postgres::{Client, Transaction};
 use futures_util::future::{try_join, try_join5};
 use tokio_postgres::types::ToSql;
 
-use crate::model::{PostId, Settled, Settlement, SourceId, Timestamp};
+use crate::model::{HostKey, HostState, PostId, Settled, Settlement, SourceId, Timestamp};
 
-use super::super::Result;
 use super::super::post_row::{edit_values, new_post_values};
-use super::super::rows::{Columns, is_settled_already, last_word_on_hosts, required};
+use super::super::rows::{Columns, is_settled_already, last_word_on_hosts, required, storable};
 use super::super::shared_sql as sql;
 use super::super::source_row::{read_source, state_values};
 use super::super::statement::Statement;
-use super::values::{all, by_column, error, execute, number};
-use super::{full_text, hosts};
+use super::super::{Result, StoreError};
+use super::session::Transaction;
+use super::values::{all, by_column, execute, number, readable};
+use super::{PostgresStore, full_text, hosts};
 
 static LOCK: Statement = Statement::new(include_str!("../../../sql/postgres/lock_sources.sql"));
+static LOCK_FREE: Statement = Statement::new(include_str!("../../../sql/postgres/lock_free_sources.sql"));
+static LOCKED_HOSTS: Statement = Statement::new(include_str!("../../../sql/postgres/locked_hosts.sql"));
 static SETTLE: Statement = Statement::new(include_str!("../../../sql/postgres/settle_sources.sql"));
 static ADD_POSTS: Statement = Statement::new(include_str!("../../../sql/postgres/add_posts.sql"));
 static EDIT_POSTS: Statement = Statement::new(include_str!("../../../sql/postgres/edit_posts.sql"));
@@ -47,8 +50,39 @@ impl News {
     }
 }
 
-pub(super) async fn settle(client: &mut Client, settlements: &[Settlement]) -> Result<Vec<Settled>> {
-    let transaction = client.transaction().await.map_err(error)?;
+/// What becomes of rows that other sessions lock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Locking {
+    /// They are waited for, up to the time limit for locks.
+    Wait,
+    /// They are left out.
+    Skip,
+}
+
+/// After a wait for a lock was in vain, so many batches do not wait at all: a lock that lasts would cost every batch
+/// the time limit for locks.
+const CAREFUL_BATCHES: usize = 64;
+
+/// Settles a batch. If a lock of another session is in the way, everything that it does not concern is settled.
+pub(super) async fn settle(store: &PostgresStore, settlements: &[Settlement]) -> Result<Vec<Settled>> {
+    let careful_batches = &store.careful_batches;
+    if careful_batches.load(Ordering::Relaxed) == 0 {
+        match settle_with(store, settlements, Locking::Wait).await {
+            Err(StoreError::Locked(_)) => careful_batches.store(CAREFUL_BATCHES, Ordering::Relaxed),
+            done => return done,
+        }
+    }
+    let answers = settle_with(store, settlements, Locking::Skip).await?;
+    match answers.contains(&Settled::Locked) {
+        true => careful_batches.store(CAREFUL_BATCHES, Ordering::Relaxed),
+        false => drop(careful_batches.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))),
+    }
+    Ok(answers)
+}
+
+async fn settle_with(store: &PostgresStore, settlements: &[Settlement], locking: Locking) -> Result<Vec<Settled>> {
+    let mut client = store.client().await?;
+    let transaction = client.transaction().await?;
     let mut answers: Vec<Option<Settled>> = vec![None; settlements.len()];
     let mut news = News::default();
     // Settlements of the same source go into different rounds; those of different sources share one.
@@ -57,12 +91,19 @@ pub(super) async fn settle(client: &mut Client, settlements: &[Settlement]) -> R
         let mut met = HashSet::new();
         let (round, later): (Vec<usize>, Vec<usize>) =
             waiting.iter().partition(|place| met.insert(settlements[**place].source_id));
-        settle_round(&transaction, settlements, &round, &mut answers, &mut news).await?;
+        settle_round(&transaction, settlements, &round, locking, &mut answers, &mut news).await?;
         waiting = later;
     }
-    let asked = last_word_on_hosts(settlements.iter().filter_map(|settlement| settlement.host.clone()));
+    // A poll that is settled later writes its host then.
+    let settled = settlements.iter().zip(&answers).filter(|(_, answer)| **answer != Some(Settled::Locked));
+    let mut asked = last_word_on_hosts(settled.filter_map(|(settlement, _)| settlement.host.clone()));
+    let locked = if locking == Locking::Skip { leave_out_locked(&transaction, &mut asked).await? } else { Vec::new() };
     try_join(hosts::record(&transaction, &asked), notify(&transaction, &news)).await?;
-    transaction.commit().await.map_err(error)?;
+    transaction.commit().await?;
+    if locking == Locking::Skip {
+        let written: Vec<HostKey> = asked.into_iter().map(|host| host.host).collect();
+        store.health.note_hosts(&written, &locked);
+    }
     Ok(answers.into_iter().map(|answer| answer.unwrap_or(Settled::Gone)).collect())
 }
 
@@ -71,21 +112,21 @@ async fn settle_round(
     transaction: &Transaction<'_>,
     settlements: &[Settlement],
     round: &[usize],
+    locking: Locking,
     answers: &mut [Option<Settled>],
     news: &mut News,
 ) -> Result<()> {
     let ids: Vec<i64> = round.iter().map(|place| settlements[*place].source_id.0).collect();
-    let versions: HashMap<i64, i64> =
-        all(transaction, &LOCK, &[&ids], |row| Ok((required(row.integer()?)?, required(row.integer()?)?)))
-            .await?
-            .into_iter()
-            .collect();
+    let lock = if locking == Locking::Wait { &LOCK } else { &LOCK_FREE };
+    let versions = all(transaction, lock, &[&ids], |row| Ok((required(row.integer()?)?, row.integer()?))).await?;
+    let versions: HashMap<i64, Option<i64>> = versions.into_iter().collect();
     let mut live = Vec::with_capacity(round.len());
     for place in round {
         let settlement = &settlements[*place];
         match versions.get(&settlement.source_id.0) {
             None => answers[*place] = Some(Settled::Gone),
-            Some(version) if *version == settlement.version => live.push(*place),
+            Some(None) => answers[*place] = Some(Settled::Locked),
+            Some(Some(version)) if *version == settlement.version => live.push(*place),
             Some(_) => answers[*place] = Some(outdated(transaction, settlement).await?),
         }
     }
@@ -118,11 +159,20 @@ async fn settle_round(
     Ok(())
 }
 
+/// Removes hosts whose rows other sessions lock, and returns them.
+async fn leave_out_locked(transaction: &Transaction<'_>, asked: &mut Vec<HostState>) -> Result<Vec<HostKey>> {
+    let names: Vec<_> = asked.iter().map(|host| storable(host.host.as_str())).collect();
+    let locked = all(transaction, &LOCKED_HOSTS, &[&names], |row| required(row.text()?)).await?;
+    let locked: Vec<HostKey> = locked.iter().map(|name| HostKey::from_canonical(name)).collect();
+    asked.retain(|host| !locked.contains(&host.host));
+    Ok(locked)
+}
+
 /// The version has changed: by another writer, or because this settlement was stored before.
 async fn outdated(transaction: &Transaction<'_>, settlement: &Settlement) -> Result<Settled> {
     let id = settlement.source_id.0;
-    let found = all(transaction, &sql::SOURCE, &[&id], |row| read_source(row)).await?;
-    let Some(source) = found.into_iter().next() else { return Ok(Settled::Gone) };
+    let found = readable(transaction, &sql::SOURCE, &[&id], |row| read_source(row)).await?;
+    let Some(Ok(source)) = found.into_iter().next() else { return Ok(Settled::Gone) };
     if !is_settled_already(settlement, &source) {
         return Ok(Settled::Stale(Box::new(source)));
     }
@@ -179,12 +229,13 @@ async fn put_documents(transaction: &Transaction<'_>, settlements: &[&Settlement
 }
 
 async fn add_posts(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<Vec<(SourceId, PostId)>> {
-    let rows = settlements.iter().flat_map(|one| one.posts.iter().map(|post| new_post_values(one, post)));
-    let columns = by_column(rows);
-    if columns[0].is_empty() {
+    let posts = settlements.iter().flat_map(|one| one.posts.iter().map(|post| new_post_values(one, post)));
+    let (added, contents): (Vec<_>, Vec<_>) = posts.unzip();
+    if added.is_empty() {
         return Ok(Vec::new());
     }
-    let arrays: Vec<&(dyn ToSql + Sync)> = columns.iter().map(|column| column as _).collect();
+    let (added, contents) = (by_column(added.into_iter()), by_column(contents.into_iter()));
+    let arrays: Vec<&(dyn ToSql + Sync)> = added.iter().chain(&contents).map(|column| column as _).collect();
     all(transaction, &ADD_POSTS, &arrays, |row| {
         let post = PostId(required(row.integer()?)?);
         Ok((SourceId(required(row.integer()?)?), post))

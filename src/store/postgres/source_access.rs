@@ -1,7 +1,6 @@
 //! Logins and headers of sources in PostgreSQL.
 
 use async_trait::async_trait;
-use deadpool_postgres::Client;
 use tokio_postgres::types::Type;
 
 use crate::model::{NewSource, SourceAccess, SourceId, Timestamp};
@@ -12,8 +11,9 @@ use super::super::shared_sql as sql;
 use super::super::statement::Statement;
 use super::super::{Added, Result, Saved, SourceAccessStore, access};
 use super::PostgresStore;
+use super::session::Lease;
 use super::sources::{find, insert, key, one as source};
-use super::values::{all_planned_anew, error, execute, number, one};
+use super::values::{all_planned_anew, execute, number, one};
 
 static AMONG: Statement = Statement::new(include_str!("../../../sql/postgres/sources_with_access.sql"));
 
@@ -22,7 +22,7 @@ impl SourceAccessStore for PostgresStore {
     async fn add_source_with_access(&self, new: NewSource, access: &SourceAccess) -> Result<Added> {
         let secret = access::to_secret(access);
         let seal = |id| self.cipher.seal(Owner::SourceAccess(id), &secret);
-        add(&mut *self.client().await?, &new, seal).await
+        add(&mut self.client().await?, &new, seal).await
     }
 
     async fn save_source_access(
@@ -33,11 +33,11 @@ impl SourceAccessStore for PostgresStore {
         now: Timestamp,
     ) -> Result<Saved> {
         let sealed = access::seal(&self.cipher, source, access)?;
-        save(&mut *self.client().await?, source, sealed.as_deref(), expected_version, now).await
+        save(&mut self.client().await?, source, sealed.as_deref(), expected_version, now).await
     }
 
     async fn source_access(&self, source: SourceId) -> Result<Option<SourceAccess>> {
-        let sealed = one(&*self.client().await?, &sql::SOURCE_ACCESS, &[&source.0], |row| row.bytes()).await?;
+        let sealed = one(&self.client().await?, &sql::SOURCE_ACCESS, &[&source.0], |row| row.bytes()).await?;
         let Some(sealed) = sealed else { return Ok(None) };
         access::from_secret(&self.cipher.open(Owner::SourceAccess(source), &sealed)?).map(Some)
     }
@@ -51,11 +51,11 @@ impl SourceAccessStore for PostgresStore {
 
 /// Adds a source together with its login and headers, encrypted for its id.
 async fn add(
-    client: &mut Client,
+    client: &mut Lease,
     new: &NewSource,
     seal: impl FnOnce(SourceId) -> Result<Vec<u8>> + Send,
 ) -> Result<Added> {
-    let transaction = client.transaction().await.map_err(error)?;
+    let transaction = client.transaction().await?;
     let added = match insert(&transaction, std::slice::from_ref(new)).await?.pop() {
         Some((_, id)) => {
             execute(&transaction, &sql::PUT_SOURCE_ACCESS, &[&id.0, &seal(id)?, &new.created_at]).await?;
@@ -63,19 +63,19 @@ async fn add(
         }
         None => Added::Duplicate(find(&transaction, &key(&new.settings)).await?),
     };
-    transaction.commit().await.map_err(error)?;
+    transaction.commit().await?;
     Ok(added)
 }
 
 /// Replaces or removes the stored data.
 async fn save(
-    client: &mut Client,
+    client: &mut Lease,
     id: SourceId,
     sealed: Option<&[u8]>,
     expected_version: Option<i64>,
     now: Timestamp,
 ) -> Result<Saved> {
-    let transaction = client.transaction().await.map_err(error)?;
+    let transaction = client.transaction().await?;
     let Some(version) = one(&transaction, &sql::TOUCH_SOURCE, &[&id.0, &expected_version, &now], number).await? else {
         return Ok(source(&transaction, id).await?.map_or(Saved::Gone, |there| Saved::Stale(Box::new(there))));
     };
@@ -83,6 +83,6 @@ async fn save(
         Some(sealed) => execute(&transaction, &sql::PUT_SOURCE_ACCESS, &[&id.0, &sealed, &now]).await?,
         None => execute(&transaction, &sql::REMOVE_SOURCE_ACCESS, &[&id.0]).await?,
     };
-    transaction.commit().await.map_err(error)?;
+    transaction.commit().await?;
     Ok(Saved::Written(version))
 }

@@ -4,19 +4,20 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use deadpool_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::model::{
-    NewSource, Settled, Settlement, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll, Timestamp,
+    NewSource, RowKey, Settled, Settlement, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll, Timestamp,
 };
 
+use super::super::quarantine::{ReadRow, SOURCES, last_id};
 use super::super::rows::{Columns, read_counts, required, storable};
 use super::super::shared_sql as sql;
 use super::super::source_row::{host_column, read_source, settings_values, state_values};
 use super::super::statement::Statement;
 use super::super::{Added, Result, Saved, SourceSelection, SourceStore, StoreError, access};
-use super::values::{RowColumns, all, all_planned_anew, by_column, error, execute, number, one as first};
+use super::session::{Array, Lease, Session};
+use super::values::{RowColumns, all, by_column, execute, number, one as first, readable, readable_planned_anew};
 use super::{PostgresStore, labels, settle};
 
 static ADD: Statement = Statement::new(include_str!("../../../sql/postgres/add_sources.sql"));
@@ -36,22 +37,27 @@ pub(super) type Key = (Option<i64>, String, String);
 #[async_trait]
 impl SourceStore for PostgresStore {
     async fn add_sources(&self, new: Vec<NewSource>) -> Result<Vec<Added>> {
-        add(&mut *self.client().await?, &new).await
+        add(&mut self.client().await?, &new).await
     }
 
     async fn source(&self, id: SourceId) -> Result<Option<Source>> {
-        one(&*self.client().await?, id).await
+        let found = one(&self.client().await?, id).await;
+        self.quarantine.note_one(SOURCES, RowKey::Id(id.0), &found);
+        found
     }
 
     async fn sources_to_poll(&self, ids: Vec<SourceId>) -> Result<Vec<SourceToPoll>> {
-        let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+        let numbers: Vec<i64> = ids.iter().map(|id| id.0).collect();
         let read = |row: &mut RowColumns<'_>| Ok((read_source(row)?, row.blob()?));
-        let found = all_planned_anew(&*self.client().await?, &TO_POLL, (&ids, Type::INT8_ARRAY), read).await?;
+        let array: Array<'_> = (&numbers, Type::INT8_ARRAY);
+        let found = readable_planned_anew(&self.client().await?, &TO_POLL, array, read).await?;
+        let found = self.quarantine.sift_asked(&ids, found);
         Ok(found.into_iter().map(|one| access::to_poll(&self.cipher, one)).collect())
     }
 
     async fn sources_with_url(&self, url: &str) -> Result<Vec<Source>> {
-        all(&*self.client().await?, &WITH_URL, &[&storable(url)], |row| read_source(row)).await
+        let found = readable(&self.client().await?, &WITH_URL, &[&storable(url)], |row| read_source(row)).await?;
+        Ok(self.quarantine.sift_sources(found))
     }
 
     async fn list_sources(&self, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
@@ -64,34 +70,46 @@ impl SourceStore for PostgresStore {
         after: Option<SourceId>,
         limit: u32,
     ) -> Result<Vec<Source>> {
-        select(&*self.client().await?, &selection, after, limit).await
+        let (client, mut after) = (self.client().await?, after);
+        loop {
+            let read = select(&client, &selection, after, limit).await?;
+            let last = last_id(&read, |source| source.id.0).map(SourceId);
+            let sources = self.quarantine.sift_sources(read);
+            // An empty page is the last one, so a page of bad rows only is not returned.
+            if !sources.is_empty() || last.is_none() || last <= after {
+                return Ok(sources);
+            }
+            after = last;
+        }
     }
 
     async fn count_sources(&self) -> Result<SourceCounts> {
-        let counts = first(&*self.client().await?, &sql::COUNT_SOURCES, &[], |row| read_counts(row)).await;
+        let counts = first(&self.client().await?, &sql::COUNT_SOURCES, &[], |row| read_counts(row)).await;
         counts.map(Option::unwrap_or_default)
     }
 
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {
-        save(&mut *self.client().await?, &source, None, now).await
+        save(&mut self.client().await?, &source, None, now).await
     }
 
     async fn save_source_with_labels(&self, source: Source, labels: Vec<String>, now: Timestamp) -> Result<Saved> {
-        save(&mut *self.client().await?, &source, Some(&labels), now).await
+        save(&mut self.client().await?, &source, Some(&labels), now).await
     }
 
     async fn remove_source(&self, id: SourceId) -> Result<bool> {
-        Ok(execute(&*self.client().await?, &sql::REMOVE_SOURCE, &[&id.0]).await? > 0)
+        let removed = execute(&self.client().await?, &sql::REMOVE_SOURCE, &[&id.0]).await? > 0;
+        self.quarantine.end(SOURCES, &RowKey::Id(id.0));
+        Ok(removed)
     }
 
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
-        settle::settle(&mut *self.client().await?, &settlements).await
+        settle::settle(self, &settlements).await
     }
 }
 
 /// Inserts all rows as arrays; rows that are not returned existed already or are duplicates in the list.
-async fn add(client: &mut Client, new: &[NewSource]) -> Result<Vec<Added>> {
-    let transaction = client.transaction().await.map_err(error)?;
+async fn add(client: &mut Lease, new: &[NewSource]) -> Result<Vec<Added>> {
+    let transaction = client.transaction().await?;
     let mut added: HashMap<Key, SourceId> = insert(&transaction, new).await?.into_iter().collect();
     let mut answers = Vec::with_capacity(new.len());
     let mut known = HashMap::<Key, SourceId>::new();
@@ -110,14 +128,11 @@ async fn add(client: &mut Client, new: &[NewSource]) -> Result<Vec<Added>> {
             }
         });
     }
-    transaction.commit().await.map_err(error)?;
+    transaction.commit().await?;
     Ok(answers)
 }
 
-pub(super) async fn insert(
-    client: &impl deadpool_postgres::GenericClient,
-    new: &[NewSource],
-) -> Result<Vec<(Key, SourceId)>> {
+pub(super) async fn insert(client: &impl Session, new: &[NewSource]) -> Result<Vec<(Key, SourceId)>> {
     let created: Vec<Timestamp> = new.iter().map(|source| source.created_at).collect();
     let columns = by_column(new.iter().map(|source| settings_values(&source.settings)));
     let hosts: Vec<_> = new.iter().map(|source| host(&source.settings)).collect();
@@ -130,7 +145,7 @@ pub(super) async fn insert(
     .await
 }
 
-pub(super) async fn find(client: &impl deadpool_postgres::GenericClient, key: &Key) -> Result<SourceId> {
+pub(super) async fn find(client: &impl Session, key: &Key) -> Result<SourceId> {
     let found = all(client, &FIND, &[&key.0, &key.1, &key.2], number).await?;
     let found = found.first().copied().map(SourceId);
     found.ok_or_else(|| StoreError::Unavailable("a source was removed while it was being added again".into()))
@@ -141,16 +156,16 @@ pub(super) fn key(settings: &SourceSettings) -> Key {
     (podcast, settings.source_type.name().to_owned(), storable(&settings.url).into_owned())
 }
 
-pub(super) async fn one(client: &impl deadpool_postgres::GenericClient, id: SourceId) -> Result<Option<Source>> {
+pub(super) async fn one(client: &impl Session, id: SourceId) -> Result<Option<Source>> {
     first(client, &sql::SOURCE, &[&id.0], |row| read_source(row)).await
 }
 
 async fn select(
-    client: &Client,
+    client: &Lease,
     selection: &SourceSelection,
     after: Option<SourceId>,
     limit: u32,
-) -> Result<Vec<Source>> {
+) -> Result<Vec<ReadRow<Source>>> {
     let (after, limit) = (after.map_or(0, |id| id.0), i64::from(limit));
     let (statement, name) = match selection {
         SourceSelection::All => (&sql::LIST_SOURCES, None),
@@ -163,25 +178,27 @@ async fn select(
         SourceSelection::OfType(source_type) => (&sql::SOURCES_OF_TYPE, Some(source_type.name().into())),
     };
     match name {
-        None => all(client, statement, &[&after, &limit], |row| read_source(row)).await,
-        Some(name) => all(client, statement, &[&name, &after, &limit], |row| read_source(row)).await,
+        None => readable(client, statement, &[&after, &limit], |row| read_source(row)).await,
+        Some(name) => readable(client, statement, &[&name, &after, &limit], |row| read_source(row)).await,
     }
 }
 
-/// Computes the hosts of rows that an earlier version wrote.
-pub(super) async fn fill_hosts(client: &Client) -> Result<()> {
-    loop {
-        let found = all(client, &sql::SOURCES_WITHOUT_HOST, &[&FILL_AT_ONCE], |row| {
+/// Computes the hosts of rows that an earlier version wrote. Rows that cannot be read keep none.
+pub(super) async fn fill_hosts(client: &Lease) -> Result<()> {
+    let mut after = Some(0);
+    while let Some(start) = after {
+        let found = readable(client, &sql::SOURCES_WITHOUT_HOST, &[&FILL_AT_ONCE, &start], |row| {
             let (id, source_type) = (required(row.integer()?)?, required(row.parsed()?)?);
             Ok((id, host_column(source_type, &required(row.text()?)?).into_owned()))
         })
         .await?;
-        if found.is_empty() {
-            return Ok(());
+        after = last_id(&found, |(id, _)| *id);
+        let (ids, hosts): (Vec<i64>, Vec<String>) = found.into_iter().flatten().unzip();
+        if !ids.is_empty() {
+            execute(client, &FILL_HOSTS, &[&ids, &hosts]).await?;
         }
-        let (ids, hosts): (Vec<i64>, Vec<String>) = found.into_iter().unzip();
-        execute(client, &FILL_HOSTS, &[&ids, &hosts]).await?;
     }
+    Ok(())
 }
 
 fn host(settings: &SourceSettings) -> Cow<'static, str> {
@@ -189,20 +206,20 @@ fn host(settings: &SourceSettings) -> Cow<'static, str> {
 }
 
 /// Writes a source, and its labels if they are given.
-async fn save(client: &mut Client, source: &Source, labels: Option<&[String]>, now: Timestamp) -> Result<Saved> {
+async fn save(client: &mut Lease, source: &Source, labels: Option<&[String]>, now: Timestamp) -> Result<Saved> {
     let values = settings_values(&source.settings).into_iter().chain(state_values(&source.state)).collect::<Vec<_>>();
     let host = host(&source.settings);
     let mut row: Vec<&(dyn ToSql + Sync)> = vec![&source.id.0, &source.version, &now, &host];
     row.extend(values.iter().map(|value| value as &(dyn ToSql + Sync)));
-    let transaction = client.transaction().await.map_err(error)?;
+    let transaction = client.transaction().await?;
     let version = all(&transaction, &sql::SAVE_SOURCE, &row, number).await.map(|versions| versions.first().copied());
     if let (Ok(Some(_)), Some(labels)) = (&version, labels) {
         labels::replace(&transaction, source.id, labels).await?;
     }
     // A failed transaction can only be rolled back.
     match version {
-        Ok(_) => transaction.commit().await.map_err(error)?,
-        Err(_) => transaction.rollback().await.map_err(error)?,
+        Ok(_) => transaction.commit().await?,
+        Err(_) => transaction.rollback().await?,
     }
     match version {
         Ok(Some(version)) => Ok(Saved::Written(version)),

@@ -1,7 +1,6 @@
 //! Users, podcasts and keys in PostgreSQL.
 
 use async_trait::async_trait;
-use deadpool_postgres::Client;
 use secrecy::SecretString;
 
 use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, SourceId, SourceType, Timestamp, User, UserId};
@@ -12,51 +11,52 @@ use super::super::rows::{Columns, read_podcast, read_user, required, storable};
 use super::super::shared_sql as sql;
 use super::super::{Result, UserStore};
 use super::PostgresStore;
+use super::session::Lease;
 use super::values::{all, execute, number, one};
 
 #[async_trait]
 impl UserStore for PostgresStore {
     async fn add_user(&self, name: &str, now: Timestamp) -> Result<UserId> {
         let name = storable(name);
-        let added = one(&*self.client().await?, &sql::ADD_USER, &[&name, &now], number).await;
+        let added = one(&self.client().await?, &sql::ADD_USER, &[&name, &now], number).await;
         required(added.map_err(|error| error.or_user_taken(&name))?).map(UserId)
     }
 
     async fn user(&self, id: UserId) -> Result<Option<User>> {
-        one(&*self.client().await?, &sql::USER, &[&id.0], |row| read_user(row)).await
+        one(&self.client().await?, &sql::USER, &[&id.0], |row| read_user(row)).await
     }
 
     async fn user_named(&self, name: &str) -> Result<Option<User>> {
-        one(&*self.client().await?, &sql::USER_NAMED, &[&storable(name)], |row| read_user(row)).await
+        one(&self.client().await?, &sql::USER_NAMED, &[&storable(name)], |row| read_user(row)).await
     }
 
     async fn list_users(&self, after: Option<UserId>, limit: u32) -> Result<Vec<User>> {
         let (after, limit) = (after.map_or(0, |id| id.0), i64::from(limit));
-        all(&*self.client().await?, &sql::LIST_USERS, &[&after, &limit], |row| read_user(row)).await
+        all(&self.client().await?, &sql::LIST_USERS, &[&after, &limit], |row| read_user(row)).await
     }
 
     async fn rename_user(&self, id: UserId, name: &str) -> Result<bool> {
         let name = storable(name);
-        let renamed = execute(&*self.client().await?, &sql::RENAME_USER, &[&id.0, &name]).await;
+        let renamed = execute(&self.client().await?, &sql::RENAME_USER, &[&id.0, &name]).await;
         Ok(renamed.map_err(|error| error.or_user_taken(&name))? > 0)
     }
 
     async fn remove_user(&self, id: UserId) -> Result<bool> {
-        let removed = execute(&*self.client().await?, &sql::REMOVE_USER, &[&id.0]).await;
+        let removed = execute(&self.client().await?, &sql::REMOVE_USER, &[&id.0]).await;
         Ok(removed.map_err(|error| error.or_in_use(|| owns_podcasts(id)))? > 0)
     }
 
     async fn add_podcast(&self, owner: UserId, title: &str, now: Timestamp) -> Result<PodcastId> {
         let client = self.client().await?;
-        required(one(&*client, &sql::ADD_PODCAST, &[&owner.0, &storable(title), &now], number).await?).map(PodcastId)
+        required(one(&client, &sql::ADD_PODCAST, &[&owner.0, &storable(title), &now], number).await?).map(PodcastId)
     }
 
     async fn podcast(&self, id: PodcastId) -> Result<Option<Podcast>> {
-        one(&*self.client().await?, &sql::PODCAST, &[&id.0], |row| read_podcast(row)).await
+        one(&self.client().await?, &sql::PODCAST, &[&id.0], |row| read_podcast(row)).await
     }
 
     async fn list_podcasts(&self, owner: Option<UserId>, after: Option<PodcastId>, limit: u32) -> Result<Vec<Podcast>> {
-        let client = &*self.client().await?;
+        let client = &self.client().await?;
         let (after, limit) = (after.map_or(0, |id| id.0), i64::from(limit));
         match owner {
             None => all(client, &sql::LIST_PODCASTS, &[&after, &limit], |row| read_podcast(row)).await,
@@ -68,18 +68,18 @@ impl UserStore for PostgresStore {
 
     async fn change_podcast(&self, id: PodcastId, changes: PodcastChanges) -> Result<bool> {
         let (owner, title) = (changes.user_id.map(|owner| owner.0), changes.title.as_deref().map(storable));
-        Ok(execute(&*self.client().await?, &sql::CHANGE_PODCAST, &[&id.0, &owner, &title]).await? > 0)
+        Ok(execute(&self.client().await?, &sql::CHANGE_PODCAST, &[&id.0, &owner, &title]).await? > 0)
     }
 
     async fn remove_podcast(&self, id: PodcastId) -> Result<bool> {
-        let removed = execute(&*self.client().await?, &sql::REMOVE_PODCAST, &[&id.0]).await;
+        let removed = execute(&self.client().await?, &sql::REMOVE_PODCAST, &[&id.0]).await;
         Ok(removed.map_err(|error| error.or_in_use(|| has_sources(id)))? > 0)
     }
 
     async fn put_api_key(&self, user: UserId, provider: KeyProvider, key: &SecretString, now: Timestamp) -> Result<()> {
         let sealed = self.cipher.seal(Owner::ApiKey(user, provider), key)?;
         let client = self.client().await?;
-        execute(&*client, &sql::PUT_API_KEY, &[&user.0, &provider.name(), &sealed, &now]).await.map(|_| ())
+        execute(&client, &sql::PUT_API_KEY, &[&user.0, &provider.name(), &sealed, &now]).await.map(|_| ())
     }
 
     async fn renew_api_key(
@@ -90,7 +90,7 @@ impl UserStore for PostgresStore {
         renewed: &SecretString,
         now: Timestamp,
     ) -> Result<bool> {
-        let client = &*self.client().await?;
+        let client = &self.client().await?;
         let kept = sealed_api_key(client, user, provider).await?;
         let Some((old, new)) = self.cipher.swap(Owner::ApiKey(user, provider), kept, used, renewed)? else {
             return Ok(false);
@@ -99,7 +99,7 @@ impl UserStore for PostgresStore {
     }
 
     async fn api_key(&self, user: UserId, provider: KeyProvider) -> Result<Option<SecretString>> {
-        let sealed = sealed_api_key(&*self.client().await?, user, provider).await?;
+        let sealed = sealed_api_key(&self.client().await?, user, provider).await?;
         sealed.map(|sealed| self.cipher.open(Owner::ApiKey(user, provider), &sealed)).transpose()
     }
 
@@ -110,15 +110,15 @@ impl UserStore for PostgresStore {
         now: Timestamp,
     ) -> Result<Vec<SourceId>> {
         let client = self.client().await?;
-        all(&*client, &sql::REQUEST_KEYED_POLLS, &[&user.0, &now, &source_type.name()], |row| number(row).map(SourceId))
+        all(&client, &sql::REQUEST_KEYED_POLLS, &[&user.0, &now, &source_type.name()], |row| number(row).map(SourceId))
             .await
     }
 
     async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool> {
-        Ok(execute(&*self.client().await?, &sql::REMOVE_API_KEY, &[&user.0, &provider.name()]).await? > 0)
+        Ok(execute(&self.client().await?, &sql::REMOVE_API_KEY, &[&user.0, &provider.name()]).await? > 0)
     }
 }
 
-async fn sealed_api_key(client: &Client, user: UserId, provider: KeyProvider) -> Result<Option<Vec<u8>>> {
+async fn sealed_api_key(client: &Lease, user: UserId, provider: KeyProvider) -> Result<Option<Vec<u8>>> {
     one(client, &sql::API_KEY, &[&user.0, &provider.name()], |row| row.bytes()).await
 }

@@ -2,17 +2,20 @@
 
 use std::error::Error as _;
 
-use deadpool_postgres::{Client, GenericClient, PoolError, TimeoutType};
+use deadpool_postgres::{PoolError, TimeoutType};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
 
-use crate::model::Timestamp;
+use crate::model::{RowKey, Timestamp};
 
+use super::super::quarantine::ReadRow;
 use super::super::rows::{Columns, Value};
 use super::super::statement::Statement;
 use super::super::{Result, StoreError};
+pub(super) use super::session::execute;
+use super::session::{Array, Session, query, query_planned_anew};
 
 /// The server counts microseconds from the year 2000.
 const MICROS_TO_2000: i64 = 946_684_800_000_000;
@@ -62,10 +65,43 @@ impl<'a> RowColumns<'a> {
         RowColumns { row, next: 0 }
     }
 
+    /// Number of columns that were taken.
+    pub(super) fn taken(&self) -> usize {
+        self.next
+    }
+
     fn take<T: FromSql<'a>>(&mut self) -> Result<T> {
         let column = self.next;
         self.next += 1;
-        self.row.try_get(column).map_err(error)
+        self.row.try_get(column).map_err(|_| StoreError::damaged("it has the wrong type"))
+    }
+
+    /// Key and URL of the row, as far as they can be read.
+    fn row_key(&self) -> (RowKey, Option<String>) {
+        let key = match self.row.try_get::<_, i64>(0) {
+            Ok(id) => RowKey::Id(id),
+            Err(_) => RowKey::Name(self.row.try_get(0).unwrap_or_default()),
+        };
+        (key, self.row.try_get("url").ok())
+    }
+}
+
+/// A value of any type, for messages.
+struct ColumnText(String);
+
+impl FromSql<'_> for ColumnText {
+    fn from_sql(kind: &Type, raw: &[u8]) -> std::result::Result<ColumnText, BoxedError> {
+        Ok(ColumnText(match *kind {
+            Type::INT8 => i64::from_sql(kind, raw)?.to_string(),
+            Type::BOOL => bool::from_sql(kind, raw)?.to_string(),
+            Type::TIMESTAMPTZ => Timestamp::from_sql(kind, raw)?.to_string(),
+            Type::BYTEA => format!("{} bytes", raw.len()),
+            _ => String::from_utf8_lossy(raw).into_owned(),
+        }))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
     }
 }
 
@@ -89,50 +125,93 @@ impl Columns for RowColumns<'_> {
     fn blob(&mut self) -> Result<Option<Vec<u8>>> {
         self.take()
     }
+
+    fn located(&self, back: usize, error: StoreError) -> StoreError {
+        let Some(place) = self.next.checked_sub(back + 1) else { return error };
+        let Some(column) = self.row.columns().get(place) else { return error };
+        error.in_column(column.name(), || {
+            let value = self.row.try_get::<_, Option<ColumnText>>(place).ok().flatten();
+            value.map_or_else(|| "NULL".to_owned(), |ColumnText(text)| text)
+        })
+    }
+}
+
+fn read_row<T>(row: &Row, read: fn(&mut RowColumns<'_>) -> Result<T>) -> Result<T> {
+    let mut columns = RowColumns::new(row);
+    read(&mut columns).map_err(|error| {
+        let (key, url) = columns.row_key();
+        columns.located(0, error).in_row(key, url)
+    })
+}
+
+/// Reads rows one by one: a row that cannot be read does not affect the others.
+fn read_each<T>(rows: &[Row], read: fn(&mut RowColumns<'_>) -> Result<T>) -> Result<Vec<ReadRow<T>>> {
+    let each = rows.iter().map(|row| match read_row(row, read) {
+        Err(StoreError::BadRow(bad)) => Ok(Err(bad)),
+        read => read.map(Ok),
+    });
+    each.collect()
+}
+
+/// Reads all rows of a statement, one by one.
+pub(super) async fn readable<T>(
+    session: &impl Session,
+    statement: &Statement,
+    parameters: &[&(dyn ToSql + Sync)],
+    read: fn(&mut RowColumns<'_>) -> Result<T>,
+) -> Result<Vec<ReadRow<T>>> {
+    read_each(&query(session, statement, parameters).await?, read)
+}
+
+/// Reads all rows of a statement that takes one array, one by one, as [`all_planned_anew`].
+pub(super) async fn readable_planned_anew<T>(
+    session: &impl Session,
+    statement: &Statement,
+    array: Array<'_>,
+    read: fn(&mut RowColumns<'_>) -> Result<T>,
+) -> Result<Vec<ReadRow<T>>> {
+    read_each(&query_planned_anew(session, statement, &[array]).await?, read)
 }
 
 /// Reads all rows of a statement.
 pub(super) async fn all<T>(
-    client: &impl GenericClient,
+    session: &impl Session,
     statement: &Statement,
     parameters: &[&(dyn ToSql + Sync)],
     read: fn(&mut RowColumns<'_>) -> Result<T>,
 ) -> Result<Vec<T>> {
-    let statement = client.prepare_cached(statement.postgres()).await.map_err(error)?;
-    let rows = client.query(&statement, parameters).await.map_err(error)?;
-    rows.iter().map(|row| read(&mut RowColumns::new(row))).collect()
+    query(session, statement, parameters).await?.iter().map(|row| read_row(row, read)).collect()
 }
 
 /// Reads all rows of a statement that takes one array. The server plans it each time: a cached plan depends on the
 /// sizes that tables had when it was made, and could scan a table that was empty then.
 pub(super) async fn all_planned_anew<T>(
-    client: &Client,
+    session: &impl Session,
     statement: &Statement,
-    array: (&(dyn ToSql + Sync), Type),
+    array: Array<'_>,
     read: fn(&mut RowColumns<'_>) -> Result<T>,
 ) -> Result<Vec<T>> {
-    let rows = client.query_typed(statement.postgres(), &[array]).await.map_err(error)?;
-    rows.iter().map(|row| read(&mut RowColumns::new(row))).collect()
+    many_planned_anew(session, statement, &[array], read).await
+}
+
+/// The same for a statement that takes several arrays.
+pub(super) async fn many_planned_anew<T>(
+    session: &impl Session,
+    statement: &Statement,
+    arrays: &[Array<'_>],
+    read: fn(&mut RowColumns<'_>) -> Result<T>,
+) -> Result<Vec<T>> {
+    query_planned_anew(session, statement, arrays).await?.iter().map(|row| read_row(row, read)).collect()
 }
 
 /// Reads the one row of a statement, if there is one.
 pub(super) async fn one<T>(
-    client: &impl GenericClient,
+    session: &impl Session,
     statement: &Statement,
     parameters: &[&(dyn ToSql + Sync)],
     read: fn(&mut RowColumns<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
-    Ok(all(client, statement, parameters, read).await?.into_iter().next())
-}
-
-/// Executes a statement and returns the number of affected rows.
-pub(super) async fn execute(
-    client: &impl GenericClient,
-    statement: &Statement,
-    parameters: &[&(dyn ToSql + Sync)],
-) -> Result<u64> {
-    let statement = client.prepare_cached(statement.postgres()).await.map_err(error)?;
-    client.execute(&statement, parameters).await.map_err(error)
+    Ok(all(session, statement, parameters, read).await?.into_iter().next())
 }
 
 /// Transposes rows into one array per column.
@@ -165,6 +244,17 @@ pub(super) fn pool_error(problem: PoolError) -> StoreError {
     }
 }
 
+/// The error of a connection that could not be made. At the start of the program an operator has to act; later the
+/// server may come back as it was: too many connections, a database closed to connections, a password changed.
+pub(super) fn refused(problem: PoolError) -> StoreError {
+    match pool_error(problem) {
+        StoreError::Unusable(text) | StoreError::Internal(text) => StoreError::Unavailable(format!(
+            "the server refuses connections: {text}; if database.url is out of date, correct it and restart feedwarden"
+        )),
+        other => other,
+    }
+}
+
 pub(super) fn error(error: tokio_postgres::Error) -> StoreError {
     let Some(state) = error.code() else {
         // Without a code the error is not from the server: the connection failed, or a value did not fit its column.
@@ -186,7 +276,10 @@ pub(super) fn error(error: tokio_postgres::Error) -> StoreError {
             "it refers to something that is not there, or something still refers to it".into(),
         ),
         SqlState::UNIQUE_VIOLATION => StoreError::NameTaken(text),
-        SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => StoreError::Unavailable(text),
+        SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED | SqlState::LOCK_NOT_AVAILABLE => {
+            StoreError::Locked(text)
+        }
+        SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED => StoreError::corrupt(text),
         SqlState::INVALID_CATALOG_NAME
         | SqlState::INVALID_PASSWORD
         | SqlState::INVALID_AUTHORIZATION_SPECIFICATION

@@ -1,17 +1,18 @@
 //! Webhooks in PostgreSQL.
 
 use async_trait::async_trait;
-use deadpool_postgres::Client;
 use tokio_postgres::types::ToSql;
 
-use crate::model::{DeliveryRecord, NewWebhook, Webhook, WebhookChange, WebhookId, WebhookTarget};
+use crate::model::{DeliveryRecord, NewWebhook, RowKey, Webhook, WebhookChange, WebhookId, WebhookTarget};
 
 use super::super::cipher::Owner;
+use super::super::quarantine::{WEBHOOKS, last_id};
 use super::super::rows::{Columns, read_webhook, required, storable};
 use super::super::shared_sql as sql;
 use super::super::{CHANGE_ROUNDS_MAX, Result, WebhookStore, changed_by_others};
 use super::PostgresStore;
-use super::values::{all, execute, number, one};
+use super::session::Lease;
+use super::values::{execute, number, one, readable};
 
 #[async_trait]
 impl WebhookStore for PostgresStore {
@@ -19,26 +20,37 @@ impl WebhookStore for PostgresStore {
         let (url, label) = (storable(&new.url), new.label.as_deref().map(storable));
         let sealed = self.cipher.seal(Owner::Webhook(&url), &new.secret)?;
         let client = self.client().await?;
-        let added = one(&*client, &sql::ADD_WEBHOOK, &[&url, &sealed, &label, &new.created_at], number).await?;
+        let added = one(&client, &sql::ADD_WEBHOOK, &[&url, &sealed, &label, &new.created_at], number).await?;
         required(added).map(WebhookId)
     }
 
     async fn list_webhooks(&self, after: Option<WebhookId>, limit: u32) -> Result<Vec<Webhook>> {
-        let (after, limit) = (after.map_or(0, |id| id.0), i64::from(limit));
-        all(&*self.client().await?, &sql::LIST_WEBHOOKS, &[&after, &limit], |row| read_webhook(row)).await
+        let (mut after, limit) = (after.map_or(0, |id| id.0), i64::from(limit));
+        let client = self.client().await?;
+        loop {
+            let read = readable(&client, &sql::LIST_WEBHOOKS, &[&after, &limit], |row| read_webhook(row)).await?;
+            let last = last_id(&read, |webhook| webhook.id.0);
+            let webhooks = self.quarantine.sift_webhooks(read);
+            match last {
+                Some(last) if webhooks.is_empty() && last > after => after = last,
+                _ => return Ok(webhooks),
+            }
+        }
     }
 
     async fn webhook(&self, id: WebhookId) -> Result<Option<Webhook>> {
-        one(&*self.client().await?, &sql::WEBHOOK, &[&id.0], |row| read_webhook(row)).await
+        let found = one(&self.client().await?, &sql::WEBHOOK, &[&id.0], |row| read_webhook(row)).await;
+        self.quarantine.note_one(WEBHOOKS, RowKey::Id(id.0), &found);
+        found
     }
 
     async fn webhook_target(&self, id: WebhookId) -> Result<Option<WebhookTarget>> {
-        let target = sealed_target(&*self.client().await?, id).await?;
+        let target = sealed_target(&self.client().await?, id).await?;
         target.map(|(url, sealed)| self.cipher.open_target(url, &sealed)).transpose()
     }
 
     async fn change_webhook(&self, id: WebhookId, change: WebhookChange) -> Result<bool> {
-        let client = &*self.client().await?;
+        let client = &self.client().await?;
         let new_label = change.label.as_ref().and_then(Option::as_deref).map(storable);
         for _ in 0..CHANGE_ROUNDS_MAX {
             let Some((url, old)) = sealed_target(client, id).await? else { return Ok(false) };
@@ -57,20 +69,22 @@ impl WebhookStore for PostgresStore {
         let (last_change, failures) = (progress.last_change_number, i64::from(progress.failures));
         let row: [&(dyn ToSql + Sync); 7] =
             [&id.0, &last_change, &failures, &progress.retry_at, &error, delivered_at, &reason];
-        execute(&*self.client().await?, &sql::RECORD_DELIVERY, &row).await.map(|_| ())
+        execute(&self.client().await?, &sql::RECORD_DELIVERY, &row).await.map(|_| ())
     }
 
     async fn switch_webhook(&self, id: WebhookId, disabled_reason: Option<String>) -> Result<bool> {
         let (enabled, reason) = (disabled_reason.is_none(), disabled_reason.as_deref().map(storable));
-        Ok(execute(&*self.client().await?, &sql::SWITCH_WEBHOOK, &[&id.0, &enabled, &reason]).await? > 0)
+        Ok(execute(&self.client().await?, &sql::SWITCH_WEBHOOK, &[&id.0, &enabled, &reason]).await? > 0)
     }
 
     async fn remove_webhook(&self, id: WebhookId) -> Result<bool> {
-        Ok(execute(&*self.client().await?, &sql::REMOVE_WEBHOOK, &[&id.0]).await? > 0)
+        let removed = execute(&self.client().await?, &sql::REMOVE_WEBHOOK, &[&id.0]).await? > 0;
+        self.quarantine.end(WEBHOOKS, &RowKey::Id(id.0));
+        Ok(removed)
     }
 }
 
 /// URL and encrypted secret.
-async fn sealed_target(client: &Client, id: WebhookId) -> Result<Option<(String, Vec<u8>)>> {
+async fn sealed_target(client: &Lease, id: WebhookId) -> Result<Option<(String, Vec<u8>)>> {
     one(client, &sql::WEBHOOK_TARGET, &[&id.0], |row| Ok((required(row.text()?)?, row.bytes()?))).await
 }

@@ -4,12 +4,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::functions::FunctionFlags;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::super::settings::{SqliteSettings, Synchronous};
 use super::super::{Result, StoreError};
+use super::upkeep::INCREMENTAL;
 use super::values;
 
+/// What is left of the write-ahead log when it begins anew.
+const WAL_BYTES_KEPT: i64 = 16 << 20;
 /// Capacity of the statement cache: more than there are statements.
 const STATEMENTS: usize = 128;
 
@@ -21,16 +24,44 @@ pub(super) fn connect(settings: &SqliteSettings) -> Result<Connection> {
         return Err(StoreError::Unavailable(what));
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(|error| at(path, values::error(error)))?;
+    let connection = Connection::open_with_flags(path, flags).map_err(|error| at(path, opening_error(error)))?;
     prepare(&connection, settings.synchronous, settings.busy_timeout)
-        .map_err(|error| at(path, values::error(error)))?;
+        .map_err(|error| at(path, opening_error(error)))?;
     Ok(connection)
+}
+
+/// A file that was never a database is not a damaged one.
+fn opening_error(error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => StoreError::Unusable(error.to_string()),
+        _ => values::error(error),
+    }
+}
+
+/// Opens a file that is there, also while other processes use it, and changes nothing about it.
+pub(super) fn connect_existing(settings: &SqliteSettings) -> Result<Connection> {
+    let path = &settings.path;
+    if !path.is_file() {
+        return Err(StoreError::Unavailable(format!("{}: there is no such file", path.display())));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = || -> rusqlite::Result<Connection> {
+        // As above, the name is no URI.
+        let connection = Connection::open_with_flags(Path::new(".").join(path), flags)?;
+        connection.busy_timeout(settings.busy_timeout)?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        Ok(connection)
+    };
+    open().map_err(|error| at(path, values::error(error)))
 }
 
 fn prepare(connection: &Connection, synchronous: Synchronous, busy_timeout: Duration) -> rusqlite::Result<()> {
     connection.busy_timeout(busy_timeout)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Before the first page is written; a file that exists keeps what it has.
+    connection.pragma_update(None, "auto_vacuum", INCREMENTAL)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "journal_size_limit", WAL_BYTES_KEPT)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     let level = match synchronous {
         Synchronous::Full => "full",
@@ -49,6 +80,7 @@ pub(super) fn at(path: &Path, error: StoreError) -> StoreError {
     match error {
         StoreError::Unavailable(what) => StoreError::Unavailable(format!("{}: {what}", path.display())),
         StoreError::Unusable(what) => StoreError::Unusable(format!("{}: {what}", path.display())),
+        StoreError::Corrupt(what) => StoreError::Corrupt(format!("{}: {what}", path.display())),
         other => other,
     }
 }

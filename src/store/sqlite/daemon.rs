@@ -1,14 +1,19 @@
 //! Persistent state of the daemon in SQLite.
 
 use async_trait::async_trait;
+use rusqlite::params;
 
-use crate::model::Timestamp;
+use crate::model::{ClockStep, HostKey, Timestamp};
 
+use super::super::numbers::NumberJump;
 use super::super::rows::{Columns, required};
 use super::super::shared_sql as sql;
+use super::super::statement::Statement;
 use super::super::{DaemonStore, Result};
-use super::SqliteStore;
-use super::values::{execute, one};
+use super::values::{error, execute, one};
+use super::{SqliteStore, numbers};
+
+static MOVE_HOST_WAITS: Statement = Statement::new(include_str!("../../../sql/sqlite/move_host_waits.sql"));
 
 #[async_trait]
 impl DaemonStore for SqliteStore {
@@ -26,5 +31,35 @@ impl DaemonStore for SqliteStore {
 
     async fn resume_polling(&self) -> Result<()> {
         self.writer.run(|connection| execute(connection, &sql::RESUME_POLLING, [])).await.map(|_| ())
+    }
+
+    async fn resume_numbers(&self, now: Timestamp) -> Result<Option<NumberJump>> {
+        let numbers = self.numbers.clone();
+        self.writer.run(move |connection| numbers::resume(connection, &numbers, now)).await
+    }
+
+    async fn mark_restored(&self, now: Timestamp) -> Result<()> {
+        self.writer.run(move |connection| execute(connection, &sql::MARK_RESTORED, [now])).await.map(|_| ())
+    }
+
+    async fn trusted_time(&self) -> Result<Option<Timestamp>> {
+        required(self.readers.run(|connection| one(connection, &sql::TRUSTED_TIME, [], |row| row.time())).await?)
+    }
+
+    async fn note_trusted_time(&self, at: Timestamp) -> Result<()> {
+        self.writer.run(move |connection| execute(connection, &sql::NOTE_TRUSTED_TIME, [at])).await.map(|_| ())
+    }
+
+    async fn move_waits(&self, step: ClockStep, except: Vec<HostKey>) -> Result<()> {
+        let except = serde_json::Value::from_iter(except.iter().map(HostKey::as_str)).to_string();
+        self.writer
+            .run(move |connection| {
+                let transaction = connection.transaction().map_err(error)?;
+                execute(&transaction, &MOVE_HOST_WAITS, params![step.from, step.to, except])?;
+                execute(&transaction, &sql::MOVE_WEBHOOK_RETRIES, [step.from, step.to])?;
+                execute(&transaction, &sql::MOVE_FULL_TEXTS, [step.from, step.to])?;
+                transaction.commit().map_err(error)
+            })
+            .await
     }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use rusqlite::{Connection, params};
 
-use crate::model::{FetchedPage, HostKey, PageEnd, QueuedPage, Settlement, Timestamp, WantedPage};
+use crate::model::{FetchedPage, HostKey, PageEnd, PostId, QueuedPage, Settlement, Timestamp, WantedPage};
 
 use super::super::post_row::{full_text_values, read_queued_page};
 use super::super::rows::{Columns, required};
@@ -11,6 +11,7 @@ use super::super::shared_sql as sql;
 use super::super::statement::Statement;
 use super::super::{FullTextStore, Result};
 use super::SqliteStore;
+use super::numbers::NumberFile;
 use super::settle::NEXT_NUMBER;
 use super::values::{all, error, execute, number, one};
 
@@ -44,6 +45,18 @@ impl FullTextStore for SqliteStore {
         Ok(self.writer.run(counting).await? > 0)
     }
 
+    async fn drop_full_text(&self, post: PostId) -> Result<()> {
+        let dropping = move |connection: &mut Connection| execute(connection, &sql::DROP_FULL_TEXT, [post.0]);
+        self.writer.run(dropping).await.map(|_| ())
+    }
+
+    async fn correct_full_texts(&self, now: Timestamp, due_max: Timestamp, queued_max: Timestamp) -> Result<()> {
+        let correcting = move |connection: &mut Connection| {
+            execute(connection, &sql::CORRECT_FULL_TEXTS, [now, due_max, queued_max])
+        };
+        self.writer.run(correcting).await.map(|_| ())
+    }
+
     async fn defer_full_texts(&self, host: &HostKey, until: Timestamp) -> Result<()> {
         let host = host.as_str().to_owned();
         let deferring =
@@ -52,7 +65,8 @@ impl FullTextStore for SqliteStore {
     }
 
     async fn finish_full_text(&self, page: FetchedPage) -> Result<bool> {
-        self.writer.run(move |connection| finish(connection, &page)).await
+        let numbers = self.numbers.clone();
+        self.writer.run(move |connection| finish(connection, &page, &numbers)).await
     }
 }
 
@@ -62,7 +76,7 @@ pub(super) fn queue(connection: &Connection, settlement: &Settlement, page: &Wan
     execute(connection, &QUEUE, row).map(|_| ())
 }
 
-fn finish(connection: &mut Connection, page: &FetchedPage) -> Result<bool> {
+fn finish(connection: &mut Connection, page: &FetchedPage, numbers: &NumberFile) -> Result<bool> {
     let FetchedPage { post_id, content_hash, end, at } = page;
     let [text, html, origin, failure] = full_text_values(end);
     let transaction = connection.transaction().map_err(error)?;
@@ -77,6 +91,7 @@ fn finish(connection: &mut Connection, page: &FetchedPage) -> Result<bool> {
         }
     };
     execute(&transaction, &sql::LEAVE_FULL_TEXT_QUEUE, [post_id.0])?;
+    numbers.cover(&transaction)?;
     transaction.commit().map_err(error)?;
     Ok(written > 0)
 }

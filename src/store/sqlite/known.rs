@@ -1,5 +1,7 @@
 //! What is known of the entries of a document, in SQLite.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::model::{ContentHash, DocumentKeys, EntryKey, EntryQuery, KnownEntries, KnownPost, PostId};
@@ -38,6 +40,11 @@ pub(super) fn known_entries(connection: &Connection, query: &EntryQuery) -> Resu
         unknown.sort_unstable();
         unknown.dedup();
         known.others = all(connection, &WITHOUT_KEY, [source], |row| read_known(row))?;
+        let left = known.document.as_ref().map(|document| document.left_by(&query.entries)).unwrap_or_default();
+        for key in &left {
+            known.others.extend(one(connection, &BY_KEY, params![source, key.0], |row| read_known(row))?);
+        }
+        let left: HashSet<EntryKey> = left.into_iter().collect();
         let mut has_content = connection.prepare_cached(HAS_CONTENT.sqlite()).map_err(error)?;
         for hash in unknown {
             // Nearly all new entries have new content.
@@ -45,7 +52,11 @@ pub(super) fn known_entries(connection: &Connection, query: &EntryQuery) -> Resu
                 continue;
             }
             let found = all(connection, &BY_CONTENT, params![source, hash.0], |row| read_known(row))?;
-            known.others.extend(found.into_iter().filter(|post| post.id.is_none() || post.key.is_some()));
+            let is_listed = |post: &KnownPost| match post.key {
+                Some(key) => left.contains(&key),
+                None => post.id.is_some(),
+            };
+            known.others.extend(found.into_iter().filter(|post| !is_listed(post)));
         }
     }
     Ok(known)
@@ -59,6 +70,7 @@ fn as_stored(id: PostId, key: EntryKey, content_hash: ContentHash) -> KnownPost 
         content_hash,
         url: None,
         published_at: None,
+        title: None,
         revision: 0,
         changed_at: None,
     }

@@ -72,6 +72,13 @@ pub(super) const ALL: &[Migration] = &[
         name: "full_text",
         sql: include_str!("../../../sql/sqlite/migrations/0016_full_text.sql"),
     },
+    Migration {
+        version: 17,
+        name: "trusted_time",
+        sql: include_str!("../../../sql/sqlite/migrations/0017_trusted_time.sql"),
+    },
+    Migration { version: 18, name: "probe", sql: include_str!("../../../sql/sqlite/migrations/0018_probe.sql") },
+    Migration { version: 19, name: "restores", sql: include_str!("../../../sql/sqlite/migrations/0019_restores.sql") },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

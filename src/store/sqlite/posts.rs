@@ -3,15 +3,16 @@
 use async_trait::async_trait;
 use rusqlite::{Connection, ToSql, TransactionBehavior, params};
 
-use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, SourceId};
+use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, RowKey, SourceId};
 
 use super::super::post_pages::{PageIds, like_pattern, read_size};
 use super::super::post_row::{read_post, read_post_source};
+use super::super::quarantine::POSTS;
 use super::super::rows::{Columns, first_after, storable};
 use super::super::shared_sql as sql;
 use super::super::statement::Statement;
 use super::super::{PageBounds, PostMatch, PostPage, PostSelection, PostStore, Result};
-use super::values::{all, error, one};
+use super::values::{all, error, one, readable};
 use super::{SqliteStore, known};
 
 static BY_ID: Statement = Statement::new(include_str!("../../../sql/sqlite/posts_by_id.sql"));
@@ -23,12 +24,18 @@ static SOURCES: Statement = Statement::new(include_str!("../../../sql/sqlite/sou
 #[async_trait]
 impl PostStore for SqliteStore {
     async fn post(&self, id: PostId) -> Result<Option<Post>> {
-        self.readers.run(move |connection| one(connection, &sql::POST, [id.0], |row| read_post(row))).await
+        let reading = move |connection: &mut Connection| one(connection, &sql::POST, [id.0], |row| read_post(row));
+        let found = self.readers.run(reading).await;
+        self.quarantine.note_one(POSTS, RowKey::Id(id.0), &found);
+        found
     }
 
     async fn sources_of_posts(&self, ids: Vec<SourceId>) -> Result<Vec<PostSource>> {
         let ids = serde_json::Value::from_iter(ids.iter().map(|id| id.0)).to_string();
-        self.readers.run(move |connection| all(connection, &SOURCES, [ids], |row| read_post_source(row))).await
+        let reading =
+            move |connection: &mut Connection| readable(connection, &SOURCES, [ids], |row| read_post_source(row));
+        // A source that cannot be read is met, and reported, where all of its columns are.
+        Ok(self.readers.run(reading).await?.into_iter().flatten().collect())
     }
 
     async fn known_entries(&self, queries: Vec<EntryQuery>) -> Result<Vec<KnownEntries>> {
@@ -42,17 +49,30 @@ impl PostStore for SqliteStore {
     }
 
     async fn posts_page(&self, selection: PostSelection, bounds: PageBounds) -> Result<PostPage> {
-        let reading = move |connection: &mut Connection| {
-            // One view of the database for both statements.
-            let transaction = connection.transaction().map_err(error)?;
-            let ids = PageIds::new(sizes(&transaction, selection, bounds.rows)?, bounds);
-            if ids.ids.is_empty() {
-                return Ok(PostPage::default());
+        let mut reach = bounds;
+        loop {
+            let selection = selection.clone();
+            let reading = move |connection: &mut Connection| {
+                // One view of the database for both statements.
+                let transaction = connection.transaction().map_err(error)?;
+                let ids = PageIds::new(sizes(&transaction, selection, reach.rows)?, reach);
+                let list = serde_json::Value::from_iter(ids.ids.iter().copied()).to_string();
+                let posts = readable(&transaction, &BY_ID, [list], |row| read_post(row))?;
+                Ok((ids, posts))
+            };
+            let (ids, posts) = self.readers.run(reading).await?;
+            let posts = self.quarantine.sift_posts(posts);
+            match ids.wider(reach, posts.len()) {
+                Some(wider) => reach = wider,
+                None if reach == bounds => return Ok(ids.page(posts)),
+                None => return Ok(ids.page(posts).first()),
             }
-            let list = serde_json::Value::from_iter(ids.ids.iter().copied()).to_string();
-            Ok(ids.page(all(&transaction, &BY_ID, [list], |row| read_post(row))?))
-        };
-        self.readers.run(reading).await
+        }
+    }
+
+    async fn count_posts(&self) -> Result<u64> {
+        let counting = |connection: &mut Connection| one(connection, &sql::COUNT_POSTS, [], |row| row.number());
+        Ok(self.readers.run(counting).await?.flatten().unwrap_or(0))
     }
 
     async fn last_change_number(&self) -> Result<i64> {

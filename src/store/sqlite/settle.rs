@@ -4,12 +4,13 @@ use rusqlite::{Connection, params, params_from_iter};
 
 use crate::model::{PostId, RenamedPost, Settled, Settlement};
 
-use super::super::Result;
 use super::super::post_row::{edit_values, new_post_values};
 use super::super::rows::{Value, is_settled_already, last_word_on_hosts};
 use super::super::shared_sql as sql;
 use super::super::source_row::state_values;
 use super::super::statement::Statement;
+use super::super::{Result, StoreError};
+use super::numbers::NumberFile;
 use super::values::{all, error, execute, number, one};
 use super::{full_text, hosts, sources};
 
@@ -23,11 +24,18 @@ static WITH_KEYS: Statement = Statement::new(include_str!("../../../sql/sqlite/p
 static TOUCH: Statement = Statement::new(include_str!("../../../sql/sqlite/touch_cleaned.sql"));
 static PUT_DOCUMENT: Statement = Statement::new(include_str!("../../../sql/sqlite/put_documents.sql"));
 
-pub(super) fn settle(connection: &mut Connection, settlements: &[Settlement]) -> Result<Vec<Settled>> {
+pub(super) fn settle(
+    connection: &mut Connection,
+    settlements: &[Settlement],
+    numbers: &NumberFile,
+) -> Result<Vec<Settled>> {
     let transaction = connection.transaction().map_err(error)?;
     let settled = settlements.iter().map(|one| settle_one(&transaction, one)).collect::<Result<Vec<_>>>()?;
     for host in last_word_on_hosts(settlements.iter().filter_map(|settlement| settlement.host.clone())) {
         hosts::record(&transaction, &host)?;
+    }
+    if settlements.iter().any(|settlement| !settlement.posts.is_empty() || !settlement.edits.is_empty()) {
+        numbers.cover(&transaction)?;
     }
     transaction.commit().map_err(error)?;
     Ok(settled)
@@ -67,7 +75,11 @@ fn settle_one(connection: &Connection, settlement: &Settlement) -> Result<Settle
 /// The version has changed: by another writer, or because this settlement was stored before.
 fn outdated(connection: &Connection, settlement: &Settlement) -> Result<Settled> {
     let id = settlement.source_id;
-    let Some(source) = sources::one(connection, id)? else { return Ok(Settled::Gone) };
+    let source = match sources::one(connection, id) {
+        Ok(Some(source)) => source,
+        Ok(None) | Err(StoreError::BadRow(_)) => return Ok(Settled::Gone),
+        Err(other) => return Err(other),
+    };
     if !is_settled_already(settlement, &source) {
         return Ok(Settled::Stale(Box::new(source)));
     }
@@ -98,7 +110,8 @@ fn add_posts(connection: &Connection, settlement: &Settlement) -> Result<Vec<Pos
     let mut add = connection.prepare_cached(ADD_POST.sqlite()).map_err(error)?;
     let mut new_posts = Vec::with_capacity(settlement.posts.len());
     for post in &settlement.posts {
-        let row = params_from_iter(new_post_values(settlement, post));
+        let (added, content) = new_post_values(settlement, post);
+        let row = params_from_iter(added.into_iter().chain(content));
         // RETURNING would build a table for each row.
         if add.execute(row).map_err(error)? > 0 {
             new_posts.push(PostId(connection.last_insert_rowid()));

@@ -4,15 +4,16 @@ use async_trait::async_trait;
 use rusqlite::{Connection, params, params_from_iter};
 
 use crate::model::{
-    NewSource, Settled, Settlement, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll, Timestamp,
+    NewSource, RowKey, Settled, Settlement, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll, Timestamp,
 };
 
+use super::super::quarantine::{ReadRow, SOURCES, last_id};
 use super::super::rows::{Columns, Value, read_counts, required, storable};
 use super::super::shared_sql as sql;
 use super::super::source_row::{host_column, read_source, settings_values, state_values};
 use super::super::statement::Statement;
 use super::super::{Added, Result, Saved, SourceSelection, SourceStore, StoreError, access};
-use super::values::{all, error, execute, number, one as first};
+use super::values::{error, execute, number, one as first, readable};
 use super::{SqliteStore, labels, settle};
 
 static ADD: Statement = Statement::new(include_str!("../../../sql/sqlite/add_sources.sql"));
@@ -33,21 +34,25 @@ impl SourceStore for SqliteStore {
     }
 
     async fn source(&self, id: SourceId) -> Result<Option<Source>> {
-        self.readers.run(move |connection| one(connection, id)).await
+        let found = self.readers.run(move |connection| one(connection, id)).await;
+        self.quarantine.note_one(SOURCES, RowKey::Id(id.0), &found);
+        found
     }
 
     async fn sources_to_poll(&self, ids: Vec<SourceId>) -> Result<Vec<SourceToPoll>> {
-        let ids = serde_json::Value::from_iter(ids.iter().map(|id| id.0)).to_string();
+        let list = serde_json::Value::from_iter(ids.iter().map(|id| id.0)).to_string();
         let reading = move |connection: &mut Connection| {
-            all(connection, &TO_POLL, [ids], |row| Ok((read_source(row)?, row.blob()?)))
+            readable(connection, &TO_POLL, [list], |row| Ok((read_source(row)?, row.blob()?)))
         };
         let found = self.readers.run(reading).await?;
+        let found = self.quarantine.sift_asked(&ids, found);
         Ok(found.into_iter().map(|one| access::to_poll(&self.cipher, one)).collect())
     }
 
     async fn sources_with_url(&self, url: &str) -> Result<Vec<Source>> {
         let url = storable(url).into_owned();
-        self.readers.run(move |connection| all(connection, &WITH_URL, [url], |row| read_source(row))).await
+        let reading = move |connection: &mut Connection| readable(connection, &WITH_URL, [url], |row| read_source(row));
+        Ok(self.quarantine.sift_sources(self.readers.run(reading).await?))
     }
 
     async fn list_sources(&self, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
@@ -60,7 +65,18 @@ impl SourceStore for SqliteStore {
         after: Option<SourceId>,
         limit: u32,
     ) -> Result<Vec<Source>> {
-        self.readers.run(move |connection| select(connection, &selection, after, limit)).await
+        let mut after = after;
+        loop {
+            let selection = selection.clone();
+            let read = self.readers.run(move |connection| select(connection, &selection, after, limit)).await?;
+            let last = last_id(&read, |source| source.id.0).map(SourceId);
+            let sources = self.quarantine.sift_sources(read);
+            // An empty page is the last one, so a page of bad rows only is not returned.
+            if !sources.is_empty() || last.is_none() || last <= after {
+                return Ok(sources);
+            }
+            after = last;
+        }
     }
 
     async fn count_sources(&self) -> Result<SourceCounts> {
@@ -77,11 +93,14 @@ impl SourceStore for SqliteStore {
     }
 
     async fn remove_source(&self, id: SourceId) -> Result<bool> {
-        Ok(self.writer.run(move |connection| execute(connection, &sql::REMOVE_SOURCE, [id.0])).await? > 0)
+        let removed = self.writer.run(move |connection| execute(connection, &sql::REMOVE_SOURCE, [id.0])).await? > 0;
+        self.quarantine.end(SOURCES, &RowKey::Id(id.0));
+        Ok(removed)
     }
 
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
-        self.writer.run(move |connection| settle::settle(connection, &settlements)).await
+        let numbers = self.numbers.clone();
+        self.writer.run(move |connection| settle::settle(connection, &settlements, &numbers)).await
     }
 }
 
@@ -116,43 +135,45 @@ fn select(
     selection: &SourceSelection,
     after: Option<SourceId>,
     limit: u32,
-) -> Result<Vec<Source>> {
+) -> Result<Vec<ReadRow<Source>>> {
     let after = after.map_or(0, |id| id.0);
-    let plain = |statement| all(connection, statement, params![after, limit], |row| read_source(row));
+    let plain = |statement| readable(connection, statement, params![after, limit], |row| read_source(row));
     match selection {
         SourceSelection::All => plain(&sql::LIST_SOURCES),
         SourceSelection::OfHost(host) => {
-            all(connection, &sql::SOURCES_OF_HOST, params![host.as_str(), after, limit], |row| read_source(row))
+            readable(connection, &sql::SOURCES_OF_HOST, params![host.as_str(), after, limit], |row| read_source(row))
         }
         SourceSelection::WithLabel(label) => {
-            all(connection, &sql::SOURCES_WITH_LABEL, params![storable(label), after, limit], |row| read_source(row))
+            let parameters = params![storable(label), after, limit];
+            readable(connection, &sql::SOURCES_WITH_LABEL, parameters, |row| read_source(row))
         }
         SourceSelection::Disabled => plain(&DISABLED),
         SourceSelection::Resting => plain(&sql::SOURCES_RESTING),
         SourceSelection::Failing => plain(&sql::SOURCES_FAILING),
         SourceSelection::Inactive => plain(&INACTIVE),
         SourceSelection::OfType(source_type) => {
-            all(connection, &sql::SOURCES_OF_TYPE, params![source_type.name(), after, limit], |row| read_source(row))
+            let parameters = params![source_type.name(), after, limit];
+            readable(connection, &sql::SOURCES_OF_TYPE, parameters, |row| read_source(row))
         }
     }
 }
 
-/// Computes the hosts of rows that an earlier version wrote.
+/// Computes the hosts of rows that an earlier version wrote. Rows that cannot be read keep none.
 pub(super) fn fill_hosts(connection: &mut Connection) -> Result<()> {
-    loop {
+    let mut after = Some(0);
+    while let Some(start) = after {
         let transaction = connection.transaction().map_err(error)?;
-        let found = all(&transaction, &sql::SOURCES_WITHOUT_HOST, [FILL_AT_ONCE], |row| {
+        let found = readable(&transaction, &sql::SOURCES_WITHOUT_HOST, params![FILL_AT_ONCE, start], |row| {
             let (id, source_type) = (required(row.integer()?)?, required(row.parsed()?)?);
             Ok((id, host_column(source_type, &required(row.text()?)?)))
         })?;
-        for (id, host) in &found {
+        after = last_id(&found, |(id, _)| *id);
+        for (id, host) in found.into_iter().flatten() {
             execute(&transaction, &FILL_HOSTS, params![id, host])?;
         }
         transaction.commit().map_err(error)?;
-        if found.is_empty() {
-            return Ok(());
-        }
     }
+    Ok(())
 }
 
 fn host(settings: &SourceSettings) -> Value<'static> {

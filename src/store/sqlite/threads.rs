@@ -2,6 +2,7 @@
 //! the disk.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use async_channel::{Receiver, Sender};
@@ -9,7 +10,7 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::super::{Result, StoreError};
+use super::super::{Result, StoreError, StoreHealth};
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
@@ -17,20 +18,43 @@ type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 pub(super) struct Threads {
     jobs: Sender<Job>,
     handles: Mutex<Vec<JoinHandle<()>>>,
+    role: Role,
+    health: Arc<StoreHealth>,
+}
+
+/// What the jobs of a queue do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Writer,
+    Reader,
+}
+
+impl Role {
+    fn thread_name(self) -> String {
+        match self {
+            Role::Writer => "sqlite-writer".to_owned(),
+            Role::Reader => "sqlite-reader".to_owned(),
+        }
+    }
 }
 
 impl Threads {
-    pub(super) fn start(name: &str, connections: Vec<Connection>, queue: usize) -> Result<Threads> {
+    pub(super) fn start(
+        role: Role,
+        connections: Vec<Connection>,
+        queue: usize,
+        health: Arc<StoreHealth>,
+    ) -> Result<Threads> {
         let (jobs, waiting) = async_channel::bounded(queue);
         let start = |connection| {
             let waiting = waiting.clone();
             std::thread::Builder::new()
-                .name(name.to_owned())
+                .name(role.thread_name())
                 .spawn(move || work(connection, &waiting))
                 .map_err(|error| StoreError::Unavailable(format!("no thread can be started: {error}")))
         };
         let handles = connections.into_iter().map(start).collect::<Result<Vec<_>>>()?;
-        Ok(Threads { jobs, handles: Mutex::new(handles) })
+        Ok(Threads { jobs, handles: Mutex::new(handles), role, health })
     }
 
     /// Runs a job on one of the threads. A queued job is executed even if the caller stops
@@ -40,9 +64,15 @@ impl Threads {
         work: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
+        let (role, health) = (self.role, self.health.clone());
         let job: Job = Box::new(move |connection| {
+            let result = work(connection);
+            match role {
+                Role::Writer => health.note_write(&result),
+                Role::Reader => health.note_read(&result),
+            }
             // Ignore a caller that stopped waiting.
-            let _ = reply.send(work(connection));
+            let _ = reply.send(result);
         });
         self.jobs.send(job).await.map_err(|_| closed())?;
         // The job drops its end without an answer only if it panicked.
@@ -80,7 +110,7 @@ mod tests {
 
     fn threads(count: usize) -> Threads {
         let connections = (0..count).map(|_| Connection::open_in_memory().unwrap()).collect();
-        Threads::start("test", connections, 4).unwrap()
+        Threads::start(Role::Writer, connections, 4, Arc::default()).unwrap()
     }
 
     async fn create_table(threads: &Threads) {

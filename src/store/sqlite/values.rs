@@ -3,8 +3,9 @@
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, Row, ToSql, ffi};
 
-use crate::model::Timestamp;
+use crate::model::{RowKey, Timestamp};
 
+use super::super::quarantine::ReadRow;
 use super::super::rows::{Columns, Value};
 use super::super::statement::Statement;
 use super::super::{Result, StoreError};
@@ -42,11 +43,45 @@ pub(super) struct RowColumns<'row, 'statement> {
     next: usize,
 }
 
-impl RowColumns<'_, '_> {
+impl<'row, 'statement> RowColumns<'row, 'statement> {
+    pub(super) fn new(row: &'row Row<'statement>) -> RowColumns<'row, 'statement> {
+        RowColumns { row, next: 0 }
+    }
+
+    /// Number of columns that were taken.
+    pub(super) fn taken(&self) -> usize {
+        self.next
+    }
+
     fn take<T: FromSql>(&mut self) -> Result<T> {
         let column = self.next;
         self.next += 1;
-        self.row.get(column).map_err(error)
+        self.row.get(column).map_err(|problem| match problem {
+            rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..) => StoreError::damaged("it has the wrong type"),
+            other => error(other),
+        })
+    }
+
+    /// Key and URL of the row, as far as they can be read.
+    fn row_key(&self) -> (RowKey, Option<String>) {
+        let key = match self.row.get_ref(0) {
+            Ok(ValueRef::Integer(id)) => RowKey::Id(id),
+            Ok(other) => RowKey::Name(shown(other)),
+            Err(_) => RowKey::Name(String::new()),
+        };
+        (key, self.row.get("url").ok())
+    }
+}
+
+fn shown(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => "NULL".to_owned(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => number.to_string(),
+        ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+        ValueRef::Blob(bytes) => format!("{} bytes", bytes.len()),
     }
 }
 
@@ -70,6 +105,39 @@ impl Columns for RowColumns<'_, '_> {
     fn blob(&mut self) -> Result<Option<Vec<u8>>> {
         self.take()
     }
+
+    fn located(&self, back: usize, error: StoreError) -> StoreError {
+        let Some(place) = self.next.checked_sub(back + 1) else { return error };
+        let name = self.row.as_ref().column_name(place).unwrap_or_default();
+        error.in_column(name, || self.row.get_ref(place).map(shown).unwrap_or_default())
+    }
+}
+
+fn read_row<T>(row: &Row<'_>, read: fn(&mut RowColumns<'_, '_>) -> Result<T>) -> Result<T> {
+    let mut columns = RowColumns { row, next: 0 };
+    read(&mut columns).map_err(|error| {
+        let (key, url) = columns.row_key();
+        columns.located(0, error).in_row(key, url)
+    })
+}
+
+/// Reads all rows of a statement, one by one: a row that cannot be read does not affect the others.
+pub(super) fn readable<T>(
+    connection: &rusqlite::Connection,
+    statement: &Statement,
+    parameters: impl rusqlite::Params,
+    read: fn(&mut RowColumns<'_, '_>) -> Result<T>,
+) -> Result<Vec<ReadRow<T>>> {
+    let mut statement = connection.prepare_cached(statement.sqlite()).map_err(error)?;
+    let mut rows = statement.query(parameters).map_err(error)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().map_err(error)? {
+        match read_row(row, read) {
+            Err(StoreError::BadRow(bad)) => found.push(Err(bad)),
+            read => found.push(Ok(read?)),
+        }
+    }
+    Ok(found)
 }
 
 /// Reads all rows of a statement.
@@ -83,7 +151,7 @@ pub(super) fn all<T>(
     let mut rows = statement.query(parameters).map_err(error)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(error)? {
-        found.push(read(&mut RowColumns { row, next: 0 })?);
+        found.push(read_row(row, read)?);
     }
     Ok(found)
 }
@@ -126,11 +194,12 @@ pub(super) fn error(error: rusqlite::Error) -> StoreError {
             "it refers to something that is not there, or something still refers to it".into(),
         ),
         (_, ffi::SQLITE_CONSTRAINT_UNIQUE) => StoreError::NameTaken(text),
-        (ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt, _) => StoreError::Unusable(text),
+        (ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt, _) => StoreError::corrupt(text),
+        (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => {
+            StoreError::Unavailable(format!("{text}: another process holds the lock for writing"))
+        }
         (
-            ErrorCode::DatabaseBusy
-            | ErrorCode::DatabaseLocked
-            | ErrorCode::DiskFull
+            ErrorCode::DiskFull
             | ErrorCode::CannotOpen
             | ErrorCode::ReadOnly
             | ErrorCode::PermissionDenied

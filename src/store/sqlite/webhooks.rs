@@ -3,14 +3,15 @@
 use async_trait::async_trait;
 use rusqlite::{Connection, params};
 
-use crate::model::{DeliveryRecord, NewWebhook, Webhook, WebhookChange, WebhookId, WebhookTarget};
+use crate::model::{DeliveryRecord, NewWebhook, RowKey, Webhook, WebhookChange, WebhookId, WebhookTarget};
 
 use super::super::cipher::Owner;
+use super::super::quarantine::{WEBHOOKS, last_id};
 use super::super::rows::{Columns, read_webhook, required, storable};
 use super::super::shared_sql as sql;
 use super::super::{CHANGE_ROUNDS_MAX, Result, WebhookStore, changed_by_others};
 use super::SqliteStore;
-use super::values::{all, execute, number, one};
+use super::values::{execute, number, one, readable};
 
 #[async_trait]
 impl WebhookStore for SqliteStore {
@@ -24,14 +25,27 @@ impl WebhookStore for SqliteStore {
     }
 
     async fn list_webhooks(&self, after: Option<WebhookId>, limit: u32) -> Result<Vec<Webhook>> {
-        let after = after.map_or(0, |id| id.0);
-        self.readers
-            .run(move |connection| all(connection, &sql::LIST_WEBHOOKS, params![after, limit], |row| read_webhook(row)))
-            .await
+        let mut after = after.map_or(0, |id| id.0);
+        loop {
+            let reading = move |connection: &mut Connection| {
+                readable(connection, &sql::LIST_WEBHOOKS, params![after, limit], |row| read_webhook(row))
+            };
+            let read = self.readers.run(reading).await?;
+            let last = last_id(&read, |webhook| webhook.id.0);
+            let webhooks = self.quarantine.sift_webhooks(read);
+            match last {
+                Some(last) if webhooks.is_empty() && last > after => after = last,
+                _ => return Ok(webhooks),
+            }
+        }
     }
 
     async fn webhook(&self, id: WebhookId) -> Result<Option<Webhook>> {
-        self.readers.run(move |connection| one(connection, &sql::WEBHOOK, [id.0], |row| read_webhook(row))).await
+        let reading =
+            move |connection: &mut Connection| one(connection, &sql::WEBHOOK, [id.0], |row| read_webhook(row));
+        let found = self.readers.run(reading).await;
+        self.quarantine.note_one(WEBHOOKS, RowKey::Id(id.0), &found);
+        found
     }
 
     async fn webhook_target(&self, id: WebhookId) -> Result<Option<WebhookTarget>> {
@@ -78,7 +92,9 @@ impl WebhookStore for SqliteStore {
     }
 
     async fn remove_webhook(&self, id: WebhookId) -> Result<bool> {
-        Ok(self.writer.run(move |connection| execute(connection, &sql::REMOVE_WEBHOOK, [id.0])).await? > 0)
+        let removed = self.writer.run(move |connection| execute(connection, &sql::REMOVE_WEBHOOK, [id.0])).await? > 0;
+        self.quarantine.end(WEBHOOKS, &RowKey::Id(id.0));
+        Ok(removed)
     }
 }
 

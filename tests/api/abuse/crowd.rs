@@ -37,7 +37,8 @@ pub(super) async fn gather(listeners: &Listeners) -> Crowd {
         let token = listeners.token(&format!("reader {}", number / 20), TokenScope::Read, 0);
         let mut stream: Box<dyn Stream> =
             if number % 2 == 0 { Box::new(listeners.socket().await) } else { Box::new(listeners.tcp().await) };
-        let request = format!("GET /api/v1/posts/stream?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\n\r\n");
+        let request =
+            format!("GET /api/v1/posts/stream?after=0 HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {token}\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut head = [0; 12];
         stream.read_exact(&mut head).await.unwrap();
@@ -55,13 +56,13 @@ pub(super) async fn gather(listeners: &Listeners) -> Crowd {
     let halves = [
         String::new(),
         "GET /api/v1/sta".to_owned(),
-        format!("POST /api/v1/sources HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\nX-Endless: 1\r\n"),
+        format!("POST /api/v1/sources HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {token}\r\nX-Endless: 1\r\n"),
         format!(
-            "POST /api/v1/sources HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\n\
+            "POST /api/v1/sources HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {token}\r\n\
              Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
         ),
         format!(
-            "POST /api/v1/opml HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\n\
+            "POST /api/v1/opml HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {token}\r\n\
              Content-Type: text/x-opml\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n<opml>\r\n"
         ),
     ];

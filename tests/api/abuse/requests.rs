@@ -79,7 +79,7 @@ fn bad_tokens(listeners: &Listeners) -> Vec<String> {
 /// A body over the limit, without Content-Length.
 async fn endless_chunks(mut stream: impl AsyncRead + AsyncWrite + Unpin, token: &str) {
     let head = format!(
-        "POST /api/v1/sources HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: {token}\r\n\
+        "POST /api/v1/sources HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAuthorization: {token}\r\n\
          Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await.unwrap();
@@ -107,7 +107,7 @@ async fn no_http(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
 /// Many requests at once on one connection: each that is answered is let in or is too fast. The server may close in
 /// between, once it has been busy with them for longer than it keeps a connection.
 async fn flood(listeners: &Listeners, token: &str) {
-    let request = format!("GET /api/v1/scheduler HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\n");
+    let request = format!("GET /api/v1/scheduler HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {token}\r\n");
     let last = format!("{request}Connection: close\r\n\r\n");
     let flood = format!("{request}\r\n").repeat(299) + &last;
     let (mut reader, mut writer) = listeners.tcp().await.into_split();

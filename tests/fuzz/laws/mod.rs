@@ -2,26 +2,32 @@
 //!
 //! The fuzz targets and the tests call the same functions, so that a law is written once. A broken law is a panic.
 
+pub(crate) mod authorization;
 pub(crate) mod charset;
 pub(crate) mod date;
 pub(crate) mod feed;
 pub(crate) mod html_text;
 pub(crate) mod opml;
+pub(crate) mod response;
 pub(crate) mod robots;
 pub(crate) mod website;
+pub(crate) mod x_json;
 
 /// The laws of one target: panics if an input makes the reader break one.
 pub(crate) type Laws = fn(&[u8]);
 
 /// Every target: its name, which is also the name of the folder with its seeds, and its laws.
-pub(crate) const TARGETS: [(&str, Laws); 7] = [
+pub(crate) const TARGETS: [(&str, Laws); 10] = [
+    ("authorization", authorization::check),
     ("charset", charset::check),
     ("date", date::check),
     ("feed", feed::check),
     ("html_text", html_text::check),
     ("opml", opml::check),
+    ("response", response::check),
     ("robots", robots::check),
     ("website", website::check),
+    ("x_json", x_json::check),
 ];
 
 /// Parts an input into the `Content-Type` that its first line pretends it came with, if there is such a line, and the

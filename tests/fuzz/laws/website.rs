@@ -41,6 +41,9 @@ fn check_page(page: &ExtractedPage, html_bytes: usize) {
     assert_eq!(fold(&page.text), page.text, "the text is not folded");
     // A NUL becomes U+FFFD, which is three times as long; no text is shown twice.
     assert!(page.text.len() <= html_bytes * 3, "{html_bytes} bytes became {}", page.text.len());
+    // Serialised, a character becomes at most six; absolute links may take four times as much and 64 KiB more.
+    assert!(page.html.len() <= html_bytes * 24 + (64 << 10), "{html_bytes} bytes became {} of HTML", page.html.len());
+    assert_eq!(page.lines.replace('\n', " "), page.text, "the lines have other words");
     for value in [&page.title, &page.author, &page.byline].into_iter().flatten() {
         assert_eq!(fold(value), *value, "{value:?} is not folded");
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::DocumentParser;
 use super::elements::Name;
 use crate::parse::feed::attributes::{FeedAttributes, decoded};
-use crate::parse::feed::details::{self, Enclosure, MediaClass};
+use crate::parse::feed::details::{self, EntryEnclosure, MediaClass};
 use crate::parse::feed::element::{Element, Field, FieldSlot};
 use crate::parse::feed::link;
 use crate::parse::namespace::Namespace;
@@ -39,6 +39,11 @@ impl DocumentParser<'_, '_> {
                 (Namespace::Core | Namespace::Atom, "enclosure") => self.take_enclosure(attributes),
                 (Namespace::Itunes, "image") => {
                     self.offer_image(image_rank::ITUNES, attributes.href.or(attributes.url));
+                }
+                (Namespace::Itunes, "category") => {
+                    if let (Some(name), Some(draft)) = (attributes.text, self.entry.as_mut()) {
+                        draft.details.add_category(&decoded(name));
+                    }
                 }
                 (Namespace::Media, "thumbnail") => self.offer_image(image_rank::THUMBNAIL, attributes.url),
                 _ => {}
@@ -140,7 +145,7 @@ impl DocumentParser<'_, '_> {
         }
         let Some(url) = self.absolute(&decoded(url)) else { return };
         let Some(draft) = self.entry.as_mut() else { return };
-        draft.details.add_enclosure(Enclosure {
+        draft.details.add_enclosure(EntryEnclosure {
             url,
             media_type: attributes.media_type.and_then(shown),
             length: attributes.length.and_then(details::length_bytes),

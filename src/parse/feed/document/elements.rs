@@ -13,7 +13,7 @@ use crate::parse::xml::Tag;
 
 /// Whether to go on.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum AfterTag {
     Next,
     /// This is a web page.
     Page,
@@ -21,7 +21,7 @@ pub(super) enum Step {
 
 impl<'a> DocumentParser<'a, '_> {
     /// Takes a start tag.
-    pub(super) fn open(&mut self, tag: Tag<'a>) -> Result<Step, FeedError> {
+    pub(super) fn open(&mut self, tag: Tag<'a>) -> Result<AfterTag, FeedError> {
         self.nodes += 1;
         if self.nodes > self.limits.nodes_max {
             return Err(FeedError::TooManyNodes { nodes_max: self.limits.nodes_max });
@@ -37,7 +37,7 @@ impl<'a> DocumentParser<'a, '_> {
             };
             let element = match parent.element {
                 Element::Field(field) => match self.open_in_field(&tag, field, &name) {
-                    InField::Inline => return Ok(Step::Next),
+                    InField::Inline => return Ok(AfterTag::Next),
                     InField::Person(element) => element,
                     InField::EndsField => {
                         self.tokens.is_repaired = true;
@@ -55,7 +55,7 @@ impl<'a> DocumentParser<'a, '_> {
                 }
             };
             self.push(tag, element, scope_depth, &name, &attributes)?;
-            return Ok(Step::Next);
+            return Ok(AfterTag::Next);
         }
     }
 
@@ -66,7 +66,7 @@ impl<'a> DocumentParser<'a, '_> {
         name: &Name<'_>,
         attributes: &FeedAttributes<'a>,
         scope_depth: usize,
-    ) -> Result<Step, FeedError> {
+    ) -> Result<AfterTag, FeedError> {
         let top = self.prolog.element(name.namespace, name.lower, attributes);
         match top {
             Top::Feed(format) => {
@@ -80,10 +80,10 @@ impl<'a> DocumentParser<'a, '_> {
                 self.begin_feed(format);
                 self.push(tag, Element::Entry, scope_depth, name, attributes)?;
             }
-            Top::Page if self.feed.is_none() => return Ok(Step::Page),
+            Top::Page if self.feed.is_none() => return Ok(AfterTag::Page),
             Top::Page | Top::Foreign => self.scope.leave(scope_depth),
         }
-        Ok(Step::Next)
+        Ok(AfterTag::Next)
     }
 
     fn begin_feed(&mut self, format: Format) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::parse::control;
-use crate::parse::feed::details::{self, Details, Enclosure};
+use crate::parse::feed::details::{self, Details, EntryEnclosure};
 
 /// A text, or a number as one. Blank is missing.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ impl<'de> Deserialize<'de> for LooseAttachments {
 #[derive(Debug)]
 pub(super) struct LooseAttachment {
     pub(super) url: LooseText,
-    pub(super) enclosure: Enclosure,
+    pub(super) enclosure: EntryEnclosure,
 }
 
 /// More members than this of one list are passed over.
@@ -114,20 +114,20 @@ const LIST_MAX: usize = 256;
 #[derive(Debug)]
 struct LooseList<T>(Vec<T>);
 
-impl<'de, T: Member> Deserialize<'de> for LooseList<T> {
+impl<'de, T: ListElement> Deserialize<'de> for LooseList<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LooseList<T>, D::Error> {
         deserializer.deserialize_any(LooseVisitor { may_be_list: true, member: PhantomData })
     }
 }
 
 /// What a list may hold: made of a text, or of an object.
-trait Member: Sized {
+trait ListElement: Sized {
     fn from_text(text: Box<str>) -> Option<Self>;
 
     fn from_object<'de, A: MapAccess<'de>>(map: A) -> Result<Option<Self>, A::Error>;
 }
 
-impl Member for LooseText {
+impl ListElement for LooseText {
     fn from_text(text: Box<str>) -> Option<LooseText> {
         Some(LooseText(Some(text)))
     }
@@ -140,7 +140,7 @@ impl Member for LooseText {
 #[derive(Debug)]
 struct LooseAuthor(Option<Arc<str>>);
 
-impl Member for LooseAuthor {
+impl ListElement for LooseAuthor {
     fn from_text(text: Box<str>) -> Option<LooseAuthor> {
         Some(LooseAuthor(Some(text.into())))
     }
@@ -158,7 +158,7 @@ impl Member for LooseAuthor {
     }
 }
 
-impl Member for LooseAttachment {
+impl ListElement for LooseAttachment {
     fn from_text(_: Box<str>) -> Option<LooseAttachment> {
         None
     }
@@ -179,7 +179,7 @@ impl Member for LooseAttachment {
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
-        let enclosure = Enclosure { url: "".into(), media_type, length, duration_seconds, title };
+        let enclosure = EntryEnclosure { url: "".into(), media_type, length, duration_seconds, title };
         Ok(Some(LooseAttachment { url, enclosure }))
     }
 }
@@ -190,7 +190,7 @@ struct LooseVisitor<T> {
 }
 
 /// A member of a list, for which another list is nothing.
-impl<'de, T: Member> DeserializeSeed<'de> for LooseVisitor<T> {
+impl<'de, T: ListElement> DeserializeSeed<'de> for LooseVisitor<T> {
     type Value = LooseList<T>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<LooseList<T>, D::Error> {
@@ -198,7 +198,7 @@ impl<'de, T: Member> DeserializeSeed<'de> for LooseVisitor<T> {
     }
 }
 
-impl<'de, T: Member> Visitor<'de> for LooseVisitor<T> {
+impl<'de, T: ListElement> Visitor<'de> for LooseVisitor<T> {
     type Value = LooseList<T>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,0 +1,1 @@
+SELECT current_setting('server_version_num')::bigint, current_setting('server_version'), current_setting('server_encoding')

@@ -1,0 +1,2 @@
+DELETE FROM full_text_queue
+WHERE post_id = $1

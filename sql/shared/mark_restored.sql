@@ -1,0 +1,1 @@
+UPDATE daemon SET backed_up_at = $1

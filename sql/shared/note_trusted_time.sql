@@ -1,0 +1,1 @@
+UPDATE daemon SET trusted_at = $1

@@ -1,0 +1,1 @@
+SELECT trusted_at FROM daemon

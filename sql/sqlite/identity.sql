@@ -1,0 +1,1 @@
+SELECT lower(hex(randomblob(16)))

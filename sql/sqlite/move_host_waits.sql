@@ -1,0 +1,25 @@
+-- Hosts that the process has in memory have moved there. After a step back, waits that are over would lie in the future.
+UPDATE hosts
+SET last_asked_at = CASE
+        WHEN last_asked_at > $2 AND last_asked_at <= $1
+        THEN last_asked_at + ($2 - $1)
+        ELSE last_asked_at
+    END,
+    held_until = CASE
+        WHEN held_until > $1 OR held_until > $2
+        THEN held_until + ($2 - $1)
+        ELSE held_until
+    END,
+    breaker_open_until = CASE
+        WHEN breaker_open_until > $1 OR breaker_open_until > $2
+        THEN breaker_open_until + ($2 - $1)
+        ELSE breaker_open_until
+    END
+WHERE (
+        held_until > $1
+        OR held_until > $2
+        OR breaker_open_until > $1
+        OR breaker_open_until > $2
+        OR (last_asked_at > $2 AND last_asked_at <= $1)
+    )
+    AND host NOT IN (SELECT value FROM json_each($3))
