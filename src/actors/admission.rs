@@ -1,13 +1,15 @@
 //! Admission control: the conditions that suspend requests, and the bounded number of polls in flight.
 
-use std::collections::{HashMap, HashSet};
+mod probes;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::model::HostKey;
+use probes::{ProbeWait, Probes};
 
 /// Conditions that suspend all requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,28 +37,8 @@ pub(super) enum Admission {
 pub(super) struct AdmissionControl {
     blockers: watch::Sender<PollingBlockers>,
     probes: Mutex<Probes>,
-    probe_admitted: Notify,
     slots: Arc<Semaphore>,
     slots_total: usize,
-}
-
-/// Requests that are made during an outage of our own network, to find out whether it is over.
-#[derive(Default)]
-struct Probes {
-    /// Whether the next request to any host is admitted.
-    is_admitted: bool,
-    /// Number of requests to admit to hosts that are not known to be silent, for sources whose last poll succeeded and
-    /// for others. They are counted apart, so that a healthy host waits neither for a probe nor for dead ones (p31).
-    fresh_healthy: usize,
-    fresh_other: usize,
-    /// Such requests that are under way, and whether their source is healthy. Each that fails admits two more, so that
-    /// hosts that are not known to be silent are soon all asked once, and not all at once.
-    fresh_under_way: HashMap<HostKey, bool>,
-    silent: HashSet<HostKey>,
-    /// Requests to hosts that are not known to be silent that wait for a probe.
-    waiting_fresh: usize,
-    /// Duration of the last outage.
-    lasted: Duration,
 }
 
 impl AdmissionControl {
@@ -66,7 +48,6 @@ impl AdmissionControl {
         AdmissionControl {
             blockers: watch::Sender::default(),
             probes: Mutex::default(),
-            probe_admitted: Notify::new(),
             slots: Arc::new(Semaphore::new(slots)),
             slots_total: slots,
         }
@@ -87,44 +68,31 @@ impl AdmissionControl {
     /// Suspends requests for an outage, except for some requests to hosts that are not among the silent ones: for sources
     /// whose last poll succeeded, and for others.
     pub(super) fn begin_outage(&self, silent: &[HostKey], fresh_healthy: usize, fresh_other: usize) {
-        let silent = silent.iter().cloned().collect();
-        let mut probes = self.probes.lock();
-        *probes =
-            Probes { fresh_healthy, fresh_other, silent, waiting_fresh: probes.waiting_fresh, ..Probes::default() };
-        drop(probes);
+        self.probes.lock().begin_outage(silent, fresh_healthy, fresh_other);
         self.switch(|blockers| blockers.is_outage = true);
     }
 
     /// Notes that this host does not answer either.
     pub(super) fn note_silent(&self, host: &HostKey) {
-        let mut probes = self.probes.lock();
-        probes.silent.insert(host.clone());
-        let Some(is_healthy) = probes.fresh_under_way.remove(host) else { return };
-        let left = if is_healthy { &mut probes.fresh_healthy } else { &mut probes.fresh_other };
-        *left = left.saturating_add(2);
-        drop(probes);
-        self.probe_admitted.notify_waiters();
+        self.probes.lock().note_silent(host);
     }
 
     /// Admits one request as a probe, to find out whether the outage is over. A host that is not known to be silent
     /// comes first.
     pub(super) fn admit_probe(&self) {
-        self.probes.lock().is_admitted = true;
-        self.probe_admitted.notify_waiters();
+        self.probes.lock().admit_one();
     }
 
     /// Resumes requests after an outage of this duration.
     pub(super) fn end_outage(&self, lasted: Duration) {
-        let mut probes = self.probes.lock();
-        *probes = Probes { lasted, waiting_fresh: probes.waiting_fresh, ..Probes::default() };
-        drop(probes);
+        self.probes.lock().end_outage(lasted);
         self.switch(|blockers| blockers.is_outage = false);
     }
 
     /// Window over which the requests that waited for the end of an outage are spread: never longer than the outage was
     /// (p19, p31).
     pub(super) fn spread_after_outage(&self, spread: Duration) -> Duration {
-        spread.min(self.probes.lock().lasted)
+        spread.min(self.probes.lock().lasted())
     }
 
     /// Waits until a request to this host is admitted; the last poll of a healthy source succeeded. Draining does not
@@ -141,15 +109,11 @@ impl AdmissionControl {
                 }
                 PollingBlockers { is_draining: false, is_store_down: false, is_outage: true } => {
                     saw_outage = true;
-                    // From here on no admission of a probe is missed.
-                    let mut admitted = std::pin::pin!(self.probe_admitted.notified());
-                    admitted.as_mut().enable();
-                    if self.probes.lock().take(host, is_healthy) {
+                    let Some(mut waiting) = ProbeWait::begin(&self.probes, host, is_healthy) else {
                         return Admission::AsProbe;
-                    }
-                    let _waiting = FreshWait::begin(&self.probes, host);
+                    };
                     tokio::select! {
-                        () = admitted => {}
+                        () = waiting.admitted() => return Admission::AsProbe,
                         _ = blockers.changed() => {}
                     }
                 }
@@ -157,6 +121,12 @@ impl AdmissionControl {
                 _ => drop(blockers.changed().await),
             }
         }
+    }
+
+    /// Whether requests are not suspended now. Draining does not delay a poll that has begun.
+    pub(super) fn is_open(&self, has_begun: bool) -> bool {
+        let PollingBlockers { is_draining, is_store_down, is_outage } = *self.blockers.borrow();
+        !(is_store_down || is_outage || (is_draining && !has_begun))
     }
 
     /// Number of polls that hold a slot.
@@ -170,50 +140,14 @@ impl AdmissionControl {
     }
 }
 
-impl Probes {
-    /// Takes the admission of a probe for this host, if there is one.
-    fn take(&mut self, host: Option<&HostKey>, is_healthy: bool) -> bool {
-        let is_fresh = self.is_fresh(host);
-        let left = if is_healthy { &mut self.fresh_healthy } else { &mut self.fresh_other };
-        if is_fresh && *left > 0 {
-            *left -= 1;
-            self.silent.extend(host.cloned());
-            self.fresh_under_way.extend(host.cloned().map(|host| (host, is_healthy)));
-            return true;
-        }
-        let is_its_turn = is_fresh || self.waiting_fresh == 0;
-        is_its_turn && std::mem::take(&mut self.is_admitted)
-    }
-
-    /// Whether this host is not known to be silent.
-    fn is_fresh(&self, host: Option<&HostKey>) -> bool {
-        host.is_some_and(|host| !self.silent.contains(host))
-    }
-}
-
-/// A request to a host that is not known to be silent waits for a probe.
-struct FreshWait<'a>(&'a Mutex<Probes>);
-
-impl FreshWait<'_> {
-    /// None for a host that is known to be silent.
-    fn begin<'a>(probes: &'a Mutex<Probes>, host: Option<&HostKey>) -> Option<FreshWait<'a>> {
-        let mut locked = probes.lock();
-        locked.is_fresh(host).then(|| {
-            locked.waiting_fresh += 1;
-            FreshWait(probes)
-        })
-    }
-}
-
-impl Drop for FreshWait<'_> {
-    fn drop(&mut self) {
-        self.0.lock().waiting_fresh -= 1;
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Context;
+
     use futures_util::FutureExt;
+    use futures_util::future::LocalBoxFuture;
+    use futures_util::task::{ArcWake, waker};
 
     use super::*;
 
@@ -277,6 +211,45 @@ mod tests {
         assert_eq!(pass(8, false).await, None, "healthy ones are counted apart");
         assert_eq!(pass(8, true).await, Some(Admission::AsProbe));
         assert_eq!(pass(9, true).await, None, "as many as may");
+    }
+
+    /// Counts how often a request that waits is woken.
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl ArcWake for Wakes {
+        fn wake_by_ref(wakes: &Arc<Wakes>) {
+            wakes.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn p31_an_admission_wakes_as_many_requests_as_it_admits() {
+        const HOSTS: u64 = 1000;
+        let admission = AdmissionControl::new(1);
+        admission.begin_outage(&[], 1, 0);
+        let hosts: Vec<HostKey> = (0..HOSTS).map(host).collect();
+        let wakes = Arc::<Wakes>::default();
+        let waker = waker(wakes.clone());
+        let mut context = Context::from_waker(&waker);
+        let admit = |host| admission.admit(Some(host), true, false).boxed_local();
+        let mut requests: Vec<_> = hosts.iter().map(admit).collect();
+        let admitted = |requests: &mut Vec<LocalBoxFuture<'_, Admission>>, context: &mut Context<'_>| {
+            let before = requests.len();
+            requests.retain_mut(|request| request.poll_unpin(context).is_pending());
+            before - requests.len()
+        };
+        assert_eq!(admitted(&mut requests, &mut context), 1);
+        assert_eq!(wakes.0.load(Ordering::SeqCst), 0);
+        admission.note_silent(&hosts[0]);
+        assert_eq!(wakes.0.swap(0, Ordering::SeqCst), 2);
+        // Its place goes to the next one.
+        drop(requests.remove(0));
+        assert_eq!(wakes.0.swap(0, Ordering::SeqCst), 1);
+        assert_eq!(admitted(&mut requests, &mut context), 2);
+        admission.admit_probe();
+        assert_eq!(wakes.0.swap(0, Ordering::SeqCst), 1);
+        assert_eq!(admitted(&mut requests, &mut context), 1);
     }
 
     #[tokio::test]

@@ -89,7 +89,7 @@ async fn is_unblamed(world: &World, ids: &[SourceId]) -> bool {
 #[rstest]
 #[case::three(3, 3, false)]
 #[case::eight(8, 8, false)]
-#[case::eight_hundred(40, 800, false)]
+#[case::eight_hundred(200, 800, false)]
 #[case::one_with_a_probe(1, 1, true)]
 #[case::three_with_a_probe(3, 3, true)]
 #[case::eight_on_one_host_with_a_probe(1, 8, true)]
@@ -129,8 +129,7 @@ fn p31_seven_hours_without_a_network_leave_nothing_behind(
         let moments = came.iter().copied().collect::<BTreeSet<u64>>().len();
         assert!(hosts < 8 || moments >= 4, "they come back spread out: {came:?}");
         assert_eq!(world.records.of("outage begun").len(), 1);
-        let errors = world.records.at("error").into_iter().filter(|record| record["msg"] != "thread blocked");
-        assert_eq!(errors.collect::<Vec<Value>>(), Vec::<Value>::new(), "but for a slow machine");
+        assert_eq!(world.records.at("error"), Vec::<Value>::new());
         world.stop().await;
     });
 }
@@ -222,11 +221,13 @@ fn p31_at_a_first_start_no_healthy_host_waits_for_silent_ones(#[values(Sqlite, P
             world.web.set_silent(&world.web.sites()[site].host.clone(), true).unwrap();
         }
         world.start(Scope::Daemon);
-        let mut ids = Vec::new();
-        for site in 0..=SILENT {
-            ids.push(world.add_feed(&world.web.sites()[site].url.clone()).await);
+        for site in 0..SILENT {
+            world.add_feed(&world.web.sites()[site].url.clone()).await;
         }
-        // The clock stands still, so that a poll that waited for a probe would never end.
+        // Due later than the silent ones, so that it is asked last.
+        world.advance(SECOND);
+        world.add_feed(&world.web.sites()[SILENT].url.clone()).await;
+        // From here on the clock stands still, so that a poll that waited for a probe would never end.
         world.until("the healthy host is asked", async || !world.asked(SILENT).is_empty()).await;
         world.told("outage ended").await;
         world.kill().await;

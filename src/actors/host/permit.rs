@@ -74,16 +74,16 @@ async fn admitted(
     request: &PermitRequest,
 ) -> WaitEnd {
     let PermitRequest { has_begun, is_healthy, .. } = *request;
-    let mut admission = context.admission.admit(host_entry.key.as_ref(), is_healthy, has_begun).await;
-    let slot = context.admission.slot().await;
-    if admission == Admission::Open {
-        // Requests may have been suspended during the wait for a slot.
-        admission = context.admission.admit(host_entry.key.as_ref(), is_healthy, has_begun).await;
-    }
-    match admission {
-        Admission::AfterOutage => WaitEnd::AfterOutage,
-        Admission::Open | Admission::AsProbe => {
-            WaitEnd::Permitted(RequestPermit { host_entry, _permit: Some(permit), _slot: slot })
+    loop {
+        let admission = context.admission.admit(host_entry.key.as_ref(), is_healthy, has_begun).await;
+        if admission == Admission::AfterOutage {
+            return WaitEnd::AfterOutage;
+        }
+        let slot = context.admission.slot().await;
+        // Requests may have been suspended during the wait for the slot. Then it is given back: the probe that ends the
+        // suspension needs one.
+        if admission == Admission::AsProbe || context.admission.is_open(has_begun) {
+            return WaitEnd::Permitted(RequestPermit { host_entry, _permit: Some(permit), _slot: slot });
         }
     }
 }

@@ -72,9 +72,11 @@ impl SchedulerActor {
     }
 
     /// Sends sources to their hosts. The row in the store decides: a source that is not due after all is rescheduled.
-    fn send_to_hosts(&mut self, taken: &[(SourceId, Timestamp)], found: Vec<(SourceToPoll, Option<HostKey>)>) {
+    fn send_to_hosts(&mut self, taken: &[(SourceId, Timestamp)], mut found: Vec<(SourceToPoll, Option<HostKey>)>) {
         let mut missing: HashSet<SourceId> = taken.iter().map(|(id, _)| *id).collect();
         let due_at: HashMap<SourceId, Timestamp> = taken.iter().copied().collect();
+        // The store returns the rows in any order; the source that has been due for longest gets the first free slot.
+        found.sort_by_key(|(ready, _)| (due_at.get(&ready.source.id).copied(), ready.source.id));
         for (ready, host) in found {
             let id = ready.source.id;
             missing.remove(&id);

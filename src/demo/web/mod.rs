@@ -34,6 +34,7 @@ pub use settings::{Mix, Publishing, WebSettings};
 pub use site_behaviour::{Elsewhere, RetryAfter, RobotsPolicy, SiteBehaviour};
 
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc as answers};
 use std::time::Duration;
@@ -173,7 +174,8 @@ impl Web {
     pub fn set_behaviour(&self, site: usize, behaviour: SiteBehaviour) -> io::Result<()> {
         self.web_state.sites[site].lock().set_behaviour(behaviour, self.web_state.clock.now());
         // The first or last living site of a host brings it up or takes it down.
-        self.turn_listener(self.web_state.host_of[site])
+        let host = self.web_state.host_of[site];
+        self.turn_listeners(host..host + 1)
     }
 
     /// What the robots.txt of a host says.
@@ -191,21 +193,21 @@ impl Web {
     pub fn set_down(&self, host: &str, is_down: bool) -> io::Result<()> {
         let host = self.host_named(host)?;
         self.web_state.hosts[host].is_down.send_replace(is_down);
-        self.turn_listener(host)
+        self.turn_listeners(host..host + 1)
     }
 
     /// Makes a host silent, or lets it speak: while it is silent, nothing comes back to those who connect to it.
     pub fn set_silent(&self, host: &str, is_silent: bool) -> io::Result<()> {
         let host = self.host_named(host)?;
         self.web_state.hosts[host].is_silent.store(is_silent, Ordering::Release);
-        self.turn_listener(host)
+        self.turn_listeners(host..host + 1)
     }
 
     /// Takes the network away, or brings it back: while it is away, nothing comes back from any host, neither an answer
     /// nor a refusal.
     pub fn set_network_down(&self, is_down: bool) -> io::Result<()> {
         self.web_state.network_down.send_replace(is_down);
-        (0..self.web_state.hosts.len()).try_for_each(|host| self.turn_listener(host))
+        self.turn_listeners(0..self.web_state.hosts.len())
     }
 
     fn served_texts(&self, site: usize) -> Vec<String> {
@@ -221,15 +223,19 @@ impl Web {
         found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("the simulated web has no host {name}")))
     }
 
-    /// Turns a host's listener as its state wants it, and waits until that is done.
-    fn turn_listener(&self, host: usize) -> io::Result<()> {
-        let listener = self.web_state.hosts[host].listener.lock();
-        let (done, outcome) = answers::sync_channel(1);
-        let order = Order { reaction: self.web_state.reaction(host), done };
+    /// Turns the listeners of these hosts as their states want them, all at once, and waits until that is done.
+    fn turn_listeners(&self, hosts: Range<usize>) -> io::Result<()> {
         // One order at a time fits; if none does, or no answer comes, the server has ended.
         let is_over = || io::Error::new(io::ErrorKind::BrokenPipe, "the simulated web has ended");
-        listener.try_send(order).map_err(|_| is_over())?;
-        outcome.recv().map_err(|_| is_over())?
+        let mut outcomes = Vec::with_capacity(hosts.len());
+        for host in hosts {
+            let listener = self.web_state.hosts[host].listener.lock();
+            let (done, outcome) = answers::sync_channel(1);
+            let order = Order { reaction: self.web_state.reaction(host), done };
+            listener.try_send(order).map_err(|_| is_over())?;
+            outcomes.push((listener, outcome));
+        }
+        outcomes.into_iter().try_for_each(|(_listener, outcome)| outcome.recv().map_err(|_| is_over())?)
     }
 }
 
