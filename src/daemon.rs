@@ -6,7 +6,7 @@ mod reload;
 mod signals;
 mod systemd;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -102,7 +102,7 @@ async fn serve(
     let reloader = Reloader::new(loaded.effective, request, followers);
     let mut listeners = listeners.open(Service::new(handle.clone()), log_handle, reloader.listener())?;
     info!(started.log, "api ready";
-        "socket" => listeners.socket.display().to_string(), "listen" => listeners.listen.map(|address| address.to_string()));
+        "socket" => absolute(&listeners.socket), "listen" => listeners.listen.map(|address| address.to_string()));
     info!(started.log, "daemon ready");
     // Errors of the new configuration are logged, and nothing has changed.
     let reload = || reloader.reload_apart();
@@ -157,7 +157,8 @@ impl Started {
         info!(log, "daemon starting";
             "version" => env!("CARGO_PKG_VERSION"),
             "config_file" => config_file.map(|path| path.display().to_string()),
-            "database_engine" => engine_name(&settings.store.engine));
+            "database_engine" => engine_name(&settings.store.engine),
+            "database" => settings.store.engine.location());
         Ok(Started { began: clock.monotonic(), telemetry, log, clock })
     }
 
@@ -206,6 +207,10 @@ impl Started {
     }
 
     fn client(&self, settings: &Settings) -> Result<Client, SetupError> {
+        if !settings.http.has_contact() {
+            info!(self.log, "user agent without contact"; "user_agent" => &settings.http.user_agent,
+                "reason" => "publishers block clients whose operator they cannot reach; set http.contact-url");
+        }
         let clock = self.clock.clone();
         let client = Client::new(settings.http.clone(), move || clock.now())?;
         let log = self.log.clone();
@@ -280,6 +285,10 @@ impl Started {
             Err(error) => slog::crit!(self.log, "daemon failed"; "error" => %error),
         }
     }
+}
+
+fn absolute(path: &Path) -> String {
+    std::path::absolute(path).as_deref().unwrap_or(path).display().to_string()
 }
 
 fn engine_name(engine: &EngineSettings) -> &'static str {

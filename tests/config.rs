@@ -313,7 +313,7 @@ fn a_file_that_says_little_is_fine(#[case] content: &str) {
 )]
 #[case::address("http: {static-hosts: {a.example: b.example}}", "\"b.example\" is not an IP address")]
 #[case::listen("api: {listen: \"8080\"}", "write one such as 127.0.0.1:8080")]
-#[case::contact("http: {contact-url: \"\"}", "write an https://, http:// or mailto: address")]
+#[case::contact("http: {contact-url: me}", "write an https://, http:// or mailto: address")]
 #[case::browser("http: {user-agent: \"mozilla/5.0\"}", "pretends to be a browser")]
 #[case::short_key("database: {encryption-key: AAAA}", "this is Base64 of 3 bytes; write 32 bytes in Base64")]
 fn what_operators_get_wrong_is_refused_with_a_remedy(#[case] content: impl AsRef<[u8]>, #[case] remedy: &str) {

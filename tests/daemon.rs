@@ -69,8 +69,12 @@ impl Drop for Daemon {
 fn it_starts_on_an_empty_directory_and_ends_cleanly_on_a_signal(#[case] signal: Signal, #[case] name: &str) {
     let directory = tempdir().unwrap();
     let mut daemon = Daemon::start(directory.path(), &[]);
-    assert_eq!(daemon.wait_for("daemon starting")["database_engine"], "sqlite");
+    let starting = daemon.wait_for("daemon starting");
+    assert_eq!(starting["database_engine"], "sqlite");
+    let database = directory.path().canonicalize().unwrap().join("feedwarden.db");
+    assert_eq!(starting["database"], database.to_str().unwrap());
     assert_eq!(daemon.wait_for("store ready")["engine"], "sqlite");
+    daemon.wait_for("user agent without contact");
     daemon.wait_for("daemon ready");
     let mode = std::fs::metadata(directory.path().join("feedwarden.db")).unwrap().permissions().mode();
     assert_eq!(mode & 0o027, 0, "others can read it, or the group write it: {mode:o}");

@@ -102,6 +102,7 @@ async fn print_first(
     if let Some(exit) = print_some(&table(items, true)?) {
         return Ok(exit);
     }
+    pages.explain_if_empty();
     if let Some(cursor) = next_cursor {
         complain(&format_args!("there may be more: use --all, or continue with --cursor {cursor}"));
     }
@@ -128,10 +129,26 @@ async fn print_every(pages: &mut Pages<'_>, table: impl Fn(Vec<Value>, bool) -> 
         is_first = false;
     }
     pages.be_quiet();
+    pages.explain_if_empty();
     Ok(Exit::Success)
 }
 
 impl Pages<'_> {
+    /// Tells a person whose list is empty what to do next.
+    fn explain_if_empty(&self) {
+        if self.found > 0 || !self.is_over || self.client.is_json {
+            return;
+        }
+        match self.path {
+            _ if self.filters.iter().any(|(name, _)| *name != "order") => complain(&"nothing matches these options"),
+            "/sources" => complain(
+                &"no sources yet: `feedwarden source add URL` adds one, `feedwarden import FILE` those of an OPML file",
+            ),
+            "/posts" => complain(&"no posts yet: `feedwarden source list` shows when each source was polled last"),
+            _ => complain(&"none yet"),
+        }
+    }
+
     async fn next(&mut self, limit: usize) -> Result<Vec<Value>, CliError> {
         if SystemClock.now().since(self.begun_at) >= SILENT_FOR {
             self.progress.say(&format!("looking, {} found …", self.found));

@@ -96,7 +96,7 @@ impl KeyKind {
             KeyKind::Path => scalar::path(raw).map(SettingValue::Path),
             KeyKind::UserAgent => scalar::user_agent(raw).map(SettingValue::Text),
             KeyKind::Words => scalar::words(raw).map(SettingValue::Text),
-            KeyKind::ContactUrl => network::contact_url(raw).map(|url| SettingValue::Url(Some(url))),
+            KeyKind::ContactUrl => network::contact_url(raw).map(SettingValue::Url),
             KeyKind::BaseUrl => network::base_url(raw).map(|url| SettingValue::Url(Some(url))),
             KeyKind::ProxyUrl => network::proxy_url(raw).map(SettingValue::Url),
             KeyKind::ProbeUrl => network::probe_url(raw).map(SettingValue::Url),

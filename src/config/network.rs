@@ -45,13 +45,17 @@ pub(super) fn canonical_host(spelling: &str) -> Result<String, String> {
     }
 }
 
-/// Where the operator can be reached.
-pub(super) fn contact_url(raw: Raw<'_>) -> Result<Url, String> {
-    let right = "write an https://, http:// or mailto: address that reaches you";
+/// Where the operator can be reached, or nothing.
+pub(super) fn contact_url(raw: Raw<'_>) -> Result<Option<Url>, String> {
+    let right = "write an https://, http:// or mailto: address that reaches you, or \"\" for none";
     let given = text(raw)?.trim();
+    if given.is_empty() {
+        return Ok(None);
+    }
     Url::parse(given)
         .ok()
         .filter(|url| ["https", "http", "mailto"].contains(&url.scheme()) && url.password().is_none())
+        .map(Some)
         .ok_or_else(|| format!("{} is no address of this kind; {right}", quoted(&without_password(given))))
 }
 

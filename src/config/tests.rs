@@ -232,7 +232,8 @@ fn every_value_of_every_kind_reaches_its_settings() {
     assert_eq!((rest(FailureKind::Gone).after, rest(FailureKind::Gone).cooldown), (0, hours(72)));
     assert_eq!(settings.policy.article_age_max, Duration::from_secs(2 * 86_400));
     assert_eq!(settings.pipeline.scheduler.tick, Duration::from_secs(5));
-    assert!(settings.http.user_agent.ends_with(" (+mailto:me@example.org)"));
+    let expected = concat!("feedwarden/", env!("CARGO_PKG_VERSION"), " (+mailto:me@example.org)");
+    assert_eq!(settings.http.user_agent, expected, "p27");
     assert!(settings.http.allow_private_networks);
     assert_eq!(settings.http.allowed_networks.len(), 2);
     assert_eq!(settings.http.proxy.unwrap().password(), Some("pw"));

@@ -44,6 +44,13 @@ pub struct HttpSettings {
     pub resolver: ResolverSettings,
 }
 
+impl HttpSettings {
+    /// Whether publishers find a URL or an address of the operator in the user agent.
+    pub fn has_contact(&self) -> bool {
+        self.user_agent.contains("://") || self.user_agent.contains('@')
+    }
+}
+
 impl Default for HttpSettings {
     fn default() -> HttpSettings {
         HttpSettings {
@@ -53,8 +60,7 @@ impl Default for HttpSettings {
             body_bytes_max: 10 * 1024 * 1024,
             memory_bytes_max: 96_000_000,
             redirects_max: 5,
-            user_agent: concat!("feedwarden/", env!("CARGO_PKG_VERSION"), " (+https://feedwarden.example/contact)")
-                .into(),
+            user_agent: concat!("feedwarden/", env!("CARGO_PKG_VERSION")).into(),
             allow_private_networks: false,
             allowed_networks: Vec::new(),
             nat64_prefixes: Vec::new(),

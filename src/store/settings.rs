@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
+use tokio_postgres::config::Host;
 
 #[derive(Clone, Debug)]
 pub struct StoreSettings {
@@ -31,6 +32,28 @@ impl<T: Into<SecretString>> From<T> for EncryptionKeys {
 pub enum EngineSettings {
     Sqlite(SqliteSettings),
     Postgres(PostgresSettings),
+}
+
+impl EngineSettings {
+    /// Where the data is, for people: the absolute path of the file, or servers and database without credentials.
+    pub fn location(&self) -> String {
+        match self {
+            EngineSettings::Sqlite(settings) => {
+                std::path::absolute(&settings.path).as_ref().unwrap_or(&settings.path).display().to_string()
+            }
+            EngineSettings::Postgres(settings) => {
+                let Ok(config) = settings.url.expose_secret().parse::<tokio_postgres::Config>() else {
+                    return "PostgreSQL".to_owned();
+                };
+                let host = |host: &Host| match host {
+                    Host::Tcp(name) => name.clone(),
+                    Host::Unix(directory) => directory.display().to_string(),
+                };
+                let hosts: Vec<String> = config.get_hosts().iter().map(host).collect();
+                format!("{} at {}", config.get_dbname().or(config.get_user()).unwrap_or_default(), hosts.join(", "))
+            }
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -93,4 +116,18 @@ pub enum Tls {
     Disable,
     /// Always, with the server's certificate and name verified.
     Require,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_location_has_no_credentials() {
+        let location = |url: &str| EngineSettings::Postgres(PostgresSettings::new(url.into())).location();
+        assert_eq!(location("postgres://ada:secret@db.example:5433/feeds"), "feeds at db.example");
+        assert_eq!(location("postgres://ada:secret@%2Frun%2Fpg/feeds"), "feeds at /run/pg");
+        assert_eq!(location("host=a,b dbname=feeds password=secret"), "feeds at a, b");
+        assert_eq!(location("not a secret URL"), "PostgreSQL");
+    }
 }

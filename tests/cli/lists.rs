@@ -9,6 +9,22 @@ use serde_json::{Value, json};
 use super::{Console, fed, seen, snapshot, start};
 
 #[test]
+fn an_empty_list_says_what_to_do() {
+    let console = Console::new(&[SiteBehaviour::Healthy]);
+    let said = |words: &[&str]| {
+        let output = console.feedwarden(words).output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(said(&["source", "list"]).contains("`feedwarden source add URL` adds one"));
+    assert!(said(&["post", "list", "--all"]).contains("no posts yet"));
+    assert_eq!(said(&["source", "list", "--label", "news"]), "feedwarden: nothing matches these options\n");
+    assert_eq!(said(&["source", "list", "--json"]), "");
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
+    assert_eq!(said(&["source", "list"]), "");
+}
+
+#[test]
 fn hosts_are_listed_held_and_released() {
     let console = Console::new(&[SiteBehaviour::Healthy]);
     console.works(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
@@ -137,5 +153,5 @@ fn a_list_of_thousands_is_imported_and_listed_to_its_end() {
     let rest = console.json(&["source", "list", "--text", "h29", "--limit", "1000", "--cursor", cursor]);
     assert_eq!((rest["items"].as_array().unwrap().len(), &rest["next_cursor"]), (109, &Value::Null));
     let none = console.run(&["source", "list", "--text", "nowhere"]);
-    assert_eq!(seen(&none).lines().count(), 2, "headings and no hint: {}", seen(&none));
+    assert!(!seen(&none).contains("--cursor") && seen(&none).lines().count() == 3, "headings, reason: {}", seen(&none));
 }

@@ -26,10 +26,14 @@ async fn p26_p27_a_request_is_exactly_these_bytes() {
     );
 }
 
-#[tokio::test]
-async fn p27_the_default_user_agent_has_name_version_and_contact() {
-    let expected = format!("feedwarden/{} (+https://", env!("CARGO_PKG_VERSION"));
-    assert!(HttpSettings::default().user_agent.starts_with(&expected));
+#[test]
+fn p27_the_default_user_agent_has_name_and_version_and_makes_up_no_contact() {
+    let settings = HttpSettings::default();
+    assert_eq!(settings.user_agent, format!("feedwarden/{}", env!("CARGO_PKG_VERSION")));
+    assert!(!settings.has_contact());
+    for user_agent in ["feedwarden/1 (+https://example.org/bot)", "feedwarden/1 (+mailto:me@example.org)"] {
+        assert!(HttpSettings { user_agent: user_agent.into(), ..HttpSettings::default() }.has_contact());
+    }
 }
 
 #[tokio::test]

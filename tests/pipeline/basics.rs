@@ -13,6 +13,18 @@ use super::{World, run};
 use crate::store::Engine::{self, Postgres, Sqlite};
 
 #[rstest]
+fn a_daemon_without_sources_says_what_to_do(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
+        world.start(Scope::Daemon);
+        world.told("no sources").await;
+        let [record] = &world.records.of("no sources")[..] else { panic!("one record") };
+        assert!(record["reason"].as_str().unwrap().contains("`feedwarden source add URL`"), "{record}");
+        world.stop().await;
+    });
+}
+
+#[rstest]
 fn s508_a_source_that_is_added_while_it_runs_is_polled_at_once_and_then_at_its_interval(
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {

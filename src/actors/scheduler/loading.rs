@@ -81,6 +81,10 @@ impl SchedulerActor {
         self.loads -= 1;
         self.follow_quarantine(ctx);
         info!(self.log, "sources loaded"; "count" => count, "scheduled" => self.index.counts().0);
+        if count == 0 && self.scope == Scope::Daemon {
+            info!(self.log, "no sources"; "reason" => "nothing is polled until there are some: `feedwarden source add URL` \
+                adds one, `feedwarden import FILE` the sources of an OPML file");
+        }
         if self.loads == 0 {
             self.changed.extend(self.changed_while_loading.drain());
         }

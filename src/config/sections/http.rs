@@ -33,10 +33,11 @@ pub(super) const KEYS: &[SchemaKey] = &[
 ];
 
 pub(in crate::config) fn http(values: &Effective) -> HttpSettings {
-    let contact = values.url("http.contact-url").expect("a contact URL is never empty");
-    let user_agent = match values.text("http.user-agent") {
-        "" => format!("feedwarden/{} (+{contact})", env!("CARGO_PKG_VERSION")),
-        own => own.to_owned(),
+    let program = concat!("feedwarden/", env!("CARGO_PKG_VERSION"));
+    let user_agent = match (values.text("http.user-agent"), values.url("http.contact-url")) {
+        ("", Some(contact)) => format!("{program} (+{contact})"),
+        ("", None) => program.to_owned(),
+        (own, _) => own.to_owned(),
     };
     HttpSettings {
         deadline: values.seconds("http.deadline-seconds"),
