@@ -29,7 +29,7 @@ use super::Timestamp;
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum FailureKind {
-    /// The publisher asked for fewer requests (429).
+    /// The publisher asked for fewer requests (429, or 403 with a rate limit that is used up).
     RateLimited,
     /// The publisher wants credentials, or other ones (401).
     Unauthorized,
@@ -113,6 +113,8 @@ pub enum Severity {
 pub enum FailureCause {
     /// An HTTP answer that is neither 200 nor 304.
     Status(u16),
+    /// An HTTP answer with this status that refuses the request because the rate limit is used up (p38).
+    RateLimited(u16),
     /// The host's name does not exist, or has no address: an answer about the source, also during an outage (p31).
     Dns,
     /// The resolver answers that it could not find out (SERVFAIL, REFUSED): the zone is broken, or the resolver has lost
@@ -161,7 +163,7 @@ pub struct FailureReport {
     pub cause: FailureCause,
     /// The real cause in words for a person, with nothing secret in it.
     pub error: String,
-    /// The moment before which the publisher asked us not to return.
+    /// No request before this time, as the answer asks: `Retry-After`, or the reset of its rate limit (p38).
     pub retry_after: Option<Timestamp>,
 }
 
@@ -169,7 +171,7 @@ impl FailureReport {
     /// The HTTP status behind the failure, if there was an answer.
     pub fn status_code(&self) -> Option<u16> {
         match self.cause {
-            FailureCause::Status(code) => Some(code),
+            FailureCause::Status(code) | FailureCause::RateLimited(code) => Some(code),
             _ => None,
         }
     }

@@ -17,6 +17,7 @@ pub struct Classified {
 pub fn classify(cause: FailureCause) -> Classified {
     match cause {
         FailureCause::Status(status) => classify_status(status),
+        FailureCause::RateLimited(_) => transient(FailureKind::RateLimited, "the rate limit of the host is used up"),
         FailureCause::Dns => permanent(FailureKind::Network, "the host's name does not resolve"),
         FailureCause::ResolverFailed => {
             permanent(FailureKind::Network, "the resolver cannot find out the address of the host's name")
@@ -147,6 +148,11 @@ mod tests {
     #[test]
     fn s108_http_429_is_rate_limited_and_transient() {
         check([FailureCause::Status(429)], FailureKind::RateLimited, Transient, Warn);
+    }
+
+    #[test]
+    fn p38_a_refusal_because_of_the_rate_limit_is_rate_limited_and_transient() {
+        check([FailureCause::RateLimited(403)], FailureKind::RateLimited, Transient, Warn);
     }
 
     #[test]

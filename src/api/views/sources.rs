@@ -83,7 +83,7 @@ pub struct SourceView {
     pub last_success_at: Option<Timestamp>,
     /// Time of the last poll with a new document.
     pub last_read_at: Option<Timestamp>,
-    /// No request before this time, from `Retry-After`.
+    /// No request before this time, from `Retry-After` or the reset of a rate limit.
     pub retry_after: Option<Timestamp>,
     /// End of the freshness of the last response (`Cache-Control`, `Expires`).
     pub fresh_until: Option<Timestamp>,
