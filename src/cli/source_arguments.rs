@@ -269,7 +269,7 @@ pub(super) struct BackfillArguments {
     /// Maximum number of pages to read, the feed itself included
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) pages: u32,
-    /// Count up `?paged=` as WordPress does, if the feed links to no older page
+    /// Request WordPress pages (`?paged=2` and so on) if the feed links to no older page
     #[arg(long)]
     pub(super) wordpress: bool,
 }

@@ -8,7 +8,7 @@ use strum::{EnumCount, VariantArray};
 
 use super::Timestamp;
 
-/// What kind of failure it was: the `error_type` of logs, API and database.
+/// Kind of a failure: the `error_type` of logs, API and database.
 #[derive(
     Clone,
     Copy,
@@ -29,26 +29,25 @@ use super::Timestamp;
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum FailureKind {
-    /// The publisher asked for fewer requests (429, or 403 with a rate limit that is used up).
+    /// Too many requests (429, or 403 with a rate limit that is used up).
     RateLimited,
-    /// The publisher wants credentials, or other ones (401).
+    /// Credentials missing or rejected (401).
     Unauthorized,
-    /// The publisher refuses us (403), its robots.txt does, or our own rules refuse its address.
+    /// Request forbidden (403 or robots.txt), or the address of the host is not allowed by the configuration.
     Forbidden,
-    /// Nothing is there (404).
+    /// Not found (404).
     NotFound,
-    /// Nothing is there and nothing will be (410).
+    /// Gone (410).
     Gone,
-    /// The publisher's server is broken (5xx), its redirects lead nowhere, or its body is too large for what is left of
-    /// the memory.
+    /// Server error (5xx), redirects that cannot be followed, or too little memory left for the body.
     UpstreamFailure,
-    /// No answer came: name resolution, connection, time-out.
+    /// No response: name resolution, connection or timeout.
     Network,
-    /// An answer came that cannot be read.
+    /// Response that cannot be parsed.
     ParseError,
     /// A response of no known kind.
     Unexpected,
-    /// Our own fault: never held against the source.
+    /// Fault of the daemon itself; not counted for the source.
     Internal,
 }
 
@@ -68,7 +67,7 @@ impl FailureKind {
     }
 }
 
-/// Whether trying again can be expected to help.
+/// Whether a retry can be expected to succeed.
 #[derive(
     Clone,
     Copy,
@@ -86,9 +85,9 @@ impl FailureKind {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum FailureClass {
-    /// It may pass by itself: back off, never disable.
+    /// May end by itself: the source backs off and is never disabled.
     Transient,
-    /// It will not pass by itself: enough of these in a row disable the source.
+    /// Does not end by itself: several in a row disable the source.
     Permanent,
 }
 
@@ -102,9 +101,9 @@ impl FailureClass {
 /// How loudly a failure is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// The web being the web.
+    /// Failure of a publisher.
     Warn,
-    /// A person should look.
+    /// An operator should look.
     Error,
 }
 
