@@ -187,7 +187,7 @@ impl Started {
             warn!(self.log, "secrets unreadable"; "count" => secrets.closed(), "reason" => secrets.to_string());
         }
         if secrets.previous() > 0 {
-            info!(self.log, "secrets sealed with the previous key"; "count" => secrets.previous(),
+            info!(self.log, "secrets encrypted with the previous key"; "count" => secrets.previous(),
                 "reason" => "run `feedwarden store reseal` before the previous key is removed");
         }
         Ok(())

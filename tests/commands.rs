@@ -79,6 +79,16 @@ async fn check_says_what_a_good_feed_would_do() {
 }
 
 #[tokio::test]
+async fn p38_check_shows_the_rate_limit_and_the_hold_that_would_follow() {
+    let head = "HTTP/1.1 200 OK\r\nX-RateLimit-Remaining: 0\r\nX-RateLimit-Reset: 86000\r\n";
+    let reply = format!("{head}Content-Length: {}\r\n\r\n{FEED}", FEED.len());
+    let (code, said) = check(answers(&[reply]), &[]).await;
+    assert_eq!((code, &said["rate_limit"]["is_used_up"]), (Some(0), &json!(true)), "{said:#}");
+    assert_eq!(said["next_poll_at"], said["rate_limit"]["resets_at"]);
+    assert!(said["next_poll_reason"].as_str().unwrap().ends_with("its host is held"), "{said:#}");
+}
+
+#[tokio::test]
 async fn check_names_the_feeds_of_a_page_and_would_follow_it_as_a_website() {
     let (code, said) =
         check(answer(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{PAGE}", PAGE.len())), &[]).await;

@@ -129,7 +129,7 @@ impl Timeline {
         let trusted = self.ages_at(now);
         match retry_while_unavailable(|| store.note_trusted_time(trusted)).await {
             Ok(()) => self.state.lock().noted = Some(monotonic),
-            Err(cause) => error!(self.log, "time not noted"; "error" => %cause),
+            Err(cause) => error!(self.log, "trusted time not stored"; "error" => %cause),
         }
     }
 

@@ -106,7 +106,7 @@ impl Endpoint {
 
     /// Answers conditional requests with 304.
     pub(super) fn conditional(mut self) -> Endpoint {
-        self.answers.push((304, "It has not changed.", None));
+        self.answers.push((304, "Not modified", None));
         self
     }
 
@@ -125,7 +125,7 @@ impl Endpoint {
     /// Obeys `If-Match`.
     pub(super) fn versioned(mut self) -> Endpoint {
         self.is_versioned = true;
-        self.refuses(412, "It was changed meanwhile.")
+        self.refuses(412, "Version has changed")
     }
 }
 

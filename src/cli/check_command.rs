@@ -11,8 +11,10 @@ use crate::config::Settings;
 use crate::fetch::{Answer, Fetched, Fetcher, Task};
 use crate::http::{Client, SetupError};
 use crate::model::{
-    EntryCounts, FailureCause, FailureReport, KnownEntries, NewSource, Source, SourceId, SourceSettings, Timestamp,
+    EntryCounts, FailureCause, FailureReport, HostKey, HostState, KnownEntries, NewSource, RateLimit, Source, SourceId,
+    SourceSettings, Timestamp,
 };
+use crate::rules::hold::{self, Hold};
 use crate::rules::{Policy, due, failure, reading, success};
 use crate::sources::{self, Preparation, kind};
 
@@ -70,6 +72,8 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
     let mut step = None;
     let Fetched { answer, trace, learned: _ } = fetched;
     let mut found = None;
+    let failure = if let Answer::Failed(report) = &answer { Some(report) } else { None };
+    let host = held_host(&source, failure, trace.rate_limit, policy, now);
     match answer {
         Answer::Failed(report) => step = Some(fail(&mut source, report, policy, now)),
         // Redirects have been followed before.
@@ -100,8 +104,23 @@ fn judge(settings: SourceSettings, fetched: Fetched, policy: &Policy, added_at: 
             found = Some(read);
         }
     }
-    let next = due::next_poll(&source, None, policy, now);
+    let next = due::next_poll(&source, host.as_ref(), policy, now);
     Report { source, robots: Vec::new(), trace, reading: found, entries, counts, step, next }
+}
+
+/// The host of the source after the answer, as far as it holds up the next poll.
+fn held_host(
+    source: &Source,
+    failure: Option<&FailureReport>,
+    rate_limit: Option<RateLimit>,
+    policy: &Policy,
+    now: Timestamp,
+) -> Option<HostState> {
+    let failures =
+        failure.map_or_else(Default::default, |report| failure::failures_after(&source.state.failures, report));
+    let Hold { until, reason } = hold::hold(failure, rate_limit, &failures, policy, now)?;
+    let host = HostKey::of_url(&source.settings.url)?;
+    Some(HostState { held_until: Some(until), held_reason: Some(reason), ..HostState::new(host) })
 }
 
 fn fail(source: &mut Source, report: FailureReport, policy: &Policy, now: Timestamp) -> CheckedFailure {

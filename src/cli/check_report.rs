@@ -55,6 +55,10 @@ impl Report {
             let status = hop.status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
             writeln!(text, "asked      {} at {address}: {status}", hop.url)?;
         }
+        if let Some(limit) = self.trace.rate_limit {
+            let left = if limit.is_used_up { "no requests left" } else { "requests left not stated" };
+            writeln!(text, "limit      {left}, reset at {}", limit.resets_at)?;
+        }
         if let Some(url) = &self.trace.moved_to {
             writeln!(text, "moved      permanently to {url}")?;
         }
@@ -134,6 +138,8 @@ impl Report {
             "type": self.source.settings.source_type.name(),
             "robots": robots.collect::<Vec<_>>(),
             "hops": hops.collect::<Vec<_>>(),
+            "rate_limit": self.trace.rate_limit
+                .map(|limit| json!({ "is_used_up": limit.is_used_up, "resets_at": limit.resets_at })),
             "moved_to": self.trace.moved_to.as_ref().map(Url::as_str),
             "body_bytes": self.trace.body_bytes,
             "wire_bytes": self.trace.wire_bytes,

@@ -8,6 +8,19 @@ use serde_json::{Map, Value, json};
 
 use crate::model::SourceType;
 
+/// Settings that `--unset` removes, by their option, with their names in the API.
+const UNSETTABLE: [(&str, &str); 9] = [
+    ("title", "title"),
+    ("podcast", "podcast_id"),
+    ("interval-minutes", "poll_interval_minutes"),
+    ("delay-seconds", "poll_delay_seconds"),
+    ("max-failures", "max_failures"),
+    ("max-backoff-hours", "max_backoff_hours"),
+    ("backlog", "backlog"),
+    ("full-text", "full_text"),
+    ("labels", "labels"),
+];
+
 #[derive(Debug, Subcommand)]
 pub(super) enum SourceCommand {
     /// Add a source and poll it once
@@ -112,6 +125,15 @@ pub(super) struct SourceSettingsArguments {
     pub(super) labels: Vec<String>,
 }
 
+impl EditSourceArguments {
+    /// The settings to remove: their names in the API and the values that mean none.
+    pub(super) fn unset_fields(&self) -> impl Iterator<Item = (&'static str, Value)> {
+        let is_unset = |option: &str| self.unset.iter().any(|name| name == option);
+        let fields = UNSETTABLE.into_iter().filter(move |(option, _)| is_unset(option));
+        fields.map(|(_, field)| (field, if field == "labels" { json!([]) } else { Value::Null }))
+    }
+}
+
 impl SourceSettingsArguments {
     /// The given settings under the names of the API.
     pub(super) fn body(&self) -> Map<String, Value> {
@@ -166,8 +188,7 @@ pub(super) struct EditSourceArguments {
     #[arg(long, value_name = "BOOLEAN")]
     pub(super) enabled: Option<bool>,
     /// Remove a setting, so that the configured one applies; repeatable
-    #[arg(long, value_name = "SETTING", value_parser = ["title", "podcast", "interval-minutes", "delay-seconds",
-        "max-failures", "max-backoff-hours", "backlog", "full-text", "labels"])]
+    #[arg(long, value_name = "SETTING", value_parser = UNSETTABLE.map(|(option, _)| option))]
     pub(super) unset: Vec<String>,
 }
 
@@ -248,7 +269,7 @@ pub(super) struct BackfillArguments {
     /// Maximum number of pages to read, the feed itself included
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) pages: u32,
-    /// Count up `?paged=` as WordPress does, if the feed links to no older page
+    /// Request WordPress pages (`?paged=2` and so on) if the feed links to no older page
     #[arg(long)]
     pub(super) wordpress: bool,
 }

@@ -120,18 +120,7 @@ async fn change(client: &ApiClient, edit: &EditSourceArguments) -> Done {
     if let Some(enabled) = edit.enabled {
         body.insert("enabled".into(), json!(enabled));
     }
-    for name in &edit.unset {
-        let (name, nothing) = match name.as_str() {
-            "podcast" => ("podcast_id", Value::Null),
-            "interval-minutes" => ("poll_interval_minutes", Value::Null),
-            "delay-seconds" => ("poll_delay_seconds", Value::Null),
-            "max-failures" => ("max_failures", Value::Null),
-            "max-backoff-hours" => ("max_backoff_hours", Value::Null),
-            "backlog" => ("backlog", Value::Null),
-            "full-text" => ("full_text", Value::Null),
-            "labels" => ("labels", json!([])),
-            _ => ("title", Value::Null),
-        };
+    for (name, nothing) in edit.unset_fields() {
         if body.insert(name.into(), nothing).is_some() {
             return Err(CliError::Usage(format!("{name}: set it or unset it, not both")));
         }

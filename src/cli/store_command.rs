@@ -13,13 +13,13 @@ use crate::store::{self, Compacted, Resealed, StoreError, check_secrets};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum StoreCommand {
-    /// Check integrity, unreadable rows and secrets of the store, whether or not a daemon runs
+    /// Check the store: integrity, rows that cannot be read, secrets; works with or without a running daemon
     Check(StoreArguments),
     /// Rewrite the SQLite file without its free space; the daemon must be stopped
     Compact(StoreArguments),
     /// Encrypt all stored secrets with the current key, after it was changed
     Reseal(StoreArguments),
-    /// Note that the store was restored in a way that it cannot notice: the next start skips post numbers
+    /// Mark the store as restored, after a restore that is not detected; the next start skips post numbers
     Restored(StoreArguments),
 }
 

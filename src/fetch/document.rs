@@ -58,9 +58,8 @@ impl Fetcher {
         match self.client.send(&request).await {
             Ok(reply) => read(reply, reader).await,
             Err(failure) => {
-                let status = failure.hops.last().and_then(|hop| hop.status);
-                let trace = Trace { hops: failure.hops, status, ..Trace::default() };
-                Fetched::new(Answer::Failed(failure.report), trace)
+                let report = failure.report.clone();
+                Fetched::new(Answer::Failed(report), Trace::of_failure(failure))
             }
         }
     }

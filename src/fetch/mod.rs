@@ -15,9 +15,9 @@ use std::time::Duration;
 use secrecy::SecretString;
 use url::Url;
 
-use crate::http::{Client, Hop, PendingRedirect, Reply};
+use crate::http::{Client, Failure, Hop, PendingRedirect, Reply};
 use crate::model::{
-    ClockStep, FailureReport, Hints, LastSeen, NewPost, SourceAccess, SourceSettings, Timestamp, Validators,
+    ClockStep, FailureReport, Hints, LastSeen, NewPost, RateLimit, SourceAccess, SourceSettings, Timestamp, Validators,
 };
 use crate::parse::feed::{Format, LinkedFeed, Note};
 
@@ -113,7 +113,7 @@ pub enum Answer {
 
 impl Answer {
     /// Moves times of an answer that came before a step of the clock.
-    pub fn follow(&mut self, step: ClockStep) {
+    fn follow(&mut self, step: ClockStep) {
         let moments: [&mut Option<Timestamp>; 2] = match self {
             Answer::Read(reading) => [&mut reading.hints.fresh_until, &mut reading.hints.retry_after],
             Answer::NotModified { fresh_until, .. } => [fresh_until, &mut None],
@@ -195,6 +195,8 @@ pub struct Trace {
     pub status: Option<u16>,
     /// The time of the answer by the publisher's clock (`Date`), with the time that it spent in caches.
     pub date: Option<Timestamp>,
+    /// The rate limit that the last answer states.
+    pub rate_limit: Option<RateLimit>,
     /// Where permanent redirects led.
     pub moved_to: Option<Url>,
     /// Bytes of body that crossed the wire.
@@ -223,6 +225,12 @@ impl Fetched {
     pub(crate) fn new(answer: Answer, trace: Trace) -> Fetched {
         Fetched { answer, trace, learned: Learned::default() }
     }
+
+    /// Moves times of an answer that came before a step of the clock.
+    pub fn follow(&mut self, step: ClockStep) {
+        self.answer.follow(step);
+        self.trace.follow(step);
+    }
 }
 
 impl Trace {
@@ -231,9 +239,20 @@ impl Trace {
         Trace {
             status: reply.hops.last().and_then(|hop| hop.status),
             date: reply.caching.date.map(|date| date + reply.caching.age),
+            rate_limit: reply.rate_limit,
             moved_to: reply.moved_to().cloned(),
             hops: reply.hops.clone(),
             ..Trace::default()
         }
+    }
+
+    /// How a request failed.
+    fn of_failure(failure: Failure) -> Trace {
+        let Failure { hops, rate_limit, .. } = failure;
+        Trace { status: hops.last().and_then(|hop| hop.status), rate_limit, hops, ..Trace::default() }
+    }
+
+    fn follow(&mut self, step: ClockStep) {
+        self.rate_limit = self.rate_limit.map(|limit| limit.moved(step));
     }
 }

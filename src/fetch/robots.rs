@@ -48,12 +48,13 @@ pub enum RobotsAnswer {
     PendingRedirect(PendingRedirect),
 }
 
-impl RobotsAnswer {
+impl RobotsFetched {
     /// Moves times of an answer that came before a step of the clock.
     pub fn follow(&mut self, step: ClockStep) {
-        if let RobotsAnswer::Unreachable(report) = self {
+        if let RobotsAnswer::Unreachable(report) = &mut self.answer {
             report.retry_after = report.retry_after.map(|until| step.moved(until));
         }
+        self.trace.follow(step);
     }
 }
 
@@ -99,8 +100,7 @@ impl Fetcher {
             }
             Err(failure) => {
                 let answer = judge(&failure);
-                let status = failure.hops.last().and_then(|hop| hop.status);
-                RobotsFetched { answer, trace: Trace { hops: failure.hops, status, ..Trace::default() } }
+                RobotsFetched { answer, trace: Trace::of_failure(failure) }
             }
         }
     }

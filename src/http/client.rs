@@ -12,7 +12,7 @@ use url::Url;
 use super::address::AddressPolicy;
 use super::body::{self, BodyLimits};
 use super::dial::Dialer;
-use super::failure::{from_hyper, from_redirect, from_status, other};
+use super::failure::{from_hyper, from_redirect, from_status, other, with_waits};
 use super::headers::{self, Caching};
 use super::memory::{MemoryBudget, MemoryUse};
 use super::outgoing::{RequestContext, build};
@@ -20,6 +20,7 @@ use super::pending_redirect::PendingRedirect;
 use super::pool::Pool;
 use super::progress::{RequestProgress, RequestStage};
 use super::proxy::{Proxy, ProxyKind};
+use super::rate_limit::rate_limit;
 use super::redirect::{self, RedirectError};
 use super::reply::{Content, Failure, Headers, Redirect, Reply};
 use super::request::{Request, without_credentials};
@@ -129,8 +130,8 @@ impl Client {
             Ok(outcome) => outcome,
             Err(_) => Err(progress.refusal.take().unwrap_or_else(|| progress.too_late(deadline))),
         };
-        let RequestProgress { hops, headers, body, .. } = progress;
-        outcome.map_err(|report| Failure { report, hops, headers, body })
+        let RequestProgress { hops, headers, rate_limit, body, .. } = progress;
+        outcome.map_err(|report| Failure { report, hops, rate_limit, headers, body })
     }
 
     /// Deadline of one request.
@@ -221,6 +222,7 @@ impl ClientState {
             None => self.ask_afresh(url, outgoing, request.is_operators, progress).await?,
         };
         let (head, body) = answer.into_parts();
+        progress.rate_limit = rate_limit(&head.headers, (self.now)());
         progress.headers = Headers(head.headers);
         progress.note(|hop| hop.status = Some(head.status.as_u16()));
         Ok((link, body, head.status))
@@ -275,7 +277,7 @@ impl ClientState {
             }
             status => {
                 let retry_after = headers::retry_after(&progress.headers.0, answered_at);
-                let report = FailureReport { retry_after, ..from_status(status, challenged) };
+                let report = with_waits(from_status(status, challenged), retry_after, progress.rate_limit);
                 if request.wants_refusal {
                     progress.refusal = Some(report.clone());
                     progress.body = self.read_refusal(&mut link, &mut body, progress).await;
@@ -296,6 +298,7 @@ impl ClientState {
             content,
             url: without_credentials(url),
             hops: std::mem::take(&mut progress.hops),
+            rate_limit: progress.rate_limit.take(),
             answered_at,
             validators: headers::validators(&headers.0),
             caching: Caching::of(&headers.0),

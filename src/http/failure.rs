@@ -10,7 +10,7 @@ use super::progress::RequestStage;
 use super::redirect::RedirectError;
 use super::resolve::ResolveError;
 use super::tls;
-use crate::model::{FailureCause, FailureReport};
+use crate::model::{FailureCause, FailureReport, RateLimit, Timestamp};
 
 /// Maximum length of a message; a publisher could otherwise make it arbitrarily long.
 const ERROR_CHARACTERS_MAX: usize = 500;
@@ -115,6 +115,28 @@ pub(super) fn from_status(status: hyper::StatusCode, challenged: bool) -> Failur
         None => format!("HTTP {code}"),
     };
     report(FailureCause::Status(code), error)
+}
+
+/// The failure with the wait that its answer asks for: the later of `Retry-After` and the reset of a rate limit that is
+/// the reason for a 429, or that is used up for a 503 (p38). A 403 is a refusal for the rate limit if that is used up, as
+/// GitHub documents.
+pub(super) fn with_waits(
+    failure: FailureReport,
+    retry_after: Option<Timestamp>,
+    rate_limit: Option<RateLimit>,
+) -> FailureReport {
+    let used_up = rate_limit.filter(|limit| limit.is_used_up);
+    let (cause, reason) = match failure.cause {
+        FailureCause::Status(429) => (failure.cause, rate_limit),
+        FailureCause::Status(503) => (failure.cause, used_up),
+        FailureCause::Status(status @ 403) if used_up.is_some() => (FailureCause::RateLimited(status), used_up),
+        cause => (cause, None),
+    };
+    let error = match cause {
+        FailureCause::RateLimited(_) => format!("{}: the rate limit is used up", failure.error),
+        _ => failure.error,
+    };
+    FailureReport { cause, error, retry_after: retry_after.max(reason.map(|limit| limit.resets_at)) }
 }
 
 /// An I/O error, at this stage of the request.

@@ -100,7 +100,7 @@ fn seconds(value: &str) -> Option<Duration> {
     Some(Duration::from_secs(digits.parse().unwrap_or(u64::from(u32::MAX)).min(u64::from(u32::MAX))))
 }
 
-fn date(value: &str) -> Option<Timestamp> {
+pub(super) fn date(value: &str) -> Option<Timestamp> {
     let moment = httpdate::parse_http_date(value.trim()).ok()?;
     Some(match moment.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(elapsed) => Timestamp::EPOCH + elapsed,

@@ -4,7 +4,7 @@
 //! [`Client::send`] resolves a name (`resolve`), refuses addresses that are not public (`address`), dials the address
 //! it checked (`dial`, `proxy`, `tls`), speaks HTTP/1.1 (`outgoing`, `wire`), follows redirects (`redirect`) or hands
 //! them over (`pending_redirect`), undoes the encoding within bounds (`body`, `decode`), and says what the headers mean
-//! (`headers`) or what went wrong (`failure`).
+//! (`headers`, `rate_limit`) or what went wrong (`failure`).
 
 mod address;
 mod body;
@@ -20,6 +20,7 @@ mod pending_redirect;
 mod pool;
 mod progress;
 mod proxy;
+mod rate_limit;
 mod redirect;
 mod reply;
 mod request;

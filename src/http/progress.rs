@@ -10,7 +10,7 @@ use super::failure::timed_out;
 use super::memory::MemoryShare;
 use super::reply::{Headers, Hop};
 use super::request::without_credentials;
-use crate::model::FailureReport;
+use crate::model::{FailureReport, RateLimit};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum RequestStage {
@@ -50,6 +50,8 @@ pub(super) struct RequestProgress {
     pub(super) hops: Vec<Hop>,
     /// The headers of the last answer.
     pub(super) headers: Headers,
+    /// The rate limit that the last answer states.
+    pub(super) rate_limit: Option<RateLimit>,
     /// Set once the status is known to be an error, whatever happens to the body.
     pub(super) refusal: Option<FailureReport>,
     /// Body of an error response.
@@ -63,6 +65,7 @@ impl RequestProgress {
     pub(super) fn depart(&mut self, url: &Url) {
         self.stage = RequestStage::Resolving;
         self.headers = Headers::default();
+        self.rate_limit = None;
         self.hops.push(Hop { url: without_credentials(url), address: None, status: None });
     }
 

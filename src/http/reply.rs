@@ -9,7 +9,7 @@ use url::Url;
 use super::headers::Caching;
 use super::memory::MemoryShare;
 use super::pending_redirect::PendingRedirect;
-use crate::model::{FailureReport, Timestamp, Validators};
+use crate::model::{FailureReport, RateLimit, Timestamp, Validators};
 
 /// A 200, a 304, or a redirect if the request does not follow redirects.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct Reply {
     /// Validators for the next request.
     pub validators: Validators,
     pub caching: Caching,
+    /// The rate limit that the answer states.
+    pub rate_limit: Option<RateLimit>,
     /// All headers of the answer.
     pub headers: Headers,
     /// The part of the budget that the body holds; to be dropped when the body is.
@@ -97,6 +99,8 @@ pub struct Failure {
     pub report: FailureReport,
     /// All requests, including the failed one.
     pub hops: Vec<Hop>,
+    /// The rate limit that the last answer states, if there is an answer.
+    pub rate_limit: Option<RateLimit>,
     pub headers: Headers,
     /// Body of an error response, if requested, small and complete; otherwise empty.
     pub body: Vec<u8>,

@@ -8,7 +8,7 @@ use strum::{EnumCount, VariantArray};
 
 use super::Timestamp;
 
-/// What kind of failure it was: the `error_type` of logs, API and database.
+/// Kind of a failure: the `error_type` of logs, API and database.
 #[derive(
     Clone,
     Copy,
@@ -29,26 +29,25 @@ use super::Timestamp;
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum FailureKind {
-    /// The publisher asked for fewer requests (429).
+    /// Too many requests (429, or 403 with a rate limit that is used up).
     RateLimited,
-    /// The publisher wants credentials, or other ones (401).
+    /// Credentials missing or rejected (401).
     Unauthorized,
-    /// The publisher refuses us (403), its robots.txt does, or our own rules refuse its address.
+    /// Request forbidden (403 or robots.txt), or the address of the host is not allowed by the configuration.
     Forbidden,
-    /// Nothing is there (404).
+    /// Not found (404).
     NotFound,
-    /// Nothing is there and nothing will be (410).
+    /// Gone (410).
     Gone,
-    /// The publisher's server is broken (5xx), its redirects lead nowhere, or its body is too large for what is left of
-    /// the memory.
+    /// Server error (5xx), redirects that cannot be followed, or too little memory left for the body.
     UpstreamFailure,
-    /// No answer came: name resolution, connection, time-out.
+    /// No response: name resolution, connection or timeout.
     Network,
-    /// An answer came that cannot be read.
+    /// Response that cannot be parsed.
     ParseError,
     /// A response of no known kind.
     Unexpected,
-    /// Our own fault: never held against the source.
+    /// Fault of the daemon itself; not counted for the source.
     Internal,
 }
 
@@ -68,7 +67,7 @@ impl FailureKind {
     }
 }
 
-/// Whether trying again can be expected to help.
+/// Whether a retry can be expected to succeed.
 #[derive(
     Clone,
     Copy,
@@ -86,9 +85,9 @@ impl FailureKind {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum FailureClass {
-    /// It may pass by itself: back off, never disable.
+    /// May end by itself: the source backs off and is never disabled.
     Transient,
-    /// It will not pass by itself: enough of these in a row disable the source.
+    /// Does not end by itself: several in a row disable the source.
     Permanent,
 }
 
@@ -102,9 +101,9 @@ impl FailureClass {
 /// How loudly a failure is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// The web being the web.
+    /// Failure of a publisher.
     Warn,
-    /// A person should look.
+    /// An operator should look.
     Error,
 }
 
@@ -113,6 +112,8 @@ pub enum Severity {
 pub enum FailureCause {
     /// An HTTP answer that is neither 200 nor 304.
     Status(u16),
+    /// An HTTP answer with this status that refuses the request because the rate limit is used up (p38).
+    RateLimited(u16),
     /// The host's name does not exist, or has no address: an answer about the source, also during an outage (p31).
     Dns,
     /// The resolver answers that it could not find out (SERVFAIL, REFUSED): the zone is broken, or the resolver has lost
@@ -161,7 +162,7 @@ pub struct FailureReport {
     pub cause: FailureCause,
     /// The real cause in words for a person, with nothing secret in it.
     pub error: String,
-    /// The moment before which the publisher asked us not to return.
+    /// No request before this time, as the answer asks: `Retry-After`, or the reset of its rate limit (p38).
     pub retry_after: Option<Timestamp>,
 }
 
@@ -169,7 +170,7 @@ impl FailureReport {
     /// The HTTP status behind the failure, if there was an answer.
     pub fn status_code(&self) -> Option<u16> {
         match self.cause {
-            FailureCause::Status(code) => Some(code),
+            FailureCause::Status(code) | FailureCause::RateLimited(code) => Some(code),
             _ => None,
         }
     }

@@ -12,6 +12,7 @@ mod misspelling;
 mod people;
 mod post;
 mod quarantine;
+mod rate_limit;
 mod robots;
 mod settled;
 mod source;
@@ -30,6 +31,7 @@ pub use misspelling::misspelling;
 pub use people::{KeyProvider, Podcast, PodcastChanges, PodcastId, User, UserId};
 pub use post::{ContentHash, Enclosure, NewPost, Post, PostContent, PostId, PostSource, TextOrigin};
 pub use quarantine::{QuarantinedRow, RowKey};
+pub use rate_limit::RateLimit;
 pub use robots::RobotsRecord;
 pub use settled::{Cleaned, Cutoffs, EntryCounts, PollOutcome, PostEdit, RenamedPost, Settled, Settlement};
 pub use source::{

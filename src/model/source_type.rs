@@ -14,9 +14,9 @@ use super::UnknownName;
 pub enum SourceType {
     /// RSS, Atom, RDF or JSON Feed.
     Rss,
-    /// A web page whose article is followed.
+    /// Web page whose article is stored.
     Website,
-    /// An X account, read with the key of the podcast's owner.
+    /// X account, read with the key of the podcast's owner.
     Twitter,
 }
 

@@ -153,7 +153,7 @@ impl JsonSchema for Timestamp {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "format": "date-time", "description": "A moment in universal time." })
+        json_schema!({ "type": "string", "format": "date-time", "description": "Time in UTC." })
     }
 }
 

@@ -46,7 +46,8 @@ pub fn heard(failure: Option<&FailureReport>) -> Option<Heard> {
         FailureCause::Status(502 | 504 | 520..=527 | 530) => Some(Heard::Silence),
         // A server that sends Retry-After is up.
         FailureCause::Status(503) if report.retry_after.is_none() => Some(Heard::Silence),
-        FailureCause::Status(_) | FailureCause::Unreadable | FailureCause::Redirect => Some(Heard::Answer),
+        FailureCause::Status(_) | FailureCause::RateLimited(_) => Some(Heard::Answer),
+        FailureCause::Unreadable | FailureCause::Redirect => Some(Heard::Answer),
         FailureCause::MemoryShort => Some(Heard::Answer),
         FailureCause::Credentials | FailureCause::KeyMissing | FailureCause::Robots => None,
         FailureCause::AddressRefused | FailureCause::Other => None,

@@ -17,6 +17,7 @@ pub struct Classified {
 pub fn classify(cause: FailureCause) -> Classified {
     match cause {
         FailureCause::Status(status) => classify_status(status),
+        FailureCause::RateLimited(_) => transient(FailureKind::RateLimited, "the rate limit of the host is used up"),
         FailureCause::Dns => permanent(FailureKind::Network, "the host's name does not resolve"),
         FailureCause::ResolverFailed => {
             permanent(FailureKind::Network, "the resolver cannot find out the address of the host's name")
@@ -42,7 +43,7 @@ pub fn classify(cause: FailureCause) -> Classified {
             transient(FailureKind::Forbidden, "the rules of this installation refuse the host's address")
         }
         FailureCause::Internal | FailureCause::Lost | FailureCause::Outage => {
-            loud(FailureKind::Internal, "our own fault, never held against the source")
+            loud(FailureKind::Internal, "internal fault, not counted for the source")
         }
         FailureCause::Other => loud(FailureKind::Unexpected, "an error of no known kind"),
     }
@@ -50,10 +51,10 @@ pub fn classify(cause: FailureCause) -> Classified {
 
 fn classify_status(status: u16) -> Classified {
     match status {
-        401 => permanent(FailureKind::Unauthorized, "the publisher wants other credentials"),
-        403 => permanent(FailureKind::Forbidden, "the publisher refuses us"),
-        404 => permanent(FailureKind::NotFound, "nothing is there"),
-        410 => permanent(FailureKind::Gone, "nothing is there and nothing will be"),
+        401 => permanent(FailureKind::Unauthorized, "credentials are missing or rejected"),
+        403 => permanent(FailureKind::Forbidden, "the server refuses the request"),
+        404 => permanent(FailureKind::NotFound, "there is no document at this URL"),
+        410 => permanent(FailureKind::Gone, "the document was removed for good"),
         429 => transient(FailureKind::RateLimited, "the publisher asks for fewer requests"),
         500..=599 => transient(FailureKind::UpstreamFailure, "the publisher's server is broken"),
         _ => loud(FailureKind::Unexpected, "a status of no known kind"),
@@ -147,6 +148,11 @@ mod tests {
     #[test]
     fn s108_http_429_is_rate_limited_and_transient() {
         check([FailureCause::Status(429)], FailureKind::RateLimited, Transient, Warn);
+    }
+
+    #[test]
+    fn p38_a_refusal_because_of_the_rate_limit_is_rate_limited_and_transient() {
+        check([FailureCause::RateLimited(403)], FailureKind::RateLimited, Transient, Warn);
     }
 
     #[test]

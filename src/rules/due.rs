@@ -47,13 +47,13 @@ pub enum Wait {
     Spread,
     /// The interval of the source, with backoff after failures.
     Backoff(BackoffReason),
-    /// A 429 without `Retry-After`.
+    /// A 429 that states no wait.
     RateLimited,
     /// A rest after a run of this kind.
     Rest(FailureKind),
     /// A rest because this kind was reported.
     Reported(FailureKind),
-    /// The publisher's `Retry-After`; true where it was cut to the ceiling.
+    /// `Retry-After` or the reset of a rate limit; true where it was cut to the ceiling.
     RetryAfter(bool),
     /// The answer is still fresh; true where that was cut to the ceiling.
     Fresh(bool),
@@ -252,7 +252,9 @@ impl fmt::Display for Wait {
             Wait::RateLimited => write!(formatter, "the publisher asked for fewer requests (429)"),
             Wait::Rest(kind) => write!(formatter, "it rests after a run of {kind}"),
             Wait::Reported(kind) => write!(formatter, "it rests because {kind} was reported (feed-disable)"),
-            Wait::RetryAfter(is_cut) => write!(formatter, "the publisher's Retry-After{}", cut(is_cut)),
+            Wait::RetryAfter(is_cut) => {
+                write!(formatter, "the publisher asked for this wait (Retry-After or rate limit){}", cut(is_cut))
+            }
             Wait::Fresh(is_cut) => write!(formatter, "the last answer is still fresh{}", cut(is_cut)),
             Wait::UpdatePeriod => write!(formatter, "the feed says that it changes no faster"),
             Wait::HostHeld => write!(formatter, "its host is held"),
@@ -264,8 +266,8 @@ impl fmt::Display for Wait {
 impl fmt::Display for Never {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Never::Disabled => "it is disabled until a person enables it",
-            Never::Resting => "it rests until a person wakes it",
+            Never::Disabled => "it is disabled until an operator enables it",
+            Never::Resting => "it rests until an operator ends the rest",
         })
     }
 }

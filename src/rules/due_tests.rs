@@ -169,7 +169,11 @@ fn p13_a_wait_cut_by_the_ceiling_says_so() {
     source.state.hints = Hints { retry_after: Some(POLLED + hours(24 * 365)), ..Hints::default() };
     let next = next_poll(&source, None, &Policy::default(), POLLED);
     assert_eq!(next.at(), Some(POLLED + hours(7 * 24)));
-    assert!(next.to_string().ends_with("the publisher's Retry-After, cut to the configured ceiling"), "{next}");
+    assert!(
+        next.to_string()
+            .ends_with("the publisher asked for this wait (Retry-After or rate limit), cut to the configured ceiling"),
+        "{next}"
+    );
 }
 
 #[test]

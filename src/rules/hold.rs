@@ -1,6 +1,6 @@
-//! Hold of a whole host after a 429 or 503 (p15 to p17).
+//! Hold of a whole host after a 429 or 503 (p15 to p17), or after any answer that leaves no requests (p38).
 
-use crate::model::{FailureCause, FailureReport, FailureState, Timestamp};
+use crate::model::{FailureCause, FailureReport, FailureState, RateLimit, Timestamp};
 
 use super::Policy;
 use super::backoff::{RATE_LIMIT_PAUSE_MIN, rate_limit_pause};
@@ -14,30 +14,54 @@ pub struct Hold {
     pub reason: String,
 }
 
-/// The hold that follows from a failed poll of a source; `failures` are the source's, with this one among them.
-///
-/// A 429 holds its host with or without `Retry-After`, a 503 only with it: without, the server is broken, which is for
-/// the breaker.
-pub fn hold(report: &FailureReport, failures: &FailureState, policy: &Policy, now: Timestamp) -> Option<Hold> {
-    let (asked, said) = match (report.cause, report.retry_after) {
-        (FailureCause::Status(429), None) => {
-            let pause = rate_limit_pause(failures, policy.max_backoff).unwrap_or(RATE_LIMIT_PAUSE_MIN);
-            (now + pause, "HTTP 429 without Retry-After")
-        }
-        (FailureCause::Status(429), Some(until)) => (until, "HTTP 429 with Retry-After"),
-        (FailureCause::Status(503), Some(until)) => (until, "HTTP 503 with Retry-After"),
-        _ => return None,
-    };
+/// The hold that follows from an answer, or from a request that failed: the later of what its status asks for and of the
+/// reset of its rate limit, if no requests are left. `failures` are those of the source, with this one among them.
+pub fn hold(
+    failure: Option<&FailureReport>,
+    rate_limit: Option<RateLimit>,
+    failures: &FailureState,
+    policy: &Policy,
+    now: Timestamp,
+) -> Option<Hold> {
+    let by_status = failure.and_then(|report| by_status(report, rate_limit, failures, policy, now));
+    let by_limit = rate_limit
+        .filter(|limit| limit.is_used_up && by_status.is_none_or(|(until, _)| until < limit.resets_at))
+        .map(|limit| (limit.resets_at, "no requests left in the rate limit"));
+    let (asked, said) = by_limit.or(by_status)?;
     let until = asked.min(now + policy.retry_after_max);
     let cut = if until < asked { ", cut to the configured ceiling" } else { "" };
     (until > now).then(|| Hold { until, reason: format!("{said}{cut}") })
+}
+
+/// A 429 holds its host with or without `Retry-After`, a 503 only with it: without, the server is broken, which is for
+/// the breaker. What the answer asks for may be the reset of its rate limit.
+fn by_status(
+    report: &FailureReport,
+    rate_limit: Option<RateLimit>,
+    failures: &FailureState,
+    policy: &Policy,
+    now: Timestamp,
+) -> Option<(Timestamp, &'static str)> {
+    let is_reset = report.retry_after.is_some() && report.retry_after == rate_limit.map(|limit| limit.resets_at);
+    match (report.cause, report.retry_after) {
+        (FailureCause::Status(429), None) => {
+            let pause = rate_limit_pause(failures, policy.max_backoff).unwrap_or(RATE_LIMIT_PAUSE_MIN);
+            Some((now + pause, "HTTP 429 without Retry-After"))
+        }
+        (FailureCause::Status(429), Some(until)) if is_reset => {
+            Some((until, "HTTP 429, until the reset of the rate limit"))
+        }
+        (FailureCause::Status(429), Some(until)) => Some((until, "HTTP 429 with Retry-After")),
+        (FailureCause::Status(503), Some(until)) if !is_reset => Some((until, "HTTP 503 with Retry-After")),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::super::{failure, hours};
+    use super::super::{failure, hours, minutes};
     use super::*;
     use crate::model::{NewSource, Source, SourceId, SourceSettings, SourceType};
     use proptest::prelude::*;
@@ -52,7 +76,7 @@ mod tests {
         for _ in 0..times {
             source.state = failure::after_failure(&source, &report, policy, NOW).state;
         }
-        hold(&report, &source.state.failures, policy, NOW)
+        hold(Some(&report), None, &source.state.failures, policy, NOW)
     }
 
     fn check(status: u16, retry_after: Option<Duration>, times: u32, expected: Option<(Duration, &str)>) {
@@ -102,7 +126,59 @@ mod tests {
     fn p15_a_moment_that_has_passed_holds_no_host() {
         check(429, Some(Duration::ZERO), 1, None);
         let report = |retry_after| FailureReport { cause: FailureCause::Status(503), error: "x".into(), retry_after };
-        assert_eq!(hold(&report(Some(NOW - hours(1))), &FailureState::default(), &Policy::default(), NOW), None);
+        let past = report(Some(NOW - hours(1)));
+        assert_eq!(hold(Some(&past), None, &FailureState::default(), &Policy::default(), NOW), None);
+    }
+
+    const NONE_LEFT: &str = "no requests left in the rate limit";
+
+    /// A rate limit that is reset after so many minutes.
+    fn limit(is_used_up: bool, reset: u32) -> Option<RateLimit> {
+        Some(RateLimit { is_used_up, resets_at: NOW + minutes(reset) })
+    }
+
+    /// Status, `Retry-After` and the limit, all in minutes; the hold that follows.
+    fn check_limit(
+        status: Option<u16>,
+        retry_after: Option<u32>,
+        rate_limit: Option<RateLimit>,
+        expected: Option<(u32, &str)>,
+    ) {
+        let retry_after = retry_after.map(|wait| NOW + minutes(wait));
+        let report =
+            status.map(|status| FailureReport { cause: FailureCause::Status(status), error: "x".into(), retry_after });
+        let found = hold(report.as_ref(), rate_limit, &FailureState::default(), &Policy::default(), NOW);
+        let expected = expected.map(|(wait, reason)| Hold { until: NOW + minutes(wait), reason: reason.into() });
+        assert_eq!(found, expected, "{status:?} {retry_after:?} {rate_limit:?}");
+    }
+
+    #[test]
+    fn p38_an_answer_that_leaves_no_requests_holds_its_host_until_the_reset() {
+        for status in [None, Some(403), Some(404), Some(410), Some(500), Some(503)] {
+            check_limit(status, None, limit(true, 7), Some((7, NONE_LEFT)));
+            check_limit(status, None, limit(false, 7), None);
+            check_limit(status, None, None, None);
+        }
+    }
+
+    #[test]
+    fn p38_the_later_of_retry_after_and_reset_counts() {
+        check_limit(Some(429), Some(7), limit(false, 7), Some((7, "HTTP 429, until the reset of the rate limit")));
+        check_limit(Some(429), Some(7), limit(true, 7), Some((7, "HTTP 429, until the reset of the rate limit")));
+        check_limit(Some(429), Some(9), limit(true, 7), Some((9, "HTTP 429 with Retry-After")));
+        check_limit(Some(429), Some(9), limit(false, 7), Some((9, "HTTP 429 with Retry-After")));
+        check_limit(Some(503), Some(9), limit(true, 7), Some((9, "HTTP 503 with Retry-After")));
+        check_limit(Some(503), Some(7), limit(true, 7), Some((7, NONE_LEFT)));
+    }
+
+    #[test]
+    fn p38_the_ceiling_of_retry_after_cuts_a_reset_and_says_so() {
+        let week = 7 * 24 * 60;
+        check_limit(None, None, limit(true, week), Some((week, NONE_LEFT)));
+        let cut = format!("{NONE_LEFT}, cut to the configured ceiling");
+        check_limit(None, None, limit(true, week + 1), Some((week, &cut)));
+        check_limit(None, None, limit(true, u32::MAX), Some((week, &cut)));
+        check_limit(None, None, limit(true, 0), None);
     }
 
     proptest! {
@@ -117,6 +193,27 @@ mod tests {
                 prop_assert!(found.until > NOW && found.until <= NOW + policy.retry_after_max);
                 prop_assert!(asked.is_none_or(|asked| found.until <= asked));
             }
+        }
+
+        #[test]
+        fn p38_a_rate_limit_only_lengthens_a_hold_and_stays_within_the_ceiling(
+            status in prop::option::of(prop::sample::select(vec![404u16, 429, 500, 503])),
+            asked in prop::option::of(any::<i64>().prop_map(Timestamp::from_micros)),
+            is_used_up in any::<bool>(),
+            resets_at in any::<i64>().prop_map(Timestamp::from_micros),
+        ) {
+            let (policy, failures) = (Policy::default(), FailureState::default());
+            let report = status.map(|status| FailureReport {
+                cause: FailureCause::Status(status),
+                error: "x".into(),
+                retry_after: asked,
+            });
+            let without = hold(report.as_ref(), None, &failures, &policy, NOW);
+            let with = hold(report.as_ref(), Some(RateLimit { is_used_up, resets_at }), &failures, &policy, NOW);
+            let end = |hold: &Option<Hold>| hold.as_ref().map_or(NOW, |hold| hold.until);
+            prop_assert!(end(&with) >= end(&without) || status == Some(503));
+            prop_assert!(end(&with) <= NOW + policy.retry_after_max);
+            prop_assert!(!is_used_up || end(&with) >= resets_at.min(NOW + policy.retry_after_max));
         }
     }
 }

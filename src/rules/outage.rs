@@ -110,6 +110,7 @@ pub fn evidence(failure: Option<&FailureReport>) -> Evidence {
         None
         | Some(
             FailureCause::Status(_)
+            | FailureCause::RateLimited(_)
             | FailureCause::Unreadable
             | FailureCause::Connection
             | FailureCause::Redirect

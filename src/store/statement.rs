@@ -156,9 +156,9 @@ mod tests {
             ),
             ("$1, {$2.. host_columns}", "$1, $2, $3, $4, $5, $6, $7, $8"),
             (
-                "{$9.. settings_columns[]}",
-                "$9::bigint[], $10::text[], $11::text[], $12::text[], $13::bigint[], \
-                $14::bigint[], $15::bigint[], $16::bigint[], $17::text[], $18::text[]",
+                "{$9.. host_columns[]}",
+                "$9::text[], $10::timestamptz[], $11::timestamptz[], $12::text[], $13::bigint[], $14::bigint[], \
+                 $15::timestamptz[]",
             ),
             ("'{}', {nothing} {", "'{}', {nothing} {"),
         ];

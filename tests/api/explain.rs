@@ -52,7 +52,7 @@ fn the_reason_for_which_a_person_disabled_or_rested_a_source_is_told(#[values(Sq
             async || api.get(&format!("/sources/{id}/explain")).await.json()["summary"].as_str().unwrap().to_owned();
         let reason = json!({ "reason": "moved to a newsletter" });
         api.tell("POST", &format!("/sources/{id}/disable"), reason.clone()).await;
-        let disabled = "not polled: it is disabled until a person enables it; reason: moved to a newsletter";
+        let disabled = "not polled: it is disabled until an operator enables it; reason: moved to a newsletter";
         assert_eq!(summary().await, disabled);
         api.tell("POST", &format!("/sources/{id}/enable"), Value::Null).await;
         api.tell("PATCH", &format!("/sources/{id}/feed-disable"), reason).await;

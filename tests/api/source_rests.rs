@@ -86,7 +86,10 @@ fn s417_any_other_reason_holds_until_a_person_ends_it(
         assert_eq!(source["feed_disable_reason"], reason);
         api.world.pass(hours(24 * 400), 3).await;
         let explained = api.get(&format!("{path}/explain")).await.json();
-        assert_eq!(explained["summary"], format!("not polled: it rests until a person wakes it; reason: {reason}"));
+        assert_eq!(
+            explained["summary"],
+            format!("not polled: it rests until an operator ends the rest; reason: {reason}")
+        );
         assert_eq!((active(&api, true).await, api.world.web.journal().len()), (0, 1));
         let woken = api.tell("PATCH", &format!("{path}/feed-enable"), Value::Null).await.json();
         assert_eq!((&woken["state"], &woken["feed_disabled_at"]), (&json!("active"), &Value::Null));

@@ -22,6 +22,7 @@ mod outage;
 mod pause;
 mod publisher;
 mod quarantine;
+mod rate_limits;
 mod records;
 mod redirects;
 mod robots;

@@ -205,7 +205,7 @@ fn p17_p25_a_poll_that_leads_to_a_host_that_is_left_alone_is_settled_and_blames_
         let state = world.source(led).await.state;
         assert_eq!((state.failures.consecutive, state.last_polled), (0, Some(world.now())));
         let error = state.failures.last.unwrap().error;
-        assert!(error.starts_with("it led to ") && error.ends_with("a person says so"), "{error}");
+        assert!(error.starts_with("its next request goes to ") && error.ends_with("a person says so"), "{error}");
         assert_eq!(world.records.of("feed poll failed")[0]["level"], "info");
         world.service().release_host(&target).await.unwrap();
         world.advance(hours(1));

@@ -22,7 +22,7 @@ use crate::fetch::{
     Answer, Fetched, Fetcher, Learned, RobotsAnswer, RobotsFetched, RobotsTask, Task, Trace, robots_unreachable,
     robots_url,
 };
-use crate::model::{FailureCause, FailureReport, FailureState, HostKey, Timestamp};
+use crate::model::{FailureCause, FailureReport, FailureState, HostKey, RateLimit, Timestamp};
 use crate::rules::delay::delay;
 use crate::rules::host_key::host_key;
 use crate::rules::spread;
@@ -116,7 +116,7 @@ impl DocumentFetcher {
                 keep_alive: false,
                 time_used: task.time_used,
             };
-            let RobotsFetched { answer, .. } = {
+            let RobotsFetched { answer, trace } = {
                 let (watch, _span) = (Stopwatch::start(), self.span(&turn));
                 let fetched = AssertUnwindSafe(self.fetcher.robots(&robots)).catch_unwind().await;
                 task.time_used += watch.elapsed();
@@ -124,7 +124,7 @@ impl DocumentFetcher {
                 fetched.unwrap_or_else(|_| RobotsFetched { answer: unreachable(), trace: Trace::default() })
             };
             let failure = if let RobotsAnswer::Unreachable(report) = &answer { Some(report) } else { None };
-            let at = self.end(turn, failure).await;
+            let at = self.end(turn, failure, trace.rate_limit).await;
             let rules = match answer {
                 RobotsAnswer::PendingRedirect(redirect) => {
                     turn = self.turn_at(host_key(redirect.url().as_str()), task, true).await?;
@@ -149,7 +149,7 @@ impl DocumentFetcher {
             fetched.unwrap_or_else(|_| failed(panicked()))
         };
         let failure = if let Answer::Failed(report) = &fetched.answer { Some(report) } else { None };
-        self.end(turn, failure).await;
+        self.end(turn, failure, fetched.trace.rate_limit).await;
         fetched
     }
 
@@ -186,9 +186,9 @@ impl DocumentFetcher {
 
     /// Records the response and stores the state of the host (p28), then gives the permit back. Returns the time of the
     /// response.
-    async fn end(&self, turn: HostTurn, failure: Option<&FailureReport>) -> Timestamp {
+    async fn end(&self, turn: HostTurn, failure: Option<&FailureReport>, rate_limit: Option<RateLimit>) -> Timestamp {
         let at = self.context.clock.now();
-        let response = HostResponse { failure, failures: &FailureState::default(), at };
+        let response = HostResponse { failure, rate_limit, failures: &FailureState::default(), at };
         let state = record(&turn.permit.host_entry, &response, &self.context, &self.log);
         let recording = || self.context.store.record_hosts(Vec::from_iter(state.clone()));
         if let Err(error) = self.context.store_watch.retry_while_unavailable(recording).await {

@@ -170,7 +170,7 @@ impl HostActor {
             return defer(*poll, until, closed, because, &self.context);
         }
         let host = self.host_entry.key.as_ref().map(HostKey::to_string).unwrap_or_default();
-        let error = format!("it led to {host}, which is not asked before {until}: {because}");
+        let error = format!("its next request goes to {host}, which gets none before {until}: {because}");
         let report = FailureReport { cause: FailureCause::Internal, error, retry_after: None };
         let trace = Box::new(Trace::default());
         self.context.failure_tracker.do_send(PollFailed { poll, report, trace, is_explained: true });
@@ -219,8 +219,8 @@ impl Handler<FetchFinished> for HostActor {
         if let Some(step) = self.context.timeline.step_since(poll.ended_at) {
             poll.ended_at = step.moved(poll.ended_at);
             match &mut outcome {
-                FetchOutcome::Document(fetched) => fetched.answer.follow(step),
-                FetchOutcome::Robots(fetched) => fetched.answer.follow(step),
+                FetchOutcome::Document(fetched) => fetched.follow(step),
+                FetchOutcome::Robots(fetched) => fetched.follow(step),
             }
         }
         match outcome {

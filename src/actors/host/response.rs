@@ -13,7 +13,7 @@ use crate::actors::events::PipelineEvent;
 use crate::actors::messages::{HostAnswered, PollFailed, PollSucceeded};
 use crate::actors::poll::{LentKey, Poll};
 use crate::fetch::{Answer, Fetched, Trace};
-use crate::model::{FailureReport, FailureState, HostKey, HostState, Timestamp};
+use crate::model::{FailureReport, FailureState, HostKey, HostState, RateLimit, Timestamp};
 use crate::rules::breaker::{self, BreakerStep, Heard};
 use crate::rules::outage::{self, Evidence};
 use crate::rules::shown_url::shown_url;
@@ -22,6 +22,7 @@ use crate::rules::{failure, hold};
 /// The response of a host to a request, or the failure to get one.
 pub(super) struct HostResponse<'a> {
     pub(super) failure: Option<&'a FailureReport>,
+    pub(super) rate_limit: Option<RateLimit>,
     /// Failures of the source before this one, if the request is part of a poll.
     pub(super) failures: &'a FailureState,
     pub(super) at: Timestamp,
@@ -34,7 +35,7 @@ pub(super) fn record(
     context: &PipelineContext,
     log: &Logger,
 ) -> Option<HostState> {
-    let HostResponse { failure, failures, at: now } = *response;
+    let HostResponse { failure, rate_limit, failures, at: now } = *response;
     let policy = context.policy();
     // Silence while our own network is down says nothing about the host (p31).
     let is_outage = context.admission.watch().borrow().is_outage;
@@ -42,10 +43,8 @@ pub(super) fn record(
     if let (Evidence::Answer, Some(host)) = (outage::evidence(failure), &host_entry.key) {
         context.failure_tracker.do_send(HostAnswered { host: host.clone(), at: context.clock.now() });
     }
-    let hold = failure.and_then(|report| {
-        let failures = failure::failures_after(failures, report);
-        hold::hold(report, &failures, &policy, now)
-    });
+    let failures = failure.map_or_else(FailureState::default, |report| failure::failures_after(failures, report));
+    let hold = hold::hold(failure, rate_limit, &failures, &policy, now);
     let mut step = None;
     let state = host_entry.change(|state| {
         if let Some(heard) = heard {
@@ -60,7 +59,10 @@ pub(super) fn record(
     let host = || host_entry.key.as_ref().map(HostKey::to_string).unwrap_or_default();
     let emit = |what: String| context.events.emit(|| PipelineEvent::Host { host: host(), what });
     if let Some(hold) = hold {
-        warn!(log, "host held"; "until" => %hold.until, "reason" => &hold.reason);
+        match failure {
+            Some(_) => warn!(log, "host held"; "until" => %hold.until, "reason" => &hold.reason),
+            None => info!(log, "host held"; "until" => %hold.until, "reason" => &hold.reason),
+        }
         emit(format!("held until {}: {}", hold.until, hold.reason));
     }
     match step {
@@ -94,19 +96,20 @@ impl HostActor {
         if let (Some(date), Some(host)) = (fetched.trace.date, &self.host_entry.key) {
             self.context.timeline.hear(host, date, self.context.hosts_polled());
         }
+        let rate_limit = fetched.trace.rate_limit;
         match &fetched.answer {
             Answer::PendingRedirect(pending_redirect) => {
-                self.record_response(None, &mut poll);
+                self.record_response(None, rate_limit, &mut poll);
                 poll.redirect(pending_redirect.clone());
                 self.send_next_request(poll, ctx);
             }
             Answer::Failed(report) => {
                 let report = report.clone();
-                self.record_response(Some(&report), &mut poll);
+                self.record_response(Some(&report), rate_limit, &mut poll);
                 self.fail(poll, report, fetched.trace);
             }
             Answer::Read(_) | Answer::NotModified { .. } => {
-                self.record_response(None, &mut poll);
+                self.record_response(None, rate_limit, &mut poll);
                 self.context.post_sink.do_send(PollSucceeded { poll, fetched });
             }
         }
@@ -147,10 +150,15 @@ impl HostActor {
 
     /// Updates breaker and hold of the host after an answer or a failure, and leaves the new state with the poll to be
     /// stored.
-    pub(super) fn record_response(&self, failure: Option<&FailureReport>, poll: &mut Poll) {
+    pub(super) fn record_response(
+        &self,
+        failure: Option<&FailureReport>,
+        rate_limit: Option<RateLimit>,
+        poll: &mut Poll,
+    ) {
         poll.breaker_before = self.host_entry.state().map(|state| state.breaker);
         // The moment that the poll is settled with, so that host, source and log agree.
-        let response = HostResponse { failure, failures: &poll.source.state.failures, at: poll.ended_at };
+        let response = HostResponse { failure, rate_limit, failures: &poll.source.state.failures, at: poll.ended_at };
         poll.host = record(&self.host_entry, &response, &self.context, &self.log);
     }
 

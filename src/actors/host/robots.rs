@@ -109,20 +109,21 @@ impl HostActor {
         fetched: RobotsFetched,
         ctx: &mut Context<HostActor>,
     ) {
+        let rate_limit = fetched.trace.rate_limit;
         let rules = match fetched.answer {
             RobotsAnswer::PendingRedirect(pending_redirect) => {
-                self.record_response(None, &mut poll);
+                self.record_response(None, rate_limit, &mut poll);
                 poll.request = NextRequest::Robots(Some(Box::new(pending_redirect)));
                 return self.send_next_request(poll, ctx);
             }
             RobotsAnswer::Unreachable(report) => {
-                self.record_response(Some(&report), &mut poll);
+                self.record_response(Some(&report), rate_limit, &mut poll);
                 return self.fail(poll, robots_unreachable(&report), fetched.trace);
             }
             RobotsAnswer::Found(text) => Some(text),
             RobotsAnswer::Absent => None,
         };
-        self.record_response(None, &mut poll);
+        self.record_response(None, rate_limit, &mut poll);
         // Stored while the poll holds its permit, so that the next poll of a page of this site finds it.
         let storing = store_rules(self.context.clone(), self.log.clone(), poll, rules);
         ctx.spawn(storing.into_actor(self).map(|(mut poll, rules), host, ctx| {

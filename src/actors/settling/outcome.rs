@@ -52,7 +52,7 @@ impl PollResult {
     /// Moves times of a result that came before a step of the clock.
     pub(super) fn follow(&mut self, step: ClockStep) {
         match self {
-            PollResult::Answered(fetched) => fetched.answer.follow(step),
+            PollResult::Answered(fetched) => fetched.follow(step),
             PollResult::Failed { report, .. } => {
                 report.retry_after = report.retry_after.map(|until| step.moved(until));
             }

@@ -35,7 +35,7 @@ pub struct AccessView {
     pub headers: Vec<String>,
     /// Name of the login.
     pub login: Option<String>,
-    /// Origin (scheme, host and port) to which alone they are sent, even if the source moves.
+    /// The only origin (scheme, host and port) that they are sent to, even if the URL of the source changes.
     pub origin: Option<String>,
 }
 

@@ -10,10 +10,10 @@ use crate::service::{BackfillEnd, BackfillReport, BackfillRequest};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BackfillBody {
-    /// The most pages to read, the feed itself included; 10 if absent.
+    /// Maximum number of pages to read, the feed itself included (default 10).
     #[schemars(range(min = 1, max = 1000))]
     pub pages: Option<u32>,
-    /// Count up `?paged=` as WordPress does, where the feed links to no older page.
+    /// Request WordPress pages (`?paged=2` and so on) if the feed links to no older page.
     pub wordpress: bool,
     /// First page, instead of the feed itself: `next_url` of an earlier backfill.
     pub from: Option<String>,
@@ -28,9 +28,9 @@ pub struct BackfillView {
     pub new_posts: u64,
     /// What became of the entries of all pages.
     pub entries: EntryCounts,
-    /// Why it ended.
+    /// Why the backfill ended.
     pub ended: BackfillEnded,
-    /// The same in words.
+    /// `ended` as a sentence.
     pub reason: String,
     /// First page that was not read.
     pub next_url: Option<String>,
@@ -42,11 +42,11 @@ pub struct BackfillView {
 pub enum BackfillEnded {
     /// The last page links to no older one.
     NoOlderPage,
-    /// The number of pages is reached.
+    /// Maximum number of pages reached.
     PageLimit,
     /// The last page links to one that was read before.
     Repeated,
-    /// The time of one request is over: continue at `next_url`.
+    /// Maximum duration reached; another backfill can continue at `next_url`.
     OutOfTime,
     /// The next page could not be read.
     Failed,

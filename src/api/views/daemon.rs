@@ -22,7 +22,7 @@ pub struct StatusView {
     pub schema_version: i64,
     /// Why the database is unavailable; polling pauses meanwhile. Null if it is available.
     pub store_trouble: Option<String>,
-    /// The time that ages are judged by while the clock is not trusted, because it is far ahead; null if it is trusted.
+    /// Time used to compute ages while the clock is not trusted because it is far ahead; null if the clock is trusted.
     #[serde(default)]
     pub ages_judged_at: Option<Timestamp>,
     /// What suspends requests to all hosts: a pause, an outage of our own network, an unavailable database.
@@ -40,7 +40,7 @@ pub struct StatusView {
     /// Number of sources whose last poll waits because another session of the database locks their row.
     #[serde(default)]
     pub locked_sources: usize,
-    /// Memory of the bodies in flight, in bytes; `http.memory-max-megabytes` is the most.
+    /// Memory of the bodies in flight, in bytes; at most `http.memory-max-megabytes`.
     #[serde(default)]
     pub http_memory_bytes: u64,
     /// Status of the scheduler; null if it does not answer.
@@ -69,7 +69,7 @@ pub struct QuarantinedRowView {
     pub url: Option<String>,
     /// Column that cannot be read.
     pub column: String,
-    /// Its value, shortened.
+    /// Value of that column, shortened.
     pub value: String,
     /// Why it cannot be read.
     pub reason: String,

@@ -61,7 +61,7 @@ pub struct TermView {
 pub struct DelayView {
     /// Length of the pause in seconds.
     pub seconds: u64,
-    /// Setting that decides it.
+    /// Setting that determines the pause.
     pub layer: String,
 }
 

@@ -15,9 +15,9 @@ pub struct PollRecord {
     pub at: Timestamp,
     /// Outcome of the poll.
     pub outcome: PollOutcome,
-    /// The status of the last answer, if there was one.
+    /// HTTP status of the last response; null without one.
     pub status_code: Option<u16>,
-    /// What kind of failure it was.
+    /// Kind of the failure.
     pub error_type: Option<FailureKind>,
     /// Error of a failed poll.
     pub error: Option<String>,
@@ -41,16 +41,16 @@ pub struct PollRecord {
     /// Failed attempts to fetch the page of a post since the poll.
     #[serde(default)]
     pub full_text_failures: usize,
-    /// Error of the last of them.
+    /// Error of the last failed attempt.
     #[serde(default)]
     pub full_text_error: Option<String>,
-    /// Bytes of body that crossed the wire.
+    /// Body bytes received, before decoding.
     pub bytes: usize,
     /// Duration of all requests.
     pub duration_ms: u64,
     /// Time and reason of the next poll.
     pub next: String,
-    /// Feeds that the answer links to, where it is a web page and no feed.
+    /// Feeds that the response links to, if it is a web page instead of a feed.
     pub linked_feeds: Vec<String>,
 }
 

@@ -26,7 +26,7 @@ pub struct SourceView {
     pub source_type: SourceType,
     /// Title set by an operator.
     pub title: Option<String>,
-    /// Title that the feed gives itself; shown where there is no `title`.
+    /// Title in the feed; shown if there is no `title`.
     #[serde(default)]
     pub feed_title: Option<String>,
     /// Podcast of the source; the keys of its owner are used.
@@ -83,7 +83,7 @@ pub struct SourceView {
     pub last_success_at: Option<Timestamp>,
     /// Time of the last poll with a new document.
     pub last_read_at: Option<Timestamp>,
-    /// No request before this time, from `Retry-After`.
+    /// No request before this time, from `Retry-After` or the reset of a rate limit.
     pub retry_after: Option<Timestamp>,
     /// End of the freshness of the last response (`Cache-Control`, `Expires`).
     pub fresh_until: Option<Timestamp>,
@@ -100,7 +100,8 @@ pub struct SourceView {
     /// Whether the feed has had different entries with the same body, so that a body does not identify an entry.
     #[serde(default)]
     pub bodies_repeat: bool,
-    /// Polls after which entries may be missing: no entry was known, although the feed was read before.
+    /// Number of polls after which entries may be missing: none of the entries was known, although the feed was read
+    /// before.
     #[serde(default)]
     pub gaps: u32,
     /// Time of the last of these polls.

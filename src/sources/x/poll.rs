@@ -181,10 +181,12 @@ impl XPoll<'_> {
     /// One request, noted in the trace.
     async fn send(&mut self, request: &Request) -> Result<Reply, Failure> {
         let mut outcome = self.client.send(request).await;
-        let hops = match &mut outcome {
-            Ok(reply) => &mut reply.hops,
-            Err(failure) => &mut failure.hops,
+        let (hops, rate_limit) = match &mut outcome {
+            Ok(reply) => (&mut reply.hops, reply.rate_limit),
+            Err(failure) => (&mut failure.hops, failure.rate_limit),
         };
+        let limits = self.trace.rate_limit.into_iter().chain(rate_limit);
+        self.trace.rate_limit = limits.max_by_key(|limit| (limit.is_used_up, limit.resets_at));
         self.trace.status = hops.last().and_then(|hop| hop.status);
         self.trace.hops.append(hops);
         if let Ok(Reply { content: Content::Body { bytes, wire_bytes, .. }, .. }) = &outcome {
@@ -201,7 +203,7 @@ impl XPoll<'_> {
             self.client.deadline().as_secs_f64()
         );
         let report = failed(FailureCause::Stalled, error);
-        Failure { report, hops: Vec::new(), headers: Headers::default(), body: Vec::new() }
+        Failure { report, hops: Vec::new(), rate_limit: None, headers: Headers::default(), body: Vec::new() }
     }
 }
 

@@ -1,21 +1,13 @@
 //! What answers of X without posts mean: the cause of the failure and a text for people.
 
-use crate::http::{Failure, Headers};
-use crate::model::{FailureCause, FailureReport, Timestamp};
+use crate::http::Failure;
+use crate::model::{FailureCause, FailureReport};
 use crate::parse::x_api::{self, ProblemKind, XApiError};
 
 use super::key;
 
-/// The limits that X counts, each with what is left of it and when it starts anew (Unix seconds).
-const LIMITS: [(&str, &str); 3] = [
-    ("x-rate-limit-remaining", "x-rate-limit-reset"),
-    ("x-app-limit-24hour-remaining", "x-app-limit-24hour-reset"),
-    ("x-user-limit-24hour-remaining", "x-user-limit-24hour-reset"),
-];
-
 /// A request that was refused or never answered, with X's own words about it.
 pub(super) fn report(failure: Failure) -> FailureReport {
-    let retry_after = failure.report.retry_after.max(limit_reset(&failure));
     let said = x_api::refusal(&failure.body).map(|problem| format!(": {problem}")).unwrap_or_default();
     let advice = match failure.report.cause {
         FailureCause::Status(401) => {
@@ -23,7 +15,7 @@ pub(super) fn report(failure: Failure) -> FailureReport {
         }
         _ => "",
     };
-    FailureReport { error: format!("{}{said}{advice}", failure.report.error), retry_after, ..failure.report }
+    FailureReport { error: format!("{}{said}{advice}", failure.report.error), ..failure.report }
 }
 
 /// A key that was not renewed. X answers 400 to tokens that it does not know or no longer takes.
@@ -49,20 +41,4 @@ pub(super) fn nothing_given(error: &XApiError, name: &str) -> FailureReport {
         },
     };
     FailureReport { cause, error, retry_after: None }
-}
-
-/// When the last of the limits that were reached starts anew. One of which something is left is not the reason.
-fn limit_reset(failure: &Failure) -> Option<Timestamp> {
-    if failure.report.cause != FailureCause::Status(429) {
-        return None;
-    }
-    let reached = |remaining: &str| number(&failure.headers, remaining).is_none_or(|left| left <= 0);
-    let reset = |(remaining, reset): (&str, &str)| {
-        number(&failure.headers, reset).filter(|_| reached(remaining)).map(Timestamp::from_seconds)
-    };
-    LIMITS.into_iter().filter_map(reset).max()
-}
-
-fn number(headers: &Headers, name: &str) -> Option<i64> {
-    headers.get(name)?.trim().parse().ok()
 }

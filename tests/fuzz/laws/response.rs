@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use feedwarden::http::{Client, Content, Failure, HttpSettings, Reply, Request};
-use feedwarden::model::Timestamp;
+use feedwarden::model::{RateLimit, Timestamp};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
@@ -111,6 +111,7 @@ fn check_outcome(outcome: &Outcome, bytes_max: usize, sent_bytes: usize) {
             assert!(validators.into_iter().flatten().all(is_one_line), "{:?}", reply.validators);
             let fresh = reply.caching.fresh_for(NOW);
             assert!(fresh.is_none_or(|fresh| !fresh.is_zero()), "fresh for no time");
+            check_limit(reply.rate_limit);
         }
         Err(failure) => {
             let text = &failure.report.error;
@@ -118,8 +119,13 @@ fn check_outcome(outcome: &Outcome, bytes_max: usize, sent_bytes: usize) {
             assert!(!text.contains(char::is_control), "{text:?} holds a control character");
             assert!(failure.report.retry_after.is_none_or(|at| at >= NOW), "{:?} is over", failure.report.retry_after);
             assert!(failure.body.len() <= BODY_BYTES_MAX, "{} bytes", failure.body.len());
+            check_limit(failure.rate_limit);
         }
     }
+}
+
+fn check_limit(limit: Option<RateLimit>) {
+    assert!(limit.is_none_or(|limit| limit.resets_at > NOW), "{limit:?} is over");
 }
 
 /// The body, and whether it was cut.
