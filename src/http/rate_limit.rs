@@ -89,7 +89,7 @@ impl AnswerTime {
         };
         let unix = |micros: f64| self.now + Timestamp::from_micros(micros as i64).since(self.publishers_now);
         match number {
-            number if number < 0.0 || number >= UNIX_MILLISECONDS_MAX => None,
+            number if !(0.0..UNIX_MILLISECONDS_MAX).contains(&number) => None,
             number if number >= UNIX_MILLISECONDS_MIN => Some(unix(number * 1e3)),
             number if number >= UNIX_SECONDS_MIN => Some(unix(number * 1e6)),
             number => Some(self.now + Duration::from_secs_f64(number).saturating_sub(self.age)),
