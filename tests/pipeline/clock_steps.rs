@@ -315,7 +315,9 @@ fn polls_that_wait_for_the_end_of_an_outage_come_after_it_although_the_clock_was
         let ended = world.now();
         world.pass(minutes(15), 30).await;
         for id in &ids {
-            assert!(world.source(*id).await.state.last_success_at >= Some(ended - minutes(5)), "{id:?}");
+            let state = world.source(*id).await.state;
+            let explained = world.service().explain(*id).await.unwrap().summary;
+            assert!(state.last_success_at >= Some(ended - minutes(5)), "{id:?}: {explained}; {state:?}");
         }
         world.stop().await;
     });

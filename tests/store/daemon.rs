@@ -78,7 +78,7 @@ async fn polls_by_the_clock_from_before_a_step_back_move_with_it(
     let store = engine.store().await;
     let step = ClockStep { from: at(NOW), to: at(NOW - 150) };
     let polls = MovedPolls { since: at(NOW - 9_000), until: at(NOW - 90), drops_validators };
-    for (name, polled_at, moves) in [("a", -9_000, false), ("b", -3_600, true), ("c", -90, true), ("d", -89, false)] {
+    for (name, polled_at, moves) in [("a", -9_001, false), ("b", -3_600, true), ("c", -90, true), ("d", -89, false)] {
         let mut source = store.add(rss(&format!("http://{name}.example/"))).await;
         let polled = at(NOW + polled_at);
         source.state.last_polled = Some(polled);

@@ -148,7 +148,9 @@ impl Requests<'_> {
         faults.extend(self.holds(site));
         faults.sort_by_key(|fault| fault.from);
         for fault in faults {
-            if !fault.meets(span.0, span.1) {
+            // For some time after an outage the daemon does not know that it is over.
+            let known_until = if fault.effect == Effect::Fails { fault.until + RECOVERY } else { fault.until };
+            if !(Fault { until: known_until, ..fault }).meets(span.0, span.1) {
                 continue;
             }
             match fault.effect {
@@ -157,9 +159,13 @@ impl Requests<'_> {
                     // It fails again and again until then; if it is not known when, perhaps at the very end.
                     let mut next = if latest.since(from) > 2 * LATE_MAX { fault.until + BACKOFF_MAX } else { latest };
                     while next <= fault.until {
-                        next = next + BACKOFF_MAX + LATE_MAX;
+                        // At the end it counts whether each was late.
+                        let is_last = next + BACKOFF_MAX + LATE_MAX > fault.until;
+                        let late = if is_last && next + BACKOFF_MAX <= fault.until { Duration::ZERO } else { LATE_MAX };
+                        next = next + BACKOFF_MAX + late;
                     }
-                    latest = latest.max(next + RECOVERY).max(fault.until + RECOVERY);
+                    let is_met = fault.meets(span.0, span.1);
+                    latest = if is_met { latest.max(next + RECOVERY) } else { latest }.max(fault.until + RECOVERY);
                 }
                 Effect::Caches | Effect::StepsAhead | Effect::StepsBack(_) | Effect::Starts | Effect::Restores(_) => {
                     continue;

@@ -188,7 +188,7 @@ async fn take_back_one(context: &PipelineContext, log: &Logger, failure: &Counte
         let reading = context.store_watch.retry_while_unavailable(|| context.store.source(failure.source_id)).await?;
         let Some(mut source) = reading else { return Ok(false) };
         let now = context.clock.now();
-        if !take_back(&mut source.state, before, after, failure.report, now) {
+        if !take_back(&mut source.state, before, after, failure.report, context.timeline.last_step(), now) {
             return Ok(false);
         }
         match context.store_watch.retry_while_unavailable(|| context.store.save_source(source.clone(), now)).await? {
