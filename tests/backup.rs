@@ -18,7 +18,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::store::Engine::{self, Postgres, Sqlite};
-use crate::store::{ENCRYPTION_KEY, NOW, at, rss};
+use crate::store::{ENCRYPTION_KEY, NOW, at, rss, run_postgres_tool};
 
 const OTHER_KEY: &str = "ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA=";
 
@@ -177,14 +177,6 @@ fn back_up(place: &Place) -> Box<dyn Fn(&Place)> {
         run_postgres_tool(&format!("createdb --maintenance-db='{server}/postgres' {database}"));
         run_postgres_tool(&format!("pg_restore --exit-on-error --no-owner --dbname='{url}' '{name}'"));
     })
-}
-
-/// Runs a command line of the server's own programs, as an operator would.
-fn run_postgres_tool(command: &str) {
-    let programs = std::env::var("FEEDWARDEN_TEST_POSTGRES_BIN").expect("the tests run in tests/with-postgres");
-    let path = format!("{programs}:{}", std::env::var("PATH").unwrap());
-    let output = Command::new("sh").args(["-c", command]).env("PATH", path).output().unwrap();
-    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[rstest]

@@ -1,3 +1,3 @@
-SELECT url, sealed
+SELECT url, sealed, enabled
 FROM webhooks
 WHERE id = $1

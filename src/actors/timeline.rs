@@ -35,6 +35,8 @@ struct TimelineState {
     /// Start of this process, by the present clock.
     started_at: Timestamp,
     last_step: Option<ClockStep>,
+    /// The time from which on the clock was not set, by the present clock: the start, or the last step.
+    continuous_since: Timestamp,
     /// None before the newest stored time was read.
     trust: Option<TimeTrust>,
     noted: Option<Duration>,
@@ -42,7 +44,9 @@ struct TimelineState {
 
 impl Timeline {
     pub(super) fn new(clock: Arc<dyn Clock>, log: Logger) -> Timeline {
-        let state = TimelineState { started_at: clock.now(), last_step: None, trust: None, noted: None };
+        let started_at = clock.now();
+        let state =
+            TimelineState { started_at, last_step: None, continuous_since: started_at, trust: None, noted: None };
         Timeline { clock, state: Mutex::new(state), moves: watch::Sender::default(), log }
     }
 
@@ -55,13 +59,15 @@ impl Timeline {
         self.state.lock().last_step
     }
 
+    /// The time from which on the clock was not set, as far as this process knows.
+    pub(super) fn continuous_since(&self) -> Timestamp {
+        self.state.lock().continuous_since
+    }
+
     pub(super) fn note_step(&self, step: ClockStep) {
         let mut state = self.state.lock();
         state.started_at = step.moved(state.started_at);
-        state.last_step = Some(step);
-        if let Some(trust) = &mut state.trust {
-            trust.note_step();
-        }
+        (state.last_step, state.continuous_since) = (Some(step), step.to);
         drop(state);
         self.check_trust();
     }
@@ -119,14 +125,15 @@ impl Timeline {
         Ok(())
     }
 
-    /// Stores the present time now and then, as far as it is trusted.
+    /// Stores the newest trusted time now and then.
     pub(super) async fn note_trusted(&self, store: &dyn Store) {
         let (now, monotonic) = (self.clock.now(), self.clock.monotonic());
         let is_due = |noted: Duration| monotonic.saturating_sub(noted) >= NOTE_EVERY;
         if !self.state.lock().noted.is_none_or(is_due) {
             return;
         }
-        let trusted = self.ages_at(now);
+        let newest = |trust: &TimeTrust| trust.newest_trusted(now, monotonic);
+        let Some(trusted) = self.state.lock().trust.as_ref().map(newest) else { return };
         match retry_while_unavailable(|| store.note_trusted_time(trusted)).await {
             Ok(()) => self.state.lock().noted = Some(monotonic),
             Err(cause) => error!(self.log, "trusted time not stored"; "error" => %cause),
@@ -152,6 +159,9 @@ impl Timeline {
             Some(lost @ TrustStep::Lost { ahead }) => {
                 warn!(self.log, "clock not trusted"; "ahead_seconds" => ahead.as_secs(),
                     "ages_judged_at" => %self.ages_at(now), "reason" => lost.to_string());
+            }
+            Some(lost @ TrustStep::Behind { behind }) => {
+                warn!(self.log, "clock not trusted"; "behind_seconds" => behind.as_secs(), "reason" => lost.to_string());
             }
             Some(regained) => info!(self.log, "clock trusted again"; "reason" => regained.to_string()),
             None => {}

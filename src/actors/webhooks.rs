@@ -86,7 +86,8 @@ impl Handler<TestWebhook> for WebhookActor {
         Box::pin(async move {
             let _slot = tests.acquire().await;
             // No posts at all, so that a receiver that does not know of tests does nothing with it.
-            deliverer.send(id, format!("{id}-test"), "[]".to_owned(), true).await
+            let target = deliverer.target(id).await?;
+            deliverer.send(target, format!("{id}-test"), "[]".to_owned(), true).await
         })
     }
 }
@@ -186,7 +187,12 @@ impl Deliverer {
             if self.context.faults.inject_into_work(WebhookActor::NAME, "Deliver").await {
                 return Ok(TurnEnd::Again);
             }
-            let sent = self.send(id, name, body, false).await;
+            let sent = match self.target(id).await {
+                // Disabled since the posts were read.
+                Ok(target) if !target.enabled => return Ok(TurnEnd::Idle),
+                Ok(target) => self.send(target, name, body, false).await,
+                Err(report) => Err(report),
+            };
             if self.context.faults.inject_into_work(WebhookActor::NAME, "Delivered").await {
                 return Ok(TurnEnd::Again);
             }
@@ -223,19 +229,33 @@ impl Deliverer {
         Ok(sources)
     }
 
-    async fn send(&self, id: WebhookId, name: String, body: String, is_test: bool) -> Result<(), FailureReport> {
-        let failed = |cause, error| Err(FailureReport { cause, error, retry_after: None });
-        let PipelineContext { store, clock, .. } = &*self.context;
-        let WebhookTarget { url, secret } = match retry_while_unavailable(|| store.webhook_target(id)).await {
-            Ok(Some(target)) => target,
-            Ok(None) => return failed(FailureCause::Internal, "it was removed".into()),
-            Err(cause) => return failed(FailureCause::Internal, cause.to_string()),
+    /// Where a delivery goes, read just before it is sent: what a person changed while it was prepared holds for it.
+    async fn target(&self, id: WebhookId) -> Result<WebhookTarget, FailureReport> {
+        let store = &self.context.store;
+        let error = match retry_while_unavailable(|| store.webhook_target(id)).await {
+            Ok(Some(target)) => return Ok(target),
+            Ok(None) => "it was removed".to_owned(),
+            Err(cause) => cause.to_string(),
         };
-        let delivery = Delivery { url, secret, id: name, body, sent_at: clock.now(), is_test };
+        Err(FailureReport { cause: FailureCause::Internal, error, retry_after: None })
+    }
+
+    async fn send(
+        &self,
+        target: WebhookTarget,
+        name: String,
+        body: String,
+        is_test: bool,
+    ) -> Result<(), FailureReport> {
+        let WebhookTarget { url, secret, .. } = target;
+        let delivery = Delivery { url, secret, id: name, body, sent_at: self.context.clock.now(), is_test };
         let timeout = self.context.policy().webhooks.timeout;
         match tokio::time::timeout(timeout, self.fetcher.deliver(delivery)).await {
             Ok(outcome) => outcome,
-            Err(_) => failed(FailureCause::Connection, format!("no answer within {} s", timeout.as_secs_f64())),
+            Err(_) => {
+                let error = format!("no answer within {} s", timeout.as_secs_f64());
+                Err(FailureReport { cause: FailureCause::Connection, error, retry_after: None })
+            }
         }
     }
 

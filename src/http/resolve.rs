@@ -66,6 +66,8 @@ struct FollowState {
     /// Why the last version of `resolv.conf` cannot be used.
     problem: Option<String>,
     looked: Stopwatch,
+    /// Since the files were read because no name server answered; none if they never were.
+    reread: Option<Stopwatch>,
 }
 
 impl SystemResolver {
@@ -75,7 +77,7 @@ impl SystemResolver {
         let contents = settings.read();
         let (resolver, _) = settings.resolver(&contents).map_err(SetupError::Resolver)?;
         let problem = contents.problem().cloned();
-        let state = FollowState { stamps, contents, problem, looked: Stopwatch::start() };
+        let state = FollowState { stamps, contents, problem, looked: Stopwatch::start(), reread: None };
         let followed = Followed {
             settings,
             resolver: RwLock::new(Arc::new(resolver)),
@@ -131,6 +133,19 @@ impl Followed {
         if has_changed {
             self.look_apart().await;
         }
+    }
+
+    /// Reads the files because no name server answered, now and then only: during an outage every lookup comes here.
+    async fn look_again(self: &Arc<Followed>) {
+        {
+            // Another lookup is at it.
+            let Some(mut state) = self.state.try_lock() else { return };
+            if state.reread.as_ref().is_some_and(|last| last.elapsed() < self.settings.reread_pause) {
+                return;
+            }
+            state.reread = Some(Stopwatch::start());
+        }
+        self.look_apart().await;
     }
 
     /// Reads the files on a thread that may block.
@@ -215,7 +230,7 @@ impl Resolve for SystemResolver {
                 return found;
             }
             // The files may name other servers by now.
-            self.followed.look_apart().await;
+            self.followed.look_again().await;
             let other = self.followed.current();
             if Arc::ptr_eq(&resolver, &other) { found } else { self.followed.lookup(&other, &name).await }
         })
@@ -300,6 +315,7 @@ mod tests {
             hosts: directory.join("hosts"),
             port,
             look_pause: std::time::Duration::ZERO,
+            reread_pause: std::time::Duration::ZERO,
         };
         std::fs::write(&settings.resolv_conf, resolv_conf).unwrap();
         std::fs::write(&settings.hosts, "").unwrap();
@@ -400,6 +416,22 @@ mod tests {
         assert_eq!(first(&resolver, "known.example").await.unwrap(), "192.0.2.2");
         resolver.refresh();
         assert_eq!(first(&resolver, "known.example").await.unwrap(), "192.0.2.1");
+    }
+
+    #[tokio::test]
+    async fn lookups_without_an_answer_read_the_files_only_now_and_then() {
+        let (directory, hour) = (tempfile::tempdir().unwrap(), std::time::Duration::from_secs(3600));
+        let port = two_servers().await;
+        let silent = "nameserver 127.0.0.3\noptions timeout:1 attempts:1\n";
+        let settings = files(directory.path(), silent, port);
+        let settings = ResolverSettings { look_pause: hour, reread_pause: hour, ..settings };
+        let resolver = SystemResolver::new(settings.clone()).unwrap();
+        assert!(matches!(first(&resolver, "known.example").await, Err(ResolveError::NoAnswer(_))));
+        // Read a moment ago.
+        replace(&settings.resolv_conf, "nameserver 127.0.0.2\n");
+        assert!(matches!(first(&resolver, "known.example").await, Err(ResolveError::NoAnswer(_))));
+        resolver.refresh();
+        assert_eq!(first(&resolver, "known.example").await.unwrap(), "192.0.2.2", "SIGHUP does not wait");
     }
 
     #[tokio::test]

@@ -26,6 +26,8 @@ pub struct ResolverSettings {
     pub port: u16,
     /// Shortest time between two looks at the files.
     pub look_pause: Duration,
+    /// Shortest time between two readings of the files because no name server answers.
+    pub reread_pause: Duration,
 }
 
 impl Default for ResolverSettings {
@@ -35,6 +37,7 @@ impl Default for ResolverSettings {
             hosts: "/etc/hosts".into(),
             port: 53,
             look_pause: Duration::from_secs(2),
+            reread_pause: Duration::from_secs(1),
         }
     }
 }

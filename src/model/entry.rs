@@ -115,6 +115,13 @@ pub struct KnownPost {
     pub changed_at: Option<Timestamp>,
 }
 
+impl KnownPost {
+    /// A post whose content is that of the entry with its key, so that nothing else of it matters.
+    pub fn unchanged(id: Option<PostId>, key: Option<EntryKey>, content_hash: ContentHash) -> KnownPost {
+        KnownPost { id, key, content_hash, url: None, published_at: None, title: None, revision: 0, changed_at: None }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

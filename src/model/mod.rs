@@ -39,6 +39,6 @@ pub use source::{
     Source, SourceCounts, SourceId, SourceSettings, SourceState, Validators, Watermark,
 };
 pub use source_type::SourceType;
-pub use time::{ClockStep, Timestamp, TimestampError};
+pub use time::{ClockStep, MovedPolls, Timestamp, TimestampError};
 pub use web_url::{canonical_web_url, check_web_url};
 pub use webhook::{DeliveryRecord, NewWebhook, Webhook, WebhookChange, WebhookId, WebhookProgress, WebhookTarget};

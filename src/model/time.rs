@@ -76,6 +76,15 @@ pub struct ClockStep {
     pub to: Timestamp,
 }
 
+/// Polls whose times move with a step back: those that ended in this span of the time before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MovedPolls {
+    pub since: Timestamp,
+    pub until: Timestamp,
+    /// Whether entries may have been left out for their age, so that the whole documents have to be read again.
+    pub drops_validators: bool,
+}
+
 impl ClockStep {
     pub fn is_back(self) -> bool {
         self.to < self.from

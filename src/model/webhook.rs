@@ -61,6 +61,7 @@ pub struct WebhookTarget {
     pub url: String,
     /// What they are signed with.
     pub secret: SecretString,
+    pub enabled: bool,
 }
 
 /// How far a webhook has come.

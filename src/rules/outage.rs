@@ -12,7 +12,8 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::model::{
-    ClockStep, FailureCause, FailureKind, FailureReport, FailureState, HostKey, LastFailure, SourceState, Timestamp,
+    ClockStep, FailureCause, FailureKind, FailureReport, FailureState, HostKey, LastFailure, Rest, SourceState,
+    Timestamp,
 };
 
 use super::OutagePolicy;
@@ -136,13 +137,17 @@ pub fn is_about_source(report: &FailureReport) -> bool {
 /// Takes back a failure that an outage explains: its counters, and a rest or disabling that followed from it. `before`
 /// and `after` are the states around the failure, or around several in a row. Returns false, and changes nothing, if the
 /// failures of the source were changed since, or it was polled; a poll that the outage explains, too, changes nothing.
+/// A step of the clock may have moved the times of the source since.
 pub fn take_back(
     state: &mut SourceState,
     before: &SourceState,
     after: &SourceState,
     report: &FailureReport,
+    step: Option<ClockStep>,
     now: Timestamp,
 ) -> bool {
+    let moved = step.map(|step| moved(after, step));
+    let after = moved.as_ref().filter(|moved| state.last_polled == moved.last_polled).unwrap_or(after);
     let counters = |failures: &FailureState| (failures.consecutive, failures.consecutive_permanent, failures.run);
     let is_last = state.last_polled == after.last_polled && state.failures == after.failures;
     let is_internal = state.failures.last.as_ref().is_some_and(|last| last.kind == FailureKind::Internal);
@@ -163,6 +168,12 @@ pub fn take_back(
     // It is polled again as soon as the outage is over.
     state.poll_requested_at = Some(now + Duration::from_secs(1));
     true
+}
+
+/// The state after a step of the clock, as far as it is compared.
+fn moved(state: &SourceState, step: ClockStep) -> SourceState {
+    let rest = state.rest.clone().map(|rest| Rest { since: step.moved(rest.since), ..rest });
+    SourceState { last_polled: state.last_polled.map(|at| step.moved(at)), rest, ..state.clone() }
 }
 
 /// Error text of a failure that an outage explains.
@@ -301,6 +312,7 @@ impl Outage {
     pub fn follow_clock(&mut self, step: ClockStep) {
         self.settled_at = step.moved(self.settled_at);
         self.ended_at = self.ended_at.map(|at| step.moved(at));
+        self.answered_at = self.answered_at.map(|at| step.moved(at));
         self.checked_at = self.checked_at.map(|at| step.moved(at));
         self.check_at = self.check_at.map(|at| step.moved(at));
         if let Some(running) = &mut self.running {

@@ -257,7 +257,7 @@ fn after(source: &Source, second: u64) -> SourceState {
 fn p31_a_failure_is_taken_back_with_what_followed_from_it() {
     let (source, after) = tenth_silence();
     let mut state = after.clone();
-    assert!(take_back(&mut state, &source.state, &after, &report(FailureCause::Unreachable), at(20)));
+    assert!(take_back(&mut state, &source.state, &after, &report(FailureCause::Unreachable), None, at(20)));
     assert_eq!((state.failures.consecutive, state.failures.run), (9, source.state.failures.run));
     assert_eq!((&state.rest, state.last_polled), (&None, Some(at(10))));
     let last = state.failures.last.clone().unwrap();
@@ -270,6 +270,19 @@ fn p31_a_failure_is_taken_back_with_what_followed_from_it() {
 }
 
 #[test]
+fn p31_a_failure_is_taken_back_also_after_a_step_of_the_clock() {
+    let (source, after) = tenth_silence();
+    let step = ClockStep { from: at(15), to: at(5) };
+    let rest = after.rest.clone().map(|rest| Rest { since: step.moved(rest.since), ..rest });
+    let mut state =
+        SourceState { last_polled: after.last_polled.map(|polled| step.moved(polled)), rest, ..after.clone() };
+    let failure = report(FailureCause::Unreachable);
+    assert!(!take_back(&mut state.clone(), &source.state, &after, &failure, None, at(10)), "another poll");
+    assert!(take_back(&mut state, &source.state, &after, &failure, Some(step), at(10)));
+    assert_eq!((state.failures.consecutive, &state.rest, state.last_polled), (9, &None, Some(at(0))));
+}
+
+#[test]
 fn p31_several_failures_in_a_row_are_taken_back_together_also_after_a_poll_that_the_outage_explains() {
     let (source, after) = tenth_silence();
     let healthy = Source::fresh(SourceId(1), NewSource { settings: source.settings.clone(), created_at: at(0) }).state;
@@ -277,7 +290,7 @@ fn p31_several_failures_in_a_row_are_taken_back_together_also_after_a_poll_that_
     state.last_polled = Some(at(15));
     let explained = LastFailure { class: FailureClass::Transient, kind: FailureKind::Internal, error: "x".into() };
     state.failures.last = Some(explained);
-    assert!(take_back(&mut state, &healthy, &after, &report(FailureCause::Unreachable), at(20)));
+    assert!(take_back(&mut state, &healthy, &after, &report(FailureCause::Unreachable), None, at(20)));
     assert_eq!((state.failures.consecutive, state.failures.run, state.rest), (0, None, None));
 }
 
@@ -363,7 +376,7 @@ fn p31_nothing_is_taken_back_from_a_source_that_has_been_polled_or_reset_since()
     let reset = SourceState { failures: FailureState::default(), ..after.clone() };
     for state in [polled, reset] {
         let mut kept = state.clone();
-        assert!(!take_back(&mut kept, &source.state, &after, &report(FailureCause::Unreachable), at(20)));
+        assert!(!take_back(&mut kept, &source.state, &after, &report(FailureCause::Unreachable), None, at(20)));
         assert_eq!(kept, state);
     }
 }
@@ -378,7 +391,7 @@ fn p31_what_a_person_decided_meanwhile_stays() {
         rest: by_person.clone(),
         ..after.clone()
     };
-    assert!(take_back(&mut state, &source.state, &after, &report(FailureCause::Unreachable), at(20)));
+    assert!(take_back(&mut state, &source.state, &after, &report(FailureCause::Unreachable), None, at(20)));
     assert_eq!((state.failures.consecutive, state.enabled, state.rest), (9, false, by_person));
     assert_eq!(state.disabled_reason.as_deref(), Some("a person's"));
 }

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use crate::model::{ClockStep, HostState, Rest, RestCause, Source, SourceState, Timestamp, Validators};
+use crate::model::{ClockStep, HostState, MovedPolls, Rest, RestCause, Source, SourceState, Timestamp, Validators};
 
 use super::{Policy, hours, minutes};
 
@@ -57,6 +57,17 @@ pub fn correct_source(source: &mut Source, policy: &Policy, now: Timestamp, step
         *moment = moment.map(|moment| correction.at_most_now(moment));
     }
     source.state != before
+}
+
+/// Polls whose times move with a step back, if the clock was not set before since this time: otherwise the step would
+/// make the waits that count from them longer. Times that lie in the future after the step are corrected when their rows
+/// are read.
+pub fn moved_polls(step: ClockStep, continuous_since: Timestamp) -> Option<MovedPolls> {
+    step.is_back().then(|| MovedPolls {
+        since: continuous_since,
+        until: step.to + TOLERANCE,
+        drops_validators: step.size() > AGE_ERROR_MAX,
+    })
 }
 
 /// Corrects the times of a host; returns whether there were any in the future.

@@ -2,8 +2,9 @@
 //!
 //! Both lose data for good if the clock is ahead. So ages are judged by a time that goes with the monotonic clock, from
 //! the newest time that is known to have been right. A time that is further ahead is not trusted until it is confirmed:
-//! by the clocks of publishers (`Date`), or by a day without objection. A clock that is behind only removes later, and
-//! is followed at once.
+//! by the clocks of publishers (`Date`), or by a day without objection. What publishers said before a step of the clock
+//! counts, too: a step to the time that they have is no reason for doubt. A clock that is behind only removes later, so
+//! ages follow it at once; but it is not trusted either, and does not replace the newest known time.
 
 use std::fmt;
 use std::time::Duration;
@@ -28,11 +29,20 @@ const UNOPPOSED: Duration = hours(24);
 #[derive(Clone, Debug)]
 pub struct TimeTrust {
     /// A time that was trusted, and the monotonic time of that moment.
-    known: (Timestamp, Duration),
+    known: KnownTime,
     /// Monotonic time since which the present time is far from the known one.
     doubted_since: Option<Duration>,
-    /// Whether the clocks of hosts agree with the present time; the latest last.
-    witnesses: Vec<(HostKey, bool)>,
+    /// The clocks of hosts; the latest last.
+    witnesses: Vec<(HostKey, KnownTime)>,
+    /// Number of hosts that have to agree.
+    witnesses_needed: usize,
+}
+
+/// A time, and the monotonic time at which it was.
+#[derive(Clone, Copy, Debug)]
+struct KnownTime {
+    time: Timestamp,
+    monotonic: Duration,
 }
 
 /// Loss or return of trust. Each has one log record.
@@ -41,6 +51,10 @@ pub enum TrustStep {
     /// The time is ahead by this much of what is known.
     Lost {
         ahead: Duration,
+    },
+    /// The time is behind by this much.
+    Behind {
+        behind: Duration,
     },
     Regained(Confirmation),
 }
@@ -51,49 +65,68 @@ pub enum Confirmation {
     Publishers(usize),
     /// A day has passed and no publisher's clock objected.
     Unopposed,
-    /// The clock was set back.
-    SetBack,
+    /// The clock was set right.
+    Corrected,
+}
+
+impl KnownTime {
+    /// What this time has become.
+    fn at(self, monotonic: Duration) -> Timestamp {
+        self.time + monotonic.saturating_sub(self.monotonic)
+    }
 }
 
 impl TimeTrust {
     /// Trust at the start of a process, if the store knows this time as the newest one that was trusted.
     pub fn new(newest_stored: Option<Timestamp>, now: Timestamp, monotonic: Duration) -> TimeTrust {
-        TimeTrust { known: (newest_stored.unwrap_or(now), monotonic), doubted_since: None, witnesses: Vec::new() }
+        TimeTrust {
+            known: KnownTime { time: newest_stored.unwrap_or(now), monotonic },
+            doubted_since: None,
+            witnesses: Vec::new(),
+            witnesses_needed: WITNESSES,
+        }
     }
 
-    /// The time to judge ages by: the present time if it is trusted, or else the one that it should be.
+    /// The time to judge ages by: the present time, or the one that it should be if the present one is ahead of that.
     pub fn ages_at(&self, now: Timestamp, monotonic: Duration) -> Timestamp {
-        let expected = self.expected(monotonic);
+        let expected = self.known.at(monotonic);
         if now > expected + AHEAD_MAX { expected } else { now }
+    }
+
+    /// The newest time that is trusted, for the store: the present one, unless it is far ahead of what it should be, or
+    /// behind that while publishers do not agree with it.
+    pub fn newest_trusted(&self, now: Timestamp, monotonic: Duration) -> Timestamp {
+        let expected = self.known.at(monotonic);
+        if now < expected && !self.is_confirmed(now, monotonic) { expected } else { self.ages_at(now, monotonic) }
     }
 
     pub fn is_lost(&self, now: Timestamp, monotonic: Duration) -> bool {
         self.ages_at(now, monotonic) != now
     }
 
-    /// Forgets what publishers said about the time before a step of the clock.
-    pub fn note_step(&mut self) {
-        self.witnesses.clear();
-    }
-
     /// Checks the present time. Called at each tick and after a step of the clock.
     pub fn check(&mut self, now: Timestamp, monotonic: Duration) -> Option<TrustStep> {
-        let expected = self.expected(monotonic);
+        let expected = self.known.at(monotonic);
         if now <= expected + AHEAD_MAX && expected <= now + AHEAD_MAX {
             let was_doubted = self.doubted_since.take().is_some();
-            self.witnesses.clear();
-            return was_doubted.then_some(TrustStep::Regained(Confirmation::SetBack));
+            return was_doubted.then_some(TrustStep::Regained(Confirmation::Corrected));
+        }
+        if self.is_confirmed(now, monotonic) {
+            return self.confirm_by_publishers(now, monotonic);
         }
         let Some(since) = self.doubted_since else {
             self.doubted_since = Some(monotonic);
-            return (now > expected).then(|| TrustStep::Lost { ahead: now.since(expected) });
+            return Some(match now > expected {
+                true => TrustStep::Lost { ahead: now.since(expected) },
+                false => TrustStep::Behind { behind: expected.since(now) },
+            });
         };
-        let (agreeing, opposed) = self.count();
+        let (agreeing, opposed) = self.count(now, monotonic);
         let is_over = monotonic.saturating_sub(since) >= UNOPPOSED && opposed <= agreeing;
         is_over.then(|| self.confirm(now, monotonic, Confirmation::Unopposed))
     }
 
-    /// Notes the clock of a publisher. It counts only while the time is in doubt.
+    /// Notes the clock of a publisher, which may end a doubt.
     pub fn hear(
         &mut self,
         host: &HostKey,
@@ -102,29 +135,39 @@ impl TimeTrust {
         now: Timestamp,
         monotonic: Duration,
     ) -> Option<TrustStep> {
-        self.doubted_since?;
-        let agrees = date.since(now).max(now.since(date)) <= AGREES_WITHIN;
         self.witnesses.retain(|(known, _)| known != host);
         if self.witnesses.len() >= WITNESSES_MAX {
             self.witnesses.remove(0);
         }
-        self.witnesses.push((host.clone(), agrees));
-        let (agreeing, opposed) = self.count();
-        let is_confirmed = agreeing >= WITNESSES.min(hosts_polled.max(1)) && agreeing > opposed;
-        is_confirmed.then(|| self.confirm(now, monotonic, Confirmation::Publishers(agreeing)))
+        self.witnesses.push((host.clone(), KnownTime { time: date, monotonic }));
+        self.witnesses_needed = WITNESSES.min(hosts_polled.max(1));
+        (self.doubted_since.is_some() && self.is_confirmed(now, monotonic))
+            .then(|| self.confirm_by_publishers(now, monotonic))
+            .flatten()
     }
 
-    fn expected(&self, monotonic: Duration) -> Timestamp {
-        self.known.0 + monotonic.saturating_sub(self.known.1)
+    fn is_confirmed(&self, now: Timestamp, monotonic: Duration) -> bool {
+        let (agreeing, opposed) = self.count(now, monotonic);
+        agreeing >= self.witnesses_needed && agreeing > opposed
     }
 
-    fn count(&self) -> (usize, usize) {
-        let agreeing = self.witnesses.iter().filter(|(_, agrees)| *agrees).count();
+    /// Numbers of publishers whose clocks agree with this time and do not.
+    fn count(&self, now: Timestamp, monotonic: Duration) -> (usize, usize) {
+        let agrees = |time: Timestamp| time.since(now).max(now.since(time)) <= AGREES_WITHIN;
+        let agreeing = self.witnesses.iter().filter(|(_, clock)| agrees(clock.at(monotonic))).count();
         (agreeing, self.witnesses.len() - agreeing)
     }
 
+    /// None if the time was not in doubt.
+    fn confirm_by_publishers(&mut self, now: Timestamp, monotonic: Duration) -> Option<TrustStep> {
+        let (agreeing, _) = self.count(now, monotonic);
+        let was_doubted = self.doubted_since.is_some();
+        let step = self.confirm(now, monotonic, Confirmation::Publishers(agreeing));
+        was_doubted.then_some(step)
+    }
+
     fn confirm(&mut self, now: Timestamp, monotonic: Duration, by: Confirmation) -> TrustStep {
-        *self = TimeTrust::new(Some(now), now, monotonic);
+        (self.known, self.doubted_since) = (KnownTime { time: now, monotonic }, None);
         TrustStep::Regained(by)
     }
 }
@@ -138,13 +181,19 @@ impl fmt::Display for TrustStep {
                  until publishers' clocks agree or a day has passed without objection",
                 ahead.as_secs() / 3600
             ),
+            TrustStep::Behind { behind } => write!(
+                formatter,
+                "the clock is {} h behind the newest stored time: old posts are removed later, until it is set right, \
+                 publishers' clocks agree or a day has passed without objection",
+                behind.as_secs() / 3600
+            ),
             TrustStep::Regained(Confirmation::Publishers(count)) => {
                 write!(formatter, "the clocks of {count} publishers agree")
             }
             TrustStep::Regained(Confirmation::Unopposed) => {
                 write!(formatter, "a day has passed, and no publisher's clock objected")
             }
-            TrustStep::Regained(Confirmation::SetBack) => write!(formatter, "the clock was set back"),
+            TrustStep::Regained(Confirmation::Corrected) => write!(formatter, "the clock was set right"),
         }
     }
 }
@@ -185,7 +234,7 @@ mod tests {
         let (mut trust, ahead) = jumped();
         assert_eq!(trust.ages_at(ahead + hours(5), hours(5)), NOW + hours(5));
         assert_eq!(trust.check(ahead + hours(5), hours(5)), None, "one record");
-        assert_eq!(trust.check(NOW + hours(6), hours(6)), Some(TrustStep::Regained(Confirmation::SetBack)));
+        assert_eq!(trust.check(NOW + hours(6), hours(6)), Some(TrustStep::Regained(Confirmation::Corrected)));
         assert_eq!(trust.ages_at(NOW + hours(6), hours(6)), NOW + hours(6));
     }
 
@@ -225,8 +274,10 @@ mod tests {
         assert_eq!(trust.hear(&host(2), NOW, 2, ahead, Duration::ZERO), None);
         assert_eq!(trust.check(ahead + DAYS_30, DAYS_30), None);
         assert_eq!(trust.ages_at(ahead + DAYS_30, DAYS_30), NOW + DAYS_30);
-        trust.note_step();
-        assert!(trust.check(ahead + DAYS_30, DAYS_30).is_some(), "what they said of another time counts no more");
+        // The clock is set, to a time that is wrong as well.
+        let other = ahead + DAYS_30 + hours(99);
+        assert_eq!(trust.check(other, DAYS_30), None);
+        assert!(trust.is_lost(other, DAYS_30));
     }
 
     #[test]
@@ -238,14 +289,39 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_behind_is_followed_at_once() {
-        let mut trust = TimeTrust::new(Some(NOW), NOW - DAYS_30, Duration::ZERO);
-        assert_eq!(trust.check(NOW - DAYS_30, Duration::ZERO), None);
-        assert_eq!(trust.ages_at(NOW - DAYS_30, Duration::ZERO), NOW - DAYS_30);
+    fn ages_follow_a_clock_that_is_behind_at_once_and_the_newest_known_time_does_not() {
+        let behind = NOW - DAYS_30;
+        let mut trust = TimeTrust::new(Some(NOW), behind, Duration::ZERO);
+        assert_eq!(trust.check(behind, Duration::ZERO), Some(TrustStep::Behind { behind: DAYS_30 }));
+        assert_eq!(trust.check(behind + hours(1), hours(1)), None, "one record");
+        assert_eq!(trust.ages_at(behind + hours(1), hours(1)), behind + hours(1));
+        assert_eq!(trust.newest_trusted(behind + hours(1), hours(1)), NOW + hours(1));
+        let slightly = NOW - hours(2);
+        assert_eq!(trust.newest_trusted(slightly, Duration::ZERO), NOW, "two hours behind is behind");
         // It was right before and is again.
-        assert_eq!(trust.ages_at(NOW + hours(1), hours(1)), NOW + hours(1));
-        // Confirmed, it is the time from which the next jump is measured.
-        assert!(trust.hear(&host(1), NOW - DAYS_30, 1, NOW - DAYS_30, Duration::ZERO).is_some());
+        assert_eq!(trust.check(NOW + hours(2), hours(2)), Some(TrustStep::Regained(Confirmation::Corrected)));
+        assert_eq!(trust.newest_trusted(NOW + hours(3), hours(2)), NOW + hours(3));
+    }
+
+    #[test]
+    fn a_clock_that_is_behind_is_right_if_publishers_agree() {
+        let behind = NOW - DAYS_30;
+        let mut trust = TimeTrust::new(Some(NOW), behind, Duration::ZERO);
+        assert!(trust.check(behind, Duration::ZERO).is_some());
+        assert!(trust.hear(&host(1), behind, 1, behind, Duration::ZERO).is_some());
+        assert_eq!(trust.newest_trusted(behind, Duration::ZERO), behind);
+        // It is the time from which the next jump is measured.
         assert!(trust.is_lost(NOW, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_step_ahead_to_the_time_of_publishers_is_no_reason_for_doubt() {
+        // An empty store and a clock without a battery; publishers are polled before the time is set.
+        let mut trust = TimeTrust::new(None, Timestamp::EPOCH, Duration::ZERO);
+        assert_eq!(trust.hear(&host(1), NOW, 9, Timestamp::EPOCH, Duration::ZERO), None);
+        assert_eq!(trust.hear(&host(2), NOW, 9, Timestamp::EPOCH, Duration::ZERO), None);
+        assert_eq!(trust.check(NOW + hours(2), hours(2)), None);
+        assert_eq!(trust.newest_trusted(NOW + hours(2), hours(2)), NOW + hours(2));
+        assert!(trust.check(NOW + DAYS_30, hours(2)).is_some(), "their time goes with the monotonic clock");
     }
 }

@@ -227,13 +227,17 @@ impl Service {
 
     /// Removes a source with its posts; if a version is named, only if the source still has it.
     pub async fn remove_source(&self, id: SourceId, expected_version: Option<i64>) -> Result<()> {
-        if let Some(expected) = expected_version {
-            let source = self.source(id).await?;
-            if source.version != expected {
-                return Err(ServiceError::Conflict { version: source.version });
+        let is_removed = match expected_version {
+            None => self.store.remove_source(id).await?,
+            Some(expected) => {
+                let is_removed = self.store.remove_source_version(id, expected).await?;
+                if !is_removed {
+                    return Err(ServiceError::Conflict { version: self.source(id).await?.version });
+                }
+                is_removed
             }
-        }
-        if !self.store.remove_source(id).await? {
+        };
+        if !is_removed {
             return Err(ServiceError::not_found("source", id));
         }
         self.pipeline.sources_changed(vec![id]);

@@ -117,9 +117,9 @@ impl Cipher {
         Ok((opened.expose_secret() == renewed.expose_secret()).then(|| (kept.clone(), kept)))
     }
 
-    pub(super) fn open_target(&self, url: String, sealed: &[u8]) -> Result<WebhookTarget> {
+    pub(super) fn open_target(&self, url: String, sealed: &[u8], enabled: bool) -> Result<WebhookTarget> {
         let secret = self.open(Owner::Webhook(&url), sealed)?;
-        Ok(WebhookTarget { url, secret })
+        Ok(WebhookTarget { url, secret, enabled })
     }
 
     /// URL of a changed webhook, and its secret, encrypted for that URL.

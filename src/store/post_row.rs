@@ -9,10 +9,10 @@ use serde::de::DeserializeOwned;
 
 use crate::model::{
     ContentHash, EntryKey, KnownPost, NewPost, PageEnd, Post, PostContent, PostEdit, PostId, PostSource, QueuedPage,
-    Settlement, SourceId, TextOrigin,
+    RowKey, Settlement, SourceId, TextOrigin,
 };
 
-use super::quarantine::{POSTS, SOURCES};
+use super::quarantine::{POSTS, Quarantine, ReadRow, SOURCES};
 use super::rows::{ColumnSpec, Columns, Value, required, storable};
 use super::{Result, StoreError};
 
@@ -196,15 +196,56 @@ pub(super) fn full_text_values(end: &PageEnd) -> [Option<Cow<'_, str>>; 4] {
     }
 }
 
-/// Reads a post as the statements about known entries give it.
-pub(super) fn read_known(row: &mut impl Columns) -> Result<KnownPost> {
-    read_known_columns(row).map_err(|error| error.of_table(POSTS))
+/// A post that is known of an entry, or the row that cannot be read.
+pub(super) struct KnownRow {
+    /// None if the post was removed.
+    pub(super) id: Option<PostId>,
+    pub(super) key: Option<EntryKey>,
+    pub(super) post: ReadRow<KnownPost>,
 }
 
-fn read_known_columns(row: &mut impl Columns) -> Result<KnownPost> {
+impl KnownRow {
+    /// The post; nothing if it cannot be read, which is noted.
+    pub(super) fn readable(self, quarantine: &Quarantine) -> Option<KnownPost> {
+        match self.post {
+            Ok(post) => Some(post),
+            Err(bad) => {
+                if self.id.is_some() {
+                    quarantine.begin(*bad);
+                }
+                None
+            }
+        }
+    }
+
+    /// The post of an entry with this content. One that cannot be read counts as unchanged: the entry is not new, and
+    /// an edit of it waits until the row is corrected.
+    pub(super) fn or_unchanged(self, content: ContentHash, quarantine: &Quarantine) -> KnownPost {
+        let (id, key) = (self.id, self.key);
+        self.readable(quarantine).unwrap_or_else(|| KnownPost::unchanged(id, key, content))
+    }
+}
+
+/// Reads a post as the statements about known entries give it.
+pub(super) fn read_known(row: &mut impl Columns) -> Result<KnownRow> {
+    let (id, key) = (row.integer()?.map(PostId), row.integer()?.map(EntryKey));
+    let post = match read_known_columns(id, key, row) {
+        Err(error @ StoreError::BadRow(_)) => {
+            let name = id.map_or(RowKey::Name(String::new()), |id| RowKey::Id(id.0));
+            match row.located(0, error.of_table(POSTS)).in_row(name, None) {
+                StoreError::BadRow(bad) => Err(bad),
+                other => return Err(other),
+            }
+        }
+        read => Ok(read?),
+    };
+    Ok(KnownRow { id, key, post })
+}
+
+fn read_known_columns(id: Option<PostId>, key: Option<EntryKey>, row: &mut impl Columns) -> Result<KnownPost> {
     Ok(KnownPost {
-        id: row.integer()?.map(PostId),
-        key: row.integer()?.map(EntryKey),
+        id,
+        key,
         content_hash: read_hash(row.bytes()?)?,
         url: row.text()?,
         published_at: row.time()?,

@@ -7,7 +7,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 use parking_lot::Mutex;
 
 use super::StoreError;
-use crate::model::{HostState, Post, PostId, QuarantinedRow, RowKey, Source, SourceId, Webhook};
+use crate::model::{HostKey, HostState, Post, PostId, QuarantinedRow, RowKey, Source, SourceId, Webhook, WebhookId};
 
 /// The most rows that are kept with their values; of further ones only the keys are.
 const DETAILED_MAX: usize = 10_000;
@@ -66,15 +66,21 @@ impl Quarantine {
         ids.filter_map(|key| if let RowKey::Id(id) = key { Some(SourceId(id)) } else { None }).collect()
     }
 
-    /// Names of hosts.
-    pub fn hosts(&self, limit: usize) -> Vec<String> {
-        self.keys_after(HOSTS, RowKey::Id(i64::MIN), limit).iter().map(RowKey::to_string).collect()
+    /// Names of hosts after this one.
+    pub fn hosts_after(&self, after: &str, limit: usize) -> Vec<String> {
+        self.keys_after(HOSTS, RowKey::Name(after.to_owned()), limit).iter().map(RowKey::to_string).collect()
     }
 
-    /// Ids of posts.
-    pub fn posts(&self, limit: usize) -> Vec<PostId> {
-        let ids = self.keys_after(POSTS, RowKey::Id(i64::MIN), limit).into_iter();
+    /// Ids of posts after this one.
+    pub fn posts_after(&self, after: PostId, limit: usize) -> Vec<PostId> {
+        let ids = self.keys_after(POSTS, RowKey::Id(after.0), limit).into_iter();
         ids.filter_map(|key| if let RowKey::Id(id) = key { Some(PostId(id)) } else { None }).collect()
+    }
+
+    /// Ids of webhooks after this one.
+    pub fn webhooks_after(&self, after: WebhookId, limit: usize) -> Vec<WebhookId> {
+        let ids = self.keys_after(WEBHOOKS, RowKey::Id(after.0), limit).into_iter();
+        ids.filter_map(|key| if let RowKey::Id(id) = key { Some(WebhookId(id)) } else { None }).collect()
     }
 
     /// What has changed since the last call.
@@ -111,6 +117,22 @@ impl Quarantine {
     /// The same for hosts. A host that cannot be read counts as unknown; its next poll writes its row anew.
     pub(super) fn sift_hosts(&self, read: Vec<ReadRow<HostState>>) -> Vec<HostState> {
         self.sift(HOSTS, read, |host| RowKey::Name(host.host.to_string()))
+    }
+
+    /// The same for hosts that were asked for by name; forgets those that are not there any more.
+    pub(super) fn sift_asked_hosts(&self, asked: &[HostKey], read: Vec<ReadRow<HostState>>) -> Vec<HostState> {
+        if !self.is_empty() {
+            let is_there = |key: &RowKey| {
+                read.iter().any(|row| match row {
+                    Ok(host) => matches!(key, RowKey::Name(name) if name == host.host.as_str()),
+                    Err(bad) => bad.key == *key,
+                })
+            };
+            let names = asked.iter().map(|host| RowKey::Name(host.to_string()));
+            let known: Vec<RowKey> = names.filter(|key| self.has(HOSTS, key)).collect();
+            self.forget_missing(HOSTS, &known, is_there);
+        }
+        self.sift_hosts(read)
     }
 
     /// The same for posts.
@@ -160,7 +182,8 @@ impl Quarantine {
         }
     }
 
-    fn begin(&self, row: QuarantinedRow) {
+    /// Notes a row that cannot be read.
+    pub(super) fn begin(&self, row: QuarantinedRow) {
         let mut state = self.0.lock();
         let has_room = state.rows.len() < DETAILED_MAX;
         let key = (row.table, row.key.clone());

@@ -50,6 +50,7 @@ pub(super) static LIST_USERS: Statement = Statement::new(include_str!("../../sql
 pub(super) static LIST_WEBHOOKS: Statement = Statement::new(include_str!("../../sql/shared/list_webhooks.sql"));
 pub(super) static MARK_PROCESSED: Statement = Statement::new(include_str!("../../sql/shared/mark_processed.sql"));
 pub(super) static MARK_RESTORED: Statement = Statement::new(include_str!("../../sql/shared/mark_restored.sql"));
+pub(super) static MOVE_POLLS: Statement = Statement::new(include_str!("../../sql/shared/move_polls.sql"));
 pub(super) static MOVE_FULL_TEXTS: Statement = Statement::new(include_str!("../../sql/shared/move_full_texts.sql"));
 pub(super) static MOVE_WEBHOOK_RETRIES: Statement =
     Statement::new(include_str!("../../sql/shared/move_webhook_retries.sql"));
@@ -77,6 +78,8 @@ pub(super) static REMOVE_LABELS: Statement = Statement::new(include_str!("../../
 pub(super) static REMOVE_PODCAST: Statement = Statement::new(include_str!("../../sql/shared/remove_podcast.sql"));
 pub(super) static REMOVE_PROBE: Statement = Statement::new(include_str!("../../sql/shared/remove_probe.sql"));
 pub(super) static REMOVE_SOURCE: Statement = Statement::new(include_str!("../../sql/shared/remove_source.sql"));
+pub(super) static REMOVE_SOURCE_VERSION: Statement =
+    Statement::new(include_str!("../../sql/shared/remove_source_version.sql"));
 pub(super) static REMOVE_SOURCE_ACCESS: Statement =
     Statement::new(include_str!("../../sql/shared/remove_source_access.sql"));
 pub(super) static REMOVE_USER: Statement = Statement::new(include_str!("../../sql/shared/remove_user.sql"));

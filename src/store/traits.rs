@@ -5,9 +5,9 @@ use secrecy::SecretString;
 
 use crate::model::{
     Article, ArticleId, ClockStep, DeliveryRecord, EntryQuery, FetchedPage, HostKey, HostState, KeyProvider,
-    KnownEntries, NewArticle, NewSource, NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId, PostSource,
-    QueuedPage, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceCounts, SourceId, SourceToPoll,
-    SourceType, Timestamp, User, UserId, Webhook, WebhookChange, WebhookId, WebhookTarget,
+    KnownEntries, MovedPolls, NewArticle, NewSource, NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId,
+    PostSource, QueuedPage, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceCounts, SourceId,
+    SourceToPoll, SourceType, Timestamp, User, UserId, Webhook, WebhookChange, WebhookId, WebhookTarget,
 };
 
 use super::cipher::Cipher;
@@ -42,7 +42,7 @@ pub trait DaemonStore: Send + Sync {
 
     /// Moves waits that were not over before a step of the clock, or would not be after it, with the clock: holds and breakers of hosts, retries of
     /// webhooks, pages of entries. These hosts stay as they are: their caller has moved them and stores them.
-    async fn move_waits(&self, step: ClockStep, except: Vec<HostKey>) -> Result<()>;
+    async fn move_waits(&self, step: ClockStep, polls: Option<MovedPolls>, except: Vec<HostKey>) -> Result<()>;
 }
 
 /// Sources and their state.
@@ -81,6 +81,9 @@ pub trait SourceStore: Send + Sync {
 
     /// Removes a source with its posts; false if it does not exist.
     async fn remove_source(&self, id: SourceId) -> Result<bool>;
+
+    /// The same if the source has this version; false also if it has another one.
+    async fn remove_source_version(&self, id: SourceId, version: i64) -> Result<bool>;
 
     /// Writes finished polls in one transaction, each completely or not at all. Results are in
     /// the order of the settlements.

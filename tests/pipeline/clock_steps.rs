@@ -231,3 +231,94 @@ fn after_a_long_downtime_publishers_confirm_the_time_and_old_posts_go(#[values(S
         world.stop().await;
     });
 }
+
+#[rstest]
+fn a_clock_that_is_behind_at_the_start_is_not_trusted_and_its_correction_is_no_jump(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        let (mut world, ids) = polled(engine, 2).await;
+        world.stop().await;
+        // The clock has lost its battery. Two starts, so that the second reads what the first has noted.
+        world.clock.step_back(DAYS_30);
+        for _ in 0..2 {
+            world.start(Scope::Daemon);
+            world.told("clock not trusted").await;
+            world.pass(minutes(20), 4).await;
+            world.stop().await;
+        }
+        world.start(Scope::Daemon);
+        world.told("clock not trusted").await;
+        world.step(|clock| clock.step_ahead(DAYS_30)).await;
+        world.pass(minutes(60), 4).await;
+        for told in world.records.of("clock not trusted") {
+            assert!(told["behind_seconds"].as_u64().is_some_and(|behind| behind > 29 * 86_400), "{told}");
+        }
+        assert_eq!(world.records.of("clock trusted again").len(), 1);
+        assert_eq!(world.store.bodies(ids[0]).await.len(), 1);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn a_step_ahead_to_the_time_that_publishers_have_is_no_reason_for_doubt(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy; 2]).await;
+        // The first start of all is by a clock without a battery: nothing tells that it is behind, but publishers.
+        world.clock.step_back(DAYS_30);
+        world.clock.restart();
+        world.start_and_poll_all().await;
+        world.pass(minutes(2), 2).await;
+        world.advance(minutes(60));
+        world.settled(4).await;
+        world.step(|clock| clock.step_ahead(DAYS_30)).await;
+        world.pass(minutes(60), 4).await;
+        assert_eq!(world.records.of("clock not trusted"), Vec::<serde_json::Value>::new());
+        assert_eq!(world.handle().ages_judged_at(), None);
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn a_small_step_back_makes_no_interval_longer(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let (mut world, ids) = polled(engine, 2).await;
+        world.advance(minutes(30));
+        // Their last polls do not lie in the future after it.
+        world.step(|clock| clock.step_back(minutes(10))).await;
+        world.advance(minutes(30));
+        world.settled(4).await;
+        assert_eq!(world.source(ids[0]).await.state.last_polled, Some(world.now()));
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn polls_that_wait_for_the_end_of_an_outage_come_after_it_although_the_clock_was_set_back(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy; 8]).await;
+        world.http.connect_timeout = Duration::from_millis(250);
+        let ids = world.start_and_poll_all().await;
+        world.web.set_network_down(true).unwrap();
+        world.advance(minutes(60));
+        world.told("outage begun").await;
+        world.until("the polls are over", async || world.handle().under_way() == 0).await;
+        // Those that were reverted are due again, and wait.
+        world.advance(minutes(2));
+        world.until("the probe is over", async || world.handle().under_way() == 0).await;
+        world.follow(|clock| clock.step_back(DAYS_30)).await;
+        world.web.set_network_down(false).unwrap();
+        world.pass_waiting(minutes(5), 1).await;
+        world.told("outage ended").await;
+        let ended = world.now();
+        world.pass(minutes(15), 30).await;
+        for id in &ids {
+            let state = world.source(*id).await.state;
+            let explained = world.service().explain(*id).await.unwrap().summary;
+            assert!(state.last_success_at >= Some(ended - minutes(5)), "{id:?}: {explained}; {state:?}");
+        }
+        world.stop().await;
+    });
+}

@@ -6,6 +6,7 @@ use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::rules::minutes;
 use feedwarden::store::settings::EngineSettings;
 
+use super::outage::{add_apart, failures, impatient};
 use super::{World, run};
 use crate::store::{Engine, connect};
 
@@ -133,5 +134,32 @@ fn a_flood_of_slow_requests_of_the_api_delays_no_poll() {
         }
         world.stop().await;
         assert_eq!(world.records.at("error"), Vec::<serde_json::Value>::new());
+    });
+}
+
+#[test]
+fn p31_a_failure_that_waits_for_its_row_is_taken_back_if_an_outage_explains_it() {
+    run(async || {
+        let mut world = impatient(Engine::Postgres, &[SiteBehaviour::Healthy; 3]).await;
+        let apart = Duration::from_secs(7);
+        let ids = add_apart(&mut world, apart).await;
+        world.web.set_network_down(true).unwrap();
+        let holder = hold(&world, &format!("SELECT 1 FROM sources WHERE id = {} FOR UPDATE", ids[0].0)).await;
+        world.advance(minutes(60) - apart * 3);
+        world.until("the first failure waits", async || world.handle().locked_sources() == 1).await;
+        world.advance(apart);
+        world.settled_so_far(4).await;
+        world.advance(apart);
+        world.told("outage begun").await;
+        world.until("the second one is taken back", async || failures(&world, &ids[1..]).await == [0; 2]).await;
+        assert_eq!(world.handle().locked_sources(), 1);
+        holder.batch_execute("ROLLBACK").await.unwrap();
+        world.until("the first one is written", async || world.handle().locked_sources() == 0).await;
+        let reverted = |id| world.records.of("failure reverted").iter().any(|record| record["source_id"] == id);
+        world.until("it is taken back", async || reverted(ids[0].0)).await;
+        let state = world.source(ids[0]).await.state;
+        assert_eq!((state.failures.consecutive, state.enabled), (0, true));
+        assert_eq!(world.stored_host(0).await.unwrap().breaker, Default::default());
+        world.stop().await;
     });
 }

@@ -20,14 +20,14 @@ use crate::store::Engine::{self, Postgres, Sqlite};
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A world in which silence is given up soon: it takes the machine's time, not the clock's.
-async fn impatient(engine: Engine, behaviours: &[SiteBehaviour]) -> World {
+pub(super) async fn impatient(engine: Engine, behaviours: &[SiteBehaviour]) -> World {
     let mut world = World::of(engine, behaviours).await;
     world.http.connect_timeout = Duration::from_millis(250);
     world
 }
 
 /// Adds the sources one after the other, so many seconds apart, each polled at once.
-async fn add_apart(world: &mut World, apart: Duration) -> Vec<SourceId> {
+pub(super) async fn add_apart(world: &mut World, apart: Duration) -> Vec<SourceId> {
     world.start(Scope::Daemon);
     let mut ids = Vec::new();
     for site in 0..world.web.sites().len() {
@@ -38,7 +38,7 @@ async fn add_apart(world: &mut World, apart: Duration) -> Vec<SourceId> {
     ids
 }
 
-async fn failures(world: &World, ids: &[SourceId]) -> Vec<u32> {
+pub(super) async fn failures(world: &World, ids: &[SourceId]) -> Vec<u32> {
     let mut counts = Vec::new();
     for id in ids {
         counts.push(world.source(*id).await.state.failures.consecutive);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use feedwarden::actors::Scope;
 use feedwarden::demo::web::SiteBehaviour;
-use feedwarden::model::SourceId;
+use feedwarden::model::{HostKey, HostState, NewWebhook, SourceId};
 use feedwarden::rules::minutes;
 use rstest::rstest;
 
@@ -112,6 +112,68 @@ fn a_daemon_that_cannot_load_its_sources_is_not_ready_after_a_minute(#[values(Sq
         world.until("it is ready", async || reasons().await.is_empty()).await;
         world.advance(minutes(60));
         world.settled(1).await;
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn a_bad_post_is_named_and_its_source_is_polled_on(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(engine, &[SiteBehaviour::NoValidators]).await;
+        let ids = world.start_and_poll_all().await;
+        let bad = world.store.list_posts(Some(ids[0]), None, 1).await.unwrap()[0].id;
+        // Its content is another one than the publisher's, so that the poll reads the row.
+        world
+            .store
+            .raw(&format!("UPDATE posts SET revision = -1, content_hash = {} WHERE id = {bad}", engine.zeros(32)))
+            .await;
+        world.web.publish(0, 2);
+        world.advance(minutes(60));
+        world.settled(2).await;
+        assert_eq!(world.records.of("poll not stored"), Vec::<serde_json::Value>::new());
+        let state = world.source(ids[0]).await.state;
+        assert_eq!((state.failures.consecutive, state.failures.last), (0, None));
+        assert_eq!(world.store.bodies(ids[0]).await.len(), 2, "what is new is stored");
+        world.advance(minutes(1));
+        world.told("row quarantined").await;
+        let told = &world.records.of("row quarantined")[0];
+        assert_eq!((&told["table"], &told["key"]), (&"posts".into(), &bad.to_string().into()));
+        assert_eq!((&told["column"], &told["value"]), (&"revision".into(), &"-1".into()));
+        world.store.raw(&format!("UPDATE posts SET revision = 0 WHERE id = {bad}")).await;
+        world.advance(minutes(1));
+        world.told("row readable again").await;
+        world.stop().await;
+        assert_eq!(world.records.at("error"), Vec::<serde_json::Value>::new());
+    });
+}
+
+#[rstest]
+fn rows_that_are_removed_by_hand_leave_the_quarantine(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy; 2]).await;
+        let ids = world.start_and_poll_all().await;
+        for name in ["a", "b"] {
+            let url = format!("http://{name}.example/hook");
+            let new = NewWebhook { url, secret: "0123456789abcdef".into(), label: None, created_at: world.now() };
+            world.store.add_webhook(new).await.unwrap();
+        }
+        // Of a host that is not polled, so that no poll writes it anew.
+        world.store.record_hosts(vec![HostState::new(HostKey::from_canonical("old.example"))]).await.unwrap();
+        world.store.raw("UPDATE posts SET revision = -1").await;
+        world.store.raw("UPDATE webhooks SET failures = -1").await;
+        world.store.raw("UPDATE hosts SET breaker_failures = -1 WHERE host = 'old.example'").await;
+        world.store.list_hosts(None, 100).await.unwrap();
+        world.store.list_posts(Some(ids[0]), None, 10).await.unwrap();
+        world.store.list_webhooks(None, 10).await.unwrap();
+        assert_eq!(world.service().quarantined_rows(0).total, 4);
+        world.advance(minutes(1));
+        world.told("row quarantined").await;
+        assert_eq!(world.service().quarantined_rows(0).total, 4, "they are still there");
+        world.store.raw("DELETE FROM posts").await;
+        world.store.raw("DELETE FROM webhooks").await;
+        world.store.raw("DELETE FROM hosts WHERE host = 'old.example'").await;
+        world.advance(minutes(1));
+        world.until("the quarantine is empty", async || world.service().quarantined_rows(0).total == 0).await;
         world.stop().await;
     });
 }

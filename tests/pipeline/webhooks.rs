@@ -15,6 +15,7 @@ use serde_json::Value;
 use sha2::Sha256;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 use super::{World, run};
 use crate::store::Engine::{self, Postgres, Sqlite};
@@ -28,6 +29,8 @@ pub(crate) enum Reply {
     Status(u16, &'static str),
     /// Says nothing until the client hangs up.
     Mute,
+    /// Waits until it is told to go on, and then fails.
+    FailLater(Arc<Notify>),
 }
 
 /// One request that came.
@@ -85,6 +88,10 @@ impl Receiver {
             }
             Reply::Mute => {
                 let _ = stream.read(&mut [0; 1]).await;
+            }
+            Reply::FailLater(go_on) => {
+                go_on.notified().await;
+                let _ = stream.write_all(b"HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n").await;
             }
         }
     }
@@ -381,14 +388,16 @@ fn every_post_is_delivered_through_crashes_of_the_webhooks(#[values(Sqlite, Post
 fn what_a_person_changes_holds_for_the_next_delivery(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let (mut world, source) = World::with_quiet_source(engine).await;
-        let (old, new) = (Receiver::start(&[Reply::Mute]).await, Receiver::start(&[]).await);
-        world.policy.webhooks.timeout = Duration::from_secs(1);
+        let go_on = Arc::new(Notify::new());
+        let old = Receiver::start(&[Reply::FailLater(go_on.clone())]).await;
+        let new = Receiver::start(&[]).await;
         let id = world.hook(&old, None).await;
         world.store.find(source, vec![post("1")]).await;
         world.start(Scope::Daemon);
         world.until("the old one asked", async || old.count() == 1).await;
         let change = WebhookChange { url: Some(new.url()), ..WebhookChange::default() };
         assert!(world.store.change_webhook(id, change).await.unwrap());
+        go_on.notify_one();
         world.failed(id, 1).await;
         world.advance(Duration::from_secs(60));
         world.all_taken(id).await;
@@ -398,6 +407,34 @@ fn what_a_person_changes_holds_for_the_next_delivery(#[values(Sqlite, Postgres)]
         world.advance(Duration::from_secs(60));
         world.breathe().await;
         assert_eq!(new.count(), 1, "nothing is sent to a disabled one");
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn a_webhook_that_is_disabled_while_a_delivery_is_prepared_does_not_get_it(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let (mut world, source) = World::with_quiet_source(engine).await;
+        let receiver = Receiver::start(&[]).await;
+        let id = world.hook(&receiver, None).await;
+        world.settings.faults = FaultSettings {
+            is_enabled: true,
+            seed: 1,
+            limit: Some(1),
+            faults: vec!["webhooks/Deliver=stall:2000@1".parse().unwrap()],
+        };
+        world.store.find(source, vec![post("1")]).await;
+        world.start(Scope::Daemon);
+        // The posts are read, and the delivery is not sent yet.
+        world.until("it is prepared", async || world.handle().faults() == 1).await;
+        assert!(world.store.switch_webhook(id, Some("enough".into())).await.unwrap());
+        tokio::time::sleep(Duration::from_millis(2200)).await;
+        world.breathe().await;
+        assert_eq!(receiver.count(), 0);
+        assert!(world.store.switch_webhook(id, None).await.unwrap());
+        world.advance(Duration::from_secs(60));
+        world.all_taken(id).await;
+        assert_eq!(receiver.posts().concat(), ["1"], "nothing was lost");
         world.stop().await;
     });
 }

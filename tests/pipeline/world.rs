@@ -235,13 +235,19 @@ impl World {
         self.clock.advance(duration);
     }
 
-    /// Sets the system's time and waits until the pipeline has followed it.
+    /// Sets the system's time and waits until the pipeline has followed it and has built its schedule again.
     pub(crate) async fn step(&self, step: impl FnOnce(&HeldClock)) {
-        let told = self.records.of("clock stepped").len();
+        self.follow(step).await;
+        self.quiet().await;
+    }
+
+    /// The same; what falls due by it may be under way.
+    pub(crate) async fn follow(&self, step: impl FnOnce(&HeldClock)) {
+        let loaded = self.records.of("sources loaded").len();
         step(&self.clock);
         self.advance(Duration::from_secs(5));
-        self.until("the step", async || self.records.of("clock stepped").len() == told + 1).await;
-        self.quiet().await;
+        let is_built = || self.records.of("sources loaded").len() > loaded;
+        self.until("the step", async || self.clock.has_followed() && is_built()).await;
     }
 
     /// The true time, whatever the system's clock says.

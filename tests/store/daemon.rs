@@ -1,7 +1,7 @@
 //! What the daemon must know of itself after a restart.
 
 use super::*;
-use feedwarden::model::{Breaker, ClockStep, HostKey, HostState};
+use feedwarden::model::{Breaker, ClockStep, HostKey, HostState, MovedPolls};
 use rstest::rstest;
 
 #[rstest]
@@ -57,7 +57,7 @@ async fn waits_that_are_not_over_move_with_a_step_of_the_clock(
     let other =
         HostState { held_until: Some(at(NOW + 600)), ..HostState::new(HostKey::from_canonical("other.example")) };
     store.record_hosts(vec![other.clone()]).await.unwrap();
-    store.move_waits(step, vec![HostKey::from_canonical("other.example")]).await.unwrap();
+    store.move_waits(step, None, vec![HostKey::from_canonical("other.example")]).await.unwrap();
     assert_eq!(store.host(&other.host).await.unwrap(), Some(other), "its caller has moved it");
     for before in hosts {
         let after = store.host(&before.host).await.unwrap().unwrap();
@@ -66,6 +66,36 @@ async fn waits_that_are_not_over_move_with_a_step_of_the_clock(
         assert_eq!((after.held_until, after.breaker.open_until), (Some(expected_end), Some(expected_end)));
         let asked = before.last_asked_at.unwrap();
         assert_eq!(after.last_asked_at, Some(if asked > step.to { step.moved(asked) } else { asked }));
+    }
+}
+
+#[rstest]
+#[tokio::test]
+async fn polls_by_the_clock_from_before_a_step_back_move_with_it(
+    #[values(Sqlite, Postgres)] engine: Engine,
+    #[values(false, true)] drops_validators: bool,
+) {
+    let store = engine.store().await;
+    let step = ClockStep { from: at(NOW), to: at(NOW - 150) };
+    let polls = MovedPolls { since: at(NOW - 9_000), until: at(NOW - 90), drops_validators };
+    for (name, polled_at, moves) in [("a", -9_001, false), ("b", -3_600, true), ("c", -90, true), ("d", -89, false)] {
+        let mut source = store.add(rss(&format!("http://{name}.example/"))).await;
+        let polled = at(NOW + polled_at);
+        source.state.last_polled = Some(polled);
+        source.state.hints.retry_after = Some(at(NOW + 50));
+        source.state.hints.fresh_until = Some(at(NOW + 60));
+        source.state.validators.etag = Some("\"1\"".into());
+        store.save_source(source.clone(), at(NOW)).await.unwrap();
+        store.move_waits(step, Some(polls), Vec::new()).await.unwrap();
+        let mut expected = source.state;
+        if moves {
+            expected.last_polled = Some(step.moved(polled));
+            expected.hints.retry_after = Some(at(NOW - 100));
+            expected.hints.fresh_until = Some(at(NOW - 90));
+            expected.validators.etag = expected.validators.etag.filter(|_| !drops_validators);
+        }
+        assert_eq!(store.source(source.id).await.unwrap().unwrap().state, expected, "{name}");
+        store.remove_source(source.id).await.unwrap();
     }
 }
 

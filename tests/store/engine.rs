@@ -51,6 +51,14 @@ impl Engine {
         }
     }
 
+    /// So many zero bytes, in SQL.
+    pub(crate) fn zeros(self, count: usize) -> String {
+        match self {
+            Engine::Sqlite => format!("zeroblob({count})"),
+            Engine::Postgres => format!("decode(repeat('00', {count}), 'hex')"),
+        }
+    }
+
     /// Settings of a new, empty database.
     pub(crate) async fn settings(self, directory: &TempDir) -> StoreSettings {
         let engine = match self {
@@ -85,15 +93,42 @@ impl TestStore {
         TestStore { store, settings, _directory: directory }
     }
 
-    /// Closes the store, puts this copy of its SQLite database in its place, and opens it.
+    /// Copies the database into a file while the store is open, as docs/backup.md says.
+    pub(crate) async fn back_up(&self, copy: &std::path::Path, now: Timestamp) {
+        let (engine, copy) = (self.settings.engine.clone(), copy.to_owned());
+        let copying = move || match engine {
+            EngineSettings::Sqlite(engine) => drop(store::backup(&engine, &copy, true, now, |_, _| ()).unwrap()),
+            EngineSettings::Postgres(engine) => {
+                let url = secrecy::ExposeSecret::expose_secret(&engine.url);
+                let file = copy.display();
+                run_postgres_tool(&format!("pg_dump --format=custom --file='{file}' --dbname='{url}'"));
+            }
+        };
+        tokio::task::spawn_blocking(copying).await.unwrap();
+    }
+
+    /// Closes the store, puts this copy of its database in its place, and opens it.
     pub(crate) async fn restore(&mut self, copy: &std::path::Path) {
-        let EngineSettings::Sqlite(engine) = &self.settings.engine else { panic!("a copy of SQLite") };
-        let path = engine.path.clone();
         self.store.close().await;
-        for suffix in ["-wal", "-shm"] {
-            let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
+        match &self.settings.engine {
+            EngineSettings::Sqlite(engine) => {
+                for suffix in ["-wal", "-shm"] {
+                    let _ = std::fs::remove_file(format!("{}{suffix}", engine.path.display()));
+                }
+                std::fs::copy(copy, &engine.path).unwrap();
+            }
+            EngineSettings::Postgres(engine) => {
+                let (url, copy) = (engine.url.clone(), copy.display().to_string());
+                let restoring = move || {
+                    let url = secrecy::ExposeSecret::expose_secret(&url);
+                    let (server, database) = url.rsplit_once('/').unwrap();
+                    run_postgres_tool(&format!("dropdb --force --maintenance-db='{server}/postgres' {database}"));
+                    run_postgres_tool(&format!("createdb --maintenance-db='{server}/postgres' {database}"));
+                    run_postgres_tool(&format!("pg_restore --exit-on-error --no-owner --dbname='{url}' '{copy}'"));
+                };
+                tokio::task::spawn_blocking(restoring).await.unwrap();
+            }
         }
-        std::fs::copy(copy, &path).unwrap();
         self.store = store::open(&self.settings, at(super::NOW)).await.unwrap();
     }
 
@@ -144,6 +179,14 @@ pub(crate) async fn connect(url: &secrecy::SecretString) -> tokio_postgres::Clie
     let (client, connection) = tokio_postgres::connect(secrecy::ExposeSecret::expose_secret(url), NoTls).await.unwrap();
     tokio::spawn(connection);
     client
+}
+
+/// Runs a command line of the server's own programs, as an operator would.
+pub(crate) fn run_postgres_tool(command: &str) {
+    let programs = std::env::var("FEEDWARDEN_TEST_POSTGRES_BIN").expect("the tests run in tests/with-postgres");
+    let path = format!("{programs}:{}", std::env::var("PATH").unwrap());
+    let output = std::process::Command::new("sh").args(["-c", command]).env("PATH", path).output().unwrap();
+    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// The URL of the throw-away server that `tests/with-postgres` runs.

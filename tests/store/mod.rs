@@ -26,7 +26,7 @@ mod upkeep;
 mod webhooks;
 
 pub(crate) use engine::Engine::{self, Postgres, Sqlite};
-pub(crate) use engine::{ENCRYPTION_KEY, TestStore, at, connect, minutes, server};
+pub(crate) use engine::{ENCRYPTION_KEY, TestStore, at, connect, minutes, run_postgres_tool, server};
 
 use feedwarden::model::{
     EntryQuery, NewPost, NewSource, PostContent, PostId, Settled, Settlement, Source, SourceId, SourceSettings,

@@ -1,6 +1,6 @@
 //! A row that cannot be read is skipped everywhere, and everything else goes on.
 
-use feedwarden::model::{HostKey, HostState, NewWebhook, RowKey, SourceToPoll};
+use feedwarden::model::{EntryKey, HostKey, HostState, NewWebhook, RowKey, SourceToPoll};
 use feedwarden::store::{QuarantineNews, SourceSelection, StoreError, stream_sources};
 use futures_util::TryStreamExt;
 use rstest::rstest;
@@ -173,4 +173,35 @@ async fn a_bad_webhook_does_not_hide_the_others(#[values(Sqlite, Postgres)] engi
     assert_eq!(store.quarantine().count(), 1);
     assert!(store.remove_webhook(ids[0]).await.unwrap());
     assert_eq!(store.quarantine().count(), 0);
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_bad_post_counts_as_unchanged_and_hides_no_other_entry(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let source = store.add(rss("http://a.example/")).await;
+    let other = store.add(rss("http://b.example/")).await;
+    let entry = |id: &str, body: &str| post(body).with_key(EntryKey::of("id", &[id.as_bytes()]));
+    let posts = store.find(source.id, vec![entry("1", "one"), entry("2", "two"), entry("3", "three")]).await;
+    store.find(other.id, vec![entry("1", "other")]).await;
+    store.raw(&format!("UPDATE posts SET revision = -1 WHERE id = {}", posts[1].0)).await;
+    let query = |source: SourceId, entries: &[NewPost]| EntryQuery {
+        source_id: source,
+        entries: entries.iter().map(|post| (post.key(), post.content_hash())).collect(),
+    };
+    // The second and the third are edited, the fourth is new, and the fifth has the text of the bad one.
+    let read = [entry("2", "2b"), entry("3", "3b"), entry("4", "four"), entry("5", "two")];
+    let queries = vec![query(source.id, &read), query(other.id, &[entry("1", "other")])];
+    let known = store.known_entries(queries).await.unwrap();
+    let of = |post: &NewPost| known[0].by_key.iter().find(|known| known.key == Some(post.key()));
+    let bad = of(&read[0]).unwrap();
+    assert_eq!((bad.id, bad.content_hash), (Some(posts[1]), read[0].content_hash()), "as if it were not edited");
+    assert_eq!(of(&read[1]).unwrap().content_hash, entry("3", "three").content_hash());
+    assert_eq!((of(&read[2]), of(&read[3])), (None, None));
+    assert!(known[0].others.iter().all(|known| known.id != Some(posts[1])));
+    assert_eq!(known[1].by_key.len(), 1);
+    let rows = store.quarantine().list(10);
+    assert_eq!(rows.len(), 1);
+    assert_eq!((rows[0].table, &rows[0].key), ("posts", &RowKey::Id(posts[1].0)));
+    assert_eq!((rows[0].column.as_str(), rows[0].value.as_str()), ("revision", "-1"));
 }

@@ -182,6 +182,19 @@ async fn removing_takes_the_posts_along_and_says_whether_it_was_there(#[values(S
 
 #[rstest]
 #[tokio::test]
+async fn a_source_is_removed_by_its_version_in_one_step(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let source = store.add(rss("http://a.example/")).await;
+    store.save_source(source.clone(), at(NOW)).await.unwrap();
+    assert!(!store.remove_source_version(source.id, source.version).await.unwrap());
+    let current = store.source(source.id).await.unwrap().unwrap();
+    assert!(!store.remove_source_version(SourceId(source.id.0 + 1), current.version).await.unwrap());
+    assert!(store.remove_source_version(source.id, current.version).await.unwrap());
+    assert_eq!(store.source(source.id).await.unwrap(), None);
+}
+
+#[rstest]
+#[tokio::test]
 async fn a_removed_sources_number_is_not_given_again(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
     let first = store.add(rss("http://a.example/")).await;

@@ -1,31 +1,36 @@
-//! Plays one seed: a pipeline, publishers and a store, with a clock that the run moves hour by hour.
+//! Plays one seed: a pipeline, publishers and a store, with a clock that the run moves from one due poll to the next.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedwarden::actors::Scope;
+use feedwarden::actors::{PipelineHandle, ScheduleState, Scope};
 use feedwarden::clock::HeldClock;
-use feedwarden::demo::web::{Mix, SiteBehaviour, WebSettings};
+use feedwarden::demo::web::{Deed, Mix, SiteBehaviour, WebSettings};
 use feedwarden::dice::SeededDice;
 use feedwarden::model::{FailureKind, SourceId, Timestamp};
-use feedwarden::rules::{RestRule, hours};
+use feedwarden::rules::{RestRule, hours, minutes};
 use feedwarden::store::settings::EngineSettings;
+use secrecy::ExposeSecret;
 use tempfile::TempDir;
 
-use super::oracle::{AGE_MAX, Excuse, INTERVAL, judge_posts, judge_requests};
+use super::oracle::{AGE_MAX, BACKOFF_MAX, Effect, Fault, INTERVAL, JudgedTime, Requests, TRUSTED_AHEAD, judge_posts};
 use super::plan::{DAYS, Event, HOSTS, SITES, plan};
 use crate::pipeline::{World, run};
-use crate::store::{Engine, TestStore};
+use crate::store::{Engine, TestStore, connect, server};
 
-/// The shortest pause between two requests to a host that any configuration of a run has.
-const PAUSE_MIN: Duration = Duration::from_secs(1);
-/// The longest backoff and rest, which bound the time that a site takes to recover.
-const BACKOFF_MAX: Duration = hours(12);
-/// Steps of a few seconds within an hour, for pauses between requests.
+/// The pause between two requests to a host at the start.
+const PAUSE: Duration = Duration::from_secs(2);
+/// The longest time between two probes of an outage.
+const PROBE_MAX: Duration = minutes(5);
+/// How long the store is away.
+const STORE_AWAY: Duration = hours(2);
+/// Steps of a second, for pauses between requests.
 const SMALL_STEPS_MAX: usize = 40;
 /// Far more than it takes: a bound, not a wait.
 const LOOKS_MAX: usize = 30_000;
+/// The same for a clean-up.
+const CLEANING_LOOKS: usize = 400;
 
 /// Plays a seed, and returns what was wrong.
 pub(super) fn play(engine: Engine, seed: u64) -> Vec<String> {
@@ -61,13 +66,17 @@ struct TimeLapse {
     began_at: Timestamp,
     /// When the entries of each site were published, by their numbers.
     births: Vec<Vec<Timestamp>>,
-    excuses: Vec<Excuse>,
-    /// From when on all entries must be stored, and old ones be gone.
-    complete_from: Timestamp,
-    cleaned_from: Timestamp,
-    /// How wrong the system's time is. What is old goes later by a clock that is behind, or that is not trusted.
-    wrong_by: Duration,
-    backup: Option<PathBuf>,
+    faults: Vec<Fault>,
+    /// Beginnings of faults that are on: of our network, of hosts, and of sites that want to be cached.
+    network_down: Option<Timestamp>,
+    hosts_down: [Option<Timestamp>; HOSTS],
+    cached: [Option<Timestamp>; SITES],
+    pauses: Vec<(Timestamp, Duration)>,
+    restored_at: Option<Timestamp>,
+    judged: JudgedTime,
+    /// What ages are judged by now, and an hour ago.
+    judged_lately: [Timestamp; 2],
+    backup: Option<(PathBuf, Timestamp)>,
     complaints: Vec<String>,
     directory: TempDir,
 }
@@ -94,7 +103,7 @@ impl TimeLapse {
         world.policy.article_age_max = AGE_MAX;
         world.policy.max_backoff = BACKOFF_MAX;
         world.policy.rests.set(FailureKind::NotFound, RestRule { after: 3, cooldown: BACKOFF_MAX });
-        world.policy.delays.by_type.values_mut().for_each(|pause| *pause = Duration::from_secs(2));
+        world.policy.delays.by_type.values_mut().for_each(|pause| *pause = PAUSE);
         // Silence is given up soon, in the machine's time; an answer may take long on a busy machine.
         world.http.connect_timeout = Duration::from_millis(250);
         world.http.deadline = Duration::from_secs(20);
@@ -103,20 +112,22 @@ impl TimeLapse {
         world.advance(Duration::from_secs(5));
         let ids = world.add_all().await;
         world.handle().sources_changed(ids.clone());
-        let (began_at, births) = (world.true_now(), vec![Vec::new(); SITES]);
-        let (complete_from, cleaned_from) = (began_at, began_at);
-        let (excuses, complaints, backup) = (Vec::new(), Vec::new(), None);
+        let began_at = world.true_now();
         let mut lapse = TimeLapse {
             world,
             ids,
             began_at,
-            births,
-            excuses,
-            complete_from,
-            cleaned_from,
-            wrong_by: Duration::ZERO,
-            backup,
-            complaints,
+            births: vec![Vec::new(); SITES],
+            faults: Vec::new(),
+            network_down: None,
+            hosts_down: [None; HOSTS],
+            cached: [None; SITES],
+            pauses: vec![(began_at, PAUSE)],
+            restored_at: None,
+            judged: JudgedTime { latest: began_at, before: began_at },
+            judged_lately: [began_at; 2],
+            backup: None,
+            complaints: Vec::new(),
             directory,
         };
         lapse.settle().await;
@@ -124,7 +135,7 @@ impl TimeLapse {
         lapse
     }
 
-    /// Lets the hours up to this one pass.
+    /// Lets the hours up to this one pass, from one due poll to the next.
     async fn pass_to(&mut self, hour: u32) {
         loop {
             let passed = self.world.true_now().since(self.began_at);
@@ -132,12 +143,39 @@ impl TimeLapse {
             if passed >= hours(hour) {
                 return;
             }
-            self.world.advance(next - passed);
+            let step = self.until_next().await.map_or(next - passed, |wait| wait.min(next - passed));
+            self.advance(step);
             self.settle().await;
+            if self.world.true_now().since(self.began_at) < next {
+                continue;
+            }
+            self.judge_time();
             if next.as_secs().is_multiple_of(24 * 3600) {
                 self.judge_stored().await;
             }
         }
+    }
+
+    /// Time until the next poll is due; or until the next probe, if an outage is over and the daemon does not know.
+    async fn until_next(&self) -> Option<Duration> {
+        let (handle, now) = (self.world.handle(), self.world.now());
+        if self.network_down.is_none() && handle.blockers() != Default::default() {
+            return Some(PROBE_MAX);
+        }
+        let mut next: Option<Duration> = None;
+        for id in &self.ids {
+            if let Some(found) = handle.scheduled(*id).await.filter(|found| found.state == ScheduleState::Scheduled) {
+                let wait = found.at.since(now).max(Duration::from_secs(1));
+                next = Some(next.map_or(wait, |least| least.min(wait)));
+            }
+        }
+        next
+    }
+
+    /// Moves the clock, when all answers so far have their times.
+    fn advance(&self, duration: Duration) {
+        self.world.web.catch_up();
+        self.world.advance(duration);
     }
 
     /// Waits until nothing is left to be done. Requests that wait for the pause of their host get some more time.
@@ -160,12 +198,12 @@ impl TimeLapse {
             same = if before == Some(work) { same + 1 } else { 0 };
             before = Some(work);
             if same >= 10 {
-                // An outage keeps everything waiting: the next hour goes on.
+                // An outage keeps everything waiting: time goes on.
                 if handle.blockers() != Default::default() || small_steps >= SMALL_STEPS_MAX {
                     return;
                 }
                 (same, small_steps) = (0, small_steps + 1);
-                self.world.advance(Duration::from_secs(5));
+                self.advance(Duration::from_secs(1));
             }
         }
         panic!("a poll does not end");
@@ -180,117 +218,180 @@ impl TimeLapse {
             }
             Event::StepAhead(size) => {
                 self.step(|clock| clock.step_ahead(size)).await;
-                // A source that was polled before counts its interval by the new time.
-                self.excuse(None, now, INTERVAL, false, true);
-                self.note_error();
+                self.note(None, now, Effect::StepsAhead);
             }
             Event::StepBack(size) => {
                 self.step(|clock| clock.step_back(size)).await;
-                self.note_error();
+                self.note(None, now, Effect::StepsBack(size));
             }
             Event::Suspend(length) => {
-                self.excuse(None, now, length + INTERVAL, true, false);
-                self.world.advance(length);
+                self.advance(length);
+                self.note(None, now, Effect::Delays);
                 self.settle().await;
             }
-            Event::NetworkDown => self.world.web.set_network_down(true).unwrap(),
+            Event::NetworkDown => {
+                self.world.web.set_network_down(true).unwrap();
+                self.network_down.get_or_insert(now);
+            }
             Event::NetworkUp => {
                 self.world.web.set_network_down(false).unwrap();
-                self.excuse(None, now - hours(12), hours(12) + BACKOFF_MAX * 2, true, true);
+                let from = self.network_down.take().unwrap_or(now);
+                self.note(None, from, Effect::Fails);
             }
-            Event::HostDown(host) => self.world.web.set_down(&self.host(host), true).unwrap(),
+            Event::HostDown(host) => {
+                self.world.web.set_down(&self.host(host), true).unwrap();
+                self.hosts_down[host].get_or_insert(now);
+            }
             Event::HostUp(host) => {
                 self.world.web.set_down(&self.host(host), false).unwrap();
-                self.excuse_host(host, now - hours(31), hours(31) + BACKOFF_MAX * 2);
+                let from = self.hosts_down[host].take().unwrap_or(now);
+                let sites: Vec<usize> = (0..SITES).filter(|site| self.host_of(*site) == host).collect();
+                sites.into_iter().for_each(|site| self.note(Some(site), from, Effect::Fails));
             }
-            Event::Behave(site, behaviour) => self.world.web.set_behaviour(site, behaviour).unwrap(),
+            Event::Behave(site, behaviour) => {
+                self.world.web.set_behaviour(site, behaviour).unwrap();
+                self.end_caching(site);
+                self.cached[site] = matches!(behaviour, SiteBehaviour::CacheFor(_)).then_some(now);
+            }
             Event::Recover(site) => {
                 self.world.web.set_behaviour(site, self.world.web.sites()[site].behaviour).unwrap();
-                let host = self.host_of(site);
-                self.excuse_host(host, now - hours(41), hours(41) + BACKOFF_MAX * 2);
+                self.end_caching(site);
             }
             Event::Restart => {
                 self.world.restart().await;
+                self.note(None, now, Effect::Starts);
                 self.settle().await;
             }
             Event::Kill => {
                 self.world.kill_and_start().await;
+                self.note(None, now, Effect::Starts);
                 self.settle().await;
             }
             Event::Reconfigure(pause) => {
                 self.world.policy.delays.by_type.values_mut().for_each(|known| *known = pause);
                 self.world.handle().set_policy(self.world.policy.clone());
+                self.pauses.push((now, pause));
                 self.settle().await;
             }
-            Event::Backup => self.back_up().await,
+            Event::Backup => {
+                let copy = self.directory.path().join("backup");
+                let _ = std::fs::remove_file(&copy);
+                self.world.store.back_up(&copy, self.world.now()).await;
+                self.backup = Some((copy, now));
+            }
             Event::Restore => self.restore(now).await,
-            Event::StoreOutage => self.lock_store().await,
+            Event::StoreOutage => self.take_store_away().await,
         }
     }
 
-    fn note_error(&mut self) {
-        // The clock has followed the step, and stands where the true time is if it was set right.
-        let (now, shown) = (self.world.true_now(), self.world.now());
-        self.wrong_by = now.since(shown).max(shown.since(now));
-        self.cleaned_from = self.cleaned_from.max(now + hours(48));
+    fn end_caching(&mut self, site: usize) {
+        if let Some(from) = self.cached[site].take() {
+            self.note(Some(site), from, Effect::Caches);
+        }
     }
 
     /// Sets the system's time; the daemon notices it within seconds.
     async fn step(&self, step: impl FnOnce(&HeldClock)) {
-        let loaded = self.world.records.of("sources loaded").len();
-        step(&self.world.clock);
-        self.world.advance(Duration::from_secs(5));
-        // Within this hour the schedule is built again.
-        let is_built = async || self.world.records.of("sources loaded").len() > loaded;
-        self.world.until("the step", async || self.world.clock.has_followed() && is_built().await).await;
+        self.world.web.catch_up();
+        self.world.follow(step).await;
         self.settle().await;
-    }
-
-    async fn back_up(&mut self) {
-        let EngineSettings::Sqlite(engine) = self.world.store.settings.engine.clone() else { return };
-        let (copy, now) = (self.directory.path().join("backup.db"), self.world.now());
-        let target = copy.clone();
-        let copying = move || feedwarden::store::backup(&engine, &target, true, now, |_, _| ());
-        tokio::task::spawn_blocking(copying).await.unwrap().unwrap();
-        self.backup = Some(copy);
     }
 
     async fn restore(&mut self, now: Timestamp) {
-        let Some(copy) = self.backup.clone() else { return };
+        let Some((copy, backed_up)) = self.backup.clone() else { return };
         self.world.stop().await;
         self.world.store.restore(&copy).await;
         self.world.start(Scope::Daemon);
-        // What was stored since the backup is read again within an interval, and waits since then are forgotten.
-        self.complete_from = now + INTERVAL * 2;
-        self.cleaned_from = self.cleaned_from.max(now + hours(24));
-        self.excuse(None, now, INTERVAL, true, true);
+        self.note(None, now, Effect::Starts);
+        self.note(None, now, Effect::Restores(backed_up));
+        // What was stored since the backup is read again, and what was removed since is removed again.
+        self.restored_at = Some(now);
         self.settle().await;
     }
 
-    /// Another process writes to the database for a while; polls of that time wait.
-    async fn lock_store(&mut self) {
-        let EngineSettings::Sqlite(engine) = &self.world.store.settings.engine else { return };
-        let connection = rusqlite::Connection::open(&engine.path).unwrap();
-        connection.busy_timeout(Duration::from_secs(10)).unwrap();
-        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-        self.excuse(None, self.world.true_now(), INTERVAL, true, false);
-        self.world.advance(hours(2));
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        connection.execute_batch("ROLLBACK").unwrap();
-        let handle = self.world.handle().clone();
+    /// The store is away for a while; polls of that time wait.
+    async fn take_store_away(&mut self) {
+        let from = self.world.true_now();
+        match self.world.store.settings.engine.clone() {
+            // Another process writes to the database.
+            EngineSettings::Sqlite(engine) => {
+                let connection = rusqlite::Connection::open(&engine.path).unwrap();
+                connection.busy_timeout(Duration::from_secs(10)).unwrap();
+                connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+                self.advance(STORE_AWAY);
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                connection.execute_batch("ROLLBACK").unwrap();
+            }
+            // The server closes all connections to the database, and accepts no more.
+            EngineSettings::Postgres(engine) => {
+                let url = engine.url.expose_secret();
+                let database = url.rsplit_once('/').unwrap().1;
+                let operator = connect(&server().into()).await;
+                let end =
+                    format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'");
+                operator
+                    .batch_execute(&format!("ALTER DATABASE {database} ALLOW_CONNECTIONS false; {end}"))
+                    .await
+                    .unwrap();
+                self.advance(STORE_AWAY);
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                operator.batch_execute(&format!("ALTER DATABASE {database} ALLOW_CONNECTIONS true")).await.unwrap();
+            }
+        }
+        let handle: PipelineHandle = self.world.handle().clone();
         self.world.until("the store", async || !handle.blockers().is_store_down).await;
+        self.note(None, from, Effect::Delays);
         self.settle().await;
     }
 
+    /// Checks by which time the daemon judges ages. To be called each hour.
+    fn judge_time(&mut self) {
+        let (now, shown) = (self.world.true_now(), self.world.now());
+        let judged = self.world.handle().ages_judged_at().unwrap_or(shown);
+        self.judged.before = self.judged_lately[1];
+        self.judged_lately = [judged, self.judged_lately[0]];
+        self.judged.latest = self.judged.latest.max(judged);
+        let is_trusted = shown <= now + TRUSTED_AHEAD;
+        // An error that was trusted before may have moved the time that it should be.
+        let is_near = judged <= now + TRUSTED_AHEAD && judged + TRUSTED_AHEAD >= now;
+        let is_right = if is_trusted { judged == shown } else { is_near };
+        // A restored store knows only the time of its backup, until a publisher confirms a later one.
+        let is_confirmed = self.restored_at.is_none_or(|at| {
+            self.world.web.journal().iter().any(|answer| answer.began_at > at && is_success(answer.deed))
+        });
+        if !is_right && (is_confirmed || judged > shown.max(now)) {
+            self.complaints.push(format!("ages are judged by {judged} at {now}, when the clock says {shown}"));
+        }
+    }
+
+    /// Judges what is stored. The clean-up of the last tick may still be at work, in the machine's time.
     async fn judge_stored(&mut self) {
-        let now = self.world.true_now();
-        let (is_complete, is_cleaned) = (now > self.complete_from, now > self.cleaned_from && self.wrong_by.is_zero());
+        for look in 0.. {
+            let complaints = self.look_at_store().await;
+            if complaints.is_empty() || look >= CLEANING_LOOKS {
+                return self.complaints.extend(complaints);
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            if look == CLEANING_LOOKS / 2 {
+                self.advance(minutes(1));
+                self.settle().await;
+            }
+        }
+    }
+
+    async fn look_at_store(&self) -> Vec<String> {
+        let (journal, mut complaints) = (self.world.web.journal(), Vec::new());
         for (site, id) in self.ids.iter().enumerate() {
             let posts = self.world.store.list_posts(Some(*id), None, 10_000).await.unwrap();
             let found = self.world.web.compare(site, &posts);
-            let births = &self.births[site];
-            self.complaints.extend(judge_posts(site, &found, births, now, is_complete, is_cleaned));
+            let is_read = |restored| {
+                let mut answers = journal.iter().filter(|exchange| exchange.site == Some(site));
+                answers.any(|answer| answer.began_at > restored && is_success(answer.deed))
+            };
+            let is_complete = self.restored_at.is_none_or(is_read);
+            complaints.extend(judge_posts(site, &found, &self.births[site], self.judged, is_complete));
         }
+        complaints
     }
 
     async fn end(mut self) -> Vec<String> {
@@ -300,8 +401,16 @@ impl TimeLapse {
         self.complaints.extend(reasons.into_iter().map(|reason| format!("not ready at the end: {reason}")));
         let crashes = self.world.records.of("actor crashed");
         self.complaints.extend(crashes.iter().map(|crash| format!("a crash: {crash}")));
-        let (journal, now) = (self.world.web.journal(), self.world.true_now());
-        self.complaints.extend(judge_requests(&journal, SITES, &self.excuses, PAUSE_MIN, now));
+        (0..SITES).for_each(|site| self.end_caching(site));
+        let hosts_of_sites: Vec<String> = self.world.web.sites().iter().map(|site| site.host.to_string()).collect();
+        let requests = Requests {
+            journal: &self.world.web.journal(),
+            faults: &self.faults,
+            pauses: &self.pauses,
+            hosts_of_sites: &hosts_of_sites,
+            ended_at: self.world.true_now(),
+        };
+        self.complaints.extend(requests.judge());
         for (site, births) in self.births.iter().enumerate() {
             let served = self.world.web.served(site).len();
             if served != births.len() {
@@ -312,16 +421,9 @@ impl TimeLapse {
         self.complaints
     }
 
-    fn excuse(&mut self, site: Option<usize>, from: Timestamp, length: Duration, late: bool, early: bool) {
-        self.excuses.push(Excuse { site, from, until: from + length, late, early });
-    }
-
-    /// Sources of a host that failed back off, and come back at different times.
-    fn excuse_host(&mut self, host: usize, from: Timestamp, length: Duration) {
-        let sites: Vec<usize> = (0..SITES).filter(|site| self.host_of(*site) == host).collect();
-        for site in sites {
-            self.excuse(Some(site), from, length, true, true);
-        }
+    /// Notes a fault that began then and is over now.
+    fn note(&mut self, site: Option<usize>, from: Timestamp, effect: Effect) {
+        self.faults.push(Fault { site, from, until: self.world.true_now(), effect });
     }
 
     fn host(&self, host: usize) -> String {
@@ -332,4 +434,8 @@ impl TimeLapse {
         let name = &self.world.web.sites()[site].host;
         self.world.web.hosts().iter().position(|host| host == name).unwrap()
     }
+}
+
+fn is_success(deed: Deed) -> bool {
+    matches!(deed, Deed::Answered(200 | 304))
 }

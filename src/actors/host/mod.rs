@@ -157,8 +157,10 @@ impl HostActor {
         closed: Option<(HostKey, Timestamp)>,
         because: &str,
     ) {
+        let now = self.context.clock.now();
         for poll in std::mem::take(&mut self.queue).into_values() {
-            let until = spread::spread(freed_at, poll.due_at, window, self.context.dice.roll());
+            // It is due; by a clock that was set back meanwhile it may seem to be due later.
+            let until = spread::spread(freed_at, poll.due_at.min(now), window, self.context.dice.roll());
             self.send_back(poll, until, closed.clone(), because);
         }
     }

@@ -10,6 +10,7 @@ use slog::{error, warn};
 use super::SchedulerActor;
 use crate::actors::messages::ClockStepped;
 use crate::model::{ClockStep, HostKey, HostState};
+use crate::rules::stored_times::moved_polls;
 
 /// Time between two comparisons.
 const COMPARE_EVERY: Duration = Duration::from_secs(5);
@@ -31,6 +32,7 @@ impl SchedulerActor {
             "from" => %step.from, "to" => %step.to,
             "reason" => "the system's time was set; running waits keep their length, and the schedule is built again");
         self.context.statistics.count_clock_step();
+        let polls = moved_polls(step, self.context.timeline.continuous_since());
         self.context.timeline.note_step(step);
         self.context.timeline.begin_move();
         let hosts = self.table.follow(step, self.context.clock.now());
@@ -41,7 +43,7 @@ impl SchedulerActor {
         // A task of its own: it goes on if the actor crashes meanwhile.
         let moving = actix_rt::spawn(async move {
             let in_memory: Vec<HostKey> = hosts.iter().filter_map(|host| host.key.clone()).collect();
-            let moving = || context.store.move_waits(step, in_memory.clone());
+            let moving = || context.store.move_waits(step, polls, in_memory.clone());
             let moved = context.store_watch.retry_while_unavailable(moving).await;
             let states: Vec<HostState> = hosts.iter().filter_map(|host| host.state()).collect();
             let storing = || context.store.correct_hosts(states.clone());

@@ -89,9 +89,9 @@ impl SchedulerActor {
             return;
         }
         let window = self.context.policy().spread;
-        let (forced, dice) = (&self.forced, &self.context.dice);
+        let (forced, dice, now) = (&self.forced, &self.context.dice, self.context.clock.now());
         self.index.reschedule_waiting(host, |id, due_at| {
-            (!forced.contains_key(&id)).then(|| spread(until, due_at, window, dice.roll()))
+            (!forced.contains_key(&id)).then(|| spread(until, due_at.min(now), window, dice.roll()))
         });
     }
 }

@@ -79,8 +79,8 @@ pub(super) struct SchedulerActor {
     last_tick_at: Option<Timestamp>,
     /// Time of the last tick by the monotonic clock.
     last_tick: Option<Duration>,
-    /// The last source in quarantine that was read again.
-    checked_quarantine_up_to: SourceId,
+    /// The last rows in quarantine that were read again.
+    quarantine_checked: quarantine::CheckedUpTo,
     checked_at: Timestamp,
     alarm: Option<(Timestamp, SpawnHandle)>,
     log: Logger,
@@ -120,7 +120,7 @@ impl SchedulerActor {
             is_gathering: false,
             last_tick_at: None,
             last_tick: None,
-            checked_quarantine_up_to: SourceId(0),
+            quarantine_checked: quarantine::CheckedUpTo::default(),
             checked_at: Timestamp::MIN,
             alarm: None,
             log,
@@ -217,7 +217,7 @@ impl SchedulerActor {
             let (now, dice) = (self.context.clock.now(), self.context.dice.clone());
             let window = self.context.admission.spread_after_outage(self.context.policy().spread);
             if self.scope == Scope::Daemon {
-                self.index.reschedule_all_waiting(|due_at| spread(now, due_at, window, dice.roll()));
+                self.index.reschedule_all_waiting(|due_at| spread(now, due_at.min(now), window, dice.roll()));
             }
             self.wake(ctx);
         }

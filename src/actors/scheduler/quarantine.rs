@@ -6,16 +6,35 @@ use actix::{ActorFutureExt, AsyncContext, Context};
 use slog::{info, warn};
 
 use super::SchedulerActor;
-use crate::model::{HostKey, QuarantinedRow, RowKey, SourceId};
+use crate::model::{HostKey, PostId, QuarantinedRow, RowKey, SourceId, WebhookId};
 use crate::rules::shown_url::shown_row_url;
 use crate::store::QuarantineNews;
 
 /// The most rows that are read again in one tick; the next tick goes on with the next ones.
 const CHECKED_AT_ONCE: usize = 1000;
-/// The same for posts, which are read one by one.
-const POSTS_CHECKED_AT_ONCE: usize = 100;
+/// The same for posts and for webhooks, which are read one by one.
+const CHECKED_ONE_BY_ONE: usize = 100;
 /// The most rows that are logged one by one; the number of further ones is logged.
 const LOGGED_AT_ONCE: usize = 50;
+
+/// The last row of each table that was read again; the next tick goes on after it.
+pub(super) struct CheckedUpTo {
+    source: SourceId,
+    host: String,
+    post: PostId,
+    webhook: WebhookId,
+}
+
+impl Default for CheckedUpTo {
+    fn default() -> CheckedUpTo {
+        CheckedUpTo { source: SourceId(0), host: String::new(), post: PostId(0), webhook: WebhookId(0) }
+    }
+}
+
+/// Where the next tick goes on: after the last of these rows, or from the start if there were no more.
+fn go_on<K: Clone>(rows: &[K], limit: usize, start: K) -> K {
+    rows.last().filter(|_| rows.len() == limit).cloned().unwrap_or(start)
+}
 
 impl SchedulerActor {
     /// Logs rows that have become unreadable or readable, and schedules sources that are readable again.
@@ -69,25 +88,33 @@ impl SchedulerActor {
         if quarantine.is_empty() {
             return;
         }
-        let ids = quarantine.sources_after(self.checked_quarantine_up_to, CHECKED_AT_ONCE);
-        self.checked_quarantine_up_to = match ids.last() {
-            Some(last) if ids.len() == CHECKED_AT_ONCE => *last,
-            _ => SourceId(0),
+        let from = &self.quarantine_checked;
+        let sources = quarantine.sources_after(from.source, CHECKED_AT_ONCE);
+        let names = quarantine.hosts_after(&from.host, CHECKED_AT_ONCE);
+        let posts = quarantine.posts_after(from.post, CHECKED_ONE_BY_ONE);
+        let webhooks = quarantine.webhooks_after(from.webhook, CHECKED_ONE_BY_ONE);
+        let start = CheckedUpTo::default();
+        self.quarantine_checked = CheckedUpTo {
+            source: go_on(&sources, CHECKED_AT_ONCE, start.source),
+            host: go_on(&names, CHECKED_AT_ONCE, start.host),
+            post: go_on(&posts, CHECKED_ONE_BY_ONE, start.post),
+            webhook: go_on(&webhooks, CHECKED_ONE_BY_ONE, start.webhook),
         };
-        self.changed.extend(ids);
+        self.changed.extend(sources);
         self.refresh(ctx);
-        let names = self.context.store.quarantine().hosts(CHECKED_AT_ONCE);
-        let hosts: Vec<HostKey> = names.iter().map(|name| HostKey::from_canonical(name)).collect();
-        let posts = self.context.store.quarantine().posts(POSTS_CHECKED_AT_ONCE);
-        if hosts.is_empty() && posts.is_empty() {
+        if names.is_empty() && posts.is_empty() && webhooks.is_empty() {
             return;
         }
+        let hosts: Vec<HostKey> = names.iter().map(|name| HostKey::from_canonical(name)).collect();
         let store = self.context.store.clone();
         // What is found is noted by the store itself.
         let reading = async move {
             drop(store.hosts(hosts).await);
             for post in posts {
                 drop(store.post(post).await);
+            }
+            for webhook in webhooks {
+                drop(store.webhook(webhook).await);
             }
         };
         ctx.spawn(reading.into_actor(self).map(|(), scheduler, ctx| scheduler.follow_quarantine(ctx)));

@@ -40,24 +40,29 @@ pub(super) struct FinishedPoll {
     pub(super) result: PollResult,
 }
 
+/// What tells a poll from all others: its source and when its first request was allowed. No step of the clock moves it.
+pub(super) type PollKey = (SourceId, Option<Timestamp>);
+
 /// A failure of the network that is counted in the store, with the states of its source around it.
 pub(super) struct StoredFailure {
-    pub(super) source_id: SourceId,
-    pub(super) polled_at: Timestamp,
+    pub(super) key: PollKey,
     pub(super) before: SourceState,
     pub(super) after: SourceState,
 }
 
 impl StoredFailure {
-    fn of(before: &Source, decision: &Decision) -> Option<StoredFailure> {
+    fn of(poll: &Poll, decision: &Decision) -> Option<StoredFailure> {
         let (classified, _) = decision.failure.as_ref()?;
         (classified.kind == FailureKind::Network).then(|| StoredFailure {
-            source_id: before.id,
-            polled_at: decision.source.updated_at,
-            before: before.state.clone(),
+            key: poll_key(poll),
+            before: poll.source.state.clone(),
             after: decision.source.state.clone(),
         })
     }
+}
+
+pub(super) fn poll_key(poll: &Poll) -> PollKey {
+    (poll.source.id, poll.in_flight.began_at())
 }
 
 impl SettleBatcher {
@@ -109,12 +114,21 @@ pub(super) struct WrittenBatch {
     pub(super) locked: Vec<FinishedPoll>,
 }
 
-/// Writes a batch, however long that takes, and completes every poll in it; those whose rows are locked, later. Returns
-/// the failures that were counted.
-pub(super) async fn write(context: Arc<PipelineContext>, log: Logger, polls: Vec<FinishedPoll>) -> Vec<StoredFailure> {
-    let WrittenBatch { stored, locked } = write_batch(&context, &log, polls).await;
-    locked.into_iter().for_each(|finished| settle_when_free(&context, &log, finished));
-    stored
+/// Failures of a batch, for those who may have to take them back.
+#[derive(Default)]
+pub(super) struct WrittenFailures {
+    /// Failures that were counted.
+    pub(super) stored: Vec<StoredFailure>,
+    /// Polls that wait for their rows; the failure tracker is told when each is over.
+    pub(super) locked: Vec<PollKey>,
+}
+
+/// Writes a batch, however long that takes, and completes every poll in it; those whose rows are locked, later.
+pub(super) async fn write(context: Arc<PipelineContext>, log: Logger, polls: Vec<FinishedPoll>) -> WrittenFailures {
+    let WrittenBatch { stored, locked: waiting } = write_batch(&context, &log, polls).await;
+    let locked = waiting.iter().map(|finished| poll_key(&finished.poll)).collect();
+    waiting.into_iter().for_each(|finished| settle_when_free(&context, &log, finished));
+    WrittenFailures { stored, locked }
 }
 
 /// Writes a batch once.
@@ -247,7 +261,7 @@ async fn conclude(
                 request_time: poll.request_time,
             };
             record::record(context, log, &settled);
-            stored.extend(StoredFailure::of(&poll.source, &decision));
+            stored.extend(StoredFailure::of(&poll, &decision));
             let Decision { source, next, believed_url, .. } = decision;
             // The clock was set back while the poll was being written: the next poll is a time of the old clock.
             let is_ahead = source.updated_at > context.clock.now();

@@ -7,6 +7,7 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, SpawnHandle};
 use slog::{Logger, debug, info, o, warn};
 
 use super::batcher::{FinishedPoll, SettleBatcher, write};
+use super::locked::LockedFailureSettled;
 use super::outcome::PollResult;
 use super::reversal::{CountedFailure, FailureReversal};
 use crate::actors::context::PipelineContext;
@@ -64,9 +65,9 @@ impl FailureTrackerActor {
         };
         // A task of its own: it goes on if the actor crashes meanwhile.
         let writing = actix_rt::spawn(write(self.context.clone(), self.log.clone(), batch));
-        ctx.spawn(writing.into_actor(self).map(|stored, tracker, ctx| {
+        ctx.spawn(writing.into_actor(self).map(|written, tracker, ctx| {
             tracker.batcher.end();
-            tracker.reversal.note_stored(stored.unwrap_or_default());
+            tracker.reversal.note_written(written.unwrap_or_default());
             tracker.write(ctx);
         }));
     }
@@ -222,6 +223,15 @@ impl Handler<PollFailed> for FailureTrackerActor {
         }
         let PollFailed { poll, report, trace, is_explained } = failed;
         self.assess(FinishedPoll { poll, result: PollResult::Failed { report, trace, is_explained } }, ctx);
+    }
+}
+
+impl Handler<LockedFailureSettled> for FailureTrackerActor {
+    type Result = ();
+
+    fn handle(&mut self, settled: LockedFailureSettled, ctx: &mut Context<FailureTrackerActor>) {
+        self.reversal.note_settled(settled.key, settled.stored);
+        self.write(ctx);
     }
 }
 

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::Message;
 use parking_lot::Mutex;
 use slog::{Logger, info, warn};
 use tokio::sync::Semaphore;
 
-use super::batcher::{FinishedPoll, write_batch};
+use super::batcher::{FinishedPoll, PollKey, StoredFailure, WrittenBatch, poll_key, write_batch};
+use super::outcome::PollResult;
 use crate::actors::context::PipelineContext;
 use crate::actors::messages::PollHeldByLock;
 use crate::model::{SourceId, Timestamp};
@@ -31,6 +33,14 @@ pub(in crate::actors) struct LockedSources {
 
 /// A source that waits.
 struct Waiting<'a>(&'a LockedSources, SourceId);
+
+/// To the failure tracker: a failed poll waits no longer for its row. `stored` is the failure that was counted, if it was.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(in crate::actors) struct LockedFailureSettled {
+    pub(super) key: PollKey,
+    pub(super) stored: Option<StoredFailure>,
+}
 
 impl Default for LockedSources {
     fn default() -> LockedSources {
@@ -69,6 +79,7 @@ pub(super) fn settle_when_free(context: &Arc<PipelineContext>, log: &Logger, fin
 
 async fn settle(context: &Arc<PipelineContext>, log: &Logger, mut finished: FinishedPoll) {
     let (id, url) = (finished.poll.source.id, shown_url(&finished.poll.source.settings.url));
+    let (key, is_failure) = (poll_key(&finished.poll), matches!(finished.result, PollResult::Failed { .. }));
     let since = context.clock.now();
     let _waiting = context.locked_sources.begin(id, since);
     if let Some(permit) = finished.poll.permit.as_mut() {
@@ -76,12 +87,12 @@ async fn settle(context: &Arc<PipelineContext>, log: &Logger, mut finished: Fini
     }
     context.scheduler.do_send(PollHeldByLock(id));
     let (mut attempts, mut wait) = (1, RETRY_FIRST);
-    loop {
+    let mut stored = loop {
         tokio::time::sleep(wait).await;
         let turn = context.locked_sources.turn.acquire().await;
-        let locked = write_batch(context, log, vec![finished]).await.locked.pop();
+        let WrittenBatch { stored, mut locked } = write_batch(context, log, vec![finished]).await;
         drop(turn);
-        let Some(again) = locked else { break };
+        let Some(again) = locked.pop() else { break stored };
         finished = again;
         attempts += 1;
         if attempts == LOGGED_AFTER {
@@ -90,6 +101,10 @@ async fn settle(context: &Arc<PipelineContext>, log: &Logger, mut finished: Fini
                 "reason" => "another session of the database holds a lock on the row; end its transaction");
         }
         wait = (wait * 2).min(RETRY_MAX);
+    };
+    if is_failure {
+        // An outage that was recognised meanwhile may explain it.
+        context.failure_tracker.do_send(LockedFailureSettled { key, stored: stored.pop() });
     }
     if attempts >= LOGGED_AFTER {
         info!(log, "source row free again"; "source_id" => id.0, "url" => &url,

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use slog::{Logger, error, info};
 
-use super::batcher::StoredFailure;
+use super::batcher::{PollKey, StoredFailure, WrittenFailures, poll_key};
 use crate::actors::context::PipelineContext;
 use crate::actors::host::Presence;
 use crate::actors::messages::SourcesChanged;
 use crate::actors::poll::Poll;
-use crate::model::{Breaker, FailureKind, FailureReport, HostState, SourceId, SourceState, Timestamp};
+use crate::model::{Breaker, FailureKind, FailureReport, HostState, SourceId, SourceState};
 use crate::rules::classify::classify;
 use crate::rules::outage::{is_about_source, take_back};
 use crate::rules::shown_url::shown_url;
@@ -31,12 +31,13 @@ pub(super) struct FailureReversal {
 }
 
 pub(super) struct CountedFailure {
-    source_id: SourceId,
+    key: PollKey,
     url: String,
+    /// Whether it waits for its row, which another session of the database locks.
+    is_locked: bool,
     /// The states of its source before and after it, once it is stored.
     stored: Option<(SourceState, SourceState)>,
     report: FailureReport,
-    polled_at: Timestamp,
     /// The host, which stays in the table: another entry would not get its breaker back.
     host: Option<(Presence, Breaker)>,
 }
@@ -47,11 +48,11 @@ impl CountedFailure {
         let is_network = classify(report.cause).kind == FailureKind::Network && !is_about_source(report);
         let presence = poll.permit.as_ref().map(|permit| Presence::at(&permit.host_entry));
         is_network.then(|| CountedFailure {
-            source_id: poll.source.id,
+            key: poll_key(poll),
             url: shown_url(&poll.source.settings.url),
+            is_locked: false,
             stored: None,
             report: report.clone(),
-            polled_at: poll.ended_at,
             host: presence.zip(poll.breaker_before),
         })
     }
@@ -77,14 +78,24 @@ impl FailureReversal {
         self.counted.push_back(failure);
     }
 
-    /// Keeps the stored states of failures that are in the store by now.
-    pub(super) fn note_stored(&mut self, stored: Vec<StoredFailure>) {
-        for StoredFailure { source_id, polled_at, before, after } in stored {
-            let mut known = self.counted.iter_mut().chain(&mut self.reversed).rev();
-            if let Some(failure) = known.find(|known| known.source_id == source_id && known.polled_at == polled_at) {
-                failure.stored = Some((before, after));
-            }
+    /// Keeps the stored states of failures that are in the store by now, and which of them wait for their rows.
+    pub(super) fn note_written(&mut self, WrittenFailures { stored, locked }: WrittenFailures) {
+        stored.into_iter().for_each(|stored| self.note_settled(stored.key, Some(stored)));
+        for key in locked {
+            self.known(key).for_each(|failure| failure.is_locked = failure.stored.is_none());
         }
+    }
+
+    /// Notes that a failure is settled; it may have waited for its row.
+    pub(super) fn note_settled(&mut self, key: PollKey, stored: Option<StoredFailure>) {
+        if let Some(failure) = self.known(key).next_back() {
+            failure.is_locked = false;
+            failure.stored = stored.map(|StoredFailure { before, after, .. }| (before, after));
+        }
+    }
+
+    fn known(&mut self, key: PollKey) -> impl DoubleEndedIterator<Item = &mut CountedFailure> {
+        self.counted.iter_mut().chain(&mut self.reversed).filter(move |known| known.key == key)
     }
 
     /// A host has answered: failures before stay counted.
@@ -99,12 +110,21 @@ impl FailureReversal {
         self.reversed.len() - before
     }
 
-    /// Takes back failures. To be called when the failures themselves are in the store.
+    /// Takes back failures. To be called when the failures themselves are in the store; those that wait for their rows
+    /// are taken back with the first call after that.
     pub(super) fn apply(&mut self, context: &Arc<PipelineContext>, log: &Logger) {
         if self.reversed.is_empty() {
             return;
         }
-        let (reversed, context, log) = (std::mem::take(&mut self.reversed), context.clone(), log.clone());
+        let mut reversed = std::mem::take(&mut self.reversed);
+        // Now, also of those that wait: a breaker that opens later has its own reasons.
+        let breakers: Vec<(Presence, Breaker)> =
+            reversed.iter_mut().filter_map(|failure| failure.host.take()).collect();
+        (self.reversed, reversed) = reversed.into_iter().partition(|failure| failure.is_locked);
+        if reversed.is_empty() && breakers.is_empty() {
+            return;
+        }
+        let (context, log) = (context.clone(), log.clone());
         // A task of its own: it goes on if the actor crashes meanwhile.
         actix_rt::spawn(async move {
             let mut changed = Vec::new();
@@ -116,7 +136,7 @@ impl FailureReversal {
                         "url" => failure.url, "error" => %cause),
                 }
             }
-            let hosts = close_breakers(&reversed);
+            let hosts = close_breakers(&breakers);
             if let Err(cause) =
                 context.store_watch.retry_while_unavailable(|| context.store.record_hosts(hosts.clone())).await
             {
@@ -144,7 +164,7 @@ fn runs(failures: &[CountedFailure]) -> Vec<CountedRun<'_>> {
     let mut places: HashMap<SourceId, usize> = HashMap::new();
     for failure in failures {
         let Some((before, after)) = &failure.stored else { continue };
-        let CountedFailure { source_id, url, report, .. } = failure;
+        let CountedFailure { key: (source_id, _), url, report, .. } = failure;
         let known = places.get(source_id).copied();
         // Something else changed the failures in between: only what came later can be taken back.
         let first =
@@ -168,7 +188,7 @@ async fn take_back_one(context: &PipelineContext, log: &Logger, failure: &Counte
         let reading = context.store_watch.retry_while_unavailable(|| context.store.source(failure.source_id)).await?;
         let Some(mut source) = reading else { return Ok(false) };
         let now = context.clock.now();
-        if !take_back(&mut source.state, before, after, failure.report, now) {
+        if !take_back(&mut source.state, before, after, failure.report, context.timeline.last_step(), now) {
             return Ok(false);
         }
         match context.store_watch.retry_while_unavailable(|| context.store.save_source(source.clone(), now)).await? {
@@ -185,9 +205,9 @@ async fn take_back_one(context: &PipelineContext, log: &Logger, failure: &Counte
 }
 
 /// Restores the breakers of the hosts, latest failure first.
-fn close_breakers(failures: &[CountedFailure]) -> Vec<HostState> {
+fn close_breakers(breakers: &[(Presence, Breaker)]) -> Vec<HostState> {
     let mut hosts: Vec<HostState> = Vec::new();
-    for (presence, before) in failures.iter().rev().filter_map(|failure| failure.host.as_ref()) {
+    for (presence, before) in breakers.iter().rev() {
         let Some(state) = presence.host_entry().change(|state| state.breaker = *before) else { continue };
         hosts.retain(|known| known.host != state.host);
         hosts.push(state);

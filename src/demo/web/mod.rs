@@ -143,6 +143,11 @@ impl Web {
         self.served_texts(site)
     }
 
+    /// Waits until every answer that a client has seen the end of is in the journal, with its time.
+    pub fn catch_up(&self) {
+        self.server.catch_up();
+    }
+
     /// The last exchanges, in the order of their ends. An answer that a client has seen the end of is among them; that
     /// a client has hung up is noticed a little later.
     pub fn journal(&self) -> Vec<Exchange> {

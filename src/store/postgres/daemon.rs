@@ -1,8 +1,9 @@
 //! Persistent state of the daemon in PostgreSQL.
 
 use async_trait::async_trait;
+use tokio_postgres::types::ToSql;
 
-use crate::model::{ClockStep, HostKey, Timestamp};
+use crate::model::{ClockStep, HostKey, MovedPolls, Timestamp};
 
 use super::super::numbers::NumberJump;
 use super::super::rows::{Columns, required};
@@ -45,13 +46,17 @@ impl DaemonStore for PostgresStore {
         execute(&self.client().await?, &sql::NOTE_TRUSTED_TIME, &[&at]).await.map(|_| ())
     }
 
-    async fn move_waits(&self, step: ClockStep, except: Vec<HostKey>) -> Result<()> {
+    async fn move_waits(&self, step: ClockStep, polls: Option<MovedPolls>, except: Vec<HostKey>) -> Result<()> {
         let except: Vec<&str> = except.iter().map(HostKey::as_str).collect();
         let mut client = self.client().await?;
         let transaction = client.transaction().await?;
         execute(&transaction, &MOVE_HOST_WAITS, &[&step.from, &step.to, &except]).await?;
         execute(&transaction, &sql::MOVE_WEBHOOK_RETRIES, &[&step.from, &step.to]).await?;
         execute(&transaction, &sql::MOVE_FULL_TEXTS, &[&step.from, &step.to]).await?;
+        if let Some(MovedPolls { since, until, drops_validators }) = polls {
+            let row: [&(dyn ToSql + Sync); 5] = [&step.from, &step.to, &since, &until, &drops_validators];
+            execute(&transaction, &sql::MOVE_POLLS, &row).await?;
+        }
         transaction.commit().await
     }
 }

@@ -45,14 +45,14 @@ impl HostStore for PostgresStore {
 
     async fn host(&self, key: &HostKey) -> Result<Option<HostState>> {
         let found = readable(&self.client().await?, &sql::HOST, &[&key.as_str()], |row| read_host(row)).await?;
-        Ok(self.quarantine.sift_hosts(found).pop())
+        Ok(self.quarantine.sift_asked_hosts(std::slice::from_ref(key), found).pop())
     }
 
     async fn hosts(&self, keys: Vec<HostKey>) -> Result<Vec<HostState>> {
         let names: Vec<_> = keys.iter().map(|key| storable(key.as_str())).collect();
         let client = self.client().await?;
         let found = readable_planned_anew(&client, &SEVERAL, (&names, Type::TEXT_ARRAY), |row| read_host(row)).await?;
-        Ok(self.quarantine.sift_hosts(found))
+        Ok(self.quarantine.sift_asked_hosts(&keys, found))
     }
 
     async fn list_hosts(&self, after: Option<&HostKey>, limit: u32) -> Result<Vec<HostState>> {

@@ -40,7 +40,7 @@ impl PostStore for PostgresStore {
     }
 
     async fn known_entries(&self, queries: Vec<EntryQuery>) -> Result<Vec<KnownEntries>> {
-        known::known_entries(&self.client().await?, &queries).await
+        known::known_entries(&self.client().await?, &queries, &self.quarantine).await
     }
 
     async fn posts_page(&self, selection: PostSelection, bounds: PageBounds) -> Result<PostPage> {

@@ -102,6 +102,14 @@ impl SourceStore for PostgresStore {
         Ok(removed)
     }
 
+    async fn remove_source_version(&self, id: SourceId, version: i64) -> Result<bool> {
+        let removed = execute(&self.client().await?, &sql::REMOVE_SOURCE_VERSION, &[&id.0, &version]).await? > 0;
+        if removed {
+            self.quarantine.end(SOURCES, &RowKey::Id(id.0));
+        }
+        Ok(removed)
+    }
+
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
         settle::settle(self, &settlements).await
     }

@@ -46,14 +46,14 @@ impl WebhookStore for PostgresStore {
 
     async fn webhook_target(&self, id: WebhookId) -> Result<Option<WebhookTarget>> {
         let target = sealed_target(&self.client().await?, id).await?;
-        target.map(|(url, sealed)| self.cipher.open_target(url, &sealed)).transpose()
+        target.map(|(url, sealed, enabled)| self.cipher.open_target(url, &sealed, enabled)).transpose()
     }
 
     async fn change_webhook(&self, id: WebhookId, change: WebhookChange) -> Result<bool> {
         let client = &self.client().await?;
         let new_label = change.label.as_ref().and_then(Option::as_deref).map(storable);
         for _ in 0..CHANGE_ROUNDS_MAX {
-            let Some((url, old)) = sealed_target(client, id).await? else { return Ok(false) };
+            let Some((url, old, _)) = sealed_target(client, id).await? else { return Ok(false) };
             let (url, sealed) = self.cipher.reseal_target(&url, &old, &change)?;
             let row: [&(dyn ToSql + Sync); 6] = [&id.0, &old, &url, &sealed, &change.label.is_some(), &new_label];
             if execute(client, &sql::CHANGE_WEBHOOK, &row).await? > 0 {
@@ -84,7 +84,7 @@ impl WebhookStore for PostgresStore {
     }
 }
 
-/// URL and encrypted secret.
-async fn sealed_target(client: &Lease, id: WebhookId) -> Result<Option<(String, Vec<u8>)>> {
-    one(client, &sql::WEBHOOK_TARGET, &[&id.0], |row| Ok((required(row.text()?)?, row.bytes()?))).await
+/// URL, encrypted secret, and whether it is enabled.
+async fn sealed_target(client: &Lease, id: WebhookId) -> Result<Option<(String, Vec<u8>, bool)>> {
+    one(client, &sql::WEBHOOK_TARGET, &[&id.0], |row| Ok((required(row.text()?)?, row.bytes()?, row.flag()?))).await
 }

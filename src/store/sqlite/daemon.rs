@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use rusqlite::params;
 
-use crate::model::{ClockStep, HostKey, Timestamp};
+use crate::model::{ClockStep, HostKey, MovedPolls, Timestamp};
 
 use super::super::numbers::NumberJump;
 use super::super::rows::{Columns, required};
@@ -50,7 +50,7 @@ impl DaemonStore for SqliteStore {
         self.writer.run(move |connection| execute(connection, &sql::NOTE_TRUSTED_TIME, [at])).await.map(|_| ())
     }
 
-    async fn move_waits(&self, step: ClockStep, except: Vec<HostKey>) -> Result<()> {
+    async fn move_waits(&self, step: ClockStep, polls: Option<MovedPolls>, except: Vec<HostKey>) -> Result<()> {
         let except = serde_json::Value::from_iter(except.iter().map(HostKey::as_str)).to_string();
         self.writer
             .run(move |connection| {
@@ -58,6 +58,10 @@ impl DaemonStore for SqliteStore {
                 execute(&transaction, &MOVE_HOST_WAITS, params![step.from, step.to, except])?;
                 execute(&transaction, &sql::MOVE_WEBHOOK_RETRIES, [step.from, step.to])?;
                 execute(&transaction, &sql::MOVE_FULL_TEXTS, [step.from, step.to])?;
+                if let Some(MovedPolls { since, until, drops_validators }) = polls {
+                    let row = params![step.from, step.to, since, until, drops_validators];
+                    execute(&transaction, &sql::MOVE_POLLS, row)?;
+                }
                 transaction.commit().map_err(error)
             })
             .await

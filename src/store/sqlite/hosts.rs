@@ -51,13 +51,13 @@ impl HostStore for SqliteStore {
     async fn host(&self, key: &HostKey) -> Result<Option<HostState>> {
         let name = key.to_string();
         let reading = move |connection: &mut Connection| readable(connection, &sql::HOST, [name], |row| read_host(row));
-        Ok(self.quarantine.sift_hosts(self.readers.run(reading).await?).pop())
+        Ok(self.quarantine.sift_asked_hosts(std::slice::from_ref(key), self.readers.run(reading).await?).pop())
     }
 
     async fn hosts(&self, keys: Vec<HostKey>) -> Result<Vec<HostState>> {
         let names = serde_json::Value::from_iter(keys.iter().map(HostKey::as_str)).to_string();
         let reading = move |connection: &mut Connection| readable(connection, &SEVERAL, [names], |row| read_host(row));
-        Ok(self.quarantine.sift_hosts(self.readers.run(reading).await?))
+        Ok(self.quarantine.sift_asked_hosts(&keys, self.readers.run(reading).await?))
     }
 
     async fn list_hosts(&self, after: Option<&HostKey>, limit: u32) -> Result<Vec<HostState>> {

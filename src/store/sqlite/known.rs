@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::model::{ContentHash, DocumentKeys, EntryKey, EntryQuery, KnownEntries, KnownPost, PostId};
+use crate::model::{DocumentKeys, EntryKey, EntryQuery, KnownEntries, KnownPost, PostId};
 
 use super::super::Result;
-use super::super::post_row::read_known;
+use super::super::post_row::{KnownRow, read_known};
+use super::super::quarantine::Quarantine;
 use super::super::rows::Columns;
 use super::super::statement::Statement;
 use super::values::{all, error, one};
@@ -19,7 +20,11 @@ static HAS_CONTENT: Statement = Statement::new(include_str!("../../../sql/sqlite
 static BY_CONTENT: Statement = Statement::new(include_str!("../../../sql/sqlite/known_by_content.sql"));
 static WITHOUT_KEY: Statement = Statement::new(include_str!("../../../sql/sqlite/known_without_key.sql"));
 
-pub(super) fn known_entries(connection: &Connection, query: &EntryQuery) -> Result<KnownEntries> {
+pub(super) fn known_entries(
+    connection: &Connection,
+    query: &EntryQuery,
+    quarantine: &Quarantine,
+) -> Result<KnownEntries> {
     let source = query.source_id.0;
     let document = one(connection, &DOCUMENT, [source], |row| row.bytes())?;
     let mut known =
@@ -29,9 +34,9 @@ pub(super) fn known_entries(connection: &Connection, query: &EntryQuery) -> Resu
     for (key, hash) in &query.entries {
         let id = unchanged.query_row(params![source, hash.0, key.0], |row| row.get(0)).optional().map_err(error)?;
         match id {
-            Some(id) => known.by_key.push(as_stored(PostId(id), *key, *hash)),
+            Some(id) => known.by_key.push(KnownPost::unchanged(Some(PostId(id)), Some(*key), *hash)),
             None => match one(connection, &BY_KEY, params![source, key.0], |row| read_known(row))? {
-                Some(found) => known.by_key.push(found),
+                Some(found) => known.by_key.push(found.or_unchanged(*hash, quarantine)),
                 None => unknown.push(*hash),
             },
         }
@@ -39,10 +44,11 @@ pub(super) fn known_entries(connection: &Connection, query: &EntryQuery) -> Resu
     if !unknown.is_empty() {
         unknown.sort_unstable();
         unknown.dedup();
-        known.others = all(connection, &WITHOUT_KEY, [source], |row| read_known(row))?;
+        let read = |found: Vec<KnownRow>| found.into_iter().filter_map(|row| row.readable(quarantine));
+        known.others.extend(read(all(connection, &WITHOUT_KEY, [source], |row| read_known(row))?));
         let left = known.document.as_ref().map(|document| document.left_by(&query.entries)).unwrap_or_default();
         for key in &left {
-            known.others.extend(one(connection, &BY_KEY, params![source, key.0], |row| read_known(row))?);
+            known.others.extend(read(all(connection, &BY_KEY, params![source, key.0], |row| read_known(row))?).next());
         }
         let left: HashSet<EntryKey> = left.into_iter().collect();
         let mut has_content = connection.prepare_cached(HAS_CONTENT.sqlite()).map_err(error)?;
@@ -56,22 +62,8 @@ pub(super) fn known_entries(connection: &Connection, query: &EntryQuery) -> Resu
                 Some(key) => left.contains(&key),
                 None => post.id.is_some(),
             };
-            known.others.extend(found.into_iter().filter(|post| !is_listed(post)));
+            known.others.extend(read(found).filter(|post| !is_listed(post)));
         }
     }
     Ok(known)
-}
-
-/// A post that is known to be unchanged, so that nothing else of it matters.
-fn as_stored(id: PostId, key: EntryKey, content_hash: ContentHash) -> KnownPost {
-    KnownPost {
-        id: Some(id),
-        key: Some(key),
-        content_hash,
-        url: None,
-        published_at: None,
-        title: None,
-        revision: 0,
-        changed_at: None,
-    }
 }

@@ -39,10 +39,11 @@ impl PostStore for SqliteStore {
     }
 
     async fn known_entries(&self, queries: Vec<EntryQuery>) -> Result<Vec<KnownEntries>> {
+        let quarantine = self.quarantine.clone();
         let look_up = move |connection: &mut Connection| {
             // One transaction for all questions: each has its price.
             let reading = connection.transaction_with_behavior(TransactionBehavior::Deferred).map_err(error)?;
-            queries.iter().map(|query| known::known_entries(&reading, query)).collect()
+            queries.iter().map(|query| known::known_entries(&reading, query, &quarantine)).collect()
         };
         // By the writer, whose cache has the pages of the last settlements; a reader's is emptied by every commit.
         self.writer.run(look_up).await

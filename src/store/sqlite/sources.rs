@@ -98,6 +98,16 @@ impl SourceStore for SqliteStore {
         Ok(removed)
     }
 
+    async fn remove_source_version(&self, id: SourceId, version: i64) -> Result<bool> {
+        let removing =
+            move |connection: &mut Connection| execute(connection, &sql::REMOVE_SOURCE_VERSION, [id.0, version]);
+        let removed = self.writer.run(removing).await? > 0;
+        if removed {
+            self.quarantine.end(SOURCES, &RowKey::Id(id.0));
+        }
+        Ok(removed)
+    }
+
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
         let numbers = self.numbers.clone();
         self.writer.run(move |connection| settle::settle(connection, &settlements, &numbers)).await

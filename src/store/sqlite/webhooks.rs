@@ -50,13 +50,13 @@ impl WebhookStore for SqliteStore {
 
     async fn webhook_target(&self, id: WebhookId) -> Result<Option<WebhookTarget>> {
         let target = self.readers.run(move |connection| sealed_target(connection, id)).await?;
-        target.map(|(url, sealed)| self.cipher.open_target(url, &sealed)).transpose()
+        target.map(|(url, sealed, enabled)| self.cipher.open_target(url, &sealed, enabled)).transpose()
     }
 
     async fn change_webhook(&self, id: WebhookId, change: WebhookChange) -> Result<bool> {
         for _ in 0..CHANGE_ROUNDS_MAX {
             let found = self.readers.run(move |connection| sealed_target(connection, id)).await?;
-            let Some((url, old)) = found else { return Ok(false) };
+            let Some((url, old, _)) = found else { return Ok(false) };
             let (url, sealed) = self.cipher.reseal_target(&url, &old, &change)?;
             let label = change.label.clone();
             let changing = move |connection: &mut Connection| {
@@ -98,7 +98,7 @@ impl WebhookStore for SqliteStore {
     }
 }
 
-/// URL and encrypted secret.
-fn sealed_target(connection: &Connection, id: WebhookId) -> Result<Option<(String, Vec<u8>)>> {
-    one(connection, &sql::WEBHOOK_TARGET, [id.0], |row| Ok((required(row.text()?)?, row.bytes()?)))
+/// URL, encrypted secret, and whether it is enabled.
+fn sealed_target(connection: &Connection, id: WebhookId) -> Result<Option<(String, Vec<u8>, bool)>> {
+    one(connection, &sql::WEBHOOK_TARGET, [id.0], |row| Ok((required(row.text()?)?, row.bytes()?, row.flag()?)))
 }
