@@ -2,43 +2,49 @@
 
 use std::borrow::Cow;
 
-use url::Url;
-
 use crate::model::{Enclosure, NewPost, PostContent};
-use crate::parse::feed::{self, Entry, Text, TextKind};
+use crate::parse::feed::{Details, Entry, EntryEnclosure, Text, TextKind};
 use crate::parse::html::with_absolute_links;
 use crate::parse::text;
 
 /// The longest heading made of a body.
 const HEADING_CHARS_MAX: usize = 100;
 
-/// The post that an entry becomes; none if it says nothing that can be shown.
-pub(crate) fn from_entry(entry: &Entry) -> Option<NewPost> {
+/// The post that an entry becomes; none if it says nothing that can be shown. Texts that stay as they are move over.
+pub(crate) fn from_entry(mut entry: Entry) -> Option<NewPost> {
     if entry.is_blank() {
         return None;
     }
-    let words = |text: Option<&Text>| text.map(lines).filter(|words| !words.is_empty());
+    let (shared, none) = (entry.details.take(), Details::default());
+    let details = shared.as_deref().unwrap_or(&none);
+    let words = |text: &Option<Text>| text.as_ref().map(lines).filter(|words| !words.is_empty());
     let title = entry.title.as_ref().map(plain).filter(|title| !title.is_empty());
-    let url = owned(entry.url.as_deref());
-    let (content, summary) = (words(entry.content.as_ref()), words(entry.summary.as_ref()));
-    let published = if content.is_some() { entry.content.as_ref() } else { entry.summary.as_ref() };
-    let summary = summary.filter(|_| content.is_some()).map(|summary| summary.replace('\n', " "));
-    let text = content.or_else(|| words(entry.summary.as_ref())).or_else(|| title.clone()).or_else(|| url.clone())?;
-    let authors: Vec<String> = entry.authors.iter().map(|author| text::fold(author)).collect();
+    let url = entry.url.map(String::from);
+    let (content, summary) = (words(&entry.content), words(&entry.summary));
+    let published = if content.is_some() { entry.content } else { entry.summary };
+    let (text, summary) = match (content, summary) {
+        (Some(content), summary) => (content, summary.map(|summary| summary.replace('\n', " "))),
+        (None, Some(summary)) => (summary, None),
+        (None, None) => (title.clone().or_else(|| url.clone())?, None),
+    };
+    let authors: Vec<String> = match details.authors.len() {
+        0 | 1 => Vec::new(),
+        _ => details.authors.iter().map(|author| text::fold(author)).collect(),
+    };
     let content = PostContent {
         title: title.unwrap_or_else(|| heading(&text.replace('\n', " "))),
         summary: summary.filter(|summary| *summary != text),
-        html: published.and_then(|text| html(text, entry.base.as_deref())),
+        html: published.and_then(|text| html(text, details.base.as_deref())),
         text,
         guid: owned(entry.id.as_deref().map(str::trim).filter(|id| !id.is_empty())),
         url,
         author: entry.author.as_deref().map(text::fold).filter(|author| !author.is_empty()),
-        authors: if authors.len() > 1 { authors } else { Vec::new() },
-        language: owned(entry.language.as_deref()),
-        categories: entry.categories.iter().map(|category| category.to_string()).collect(),
-        enclosures: entry.enclosures.iter().map(enclosure).collect(),
-        image_url: owned(entry.image_url.as_deref()),
-        comments_url: owned(entry.comments_url.as_deref()),
+        authors,
+        language: owned(details.language.as_deref()),
+        categories: details.categories.iter().map(|category| category.to_string()).collect(),
+        enclosures: details.enclosures.iter().map(enclosure).collect(),
+        image_url: owned(details.image_url.as_deref()),
+        comments_url: owned(details.comments_url.as_deref()),
         updated_at: entry.updated,
         ..PostContent::default()
     };
@@ -50,7 +56,7 @@ fn owned(text: Option<&str>) -> Option<String> {
     text.map(str::to_owned)
 }
 
-fn enclosure(found: &feed::EntryEnclosure) -> Enclosure {
+fn enclosure(found: &EntryEnclosure) -> Enclosure {
     Enclosure {
         url: found.url.to_string(),
         media_type: owned(found.media_type.as_deref()),
@@ -61,12 +67,14 @@ fn enclosure(found: &feed::EntryEnclosure) -> Enclosure {
 }
 
 /// A text as published, with absolute links, if it has any markup.
-fn html(text: &Text, base: Option<&str>) -> Option<String> {
+fn html(text: Text, base: Option<&str>) -> Option<String> {
     if text.kind != TextKind::Html || !text.value.contains(['<', '&']) {
         return None;
     }
-    let absolute = base.and_then(|base| Url::parse(base).ok()).map(|base| with_absolute_links(&text.value, &base));
-    Some(absolute.map_or_else(|| text.value.to_string(), Cow::into_owned))
+    match base.map(|base| with_absolute_links(&text.value, base)) {
+        Some(Cow::Owned(absolute)) => Some(absolute),
+        _ => Some(text.value.into()),
+    }
 }
 
 /// A text of a feed as plain text, with a line for each paragraph.
@@ -102,7 +110,7 @@ mod tests {
     }
 
     fn post(entry: Entry) -> NewPost {
-        from_entry(&entry).expect("the entry says something")
+        from_entry(entry).expect("the entry says something")
     }
 
     #[test]
@@ -155,8 +163,8 @@ mod tests {
 
     #[test]
     fn an_entry_that_says_nothing_becomes_nothing() {
-        assert_eq!(from_entry(&Entry { id: Some("7".into()), ..Entry::default() }), None);
-        assert_eq!(from_entry(&Entry { title: html("<b></b>"), ..Entry::default() }), None);
+        assert_eq!(from_entry(Entry { id: Some("7".into()), ..Entry::default() }), None);
+        assert_eq!(from_entry(Entry { title: html("<b></b>"), ..Entry::default() }), None);
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl PostContent {
         self.title.len() + self.text.len() + long
     }
 
-    fn without_nul(mut self) -> PostContent {
+    fn remove_nul(&mut self) {
         let texts = [&mut self.title, &mut self.text];
         let optional = [
             &mut self.guid,
@@ -138,12 +138,16 @@ impl PostContent {
         ];
         let lists = self.authors.iter_mut().chain(&mut self.categories);
         for text in texts.into_iter().chain(optional.into_iter().flatten()).chain(lists) {
-            if text.contains('\0') {
-                *text = text.replace('\0', "");
+            if has_nul(text) {
+                text.retain(|character| character != '\0');
             }
         }
-        self
     }
+}
+
+/// Looks at many bytes at once: all texts of all posts pass here.
+fn has_nul(text: &str) -> bool {
+    text.as_bytes().chunks(64).any(|step| step.iter().fold(false, |found, byte| found | (*byte == 0)))
 }
 
 /// A post that a poll found and that may or may not be known already. Clones share the content: a poll keeps its posts
@@ -153,7 +157,8 @@ pub struct NewPost {
     content: Arc<PostContent>,
     published_at: Option<Timestamp>,
     content_hash: ContentHash,
-    key: EntryKey,
+    /// `None`: the body identifies the entry.
+    key: Option<EntryKey>,
     revision: u32,
     is_page: bool,
     is_backfill: bool,
@@ -162,14 +167,14 @@ pub struct NewPost {
 impl NewPost {
     /// Takes the content of an entry and hashes the body, which also identifies the entry until
     /// [`NewPost::with_key`] says otherwise.
-    pub fn new(content: PostContent, published_at: Option<Timestamp>) -> NewPost {
-        let content = content.without_nul();
+    pub fn new(mut content: PostContent, published_at: Option<Timestamp>) -> NewPost {
+        content.remove_nul();
         let content_hash = ContentHash::of(&content.text);
         NewPost {
             content: Arc::new(content),
             published_at,
             content_hash,
-            key: EntryKey::of_body(content_hash),
+            key: None,
             revision: 0,
             is_page: false,
             is_backfill: false,
@@ -183,7 +188,7 @@ impl NewPost {
 
     /// The post with another identity.
     pub fn with_key(self, key: EntryKey) -> NewPost {
-        NewPost { key, ..self }
+        NewPost { key: Some(key), ..self }
     }
 
     /// The post as the version of an entry that had this many changes.
@@ -198,10 +203,19 @@ impl NewPost {
 
     /// The post with changed content. Its hash stays that of the content that the feed has, so that the entry is
     /// recognised by the next poll.
-    pub fn with_content(self, change: impl FnOnce(&mut PostContent)) -> NewPost {
-        let mut content = Arc::unwrap_or_clone(self.content);
-        change(&mut content);
-        NewPost { content: Arc::new(content.without_nul()), ..self }
+    pub fn with_content(mut self, change: impl FnOnce(&mut PostContent)) -> NewPost {
+        let content = Arc::make_mut(&mut self.content);
+        change(content);
+        content.remove_nul();
+        self
+    }
+
+    /// The post without its HTML.
+    pub fn without_html(mut self) -> NewPost {
+        if self.content.html.is_some() {
+            Arc::make_mut(&mut self.content).html = None;
+        }
+        self
     }
 
     pub fn content(&self) -> &PostContent {
@@ -218,8 +232,13 @@ impl NewPost {
         self.content_hash
     }
 
+    /// The bytes of that hash.
+    pub fn hash_bytes(&self) -> &[u8] {
+        &self.content_hash.0
+    }
+
     pub fn key(&self) -> EntryKey {
-        self.key
+        self.key.unwrap_or_else(|| EntryKey::of_body(self.content_hash))
     }
 
     /// Number of changes of its entry that were stored before.

@@ -3,6 +3,7 @@
 mod srcset;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use url::Url;
 
@@ -17,7 +18,12 @@ const SLACK_BYTES: usize = 64 * 1024;
 ///
 /// References to a place in the same document (`#note`) and what cannot be joined with the base stay as they are, and so
 /// do all remaining links once the output would exceed four times the input and 64 KiB.
-pub fn with_absolute_links<'h>(html: &'h str, base: &Url) -> Cow<'h, str> {
+pub fn with_absolute_links<'h>(html: &'h str, base: &str) -> Cow<'h, str> {
+    if !html.contains('=') {
+        // No attribute has a value.
+        return Cow::Borrowed(html);
+    }
+    let base = &LinkBase { text: base, url: OnceCell::new() };
     let mut changed = RewrittenHtml { html, output: String::new(), copied: 0 };
     let mut tokens = HtmlTokens::new(html);
     while let Some(token) = tokens.next() {
@@ -48,6 +54,18 @@ pub fn with_absolute_links<'h>(html: &'h str, base: &Url) -> Cow<'h, str> {
         }
     }
     changed.finish()
+}
+
+/// What links are relative to. Most documents have absolute links only, so it is parsed when one is not.
+struct LinkBase<'b> {
+    text: &'b str,
+    url: OnceCell<Option<Url>>,
+}
+
+impl LinkBase<'_> {
+    fn url(&self) -> Option<&Url> {
+        self.url.get_or_init(|| Url::parse(self.text).ok()).as_ref()
+    }
 }
 
 /// The output so far, and how much of the input is in it.
@@ -84,16 +102,17 @@ impl<'h> RewrittenHtml<'h> {
 }
 
 /// The absolute form of a link as written in an attribute; nothing if it is to stay as it is.
-fn absolute(value: &str, base: &Url) -> Option<String> {
+fn absolute(value: &str, base: &LinkBase<'_>) -> Option<String> {
     if value.contains('&') { absolute_decoded(&entity::decode(value), base) } else { absolute_decoded(value, base) }
 }
 
 /// The same for a link whose references are decoded.
-fn absolute_decoded(link: &str, base: &Url) -> Option<String> {
+fn absolute_decoded(link: &str, base: &LinkBase<'_>) -> Option<String> {
     let link = link.trim();
     if link.is_empty() || link.starts_with('#') || has_scheme(link) {
         return None;
     }
+    let base = base.url()?;
     if link.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("www.")) {
         return Some(format!("{}://{link}", if base.scheme() == "https" { "https" } else { "http" }));
     }

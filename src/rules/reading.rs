@@ -84,10 +84,7 @@ pub fn decide(
         if matches!(entry, EntryDecision::Kept(_)) {
             let revision = matcher.known_revision(post).filter(|_| entry == EntryDecision::Kept(Kept::Edited));
             let post = if is_exempt_from_age(entry, &filter) { post.clone().in_backfill() } else { post.clone() };
-            kept.push((
-                place,
-                bounded(&post, &policy.posts).with_revision(revision.map_or(0, |revision| revision + 1)),
-            ));
+            kept.push((place, bounded(post, &policy.posts).with_revision(revision.map_or(0, |revision| revision + 1))));
         }
         decision.entries.push(entry);
     }
@@ -158,7 +155,7 @@ impl ReadingDecision {
             _ => {}
         }
         if entry == EntryDecision::Updated {
-            self.edits.push(PostEdit { id, post: bounded(post, policy) });
+            self.edits.push(PostEdit { id, post: bounded(post.clone(), policy) });
         }
         entry
     }
@@ -189,13 +186,13 @@ fn takes_revision(found: &KnownPost, now: Timestamp) -> bool {
 }
 
 /// The post within the bounds of what is stored.
-fn bounded(post: &NewPost, policy: &PostPolicy) -> NewPost {
+fn bounded(post: NewPost, policy: &PostPolicy) -> NewPost {
     let content = post.content();
     let drops_html = !policy.keeps_html && content.html.is_some();
     if content.bytes() <= policy.bytes_max && !drops_html {
-        return post.clone();
+        return post;
     }
-    post.clone().with_content(|content| bound_content(content, policy))
+    post.with_content(|content| bound_content(content, policy))
 }
 
 /// Cuts content to the bounds of what is stored.

@@ -43,8 +43,9 @@ fn read(bytes: &[u8], content_type: Option<&str>, url: &Url, answered_at: Timest
         skip_days: read.skip_days,
         ..Hints::default()
     };
-    let entries: Vec<NewPost> = read.entries.iter().filter_map(post::from_entry).collect();
-    let blank = read.entries.len() - entries.len();
+    let listed = read.entries.len();
+    let entries: Vec<NewPost> = read.entries.into_iter().filter_map(post::from_entry).collect();
+    let blank = listed - entries.len();
     let title = read.title.as_ref().map(post::plain).filter(|title| !title.is_empty());
     let next_archive = read.next_archive.map(String::from);
     let document =

@@ -72,7 +72,7 @@ pub(super) fn new_post_values<'a>(
         Value::Time(post.published_at()),
         Value::Time(Some(settlement.settled_at)),
         Value::number(Some(post.revision())),
-        Value::Bytes(hash_bytes(post)),
+        Value::Bytes(Cow::Borrowed(post.hash_bytes())),
         Value::Integer(Some(post.key().0)),
         Value::Flag(post.is_page()),
         Value::Flag(post.is_backfill()),
@@ -89,37 +89,38 @@ pub(super) fn edit_values<'a>(
         Value::Integer(Some(edit.id.0)),
         Value::Time(Some(settlement.settled_at)),
         Value::Time(edit.post.published_at()),
-        Value::Bytes(hash_bytes(&edit.post)),
+        Value::Bytes(Cow::Borrowed(edit.post.hash_bytes())),
     ];
     (key, content_values(edit.post.content()))
-}
-
-fn hash_bytes(post: &NewPost) -> Cow<'static, [u8]> {
-    Cow::Owned(post.content_hash().0.to_vec())
 }
 
 /// The values of [`CONTENT`].
 fn content_values(content: &PostContent) -> [Value<'_>; CONTENT.len()] {
     let origin: &'static str = content.text_origin.into();
     [
-        Value::text(Some(&content.title)),
-        Value::text(Some(&content.text)),
-        Value::text(content.guid.as_deref()),
-        Value::text(content.url.as_deref()),
-        Value::text(content.author.as_deref()),
+        text(Some(&content.title)),
+        text(Some(&content.text)),
+        text(content.guid.as_deref()),
+        text(content.url.as_deref()),
+        text(content.author.as_deref()),
         list(&content.authors),
-        Value::text(content.byline.as_deref()),
-        Value::text(content.html.as_deref()),
-        Value::text(content.summary.as_deref()),
-        Value::text(content.language.as_deref()),
+        text(content.byline.as_deref()),
+        text(content.html.as_deref()),
+        text(content.summary.as_deref()),
+        text(content.language.as_deref()),
         list(&content.categories),
         list(&content.enclosures),
-        Value::text(content.image_url.as_deref()),
-        Value::text(content.comments_url.as_deref()),
+        text(content.image_url.as_deref()),
+        text(content.comments_url.as_deref()),
         Value::Time(content.updated_at),
-        Value::text(Some(origin).filter(|_| content.text_origin != TextOrigin::Feed)),
-        Value::text(content.full_text_error.as_deref()),
+        text(Some(origin).filter(|_| content.text_origin != TextOrigin::Feed)),
+        text(content.full_text_error.as_deref()),
     ]
+}
+
+/// A text of a post, which has no NUL characters.
+fn text(text: Option<&str>) -> Value<'_> {
+    Value::Text(text.map(Cow::Borrowed))
 }
 
 pub(super) fn read_post(row: &mut impl Columns) -> Result<Post> {

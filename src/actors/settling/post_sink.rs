@@ -81,7 +81,7 @@ impl Handler<PollSucceeded> for PostSinkActor {
         if self.context.faults.inject(PostSinkActor::NAME, "PollSucceeded", ctx) {
             return;
         }
-        identify(poll.source.settings.source_type, &mut fetched);
+        identify(poll.source.settings.source_type, &mut fetched, &self.context.policy().posts);
         self.batcher.push(FinishedPoll { poll, result: PollResult::Answered(fetched) });
         self.write(ctx);
     }

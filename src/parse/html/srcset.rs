@@ -1,9 +1,9 @@
 //! The list of images in `srcset`: `a.jpg 1x, b.jpg 2x`.
 
-use url::Url;
+use super::LinkBase;
 
 /// The list with absolute URLs; nothing if all of them are already. References in the value are decoded.
-pub(super) fn absolute(value: &str, base: &Url) -> Option<String> {
+pub(super) fn absolute(value: &str, base: &LinkBase<'_>) -> Option<String> {
     let decoded = crate::parse::entity::decode(value);
     let mut output = String::with_capacity(decoded.len());
     let mut is_changed = false;

@@ -111,7 +111,7 @@ pub fn extract(html: &str, url: Option<&Url>) -> Result<ExtractedPage, PageError
 }
 
 fn html_of(html: String, base: Option<&Url>) -> String {
-    match base.map(|base| with_absolute_links(&html, base)) {
+    match base.map(|base| with_absolute_links(&html, base.as_str())) {
         Some(Cow::Owned(absolute)) => absolute,
         Some(Cow::Borrowed(_)) | None => html,
     }

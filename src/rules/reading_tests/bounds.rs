@@ -32,13 +32,13 @@ fn a_post_over_the_limit_loses_its_html_and_is_cut_with_a_mark() {
         ..PostContent::default()
     };
     let post = NewPost::new(content, None);
-    let cut = bounded(&post, &policy);
+    let cut = bounded(post.clone(), &policy);
     assert_eq!(cut.content().html, None);
     assert!(cut.content().text.len() <= 100 && cut.content().text.ends_with("ä […]"), "{:?}", cut.content().text);
     assert_eq!(cut.content_hash(), post.content_hash(), "the entry is recognised by the next poll");
     let without_html = PostPolicy { keeps_html: false, ..PostPolicy::default() };
-    assert_eq!(bounded(&post, &without_html).content().html, None);
-    assert_eq!(bounded(&post, &PostPolicy::default()), post);
+    assert_eq!(bounded(post.clone(), &without_html).content().html, None);
+    assert_eq!(bounded(post.clone(), &PostPolicy::default()), post);
 }
 
 #[test]

@@ -11,6 +11,8 @@ use super::super::{Result, StoreError};
 use super::upkeep::INCREMENTAL;
 use super::values;
 
+/// Page size of new files: SQLite's own 4 KiB hold two posts of usual size and leave room unused.
+const PAGE_BYTES: i64 = 8192;
 /// What is left of the write-ahead log when it begins anew.
 const WAL_BYTES_KEPT: i64 = 16 << 20;
 /// Capacity of the statement cache: more than there are statements.
@@ -59,6 +61,7 @@ fn prepare(connection: &Connection, synchronous: Synchronous, busy_timeout: Dura
     connection.busy_timeout(busy_timeout)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // Before the first page is written; a file that exists keeps what it has.
+    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
     connection.pragma_update(None, "auto_vacuum", INCREMENTAL)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "journal_size_limit", WAL_BYTES_KEPT)?;

@@ -111,9 +111,11 @@ fn add_posts(connection: &Connection, settlement: &Settlement) -> Result<Vec<Pos
     let mut new_posts = Vec::with_capacity(settlement.posts.len());
     for post in &settlement.posts {
         let (added, content) = new_post_values(settlement, post);
-        let row = params_from_iter(added.into_iter().chain(content));
+        for (place, value) in added.iter().chain(&content).enumerate() {
+            add.raw_bind_parameter(place + 1, value).map_err(error)?;
+        }
         // RETURNING would build a table for each row.
-        if add.execute(row).map_err(error)? > 0 {
+        if add.raw_execute().map_err(error)? > 0 {
             new_posts.push(PostId(connection.last_insert_rowid()));
         }
     }

@@ -9,9 +9,9 @@ use super::super::{Result, Upkeep};
 use super::values::error;
 
 /// Pages that one step gives back, which takes a few milliseconds.
-const PAGES_AT_ONCE: u64 = 512;
+const PAGES_AT_ONCE: u64 = 256;
 /// Free pages that are kept for new posts: at least these, and a part of the file.
-const FREE_PAGES_MIN: u64 = 256;
+const FREE_PAGES_MIN: u64 = 128;
 const FREE_PART: u64 = 20;
 /// Size above which the write-ahead log is emptied as a whole. SQLite alone empties it only when no reader uses it.
 pub(super) const WAL_BYTES_MAX: u64 = 64 << 20;

@@ -156,6 +156,16 @@ pub(super) fn all<T>(
     Ok(found)
 }
 
+/// Reads the first row of a prepared query, if there is one.
+pub(super) fn first<T>(
+    statement: &mut rusqlite::Statement<'_>,
+    parameters: impl rusqlite::Params,
+    read: fn(&mut RowColumns<'_, '_>) -> Result<T>,
+) -> Result<Option<T>> {
+    let mut rows = statement.query(parameters).map_err(error)?;
+    rows.next().map_err(error)?.map(|row| read_row(row, read)).transpose()
+}
+
 /// Reads the one row of a statement, if there is one.
 pub(super) fn one<T>(
     connection: &rusqlite::Connection,
