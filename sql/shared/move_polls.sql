@@ -2,6 +2,11 @@
 -- SQLite takes the type of a cast that it does not know as a number.
 UPDATE sources
 SET last_polled = last_polled + (CAST($2 AS timestamptz) - CAST($1 AS timestamptz)),
+    poll_requested_at = CASE
+        WHEN poll_requested_at <= last_polled
+        THEN poll_requested_at + (CAST($2 AS timestamptz) - CAST($1 AS timestamptz))
+        ELSE poll_requested_at
+    END,
     retry_after = retry_after + (CAST($2 AS timestamptz) - CAST($1 AS timestamptz)),
     fresh_until = fresh_until + (CAST($2 AS timestamptz) - CAST($1 AS timestamptz)),
     feed_disabled_at = CASE

@@ -56,6 +56,10 @@ pub fn correct_source(source: &mut Source, policy: &Policy, now: Timestamp, step
     ] {
         *moment = moment.map(|moment| correction.at_most_now(moment));
     }
+    if before.poll_requested_at <= before.last_polled {
+        // The request was granted by that poll, and still is when the time of the poll has moved.
+        state.poll_requested_at = state.poll_requested_at.min(state.last_polled);
+    }
     source.state != before
 }
 

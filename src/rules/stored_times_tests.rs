@@ -41,6 +41,17 @@ fn a_source_that_was_polled_in_the_future_is_due_now_and_its_row_is_corrected_on
 }
 
 #[test]
+fn a_request_that_was_granted_is_not_made_again_because_its_poll_has_moved() {
+    // Requested an hour ago by the present clock, granted an hour before the step, by the clock before it.
+    let step = ClockStep { from: NOW + hours(20), to: NOW };
+    let mut source = polled(NOW + hours(19));
+    source.state.poll_requested_at = Some(NOW - minutes(30));
+    source.state = corrected(source.clone(), Some(step));
+    assert_eq!(source.state.last_polled, Some(NOW - hours(1)));
+    assert!(!crate::rules::due::is_requested(&source));
+}
+
+#[test]
 fn a_row_without_times_in_the_future_stays_as_it_is() {
     for ago in [Duration::ZERO, minutes(1), hours(24)] {
         let mut source = polled(NOW - ago);

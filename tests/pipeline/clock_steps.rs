@@ -227,7 +227,7 @@ fn after_a_long_downtime_publishers_confirm_the_time_and_old_posts_go(#[values(S
         assert!(world.records.of("clock trusted again")[0]["reason"].as_str().unwrap().contains("2 publishers"));
         world.quiet().await;
         world.pass(minutes(2), 2).await;
-        assert_eq!(world.store.bodies(ids[0]).await.len(), 0);
+        world.until("old posts go", async || world.store.bodies(ids[0]).await.is_empty()).await;
         world.stop().await;
     });
 }
@@ -307,7 +307,9 @@ fn polls_that_wait_for_the_end_of_an_outage_come_after_it_although_the_clock_was
         world.until("the polls are over", async || world.handle().under_way() == 0).await;
         // Those that were reverted are due again, and wait.
         world.advance(minutes(2));
-        world.until("the probe is over", async || world.handle().under_way() == 0).await;
+        let in_flight = async || world.handle().scheduler_status().await.unwrap().under_way;
+        let wait_at_hosts = async || world.handle().under_way() == 0 && in_flight().await >= 4;
+        world.until("they wait at their hosts", wait_at_hosts).await;
         world.follow(|clock| clock.step_back(DAYS_30)).await;
         world.web.set_network_down(false).unwrap();
         world.pass_waiting(minutes(5), 1).await;

@@ -147,6 +147,7 @@ impl Requests<'_> {
         let mut faults: Vec<Fault> = self.faults.iter().copied().filter(|fault| fault.concerns(site)).collect();
         faults.extend(self.holds(site));
         faults.sort_by_key(|fault| fault.from);
+        let delays: Vec<Fault> = faults.iter().copied().filter(|fault| fault.effect == Effect::Delays).collect();
         for fault in faults {
             // For some time after an outage the daemon does not know that it is over.
             let known_until = if fault.effect == Effect::Fails { fault.until + RECOVERY } else { fault.until };
@@ -157,7 +158,9 @@ impl Requests<'_> {
                 Effect::Delays => latest = latest.max(fault.until),
                 Effect::Fails => {
                     // It fails again and again until then; if it is not known when, perhaps at the very end.
-                    let mut next = if latest.since(from) > 2 * LATE_MAX { fault.until + BACKOFF_MAX } else { latest };
+                    let is_delayed = delays.iter().any(|delay| delay.meets(fault.from, fault.until));
+                    let is_vague = is_delayed || latest.since(from) > 2 * LATE_MAX;
+                    let mut next = if is_vague { fault.until + BACKOFF_MAX } else { latest };
                     while next <= fault.until {
                         // At the end it counts whether each was late.
                         let is_last = next + BACKOFF_MAX + LATE_MAX > fault.until;

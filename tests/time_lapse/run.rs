@@ -41,6 +41,7 @@ pub(super) fn play(engine: Engine, seed: u64) -> Vec<String> {
             lapse.pass_to(hour).await;
             for event in events {
                 lapse.happen(event).await;
+                lapse.note_judged();
             }
         }
         lapse.pass_to(DAYS * 24).await;
@@ -344,16 +345,24 @@ impl TimeLapse {
         self.settle().await;
     }
 
+    /// The time by which the daemon judges ages.
+    fn note_judged(&mut self) -> Timestamp {
+        let judged = self.world.handle().ages_judged_at().unwrap_or(self.world.now());
+        self.judged.latest = self.judged.latest.max(judged);
+        judged
+    }
+
     /// Checks by which time the daemon judges ages. To be called each hour.
     fn judge_time(&mut self) {
         let (now, shown) = (self.world.true_now(), self.world.now());
-        let judged = self.world.handle().ages_judged_at().unwrap_or(shown);
+        let judged = self.note_judged();
         self.judged.before = self.judged_lately[1];
         self.judged_lately = [judged, self.judged_lately[0]];
-        self.judged.latest = self.judged.latest.max(judged);
         let is_trusted = shown <= now + TRUSTED_AHEAD;
-        // An error that was trusted before may have moved the time that it should be.
-        let is_near = judged <= now + TRUSTED_AHEAD && judged + TRUSTED_AHEAD >= now;
+        // An error that was trusted before may have moved the time that it should be, and a restored store knows an
+        // earlier one.
+        let is_old = self.restored_at.is_some() || judged + TRUSTED_AHEAD >= now;
+        let is_near = judged <= now + TRUSTED_AHEAD && is_old;
         let is_right = if is_trusted { judged == shown } else { is_near };
         // A restored store knows only the time of its backup, until a publisher confirms a later one.
         let is_confirmed = self.restored_at.is_none_or(|at| {
@@ -372,10 +381,6 @@ impl TimeLapse {
                 return self.complaints.extend(complaints);
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
-            if look == CLEANING_LOOKS / 2 {
-                self.advance(minutes(1));
-                self.settle().await;
-            }
         }
     }
 
