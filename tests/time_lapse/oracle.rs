@@ -147,7 +147,9 @@ impl Requests<'_> {
         let mut faults: Vec<Fault> = self.faults.iter().copied().filter(|fault| fault.concerns(site)).collect();
         faults.extend(self.holds(site));
         faults.sort_by_key(|fault| fault.from);
-        let delays: Vec<Fault> = faults.iter().copied().filter(|fault| fault.effect == Effect::Delays).collect();
+        // What moves the requests that fail while something is down.
+        let moves = |fault: &Fault| !matches!(fault.effect, Effect::Fails | Effect::Caches | Effect::Starts);
+        let moving: Vec<Fault> = faults.iter().copied().filter(moves).collect();
         for fault in faults {
             // For some time after an outage the daemon does not know that it is over.
             let known_until = if fault.effect == Effect::Fails { fault.until + RECOVERY } else { fault.until };
@@ -158,8 +160,8 @@ impl Requests<'_> {
                 Effect::Delays => latest = latest.max(fault.until),
                 Effect::Fails => {
                     // It fails again and again until then; if it is not known when, perhaps at the very end.
-                    let is_delayed = delays.iter().any(|delay| delay.meets(fault.from, fault.until));
-                    let is_vague = is_delayed || latest.since(from) > 2 * LATE_MAX;
+                    let is_moved = moving.iter().any(|other| other.meets(fault.from, fault.until));
+                    let is_vague = is_moved || latest.since(from) > 2 * LATE_MAX;
                     let mut next = if is_vague { fault.until + BACKOFF_MAX } else { latest };
                     while next <= fault.until {
                         // At the end it counts whether each was late.
