@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use feedwarden::parse::html::with_absolute_links;
 use feedwarden::parse::text::{fold, from_html, lines, lines_from_html, unescape};
-use url::Url;
 
 /// Holds the laws against one piece of HTML.
 pub(crate) fn check(input: &[u8]) {
@@ -42,8 +41,8 @@ pub(crate) fn check(input: &[u8]) {
 
 /// Absolute links change neither the text nor anything at a second time.
 fn check_links(html: &str, with_lines: &str) {
-    let base = Url::parse("https://example.org/a/b?c").expect("a URL");
-    let absolute = with_absolute_links(html, &base);
+    let base = "https://example.org/a/b?c";
+    let absolute = with_absolute_links(html, base);
     assert!(absolute.len() <= html.len() * 4 + (64 << 10), "{} bytes became {}", html.len(), absolute.len());
     // Links inside of films and drawings are made absolute, their text is skipped: where quotes are missing, the two may
     // disagree about what is a link.
@@ -51,7 +50,7 @@ fn check_links(html: &str, with_lines: &str) {
     if !["svg", "video", "audio", "canvas", "datalist", "annotation"].iter().any(|name| lower.contains(name)) {
         assert_eq!(lines_from_html(&absolute), with_lines, "absolute links change the text");
     }
-    assert!(matches!(with_absolute_links(&absolute, &base), Cow::Borrowed(_)), "links are relative at a second look");
+    assert!(matches!(with_absolute_links(&absolute, base), Cow::Borrowed(_)), "links are relative at a second look");
 }
 
 fn check_folded(text: &str, input_bytes: usize) {
