@@ -20,10 +20,15 @@ use std::time::Duration;
 use feedwarden::clock::{Clock, SystemClock};
 use feedwarden::model::{NewSource, SourceSettings, SourceType};
 use feedwarden::store;
+use mimalloc::MiMalloc;
 
 use bare::PartCosts;
 use process::{Engine, Role, WebProcess, WebSize, run};
 use refresh::Refreshed;
+
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 const WEB: WebSize = WebSize { hosts: 500, sites: 2_000, entries_min: 10, entries_max: 50, entry_bytes: 700 };
 /// Each figure is the cheapest of this many runs, the daemon and its parts taking turns.
@@ -62,7 +67,9 @@ fn play(role: Role) {
     match role {
         Role::Web(size) => process::serve(size),
         Role::Parts { engine, urls } => process::answer(&runtime().block_on(bare::measure(&engine, &urls))),
-        Role::Refresh { engine, log } => process::answer(&refresh::refresh(&engine, &log)),
+        Role::Refresh { engine, log, keeps_html } => {
+            process::answer(&refresh::refresh(&engine, &log, keeps_html));
+        }
         Role::Idle(population) => process::answer(&idle::idle(&population)),
     }
 }
@@ -72,19 +79,28 @@ fn compare(name: &str, directory: &Path, web: &WebProcess) -> bool {
     let mut parts: Vec<PartCosts> = Vec::new();
     let mut cold: Vec<Refreshed> = Vec::new();
     let mut warm: Vec<Refreshed> = Vec::new();
+    let mut without_html: Vec<Refreshed> = Vec::new();
     let log = directory.join("log");
     for _ in 0..RUNS {
         let engine = fresh_store(name, directory, web);
         parts.push(run(&Role::Parts { engine, urls: web.urls.clone() }));
         let engine = fresh_store(name, directory, web);
-        cold.push(run(&Role::Refresh { engine: engine.clone(), log: log.clone() }));
-        warm.push(run(&Role::Refresh { engine, log: log.clone() }));
+        let refresh = |engine, keeps_html| run(&Role::Refresh { engine, log: log.clone(), keeps_html });
+        cold.push(refresh(engine.clone(), true));
+        warm.push(refresh(engine, true));
+        without_html.push(refresh(fresh_store(name, directory, web), false));
     }
     let feeds = WEB.sites as u64;
     let posts = parts[0].posts;
-    assert!(cold.iter().all(|run| (run.read, run.new_posts) == (feeds, posts)), "every feed is read whole");
+    assert!(
+        cold.iter().chain(&without_html).all(|run| (run.read, run.new_posts) == (feeds, posts)),
+        "every feed is read whole"
+    );
     assert!(warm.iter().all(|run| run.unchanged == feeds), "every feed is unchanged");
-    assert!(cold.iter().chain(&warm).all(|run| run.records == WEB.sites), "every poll is in the log");
+    assert!(
+        cold.iter().chain(&warm).chain(&without_html).all(|run| run.records == WEB.sites),
+        "every poll is in the log"
+    );
 
     let part = |cost: fn(&PartCosts) -> cost::Cost| cheapest(parts.iter().map(|parts| cost(parts).cpu_seconds));
     println!(
@@ -97,7 +113,8 @@ fn compare(name: &str, directory: &Path, web: &WebProcess) -> bool {
     let cold_parts = [("fetch", part(|p| p.fetch)), ("parse", part(|p| p.parse)), ("insert", part(|p| p.insert))];
     let warm_parts = [("conditional fetch", part(|p| p.conditional_fetch)), ("settle", part(|p| p.settle))];
     let is_cold_good = print("all new", &cold, &cold_parts);
-    print("all 304", &warm, &warm_parts) && is_cold_good
+    let is_bare_good = print("all new, without HTML", &without_html, &cold_parts);
+    print("all 304", &warm, &warm_parts) && is_cold_good && is_bare_good
 }
 
 fn print(case: &str, runs: &[Refreshed], parts: &[(&str, f64)]) -> bool {

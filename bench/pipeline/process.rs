@@ -22,7 +22,7 @@ pub(crate) enum Role {
     /// Does the bare parts by themselves.
     Parts { engine: Engine, urls: Vec<String> },
     /// Runs the daemon over everything that is in the store, once.
-    Refresh { engine: Engine, log: PathBuf },
+    Refresh { engine: Engine, log: PathBuf, keeps_html: bool },
     /// Runs the daemon with many sources of which few are due.
     Idle(Population),
 }

@@ -31,14 +31,16 @@ pub(crate) struct Refreshed {
 
 /// Refreshes everything. From the opening of the store to its closing and the last record is measured; the loading of
 /// the program and of the platform's certificates is not.
-pub(crate) fn refresh(engine: &Engine, log: &Path) -> Refreshed {
+pub(crate) fn refresh(engine: &Engine, log: &Path, keeps_html: bool) -> Refreshed {
     let _ = std::fs::remove_file(log);
     let telemetry = open_log(log, Arc::new(SystemClock));
     let fetcher = fetcher(Arc::new(SystemClock));
     let meter = Meter::start(engine.server());
     let done = actix_rt::System::new().block_on(async {
         let store = store::open(&engine.settings(), SystemClock.now()).await.unwrap();
-        let parts = parts(store.clone(), Arc::new(SystemClock), fetcher, Policy::default(), &telemetry);
+        let mut policy = Policy::default();
+        policy.posts.keeps_html = keeps_html;
+        let parts = parts(store.clone(), Arc::new(SystemClock), fetcher, policy, &telemetry);
         let pipeline = Pipeline::new(parts, Scope::Once { ignores_due_times: true });
         let handle = pipeline.handle();
         let running = actix_rt::spawn(pipeline.run());

@@ -4,17 +4,20 @@
 //! `FEEDWARDEN_TEST_PG_FSYNC=on` for a server that commits to disk. Never asserts on time: prints figures and ratios.
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on has nothing better to do than to end")]
 
-mod cpu;
+#[path = "../pipeline/cost.rs"]
+#[expect(dead_code, reason = "the pipeline bench measures memory, too")]
+mod cost;
 mod load;
 mod raw;
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use feedwarden::store::settings::{EngineSettings, PostgresSettings, SqliteSettings, StoreSettings, Synchronous};
 use feedwarden::store::{self, Store};
 
-use cpu::{Cost, measure};
+use cost::{Cost, Meter};
 use load::{Case, NOW, POLLS, query, settlements};
 use raw::Raw;
 
@@ -37,23 +40,24 @@ async fn main() {
         readers: 1,
         busy_timeout: Duration::from_secs(5),
     });
-    compare(sqlite).await;
+    compare(sqlite, None).await;
     match std::env::var("FEEDWARDEN_TEST_POSTGRES") {
         Ok(url) => {
-            let url = raw::fresh_database(&url).await;
-            compare(EngineSettings::Postgres(PostgresSettings {
+            let (url, server) = raw::fresh_database(&url).await;
+            let postgres = EngineSettings::Postgres(PostgresSettings {
                 pool_size: 2,
                 statement_timeout: Duration::from_secs(60),
                 response_timeout: Duration::from_secs(65),
                 ..PostgresSettings::new(url.into())
-            }))
-            .await;
+            });
+            compare(postgres, Some(server)).await;
         }
         Err(_) => println!("\nPostgreSQL: not measured; run tests/with-postgres cargo bench --bench store"),
     }
 }
 
-async fn compare(engine: EngineSettings) {
+/// Measures one engine. `server` is the first process of its server, if it has one.
+async fn compare(engine: EngineSettings, server: Option<u32>) {
     let settings = StoreSettings { engine, encryption_key: None };
     let store = store::open(&settings, NOW).await.unwrap();
     load::add_sources(store.as_ref()).await;
@@ -64,8 +68,8 @@ async fn compare(engine: EngineSettings) {
             let mut ours: Option<Cost> = None;
             let mut bare: Option<Cost> = None;
             for _ in 0..RUNS {
-                bare = Some(run_raw(&mut raw, store.as_ref(), case, group).await.cheaper(bare));
-                ours = Some(run_settle(&store, case, group).await.cheaper(ours));
+                bare = cheaper(run_raw(&mut raw, store.as_ref(), case, group, server).await, bare);
+                ours = cheaper(run_settle(&store, case, group, server).await, ours);
             }
             let (ours, bare) = (ours.unwrap(), bare.unwrap());
             let (ours_each, bare_each) = (ours.cpu_micros(POLLS), bare.cpu_micros(POLLS));
@@ -74,8 +78,8 @@ async fn compare(engine: EngineSettings) {
                 store.about().engine,
                 case.name(),
                 ours_each / bare_each,
-                ours.wall_micros(POLLS),
-                1e6 / ours.wall_micros(POLLS),
+                ours.wall_seconds * 1e6 / POLLS as f64,
+                POLLS as f64 / ours.wall_seconds,
             );
             poll_costs.push((case, group, ours_each));
         }
@@ -95,10 +99,10 @@ async fn compare(engine: EngineSettings) {
     store.close().await;
 }
 
-async fn run_settle(store: &Arc<dyn Store>, case: Case, group: usize) -> Cost {
+async fn run_settle(store: &Arc<dyn Store>, case: Case, group: usize, server: Option<u32>) -> Cost {
     let polls = settlements(store.as_ref(), case).await;
     let batches: Vec<Vec<_>> = polls.chunks(group).map(<[_]>::to_vec).collect();
-    measure(async {
+    measure(server, async {
         for mut batch in batches {
             if case != Case::NotModified {
                 let known = store.known_entries(batch.iter().map(query).collect()).await.unwrap();
@@ -113,12 +117,22 @@ async fn run_settle(store: &Arc<dyn Store>, case: Case, group: usize) -> Cost {
     .await
 }
 
-async fn run_raw(raw: &mut Raw, store: &dyn Store, case: Case, group: usize) -> Cost {
+async fn run_raw(raw: &mut Raw, store: &dyn Store, case: Case, group: usize, server: Option<u32>) -> Cost {
     let polls = settlements(store, case).await;
-    measure(async {
+    measure(server, async {
         for batch in polls.chunks(group) {
             raw.write(batch, case).await;
         }
     })
     .await
+}
+
+async fn measure(server: Option<u32>, work: impl Future<Output = ()>) -> Cost {
+    let meter = Meter::start(server);
+    work.await;
+    meter.read()
+}
+
+fn cheaper(cost: Cost, other: Option<Cost>) -> Option<Cost> {
+    Some(other.filter(|other| other.cpu_seconds < cost.cpu_seconds).unwrap_or(cost))
 }
