@@ -5,3 +5,5 @@ WHERE origin IN (
     ORDER BY fetched_at
     LIMIT $2
 )
+-- A robots.txt that is fetched again meanwhile stays.
+AND fetched_at < $1

@@ -60,7 +60,7 @@ fn the_socket_is_private_a_live_one_is_respected_and_a_stale_one_replaced() {
     // What a killed daemon leaves behind.
     drop(UnixListener::bind(&socket).unwrap());
     let (mut first, ready) = start(directory.path(), &[]);
-    assert_eq!(ready["socket"], "feedwarden.sock");
+    assert_eq!(ready["socket"], directory.path().canonicalize().unwrap().join("feedwarden.sock").to_str().unwrap());
     assert_eq!(ready["listen"], Value::Null);
     assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(ask(&socket, "GET", "/status")["store_trouble"], Value::Null);

@@ -49,12 +49,19 @@ impl SchedulerActor {
         self.is_reading = true;
         let (context, table) = (self.context.clone(), self.table.clone());
         let reading = async move {
+            let moves = context.timeline.until_moved().await;
             let found = read(&context, &table, taken.iter().map(|(id, _)| *id).collect()).await;
-            (taken, found)
+            (taken, found, moves)
         };
-        ctx.spawn(reading.into_actor(self).map(|(taken, found), scheduler, ctx| {
+        ctx.spawn(reading.into_actor(self).map(|(taken, found, moves), scheduler, ctx| {
             scheduler.is_reading = false;
             match found {
+                Ok(_) if scheduler.has_stepped_since(moves) => {
+                    let now = scheduler.context.clock.now();
+                    for (id, _) in taken {
+                        scheduler.index.reschedule(id, now);
+                    }
+                }
                 Ok(found) => {
                     scheduler.send_to_hosts(&taken, found);
                     scheduler.follow_quarantine(ctx);

@@ -54,8 +54,12 @@ impl SchedulerActor {
 
     fn load_page(&mut self, after: Option<SourceId>, count: usize, ctx: &mut Context<SchedulerActor>) {
         let (context, scope) = (self.context.clone(), self.scope);
-        let reading = async move { read_page(&context, scope, after).await };
-        ctx.spawn(reading.into_actor(self).map(move |page, scheduler, ctx| match page {
+        let reading = async move {
+            let moves = context.timeline.until_moved().await;
+            (read_page(&context, scope, after).await, moves)
+        };
+        ctx.spawn(reading.into_actor(self).map(move |(page, moves), scheduler, ctx| match page {
+            Ok(_) if scheduler.has_stepped_since(moves) => scheduler.load_page(after, count, ctx),
             Ok(page) => match page.last().map(|last| last.id) {
                 None => scheduler.finish_loading(count, ctx),
                 last => {
@@ -73,6 +77,12 @@ impl SchedulerActor {
                 ctx.spawn(waiting.map(move |(), scheduler, ctx| scheduler.load_page(after, count, ctx)));
             }
         }));
+    }
+
+    /// Whether the clock was set since this number of moves: rows that were read then may have times of the clock from
+    /// before, and are read again.
+    pub(super) fn has_stepped_since(&self, moves: u64) -> bool {
+        self.context.timeline.moves_begun() != moves
     }
 
     /// All sources have been read.
@@ -129,18 +139,20 @@ impl SchedulerActor {
         }
         let (context, scope, again) = (self.context.clone(), self.scope, ids.clone());
         let reading = async move {
+            let moves = context.timeline.until_moved().await;
             let mut found =
                 context.store_watch.retry_while_unavailable(|| context.store.sources_to_poll(ids.clone())).await?;
             correct(&context, found.iter_mut().map(|ready| &mut ready.source)).await?;
             let known: Vec<_> = found.into_iter().map(|ready| due_source(&ready.source, scope, &context)).collect();
             let there: HashSet<SourceId> = known.iter().map(|known| known.id).collect();
             let gone: Vec<SourceId> = ids.into_iter().filter(|id| !there.contains(id)).collect();
-            Ok::<_, StoreError>((known, gone))
+            Ok::<_, StoreError>((known, gone, moves))
         };
         ctx.spawn(reading.into_actor(self).map(move |read, scheduler, ctx| {
             scheduler.is_refreshing = false;
             match read {
-                Ok((known, gone)) => {
+                Ok((.., moves)) if scheduler.has_stepped_since(moves) => scheduler.changed.extend(again),
+                Ok((known, gone, _)) => {
                     scheduler.forget(gone);
                     scheduler.update(known, ctx);
                 }

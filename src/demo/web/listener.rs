@@ -21,6 +21,9 @@ const PORTS_TRIED_MAX: usize = 32;
 /// After an accept that failed, most likely because this process has too many open files.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(20);
 
+/// How often, and how long apart, an address is bound again that another web holds.
+const BIND_TRIES_MAX: usize = 200;
+const BIND_PAUSE: Duration = Duration::from_millis(10);
 /// After so long without a reaction a mute listener is full.
 const FULL_AFTER: Duration = Duration::from_millis(50);
 
@@ -81,6 +84,17 @@ fn bind(address: SocketAddrV4, reuse: bool) -> io::Result<TcpSocket> {
     Ok(socket)
 }
 
+/// Binds an address that was ours a moment ago. Another web that looks for a free port may hold it for a moment.
+async fn bind_again(address: SocketAddrV4) -> io::Result<TcpSocket> {
+    for _ in 0..BIND_TRIES_MAX {
+        match bind(address, true) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => tokio::time::sleep(BIND_PAUSE).await,
+            bound => return bound,
+        }
+    }
+    bind(address, true)
+}
+
 impl HostListener {
     /// The same listener the other way. Where that fails, the listener is lost.
     pub(super) async fn turned(self, address: SocketAddrV4, reaction: Reaction) -> io::Result<HostListener> {
@@ -92,7 +106,7 @@ impl HostListener {
             (HostListener::Shut(socket), _) => socket,
             (listener, _) => {
                 drop(listener);
-                bind(address, true)?
+                bind_again(address).await?
             }
         };
         match reaction {
