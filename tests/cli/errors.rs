@@ -76,7 +76,7 @@ fn every_refusal_has_its_words_and_its_exit_code() {
 }
 
 #[test]
-fn whoever_may_not_use_the_socket_is_told_so() {
+fn a_user_who_may_not_use_the_socket_is_told_so() {
     let directory = tempfile::tempdir().unwrap();
     let socket = directory.path().join("feedwarden.sock");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();

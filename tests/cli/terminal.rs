@@ -151,7 +151,7 @@ fn slow_daemon(pages: usize) -> String {
 }
 
 #[test]
-fn whoever_waits_for_a_list_is_told_what_for() {
+fn a_person_who_waits_for_a_list_is_told_what_for() {
     let directory = tempfile::tempdir().unwrap();
     let ask = |pages| {
         let url = slow_daemon(pages);

@@ -130,7 +130,7 @@ async fn listen(store: &TestStore) -> (tokio_postgres::Client, mpsc::UnboundedRe
 }
 
 #[tokio::test]
-async fn whoever_listens_is_told_once_for_each_transaction_with_new_posts() {
+async fn a_listener_is_told_once_for_each_transaction_with_new_posts() {
     let store = Postgres.store().await;
     let (a, b) = (store.add(rss("http://a.example/")).await, store.add(rss("http://b.example/")).await);
     let (client, mut notes) = listen(&store).await;
