@@ -109,21 +109,27 @@ impl Requests<'_> {
     fn wait_min(&self, site: usize, answer: &Exchange) -> Duration {
         match answer.deed {
             Deed::Answered(404 | 500) => BACKOFF_MAX,
-            Deed::Answered(200 | 304) if self.is_cached(site, answer) => CACHED_FOR,
+            Deed::Answered(200 | 304)
+                if self.is_cached(site, answer, |fault, at| fault.from < at && at < fault.until) =>
+            {
+                CACHED_FOR
+            }
             _ => INTERVAL,
         }
     }
 
     fn wait_max(&self, site: usize, answer: &Exchange) -> Duration {
         match answer.deed {
-            Deed::Answered(200 | 304) if !self.is_cached(site, answer) => INTERVAL,
+            Deed::Answered(200 | 304) if !self.is_cached(site, answer, |fault, at| fault.meets(at, at)) => INTERVAL,
             _ => BACKOFF_MAX.max(CACHED_FOR),
         }
     }
 
-    fn is_cached(&self, site: usize, answer: &Exchange) -> bool {
+    /// Whether an answer is to be kept. The clock stands still while a publisher changes its mind: an answer of that very
+    /// moment may have come before or after, which `is_on` decides.
+    fn is_cached(&self, site: usize, answer: &Exchange, is_on: impl Fn(&Fault, Timestamp) -> bool) -> bool {
         let is_so = |fault: &Fault| fault.effect == Effect::Caches && fault.concerns(site);
-        self.faults.iter().any(|fault| is_so(fault) && fault.meets(answer.began_at, answer.began_at))
+        self.faults.iter().any(|fault| is_so(fault) && is_on(fault, answer.began_at))
     }
 
     /// When the request after this one must have been made, if `until` is the time at which it was.
