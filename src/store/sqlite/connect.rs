@@ -13,6 +13,8 @@ use super::values;
 
 /// Page size of new files: SQLite's own 4 KiB hold two posts of usual size and leave room unused.
 const PAGE_BYTES: i64 = 8192;
+/// Pause before a file that is busy is prepared again.
+const RETRY_AFTER: Duration = Duration::from_millis(10);
 /// What is left of the write-ahead log when it begins anew.
 const WAL_BYTES_KEPT: i64 = 16 << 20;
 /// Capacity of the statement cache: more than there are statements.
@@ -27,9 +29,19 @@ pub(super) fn connect(settings: &SqliteSettings) -> Result<Connection> {
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(|error| at(path, opening_error(error)))?;
-    prepare(&connection, settings.synchronous, settings.busy_timeout)
-        .map_err(|error| at(path, opening_error(error)))?;
-    Ok(connection)
+    let mut tries_left = settings.busy_timeout.as_millis() / RETRY_AFTER.as_millis();
+    loop {
+        let prepared = prepare(&connection, settings.synchronous);
+        match prepared.and_then(|()| connection.busy_timeout(settings.busy_timeout)) {
+            // Of two that turn a new file into one with a write-ahead log, SQLite lets one fail without waiting.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && tries_left > 0 => {
+                tries_left -= 1;
+                std::thread::sleep(RETRY_AFTER);
+            }
+            Err(error) => return Err(at(path, opening_error(error))),
+            Ok(()) => return Ok(connection),
+        }
+    }
 }
 
 /// A file that was never a database is not a damaged one.
@@ -57,8 +69,9 @@ pub(super) fn connect_existing(settings: &SqliteSettings) -> Result<Connection> 
     open().map_err(|error| at(path, values::error(error)))
 }
 
-fn prepare(connection: &Connection, synchronous: Synchronous, busy_timeout: Duration) -> rusqlite::Result<()> {
-    connection.busy_timeout(busy_timeout)?;
+/// Does not wait for locks of others.
+fn prepare(connection: &Connection, synchronous: Synchronous) -> rusqlite::Result<()> {
+    connection.busy_timeout(Duration::ZERO)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // Before the first page is written; a file that exists keeps what it has.
     connection.pragma_update(None, "page_size", PAGE_BYTES)?;
