@@ -12,6 +12,7 @@ mod demo;
 mod endurance;
 mod feeds;
 mod fetch;
+mod fleets;
 mod fuzz;
 mod http;
 mod once;

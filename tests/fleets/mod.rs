@@ -1,0 +1,5 @@
+//! Several nodes on one PostgreSQL.
+//!
+//! - `race`: the statements of a fleet against each other
+
+mod race;
