@@ -1,0 +1,208 @@
+//! One `feedwarden run` of a fleet: its process, its log and its API.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use feedwarden::clock::Stopwatch;
+use parking_lot::Mutex;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+
+use super::proxy::Proxy;
+
+/// A bound on waits, not a wait.
+pub(super) const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Messages of the log.
+pub(super) mod records {
+    pub(in super::super) const FENCED: &str = "poll fenced";
+    pub(in super::super) const API_READY: &str = "api ready";
+}
+
+/// Settings that all nodes of a fleet share.
+#[derive(Clone, Debug)]
+pub(super) struct NodeSettings {
+    pub(super) lease_seconds: u64,
+    /// Pause between two requests to one host.
+    pub(super) pause_seconds: u64,
+    /// Maximum number of polls in flight of a node.
+    pub(super) concurrency: usize,
+}
+
+/// A node, whether it runs or not. Its user agent is its name.
+pub(super) struct Node {
+    pub(super) name: String,
+    pub(super) proxy: Proxy,
+    directory: PathBuf,
+    /// Program and arguments before `feedwarden`: for a clock of its own.
+    wrapper: Mutex<Vec<String>>,
+    process: Mutex<Option<Child>>,
+}
+
+impl Node {
+    pub(super) fn new(name: &str, within: &Path, database: &str, proxy: Proxy, settings: &NodeSettings) -> Node {
+        let directory = within.join(name);
+        fs::create_dir_all(&directory).unwrap();
+        let pause = settings.pause_seconds;
+        let configuration = json!({
+            "fleet": { "name": name, "lease-seconds": settings.lease_seconds },
+            "database": {
+                "url": format!("postgres://postgres@127.0.0.1:{}/{database}", proxy.port),
+                "encryption-key": crate::store::ENCRYPTION_KEY,
+            },
+            "http": { "allowed-networks": ["127.0.0.0/8"], "user-agent": name, "deadline-seconds": 10 },
+            "fetch": { "concurrency": settings.concurrency, "threads": 2 },
+            "source": {
+                "default-interval-minutes": 1,
+                "max-failures": 1_000_000,
+                "max-backoff-hours": 1,
+                "poll-delay-seconds": { "rss": pause, "website": pause, "twitter": pause },
+            },
+            "webhooks": { "retry-first-seconds": 1, "retry-max-minutes": 1, "failures-max": 1_000_000 },
+            "host": { "breaker-after-failures": 1_000_000, "spread-minutes": 0 },
+            "outage": { "hosts": 1000 },
+            "scheduler": { "tick-seconds": 1 },
+            "api": { "socket": directory.join("api.sock") },
+            "logging": { "format": "json" },
+        });
+        fs::write(directory.join("own.yaml"), configuration.to_string()).unwrap();
+        Node { name: name.into(), proxy, directory, wrapper: Mutex::default(), process: Mutex::default() }
+    }
+
+    /// Starts the process and waits until its API answers.
+    pub(super) async fn start(&self) {
+        let before = self.count(records::API_READY);
+        let log = OpenOptions::new().append(true).create(true).open(self.log_path()).unwrap();
+        let errors = File::create(self.directory.join("errors")).unwrap();
+        let wrapper = self.wrapper.lock().clone();
+        let words: Vec<&str> = wrapper.iter().map(String::as_str).collect();
+        let words = [&words[..], &[env!("CARGO_BIN_EXE_feedwarden"), "run", "--config", "own.yaml"]].concat();
+        let child = Command::new(words[0])
+            .args(&words[1..])
+            .current_dir(&self.directory)
+            .env_remove("XDG_RUNTIME_DIR")
+            .env_remove("RUNTIME_DIRECTORY")
+            .stdin(Stdio::null())
+            .stdout(log)
+            .stderr(errors)
+            .spawn()
+            .unwrap();
+        assert!(self.process.lock().replace(child).is_none(), "{} runs already", self.name);
+        let watch = Stopwatch::start();
+        while self.count(records::API_READY) == before {
+            let end = self.process.lock().as_mut().unwrap().try_wait().unwrap();
+            assert!(end.is_none() && watch.elapsed() < PATIENCE, "{} does not start: {}", self.name, self.last_words());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Starts the process through this program from now on.
+    pub(super) fn wrap(&self, wrapper: &[&str]) {
+        *self.wrapper.lock() = wrapper.iter().map(|word| (*word).to_owned()).collect();
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.process.lock().is_some()
+    }
+
+    /// Ends it in order and waits for that.
+    pub(super) async fn stop(&self) {
+        self.signal(Signal::TERM);
+        let watch = Stopwatch::start();
+        let code = loop {
+            if let Some(end) = self.process.lock().as_mut().unwrap().try_wait().unwrap() {
+                break end.code();
+            }
+            assert!(watch.elapsed() < PATIENCE, "{} does not end: {}", self.name, self.last_words());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        };
+        self.process.lock().take();
+        assert_eq!(code, Some(0), "{}: {}", self.name, self.last_words());
+    }
+
+    pub(super) fn kill(&self) {
+        let mut child = self.process.lock().take().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    pub(super) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(self.process.lock().as_ref().unwrap()), signal).unwrap();
+    }
+
+    /// Whether the process has ended by itself.
+    pub(super) fn has_ended(&self) -> bool {
+        self.process.lock().as_mut().is_some_and(|child| child.try_wait().unwrap().is_some())
+    }
+
+    /// Largest resident memory so far, in bytes.
+    pub(super) fn memory_peak(&self) -> u64 {
+        let id = self.process.lock().as_ref().unwrap().id();
+        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+
+    /// How often the log has this message.
+    pub(super) fn count(&self, message: &str) -> usize {
+        self.log().matches(&format!("\"msg\":\"{message}\"")).count()
+    }
+
+    /// All records of the log with this message.
+    pub(super) fn records(&self, message: &str) -> Vec<Value> {
+        let log = self.log();
+        let found = log.lines().filter(|line| line.contains(message));
+        let found = found.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        found.filter(|record| record["msg"] == message).collect()
+    }
+
+    pub(super) fn log(&self) -> String {
+        fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+
+    /// Sends a request to the API; the status and the body.
+    pub(super) async fn ask(&self, method: &str, path: &str, body: &Value) -> io::Result<(u16, Value)> {
+        let asking = async {
+            let mut stream = UnixStream::connect(self.directory.join("api.sock")).await?;
+            let body = if body.is_null() { String::new() } else { body.to_string() };
+            let request = format!(
+                "{method} /api/v1{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n\
+                 Content-Length: {}\r\n\r\n{body}",
+                body.len()
+            );
+            stream.write_all(request.as_bytes()).await?;
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await?;
+            let unusable = || io::Error::new(io::ErrorKind::InvalidData, answer.clone());
+            let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(unusable)?;
+            let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or_else(unusable)?;
+            Ok((status, serde_json::from_str(body).unwrap_or(Value::Null)))
+        };
+        tokio::time::timeout(Duration::from_secs(40), asking).await?
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.directory.join("log.json")
+    }
+
+    pub(super) fn last_words(&self) -> String {
+        let log = self.log();
+        let lines: Vec<&str> = log.lines().collect();
+        let errors = fs::read_to_string(self.directory.join("errors")).unwrap_or_default();
+        format!("{}\n{errors}", lines[lines.len().saturating_sub(15)..].join("\n"))
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.process.lock().take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
