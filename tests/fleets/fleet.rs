@@ -174,8 +174,11 @@ impl Fleet {
 
     /// Hosts of the publishers in these shards.
     pub(super) fn hosts_in(&self, shards: &[i32]) -> Vec<String> {
-        let shard = |host: &str| i32::from(Shard::of_host(Some(&HostKey::from_canonical(host))).0);
-        self.web.hosts().into_iter().filter(|host| shards.contains(&shard(host))).collect()
+        self.web.hosts().into_iter().filter(|host| shards.contains(&self.shard_of(host))).collect()
+    }
+
+    pub(super) fn shard_of(&self, host: &str) -> i32 {
+        i32::from(Shard::of_host(Some(&HostKey::from_canonical(host))).0)
     }
 
     /// Takes a node away, asks the others for a poll at each of its hosts, and waits until they have made them.

@@ -17,6 +17,7 @@ use super::node::Node;
 /// One request for a poll, and how it was answered.
 #[derive(Clone, Debug)]
 pub(super) struct PollRequest {
+    #[expect(dead_code, reason = "printed")]
     pub(super) node: String,
     pub(super) asked_at: Timestamp,
     pub(super) ended_at: Timestamp,

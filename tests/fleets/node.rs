@@ -135,11 +135,6 @@ impl Node {
         kill_process(Pid::from_child(self.process.lock().as_ref().unwrap()), signal).unwrap();
     }
 
-    /// Whether the process has ended by itself.
-    pub(super) fn has_ended(&self) -> bool {
-        self.process.lock().as_mut().is_some_and(|child| child.try_wait().unwrap().is_some())
-    }
-
     /// Largest resident memory so far, in bytes.
     pub(super) fn memory_peak(&self) -> u64 {
         let id = self.process.lock().as_ref().unwrap().id();
@@ -153,22 +148,14 @@ impl Node {
         self.log().matches(&format!("\"msg\":\"{message}\"")).count()
     }
 
-    /// All records of the log with this message.
-    pub(super) fn records(&self, message: &str) -> Vec<Value> {
-        let log = self.log();
-        let found = log.lines().filter(|line| line.contains(message));
-        let found = found.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        found.filter(|record| record["msg"] == message).collect()
-    }
-
-    pub(super) fn log(&self) -> String {
+    fn log(&self) -> String {
         fs::read_to_string(self.log_path()).unwrap_or_default()
     }
 
     /// Sends a request to the API; the status and the body.
     pub(super) async fn ask(&self, method: &str, path: &str, body: &Value) -> io::Result<(u16, Value)> {
         let asking = async {
-            let mut stream = UnixStream::connect(self.directory.join("api.sock")).await?;
+            let mut stream = UnixStream::connect(self.socket()).await?;
             let body = if body.is_null() { String::new() } else { body.to_string() };
             let request = format!(
                 "{method} /api/v1{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n\
@@ -184,6 +171,10 @@ impl Node {
             Ok((status, serde_json::from_str(body).unwrap_or(Value::Null)))
         };
         tokio::time::timeout(Duration::from_secs(40), asking).await?
+    }
+
+    pub(super) fn socket(&self) -> PathBuf {
+        self.directory.join("api.sock")
     }
 
     fn log_path(&self) -> PathBuf {

@@ -7,6 +7,7 @@ use feedwarden::store::settings::EngineSettings;
 use rustix::process::Signal;
 use secrecy::ExposeSecret;
 
+use super::commands;
 use super::fleet::{Fleet, FleetPlan};
 use super::node::NodeSettings;
 use super::proxy::Passage;
@@ -34,6 +35,8 @@ async fn p28_three_nodes_lose_nothing_and_spare_publishers_while_nodes_are_stopp
     let began = SystemClock.now();
     tokio::join!(b.start(), c.start());
     fleet.balanced().await;
+
+    commands::work_at_every_node(&fleet).await;
 
     // Nothing goes wrong: nodes that end in order hand their shards over.
     for node in [b, a] {
