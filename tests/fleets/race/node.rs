@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use feedwarden::clock::Stopwatch;
+use feedwarden::clock::{Clock, Stopwatch, SystemClock};
+use feedwarden::store;
 use feedwarden::store::settings::{EngineSettings, StoreSettings};
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
@@ -14,7 +15,7 @@ use secrecy::SecretString;
 use tokio::sync::RwLock;
 use tokio_postgres::{Client, Error};
 
-use super::statements::{OBSERVERS, SCHEMA, Statements};
+use super::statements::{OBSERVERS, Statements};
 use super::{NODES, ROUND};
 use crate::store::connect;
 
@@ -61,7 +62,8 @@ impl Arena {
     pub(super) async fn prepare(settings: &StoreSettings, statements: Statements) -> Arena {
         let EngineSettings::Postgres(engine) = &settings.engine else { panic!("the race needs PostgreSQL") };
         let client = connect(&engine.url).await;
-        client.batch_execute(SCHEMA).await.unwrap();
+        store::open(settings, SystemClock.now()).await.unwrap().close().await;
+        client.batch_execute(include_str!("../../../sql/postgres/migrations/0020_fleet.sql")).await.unwrap();
         client.batch_execute(OBSERVERS).await.unwrap();
         let lease = format!("UPDATE fleet SET lease = interval '{} ms', quiet_until = 'epoch'", LEASE.as_millis());
         client.batch_execute(&lease).await.unwrap();
@@ -126,17 +128,14 @@ pub(super) async fn live(arena: Arc<Arena>, number: usize, watch: Stopwatch, len
             drained: RwLock::default(),
             is_over: AtomicBool::new(false),
         });
-        let name = format!("node-{number}");
-        let text = "";
-        client.execute(&arena.statements.join, &[&id, &name, &text, &text, &text]).await.unwrap();
-        arena.joined.fetch_add(1, Ordering::Relaxed);
+        join(&node, &client, &format!("node-{number}")).await.unwrap();
         writers.push(tokio::spawn(write(node.clone(), dice.random())));
         let steps = dice.random_range(5..60);
         let is_orderly = keep_lease(&node, &client, &mut dice, steps).await;
         node.is_over.store(true, Ordering::Relaxed);
         if is_orderly {
             let _drained = node.drained.write().await;
-            client.execute(&arena.statements.leave, &[&id]).await.unwrap();
+            client.execute(arena.statements.leave, &[&id]).await.unwrap();
         } else if dice.random_bool(0.5) {
             // As long as another machine takes to notice.
             tokio::time::sleep(LEASE.mul_f64(dice.random_range(0.0..2.0))).await;
@@ -147,19 +146,32 @@ pub(super) async fn live(arena: Arc<Arena>, number: usize, watch: Stopwatch, len
     }
 }
 
+/// Joins; earlier lives under the same name are declared ended.
+async fn join(node: &Node, client: &Client, name: &str) -> Result<(), Error> {
+    let (statements, text) = (&node.arena.statements, "");
+    client.batch_execute("BEGIN").await?;
+    client.query(statements.lock_fleet, &[]).await?;
+    let earlier: Vec<i64> = client.query(statements.namesakes, &[&name]).await?.iter().map(|row| row.get(0)).collect();
+    client.execute(statements.end_nodes, &[&node.id, &earlier]).await?;
+    client.execute(statements.join, &[&node.id, &name, &text, &text, &text]).await?;
+    client.batch_execute("COMMIT").await?;
+    node.arena.joined.fetch_add(1, Ordering::Relaxed);
+    Ok(())
+}
+
 /// Renews, watches the others, takes and releases; whether the end is an orderly one.
 async fn keep_lease(node: &Node, client: &Client, dice: &mut StdRng, steps: usize) -> bool {
     let (arena, statements) = (&node.arena, &node.arena.statements);
     let mut seen = BTreeMap::<i64, (i64, Stopwatch)>::new();
     for _ in 0..steps {
-        let row = client.query_one(&statements.renew, &[&node.id]).await.unwrap();
+        let row = client.query_one(statements.renew, &[&node.id, &"{}", &true]).await.unwrap();
         let Some(_beat) = row.get::<_, Option<i64>>(0) else { return false };
         arena.renewed.fetch_add(1, Ordering::Relaxed);
-        let shards: Vec<i32> = row.get(1);
-        let owned: BTreeMap<i32, i64> = shards.into_iter().zip(row.get::<_, Vec<i64>>(2)).collect();
+        let shards = row.get::<_, Vec<i64>>(2).into_iter().map(number);
+        let owned: BTreeMap<i32, i64> = shards.zip(row.get::<_, Vec<i64>>(3)).collect();
         let count = owned.len();
         *node.owned.lock() = owned;
-        let beats: BTreeMap<i64, i64> = row.get::<_, Vec<i64>>(3).into_iter().zip(row.get::<_, Vec<i64>>(4)).collect();
+        let beats: BTreeMap<i64, i64> = row.get::<_, Vec<i64>>(4).into_iter().zip(row.get::<_, Vec<i64>>(5)).collect();
         let live = beats.len();
         expire(node, client, &mut seen, beats).await;
         let share = SHARDS.div_ceil(live.max(1));
@@ -187,16 +199,16 @@ async fn expire(node: &Node, client: &Client, seen: &mut BTreeMap<i64, (i64, Sto
     let still = seen.iter().filter(|(id, (_, since))| **id != node.id && since.elapsed() >= LEASE);
     let (ids, beats): (Vec<i64>, Vec<i64>) = still.map(|(id, (beat, _))| (*id, *beat)).unzip();
     if !ids.is_empty() {
-        let rows = client.query(&node.arena.statements.expire, &[&node.id, &ids, &beats]).await.unwrap();
+        let rows = client.query(node.arena.statements.expire, &[&node.id, &ids, &beats]).await.unwrap();
         node.arena.expired.fetch_add(rows.len() as u64, Ordering::Relaxed);
     }
 }
 
 /// Takes free shards and writes to them at once, as their new owner.
 async fn take(node: &Node, client: &Client, count: i64) {
-    let rows = client.query(&node.arena.statements.take, &[&node.id, &count]).await.unwrap();
+    let rows = client.query(node.arena.statements.take, &[&node.id, &count]).await.unwrap();
     node.arena.takes.fetch_add(rows.len() as u64, Ordering::Relaxed);
-    let taken: BTreeMap<i32, i64> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let taken: BTreeMap<i32, i64> = rows.iter().map(|row| (number(row.get(0)), row.get(1))).collect();
     node.owned.lock().extend(&taken);
     if !taken.is_empty() {
         fenced_write(node, client, &taken, Duration::ZERO).await.unwrap();
@@ -207,9 +219,13 @@ async fn take(node: &Node, client: &Client, count: i64) {
 async fn release(node: &Node, client: &Client, dice: &mut StdRng) {
     let _drained = node.drained.write().await;
     let count = dice.random_range(1..8);
-    let shards: Vec<i32> = node.owned.lock().keys().copied().filter(|_| dice.random_bool(0.5)).take(count).collect();
-    node.owned.lock().retain(|shard, _| !shards.contains(shard));
-    let released = client.execute(&node.arena.statements.release, &[&node.id, &shards]).await.unwrap();
+    let released: BTreeMap<i32, i64> = {
+        let mut owned = node.owned.lock();
+        let released: Vec<i32> = owned.keys().copied().filter(|_| dice.random_bool(0.5)).take(count).collect();
+        released.into_iter().filter_map(|shard| owned.remove_entry(&shard)).collect()
+    };
+    let (shards, epochs): (Vec<i32>, Vec<i64>) = released.into_iter().unzip();
+    let released = client.execute(node.arena.statements.release, &[&node.id, &shards, &epochs]).await.unwrap();
     node.arena.released.fetch_add(released, Ordering::Relaxed);
 }
 
@@ -247,7 +263,7 @@ async fn fenced_write(node: &Node, client: &Client, claims: &BTreeMap<i32, i64>,
         client.batch_execute("ROLLBACK").await?;
         node.arena.fenced.fetch_add(1, Ordering::Relaxed);
         let mut owned = node.owned.lock();
-        owned.retain(|shard, _| !lost.iter().any(|row| row.get::<_, i32>(0) == *shard));
+        owned.retain(|shard, _| !lost.iter().any(|row| number(row.get(0)) == *shard));
         return Ok(());
     }
     tokio::time::sleep(pause).await;
@@ -268,6 +284,11 @@ async fn fenced_write(node: &Node, client: &Client, claims: &BTreeMap<i32, i64>,
         node.arena.late_writes.fetch_add(1, Ordering::Relaxed);
     }
     Ok(())
+}
+
+/// Shards are read as 64 bits.
+fn number(shard: i64) -> i32 {
+    i32::try_from(shard).unwrap()
 }
 
 const _: () = assert!(ROUND.as_millis() > 4 * LEASE.as_millis() && NODES > 1);
