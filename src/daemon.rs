@@ -1,6 +1,7 @@
 //! The daemon: starts all parts with their settings, waits for a signal, and stops them in reverse order.
 
 mod lock;
+mod membership;
 mod once;
 mod reload;
 mod signals;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use slog::{Logger, info, o, warn};
 
-use crate::actors::{Parts, Pipeline, PipelineHandle, Scope};
+use crate::actors::{Fleet, FleetError, Parts, Pipeline, PipelineHandle, Scope};
 use crate::api::{ApiError, Listeners};
 use crate::clock::{Clock, SteadyClock};
 use crate::config::{ConfigRequest, Loaded, Settings};
@@ -28,6 +29,7 @@ use crate::telemetry::{self, StartError, Telemetry};
 pub use lock::{InstanceLock, LockError};
 pub use once::{ImportCounts, Once, OnceSummary, run_once};
 
+use membership::NodeMembership;
 use reload::{Followers, Reloader};
 use signals::{Signals, until_told_to_stop, until_told_to_stop_or};
 use systemd::Systemd;
@@ -53,6 +55,15 @@ pub enum DaemonError {
     ClosedSecrets(SecretCheck),
     #[error(transparent)]
     Busy(#[from] LockError),
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
+    #[error(
+        "another feedwarden of this machine is the node {name:?} of this database: stop it first, or give this one a name of \
+         its own (fleet.name)"
+    )]
+    NodeRuns { name: String },
+    #[error("cannot make sure that this node runs once: {0}")]
+    NodeLock(std::io::Error),
     #[error(transparent)]
     Http(#[from] SetupError),
     #[error(transparent)]
@@ -87,7 +98,12 @@ async fn serve(
     // Before any poll: a second daemon on the same socket fails here.
     let listeners = Listeners::take(&settings.api)?;
     let client = started.client(&settings)?;
-    let parts = started.parts(&settings, &opened.store, client.clone());
+    let shared_settings = membership::shared_settings(&loaded.effective);
+    let Some(membership) = started.join(&settings, &opened.store, shared_settings, signals).await? else {
+        return Ok(());
+    };
+    let fleet = membership.fleet.clone();
+    let parts = started.parts(&settings, &opened.store, client.clone(), &fleet);
     let pipeline = Pipeline::new(parts, Scope::Daemon);
     let handle = pipeline.handle();
     let mut running = actix_rt::spawn(pipeline.run());
@@ -122,6 +138,7 @@ async fn serve(
             started.stop(&handle, running, signals).await
         }
     };
+    fleet.leave(&started.log).await;
     started.close(opened.store.as_ref(), signals).await;
     outcome(end)
 }
@@ -225,7 +242,25 @@ impl Started {
         Ok(client)
     }
 
-    fn parts(&self, settings: &Settings, store: &Arc<dyn Store>, client: Client) -> Parts {
+    /// Becomes a node of the fleet; none if a stop signal arrives meanwhile.
+    async fn join(
+        &self,
+        settings: &Settings,
+        store: &Arc<dyn Store>,
+        shared_settings: String,
+        signals: &mut Signals,
+    ) -> Result<Option<NodeMembership>, DaemonError> {
+        tokio::select! {
+            joined = membership::join(store, &settings.fleet, shared_settings, &self.clock, &self.log) => joined.map(Some),
+            // A node of the same name may be waited for.
+            () = until_told_to_stop(&self.telemetry, &self.log, signals) => Ok(None),
+        }
+    }
+
+    fn parts(&self, settings: &Settings, store: &Arc<dyn Store>, client: Client, fleet: &Fleet) -> Parts {
+        if let Some(window) = fleet.window() {
+            client.limit_to(window);
+        }
         Parts {
             store: store.clone(),
             clock: self.clock.clone(),
@@ -234,6 +269,7 @@ impl Started {
             type_settings: settings.types.clone(),
             policy: settings.policy.clone(),
             settings: settings.pipeline.clone(),
+            fleet: fleet.clone(),
             log: self.log.clone(),
         }
     }

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use actix_web::{App, HttpResponse, HttpServer, web};
-use feedwarden::actors::{Parts, Pipeline, PipelineSettings, Scope};
+use feedwarden::actors::{Fleet, Parts, Pipeline, PipelineSettings, Scope};
 use feedwarden::api::settings::ApiSettings;
 use feedwarden::api::views::Reloaded;
 use feedwarden::api::{ConfigHandle, Listeners};
@@ -90,6 +90,7 @@ pub(crate) fn serve(engine: &Engine) {
             // Nothing falls due while the listeners are asked.
             policy: Policy { interval: minutes(24 * 60), ..Policy::default() },
             settings: PipelineSettings::default(),
+            fleet: Fleet::alone(),
             log: telemetry.logger.clone(),
         };
         let pipeline = Pipeline::new(parts, Scope::Daemon);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use feedwarden::actors::{Parts, Pipeline, PipelineSettings, Scope, StatisticsView};
+use feedwarden::actors::{Fleet, Parts, Pipeline, PipelineSettings, Scope, StatisticsView};
 use feedwarden::clock::{Clock, SystemClock};
 use feedwarden::dice::SeededDice;
 use feedwarden::fetch::Fetcher;
@@ -86,6 +86,7 @@ pub(crate) fn parts(
         type_settings: TypeSettings::default(),
         policy,
         settings: PipelineSettings::default(),
+        fleet: Fleet::alone(),
         log: telemetry.logger.clone(),
     }
 }

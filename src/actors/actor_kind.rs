@@ -26,6 +26,8 @@ pub enum ActorKind {
     /// Fetches the pages of entries.
     #[strum(serialize = "full text")]
     FullText,
+    /// Renews the lease of this node of a fleet.
+    Fleet,
 }
 
 impl ActorKind {

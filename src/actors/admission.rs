@@ -20,6 +20,8 @@ pub struct PollingBlockers {
     pub is_store_down: bool,
     /// Our own network is down (p31).
     pub is_outage: bool,
+    /// This node of a fleet has not renewed its lease in time (p28).
+    pub is_lease_over: bool,
 }
 
 /// How a request was admitted.
@@ -104,10 +106,15 @@ impl AdmissionControl {
             let mut now = *blockers.borrow_and_update();
             now.is_draining &= !has_begun;
             match now {
-                PollingBlockers { is_draining: false, is_store_down: false, is_outage: false } => {
+                PollingBlockers {
+                    is_draining: false,
+                    is_store_down: false,
+                    is_outage: false,
+                    is_lease_over: false,
+                } => {
                     return if saw_outage { Admission::AfterOutage } else { Admission::Open };
                 }
-                PollingBlockers { is_draining: false, is_store_down: false, is_outage: true } => {
+                PollingBlockers { is_draining: false, is_store_down: false, is_outage: true, is_lease_over: false } => {
                     saw_outage = true;
                     let Some(mut waiting) = ProbeWait::begin(&self.probes, host, is_healthy) else {
                         return Admission::AsProbe;
@@ -125,8 +132,8 @@ impl AdmissionControl {
 
     /// Whether requests are not suspended now. Draining does not delay a poll that has begun.
     pub(super) fn is_open(&self, has_begun: bool) -> bool {
-        let PollingBlockers { is_draining, is_store_down, is_outage } = *self.blockers.borrow();
-        !(is_store_down || is_outage || (is_draining && !has_begun))
+        let PollingBlockers { is_draining, is_store_down, is_outage, is_lease_over } = *self.blockers.borrow();
+        !(is_store_down || is_outage || is_lease_over || (is_draining && !has_begun))
     }
 
     /// Number of polls that hold a slot.

@@ -12,6 +12,7 @@ use super::admission::AdmissionControl;
 use super::events::PipelineEvents;
 use super::faults::Faults;
 use super::fetch::FetchActor;
+use super::fleet::Fleet;
 use super::full_text::FullTexts;
 use super::history::History;
 use super::messages::ForcePoll;
@@ -45,6 +46,8 @@ pub struct Parts {
     pub policy: Policy,
     /// Settings of the actors.
     pub settings: PipelineSettings,
+    /// The node that this process is, if it shares its store with others.
+    pub fleet: Fleet,
     /// Parent of the loggers of the actors.
     pub log: Logger,
 }
@@ -58,6 +61,7 @@ pub(super) struct PipelineContext {
     pub(super) settings: PipelineSettings,
     pub(super) log: Logger,
     pub(super) timeline: Timeline,
+    pub(super) fleet: Fleet,
     pub(super) cleaning: Mutex<DailyBound>,
     pub(super) statistics: Arc<Statistics>,
     pub(super) events: PipelineEvents,
@@ -103,6 +107,7 @@ impl PipelineContext {
             type_settings: parts.type_settings,
             policy: RwLock::new(Arc::new(parts.policy)),
             settings: parts.settings,
+            fleet: parts.fleet,
             log: parts.log,
             statistics: Arc::default(),
             events: PipelineEvents::default(),

@@ -22,7 +22,8 @@ use super::host::{DocumentFetcher, NoTurn};
 use super::store_watch::retry_while_unavailable;
 use crate::fetch::{Answer, Fetched, Task};
 use crate::model::{
-    FetchedPage, HostKey, PageEnd, PostId, QuarantinedRow, QueuedPage, RowKey, SourceAccess, TextOrigin, Timestamp,
+    FetchedPage, HostKey, PageEnd, PostId, QuarantinedRow, QueuedPage, RowKey, Shard, SourceAccess, TextOrigin,
+    Timestamp,
 };
 use crate::rules::full_text::{after_failure, after_reading, no_attempt_left, queue_bounds, retry_at};
 use crate::rules::shown_url::shown_url;
@@ -137,13 +138,13 @@ impl FullTextWorker {
 
     /// Hosts of queued pages, those that are due first; none while polling is paused.
     async fn hosts(&self) -> Vec<(HostKey, Timestamp)> {
-        let store = &self.context().store;
+        let (store, shards) = (&self.context().store, self.context().fleet.shards());
         let read = async {
             if retry_while_unavailable(|| store.paused_since()).await?.is_some() {
                 return Ok(Vec::new());
             }
             // Hosts under way may come first.
-            retry_while_unavailable(|| store.full_text_hosts(2 * HOSTS_MAX as u32)).await
+            retry_while_unavailable(|| store.full_text_hosts(&shards, 2 * HOSTS_MAX as u32)).await
         };
         read.await.unwrap_or_else(|cause: StoreError| {
             error!(self.documents.log, "full texts not read"; "error" => %cause);
@@ -162,6 +163,8 @@ impl FullTextWorker {
     }
 
     async fn next_page(&self, host: &HostKey) -> Result<(), StoreError> {
+        // Held until the page is stored: meanwhile no other node fetches pages of this host.
+        let Some(_claim) = self.context().fleet.claim(Shard::of_host(Some(host))) else { return Ok(()) };
         let PipelineContext { store, clock, .. } = &**self.context();
         let page = match retry_while_unavailable(|| store.next_full_text(host, clock.now())).await {
             Ok(Some(page)) => page,

@@ -12,6 +12,7 @@ use super::admission::PollingBlockers;
 use super::context::PipelineContext;
 use super::events::PipelineEvents;
 use super::faults::{Fault, FaultSettings};
+use super::fleet::Fleet;
 use super::history::SettledPoll;
 use super::host::{DocumentFetcher, HostCounts, HostTable};
 use super::in_flight::InFlightPolls;
@@ -107,6 +108,11 @@ impl PipelineHandle {
     /// The host that a source is asked at.
     pub fn host_of(&self, settings: &SourceSettings) -> Option<HostKey> {
         kind(settings.source_type).host(&settings.url, &self.context.type_settings)
+    }
+
+    /// The node that this process is.
+    pub fn fleet(&self) -> &Fleet {
+        &self.context.fleet
     }
 
     /// Tells the scheduler that these sources were added, changed or removed.
@@ -305,7 +311,11 @@ impl PipelineHandle {
     async fn has_full_text_due(&self) -> bool {
         let PipelineContext { store, clock, .. } = &*self.context;
         let is_paused = !matches!(store.paused_since().await, Ok(None));
-        let first = store.full_text_hosts(1).await.ok().and_then(|hosts| hosts.into_iter().next());
+        let first = store
+            .full_text_hosts(&self.context.fleet.shards(), 1)
+            .await
+            .ok()
+            .and_then(|hosts| hosts.into_iter().next());
         !is_paused && first.is_some_and(|(_, due_at)| due_at <= clock.now())
     }
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 use actix::Recipient;
 use parking_lot::Mutex;
 
+use super::fleet::ShardClaim;
 use super::messages::{Completion, PollCompleted, PollLost};
 use super::scheduler::ForcedPoll;
 use crate::model::{Source, SourceId, Timestamp};
@@ -37,6 +38,8 @@ pub(super) struct InFlightPoll {
     began_at: Option<Timestamp>,
     end: Option<Completion>,
     forced: Option<ForcedPoll>,
+    /// The right by which it is made.
+    claim: ShardClaim,
     in_flight_polls: InFlightPolls,
 }
 
@@ -47,7 +50,7 @@ impl InFlightPolls {
     }
 
     /// None if a poll of the source is in flight already.
-    pub(super) fn begin(&self, source: &Source, interval: Duration) -> Option<InFlightPoll> {
+    pub(super) fn begin(&self, source: &Source, interval: Duration, claim: ShardClaim) -> Option<InFlightPoll> {
         let (source_id, url) = (source.id, &source.settings.url);
         let is_free = self.0.sources.lock().insert(source_id);
         is_free.then(|| InFlightPoll {
@@ -57,6 +60,7 @@ impl InFlightPolls {
             began_at: None,
             end: None,
             forced: None,
+            claim,
             in_flight_polls: self.clone(),
         })
     }
@@ -107,6 +111,11 @@ impl InFlightPoll {
         self.began_at
     }
 
+    /// The right by which it is made.
+    pub(super) fn claim(&self) -> &ShardClaim {
+        &self.claim
+    }
+
     /// Returns to the scheduler.
     pub(super) fn end(mut self, end: Completion) {
         self.end = Some(end);
@@ -123,8 +132,9 @@ impl Drop for InFlightPoll {
             let in_flight_polls = self.in_flight_polls.clone();
             // The order, if there is one, is dropped and so goes back to the scheduler: the poll that replaces this one
             // is forced, too.
+            let claim = self.claim.clone();
             let in_flight =
-                InFlightPoll { source_id, url, interval, began_at, end: None, forced: None, in_flight_polls };
+                InFlightPoll { source_id, url, interval, began_at, end: None, forced: None, claim, in_flight_polls };
             return failure_tracker.do_send(PollLost { in_flight });
         }
         self.in_flight_polls.0.sources.lock().remove(&source_id);

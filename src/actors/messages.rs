@@ -9,7 +9,7 @@ use super::in_flight::InFlightPoll;
 use super::poll::Poll;
 use super::scheduler::ForcedPoll;
 use crate::fetch::{Fetched, RobotsFetched, Trace};
-use crate::model::{ClockStep, FailureReport, HostKey, SourceId, Timestamp};
+use crate::model::{ClockStep, FailureReport, HostKey, Shard, SourceId, Timestamp};
 use crate::rules::due::NextPoll;
 
 /// To the scheduler: these sources are new or were changed. The scheduler reads them from the store.
@@ -39,6 +39,15 @@ pub struct ResumePolling;
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "()")]
 pub struct ReadSourcesAgain;
+
+/// To the scheduler: this node works on other shards from now on.
+#[derive(Clone, Debug, Message)]
+#[rtype(result = "()")]
+pub(super) struct ShardsChanged {
+    pub(super) gained: Vec<Shard>,
+    /// Lost, or to be released.
+    pub(super) left: Vec<Shard>,
+}
 
 /// To the scheduler: state of this source in the schedule.
 #[derive(Clone, Copy, Debug, Message)]
@@ -131,6 +140,8 @@ pub(super) enum Completion {
     Settled(NextPoll),
     /// The source was removed.
     Gone,
+    /// Another node polls the source from now on.
+    OtherNode,
     /// No request was made.
     Deferred(Deferral),
     /// The source changed while it was polled and the answer is not its: read the source again.

@@ -12,6 +12,7 @@ mod environment;
 mod events;
 mod faults;
 mod fetch;
+mod fleet;
 mod full_text;
 mod handle;
 mod history;
@@ -36,11 +37,14 @@ pub use archive::ArchivePage;
 pub use context::Parts;
 pub use events::{PipelineEvent, PipelineEvents};
 pub use faults::{Fault, FaultAction, FaultSettings, NotAFault};
+pub use fleet::{
+    Fleet, FleetAnswer, FleetCallError, FleetError, FleetRequest, FleetView, IncomingCall, NodeReport, NodeSettings,
+};
 pub use handle::PipelineHandle;
 pub use history::SettledPoll;
 pub use host::HostCounts;
 pub use messages::{ScheduleState, ScheduledSource, SchedulerStatus};
-pub use settings::{FetchSettings, PipelineSettings, SchedulerSettings};
+pub use settings::{FetchSettings, FleetSettings, PipelineSettings, SchedulerSettings};
 pub use statistics::{Statistics, StatisticsView};
 pub use topology::{Pipeline, Scope};
 pub use trials::Trial;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::fleet::BorrowedTurn;
 use super::host::{HostEntry, Presence};
 use super::in_flight::InFlightPoll;
 use crate::fetch::{Task, robots_url};
@@ -71,12 +72,15 @@ pub(super) struct RequestPermit {
     pub(super) _permit: Option<OwnedSemaphorePermit>,
     /// One of the polls in flight at once.
     pub(super) _slot: OwnedSemaphorePermit,
+    /// The turn at a host of another node.
+    pub(super) _borrowed: Option<BorrowedTurn>,
 }
 
 impl RequestPermit {
     /// Lets other polls ask the host; the slot stays taken.
     pub(super) fn leave_host(&mut self) {
         self._permit = None;
+        self._borrowed = None;
     }
 }
 

@@ -26,6 +26,21 @@ pub struct SchedulerSettings {
     pub look_gap: Duration,
 }
 
+/// A node of a fleet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FleetSettings {
+    /// By default the name of the machine.
+    pub name: Option<String>,
+    /// A node that has not renewed its lease for this long has ended.
+    pub lease: Duration,
+}
+
+impl Default for FleetSettings {
+    fn default() -> FleetSettings {
+        FleetSettings { name: None, lease: Duration::from_secs(30) }
+    }
+}
+
 /// Size of the fetch pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchSettings {

@@ -49,6 +49,7 @@ pub struct Statistics {
     /// The same by the monotonic clock, in microseconds.
     last_success: AtomicU64,
     clock_steps: Counter,
+    fenced: Counter,
     fetching: Histogram,
     reading: Histogram,
     settling: Histogram,
@@ -91,6 +92,8 @@ pub struct StatisticsView {
     pub deliveries_failed: u64,
     /// Posts in those that were taken.
     pub delivered_posts: u64,
+    /// Polls whose result was not stored because another node of the fleet had their source by then.
+    pub fenced: u64,
     /// The last poll that succeeded.
     pub last_success_at: Option<Timestamp>,
     /// The same by the monotonic clock.
@@ -120,6 +123,7 @@ impl Default for Statistics {
             last_success_at: AtomicI64::default(),
             last_success: AtomicU64::default(),
             clock_steps: Counter::default(),
+            fenced: Counter::default(),
             fetching: Histogram::new(BUCKET_SECONDS),
             reading: Histogram::new(BUCKET_SECONDS),
             settling: Histogram::new(BUCKET_SECONDS),
@@ -150,6 +154,7 @@ impl Statistics {
             gaps: self.gaps.get(),
             wire_bytes: self.wire_bytes.get(),
             superseded: self.superseded.get(),
+            fenced: self.fenced.get(),
             due: self.due.get(),
             crashes: self.crashes.get(),
             restarts: self.restarts.get(),
@@ -185,6 +190,11 @@ impl Statistics {
             self.deferred.clone(),
         );
         registry.register("clock_steps", "Times at which the system's time was set", self.clock_steps.clone());
+        registry.register(
+            "fenced",
+            "Polls not stored because another node had their source by then",
+            self.fenced.clone(),
+        );
         registry.register("superseded", "Polls whose source changed meanwhile", self.superseded.clone());
         registry.register("crashes", "Crashes of actors", self.crashes.clone());
         registry.register("restarts", "Restarts of actors, by actor", self.restarts_by_actor.clone());
@@ -254,6 +264,10 @@ impl Statistics {
 
     pub(super) fn count_deferred(&self) {
         self.deferred.inc();
+    }
+
+    pub(super) fn count_fenced(&self) {
+        self.fenced.inc();
     }
 
     pub(super) fn count_superseded(&self) {

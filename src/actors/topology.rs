@@ -10,6 +10,7 @@ use super::actor_kind::{ActorKind, FETCHERS, HOSTS};
 use super::context::{Addresses, Parts, PipelineContext};
 use super::environment::PipelineEnvironment;
 use super::fetch::FetchActor;
+use super::fleet::FleetActor;
 use super::full_text::FullTextActor;
 use super::handle::PipelineHandle;
 use super::host::{DocumentFetcher, HostTable};
@@ -52,6 +53,9 @@ impl Pipeline {
         let failure_tracker = Inbox::<FailureTrackerActor>::new(MAILBOX_CAPACITY);
         let webhooks = Inbox::<WebhookActor>::new(MAILBOX_CAPACITY);
         let full_text = Inbox::<FullTextActor>::new(MAILBOX_CAPACITY);
+        let fleet = Inbox::<FleetActor>::new(MAILBOX_CAPACITY);
+        let (fleet_thread, is_shared) = (Thread::new("fleet"), parts.fleet.is_shared());
+        let deadline = parts.fetcher.client().deadline();
         let threads: Vec<Thread> =
             (1..=parts.settings.fetch.threads()).map(|number| Thread::new(&format!("fetch {number}"))).collect();
         let fetchers: Vec<Inbox<FetchActor>> = threads.iter().map(|_| Inbox::new(MAILBOX_CAPACITY)).collect();
@@ -103,10 +107,11 @@ impl Pipeline {
                 let (of_sink, of_tracker, of_webhooks) = (context.clone(), context.clone(), context.clone());
                 let (webhook_fetcher, probe_fetcher) = (webhook_fetcher.clone(), probe_fetcher.clone());
                 let documents = documents.clone();
+                let (of_fleet, fleet_table) = (context.clone(), table.clone());
                 let (of_scheduler, table, in_flight_polls, finished) =
                     (context.clone(), table.clone(), in_flight_polls.clone(), finished.clone());
                 let fetch = fetch_supervisor.take().expect("the children are listed once");
-                vec![
+                let mut children = vec![
                     ChildSpec::actor(ActorKind::PostSink.into(), &post_sink, move || {
                         PostSinkActor::new(of_sink.clone())
                     }),
@@ -131,7 +136,12 @@ impl Pipeline {
                             finished,
                         )
                     }),
-                ]
+                ];
+                if is_shared {
+                    let make = move || FleetActor::new(of_fleet.clone(), fleet_table.clone(), deadline);
+                    children.push(ChildSpec::actor(ActorKind::Fleet.into(), &fleet, make).on(&fleet_thread));
+                }
+                children
             }
         };
         let spec = SupervisorSpec::new("feedwarden", children).intensity(intensity);

@@ -19,7 +19,7 @@ use super::context::PipelineContext;
 use super::store_watch::retry_while_unavailable;
 use crate::fetch::{Delivery, Fetcher, delivery_body};
 use crate::model::{
-    DeliveryRecord, FailureCause, FailureKind, FailureReport, Post, PostSource, SourceId, Timestamp, Webhook,
+    DeliveryRecord, FailureCause, FailureKind, FailureReport, Post, PostSource, Shard, SourceId, Timestamp, Webhook,
     WebhookId, WebhookProgress, WebhookTarget,
 };
 use crate::rules::classify::classify;
@@ -92,6 +92,11 @@ impl Handler<TestWebhook> for WebhookActor {
     }
 }
 
+/// The shard whose owner delivers to a webhook.
+fn shard_of(id: WebhookId) -> Shard {
+    Shard::of_name(&format!("webhook {id}"))
+}
+
 #[derive(Clone)]
 struct Deliverer {
     context: Arc<PipelineContext>,
@@ -115,6 +120,9 @@ impl Deliverer {
             for webhook in self.webhooks().await {
                 let is_free = !under_way.contains_key(&webhook.id) && !idle.contains(&webhook.id);
                 let (now, wait_max) = (self.context.clock.now(), self.context.policy().webhooks.retry_max);
+                if !self.is_ours(webhook.id) {
+                    continue;
+                }
                 match webhook.progress.retry_at.map(|at| corrected_retry(at, wait_max, now)) {
                     _ if !is_free || !webhook.enabled => {}
                     Some(at) if at > now => wake_at = wake_at.min(at),
@@ -149,7 +157,14 @@ impl Deliverer {
         })
     }
 
+    /// Whether this node delivers to a webhook.
+    fn is_ours(&self, id: WebhookId) -> bool {
+        self.context.fleet.owns(shard_of(id))
+    }
+
     async fn turn(&self, id: WebhookId) -> (WebhookId, TurnEnd) {
+        // Held until the turn is over: meanwhile no other node delivers to it.
+        let Some(_claim) = self.context.fleet.claim(shard_of(id)) else { return (id, TurnEnd::Idle) };
         let turn = self.pages(id).await.unwrap_or_else(|cause| {
             error!(self.log, "webhook delivery not prepared"; "webhook_id" => id.0, "error" => %cause);
             TurnEnd::Idle
@@ -160,6 +175,9 @@ impl Deliverer {
     async fn pages(&self, id: WebhookId) -> Result<TurnEnd, StoreError> {
         let store = &self.context.store;
         for _ in 0..PAGES_PER_TURN {
+            if !self.is_ours(id) {
+                return Ok(TurnEnd::Idle);
+            }
             // Read again for every page: it may have been changed, disabled or removed.
             let webhook = retry_while_unavailable(|| store.webhook(id)).await?.filter(|webhook| webhook.enabled);
             let Some(webhook) = webhook else { return Ok(TurnEnd::Idle) };
@@ -176,8 +194,9 @@ impl Deliverer {
             };
             let wanted: Vec<&Post> = posts.iter().filter(has_label).collect();
             if wanted.is_empty() {
+                let from = webhook.progress.last_change_number;
                 let progress = WebhookProgress { last_change_number: last, ..webhook.progress };
-                self.record(id, progress, None, None).await?;
+                self.record(id, from, progress, None, None).await?;
                 continue;
             }
             let (body, count) = delivery_body(&wanted, &sources, policy.body_bytes_max);
@@ -202,7 +221,8 @@ impl Deliverer {
                     debug!(self.log, "webhook delivered"; "webhook_id" => id.0, "posts" => count);
                     let progress =
                         WebhookProgress { last_change_number: reached, failures: 0, retry_at: None, last_error: None };
-                    self.record(id, progress, Some(self.context.clock.now()), None).await?;
+                    let from = webhook.progress.last_change_number;
+                    self.record(id, from, progress, Some(self.context.clock.now()), None).await?;
                 }
                 Err(report) => {
                     self.failed(webhook, report).await?;
@@ -270,7 +290,7 @@ impl Deliverer {
             error!(self.log, "webhook delivery not prepared"; "webhook_id" => id, "error" => report.error,
                 "retry_at" => at.to_string());
             progress.retry_at = Some(at);
-            return self.record(webhook.id, progress, None, None).await;
+            return self.record(webhook.id, progress.last_change_number, progress, None, None).await;
         }
         progress.failures = progress.failures.saturating_add(1);
         let policy = &self.context.policy().webhooks;
@@ -288,18 +308,20 @@ impl Deliverer {
                 Some(reason)
             }
         };
-        self.record(webhook.id, progress, None, reason).await
+        self.record(webhook.id, progress.last_change_number, progress, None, reason).await
     }
 
     async fn record(
         &self,
         id: WebhookId,
+        from: i64,
         progress: WebhookProgress,
         delivered_at: Option<Timestamp>,
         disabled_reason: Option<String>,
     ) -> Result<(), StoreError> {
         let record = DeliveryRecord { progress, delivered_at, disabled_reason };
         let store = &self.context.store;
-        retry_while_unavailable(|| store.record_delivery(id, record.clone())).await
+        // Another node may have moved it since; then its progress counts.
+        retry_while_unavailable(|| store.record_delivery(id, from, record.clone())).await.map(|_| ())
     }
 }

@@ -29,6 +29,7 @@ pub(super) fn assemble(values: &Effective, directories: &Directories, problems: 
         types: sections::types(values),
         store,
         accepts_unreadable_secrets: sections::accepts_unreadable_secrets(values),
+        fleet: sections::fleet(values),
         log: sections::log(values),
         api,
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::actors::PipelineSettings;
+use crate::actors::{FleetSettings, PipelineSettings};
 use crate::api::settings::ApiSettings;
 use crate::http::HttpSettings;
 use crate::rules::{Delays, Policy};
@@ -27,6 +27,8 @@ pub struct Settings {
     pub store: StoreSettings,
     /// Whether the daemon starts although some stored secrets cannot be opened.
     pub accepts_unreadable_secrets: bool,
+    /// This process as a node of a fleet.
+    pub fleet: FleetSettings,
     pub log: LogSettings,
     pub api: ApiSettings,
 }
@@ -49,6 +51,7 @@ impl Default for Settings {
                 encryption_key: None,
             },
             accepts_unreadable_secrets: false,
+            fleet: FleetSettings::default(),
             log: LogSettings::default(),
             api: ApiSettings::default(),
         }

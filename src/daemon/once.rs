@@ -68,9 +68,19 @@ async fn serve(
         is_interrupted: true,
     };
     let Some(opened) = started.open(settings, signals).await? else { return Ok(nothing) };
-    let import = add(opened.store.as_ref(), once.add, started).await?;
     let scope = Scope::Once { ignores_due_times: once.ignores_due_times };
-    let pipeline = Pipeline::new(started.parts(settings, &opened.store, started.client(settings)?), scope);
+    // It polls everything, so no other node may.
+    let Some(membership) = started.join(settings, &opened.store, String::new(), signals).await? else {
+        return Ok(nothing);
+    };
+    let fleet = membership.fleet.clone();
+    if let Err(shared) = fleet.own_all(&started.log).await {
+        fleet.leave(&started.log).await;
+        return Err(shared.into());
+    }
+    let import = add(opened.store.as_ref(), once.add, started).await?;
+    let parts = started.parts(settings, &opened.store, started.client(settings)?, &fleet);
+    let pipeline = Pipeline::new(parts, scope);
     let handle = pipeline.handle();
     let mut running = actix_rt::spawn(pipeline.run());
     info!(started.log, "daemon ready");
@@ -87,6 +97,7 @@ async fn serve(
             started.stop(&handle, running, signals).await
         }
     };
+    fleet.leave(&started.log).await;
     started.close(opened.store.as_ref(), signals).await;
     outcome(end)?;
     let elapsed = started.clock.monotonic() - started.began;

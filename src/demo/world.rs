@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::settings::DemoSettings;
 use super::web::Web;
-use crate::actors::{Parts, Pipeline, PipelineHandle, Scope};
+use crate::actors::{Fleet, Parts, Pipeline, PipelineHandle, Scope};
 use crate::clock::{Clock, FastClock};
 use crate::dice::SeededDice;
 use crate::fetch::Fetcher;
@@ -86,6 +86,7 @@ impl World {
             type_settings: TypeSettings::default(),
             policy: settings.policy(),
             settings: settings.pipeline(),
+            fleet: Fleet::alone(),
             log,
         };
         let pipeline = Pipeline::new(parts, Scope::Daemon);

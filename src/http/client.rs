@@ -1,6 +1,6 @@
 //! The client: settings and connections, and [`Client::send`], which makes a request and follows its redirects.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hyper::StatusCode;
@@ -12,7 +12,7 @@ use url::Url;
 use super::address::AddressPolicy;
 use super::body::{self, BodyLimits};
 use super::dial::Dialer;
-use super::failure::{from_hyper, from_redirect, from_status, other, with_waits};
+use super::failure::{from_hyper, from_redirect, from_status, other, window_closed, with_waits};
 use super::headers::{self, Caching};
 use super::memory::{MemoryBudget, MemoryUse};
 use super::outgoing::{RequestContext, build};
@@ -25,9 +25,11 @@ use super::redirect::{self, RedirectError};
 use super::reply::{Content, Failure, Headers, Redirect, Reply};
 use super::request::{Request, without_credentials};
 use super::resolve::{Resolve, ResolverNotice, SystemResolver};
+use super::send_window::SendWindow;
 use super::settings::{HttpSettings, SetupError};
 use super::tls;
 use super::wire::HttpConnection;
+use crate::clock::Stopwatch;
 use crate::model::{FailureReport, Timestamp};
 
 /// Maximum size of the body of an error response, in bytes; larger ones are pages for browsers.
@@ -42,7 +44,11 @@ struct SharedClient {
     now: Now,
     resolver: ClientResolver,
     memory: Arc<MemoryBudget>,
+    window: Window,
 }
+
+/// The time in which requests may be sent, if it is limited.
+pub(super) type Window = Arc<OnceLock<SendWindow>>;
 
 /// How names are resolved, whatever the settings.
 #[derive(Clone)]
@@ -60,6 +66,7 @@ struct ClientState {
     pool: Pool,
     now: Now,
     memory: Arc<MemoryBudget>,
+    window: Window,
 }
 
 impl Client {
@@ -86,16 +93,22 @@ impl Client {
             None => ClientResolver::System(SystemResolver::new(settings.resolver.clone())?),
         };
         let memory = Arc::new(MemoryBudget::new(settings.memory_bytes_max));
-        let inner = RwLock::new(Arc::new(ClientState::new(settings, &now, &resolver, &memory)?));
-        Ok(Client(Arc::new(SharedClient { inner, now, resolver, memory })))
+        let window = Window::default();
+        let inner = RwLock::new(Arc::new(ClientState::new(settings, &now, &resolver, &memory, &window)?));
+        Ok(Client(Arc::new(SharedClient { inner, now, resolver, memory, window })))
+    }
+
+    /// Sends requests within this window only, in all clones. To be called once.
+    pub fn limit_to(&self, window: SendWindow) {
+        let _ = self.0.window.set(window);
     }
 
     /// Applies new settings from the next request on, in all clones; running requests are not affected. Invalid
     /// settings change nothing.
     pub fn reconfigure(&self, settings: HttpSettings) -> Result<(), SetupError> {
-        let SharedClient { inner, now, resolver, memory } = &*self.0;
+        let SharedClient { inner, now, resolver, memory, window } = &*self.0;
         let memory_bytes_max = settings.memory_bytes_max;
-        let new = Arc::new(ClientState::new(settings, now, resolver, memory)?);
+        let new = Arc::new(ClientState::new(settings, now, resolver, memory, window)?);
         memory.set_max(memory_bytes_max);
         *inner.write() = new;
         Ok(())
@@ -126,9 +139,10 @@ impl Client {
         let inner = self.inner();
         let deadline = inner.settings.deadline;
         let time_left = deadline.saturating_sub(request.time_used);
-        let outcome = match tokio::time::timeout(time_left, inner.travel(request, &mut progress)).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(progress.refusal.take().unwrap_or_else(|| progress.too_late(deadline))),
+        let outcome = match inner.within_window(time_left, inner.travel(request, &mut progress)).await {
+            RequestEnd::Over(outcome) => outcome,
+            RequestEnd::Late => Err(progress.refusal.take().unwrap_or_else(|| progress.too_late(deadline))),
+            RequestEnd::Cut => Err(window_closed()),
         };
         let RequestProgress { hops, headers, rate_limit, body, .. } = progress;
         outcome.map_err(|report| Failure { report, hops, rate_limit, headers, body })
@@ -159,6 +173,7 @@ impl ClientState {
         now: &Now,
         resolver: &ClientResolver,
         memory: &Arc<MemoryBudget>,
+        window: &Window,
     ) -> Result<ClientState, SetupError> {
         let dialer = Dialer {
             resolver: match resolver {
@@ -173,10 +188,37 @@ impl ClientState {
             proxy: settings.proxy.as_ref().map(Proxy::from_setting).transpose().map_err(SetupError::Proxy)?,
             tls: tls::configuration(settings.authorities.as_deref()).map_err(SetupError::Authorities)?,
             connect_timeout: settings.connect_timeout,
+            window: window.clone(),
         };
         let user_agent = settings.user_agent.parse().map_err(|_| SetupError::UserAgent)?;
         let pool = Pool::new(settings.idle_timeout);
-        Ok(ClientState { settings, user_agent, dialer, pool, now: now.clone(), memory: memory.clone() })
+        let (now, memory, window) = (now.clone(), memory.clone(), window.clone());
+        Ok(ClientState { settings, user_agent, dialer, pool, now, memory, window })
+    }
+
+    /// Awaits a request for this time, or until requests under way are cut. Renewals of the right to send move that
+    /// moment.
+    async fn within_window<T>(&self, time_left: Duration, request: impl Future<Output = T>) -> RequestEnd<T> {
+        let Some(window) = self.window.get() else {
+            return tokio::time::timeout(time_left, request).await.map_or(RequestEnd::Late, RequestEnd::Over);
+        };
+        let (mut request, mut closed) = (std::pin::pin!(request), std::pin::pin!(window.closed()));
+        let watch = Stopwatch::start();
+        loop {
+            let left = time_left.saturating_sub(watch.elapsed());
+            let until_cut = window.left().unwrap_or(Duration::MAX);
+            tokio::select! {
+                over = &mut request => return RequestEnd::Over(over),
+                () = &mut closed => return RequestEnd::Cut,
+                () = tokio::time::sleep(left.min(until_cut)) => {}
+            }
+            if window.left() == Some(Duration::ZERO) {
+                return RequestEnd::Cut;
+            }
+            if time_left <= watch.elapsed() {
+                return RequestEnd::Late;
+            }
+        }
     }
 
     async fn travel(&self, request: &Request, progress: &mut RequestProgress) -> Result<Reply, FailureReport> {
@@ -239,6 +281,7 @@ impl ClientState {
         let mut link = if outgoing.method() == hyper::Method::GET { self.pool.take(url)? } else { return None };
         progress.stage = RequestStage::Waiting;
         progress.note(|hop| hop.address = link.address);
+        check_window(&self.window).ok()?;
         let answer = link.ask(outgoing.clone()).await.ok()?;
         Some((link, answer))
     }
@@ -256,6 +299,8 @@ impl ClientState {
         let failed = |error: hyper::Error| from_hyper(&error, RequestStage::Waiting, first_byte.is_tls());
         let address = progress.hops.last().and_then(|hop| hop.address);
         let mut link = HttpConnection::open(stream, address).await.map_err(failed)?;
+        // The process may have been stopped while it connected.
+        check_window(&self.window)?;
         let answer = link.ask(outgoing).await.map_err(failed)?;
         Ok((link, answer))
     }
@@ -328,6 +373,22 @@ impl ClientState {
             Ok(Ok(Content::Body { bytes, .. })) => bytes,
             _ => Vec::new(),
         }
+    }
+}
+
+enum RequestEnd<T> {
+    Over(T),
+    /// The deadline has passed.
+    Late,
+    /// The window for requests was closed.
+    Cut,
+}
+
+/// Fails if no request may be sent now.
+pub(super) fn check_window(window: &Window) -> Result<(), FailureReport> {
+    match window.get() {
+        Some(window) if !window.is_open() => Err(window_closed()),
+        _ => Ok(()),
     }
 }
 

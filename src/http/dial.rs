@@ -12,6 +12,7 @@ use tokio_rustls::TlsConnector;
 use url::{Host, Url};
 
 use super::address::AddressPolicy;
+use super::client::{Window, check_window};
 use super::failure::{connection, from_io, from_resolve, no_network, no_route, other, refused_address, report};
 use super::progress::{RequestProgress, RequestStage};
 use super::proxy::{Proxy, ProxyKind, ProxyTarget, tunnel};
@@ -28,6 +29,7 @@ pub(super) struct Dialer {
     pub(super) proxy: Option<Proxy>,
     pub(super) tls: Arc<ClientConfig>,
     pub(super) connect_timeout: Duration,
+    pub(super) window: Window,
 }
 
 impl Dialer {
@@ -127,6 +129,7 @@ impl Dialer {
     ) -> Result<Stream, FailureReport> {
         progress.stage = RequestStage::Connecting(route.first_hop);
         progress.note(|hop| hop.address = Some(route.first_hop));
+        check_window(&self.window)?;
         let mut stream = TcpStream::connect(route.first_hop).await.map_err(|error| {
             let failure = no_route(from_io(&error, progress.stage), has_other_route(route.first_hop));
             // A refusing proxy belongs to our own network, and proves nothing about the publisher (p31).

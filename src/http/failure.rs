@@ -32,6 +32,13 @@ pub(super) fn connection(error: impl Into<String>) -> FailureReport {
     report(FailureCause::Connection, error)
 }
 
+/// This node may send no requests now: it has not renewed its lease in the database in time.
+pub(super) fn window_closed() -> FailureReport {
+    let error =
+        "this node lost touch with the database, so it may send no requests: another node may have its hosts by now";
+    report(FailureCause::Internal, error)
+}
+
 pub(super) fn no_network(error: impl Into<String>) -> FailureReport {
     report(FailureCause::NoNetwork, error)
 }

@@ -1,8 +1,10 @@
 //! Nodes that share one database, and the shards of its hosts.
 
+use std::time::Duration;
+
 use sha2::{Digest, Sha256};
 
-use super::HostKey;
+use super::{HostKey, SourceSettings, Timestamp};
 
 /// Number of shards. Every host belongs to one of them, and every shard to one node at a time.
 pub const SHARDS: u16 = 256;
@@ -25,16 +27,59 @@ impl Shard {
 
     /// Shard of a host. Sources without a host share one.
     pub fn of_host(host: Option<&HostKey>) -> Shard {
-        let name = host.map_or("", HostKey::as_str);
-        // The commonest redirect then stays on one node.
-        Shard::of_name(name.strip_prefix("www.").unwrap_or(name))
+        Shard::of_slot(slot_of_host(host))
+    }
+
+    /// Shard of a source: that of the host in its row.
+    pub fn of_source(settings: &SourceSettings) -> Shard {
+        Shard::of_slot(slot_of_source(settings))
     }
 
     /// Shard of something that is no host, by its name.
     pub fn of_name(name: &str) -> Shard {
-        let hash = Sha256::digest(name.as_bytes());
-        let slot = u32::from(u16::from_be_bytes([hash[0], hash[1]]));
-        Shard(((slot * u32::from(SHARDS)) >> 16) as u16)
+        Shard::of_slot(slot_of_name(name))
+    }
+
+    const fn of_slot(slot: u16) -> Shard {
+        Shard(slot >> 8)
+    }
+
+    /// The last slot of the shard.
+    pub const fn last_slot(self) -> u16 {
+        (self.0 << 8) | 0xff
+    }
+}
+
+fn slot_of_name(name: &str) -> u16 {
+    let hash = Sha256::digest(name.as_bytes());
+    u16::from_be_bytes([hash[0], hash[1]])
+}
+
+fn slot_of_host(host: Option<&HostKey>) -> u16 {
+    let name = host.map_or("", HostKey::as_str);
+    // The commonest redirect then stays on one node.
+    slot_of_name(name.strip_prefix("www.").unwrap_or(name))
+}
+
+fn slot_of_source(settings: &SourceSettings) -> u16 {
+    match settings.source_type.shared_host() {
+        Some(shared) => slot_of_name(shared),
+        None => slot_of_host(HostKey::of_url(&settings.url).as_ref()),
+    }
+}
+
+/// A position in the order of sources by slot, which is the first 16 bits of the hash of their host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotCursor {
+    pub slot: u16,
+    /// The last source that was read; 0 before the first one.
+    pub source: i64,
+}
+
+impl SlotCursor {
+    /// Before the first source of a shard.
+    pub const fn before(shard: Shard) -> SlotCursor {
+        SlotCursor { slot: shard.0 << 8, source: 0 }
     }
 }
 
@@ -43,6 +88,97 @@ impl Shard {
 pub struct OwnedShard {
     pub shard: Shard,
     pub epoch: i64,
+}
+
+/// What a process says of itself when it joins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewNode {
+    pub id: NodeId,
+    pub name: String,
+    /// The same for all processes that can see each other's locks on this machine.
+    pub boot: String,
+    pub version: String,
+    /// Hash of the settings that all nodes should share.
+    pub settings: String,
+    /// The lease to use if no other node is live.
+    pub lease: Duration,
+}
+
+/// What became of an attempt to join.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JoinOutcome {
+    /// The length of the fleet's lease.
+    Joined { lease: Duration },
+    /// A live node of another machine has this name; its beat tells whether it is alive.
+    NameTaken { node: NodeId, beat: i64, lease: Duration },
+}
+
+/// What one renewal of a node's lease reads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeRenewal {
+    /// None if the node was declared ended.
+    pub beat: Option<i64>,
+    pub database_now: Timestamp,
+    /// Shards of the node.
+    pub shards: Vec<OwnedShard>,
+    /// Live nodes with their beats, this one included.
+    pub nodes: Vec<(NodeId, i64)>,
+    /// Number of these nodes that take shards.
+    pub taking: usize,
+    /// Number of shards without a live owner.
+    pub free: usize,
+    /// The timeline on which the fleet was seen last, and the present one.
+    pub timeline: (String, String),
+    /// How long no node makes requests yet.
+    pub quiet_for: Duration,
+    pub paused_since: Option<Timestamp>,
+}
+
+/// A node as the others see it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeRecord {
+    pub id: NodeId,
+    pub name: String,
+    pub version: String,
+    pub settings: String,
+    pub joined_at: Timestamp,
+    /// What the node reports of itself, as JSON.
+    pub report: String,
+    /// Seconds left of its lease; negative if it is over.
+    pub lease_left: f64,
+    pub ended_at: Option<Timestamp>,
+    /// Name of the node that declared it ended; none if it left by itself or its end is not known.
+    pub ended_by: Option<String>,
+    pub has_left: bool,
+    pub shards: usize,
+}
+
+/// All nodes and shards.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FleetRecord {
+    pub lease: Duration,
+    pub quiet_for: Duration,
+    pub free_shards: usize,
+    pub messages_waiting: usize,
+    /// Owner of each shard, in order.
+    pub owners: Vec<Option<NodeId>>,
+    pub nodes: Vec<NodeRecord>,
+}
+
+/// The receiver of a message: a node, or the owner of a shard, whoever it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Receiver {
+    Shard(Shard),
+    Node(NodeId),
+}
+
+/// A message from another node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeMessage {
+    pub sender: NodeId,
+    pub body: String,
+    /// Time since it was sent, by the clock of the database.
+    pub age: Duration,
 }
 
 #[cfg(test)]

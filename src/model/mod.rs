@@ -26,7 +26,10 @@ pub use access::{SourceAccess, SourceToPoll};
 pub use article::{Article, ArticleId, NewArticle};
 pub use entry::{DOCUMENT_KEYS_MAX, DocumentKeys, EntryKey, EntryQuery, KnownEntries, KnownPost};
 pub use failure::{FailureCause, FailureClass, FailureKind, FailureReport, Severity, UnknownName};
-pub use fleet::{NodeId, OwnedShard, SHARDS, Shard};
+pub use fleet::{
+    FleetRecord, JoinOutcome, NewNode, NodeId, NodeMessage, NodeRecord, NodeRenewal, OwnedShard, Receiver, SHARDS,
+    Shard, SlotCursor,
+};
 pub use full_text::{FetchedPage, PageEnd, QueuedPage, WantedPage};
 pub use host::{Breaker, HostKey, HostState};
 pub use misspelling::misspelling;

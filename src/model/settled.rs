@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ContentHash, DocumentKeys, EntryKey, HostState, NewPost, PostId, Source, SourceId, SourceState, Timestamp,
-    WantedPage,
+    ContentHash, DocumentKeys, EntryKey, HostState, NewPost, OwnedShard, PostId, Source, SourceId, SourceState,
+    Timestamp, WantedPage,
 };
 
 /// Everything one poll leaves behind. It is written whole or not at all.
@@ -33,6 +33,8 @@ pub struct Settlement {
     pub host: Option<HostState>,
     /// When the poll was settled.
     pub settled_at: Timestamp,
+    /// The shard by whose right the poll was made: nothing is written if it is another node's by now.
+    pub claim: Option<OwnedShard>,
 }
 
 impl Settlement {
@@ -50,6 +52,7 @@ impl Settlement {
             document: None,
             host: None,
             settled_at,
+            claim: None,
         }
     }
 }
@@ -129,6 +132,8 @@ pub enum Settled {
     Gone,
     /// Nothing was written: another session of the database locks the row of the source.
     Locked,
+    /// Nothing was written but what is known of the host: the shard of the source is another node's by now.
+    Fenced,
 }
 
 /// Before which moments things may be forgotten. Computed by `rules::cleanup`.

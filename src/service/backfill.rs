@@ -165,7 +165,9 @@ impl Service {
                         let text = "another session of the database locks the row of the source; try again later";
                         return Err(ServiceError::Refused(text.to_owned()));
                     }
-                    Some(Settled::Gone) | None => return Err(ServiceError::not_found("source", id.0)),
+                    Some(Settled::Gone | Settled::Fenced) | None => {
+                        return Err(ServiceError::not_found("source", id.0));
+                    }
                 }
                 self.pipeline.note_new_posts();
             }

@@ -14,7 +14,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use crate::fetch::{DocumentReader, Fetched, Fetcher, Task};
-use crate::model::{HostKey, KeyProvider, PodcastId, SourceType, Watermark, canonical_web_url, check_web_url};
+use crate::model::{HostKey, KeyProvider, PodcastId, Shard, SourceType, Watermark, canonical_web_url, check_web_url};
 
 pub use linked_document::{archive_task, article_task};
 pub use x::{KeyError, XSettings, check_x_key};
@@ -138,6 +138,11 @@ pub fn stored_host(host: &HostKey, settings: &TypeSettings) -> HostKey {
     let is_asked_there = |source_type: &SourceType| kind(*source_type).host("", settings).as_ref() == Some(host);
     let shared = SourceType::ALL.into_iter().filter(is_asked_there).find_map(SourceType::shared_host);
     shared.map_or_else(|| host.clone(), HostKey::from_canonical)
+}
+
+/// The shard of a host: that of the sources that are asked there.
+pub fn host_shard(host: Option<&HostKey>, settings: &TypeSettings) -> Shard {
+    Shard::of_host(host.map(|host| stored_host(host, settings)).as_ref())
 }
 
 /// The default delay of every type.

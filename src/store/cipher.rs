@@ -25,6 +25,8 @@ pub(super) enum Owner<'a> {
     ApiKey(UserId, KeyProvider),
     SourceAccess(SourceId),
     Webhook(&'a str),
+    /// What nodes compare their keys by.
+    Fleet,
 }
 
 impl fmt::Display for Owner<'_> {
@@ -33,6 +35,7 @@ impl fmt::Display for Owner<'_> {
             Owner::ApiKey(user, provider) => write!(formatter, "the {} key of user {user}", provider.name()),
             Owner::SourceAccess(source) => write!(formatter, "the login of source {source}"),
             Owner::Webhook(_) => write!(formatter, "the secret of a webhook"),
+            Owner::Fleet => write!(formatter, "the check of the fleet's key"),
         }
     }
 }
@@ -42,7 +45,7 @@ impl Owner<'_> {
     fn associated(&self) -> String {
         match self {
             Owner::Webhook(url) => format!("{self} at {url}"),
-            Owner::ApiKey(..) | Owner::SourceAccess(_) => self.to_string(),
+            Owner::ApiKey(..) | Owner::SourceAccess(_) | Owner::Fleet => self.to_string(),
         }
     }
 }

@@ -42,8 +42,8 @@ pub use secrets::{Resealed, SealedRow, SecretCheck, SecretCounts, SecretPlace, S
 pub use sqlite::{BackupError, BackupReport, Compacted, SqliteStore, backup, compact};
 pub use stream::stream_sources;
 pub use traits::{
-    ArticleStore, DaemonStore, FullTextStore, HostStore, LabelStore, PostStore, SecretStore, SourceAccessStore,
-    SourceStore, UserStore, WebhookStore,
+    ArticleStore, DaemonStore, FleetNews, FleetStore, FullTextStore, HostStore, LabelStore, PostStore, SecretStore,
+    SourceAccessStore, SourceStore, UserStore, WebhookStore,
 };
 
 use settings::{EngineSettings, StoreSettings};
@@ -72,6 +72,11 @@ pub trait Store:
 
     /// The same store with connections of its own, for the API: a flood of requests does not delay the pipeline.
     fn for_api(&self) -> Option<Arc<dyn Store>>;
+
+    /// The nodes that share the store; none if one process at a time uses it.
+    fn fleet(&self) -> Option<Arc<dyn FleetStore>> {
+        None
+    }
 
     /// Whether the store takes writes, by the last one of any caller.
     fn health(&self) -> &StoreHealth;

@@ -20,7 +20,6 @@ pub(super) static COUNT_POSTS: Statement = Statement::new(include_str!("../../sq
 pub(super) static COUNT_SOURCES: Statement = Statement::new(include_str!("../../sql/shared/count_sources.sql"));
 pub(super) static DEFER_FULL_TEXTS: Statement = Statement::new(include_str!("../../sql/shared/defer_full_texts.sql"));
 pub(super) static DROP_FULL_TEXT: Statement = Statement::new(include_str!("../../sql/shared/drop_full_text.sql"));
-pub(super) static FULL_TEXT_HOSTS: Statement = Statement::new(include_str!("../../sql/shared/full_text_hosts.sql"));
 pub(super) static HOST: Statement = Statement::new(include_str!("../../sql/shared/host.sql"));
 pub(super) static HOSTS_ASKED_AFTER: Statement = Statement::new(include_str!("../../sql/shared/hosts_asked_after.sql"));
 pub(super) static LAST_CHANGE_NUMBER: Statement =

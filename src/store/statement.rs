@@ -37,8 +37,9 @@ impl Statement {
     /// Whether it may change something.
     pub(super) fn is_write(&self) -> bool {
         let mut lines = self.written.lines().map(str::trim_start);
-        let first = lines.find(|line| !line.is_empty() && !line.starts_with("--"));
-        first.is_some_and(|line| !["SELECT", "WITH"].iter().any(|word| line.starts_with(word)))
+        let first = lines.find(|line| !line.is_empty() && !line.starts_with("--")).unwrap_or_default();
+        let has_write = || ["INSERT INTO ", "DELETE FROM ", " SET "].iter().any(|part| self.written.contains(part));
+        !first.starts_with("SELECT") && (!first.starts_with("WITH") || has_write())
     }
 
     pub(super) fn sqlite(&self) -> &str {

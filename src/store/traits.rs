@@ -4,9 +4,10 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use crate::model::{
-    Article, ArticleId, ClockStep, DeliveryRecord, EntryQuery, FetchedPage, HostKey, HostState, KeyProvider,
-    KnownEntries, MovedPolls, NewArticle, NewSource, NewWebhook, Podcast, PodcastChanges, PodcastId, Post, PostId,
-    PostSource, QueuedPage, RobotsRecord, Settled, Settlement, Source, SourceAccess, SourceCounts, SourceId,
+    Article, ArticleId, ClockStep, DeliveryRecord, EntryQuery, FetchedPage, FleetRecord, HostKey, HostState,
+    JoinOutcome, KeyProvider, KnownEntries, MovedPolls, NewArticle, NewNode, NewSource, NewWebhook, NodeId,
+    NodeMessage, NodeRenewal, OwnedShard, Podcast, PodcastChanges, PodcastId, Post, PostId, PostSource, QueuedPage,
+    Receiver, RobotsRecord, Settled, Settlement, Shard, SlotCursor, Source, SourceAccess, SourceCounts, SourceId,
     SourceToPoll, SourceType, Timestamp, User, UserId, Webhook, WebhookChange, WebhookId, WebhookTarget,
 };
 
@@ -61,6 +62,15 @@ pub trait SourceStore: Send + Sync {
 
     /// Sources with ids above this one, in order.
     async fn list_sources(&self, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>>;
+
+    /// A page of sources behind this place, up to this slot, and the place of its last one; none behind the last source.
+    /// A store of one process returns all sources, whatever the slots.
+    async fn sources_in_slots(
+        &self,
+        after: SlotCursor,
+        last_slot: u16,
+        limit: u32,
+    ) -> Result<(Vec<Source>, Option<SlotCursor>)>;
 
     /// Sources of this selection with ids above this one, in order.
     async fn select_sources(
@@ -186,8 +196,9 @@ pub trait PostStore: Send + Sync {
 /// Posts that wait for their pages (full text). [`SourceStore::settle`] adds them.
 #[async_trait]
 pub trait FullTextStore: Send + Sync {
-    /// Hosts of the pages that are waited for, each with the time at which its first page is due, earliest first.
-    async fn full_text_hosts(&self, limit: u32) -> Result<Vec<(HostKey, Timestamp)>>;
+    /// Hosts of these shards whose pages are waited for, each with the time at which its first page is due, earliest
+    /// first. A store of one process returns all of them.
+    async fn full_text_hosts(&self, shards: &[Shard], limit: u32) -> Result<Vec<(HostKey, Timestamp)>>;
 
     /// The page of this host that has been due longest, if one is due.
     async fn next_full_text(&self, host: &HostKey, now: Timestamp) -> Result<Option<QueuedPage>>;
@@ -344,12 +355,68 @@ pub trait WebhookStore: Send + Sync {
     /// failures; false if it does not exist.
     async fn change_webhook(&self, id: WebhookId, change: WebhookChange) -> Result<bool>;
 
-    /// Stores the progress of a webhook; ignores a removed one.
-    async fn record_delivery(&self, id: WebhookId, record: DeliveryRecord) -> Result<()>;
+    /// Stores the progress of a webhook if it still stands where the delivery began (`from`, a change number); ignores a
+    /// removed one. False if another node has moved it.
+    async fn record_delivery(&self, id: WebhookId, from: i64, record: DeliveryRecord) -> Result<bool>;
 
     /// Enables a webhook and clears its failures, or disables it with a reason; false if it does not exist.
     async fn switch_webhook(&self, id: WebhookId, disabled_reason: Option<String>) -> Result<bool>;
 
     /// Removes a webhook; false if it does not exist.
     async fn remove_webhook(&self, id: WebhookId) -> Result<bool>;
+}
+
+/// Nodes that share the database. Its statements have connections of their own: a busy pipeline does not delay them.
+#[async_trait]
+pub trait FleetStore: Send + Sync {
+    /// What tells this database from all others.
+    async fn place(&self) -> Result<String>;
+
+    /// Registers a run of this process. Earlier runs under the same name in the same place (`boot`) are declared ended:
+    /// the caller holds the lock that they held.
+    async fn join(&self, node: &NewNode) -> Result<JoinOutcome>;
+
+    /// Renews the lease of a node, with what it reports of itself, and whether it takes shards.
+    async fn renew(&self, node: NodeId, report: &str, is_taking: bool) -> Result<NodeRenewal>;
+
+    /// Declares nodes ended whose beats stood still; returns the names of those that were.
+    async fn expire(&self, by: NodeId, still: Vec<(NodeId, i64)>) -> Result<Vec<String>>;
+
+    /// Takes up to so many shards that have no live owner.
+    async fn take_shards(&self, node: NodeId, count: usize) -> Result<Vec<OwnedShard>>;
+
+    async fn release_shards(&self, node: NodeId, released: Vec<OwnedShard>) -> Result<()>;
+
+    /// Releases all shards of a node and declares it ended.
+    async fn leave(&self, node: NodeId) -> Result<()>;
+
+    /// Notes that the server has this timeline: nobody makes requests for a lease, and numbers of posts are skipped.
+    /// False if another node was first.
+    async fn begin_timeline(&self, timeline: &str) -> Result<bool>;
+
+    /// All live nodes, and those that ended lately.
+    async fn fleet(&self) -> Result<FleetRecord>;
+
+    async fn send_messages(&self, sender: NodeId, messages: Vec<(Receiver, String)>) -> Result<()>;
+
+    /// Takes messages to this node and to these shards, oldest first.
+    async fn take_messages(&self, node: NodeId, shards: Vec<Shard>, limit: u32) -> Result<Vec<NodeMessage>>;
+
+    /// Removes what nobody needs any more.
+    async fn clean_fleet(&self) -> Result<()>;
+
+    /// Waits for news. The first call, and one after the connection was lost, returns [`FleetNews::Missed`] once it
+    /// listens. To be called by one task.
+    async fn news(&self) -> FleetNews;
+}
+
+/// What other nodes have announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FleetNews {
+    /// There is a message to somebody.
+    Message(Receiver),
+    /// Posts were stored or changed.
+    Posts,
+    /// Announcements may have been missed.
+    Missed,
 }

@@ -8,7 +8,7 @@ mod plan;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use feedwarden::actors::{Parts, Pipeline, PipelineHandle, Scope};
+use feedwarden::actors::{Fleet, Parts, Pipeline, PipelineHandle, Scope};
 use feedwarden::clock::{Clock, SystemClock};
 use feedwarden::dice::SeededDice;
 use feedwarden::fetch::Fetcher;
@@ -34,6 +34,7 @@ fn main() {
             type_settings: TypeSettings::default(),
             policy: plan.policy(),
             settings: plan.pipeline(),
+            fleet: Fleet::alone(),
             log: logger(&plan.log),
         };
         let pipeline = Pipeline::new(parts, Scope::Daemon);

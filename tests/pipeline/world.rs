@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::task::JoinHandle;
-use feedwarden::actors::{Parts, Pipeline, PipelineHandle, PipelineSettings, Scope};
+use feedwarden::actors::{Fleet, Parts, Pipeline, PipelineHandle, PipelineSettings, Scope};
 use feedwarden::clock::{Clock, HeldClock};
 use feedwarden::demo::web::{Exchange, Mix, SiteBehaviour, Web, WebSettings};
 use feedwarden::dice::{Dice, HeldDice};
@@ -181,6 +181,7 @@ impl World {
             type_settings: self.types.clone(),
             policy: self.policy.clone(),
             settings: self.settings.clone(),
+            fleet: Fleet::alone(),
             log,
         }
     }

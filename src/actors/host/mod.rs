@@ -29,7 +29,8 @@ use crate::rules::delay::delay;
 use crate::rules::shown_url::shown_url;
 use crate::rules::spread;
 pub(super) use document::{DocumentFetcher, NoTurn};
-use permit::{PermitRequest, WaitEnd, is_spaced, wait_for_permit};
+use permit::is_spaced;
+pub(super) use permit::{PermitRequest, WaitEnd, wait_for_permit};
 use robots::{Prepared, prepare};
 pub use table::HostCounts;
 use table::WeakHostTable;
@@ -87,6 +88,7 @@ impl HostActor {
         if self.waiting.is_some() {
             return;
         }
+        self.give_up_lost();
         let Some(first) = self.queue.values().next() else { return };
         let state = &first.source.state;
         let request = PermitRequest {
@@ -114,6 +116,14 @@ impl HostActor {
         self.waiting = Some(handle);
     }
 
+    /// Ends polls that have not begun and whose shard is another node's by now, or is to be.
+    fn give_up_lost(&mut self) {
+        let is_lost = |poll: &Poll| poll.in_flight.began_at().is_none() && !poll.in_flight.claim().is_usable();
+        while let Some(first) = self.queue.first_entry().filter(|first| is_lost(first.get())) {
+            first.remove().in_flight.end(Completion::OtherNode);
+        }
+    }
+
     fn pause(&self, poll: &Poll) -> Duration {
         if poll.in_flight.is_forced() {
             return Duration::ZERO;
@@ -123,6 +133,7 @@ impl HostActor {
 
     /// Makes the request of the poll that is first in the queue now.
     fn begin_request(&mut self, permit: RequestPermit, ctx: &mut Context<HostActor>) {
+        self.give_up_lost();
         let Some((key, mut poll)) = self.queue.pop_first() else { return };
         if !poll.in_flight.is_forced() && !is_spaced(&self.host_entry, self.pause(&poll), &self.context) {
             // This poll fell due earlier than the one that the permit was for, and its source asks for a longer pause.

@@ -9,11 +9,12 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::HostEntry;
 use crate::actors::admission::Admission;
 use crate::actors::context::PipelineContext;
+use crate::actors::fleet::BorrowEnd;
 use crate::actors::poll::RequestPermit;
 use crate::model::Timestamp;
 use crate::rules::turn::{Turn, turn};
 
-pub(super) enum WaitEnd {
+pub(in crate::actors) enum WaitEnd {
     Permitted(RequestPermit),
     /// The host takes no requests before this moment.
     Closed {
@@ -25,18 +26,18 @@ pub(super) enum WaitEnd {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct PermitRequest {
+pub(in crate::actors) struct PermitRequest {
     /// Time that has to pass since the last request to the host.
-    pub(super) pause: Duration,
+    pub(in crate::actors) pause: Duration,
     /// Whether the poll has made a request already.
-    pub(super) has_begun: bool,
+    pub(in crate::actors) has_begun: bool,
     /// Whether hold, breaker and pause of the host are ignored (p20).
-    pub(super) is_forced: bool,
+    pub(in crate::actors) is_forced: bool,
     /// Whether the last poll of the source succeeded.
-    pub(super) is_healthy: bool,
+    pub(in crate::actors) is_healthy: bool,
 }
 
-pub(super) async fn wait_for_permit(
+pub(in crate::actors) async fn wait_for_permit(
     host_entry: Arc<HostEntry>,
     context: Arc<PipelineContext>,
     request: PermitRequest,
@@ -44,6 +45,9 @@ pub(super) async fn wait_for_permit(
     loop {
         // The host's permit comes first: requests that are made meanwhile move the end of the pause.
         let permit = host_entry.request_permit.clone().acquire_owned().await.expect("the semaphore is never closed");
+        if !context.fleet.has_turns_of(host_entry.key.as_ref(), &context.type_settings) {
+            return borrow(host_entry, permit, &context, request).await;
+        }
         loop {
             match decide(&host_entry, request.pause, &context) {
                 _ if request.is_forced => break,
@@ -66,6 +70,27 @@ pub(super) async fn wait_for_permit(
     }
 }
 
+/// Waits for a turn at a host of another node, then for admission and a slot.
+async fn borrow(
+    host_entry: Arc<HostEntry>,
+    permit: OwnedSemaphorePermit,
+    context: &PipelineContext,
+    request: PermitRequest,
+) -> WaitEnd {
+    let admission = context.admission.admit(host_entry.key.as_ref(), request.is_healthy, request.has_begun).await;
+    if admission == Admission::AfterOutage {
+        return WaitEnd::AfterOutage;
+    }
+    // The slot comes first: a turn that is granted has to be used at once.
+    let slot = context.admission.slot().await;
+    match context.fleet.borrow_turn(&host_entry, request, context).await {
+        BorrowEnd::Granted(turn) => {
+            WaitEnd::Permitted(RequestPermit { host_entry, _permit: Some(permit), _slot: slot, _borrowed: Some(turn) })
+        }
+        BorrowEnd::Refused { until, because } => WaitEnd::Closed { until, because },
+    }
+}
+
 /// Waits for admission and a slot, with the permit of the host.
 async fn admitted(
     host_entry: Arc<HostEntry>,
@@ -83,7 +108,12 @@ async fn admitted(
         // Requests may have been suspended during the wait for the slot. Then it is given back: the probe that ends the
         // suspension needs one.
         if admission == Admission::AsProbe || context.admission.is_open(has_begun) {
-            return WaitEnd::Permitted(RequestPermit { host_entry, _permit: Some(permit), _slot: slot });
+            return WaitEnd::Permitted(RequestPermit {
+                host_entry,
+                _permit: Some(permit),
+                _slot: slot,
+                _borrowed: None,
+            });
         }
     }
 }
@@ -98,6 +128,10 @@ fn decide(host_entry: &HostEntry, pause: Duration, context: &PipelineContext) ->
     match host_entry.state() {
         // Sources without a host share no server (s506).
         None => Turn::Now,
-        Some(state) => turn(&state, pause, context.started_at(), &policy, now),
+        Some(state) => {
+            let (host, settings) = (host_entry.key.as_ref(), &context.type_settings);
+            let begun_at = context.fleet.turns_begin_at(host, settings, context.started_at(), now);
+            turn(&state, pause, begun_at, &policy, now)
+        }
     }
 }

@@ -146,7 +146,7 @@ impl HostTable {
     }
 
     /// Keeps a host that has an entry in the table, for requests outside of polls.
-    pub(super) fn enter(&self, key: &Option<HostKey>, now: Duration) -> Option<(Arc<HostEntry>, Presence)> {
+    pub(in crate::actors) fn enter(&self, key: &Option<HostKey>, now: Duration) -> Option<(Arc<HostEntry>, Presence)> {
         let mut hosts = self.0.hosts.lock();
         let entry = hosts.get_mut(key)?;
         entry.used_at = now;
@@ -198,6 +198,11 @@ impl HostTable {
             .hosts
             .lock()
             .retain(|_, entry| entry.used_at >= since || entry.host_entry.present.load(Ordering::Acquire) > 0);
+    }
+
+    /// Removes hosts that another node has from now on. What this node knows of them gets old.
+    pub(in crate::actors) fn forget_hosts(&self, is_gone: impl Fn(Option<&HostKey>) -> bool) {
+        self.0.hosts.lock().retain(|host, _| !is_gone(host.as_ref()));
     }
 
     /// Moves the times of all hosts with a step of the clock, so that no pause, hold or breaker gets shorter or longer.

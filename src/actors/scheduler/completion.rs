@@ -34,6 +34,13 @@ impl SchedulerActor {
                 self.refresh(ctx);
                 forced.take().into_iter().for_each(ForcedPoll::end);
             }
+            Completion::OtherNode => {
+                self.forget([id]);
+                // It may have become ours again.
+                self.changed.insert(id);
+                self.refresh(ctx);
+                forced.take().into_iter().for_each(ForcedPoll::end);
+            }
             Completion::Deferred(Deferral { until, closed }) => {
                 if self.scope == Scope::Daemon {
                     // An order that came while the poll was in flight does not wait for what the poll was deferred for.

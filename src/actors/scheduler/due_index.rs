@@ -96,6 +96,18 @@ impl DueIndex {
         }
     }
 
+    /// Removes the sources of these hosts, except those in flight; returns what was removed.
+    pub(super) fn remove_hosts(&mut self, is_gone: impl Fn(Option<&HostKey>) -> bool) -> Vec<SourceId> {
+        let numbers: HashSet<HostNumber> =
+            self.hosts.numbers.iter().filter(|(host, _)| is_gone(host.as_ref())).map(|(_, number)| *number).collect();
+        let is_removed =
+            |entry: &IndexedSource| numbers.contains(&entry.host) && entry.state != ScheduleState::InFlight;
+        let gone: Vec<SourceId> =
+            self.sources.iter().filter(|(_, entry)| is_removed(entry)).map(|(id, _)| *id).collect();
+        gone.iter().for_each(|id| self.remove(*id));
+        gone
+    }
+
     /// Whether the host of a source has other sources, too.
     pub(super) fn shares_host(&self, id: SourceId) -> bool {
         self.sources.get(&id).is_some_and(|entry| self.hosts.sources[entry.host as usize] > 1)

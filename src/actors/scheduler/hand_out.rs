@@ -12,7 +12,7 @@ use super::{ForcedPoll, SchedulerActor, loading};
 use crate::actors::context::PipelineContext;
 use crate::actors::host::HostTable;
 use crate::actors::poll::Poll;
-use crate::model::{HostKey, SourceId, SourceToPoll, Timestamp};
+use crate::model::{HostKey, Shard, SourceId, SourceToPoll, Timestamp};
 use crate::rules::due::interval;
 use crate::store::StoreError;
 
@@ -95,9 +95,13 @@ impl SchedulerActor {
                 self.schedule(id, next);
                 continue;
             }
+            let Some(claim) = self.context.fleet.claim(Shard::of_source(&ready.source.settings)) else {
+                self.forget([id]);
+                continue;
+            };
             // A poll that is still in flight for a scheduler that crashed comes back by itself.
             let Some(mut in_flight) =
-                self.in_flight_polls.begin(&ready.source, interval(&ready.source, &self.context.policy()))
+                self.in_flight_polls.begin(&ready.source, interval(&ready.source, &self.context.policy()), claim)
             else {
                 continue;
             };

@@ -10,12 +10,12 @@ use slog::{error, info, warn};
 use super::SchedulerActor;
 use crate::actors::context::PipelineContext;
 use crate::actors::topology::Scope;
-use crate::model::{HostKey, Settled, Settlement, Source, SourceId, Timestamp};
+use crate::model::{HostKey, Settled, Settlement, Shard, SlotCursor, Source, SourceId, Timestamp};
 use crate::rules::due::{self, NextPoll, interval};
 use crate::rules::jitter::{jittered_last_polled, wants_jitter};
 use crate::rules::shown_url::shown_url;
 use crate::rules::stored_times::correct_source;
-use crate::sources::kind;
+use crate::sources::{host_shard, kind};
 use crate::store::StoreError;
 
 /// Sources that are read at once.
@@ -25,7 +25,44 @@ const PAGE: u32 = 1000;
 struct DueSource {
     id: SourceId,
     host: Option<HostKey>,
+    shard: Shard,
     next: NextPoll,
+}
+
+/// Where the loading of shards has come to: ranges of slots that are left, the next one last.
+struct LoadPlace {
+    ranges: Vec<(SlotCursor, u16)>,
+}
+
+impl LoadPlace {
+    /// Before the first source of these shards, which are in order. Neighbours are read together.
+    fn new(mut shards: Vec<Shard>) -> LoadPlace {
+        shards.sort_unstable();
+        let mut ranges: Vec<(SlotCursor, u16)> = Vec::new();
+        for shard in shards {
+            match ranges.last_mut() {
+                Some((_, last)) if last.checked_add(1) == Some(SlotCursor::before(shard).slot) => {
+                    *last = shard.last_slot();
+                }
+                _ => ranges.push((SlotCursor::before(shard), shard.last_slot())),
+            }
+        }
+        ranges.reverse();
+        LoadPlace { ranges }
+    }
+
+    /// The next page: behind this place, up to this slot.
+    fn next(&self) -> Option<(SlotCursor, u16)> {
+        self.ranges.last().copied()
+    }
+
+    /// Behind a page that ended here; none at the end of a range.
+    fn behind(mut self, last: Option<SlotCursor>) -> LoadPlace {
+        if let (Some((_, last_slot)), Some(last)) = (self.ranges.pop(), last) {
+            self.ranges.push((last, last_slot));
+        }
+        self
+    }
 }
 
 /// When a source is polled next, in this scope. The hosts themselves know whether they are held.
@@ -46,35 +83,49 @@ pub(super) fn host_of(source: &Source, context: &PipelineContext) -> Option<Host
 }
 
 impl SchedulerActor {
-    /// Reads all sources, while everything else goes on.
+    /// Reads all sources of this node, while everything else goes on.
     pub(super) fn load(&mut self, ctx: &mut Context<SchedulerActor>) {
-        self.loads += 1;
-        self.load_page(None, 0, ctx);
+        self.load_shards(self.context.fleet.shards(), ctx);
     }
 
-    fn load_page(&mut self, after: Option<SourceId>, count: usize, ctx: &mut Context<SchedulerActor>) {
+    /// Reads the sources of these shards.
+    pub(super) fn load_shards(&mut self, shards: Vec<Shard>, ctx: &mut Context<SchedulerActor>) {
+        self.loads += 1;
+        self.load_page(LoadPlace::new(shards), 0, ctx);
+    }
+
+    /// Takes the sources of shards that another node has from now on off the schedule. Polls in flight end by
+    /// themselves.
+    pub(super) fn leave_shards(&mut self, shards: &[Shard]) {
+        if shards.is_empty() {
+            return;
+        }
+        let settings = &self.context.type_settings;
+        let gone = self.index.remove_hosts(|host| shards.contains(&host_shard(host, settings)));
+        gone.into_iter().for_each(|id| self.end_forced(id));
+    }
+
+    fn load_page(&mut self, place: LoadPlace, count: usize, ctx: &mut Context<SchedulerActor>) {
+        let Some((after, last_slot)) = place.next() else { return self.finish_loading(count, ctx) };
         let (context, scope) = (self.context.clone(), self.scope);
         let reading = async move {
             let moves = context.timeline.until_moved().await;
-            (read_page(&context, scope, after).await, moves)
+            (read_page(&context, scope, after, last_slot).await, moves)
         };
         ctx.spawn(reading.into_actor(self).map(move |(page, moves), scheduler, ctx| match page {
-            Ok(_) if scheduler.has_stepped_since(moves) => scheduler.load_page(after, count, ctx),
-            Ok(page) => match page.last().map(|last| last.id) {
-                None => scheduler.finish_loading(count, ctx),
-                last => {
-                    let count = count + page.len();
-                    scheduler.update(page, ctx);
-                    scheduler.follow_quarantine(ctx);
-                    scheduler.load_page(last, count, ctx);
-                }
-            },
+            Ok(_) if scheduler.has_stepped_since(moves) => scheduler.load_page(place, count, ctx),
+            Ok((page, last)) => {
+                let count = count + page.len();
+                scheduler.update(page, ctx);
+                scheduler.follow_quarantine(ctx);
+                scheduler.load_page(place.behind(last), count, ctx);
+            }
             Err(cause) => {
                 error!(scheduler.log, "sources not read"; "error" => %cause);
                 scheduler.loading_error = Some(cause.to_string());
                 let again = scheduler.context.clock.now() + scheduler.context.settings.scheduler.tick;
                 let waiting = scheduler.context.clock.until(again).into_actor(scheduler);
-                ctx.spawn(waiting.map(move |(), scheduler, ctx| scheduler.load_page(after, count, ctx)));
+                ctx.spawn(waiting.map(move |(), scheduler, ctx| scheduler.load_page(place, count, ctx)));
             }
         }));
     }
@@ -91,7 +142,7 @@ impl SchedulerActor {
         self.loads -= 1;
         self.follow_quarantine(ctx);
         info!(self.log, "sources loaded"; "count" => count, "scheduled" => self.index.counts().0);
-        if count == 0 && self.scope == Scope::Daemon {
+        if count == 0 && self.scope == Scope::Daemon && !self.context.fleet.is_shared() {
             info!(self.log, "no sources"; "reason" => "nothing is polled until there are some: `feedwarden source add URL` \
                 adds one, `feedwarden import FILE` the sources of an OPML file");
         }
@@ -104,11 +155,12 @@ impl SchedulerActor {
 
     /// Puts sources that were read on the schedule.
     fn update(&mut self, sources: Vec<DueSource>, ctx: &mut Context<SchedulerActor>) {
-        for DueSource { id, host, next } in sources {
+        for DueSource { id, host, shard, next } in sources {
             if self.index.is_in_flight(id) {
                 continue;
             }
             match next.at() {
+                _ if !self.context.fleet.owns(shard) => self.forget([id]),
                 Some(at) if self.scope == Scope::Daemon || at <= self.context.clock.now() => {
                     self.index.schedule(id, host, at);
                 }
@@ -172,18 +224,21 @@ impl SchedulerActor {
 async fn read_page(
     context: &Arc<PipelineContext>,
     scope: Scope,
-    after: Option<SourceId>,
-) -> Result<Vec<DueSource>, StoreError> {
-    let mut sources = context.store_watch.retry_while_unavailable(|| context.store.list_sources(after, PAGE)).await?;
+    after: SlotCursor,
+    last_slot: u16,
+) -> Result<(Vec<DueSource>, Option<SlotCursor>), StoreError> {
+    let reading = || context.store.sources_in_slots(after, last_slot, PAGE);
+    let (mut sources, last) = context.store_watch.retry_while_unavailable(reading).await?;
     if scope == Scope::Daemon {
         jitter(context, &mut sources).await?;
     }
     correct(context, sources.iter_mut()).await?;
-    Ok(sources.iter().map(|source| due_source(source, scope, context)).collect())
+    Ok((sources.iter().map(|source| due_source(source, scope, context)).collect(), last))
 }
 
 fn due_source(source: &Source, scope: Scope, context: &PipelineContext) -> DueSource {
-    DueSource { id: source.id, host: host_of(source, context), next: next_poll(source, scope, context) }
+    let (host, shard) = (host_of(source, context), Shard::of_source(&source.settings));
+    DueSource { id: source.id, host, shard, next: next_poll(source, scope, context) }
 }
 
 /// Spreads sources that existed at the start and have never been polled over an interval, once (s507). Sources that
@@ -223,7 +278,10 @@ pub(super) async fn correct<'a>(
 
 /// Stores the states of sources. A source that was changed meanwhile is taken as it is stored.
 async fn store_states(context: &PipelineContext, sources: Vec<&mut Source>, now: Timestamp) -> Result<(), StoreError> {
-    let settlement = |source: &&mut Source| Settlement::of_state(source, now);
+    let settlement = |source: &&mut Source| {
+        let claim = context.fleet.claim(Shard::of_source(&source.settings)).and_then(|claim| claim.owned());
+        Settlement { claim, ..Settlement::of_state(source, now) }
+    };
     let answers = context
         .store_watch
         .retry_while_unavailable(|| context.store.settle(sources.iter().map(settlement).collect()))
@@ -234,7 +292,7 @@ async fn store_states(context: &PipelineContext, sources: Vec<&mut Source>, now:
             Settled::Stale(fresh) => *source = *fresh,
             Settled::Gone => source.state.enabled = false,
             // It is spread by what was rolled for it, and stored with its first poll.
-            Settled::Locked => {}
+            Settled::Locked | Settled::Fenced => {}
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use actix::{Context, Handler};
 use super::SchedulerActor;
 use super::pause::PauseState;
 use crate::actors::messages::{
-    AskScheduler, AskSource, ReadSourcesAgain, ScheduledSource, SchedulerStatus, SourcesChanged,
+    AskScheduler, AskSource, ReadSourcesAgain, ScheduledSource, SchedulerStatus, ShardsChanged, SourcesChanged,
 };
 
 impl Handler<SourcesChanged> for SchedulerActor {
@@ -25,6 +25,18 @@ impl Handler<ReadSourcesAgain> for SchedulerActor {
 
     fn handle(&mut self, _: ReadSourcesAgain, ctx: &mut Context<SchedulerActor>) {
         self.load(ctx);
+    }
+}
+
+impl Handler<ShardsChanged> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, changed: ShardsChanged, ctx: &mut Context<SchedulerActor>) {
+        let ShardsChanged { gained, left } = changed;
+        self.leave_shards(&left);
+        if !gained.is_empty() {
+            self.load_shards(gained, ctx);
+        }
     }
 }
 

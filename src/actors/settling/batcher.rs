@@ -197,7 +197,9 @@ async fn try_write(
         let has_entries = result.entry_query(poll.source.id).is_some();
         let known = if has_entries { known.next().unwrap_or_default() } else { KnownEntries::default() };
         let ages_at = context.timeline.ages_at(poll.ended_at);
-        decide(&poll.source, result, &known, host_now(poll), &policy, ages_at, poll.ended_at)
+        let (settlement, decision) =
+            decide(&poll.source, result, &known, host_now(poll), &policy, ages_at, poll.ended_at);
+        (Settlement { claim: poll.in_flight.claim().owned(), ..settlement }, decision)
     };
     let (settlements, decisions): (Vec<Settlement>, Vec<Decision>) = batch.iter().map(settle).unzip();
     // Decided once: what is repeated after a lost answer is recognised by the store, because it is the same.
@@ -278,6 +280,14 @@ async fn conclude(
         Settled::Gone | Settled::Locked => {
             context.statistics.count_superseded();
             finished.poll.in_flight.end(Completion::Gone);
+            None
+        }
+        Settled::Fenced => {
+            context.statistics.count_fenced();
+            info!(log, "poll fenced"; "source_id" => finished.poll.source.id.0,
+                "url" => shown_url(&finished.poll.source.settings.url),
+                "reason" => "another node has the source by now, and polls it; nothing of this poll was stored");
+            finished.poll.in_flight.end(Completion::OtherNode);
             None
         }
         Settled::Stale(fresh) => {

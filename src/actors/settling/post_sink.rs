@@ -13,7 +13,7 @@ use super::outcome::{PollResult, identify};
 use crate::actors::context::PipelineContext;
 use crate::actors::messages::{CleanUp, PollSucceeded};
 use crate::actors::store_watch::retry_while_unavailable;
-use crate::model::Cleaned;
+use crate::model::{Cleaned, Shard};
 use crate::rules::cleanup::cutoffs;
 use crate::store::StoreError;
 
@@ -123,6 +123,13 @@ async fn clean(context: &PipelineContext, log: &Logger) {
         return error!(log, "clean-up failed"; "error" => %cause);
     }
     timeline.note_trusted(&**store).await;
+    // One node cleans for all.
+    if !context.fleet.owns(Shard::COMMON) {
+        return;
+    }
+    if let Err(cause) = context.fleet.clean().await {
+        error!(log, "clean-up failed"; "error" => %cause);
+    }
     let cutoffs = cutoffs(&context.policy(), timeline.ages_at(context.clock.now()));
     let mut total = Cleaned::default();
     for _ in 0..CLEAN_STEPS_MAX {

@@ -4,6 +4,7 @@
 
 mod api;
 mod database;
+mod fleet;
 mod http;
 mod logging;
 mod pipeline;
@@ -20,6 +21,7 @@ use super::secret;
 
 pub(super) use api::{api, socket};
 pub(super) use database::{accepts_unreadable_secrets, store};
+pub(super) use fleet::fleet;
 pub(super) use http::{http, types};
 pub(super) use logging::log;
 pub(super) use pipeline::{drain, pipeline};
@@ -30,7 +32,7 @@ const WEEK_MINUTES: u64 = 10_080;
 
 /// Every key, or family of keys.
 pub(super) fn keys() -> impl Iterator<Item = &'static SchemaKey> {
-    let fixed = [policy::KEYS, pipeline::KEYS, http::KEYS, database::KEYS, logging::KEYS, api::KEYS];
+    let fixed = [policy::KEYS, pipeline::KEYS, http::KEYS, database::KEYS, fleet::KEYS, logging::KEYS, api::KEYS];
     fixed.into_iter().flatten().chain(policy::DERIVED_KEYS.iter())
 }
 

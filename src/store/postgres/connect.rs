@@ -9,8 +9,10 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use secrecy::ExposeSecret;
-use tokio_postgres::NoTls;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
 use tokio_postgres::config::SslMode;
+use tokio_postgres::{AsyncMessage, NoTls, Notification};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::super::rows::{Columns, required};
@@ -32,8 +34,14 @@ const KEEPALIVE_TRIES: u32 = 3;
 
 static SERVER: Statement = Statement::new(include_str!("../../../sql/postgres/server.sql"));
 
-/// A pool that connects on demand.
-pub(super) fn pool(settings: &PostgresSettings, size: usize) -> Result<Pool> {
+/// How long a session may stand still in a transaction: one of a frozen process must not keep its locks.
+const IDLE_IN_TRANSACTION_MAX: Duration = Duration::from_secs(5);
+
+/// Announcements that wait to be read; more of them are dropped, and counted as missed.
+const NOTIFICATIONS_MAX: usize = 4096;
+
+/// Parameters of a connection.
+fn config(settings: &PostgresSettings) -> Result<tokio_postgres::Config> {
     let mut config: tokio_postgres::Config =
         settings.url.expose_secret().parse().map_err(|error: tokio_postgres::Error| {
             StoreError::Unusable(format!("database.url: {}", values::text(&error)))
@@ -51,21 +59,27 @@ pub(super) fn pool(settings: &PostgresSettings, size: usize) -> Result<Pool> {
         config.keepalives_interval(KEEPALIVE_EVERY).keepalives_retries(KEEPALIVE_TRIES);
     }
     let asked = config.get_options().unwrap_or_default();
-    // A client that disappears between BEGIN and COMMIT must not keep its locks for ever.
     let limit = settings.statement_timeout.as_millis();
     let lock_limit = settings.lock_timeout.as_millis();
+    let idle_limit = settings.statement_timeout.min(IDLE_IN_TRANSACTION_MAX).as_millis();
     config.options(format!(
         "{asked} -c statement_timeout={limit} -c lock_timeout={lock_limit} \
-         -c idle_in_transaction_session_timeout={limit} -c TimeZone=UTC"
+         -c idle_in_transaction_session_timeout={idle_limit} -c TimeZone=UTC"
     ));
+    config.ssl_mode(match settings.tls {
+        Tls::Disable => SslMode::Disable,
+        Tls::Require => SslMode::Require,
+    });
+    Ok(config)
+}
+
+/// A pool that connects on demand.
+pub(super) fn pool(settings: &PostgresSettings, size: usize) -> Result<Pool> {
+    let config = config(settings)?;
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = match settings.tls {
-        Tls::Disable => {
-            config.ssl_mode(SslMode::Disable);
-            Manager::from_config(config, NoTls, recycling)
-        }
+        Tls::Disable => Manager::from_config(config, NoTls, recycling),
         Tls::Require => {
-            config.ssl_mode(SslMode::Require);
             Manager::from_config(config, MakeRustlsConnect::new(tls(settings.tls_ca_file.as_deref())?), recycling)
         }
     };
@@ -78,12 +92,68 @@ pub(super) fn pool(settings: &PostgresSettings, size: usize) -> Result<Pool> {
         .map_err(|error| StoreError::Internal(error.to_string()))
 }
 
+/// A connection that receives announcements, until the receiver ends.
+pub(super) async fn listener(
+    settings: &PostgresSettings,
+) -> Result<(tokio_postgres::Client, mpsc::Receiver<Notification>)> {
+    let config = config(settings)?;
+    let connecting = async {
+        match settings.tls {
+            Tls::Disable => {
+                let (client, connection) = config.connect(NoTls).await.map_err(values::error)?;
+                Ok((client, notifications(connection)))
+            }
+            Tls::Require => {
+                let tls = MakeRustlsConnect::new(tls(settings.tls_ca_file.as_deref())?);
+                let (client, connection) = config.connect(tls).await.map_err(values::error)?;
+                Ok((client, notifications(connection)))
+            }
+        }
+    };
+    match tokio::time::timeout(settings.connect_timeout, connecting).await {
+        Ok(connected) => connected,
+        Err(_) => Err(StoreError::Unavailable("the server did not accept a connection in time".into())),
+    }
+}
+
+/// Drives a connection. The receiver ends with the connection, and when it is full.
+fn notifications<S, T>(mut connection: tokio_postgres::Connection<S, T>) -> mpsc::Receiver<Notification>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (sender, receiver) = mpsc::channel(NOTIFICATIONS_MAX);
+    tokio::spawn(async move {
+        while let Some(Ok(message)) = std::future::poll_fn(|context| connection.poll_message(context)).await {
+            if let AsyncMessage::Notification(notification) = message
+                && sender.try_send(notification).is_err()
+            {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
 /// Rejects servers on which the two engines would behave differently.
 pub(super) async fn check_server(lease: &Lease) -> Result<()> {
     let read = |row: &mut values::RowColumns<'_>| {
-        Ok((required(row.integer()?)?, required(row.text()?)?, required(row.text()?)?))
+        let (number, version) = (required(row.integer()?)?, required(row.text()?)?);
+        Ok((number, version, required(row.text()?)?, required(row.text()?)?, row.flag()?))
     };
-    let (number, version, encoding) = required(values::one(lease, &SERVER, &[], read).await?)?;
+    let (number, version, encoding, product, is_standby) = required(values::one(lease, &SERVER, &[], read).await?)?;
+    if !product.starts_with("PostgreSQL") {
+        return Err(StoreError::Unusable(format!(
+            "the server is {product}, which lacks what nodes need to work together (LISTEN, advisory locks): use PostgreSQL"
+        )));
+    }
+    if is_standby {
+        return Err(StoreError::Unusable(
+            "the server is a standby that takes no writes: connect to its primary (with several hosts in database.url, add \
+             target_session_attrs=read-write)"
+                .into(),
+        ));
+    }
     if number < SERVER_VERSION_MIN {
         return Err(StoreError::Unusable(format!("the server is PostgreSQL {version}; 15 or newer is needed")));
     }

@@ -1,9 +1,10 @@
 //! Posts that wait for their pages, in PostgreSQL.
 
 use async_trait::async_trait;
+use futures_util::future::join;
 use tokio_postgres::types::ToSql;
 
-use crate::model::{FetchedPage, HostKey, PageEnd, PostId, QueuedPage, Settlement, Timestamp};
+use crate::model::{FetchedPage, HostKey, PageEnd, PostId, QueuedPage, Settlement, Shard, Timestamp};
 
 use super::super::post_row::{full_text_values, read_queued_page};
 use super::super::rows::{Columns, required};
@@ -11,17 +12,18 @@ use super::super::shared_sql as sql;
 use super::super::statement::Statement;
 use super::super::{FullTextStore, Result};
 use super::PostgresStore;
-use super::session::Transaction;
-use super::settle::{News, notify};
+use super::session::Session;
 use super::values::{all, execute, number, one};
 
-static QUEUE: Statement = Statement::new(include_str!("../../../sql/postgres/queue_pages.sql"));
+static HOSTS: Statement = Statement::new(include_str!("../../../sql/postgres/full_text_hosts.sql"));
+pub(super) static QUEUE: Statement = Statement::new(include_str!("../../../sql/postgres/queue_pages.sql"));
 static PUT: Statement = Statement::new(include_str!("../../../sql/postgres/put_full_text.sql"));
 
 #[async_trait]
 impl FullTextStore for PostgresStore {
-    async fn full_text_hosts(&self, limit: u32) -> Result<Vec<(HostKey, Timestamp)>> {
-        all(&self.client().await?, &sql::FULL_TEXT_HOSTS, &[&i64::from(limit)], |row| {
+    async fn full_text_hosts(&self, shards: &[Shard], limit: u32) -> Result<Vec<(HostKey, Timestamp)>> {
+        let shards: Vec<i32> = shards.iter().map(|shard| shard.0.into()).collect();
+        all(&self.client().await?, &HOSTS, &[&i64::from(limit), &shards], |row| {
             Ok((HostKey::from_canonical(&required(row.text()?)?), required(row.time()?)?))
         })
         .await
@@ -53,29 +55,39 @@ impl FullTextStore for PostgresStore {
     async fn finish_full_text(&self, page: FetchedPage) -> Result<bool> {
         let FetchedPage { post_id, content_hash, end, at } = &page;
         let (hash, [text, html, origin, failure]) = (content_hash.0.as_slice(), full_text_values(end));
-        let mut client = self.client().await?;
-        let transaction = client.transaction().await?;
-        let is_written = match end {
-            PageEnd::Retry { .. } => {
-                execute(&transaction, &sql::NOTE_FULL_TEXT_ERROR, &[&post_id.0, &hash, &failure]).await? > 0
-            }
-            PageEnd::Article { .. } | PageEnd::GivenUp { .. } => {
-                let row: [&(dyn ToSql + Sync); 7] = [&post_id.0, &hash, &text, &html, &origin, &failure, at];
-                let numbers = all(&transaction, &PUT, &row, number).await?;
-                let mut news = News::default();
-                news.note_changes(&numbers);
-                notify(&transaction, &news).await?;
-                !numbers.is_empty()
+        let client = self.client().await?;
+        let transaction = client.pipelined_transaction().await?;
+        execute(&transaction, &sql::LEAVE_FULL_TEXT_QUEUE, &[&post_id.0]).await?;
+        let statement = if matches!(end, PageEnd::Retry { .. }) { &sql::NOTE_FULL_TEXT_ERROR } else { &PUT };
+        transaction.prepare(statement).await?;
+        let writing = async {
+            match end {
+                PageEnd::Retry { .. } => {
+                    Ok(execute(&transaction, statement, &[&post_id.0, &hash, &failure]).await? > 0)
+                }
+                PageEnd::Article { .. } | PageEnd::GivenUp { .. } => {
+                    let row: [&(dyn ToSql + Sync); 7] = [&post_id.0, &hash, &text, &html, &origin, &failure, at];
+                    Ok(!all(&transaction, statement, &row, number).await?.is_empty())
+                }
             }
         };
-        execute(&transaction, &sql::LEAVE_FULL_TEXT_QUEUE, &[&post_id.0]).await?;
-        transaction.commit().await?;
-        Ok(is_written)
+        // Together, so that the turn of those that change posts is not held for a round trip.
+        let (is_written, committed) = join(writing, transaction.commit()).await;
+        match is_written.and_then(|is_written| committed.map(|()| is_written)) {
+            Ok(is_written) => {
+                transaction.end();
+                Ok(is_written)
+            }
+            Err(error) => {
+                let _ = transaction.rollback().await;
+                Err(error)
+            }
+        }
     }
 }
 
 /// Makes posts of these settlements wait for their pages.
-pub(super) async fn queue(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<()> {
+pub(super) async fn queue(transaction: &impl Session, settlements: &[&Settlement]) -> Result<()> {
     let wanted = || settlements.iter().flat_map(|one| one.pages.iter().map(move |page| (*one, page)));
     let sources: Vec<i64> = wanted().map(|(settlement, _)| settlement.source_id.0).collect();
     if sources.is_empty() {

@@ -15,6 +15,7 @@ use super::session::Session;
 use super::values::{execute, one, readable, readable_planned_anew};
 
 static RECORD: Statement = Statement::new(include_str!("../../../sql/postgres/record_hosts.sql"));
+static RECORD_LATE: Statement = Statement::new(include_str!("../../../sql/postgres/record_late_hosts.sql"));
 static SEVERAL: Statement = Statement::new(include_str!("../../../sql/postgres/hosts.sql"));
 
 #[async_trait]
@@ -81,6 +82,15 @@ impl HostStore for PostgresStore {
 }
 
 pub(super) async fn record(client: &impl Session, hosts: &[HostState]) -> Result<()> {
+    write(client, &RECORD, hosts).await
+}
+
+/// Stores what a node heard of hosts that are no longer its own.
+pub(super) async fn record_late(client: &impl Session, hosts: &[HostState]) -> Result<()> {
+    write(client, &RECORD_LATE, hosts).await
+}
+
+async fn write(client: &impl Session, statement: &Statement, hosts: &[HostState]) -> Result<()> {
     if hosts.is_empty() {
         return Ok(());
     }
@@ -91,5 +101,5 @@ pub(super) async fn record(client: &impl Session, hosts: &[HostState]) -> Result
     let failures: Vec<i64> = hosts.iter().map(|host| host.breaker.failures.into()).collect();
     let openings: Vec<i64> = hosts.iter().map(|host| host.breaker.openings.into()).collect();
     let open: Vec<Option<Timestamp>> = hosts.iter().map(|host| host.breaker.open_until).collect();
-    execute(client, &RECORD, &[&names, &asked, &held, &reasons, &failures, &openings, &open]).await.map(|_| ())
+    execute(client, statement, &[&names, &asked, &held, &reasons, &failures, &openings, &open]).await.map(|_| ())
 }

@@ -82,6 +82,7 @@ pub(super) const ALL: &[Migration] = &[
         name: "restores",
         sql: include_str!("../../../sql/postgres/migrations/0019_restores.sql"),
     },
+    Migration { version: 20, name: "fleet", sql: include_str!("../../../sql/postgres/migrations/0020_fleet.sql") },
 ];
 
 /// Advisory lock for nodes that start together; a migration may exceed the time limits of statements and locks.

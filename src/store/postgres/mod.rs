@@ -5,6 +5,7 @@ mod check;
 mod cleanup;
 mod connect;
 mod daemon;
+mod fleet;
 mod full_text;
 mod hosts;
 mod known;
@@ -35,7 +36,8 @@ use super::cipher::Cipher;
 use super::probe::probe_body;
 use super::settings::PostgresSettings;
 use super::shared_sql as sql;
-use super::{About, Quarantine, Result, Store, StoreHealth};
+use super::{About, FleetStore, Quarantine, Result, Store, StoreHealth};
+use fleet::{OwnNode, PostgresFleet};
 use session::Lease;
 
 pub(super) use check::check;
@@ -52,6 +54,9 @@ pub struct PostgresStore {
     quarantine: Arc<Quarantine>,
     /// Number of batches that are settled past locked rows from the beginning (see `settle`).
     careful_batches: AtomicUsize,
+    own_node: OwnNode,
+    /// None for the store of the API.
+    fleet: Option<Arc<PostgresFleet>>,
     /// The same store for the API, with connections of its own.
     api: Option<Arc<PostgresStore>>,
 }
@@ -59,7 +64,11 @@ pub struct PostgresStore {
 impl PostgresStore {
     /// Connects to the server and migrates the schema.
     pub async fn open(settings: &PostgresSettings, cipher: Cipher, now: Timestamp) -> Result<PostgresStore> {
+        let own_node = OwnNode::default();
+        let fleet = Arc::new(PostgresFleet::new(settings, cipher.clone(), own_node.clone())?);
         let store = |pool, api: Option<PostgresStore>| PostgresStore {
+            own_node: own_node.clone(),
+            fleet: api.is_some().then(|| fleet.clone()),
             pool,
             response_timeout: settings.response_timeout,
             under_way: Arc::default(),
@@ -94,6 +103,10 @@ impl Store for PostgresStore {
 
     fn for_api(&self) -> Option<Arc<dyn Store>> {
         self.api.clone().map(|api| api as Arc<dyn Store>)
+    }
+
+    fn fleet(&self) -> Option<Arc<dyn FleetStore>> {
+        self.fleet.clone().map(|fleet| fleet as Arc<dyn FleetStore>)
     }
 
     fn health(&self) -> &StoreHealth {

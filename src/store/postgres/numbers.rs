@@ -22,12 +22,7 @@ const TAKE_TURN: &str = "SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_loc
 
 /// Skips numbers that may have been issued before.
 pub(super) async fn resume(client: &mut Lease, now: Timestamp) -> Result<Option<NumberJump>> {
-    let place = match one(client, &SERVER_IDENTITY, &[], |row| required(row.text()?)).await {
-        // Some services do not allow it, or have no such functions.
-        Err(error) if !error.is_passing() => one(client, &TABLE_IDENTITY, &[], |row| required(row.text()?)).await?,
-        found => found?,
-    };
-    let place = required(place)?;
+    let place = place(client).await?;
     let transaction = client.transaction().await?;
     transaction.inner().batch_execute(TAKE_TURN).await.map_err(error)?;
     let known =
@@ -51,6 +46,16 @@ pub(super) async fn resume(client: &mut Lease, now: Timestamp) -> Result<Option<
     }
     transaction.commit().await?;
     Ok(jump)
+}
+
+/// What tells this database from all others.
+pub(super) async fn place(client: &Lease) -> Result<String> {
+    let place = match one(client, &SERVER_IDENTITY, &[], |row| required(row.text()?)).await {
+        // Some services do not allow it, or have no such functions.
+        Err(error) if !error.is_passing() => one(client, &TABLE_IDENTITY, &[], |row| required(row.text()?)).await?,
+        found => found?,
+    };
+    required(place)
 }
 
 pub(super) async fn issued(client: &impl Session) -> Result<i64> {

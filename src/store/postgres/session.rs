@@ -34,6 +34,13 @@ pub(super) struct Transaction<'a> {
     guard: &'a SessionGuard,
 }
 
+/// A transaction whose commit is sent together with its last statements, so that locks taken by them are not held for
+/// a round trip. Without [`PipelinedTransaction::end`] its connection is closed.
+pub(super) struct PipelinedTransaction<'a> {
+    lease: &'a Lease,
+    is_over: bool,
+}
+
 /// Time limit of the statements of a connection, and whether one of them was left without an answer.
 pub(super) struct SessionGuard {
     limit: Duration,
@@ -109,6 +116,11 @@ impl Lease {
         Ok(Transaction { inner, guard })
     }
 
+    pub(super) async fn pipelined_transaction(&self) -> Result<PipelinedTransaction<'_>> {
+        self.guard.limited(Effect::PartOfWrite, self.inner().batch_execute("BEGIN")).await?;
+        Ok(PipelinedTransaction { lease: self, is_over: false })
+    }
+
     /// One view of the database for several statements.
     pub(super) async fn snapshot(&mut self) -> Result<Transaction<'_>> {
         let guard = &self.guard;
@@ -146,6 +158,58 @@ impl Transaction<'_> {
 
     pub(super) async fn rollback(self) -> Result<()> {
         self.guard.limited(Effect::Read, self.inner.rollback()).await
+    }
+}
+
+impl PipelinedTransaction<'_> {
+    /// Prepares a statement, so that its execution keeps its place among others that are sent with it.
+    pub(super) async fn prepare(&self, statement: &Statement) -> Result<()> {
+        let preparing = self.inner().prepare_cached(statement.postgres());
+        self.guard().limited(Effect::Read, preparing).await.map(|_| ())
+    }
+
+    /// Sends the commit. The transaction is over when it is answered; after a failed statement, without effect.
+    pub(super) async fn commit(&self) -> Result<()> {
+        self.guard().limited(Effect::Write, self.inner().batch_execute("COMMIT")).await
+    }
+
+    pub(super) async fn rollback(self) -> Result<()> {
+        self.guard().limited(Effect::Read, self.inner().batch_execute("ROLLBACK")).await?;
+        self.end();
+        Ok(())
+    }
+
+    /// Commit or rollback was answered.
+    pub(super) fn end(mut self) {
+        self.is_over = true;
+    }
+}
+
+impl Drop for PipelinedTransaction<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.lease.guard.is_abandoned.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl Session for PipelinedTransaction<'_> {
+    type Inner = Client;
+
+    fn inner(&self) -> &Client {
+        self.lease.inner()
+    }
+
+    fn guard(&self) -> &SessionGuard {
+        &self.lease.guard
+    }
+
+    fn is_transaction(&self) -> bool {
+        true
+    }
+
+    fn query_typed<'a>(&'a self, text: &'a str, arrays: &'a [Array<'a>]) -> PendingResponse<'a, Vec<Row>> {
+        self.lease.query_typed(text, arrays)
     }
 }
 

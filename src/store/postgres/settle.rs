@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
-use futures_util::future::{try_join, try_join5};
+use futures_util::future::{join4, try_join, try_join4};
 use tokio_postgres::types::ToSql;
 
-use crate::model::{HostKey, HostState, PostId, Settled, Settlement, SourceId, Timestamp};
+use crate::model::{HostKey, HostState, OwnedShard, PostId, Settled, Settlement, Shard, SourceId, Timestamp};
 
 use super::super::post_row::{edit_values, new_post_values};
 use super::super::rows::{Columns, is_settled_already, last_word_on_hosts, required, storable};
@@ -15,8 +15,9 @@ use super::super::shared_sql as sql;
 use super::super::source_row::{read_source, state_values};
 use super::super::statement::Statement;
 use super::super::{Result, StoreError};
-use super::session::Transaction;
-use super::values::{all, by_column, execute, number, readable};
+use super::fleet::FENCE;
+use super::session::{PipelinedTransaction, Session};
+use super::values::{RowColumns, all, by_column, execute, number, readable};
 use super::{PostgresStore, full_text, hosts};
 
 static LOCK: Statement = Statement::new(include_str!("../../../sql/postgres/lock_sources.sql"));
@@ -30,25 +31,6 @@ static RENAME_CLEANED: Statement = Statement::new(include_str!("../../../sql/pos
 static WITH_KEYS: Statement = Statement::new(include_str!("../../../sql/postgres/posts_with_keys.sql"));
 static TOUCH: Statement = Statement::new(include_str!("../../../sql/postgres/touch_cleaned.sql"));
 static PUT_DOCUMENTS: Statement = Statement::new(include_str!("../../../sql/postgres/put_documents.sql"));
-static NOTIFY: Statement = Statement::new(include_str!("../../../sql/postgres/notify_posts.sql"));
-
-/// Payload of the notification: the posts of one transaction.
-#[derive(Default)]
-pub(super) struct News {
-    /// Highest id among new posts.
-    highest: i64,
-    count: usize,
-    /// Highest number among new and changed posts.
-    highest_change: i64,
-    changed: usize,
-}
-
-impl News {
-    pub(super) fn note_changes(&mut self, numbers: &[i64]) {
-        self.changed += numbers.len();
-        self.highest_change = numbers.iter().copied().fold(self.highest_change, i64::max);
-    }
-}
 
 /// What becomes of rows that other sessions lock.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,74 +63,148 @@ pub(super) async fn settle(store: &PostgresStore, settlements: &[Settlement]) ->
 }
 
 async fn settle_with(store: &PostgresStore, settlements: &[Settlement], locking: Locking) -> Result<Vec<Settled>> {
-    let mut client = store.client().await?;
-    let transaction = client.transaction().await?;
+    let client = store.client().await?;
     let mut answers: Vec<Option<Settled>> = vec![None; settlements.len()];
-    let mut news = News::default();
     // Settlements of the same source go into different rounds; those of different sources share one.
     let mut waiting: Vec<usize> = (0..settlements.len()).collect();
     while !waiting.is_empty() {
         let mut met = HashSet::new();
-        let (round, later): (Vec<usize>, Vec<usize>) =
+        let (places, later): (Vec<usize>, Vec<usize>) =
             waiting.iter().partition(|place| met.insert(settlements[**place].source_id));
-        settle_round(&transaction, settlements, &round, locking, &mut answers, &mut news).await?;
+        let transaction = client.pipelined_transaction().await?;
+        let round = SettleRound { store, transaction: &transaction, settlements, locking };
+        match round.settle(&places, &mut answers).await {
+            Ok(()) => transaction.end(),
+            Err(error) => {
+                // Without an answer to this the connection is closed.
+                let _ = transaction.rollback().await;
+                return Err(error);
+            }
+        }
         waiting = later;
-    }
-    // A poll that is settled later writes its host then.
-    let settled = settlements.iter().zip(&answers).filter(|(_, answer)| **answer != Some(Settled::Locked));
-    let mut asked = last_word_on_hosts(settled.filter_map(|(settlement, _)| settlement.host.clone()));
-    let locked = if locking == Locking::Skip { leave_out_locked(&transaction, &mut asked).await? } else { Vec::new() };
-    try_join(hosts::record(&transaction, &asked), notify(&transaction, &news)).await?;
-    transaction.commit().await?;
-    if locking == Locking::Skip {
-        let written: Vec<HostKey> = asked.into_iter().map(|host| host.host).collect();
-        store.health.note_hosts(&written, &locked);
     }
     Ok(answers.into_iter().map(|answer| answer.unwrap_or(Settled::Gone)).collect())
 }
 
-/// Settles polls of different sources.
-async fn settle_round(
-    transaction: &Transaction<'_>,
-    settlements: &[Settlement],
-    round: &[usize],
+/// Polls of different sources that share a transaction.
+struct SettleRound<'a> {
+    store: &'a PostgresStore,
+    transaction: &'a PipelinedTransaction<'a>,
+    settlements: &'a [Settlement],
     locking: Locking,
-    answers: &mut [Option<Settled>],
-    news: &mut News,
-) -> Result<()> {
-    let ids: Vec<i64> = round.iter().map(|place| settlements[*place].source_id.0).collect();
-    let lock = if locking == Locking::Wait { &LOCK } else { &LOCK_FREE };
-    let versions = all(transaction, lock, &[&ids], |row| Ok((required(row.integer()?)?, row.integer()?))).await?;
-    let versions: HashMap<i64, Option<i64>> = versions.into_iter().collect();
-    let mut live = Vec::with_capacity(round.len());
-    for place in round {
-        let settlement = &settlements[*place];
-        match versions.get(&settlement.source_id.0) {
-            None => answers[*place] = Some(Settled::Gone),
-            Some(None) => answers[*place] = Some(Settled::Locked),
-            Some(Some(version)) if *version == settlement.version => live.push(*place),
-            Some(_) => answers[*place] = Some(outdated(transaction, settlement).await?),
+}
+
+impl SettleRound<'_> {
+    /// Settles the polls at these places, and commits. What needs the turn of those that store posts comes last and is
+    /// sent together with the commit, so that no other node waits for this process.
+    async fn settle(&self, round: &[usize], answers: &mut [Option<Settled>]) -> Result<()> {
+        let SettleRound { store, transaction, settlements, locking } = *self;
+        let (fenced, versions) = try_join(self.lost_claims(round), self.lock(round)).await?;
+        let mut live = Vec::with_capacity(round.len());
+        let (mut asked, mut late) = (Vec::new(), Vec::new());
+        for place in round {
+            let settlement = &settlements[*place];
+            let is_fenced = settlement.claim.is_some_and(|claim| fenced.contains(&claim));
+            if is_fenced {
+                answers[*place] = Some(Settled::Fenced);
+                late.extend(settlement.host.clone());
+                continue;
+            }
+            match versions.get(&settlement.source_id.0) {
+                None => answers[*place] = Some(Settled::Gone),
+                // A poll that is settled later writes its host then.
+                Some(None) => {
+                    answers[*place] = Some(Settled::Locked);
+                    continue;
+                }
+                Some(Some(version)) if *version == settlement.version => live.push(*place),
+                Some(_) => answers[*place] = Some(outdated(transaction, settlement).await?),
+            }
+            asked.extend(settlement.host.clone());
         }
+        let alive: Vec<&Settlement> = live.iter().map(|place| &settlements[*place]).collect();
+        // New posts may take over the keys of renamed ones.
+        rename(transaction, &alive).await?;
+        let (mut asked, late) = (last_word_on_hosts(asked), last_word_on_hosts(late));
+        let locked =
+            if locking == Locking::Skip { leave_out_locked(transaction, &mut asked).await? } else { Vec::new() };
+        // Send all statements before awaiting the first result.
+        let recording = try_join(hosts::record(transaction, &asked), hosts::record_late(transaction, &late));
+        let (touching, putting) = (touch(transaction, &alive), put_documents(transaction, &alive));
+        try_join4(write_states(transaction, &alive), touching, putting, recording).await?;
+        let new_posts = store_posts(transaction, &alive).await?;
+        note_written(settlements, live, new_posts, answers);
+        if locking == Locking::Skip {
+            let written: Vec<HostKey> = asked.into_iter().map(|host| host.host).collect();
+            store.health.note_hosts(&written, &locked);
+        }
+        Ok(())
     }
-    let alive: Vec<&Settlement> = live.iter().map(|place| &settlements[*place]).collect();
-    // New posts may take over the keys of renamed ones.
-    rename(transaction, &alive).await?;
-    // Send all statements before awaiting the first result.
-    let (_, added, edited, _, _) = try_join5(
-        write_states(transaction, &alive),
-        add_posts(transaction, &alive),
-        edit_posts(transaction, &alive),
-        touch(transaction, &alive),
-        put_documents(transaction, &alive),
+
+    /// The claims of these polls that no longer hold.
+    async fn lost_claims(&self, round: &[usize]) -> Result<HashSet<OwnedShard>> {
+        let claims: HashSet<OwnedShard> = round.iter().filter_map(|place| self.settlements[*place].claim).collect();
+        if claims.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let node = self.store.own_node.get().map_or(0, |node| node.0);
+        let shards: Vec<i32> = claims.iter().map(|claim| claim.shard.0.into()).collect();
+        let epochs: Vec<i64> = claims.iter().map(|claim| claim.epoch).collect();
+        let read = |row: &mut RowColumns<'_>| {
+            let shard = u16::try_from(required(row.integer()?)?).unwrap_or_default();
+            Ok(OwnedShard { shard: Shard(shard), epoch: required(row.integer()?)? })
+        };
+        let lost = all(self.transaction, &FENCE, &[&node, &shards, &epochs], read).await?;
+        Ok(lost.into_iter().collect())
+    }
+
+    /// Locks the rows of the sources, and returns their versions; none for rows that other sessions lock.
+    async fn lock(&self, round: &[usize]) -> Result<HashMap<i64, Option<i64>>> {
+        let ids: Vec<i64> = round.iter().map(|place| self.settlements[*place].source_id.0).collect();
+        let lock = if self.locking == Locking::Wait { &LOCK } else { &LOCK_FREE };
+        let read = |row: &mut RowColumns<'_>| Ok((required(row.integer()?)?, row.integer()?));
+        Ok(all(self.transaction, lock, &[&ids], read).await?.into_iter().collect())
+    }
+}
+
+/// Stores new and changed posts, and commits.
+async fn store_posts(
+    transaction: &PipelinedTransaction<'_>,
+    settlements: &[&Settlement],
+) -> Result<Vec<(SourceId, PostId)>> {
+    let has = |part: fn(&Settlement) -> bool| settlements.iter().any(|settlement| part(settlement));
+    if has(|settlement| !settlement.posts.is_empty()) {
+        transaction.prepare(&ADD_POSTS).await?;
+    }
+    if has(|settlement| !settlement.edits.is_empty()) {
+        transaction.prepare(&EDIT_POSTS).await?;
+    }
+    if has(|settlement| !settlement.pages.is_empty()) {
+        transaction.prepare(&full_text::QUEUE).await?;
+    }
+    // In this order. All are awaited: a statement that failed makes the commit a rollback.
+    let (added, edited, queued, committed) = join4(
+        add_posts(transaction, settlements),
+        edit_posts(transaction, settlements),
+        full_text::queue(transaction, settlements),
+        transaction.commit(),
     )
-    .await?;
-    full_text::queue(transaction, &alive).await?;
-    news.note_changes(&edited);
+    .await;
+    let added = added?;
+    edited?;
+    queued?;
+    committed?;
+    Ok(added)
+}
+
+fn note_written(
+    settlements: &[Settlement],
+    live: Vec<usize>,
+    added: Vec<(SourceId, PostId)>,
+    answers: &mut [Option<Settled>],
+) {
     let mut new_posts = HashMap::<SourceId, Vec<PostId>>::new();
     for (source, post) in added {
-        news.highest = news.highest.max(post.0);
-        news.highest_change = news.highest_change.max(post.0);
-        news.count += 1;
         new_posts.entry(source).or_default().push(post);
     }
     for place in live {
@@ -156,11 +212,10 @@ async fn settle_round(
         let new_posts = new_posts.remove(&source_id).unwrap_or_default();
         answers[place] = Some(Settled::Written { version: version + 1, new_posts });
     }
-    Ok(())
 }
 
 /// Removes hosts whose rows other sessions lock, and returns them.
-async fn leave_out_locked(transaction: &Transaction<'_>, asked: &mut Vec<HostState>) -> Result<Vec<HostKey>> {
+async fn leave_out_locked(transaction: &impl Session, asked: &mut Vec<HostState>) -> Result<Vec<HostKey>> {
     let names: Vec<_> = asked.iter().map(|host| storable(host.host.as_str())).collect();
     let locked = all(transaction, &LOCKED_HOSTS, &[&names], |row| required(row.text()?)).await?;
     let locked: Vec<HostKey> = locked.iter().map(|name| HostKey::from_canonical(name)).collect();
@@ -169,7 +224,7 @@ async fn leave_out_locked(transaction: &Transaction<'_>, asked: &mut Vec<HostSta
 }
 
 /// The version has changed: by another writer, or because this settlement was stored before.
-async fn outdated(transaction: &Transaction<'_>, settlement: &Settlement) -> Result<Settled> {
+async fn outdated(transaction: &impl Session, settlement: &Settlement) -> Result<Settled> {
     let id = settlement.source_id.0;
     let found = readable(transaction, &sql::SOURCE, &[&id], |row| read_source(row)).await?;
     let Some(Ok(source)) = found.into_iter().next() else { return Ok(Settled::Gone) };
@@ -186,7 +241,7 @@ async fn outdated(transaction: &Transaction<'_>, settlement: &Settlement) -> Res
 }
 
 /// Gives posts the keys under which their entries came, which few polls do.
-async fn rename(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<()> {
+async fn rename(transaction: &impl Session, settlements: &[&Settlement]) -> Result<()> {
     let renamed = || settlements.iter().flat_map(|one| one.renamed.iter().map(move |renamed| (*one, renamed)));
     let stored: Vec<(i64, Option<i64>)> =
         renamed().filter_map(|(_, one)| Some((one.id?.0, one.key.map(|key| key.0)))).collect();
@@ -207,7 +262,7 @@ async fn rename(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> R
 }
 
 /// Marks removed posts whose entries are still in their feeds.
-async fn touch(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<()> {
+async fn touch(transaction: &impl Session, settlements: &[&Settlement]) -> Result<()> {
     let met = || settlements.iter().flat_map(|one| one.still_seen.iter().map(move |key| (*one, key)));
     let sources: Vec<i64> = met().map(|(settlement, _)| settlement.source_id.0).collect();
     if sources.is_empty() {
@@ -218,7 +273,7 @@ async fn touch(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Re
     execute(transaction, &TOUCH, &[&sources, &keys, &times]).await.map(|_| ())
 }
 
-async fn put_documents(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<()> {
+async fn put_documents(transaction: &impl Session, settlements: &[&Settlement]) -> Result<()> {
     let changed = || settlements.iter().filter_map(|one| Some((one.source_id, one.document.as_ref()?)));
     let sources: Vec<i64> = changed().map(|(source, _)| source.0).collect();
     if sources.is_empty() {
@@ -228,7 +283,7 @@ async fn put_documents(transaction: &Transaction<'_>, settlements: &[&Settlement
     execute(transaction, &PUT_DOCUMENTS, &[&sources, &keys]).await.map(|_| ())
 }
 
-async fn add_posts(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<Vec<(SourceId, PostId)>> {
+async fn add_posts(transaction: &impl Session, settlements: &[&Settlement]) -> Result<Vec<(SourceId, PostId)>> {
     let posts = settlements.iter().flat_map(|one| one.posts.iter().map(|post| new_post_values(one, post)));
     let (added, contents): (Vec<_>, Vec<_>) = posts.unzip();
     if added.is_empty() {
@@ -243,31 +298,19 @@ async fn add_posts(transaction: &Transaction<'_>, settlements: &[&Settlement]) -
     .await
 }
 
-/// Gives posts new content; returns the numbers of these changes.
-async fn edit_posts(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<Vec<i64>> {
+/// Gives posts new content.
+async fn edit_posts(transaction: &impl Session, settlements: &[&Settlement]) -> Result<()> {
     let edits = settlements.iter().flat_map(|one| one.edits.iter().map(|edit| edit_values(one, edit)));
     let (keys, contents): (Vec<_>, Vec<_>) = edits.unzip();
     if keys.is_empty() {
-        return Ok(Vec::new());
+        return Ok(());
     }
     let (keys, contents) = (by_column(keys.into_iter()), by_column(contents.into_iter()));
     let arrays: Vec<&(dyn ToSql + Sync)> = keys.iter().chain(&contents).map(|column| column as _).collect();
-    all(transaction, &EDIT_POSTS, &arrays, number).await
+    all(transaction, &EDIT_POSTS, &arrays, number).await.map(|_| ())
 }
 
-/// Sends one notification for all rounds; the server delivers it at the commit.
-pub(super) async fn notify(transaction: &Transaction<'_>, news: &News) -> Result<()> {
-    let News { highest, count, highest_change, changed } = news;
-    if count + changed == 0 {
-        return Ok(());
-    }
-    let payload = format!(
-        r#"{{"highest_id":{highest},"count":{count},"highest_change_number":{highest_change},"changed":{changed}}}"#
-    );
-    execute(transaction, &NOTIFY, &[&payload]).await.map(|_| ())
-}
-
-async fn write_states(transaction: &Transaction<'_>, settlements: &[&Settlement]) -> Result<()> {
+async fn write_states(transaction: &impl Session, settlements: &[&Settlement]) -> Result<()> {
     if settlements.is_empty() {
         return Ok(());
     }

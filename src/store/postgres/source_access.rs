@@ -11,6 +11,7 @@ use super::super::shared_sql as sql;
 use super::super::statement::Statement;
 use super::super::{Added, Result, Saved, SourceAccessStore, access};
 use super::PostgresStore;
+use super::fleet::{OwnNode, tell_owners};
 use super::session::Lease;
 use super::sources::{find, insert, key, one as source};
 use super::values::{all_planned_anew, execute, number, one};
@@ -22,7 +23,7 @@ impl SourceAccessStore for PostgresStore {
     async fn add_source_with_access(&self, new: NewSource, access: &SourceAccess) -> Result<Added> {
         let secret = access::to_secret(access);
         let seal = |id| self.cipher.seal(Owner::SourceAccess(id), &secret);
-        add(&mut self.client().await?, &new, seal).await
+        add(&mut self.client().await?, &self.own_node, &new, seal).await
     }
 
     async fn save_source_access(
@@ -33,7 +34,7 @@ impl SourceAccessStore for PostgresStore {
         now: Timestamp,
     ) -> Result<Saved> {
         let sealed = access::seal(&self.cipher, source, access)?;
-        save(&mut self.client().await?, source, sealed.as_deref(), expected_version, now).await
+        save(&mut self.client().await?, &self.own_node, source, sealed.as_deref(), expected_version, now).await
     }
 
     async fn source_access(&self, source: SourceId) -> Result<Option<SourceAccess>> {
@@ -52,6 +53,7 @@ impl SourceAccessStore for PostgresStore {
 /// Adds a source together with its login and headers, encrypted for its id.
 async fn add(
     client: &mut Lease,
+    own_node: &OwnNode,
     new: &NewSource,
     seal: impl FnOnce(SourceId) -> Result<Vec<u8>> + Send,
 ) -> Result<Added> {
@@ -59,6 +61,7 @@ async fn add(
     let added = match insert(&transaction, std::slice::from_ref(new)).await?.pop() {
         Some((_, id)) => {
             execute(&transaction, &sql::PUT_SOURCE_ACCESS, &[&id.0, &seal(id)?, &new.created_at]).await?;
+            tell_owners(&transaction, own_node, &[id]).await?;
             Added::New(id)
         }
         None => Added::Duplicate(find(&transaction, &key(&new.settings)).await?),
@@ -70,6 +73,7 @@ async fn add(
 /// Replaces or removes the stored data.
 async fn save(
     client: &mut Lease,
+    own_node: &OwnNode,
     id: SourceId,
     sealed: Option<&[u8]>,
     expected_version: Option<i64>,
@@ -83,6 +87,7 @@ async fn save(
         Some(sealed) => execute(&transaction, &sql::PUT_SOURCE_ACCESS, &[&id.0, &sealed, &now]).await?,
         None => execute(&transaction, &sql::REMOVE_SOURCE_ACCESS, &[&id.0]).await?,
     };
+    tell_owners(&transaction, own_node, &[id]).await?;
     transaction.commit().await?;
     Ok(Saved::Written(version))
 }

@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::model::{
-    NewSource, RowKey, Settled, Settlement, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll, Timestamp,
+    NewSource, RowKey, Settled, Settlement, SlotCursor, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll,
+    Timestamp,
 };
 
 use super::super::quarantine::{ReadRow, SOURCES, last_id};
@@ -16,6 +17,7 @@ use super::super::shared_sql as sql;
 use super::super::source_row::{host_column, read_source, settings_values, state_values};
 use super::super::statement::Statement;
 use super::super::{Added, Result, Saved, SourceSelection, SourceStore, StoreError, access};
+use super::fleet::{OwnNode, tell_owners};
 use super::session::{Array, Lease, Session};
 use super::values::{RowColumns, all, by_column, execute, number, one as first, readable, readable_planned_anew};
 use super::{PostgresStore, labels, settle};
@@ -26,6 +28,7 @@ static TO_POLL: Statement = Statement::new(include_str!("../../../sql/postgres/s
 static WITH_URL: Statement = Statement::new(include_str!("../../../sql/postgres/sources_with_url.sql"));
 static DISABLED: Statement = Statement::new(include_str!("../../../sql/postgres/sources_disabled.sql"));
 static INACTIVE: Statement = Statement::new(include_str!("../../../sql/postgres/sources_inactive.sql"));
+static IN_SLOTS: Statement = Statement::new(include_str!("../../../sql/postgres/sources_in_slots.sql"));
 static FILL_HOSTS: Statement = Statement::new(include_str!("../../../sql/postgres/fill_hosts.sql"));
 
 /// Batch size for computing hosts.
@@ -37,7 +40,7 @@ pub(super) type Key = (Option<i64>, String, String);
 #[async_trait]
 impl SourceStore for PostgresStore {
     async fn add_sources(&self, new: Vec<NewSource>) -> Result<Vec<Added>> {
-        add(&mut self.client().await?, &new).await
+        add(&mut self.client().await?, &self.own_node, &new).await
     }
 
     async fn source(&self, id: SourceId) -> Result<Option<Source>> {
@@ -58,6 +61,37 @@ impl SourceStore for PostgresStore {
     async fn sources_with_url(&self, url: &str) -> Result<Vec<Source>> {
         let found = readable(&self.client().await?, &WITH_URL, &[&storable(url)], |row| read_source(row)).await?;
         Ok(self.quarantine.sift_sources(found))
+    }
+
+    async fn sources_in_slots(
+        &self,
+        after: SlotCursor,
+        last_slot: u16,
+        limit: u32,
+    ) -> Result<(Vec<Source>, Option<SlotCursor>)> {
+        let (client, mut after) = (self.client().await?, after);
+        loop {
+            let (slot, limit) = (i32::from(after.slot), i64::from(limit));
+            let row: [&(dyn ToSql + Sync); 4] = [&slot, &after.source, &i32::from(last_slot), &limit];
+            let read = readable(&client, &IN_SLOTS, &row, |row| {
+                let source = read_source(row)?;
+                Ok((source, required(row.integer()?)?))
+            })
+            .await?;
+            let is_last = (read.len() as i64) < limit;
+            let last = read.iter().flatten().next_back().map(|(source, slot)| SlotCursor {
+                slot: u16::try_from(*slot).unwrap_or(u16::MAX),
+                source: source.id.0,
+            });
+            let read = read.into_iter().map(|row| row.map(|(source, _)| source)).collect();
+            let sources = self.quarantine.sift_sources(read);
+            match last {
+                Some(last) => return Ok((sources, Some(last).filter(|_| !is_last))),
+                None if is_last => return Ok((sources, None)),
+                // A page of rows that cannot be read: the next slot has others.
+                None => after = SlotCursor { slot: after.slot.saturating_add(1), source: 0 },
+            }
+        }
     }
 
     async fn list_sources(&self, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {
@@ -89,21 +123,21 @@ impl SourceStore for PostgresStore {
     }
 
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {
-        save(&mut self.client().await?, &source, None, now).await
+        save(&mut self.client().await?, &self.own_node, &source, None, now).await
     }
 
     async fn save_source_with_labels(&self, source: Source, labels: Vec<String>, now: Timestamp) -> Result<Saved> {
-        save(&mut self.client().await?, &source, Some(&labels), now).await
+        save(&mut self.client().await?, &self.own_node, &source, Some(&labels), now).await
     }
 
     async fn remove_source(&self, id: SourceId) -> Result<bool> {
-        let removed = execute(&self.client().await?, &sql::REMOVE_SOURCE, &[&id.0]).await? > 0;
+        let removed = self.remove(id, &sql::REMOVE_SOURCE, &[&id.0]).await?;
         self.quarantine.end(SOURCES, &RowKey::Id(id.0));
         Ok(removed)
     }
 
     async fn remove_source_version(&self, id: SourceId, version: i64) -> Result<bool> {
-        let removed = execute(&self.client().await?, &sql::REMOVE_SOURCE_VERSION, &[&id.0, &version]).await? > 0;
+        let removed = self.remove(id, &sql::REMOVE_SOURCE_VERSION, &[&id.0, &version]).await?;
         if removed {
             self.quarantine.end(SOURCES, &RowKey::Id(id.0));
         }
@@ -115,10 +149,23 @@ impl SourceStore for PostgresStore {
     }
 }
 
+impl PostgresStore {
+    async fn remove(&self, id: SourceId, statement: &Statement, row: &[&(dyn ToSql + Sync)]) -> Result<bool> {
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        tell_owners(&transaction, &self.own_node, &[id]).await?;
+        let is_removed = execute(&transaction, statement, row).await? > 0;
+        transaction.commit().await?;
+        Ok(is_removed)
+    }
+}
+
 /// Inserts all rows as arrays; rows that are not returned existed already or are duplicates in the list.
-async fn add(client: &mut Lease, new: &[NewSource]) -> Result<Vec<Added>> {
+async fn add(client: &mut Lease, own_node: &OwnNode, new: &[NewSource]) -> Result<Vec<Added>> {
     let transaction = client.transaction().await?;
     let mut added: HashMap<Key, SourceId> = insert(&transaction, new).await?.into_iter().collect();
+    let ids: Vec<SourceId> = added.values().copied().collect();
+    tell_owners(&transaction, own_node, &ids).await?;
     let mut answers = Vec::with_capacity(new.len());
     let mut known = HashMap::<Key, SourceId>::new();
     for source in new {
@@ -214,15 +261,26 @@ fn host(settings: &SourceSettings) -> Cow<'static, str> {
 }
 
 /// Writes a source, and its labels if they are given.
-async fn save(client: &mut Lease, source: &Source, labels: Option<&[String]>, now: Timestamp) -> Result<Saved> {
+async fn save(
+    client: &mut Lease,
+    own_node: &OwnNode,
+    source: &Source,
+    labels: Option<&[String]>,
+    now: Timestamp,
+) -> Result<Saved> {
     let values = settings_values(&source.settings).into_iter().chain(state_values(&source.state)).collect::<Vec<_>>();
     let host = host(&source.settings);
     let mut row: Vec<&(dyn ToSql + Sync)> = vec![&source.id.0, &source.version, &now, &host];
     row.extend(values.iter().map(|value| value as &(dyn ToSql + Sync)));
     let transaction = client.transaction().await?;
+    // Its host may change, and with it its owner.
+    tell_owners(&transaction, own_node, &[source.id]).await?;
     let version = all(&transaction, &sql::SAVE_SOURCE, &row, number).await.map(|versions| versions.first().copied());
     if let (Ok(Some(_)), Some(labels)) = (&version, labels) {
         labels::replace(&transaction, source.id, labels).await?;
+    }
+    if matches!(version, Ok(Some(_))) {
+        tell_owners(&transaction, own_node, &[source.id]).await?;
     }
     // A failed transaction can only be rolled back.
     match version {

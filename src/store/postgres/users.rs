@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use secrecy::SecretString;
+use tokio_postgres::types::ToSql;
 
 use crate::model::{KeyProvider, Podcast, PodcastChanges, PodcastId, SourceId, SourceType, Timestamp, User, UserId};
 
@@ -11,6 +12,7 @@ use super::super::rows::{Columns, read_podcast, read_user, required, storable};
 use super::super::shared_sql as sql;
 use super::super::{Result, UserStore};
 use super::PostgresStore;
+use super::fleet::tell_owners;
 use super::session::Lease;
 use super::values::{all, execute, number, one};
 
@@ -109,9 +111,13 @@ impl UserStore for PostgresStore {
         source_type: SourceType,
         now: Timestamp,
     ) -> Result<Vec<SourceId>> {
-        let client = self.client().await?;
-        all(&client, &sql::REQUEST_KEYED_POLLS, &[&user.0, &now, &source_type.name()], |row| number(row).map(SourceId))
-            .await
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        let row: [&(dyn ToSql + Sync); 3] = [&user.0, &now, &source_type.name()];
+        let found = all(&transaction, &sql::REQUEST_KEYED_POLLS, &row, |row| number(row).map(SourceId)).await?;
+        tell_owners(&transaction, &self.own_node, &found).await?;
+        transaction.commit().await?;
+        Ok(found)
     }
 
     async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool> {

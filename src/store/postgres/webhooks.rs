@@ -63,13 +63,13 @@ impl WebhookStore for PostgresStore {
         Err(changed_by_others())
     }
 
-    async fn record_delivery(&self, id: WebhookId, record: DeliveryRecord) -> Result<()> {
+    async fn record_delivery(&self, id: WebhookId, from: i64, record: DeliveryRecord) -> Result<bool> {
         let DeliveryRecord { progress, delivered_at, disabled_reason } = &record;
         let (error, reason) = (progress.last_error.as_deref().map(storable), disabled_reason.as_deref().map(storable));
         let (last_change, failures) = (progress.last_change_number, i64::from(progress.failures));
-        let row: [&(dyn ToSql + Sync); 7] =
-            [&id.0, &last_change, &failures, &progress.retry_at, &error, delivered_at, &reason];
-        execute(&self.client().await?, &sql::RECORD_DELIVERY, &row).await.map(|_| ())
+        let row: [&(dyn ToSql + Sync); 8] =
+            [&id.0, &last_change, &failures, &progress.retry_at, &error, delivered_at, &reason, &from];
+        Ok(execute(&self.client().await?, &sql::RECORD_DELIVERY, &row).await? > 0)
     }
 
     async fn switch_webhook(&self, id: WebhookId, disabled_reason: Option<String>) -> Result<bool> {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use rusqlite::{Connection, params};
 
-use crate::model::{FetchedPage, HostKey, PageEnd, PostId, QueuedPage, Settlement, Timestamp, WantedPage};
+use crate::model::{FetchedPage, HostKey, PageEnd, PostId, QueuedPage, Settlement, Shard, Timestamp, WantedPage};
 
 use super::super::post_row::{full_text_values, read_queued_page};
 use super::super::rows::{Columns, required};
@@ -15,14 +15,15 @@ use super::numbers::NumberFile;
 use super::settle::NEXT_NUMBER;
 use super::values::{all, error, execute, number, one};
 
+static HOSTS: Statement = Statement::new(include_str!("../../../sql/sqlite/full_text_hosts.sql"));
 static QUEUE: Statement = Statement::new(include_str!("../../../sql/sqlite/queue_pages.sql"));
 static PUT: Statement = Statement::new(include_str!("../../../sql/sqlite/put_full_text.sql"));
 
 #[async_trait]
 impl FullTextStore for SqliteStore {
-    async fn full_text_hosts(&self, limit: u32) -> Result<Vec<(HostKey, Timestamp)>> {
+    async fn full_text_hosts(&self, _: &[Shard], limit: u32) -> Result<Vec<(HostKey, Timestamp)>> {
         let listing = move |connection: &mut Connection| {
-            all(connection, &sql::FULL_TEXT_HOSTS, [limit], |row| {
+            all(connection, &HOSTS, [limit], |row| {
                 Ok((HostKey::from_canonical(&required(row.text()?)?), required(row.time()?)?))
             })
         };

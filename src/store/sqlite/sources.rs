@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use rusqlite::{Connection, params, params_from_iter};
 
 use crate::model::{
-    NewSource, RowKey, Settled, Settlement, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll, Timestamp,
+    NewSource, RowKey, Settled, Settlement, SlotCursor, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll,
+    Timestamp,
 };
 
 use super::super::quarantine::{ReadRow, SOURCES, last_id};
@@ -53,6 +54,17 @@ impl SourceStore for SqliteStore {
         let url = storable(url).into_owned();
         let reading = move |connection: &mut Connection| readable(connection, &WITH_URL, [url], |row| read_source(row));
         Ok(self.quarantine.sift_sources(self.readers.run(reading).await?))
+    }
+
+    async fn sources_in_slots(
+        &self,
+        after: SlotCursor,
+        _: u16,
+        limit: u32,
+    ) -> Result<(Vec<Source>, Option<SlotCursor>)> {
+        let page = self.list_sources(Some(SourceId(after.source)), limit).await?;
+        let last = page.last().map(|source| SlotCursor { source: source.id.0, ..after });
+        Ok((page, last))
     }
 
     async fn list_sources(&self, after: Option<SourceId>, limit: u32) -> Result<Vec<Source>> {

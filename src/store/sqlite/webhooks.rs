@@ -71,14 +71,14 @@ impl WebhookStore for SqliteStore {
         Err(changed_by_others())
     }
 
-    async fn record_delivery(&self, id: WebhookId, record: DeliveryRecord) -> Result<()> {
+    async fn record_delivery(&self, id: WebhookId, from: i64, record: DeliveryRecord) -> Result<bool> {
         let recording = move |connection: &mut Connection| {
             let DeliveryRecord { progress, delivered_at, disabled_reason } = &record;
             let error = progress.last_error.as_deref().map(storable);
             let reason = disabled_reason.as_deref().map(storable);
             let (last_change, failures) = (progress.last_change_number, progress.failures);
-            let row = params![id.0, last_change, failures, progress.retry_at, error, delivered_at, reason];
-            execute(connection, &sql::RECORD_DELIVERY, row).map(|_| ())
+            let row = params![id.0, last_change, failures, progress.retry_at, error, delivered_at, reason, from];
+            Ok(execute(connection, &sql::RECORD_DELIVERY, row)? > 0)
         };
         self.writer.run(recording).await
     }

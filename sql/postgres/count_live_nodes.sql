@@ -1,0 +1,1 @@
+SELECT count(*) FROM nodes WHERE ended_at IS NULL

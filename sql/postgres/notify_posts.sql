@@ -1,1 +1,0 @@
-SELECT pg_notify('feedwarden_posts', $1::text)

@@ -1,0 +1,1 @@
+UPDATE fleet SET key_check = $1

@@ -1,0 +1,1 @@
+UPDATE fleet SET lease = make_interval(secs => $1)

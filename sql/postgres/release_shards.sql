@@ -1,0 +1,4 @@
+-- The epoch is compared, too: a statement that arrives late must not release a shard that the node has taken again.
+UPDATE shards SET node_id = NULL
+FROM unnest($2::integer[], $3::bigint[]) AS released (shard, epoch)
+WHERE node_id = $1 AND shards.shard = released.shard AND shards.epoch = released.epoch

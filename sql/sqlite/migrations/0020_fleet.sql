@@ -1,0 +1,1 @@
+-- One process at a time uses an SQLite file: it owns all shards, and there are no nodes to record.

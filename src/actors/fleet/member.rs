@@ -1,0 +1,414 @@
+//! Joins the fleet, renews the lease, takes and releases shards, as `rules::fleet` decides.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use slog::{Logger, error, info, warn};
+use tokio::sync::{Notify, mpsc};
+
+use super::calls::Calls;
+use super::ownership::HeldShards;
+use super::turns::Turns;
+use super::{Fleet, FleetShared, FleetState, NodeReport};
+use crate::clock::Clock;
+use crate::http::SendWindow;
+use crate::model::{JoinOutcome, NewNode, NodeId, NodeRenewal, OwnedShard, SHARDS, Shard, Timestamp};
+use crate::rules::fleet::{CLOCK_OFFSET_MAX, CLOCK_OFFSET_TOLD, Membership, Plan, Renewal, Windows};
+use crate::store::{FleetStore, StoreError};
+
+/// The most rounds in a row that are made without a wait.
+const ROUNDS_MAX: usize = 4;
+
+/// What a node says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeSettings {
+    pub name: String,
+    /// The same for all processes that can see each other's locks on this machine.
+    pub boot: String,
+    pub version: String,
+    /// Hash of the settings that all nodes should share.
+    pub settings: String,
+    /// The lease to use if no other node is live.
+    pub lease: Duration,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum FleetError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(
+        "another node of the fleet is named {name:?}, on another machine or in another container, and it is alive: give \
+         each node a name of its own (fleet.name)"
+    )]
+    NameTaken { name: String },
+    #[error(
+        "{nodes} other nodes poll these sources now, or stopped less than a lease ago: let them poll (`feedwarden poll`), \
+         or stop them first"
+    )]
+    Shared { nodes: usize },
+}
+
+/// What the last renewals have shown.
+#[derive(Default)]
+pub(super) struct MemberState {
+    /// By how much our clock is ahead of the database's, in seconds.
+    pub(super) clock_offset: f64,
+    pub(super) last_error: Option<String>,
+    pub(super) nodes: usize,
+    pub(super) free_shards: usize,
+    pub(super) should_own: bool,
+    pub(super) paused_since: Option<Timestamp>,
+    pub(super) counts: MemberCounts,
+    is_offset_told: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(super) struct MemberCounts {
+    pub(super) taken: u64,
+    pub(super) lost: u64,
+    pub(super) released: u64,
+    pub(super) expired: u64,
+    pub(super) renewals: u64,
+    pub(super) failed_renewals: u64,
+}
+
+/// What has changed for the pipeline.
+#[derive(Default)]
+pub(super) struct ShardChanges {
+    pub(super) gained: Vec<Shard>,
+    /// Lost, or being drained: no work on them begins any more.
+    pub(super) left: Vec<Shard>,
+}
+
+impl ShardChanges {
+    fn merge(&mut self, other: ShardChanges) {
+        self.left.extend(other.left);
+        self.gained.extend(other.gained);
+    }
+}
+
+impl Fleet {
+    /// Joins the fleet and takes free shards. Waits for up to a lease if a node of the same name may be alive.
+    pub async fn join(
+        store: Arc<dyn FleetStore>,
+        settings: NodeSettings,
+        clock: Arc<dyn Clock>,
+        log: &Logger,
+    ) -> Result<Fleet, FleetError> {
+        let (node, lease, sent_at) = first_join(store.as_ref(), &settings, clock.as_ref(), log).await?;
+        if lease != settings.lease {
+            warn!(log, "lease of the fleet differs"; "lease_seconds" => lease.as_secs_f64(),
+                "own_seconds" => settings.lease.as_secs_f64(),
+                "reason" => "the lease of the nodes that are live counts; restart all nodes to change it");
+        }
+        // Before any shard is read: what changes from now on is announced.
+        store.news().await;
+        let windows = Windows { lease };
+        let (outbox, sending) = mpsc::unbounded_channel();
+        let of_window = clock.clone();
+        let window = SendWindow::new(move || of_window.monotonic());
+        window.close();
+        let fleet = Fleet(Some(Arc::new(FleetShared {
+            store,
+            clock,
+            settings,
+            lease,
+            window,
+            state: parking_lot::Mutex::new(FleetState {
+                membership: Membership::new(node, windows, sent_at),
+                held: HeldShards::default(),
+                member: MemberState::default(),
+            }),
+            wake: Notify::new(),
+            calls: Calls::default(),
+            turns: Turns::default(),
+            outbox,
+            sending: tokio::sync::Mutex::new(sending),
+        })));
+        if let Some(shared) = &fleet.0 {
+            info!(log, "node joined"; "node" => &shared.settings.name, "lease_seconds" => lease.as_secs_f64());
+            shared.round(&NodeReport::default(), log).await?;
+        }
+        Ok(fleet)
+    }
+
+    /// Takes all shards, for a run that polls everything once. Fails if other nodes are live.
+    pub async fn own_all(&self, log: &Logger) -> Result<(), FleetError> {
+        let Some(shared) = &self.0 else { return Ok(()) };
+        loop {
+            let (owned, nodes) = {
+                let state = shared.state.lock();
+                (state.held.len(), state.member.nodes)
+            };
+            if owned == usize::from(SHARDS) {
+                return Ok(());
+            }
+            if nodes > 1 {
+                return Err(FleetError::Shared { nodes: nodes - 1 });
+            }
+            tokio::time::sleep(shared.windows().renew_every()).await;
+            shared.round(&NodeReport::default(), log).await?;
+        }
+    }
+
+    /// Releases everything and leaves. To be called when nothing is done by the right of this node any more.
+    pub async fn leave(&self, log: &Logger) {
+        let Some(shared) = &self.0 else { return };
+        shared.window.close();
+        let node = shared.state.lock().membership.node();
+        match tokio::time::timeout(shared.windows().dial(), shared.store.leave(node)).await {
+            Ok(Ok(())) => info!(log, "node left"; "node" => &shared.settings.name),
+            Ok(Err(cause)) => warn!(log, "node not signed off"; "error" => %cause,
+                "reason" => "the other nodes take its shards when its lease is over"),
+            Err(_) => warn!(log, "node not signed off"; "error" => "the database did not answer in time",
+                "reason" => "the other nodes take its shards when its lease is over"),
+        }
+    }
+}
+
+/// Registers this process. A namesake elsewhere is watched for a lease: if its beat stands still, it has ended.
+async fn first_join(
+    store: &dyn FleetStore,
+    settings: &NodeSettings,
+    clock: &dyn Clock,
+    log: &Logger,
+) -> Result<(NodeId, Duration, Duration), FleetError> {
+    let mut namesake: Option<(NodeId, i64, Duration)> = None;
+    loop {
+        let (new, sent_at) = (settings.new_node(), clock.monotonic());
+        let (node, beat, lease) = match store.join(&new).await? {
+            JoinOutcome::Joined { lease } => return Ok((new.id, lease, sent_at)),
+            JoinOutcome::NameTaken { node, beat, lease } => (node, beat, lease),
+        };
+        match namesake {
+            Some((known, before, _)) if known == node && before != beat => {
+                return Err(FleetError::NameTaken { name: settings.name.clone() });
+            }
+            Some((known, _, since)) if known == node && sent_at.saturating_sub(since) >= lease => {
+                store.expire(new.id, vec![(node, beat)]).await?;
+            }
+            Some((known, ..)) if known == node => {}
+            _ => {
+                info!(log, "waiting for a node of the same name"; "node" => &settings.name,
+                    "seconds_max" => lease.as_secs_f64(),
+                    "reason" => "a node of this name has not left the fleet; if it is not alive, its lease ends soon");
+                namesake = Some((node, beat, clock.monotonic()));
+            }
+        }
+        tokio::time::sleep(lease / 6).await;
+    }
+}
+
+impl NodeSettings {
+    fn new_node(&self) -> NewNode {
+        let NodeSettings { name, boot, version, settings, lease } = self.clone();
+        NewNode { id: NodeId(random_id()), name, boot, version, settings, lease }
+    }
+}
+
+impl FleetShared {
+    pub(super) fn windows(&self) -> Windows {
+        Windows { lease: self.lease }
+    }
+
+    /// Renews the lease and does what follows from it, until nothing more follows at once.
+    pub(super) async fn round(&self, report: &NodeReport, log: &Logger) -> Result<ShardChanges, StoreError> {
+        let mut changes = ShardChanges::default();
+        for _ in 0..ROUNDS_MAX {
+            let (step, again) = match self.renew(report, log).await {
+                Ok(step) => step,
+                Err(cause) => {
+                    let mut state = self.state.lock();
+                    state.member.counts.failed_renewals += 1;
+                    if state.member.last_error.replace(cause.to_string()).is_none() {
+                        error!(log, "lease not renewed"; "error" => %cause,
+                            "reason" => "without a renewal this node soon stops polling, and later others take its shards");
+                    }
+                    return Err(cause);
+                }
+            };
+            changes.merge(step);
+            if !again {
+                break;
+            }
+        }
+        Ok(changes)
+    }
+
+    /// One renewal, and whether another one should follow at once.
+    async fn renew(&self, report: &NodeReport, log: &Logger) -> Result<(ShardChanges, bool), StoreError> {
+        let (node, draining, is_taking) = {
+            let state = self.state.lock();
+            let is_taking = state.member.clock_offset.abs() <= CLOCK_OFFSET_MAX.as_secs_f64();
+            (state.membership.node(), state.held.draining(), is_taking)
+        };
+        let (sent_at, now) = (self.clock.monotonic(), self.clock.now());
+        let report = report.to_json();
+        let renewing = self.store.renew(node, &report, is_taking);
+        let found = match tokio::time::timeout(self.windows().dial(), renewing).await {
+            Ok(found) => found?,
+            Err(_) => return Err(StoreError::Unavailable("the database did not answer in time".into())),
+        };
+        let answered_at = self.clock.monotonic();
+        // The database's time lies between sending and answer.
+        let offset = clock_offset(now + answered_at.saturating_sub(sent_at) / 2, found.database_now);
+        let renewal = read_renewal(&found);
+        let plan = {
+            let mut state = self.state.lock();
+            let FleetState { membership, held, member } = &mut *state;
+            let offset_size = Duration::try_from_secs_f64(offset.abs()).unwrap_or(Duration::MAX);
+            let plan = membership.renewed(sent_at, answered_at, &renewal, offset_size, draining);
+            held.lose(&plan.lost);
+            held.gain(&plan.gained, answered_at);
+            member.note(&found, &plan, offset, log);
+            let window = membership.window();
+            self.window.set(window.dial_until, window.cut_at);
+            plan
+        };
+        let mut changes = ShardChanges {
+            gained: plan.gained.iter().map(|owned| owned.shard).collect(),
+            left: plan.lost.iter().map(|owned| owned.shard).collect(),
+        };
+        if !plan.lost.is_empty() {
+            warn!(log, "shards lost"; "count" => plan.lost.len(),
+                "reason" => "this node could not renew its lease in time, or the database lost commits");
+        }
+        if plan.rejoin {
+            self.rejoin(&plan, &renewal.timeline, log).await?;
+            return Ok((changes, true));
+        }
+        let node = self.state.lock().membership.node();
+        let expired = self.expire(node, &plan, log).await?;
+        if !plan.release.is_empty() {
+            self.store.release_shards(node, plan.release).await?;
+        }
+        if plan.take > 0 {
+            changes.gained.extend(self.take(node, plan.take, log).await?);
+        }
+        if plan.drain > 0 {
+            let shards = self.state.lock().held.drain(plan.drain);
+            info!(log, "shards being released"; "count" => shards.len(),
+                "reason" => "other nodes have fewer; polls in flight are waited for");
+            changes.left.extend(shards);
+        }
+        Ok((changes, expired > 0))
+    }
+
+    async fn expire(&self, node: NodeId, plan: &Plan, log: &Logger) -> Result<usize, StoreError> {
+        if plan.expire.is_empty() {
+            return Ok(0);
+        }
+        let names = self.store.expire(node, plan.expire.clone()).await?;
+        for name in &names {
+            warn!(log, "node expired"; "node" => name, "reason" => "it has not renewed its lease for a whole lease");
+        }
+        self.state.lock().member.counts.expired += names.len() as u64;
+        Ok(names.len())
+    }
+
+    async fn take(&self, node: NodeId, count: usize, log: &Logger) -> Result<Vec<Shard>, StoreError> {
+        let taken = self.store.take_shards(node, count).await?;
+        let (answered_at, mut state) = (self.clock.monotonic(), self.state.lock());
+        let gained = state.membership.took(answered_at, &taken);
+        state.held.gain(&gained, answered_at);
+        state.member.counts.taken += gained.len() as u64;
+        if !gained.is_empty() {
+            info!(log, "shards taken"; "count" => gained.len(), "shards" => state.held.len());
+        }
+        Ok(gained.into_iter().map(|owned| owned.shard).collect())
+    }
+
+    /// Joins anew as another node: this one has ended, or the database has lost commits.
+    async fn rejoin(&self, plan: &Plan, timeline: &str, log: &Logger) -> Result<(), StoreError> {
+        // The join ends what is left of this node, so nothing may be under way.
+        self.window.close();
+        if plan.is_new_timeline && self.store.begin_timeline(timeline).await? {
+            warn!(log, "database failed over"; "timeline" => timeline, "quiet_seconds" => self.lease.as_secs_f64(),
+                "reason" => "commits may be lost with the old server: no node polls for a lease, and numbers of posts jump");
+        }
+        let (new, sent_at) = (self.settings.new_node(), self.clock.monotonic());
+        match self.store.join(&new).await? {
+            JoinOutcome::Joined { .. } => {
+                let mut state = self.state.lock();
+                state.membership = state.membership.rejoin(new.id, sent_at);
+                info!(log, "node joined"; "node" => &self.settings.name, "lease_seconds" => self.lease.as_secs_f64(),
+                    "reason" => if plan.is_new_timeline { "the database failed over" } else { "others declared it ended" });
+                Ok(())
+            }
+            JoinOutcome::NameTaken { .. } => Err(StoreError::Unavailable(format!(
+                "a node of another machine has the name {:?} by now: give each node a name of its own (fleet.name)",
+                self.settings.name
+            ))),
+        }
+    }
+
+    /// Releases the shards that are drained.
+    pub(super) async fn release_drained(&self, log: &Logger) -> Result<(), StoreError> {
+        let (node, released) = {
+            let mut state = self.state.lock();
+            let drained = state.held.drained();
+            let FleetState { membership, held, .. } = &mut *state;
+            let released: Vec<OwnedShard> =
+                drained.iter().filter_map(|owned| membership.give_up(owned.shard)).collect();
+            held.lose(&drained);
+            (membership.node(), released)
+        };
+        if released.is_empty() {
+            return Ok(());
+        }
+        let count = released.len();
+        self.store.release_shards(node, released).await?;
+        let mut state = self.state.lock();
+        state.member.counts.released += count as u64;
+        info!(log, "shards released"; "count" => count, "shards" => state.held.len());
+        Ok(())
+    }
+}
+
+impl MemberState {
+    fn note(&mut self, found: &NodeRenewal, plan: &Plan, offset: f64, log: &Logger) {
+        (self.nodes, self.free_shards) = (found.nodes.len(), found.free);
+        (self.should_own, self.clock_offset) = (plan.should_own, offset);
+        self.paused_since = found.paused_since;
+        self.counts.renewals += 1;
+        self.counts.lost += plan.lost.len() as u64;
+        self.counts.taken += plan.gained.len() as u64;
+        if self.last_error.take().is_some() {
+            info!(log, "lease renewed again");
+        }
+        let is_off = offset.abs() > CLOCK_OFFSET_TOLD.as_secs_f64();
+        if is_off && !self.is_offset_told {
+            let reason = match offset.abs() > CLOCK_OFFSET_MAX.as_secs_f64() {
+                true => {
+                    "waits that other nodes have stored would be misread: this node takes no shards until it is set"
+                }
+                false => "set the clocks of all machines by NTP",
+            };
+            warn!(log, "clock differs from the database's"; "offset_seconds" => offset, "reason" => reason);
+        }
+        self.is_offset_told = is_off;
+    }
+}
+
+fn read_renewal(found: &NodeRenewal) -> Renewal {
+    let (stored, present) = &found.timeline;
+    Renewal {
+        beat: found.beat,
+        shards: found.shards.clone(),
+        nodes: found.nodes.clone(),
+        taking: found.taking,
+        free: found.free,
+        timeline: present.clone(),
+        is_new_timeline: stored != present,
+        quiet_for: found.quiet_for,
+    }
+}
+
+fn clock_offset(ours: Timestamp, database: Timestamp) -> f64 {
+    (ours.as_micros() - database.as_micros()) as f64 / 1e6
+}
+
+/// Not zero, which stands for no node.
+fn random_id() -> i64 {
+    i64::from_le_bytes(rand::random::<[u8; 8]>()) & i64::MAX | 1
+}
