@@ -12,13 +12,19 @@ use serde_json::{Value, json};
 use super::fleet::Fleet;
 use super::node::Node;
 use super::publisher::{agent, first_request};
+use super::short::prepare_three_nodes;
 
 /// How long a host or the whole fleet is watched for requests that must not come.
 const SILENCE: Duration = Duration::from_millis(2500);
 
 /// Holds and releases a host, pauses and resumes polling, adds and removes a source, each at a node that does not own
-/// the host, and asks every node about the fleet. The fleet is balanced and has no fault.
-pub(super) async fn work_at_every_node(fleet: &Fleet) {
+/// the host, and asks every node about the fleet.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn commands_work_at_every_node() {
+    let fleet = &prepare_three_nodes().await;
+    futures_util::future::join_all(fleet.nodes.iter().map(|node| node.start())).await;
+    fleet.balanced().await;
+    let began = SystemClock.now();
     let host = fleet.web.hosts()[0].clone();
     let (owner, others) = owner_and_others(fleet, &host).await;
     hold_and_release(fleet, &host, &others).await;
@@ -29,7 +35,10 @@ pub(super) async fn work_at_every_node(fleet: &Fleet) {
         assert!(explained.to_string().contains(&owner.name), "{} does not name {}: {explained}", node.name, owner.name);
         tell_fleet(fleet, node);
     }
-    fleet.say("commands work at every node");
+    let politeness = fleet.politeness();
+    assert_eq!(politeness.complaints, Vec::<String>::new());
+    let refused = fleet.requester.refused(began, SystemClock.now());
+    assert!(refused.is_empty(), "{} requests for polls were refused: {:?}", refused.len(), refused.first());
 }
 
 async fn hold_and_release(fleet: &Fleet, host: &str, others: &[Arc<Node>]) {

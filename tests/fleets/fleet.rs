@@ -53,7 +53,8 @@ pub(super) struct Fleet {
     /// Where the socket of the database server is now.
     server: Mutex<PathBuf>,
     started: Stopwatch,
-    _directory: TempDir,
+    /// Configurations and logs of the nodes; kept after a failure.
+    directory: Option<TempDir>,
 }
 
 impl Fleet {
@@ -85,7 +86,7 @@ impl Fleet {
             database: database.into(),
             server: Mutex::new(server),
             started: Stopwatch::start(),
-            _directory: directory,
+            directory: Some(directory),
         }
     }
 
@@ -221,6 +222,9 @@ impl Fleet {
             asked.len() == hosts.len()
         })
         .await;
+        if let Some((longest, host)) = asked.iter().zip(hosts).max() {
+            self.say(format_args!("{host} was the last host, after {longest:.2?}"));
+        }
         let takeover = Takeover { fault, victim: victim.into(), shards: shards.len(), owned, asked };
         self.say(&takeover);
         self.takeovers.lock().push(takeover.clone());
@@ -353,6 +357,16 @@ impl Fleet {
             deliveries.numbers.len()
         ));
         complaints
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        if std::thread::panicking()
+            && let Some(directory) = self.directory.take()
+        {
+            println!("logs of the nodes: {}", directory.keep().display());
+        }
     }
 }
 

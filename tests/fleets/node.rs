@@ -183,7 +183,7 @@ impl Node {
 
     pub(super) fn last_words(&self) -> String {
         let log = self.log();
-        let lines: Vec<&str> = log.lines().collect();
+        let lines: Vec<&str> = log.lines().filter(|line| !line.contains("\"source polled\"")).collect();
         let errors = fs::read_to_string(self.directory.join("errors")).unwrap_or_default();
         format!("{}\n{errors}", lines[lines.len().saturating_sub(15)..].join("\n"))
     }

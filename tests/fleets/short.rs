@@ -7,7 +7,6 @@ use feedwarden::store::settings::EngineSettings;
 use rustix::process::Signal;
 use secrecy::ExposeSecret;
 
-use super::commands;
 use super::fleet::{Fleet, FleetPlan};
 use super::node::NodeSettings;
 use super::proxy::Passage;
@@ -21,12 +20,7 @@ const SLACK: Duration = Duration::from_secs(3);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn p28_three_nodes_lose_nothing_and_spare_publishers_while_nodes_are_stopped_killed_frozen_and_cut_off() {
-    let directory = tempfile::tempdir().unwrap();
-    let EngineSettings::Postgres(engine) = Engine::Postgres.settings(&directory).await.engine else { unreachable!() };
-    let (_, database) = engine.url.expose_secret().rsplit_once('/').unwrap();
-    let node = NodeSettings { lease_seconds: 3, pause_seconds: 1, concurrency: 128 };
-    let plan = FleetPlan { nodes: 3, node, hosts: 60, sources_per_host: 12, publishers: Publishers::Mixed, seed: 1 };
-    let fleet = Fleet::prepare(plan, shared_socket_directory(), database).await;
+    let fleet = prepare_three_nodes().await;
     let (lease, renewal) = (fleet.lease(), fleet.lease() / 6);
     let [a, b, c] = &fleet.nodes[..] else { unreachable!() };
 
@@ -35,8 +29,6 @@ async fn p28_three_nodes_lose_nothing_and_spare_publishers_while_nodes_are_stopp
     let began = SystemClock.now();
     tokio::join!(b.start(), c.start());
     fleet.balanced().await;
-
-    commands::work_at_every_node(&fleet).await;
 
     // Nothing goes wrong: nodes that end in order hand their shards over.
     for node in [b, a] {
@@ -80,4 +72,14 @@ async fn p28_three_nodes_lose_nothing_and_spare_publishers_while_nodes_are_stopp
     let bound = Duration::from_secs(60) + lease + 2 * renewal + queue + SLACK;
     let waits = publisher::longest_waits(&fleet.web.journal(), until, bound);
     assert!(waits.is_empty(), "{} sources waited longer than {bound:?}: {:?}", waits.len(), waits.first());
+}
+
+/// Three nodes that do not run yet, on a database of the server of all tests.
+pub(super) async fn prepare_three_nodes() -> Fleet {
+    let directory = tempfile::tempdir().unwrap();
+    let EngineSettings::Postgres(engine) = Engine::Postgres.settings(&directory).await.engine else { unreachable!() };
+    let (_, database) = engine.url.expose_secret().rsplit_once('/').unwrap();
+    let node = NodeSettings { lease_seconds: 3, pause_seconds: 1, concurrency: 128 };
+    let plan = FleetPlan { nodes: 3, node, hosts: 60, sources_per_host: 12, publishers: Publishers::Mixed, seed: 1 };
+    Fleet::prepare(plan, shared_socket_directory(), database).await
 }

@@ -63,7 +63,6 @@ impl Arena {
         let EngineSettings::Postgres(engine) = &settings.engine else { panic!("the race needs PostgreSQL") };
         let client = connect(&engine.url).await;
         store::open(settings, SystemClock.now()).await.unwrap().close().await;
-        client.batch_execute(include_str!("../../../sql/postgres/migrations/0020_fleet.sql")).await.unwrap();
         client.batch_execute(OBSERVERS).await.unwrap();
         let lease = format!("UPDATE fleet SET lease = interval '{} ms', quiet_until = 'epoch'", LEASE.as_millis());
         client.batch_execute(&lease).await.unwrap();
