@@ -13,6 +13,7 @@ pub mod due;
 mod entry_match;
 pub mod failure;
 pub mod filter;
+pub mod fleet;
 pub mod full_text;
 pub mod hold;
 pub mod host_key;
