@@ -136,13 +136,10 @@ impl Simulation {
 
     fn renewed(&mut self, machine: usize, sent_at: Duration, now: Duration, mut renewal: Renewal, offset: Duration) {
         let sent_at = if self.mutation == Some(Mutation::LeaseFromAnswer) { now } else { sent_at };
-        match self.mutation {
-            Some(Mutation::TimelineIgnored) => {
-                renewal.is_new_timeline = false;
-                renewal.timeline.clear();
-                renewal.quiet_for = Duration::ZERO;
-            }
-            _ => {}
+        if self.mutation == Some(Mutation::TimelineIgnored) {
+            renewal.is_new_timeline = false;
+            renewal.timeline.clear();
+            renewal.quiet_for = Duration::ZERO;
         }
         let process = &mut self.machines[machine].process;
         process.shown = renewal.shards.iter().map(|owned| (owned.shard, owned.epoch)).collect();
