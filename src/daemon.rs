@@ -14,7 +14,7 @@ use std::time::Duration;
 use slog::{Logger, info, o, warn};
 
 use crate::actors::{Fleet, FleetError, Parts, Pipeline, PipelineHandle, Scope};
-use crate::api::{ApiError, Listeners};
+use crate::api::{ApiError, Listeners, answer_calls};
 use crate::clock::{Clock, SteadyClock};
 use crate::config::{ConfigRequest, Loaded, Settings};
 use crate::dice::SeededDice;
@@ -117,6 +117,10 @@ async fn serve(
     };
     let reloader = Reloader::new(loaded.effective, request, followers);
     let mut listeners = listeners.open(Service::new(handle.clone()), log_handle, reloader.listener())?;
+    if let (Some(calls), Some(name)) = (fleet.incoming_calls(), fleet.name()) {
+        let (socket, within) = (listeners.socket.clone(), settings.api.limits.answer_within);
+        actix_rt::spawn(answer_calls(socket, name.to_owned(), calls, within));
+    }
     info!(started.log, "api ready";
         "socket" => absolute(&listeners.socket), "listen" => listeners.listen.map(|address| address.to_string()));
     info!(started.log, "daemon ready");

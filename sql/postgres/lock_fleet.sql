@@ -1,3 +1,3 @@
-SELECT EXTRACT(EPOCH FROM lease)::double precision, key_check
+SELECT EXTRACT(EPOCH FROM lease)::double precision, key_check, timeline
 FROM fleet
 FOR UPDATE

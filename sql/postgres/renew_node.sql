@@ -16,7 +16,10 @@ SELECT
     (SELECT count(*) FROM shards LEFT JOIN nodes USING (node_id) WHERE shards.node_id IS NULL OR ended_at IS NOT NULL),
     timeline,
     substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
-    greatest(EXTRACT(EPOCH FROM quiet_until - clock_timestamp()), 0)::double precision,
+    CASE
+        WHEN quiet_until > clock_timestamp() + lease THEN 0
+        ELSE greatest(EXTRACT(EPOCH FROM quiet_until - clock_timestamp()), 0)
+    END::double precision,
     (SELECT paused_since FROM daemon),
     (SELECT count(*) FROM nodes WHERE ended_at IS NULL AND is_taking)
 FROM fleet

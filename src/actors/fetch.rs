@@ -14,8 +14,9 @@ use super::messages::{FetchFinished, FetchOutcome, FetchSource};
 use super::poll::{NextRequest, Poll};
 use crate::clock::{Clock, Stopwatch};
 use crate::fetch::{Answer, Fetched, Fetcher, Learned, RobotsAnswer, RobotsFetched, RobotsTask, Trace};
-use crate::model::{FailureCause, FailureReport};
-use crate::sources::{self, TypeSettings};
+use crate::model::{FailureCause, FailureReport, SourceType, Watermark};
+use crate::rules::identity;
+use crate::sources::{self, kind};
 
 pub(super) struct FetchActor {
     context: Arc<PipelineContext>,
@@ -56,7 +57,7 @@ impl Handler<FetchSource> for FetchActor {
             let outcome = {
                 let host_entry = poll.permit.as_ref().map(|permit| permit.host_entry.clone());
                 let _span = RequestSpan::begin(host_entry, &context);
-                request(&fetcher, &context.type_settings, &poll).await
+                request(&fetcher, &context, &poll).await
             };
             poll.ended_at = context.clock.now();
             poll.request_time += poll.ended_at.since(began_at);
@@ -66,7 +67,7 @@ impl Handler<FetchSource> for FetchActor {
     }
 }
 
-async fn request(fetcher: &Fetcher, settings: &TypeSettings, poll: &Poll) -> FetchOutcome {
+async fn request(fetcher: &Fetcher, context: &PipelineContext, poll: &Poll) -> FetchOutcome {
     // Only a request for robots.txt has a URL of it.
     let robots_url = matches!(poll.request, NextRequest::Robots(_)).then(|| poll.robots_url()).flatten();
     match (&poll.request, robots_url) {
@@ -84,14 +85,30 @@ async fn request(fetcher: &Fetcher, settings: &TypeSettings, poll: &Poll) -> Fet
         }
         _ => {
             // Connections are not kept: a broken one would need another request at once, without the pause of the host.
-            let task = poll.task(false);
-            let fetched = AssertUnwindSafe(sources::poll(fetcher, settings, &task)).catch_unwind().await;
+            let mut task = poll.task(false);
+            task.keeps_html = context.policy().posts.keeps_html;
+            let polling = async {
+                let mut fetched = sources::poll(fetcher, &context.type_settings, &task).await;
+                // Here, because the entries are still in the cache of this thread.
+                identify(task.settings.source_type, &mut fetched);
+                fetched
+            };
+            let fetched = AssertUnwindSafe(polling).catch_unwind().await;
             FetchOutcome::Document(Box::new(fetched.unwrap_or_else(|_| Fetched {
                 answer: Answer::Failed(panicked()),
                 trace: Trace::default(),
                 learned: Learned::default(),
             })))
         }
+    }
+}
+
+/// Gives the entries of an answer their keys. A page is identified by its content.
+fn identify(source_type: SourceType, fetched: &mut Fetched) {
+    let Answer::Read(reading) = &mut fetched.answer else { return };
+    if kind(source_type).watermark() != Watermark::None {
+        let keys = identity::keys(&reading.entries);
+        reading.entries.iter_mut().zip(keys).for_each(|(post, key)| post.set_key(key));
     }
 }
 

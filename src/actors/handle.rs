@@ -26,10 +26,10 @@ use super::trials::Trial;
 use super::webhooks::{TestWebhook, WebhookActor};
 use crate::clock::Clock;
 use crate::http::MemoryUse;
-use crate::model::{ClockStep, HostKey, HostState, SourceId, SourceSettings, Timestamp, WebhookId};
+use crate::model::{ClockStep, HostKey, HostState, Shard, SourceId, SourceSettings, Timestamp, WebhookId};
 use crate::rules::Policy;
 use crate::rules::stored_times::correct_host;
-use crate::sources::{TypeSettings, kind};
+use crate::sources::{TypeSettings, host_shard, kind};
 use crate::store::Store;
 use crate::supervision::{RootHandle, Tree};
 
@@ -113,6 +113,11 @@ impl PipelineHandle {
     /// The node that this process is.
     pub fn fleet(&self) -> &Fleet {
         &self.context.fleet
+    }
+
+    /// The shard of a host.
+    pub fn host_shard(&self, host: &HostKey) -> Shard {
+        host_shard(Some(host), &self.context.type_settings)
     }
 
     /// Tells the scheduler that these sources were added, changed or removed.

@@ -14,6 +14,7 @@ use super::Api;
 use super::access_rules::AccessRules;
 use super::authorization::{PresentedCredentials, credentials};
 use super::client_address::client_address;
+use super::forwarding::FORWARDED;
 use super::problem::Problem;
 use super::rate::Payer;
 use super::tokens::TokenScope;
@@ -71,7 +72,9 @@ fn refuse<B>(request: ServiceRequest, problem: &Problem) -> ServiceResponse<Eith
 fn admit(request: &ServiceRequest, api: &Api) -> Result<Caller, Problem> {
     match request.conn_data::<Peer>().copied() {
         Some(Peer::Socket { uid: Some(uid) }) if uid == 0 || uid == rustix::process::geteuid().as_raw() => {
-            Ok(Caller { sees_secrets: true })
+            // Another node has authorized its caller, who may be allowed to see less.
+            let is_for_reader = request.headers().get(FORWARDED).is_some_and(|sees| sees == "read");
+            Ok(Caller { sees_secrets: !is_for_reader })
         }
         Some(Peer::Tcp { address: Some(peer) }) => {
             let rules = api.access_rules.rules();

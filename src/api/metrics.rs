@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 
 use super::Api;
 use super::views::{TreeNode, TreeView};
-use crate::actors::{MemoryUse, SchedulerStatus};
+use crate::actors::{FleetView, MemoryUse, SchedulerStatus};
 use crate::clock::Stopwatch;
 use crate::model::{SourceCounts, Timestamp};
 use crate::service::WebhookFigures;
@@ -63,6 +63,9 @@ pub(super) async fn metrics(api: web::Data<Api>, request: HttpRequest) -> HttpRe
     add_memory(page, api.pipeline().memory());
     add_store(page, &api).await;
     add_process(page, &api);
+    if let Some(fleet) = api.pipeline().fleet().view() {
+        add_fleet(page, &fleet);
+    }
     page.register("api_refused", "Refused requests over TCP, by reason", api.refusals.counts.clone());
 
     let mut text = String::new();
@@ -147,6 +150,37 @@ async fn add_store(page: &mut Registry, api: &Api) {
         page.register("store_ping_seconds", "Response time of the database", ConstGauge::new(seconds));
     }
     gauge(page, "store_up", "Whether the database answers and accepts writes", i64::from(is_up));
+}
+
+fn add_fleet(page: &mut Registry, fleet: &FleetView) {
+    gauge(page, "fleet_nodes", "Live nodes of the fleet", fleet.live_nodes as i64);
+    gauge(page, "fleet_shards", "Shards of this node", fleet.shards as i64);
+    gauge(page, "fleet_shards_draining", "Shards that this node is about to release", fleet.shards_draining as i64);
+    gauge(
+        page,
+        "fleet_free_shards",
+        "Shards without a live owner, whose sources are not polled",
+        fleet.free_shards as i64,
+    );
+    gauge(page, "fleet_quiet", "Whether no node polls for a while after a failover", i64::from(fleet.is_quiet));
+    gauge(page, "fleet_may_send", "Whether this node may send requests", i64::from(fleet.may_send));
+    let left = fleet.lease_left.unwrap_or_default().as_secs_f64();
+    page.register("fleet_lease_left_seconds", "Time that is left of the lease of this node", ConstGauge::new(left));
+    let help = "How far the clock of this machine is ahead of the database's";
+    page.register("fleet_clock_offset_seconds", help, ConstGauge::new(fleet.clock_offset));
+    let counter = |page: &mut Registry, name: &str, help: &str, value: u64| {
+        let counter: Counter = Counter::default();
+        counter.inc_by(value);
+        page.register(name, help, counter);
+    };
+    counter(page, "fleet_shards_taken", "Shards that this node has taken", fleet.taken);
+    counter(page, "fleet_shards_lost", "Shards that this node has lost", fleet.lost);
+    counter(page, "fleet_shards_released", "Shards that this node has released", fleet.released);
+    counter(page, "fleet_nodes_expired", "Nodes that this node has declared ended", fleet.expired_nodes);
+    counter(page, "fleet_renewals", "Renewals of the lease", fleet.renewals);
+    counter(page, "fleet_renewals_failed", "Renewals of the lease that failed", fleet.failed_renewals);
+    counter(page, "fleet_turns_borrowed", "Requests of this node to hosts of other nodes", fleet.borrowed_turns);
+    counter(page, "fleet_turns_lent", "Requests of other nodes to hosts of this node", fleet.lent_turns);
 }
 
 fn add_process(page: &mut Registry, api: &Api) {

@@ -9,6 +9,7 @@ mod client_address;
 mod connection;
 mod endpoint;
 pub mod feeds;
+mod forwarding;
 mod guard;
 mod handlers;
 mod headers;
@@ -43,6 +44,7 @@ use crate::service::Service;
 use crate::telemetry::LogHandle;
 
 pub use access_rules::{AccessRules, SharedAccessRules};
+pub use forwarding::answer_calls;
 pub use openapi::document as openapi_document;
 pub use problem::{ProblemView, TYPE_PREFIX};
 pub use socket::SocketError;

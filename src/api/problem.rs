@@ -164,6 +164,10 @@ impl Problem {
         self.error_response()
     }
 
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::to_value(self.view()).unwrap_or_default()
+    }
+
     fn view(&self) -> ProblemView {
         ProblemView {
             kind: format!("{TYPE_PREFIX}{}", self.0.name),

@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
 use super::connection::{Connection, Patience};
+use super::forwarding::forward;
 use super::guard::{self, Peer};
 use super::headers::add_headers;
 use super::problem::Problem;
@@ -88,6 +89,7 @@ fn http<S: AsyncRead + AsyncWrite + Unpin + 'static>(
     let client_within = CLIENT_WITHIN.min(api.limits.answer_within);
     let app = App::new()
         .app_data(api)
+        .wrap(from_fn(forward))
         .wrap(from_fn(guard::guard))
         .wrap(from_fn(add_headers))
         .configure(routes::mount)

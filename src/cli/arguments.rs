@@ -7,7 +7,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use super::backup_command::BackupArguments;
 use super::connection::ConnectionArguments;
-use super::daemon_command::{Level, TreeArguments};
+use super::daemon_command::{Level, ReloadArguments, TreeArguments};
 use super::host_command::HostCommand;
 use super::opml_command::{Export, ImportArguments};
 use super::podcast_command::PodcastCommand;
@@ -98,6 +98,8 @@ pub(super) enum DaemonCommand {
     Quarantine(RemoteCommand<NoArguments>),
     /// Show the supervision tree
     Tree(RemoteCommand<TreeArguments>),
+    /// List the nodes that share the database, with their shards
+    Fleet(RemoteCommand<NoArguments>),
     /// Watch the running daemon live
     Top(RemoteCommand<TopArguments>),
     /// Add, list, change, poll and explain sources
@@ -121,7 +123,7 @@ pub(super) enum DaemonCommand {
     /// Resume polling after a pause
     Resume(RemoteCommand<NoArguments>),
     /// Reload the configuration
-    Reload(RemoteCommand<NoArguments>),
+    Reload(RemoteCommand<ReloadArguments>),
     /// Show or change the log level
     LogLevel(RemoteCommand<Level>),
 }
@@ -311,8 +313,9 @@ impl DaemonCommand {
             DaemonCommand::Status(command)
             | DaemonCommand::Quarantine(command)
             | DaemonCommand::Pause(command)
-            | DaemonCommand::Resume(command)
-            | DaemonCommand::Reload(command) => &mut command.connection,
+            | DaemonCommand::Fleet(command)
+            | DaemonCommand::Resume(command) => &mut command.connection,
+            DaemonCommand::Reload(command) => &mut command.connection,
             DaemonCommand::Tree(command) => &mut command.connection,
             DaemonCommand::Top(command) => &mut command.connection,
             DaemonCommand::Source(commands) => &mut commands.connection,

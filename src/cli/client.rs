@@ -29,6 +29,8 @@ const SERVICE_SOCKET: &str = "/run/feedwarden/feedwarden.sock";
 
 pub(super) struct ApiClient {
     transport: Transport,
+    /// Node of the fleet that answers.
+    node: Option<String>,
     pub(super) is_json: bool,
 }
 
@@ -39,11 +41,11 @@ pub(super) fn with_daemon(
     layers: Layers,
     command: impl AsyncFnOnce(&ApiClient) -> Done,
 ) -> Exit {
-    let is_json = connection.json;
+    let (is_json, node) = (connection.json, connection.node.clone());
     let done = transport(connection, layers).and_then(|transport| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| CliError::Failed(format!("there is no runtime: {error}")))?;
-        let client = ApiClient { transport, is_json };
+        let client = ApiClient { transport, node, is_json };
         runtime.block_on(command(&client))
     });
     match done {
@@ -200,7 +202,13 @@ impl ApiClient {
         Ok(print(&if self.is_json { format!("{:#}\n", json!({ "removed": path })) } else { said.to_owned() }))
     }
 
+    /// Sends a request to this node of the fleet.
+    pub(super) async fn post_to(&self, node: &str, path: &str) -> Result<Value, CliError> {
+        self.exchange(Method::POST, &with_node(path, Some(node)), Sent::default()).await
+    }
+
     async fn exchange(&self, method: Method, path: &str, sent: Sent) -> Result<Value, CliError> {
+        let path = &with_node(path, self.node.as_deref());
         let exchange = async {
             let answer = self.opened(method, path, sent).await?;
             self.value(self.whole(answer).await?)
@@ -244,4 +252,15 @@ pub(super) fn read<T: DeserializeOwned>(value: Value) -> Result<T, CliError> {
 
 fn as_json(body: &Value) -> (&'static str, RequestBody) {
     ("application/json", RequestBody::Whole(Some(body.to_string().into())))
+}
+
+/// A path with the node that answers, unless it has one.
+fn with_node(path: &str, node: Option<&str>) -> String {
+    match node {
+        Some(node) if !path.contains("node=") => {
+            let node: String = form_urlencoded::byte_serialize(node.as_bytes()).collect();
+            format!("{path}{}node={node}", if path.contains('?') { '&' } else { '?' })
+        }
+        _ => path.to_owned(),
+    }
 }

@@ -50,6 +50,9 @@ pub(super) struct ConnectionArguments {
     /// File with the token for --url
     #[arg(long, value_name = "FILE", global = true, help_heading = "The daemon")]
     pub(super) token_file: Option<PathBuf>,
+    /// Node of the fleet that answers, if not the one that is asked
+    #[arg(long, value_name = "NAME", global = true, help_heading = "The daemon")]
+    pub(super) node: Option<String>,
     /// Print the API's JSON
     #[arg(long, global = true)]
     pub(super) json: bool,

@@ -1,15 +1,20 @@
 //! `feedwarden status`, `quarantine`, `tree`, `pause`, `resume`, `reload` and `log-level`.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use hyper::Method;
 use serde_json::json;
 
-use super::client::{ApiClient, Done};
+use super::client::{ApiClient, Done, read};
+use super::complain;
 use super::output_style::{OutputStyle, TextStyle, facts, state_style};
 use super::table::{Cell, Column, Table, second, span};
 use crate::api::views::{
-    LogLevel, QuarantineView, Reloaded, SchedulerView, StatisticsReport, StatusView, TreeNode, TreeView,
+    FleetReport, LogLevel, QuarantineView, Reloaded, SchedulerView, StatisticsReport, StatusView, TreeNode, TreeView,
 };
+
+const RELOAD: &str = "/configuration/reload";
 
 const ACTORS: &[Column] = &[
     Column::name("NAME"),
@@ -38,6 +43,13 @@ pub(super) struct TreeArguments {
     /// Maximum number of hosts to show
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=1000))]
     hosts: u32,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ReloadArguments {
+    /// Reload the configuration of every node of the fleet, each from its own file
+    #[arg(long)]
+    all: bool,
 }
 
 #[derive(Args, Debug)]
@@ -88,17 +100,42 @@ pub(super) async fn resume(client: &ApiClient) -> Done {
     client.show(client.post("/scheduler/resume").await?, told)
 }
 
-pub(super) async fn reload(client: &ApiClient) -> Done {
-    client.show(client.post("/configuration/reload").await?, |done: Reloaded| {
-        let mut text = match done.changed.as_slice() {
-            [] => "no changed key applies at once\n".to_owned(),
-            keys => format!("changed: {}\n", keys.join(", ")),
-        };
-        if !done.needs_restart.is_empty() {
-            text += &format!("applies after a restart: {}\n", done.needs_restart.join(", "));
+pub(super) async fn reload(client: &ApiClient, arguments: &ReloadArguments) -> Done {
+    if !arguments.all {
+        return client.show(client.post(RELOAD).await?, reloaded);
+    }
+    let fleet: FleetReport = read(client.get("/fleet").await?)?;
+    let names = fleet.nodes.iter().filter(|node| node.ended_at.is_none()).map(|node| node.name.clone());
+    let (mut answers, mut failed) = (serde_json::Map::new(), None);
+    for name in names {
+        match client.post_to(&name, RELOAD).await {
+            Ok(answer) => drop(answers.insert(name, answer)),
+            // The others follow all the same.
+            Err(error) => {
+                complain(&format_args!("node {name}: {error}"));
+                failed = Some(error);
+            }
         }
-        text
-    })
+    }
+    match failed {
+        Some(error) => Err(error),
+        None if answers.is_empty() => client.show(client.post(RELOAD).await?, reloaded),
+        None => client.show(answers.into(), |answers: BTreeMap<String, Reloaded>| {
+            let lines = answers.into_iter().map(|(node, done)| format!("node {node}: {}", reloaded(done)));
+            lines.collect()
+        }),
+    }
+}
+
+fn reloaded(done: Reloaded) -> String {
+    let mut text = match done.changed.as_slice() {
+        [] => "no changed key applies at once\n".to_owned(),
+        keys => format!("changed: {}\n", keys.join(", ")),
+    };
+    if !done.needs_restart.is_empty() {
+        text += &format!("applies after a restart: {}\n", done.needs_restart.join(", "));
+    }
+    text
 }
 
 pub(super) async fn log_level(client: &ApiClient, level: &Level) -> Done {
@@ -110,7 +147,11 @@ pub(super) async fn log_level(client: &ApiClient, level: &Level) -> Done {
 }
 
 fn told(scheduler: SchedulerView) -> String {
-    format!("scheduler {}\n", of_scheduler(&scheduler))
+    let pending = match scheduler.nodes_pending.as_slice() {
+        [] => String::new(),
+        nodes => format!("not followed yet by node {}; it does with its next renewal\n", nodes.join(", ")),
+    };
+    format!("scheduler {}\n{pending}", of_scheduler(&scheduler))
 }
 
 pub(super) fn in_words(status: &StatusView, style: OutputStyle) -> String {

@@ -17,6 +17,7 @@ mod documents;
 mod error;
 mod events;
 mod exit;
+mod fleet_command;
 mod host_command;
 mod listing;
 mod once_command;
@@ -109,7 +110,8 @@ async fn ask(client: &ApiClient, command: DaemonCommand) -> Done {
         DaemonCommand::Export(command) => opml_command::export(client, &command.arguments).await,
         DaemonCommand::Pause(_) => daemon_command::pause(client).await,
         DaemonCommand::Resume(_) => daemon_command::resume(client).await,
-        DaemonCommand::Reload(_) => daemon_command::reload(client).await,
+        DaemonCommand::Reload(command) => daemon_command::reload(client, &command.arguments).await,
+        DaemonCommand::Fleet(_) => fleet_command::fleet(client).await,
         DaemonCommand::LogLevel(command) => daemon_command::log_level(client, &command.arguments).await,
     }
 }

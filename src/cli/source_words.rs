@@ -155,6 +155,7 @@ pub(super) fn explanation(explained: Explanation) -> String {
     text += &facts(
         style,
         &[
+            ("node", explained.node.clone()),
             ("next poll", explained.next_poll_at.map(|at| format!("{}{is_due}", second(at)))),
             ("interval", Some(span(explained.interval_seconds))),
             ("pause", Some(delay)),

@@ -15,11 +15,23 @@ use super::{Answer, Document, Fetched, Fetcher, Reading, Task, Trace};
 /// How the documents of a type are read.
 #[derive(Clone, Copy)]
 pub struct DocumentReader {
-    /// Reads bytes, given their content type, the URL that they came from and the time of the answer. It may panic.
-    pub read: fn(&[u8], Option<&str>, &Url, Timestamp) -> ReadDocument,
+    /// Reads a document. It may panic.
+    pub read: fn(&ReceivedDocument<'_>) -> ReadDocument,
     /// Documents up to this size are read on the thread of the request, larger ones on a blocking thread: reading must
     /// not keep other requests waiting for milliseconds.
     pub at_once_bytes_max: usize,
+}
+
+/// A document as it was received.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceivedDocument<'a> {
+    pub bytes: &'a [u8],
+    pub content_type: Option<&'a str>,
+    /// Where it came from.
+    pub url: &'a Url,
+    pub answered_at: Timestamp,
+    /// Whether the HTML of its entries is wanted.
+    pub keeps_html: bool,
 }
 
 /// What reading a document came to.
@@ -56,7 +68,7 @@ impl Fetcher {
         let login = task.access.login.clone();
         request.credentials = login.map(|(name, password)| Credentials::Basic { name, password });
         match self.client.send(&request).await {
-            Ok(reply) => read(reply, reader).await,
+            Ok(reply) => read(reply, reader, task.keeps_html).await,
             Err(failure) => {
                 let report = failure.report.clone();
                 Fetched::new(Answer::Failed(report), Trace::of_failure(failure))
@@ -65,7 +77,7 @@ impl Fetcher {
     }
 }
 
-async fn read(reply: Reply, reader: DocumentReader) -> Fetched {
+async fn read(reply: Reply, reader: DocumentReader, keeps_html: bool) -> Fetched {
     let trace = Trace::of(&reply);
     let fresh_until = reply.caching.fresh_for(reply.answered_at).map(|fresh| reply.answered_at + fresh);
     let (bytes, content_type, wire_bytes) = match reply.content {
@@ -83,7 +95,8 @@ async fn read(reply: Reply, reader: DocumentReader) -> Fetched {
     let answered_at = reply.answered_at;
     let memory = reply.memory;
     let reading = move || {
-        let read = (reader.read)(&bytes, content_type.as_deref(), &url, answered_at);
+        let content_type = content_type.as_deref();
+        let read = (reader.read)(&ReceivedDocument { bytes: &bytes, content_type, url: &url, answered_at, keeps_html });
         drop((bytes, memory));
         read
     };

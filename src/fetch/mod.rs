@@ -22,7 +22,7 @@ use crate::model::{
 use crate::parse::feed::{Format, LinkedFeed, Note};
 
 pub use delivery::{Delivery, delivery_body};
-pub use document::{DocumentContent, DocumentReader, ReadDocument};
+pub use document::{DocumentContent, DocumentReader, ReadDocument, ReceivedDocument};
 pub use robots::{PRODUCT, RobotsAnswer, RobotsFetched, RobotsTask, robots_refusal, robots_unreachable, robots_url};
 
 /// Makes the requests of polls and deliveries. Cheap to clone; clones share connections.
@@ -55,6 +55,8 @@ pub struct Task {
     pub key: Option<SecretString>,
     /// Headers and a login of its own.
     pub access: SourceAccess,
+    /// Whether the HTML of entries is wanted. Pages have it all the same.
+    pub keeps_html: bool,
 }
 
 impl Task {
@@ -71,6 +73,7 @@ impl Task {
             account_id: None,
             key: None,
             access: SourceAccess::default(),
+            keeps_html: true,
         }
     }
 }

@@ -10,8 +10,9 @@ use crate::parse::text;
 /// The longest heading made of a body.
 const HEADING_CHARS_MAX: usize = 100;
 
-/// The post that an entry becomes; none if it says nothing that can be shown. Texts that stay as they are move over.
-pub(crate) fn from_entry(mut entry: Entry) -> Option<NewPost> {
+/// The post that an entry becomes, with or without its HTML; none if it says nothing that can be shown. Texts that stay
+/// as they are move over.
+pub(crate) fn from_entry(mut entry: Entry, keeps_html: bool) -> Option<NewPost> {
     if entry.is_blank() {
         return None;
     }
@@ -34,7 +35,7 @@ pub(crate) fn from_entry(mut entry: Entry) -> Option<NewPost> {
     let content = PostContent {
         title: title.unwrap_or_else(|| heading(&text.replace('\n', " "))),
         summary: summary.filter(|summary| *summary != text),
-        html: published.and_then(|text| html(text, details.base.as_deref())),
+        html: published.filter(|_| keeps_html).and_then(|text| html(text, details.base.as_deref())),
         text,
         guid: owned(entry.id.as_deref().map(str::trim).filter(|id| !id.is_empty())),
         url,
@@ -110,7 +111,7 @@ mod tests {
     }
 
     fn post(entry: Entry) -> NewPost {
-        from_entry(entry).expect("the entry says something")
+        from_entry(entry, true).expect("the entry says something")
     }
 
     #[test]
@@ -162,9 +163,17 @@ mod tests {
     }
 
     #[test]
+    fn without_html_everything_else_is_the_same() {
+        let entry = Entry { title: html("One"), content: html("<p>two</p><p>three</p>"), ..Entry::default() };
+        let (with, without) = (post(entry.clone()), from_entry(entry, false).unwrap());
+        assert_eq!((with.content().html.as_deref(), &without.content().html), (Some("<p>two</p><p>three</p>"), &None));
+        assert_eq!(with.without_html(), without);
+    }
+
+    #[test]
     fn an_entry_that_says_nothing_becomes_nothing() {
-        assert_eq!(from_entry(Entry { id: Some("7".into()), ..Entry::default() }), None);
-        assert_eq!(from_entry(Entry { title: html("<b></b>"), ..Entry::default() }), None);
+        assert_eq!(from_entry(Entry { id: Some("7".into()), ..Entry::default() }, true), None);
+        assert_eq!(from_entry(Entry { title: html("<b></b>"), ..Entry::default() }, true), None);
     }
 
     #[test]

@@ -97,6 +97,8 @@ pub struct NewNode {
     pub name: String,
     /// The same for all processes that can see each other's locks on this machine.
     pub boot: String,
+    /// Time since the machine was started. A join that arrives late does not end a run that joined after it.
+    pub booted_for: Duration,
     pub version: String,
     /// Hash of the settings that all nodes should share.
     pub settings: String,
@@ -110,7 +112,7 @@ pub enum JoinOutcome {
     /// The length of the fleet's lease.
     Joined { lease: Duration },
     /// A live node of another machine has this name; its beat tells whether it is alive.
-    NameTaken { node: NodeId, beat: i64, lease: Duration },
+    NameTaken { node: NodeId, beat: i64, lease: Duration, timeline: String },
 }
 
 /// What one renewal of a node's lease reads.

@@ -5,6 +5,7 @@ mod srcset;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
+use memchr::memchr;
 use url::Url;
 
 use super::entity;
@@ -19,7 +20,7 @@ const SLACK_BYTES: usize = 64 * 1024;
 /// References to a place in the same document (`#note`) and what cannot be joined with the base stay as they are, and so
 /// do all remaining links once the output would exceed four times the input and 64 KiB.
 pub fn with_absolute_links<'h>(html: &'h str, base: &str) -> Cow<'h, str> {
-    if !html.contains('=') {
+    if memchr(b'=', html.as_bytes()).is_none() {
         // No attribute has a value.
         return Cow::Borrowed(html);
     }

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::filter::EntryFilter;
+use super::identity::has_repeated;
 use super::same_url;
 use crate::model::{EntryKey, KnownEntries, KnownPost, NewPost};
 
@@ -22,11 +23,12 @@ pub(super) enum Match<'a> {
 pub(super) struct Matcher<'a> {
     by_key: HashMap<EntryKey, &'a KnownPost>,
     others: Vec<&'a KnownPost>,
-    /// Keys of all entries of the document: a post with one of them has not left it.
+    /// Keys of all entries of the document, where posts that left it are to be found: a post with one of them has not.
     document: HashSet<EntryKey>,
     /// How many entries of the document have a URL, where posts are to be found by them.
     own_urls: HashMap<String, usize>,
-    met: HashSet<EntryKey>,
+    /// Keys of the entries so far, where entries of the document share one.
+    met: Option<HashSet<EntryKey>>,
     bodies_repeat: bool,
     is_page: bool,
 }
@@ -38,25 +40,26 @@ impl<'a> Matcher<'a> {
         filter: &EntryFilter,
         bodies_repeat: bool,
     ) -> Matcher<'a> {
-        let mut own_urls = HashMap::new();
+        let (mut own_urls, mut document) = (HashMap::new(), HashSet::new());
         if !known.others.is_empty() {
             for url in posts.iter().filter_map(url_of) {
                 *own_urls.entry(url).or_default() += 1;
             }
+            document.extend(posts.iter().map(NewPost::key));
         }
         Matcher {
             by_key: known.by_key.iter().filter_map(|post| Some((post.key?, post))).collect(),
             others: known.others.iter().collect(),
-            document: posts.iter().map(NewPost::key).collect(),
+            document,
             own_urls,
-            met: HashSet::with_capacity(posts.len()),
+            met: has_repeated(posts.iter().map(NewPost::key).collect()).then(HashSet::new),
             bodies_repeat,
             is_page: filter.is_page,
         }
     }
 
     pub(super) fn find(&mut self, post: &NewPost) -> Match<'a> {
-        if !self.met.insert(post.key()) {
+        if self.met.as_mut().is_some_and(|met| !met.insert(post.key())) {
             return Match::Listed;
         }
         let hash = post.content_hash();
@@ -66,6 +69,9 @@ impl<'a> Matcher<'a> {
                 false if is_another_entry(found, post) => Match::Reused(found),
                 false => Match::Edited(found),
             };
+        }
+        if self.others.is_empty() {
+            return Match::Unknown;
         }
         if let Some(found) = self.take_without_key(post) {
             return if found.content_hash == hash { Match::Same(found) } else { Match::Edited(found) };

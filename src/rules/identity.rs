@@ -15,6 +15,12 @@ pub fn keys(posts: &[NewPost]) -> Vec<EntryKey> {
     keys_by_id(posts).unwrap_or_else(|| keys_by_facts(posts))
 }
 
+/// Whether a value is in a list more than once.
+pub(super) fn has_repeated<T: Ord>(mut values: Vec<T>) -> bool {
+    values.sort_unstable();
+    values.windows(2).any(|pair| pair[0] == pair[1])
+}
+
 /// The key of an entry that its service numbers.
 pub fn of_number(number: u64) -> EntryKey {
     of_id(&number.to_string())
@@ -24,11 +30,10 @@ fn of_id(id: &str) -> EntryKey {
     EntryKey::of("id", &[id.as_bytes()])
 }
 
-/// The usual case: every entry has an id of its own.
+/// The usual case: every entry has an id of its own. Equal ids have equal keys.
 fn keys_by_id(posts: &[NewPost]) -> Option<Vec<EntryKey>> {
-    let mut met = HashSet::with_capacity(posts.len());
-    let own_id = |post| id(post).filter(|id| met.insert(id.clone())).map(|id| of_id(&id));
-    posts.iter().map(own_id).collect()
+    let keys: Vec<EntryKey> = posts.iter().map(|post| id(post).map(|id| of_id(&id))).collect::<Option<_>>()?;
+    Some(keys).filter(|keys| !has_repeated(keys.clone()))
 }
 
 fn keys_by_facts(posts: &[NewPost]) -> Vec<EntryKey> {

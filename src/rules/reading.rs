@@ -1,6 +1,5 @@
 //! What becomes of the entries of one reading: new posts, edits, entries under another id, and what was skipped.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -59,7 +58,7 @@ pub fn decide(
     let bodies_repeat = source.state.bodies_repeat || bodies_repeat(posts);
     let mut matcher = Matcher::new(posts, known, &filter, bodies_repeat);
     let mut decision = ReadingDecision { bodies_repeat, ..ReadingDecision::default() };
-    let mut kept = Vec::new();
+    let mut kept = Vec::with_capacity(posts.len());
     for (place, post) in posts.iter().enumerate() {
         let entry = match matcher.find(post) {
             Match::Listed => EntryDecision::Known(Known::Listed),
@@ -168,8 +167,10 @@ impl ReadingDecision {
 
 /// Whether entries with different keys share a body.
 fn bodies_repeat(posts: &[NewPost]) -> bool {
-    let mut keys = HashMap::<ContentHash, EntryKey>::with_capacity(posts.len());
-    posts.iter().any(|post| *keys.entry(post.content_hash()).or_insert(post.key()) != post.key())
+    let mut contents: Vec<(ContentHash, EntryKey)> =
+        posts.iter().map(|post| (post.content_hash(), post.key())).collect();
+    contents.sort_unstable();
+    contents.windows(2).any(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1)
 }
 
 /// Whether an entry becomes a post in spite of the age limit: its age then counts from when it was stored, or the next

@@ -2,15 +2,20 @@
 
 use super::{HostCondition, HostStatus, Result, Service};
 use crate::actors::{ScheduleState, ScheduledSource, SettledPoll};
-use crate::model::{HostState, Rest, RestCause, Source, SourceId, Timestamp};
+use crate::model::{HostState, Rest, RestCause, Shard, Source, SourceId, Timestamp};
 use crate::rules::delay::{self, Delay};
 use crate::rules::due::{self, NextPoll, Term};
 use crate::rules::status::{SourceStatus, status};
+
+/// Why a source is not polled that no node has.
+pub(super) const NO_OWNER: &str = "no node of the fleet has its host at this moment; the next one takes it over";
 
 /// Why a source is or is not polled.
 #[derive(Clone, Debug)]
 pub struct SourceExplanation {
     pub source_id: SourceId,
+    /// The node of the fleet that polls it; none if this daemon has its store to itself, or no node has the source.
+    pub node: Option<String>,
     pub version: i64,
     pub status: SourceStatus,
     /// The answer in one sentence.
@@ -58,10 +63,14 @@ impl Service {
         let delay = delay::delay(&source.settings, host.as_ref().map(|host| &host.host), &policy.delays);
         let scheduled = self.pipeline.scheduled(id).await;
         let host = host.map(|host| self.host_status(host, delay.pause));
-        let blockers = self.blockers().await;
+        let mut blockers = self.blockers().await;
+        if self.pipeline.fleet().is_shared() && self.node_of(&source).is_none() {
+            blockers.push(NO_OWNER.to_owned());
+        }
         let locked_since = self.pipeline.locked_since(id);
         Ok(SourceExplanation {
             source_id: id,
+            node: self.node_of(&source),
             version: source.version,
             status: status(&source, &policy, now),
             summary: match locked_since {
@@ -85,6 +94,12 @@ impl Service {
         })
     }
 
+    /// The name of this node, if it has the source.
+    fn node_of(&self, source: &Source) -> Option<String> {
+        let fleet = self.pipeline.fleet();
+        fleet.name().filter(|_| fleet.owns(Shard::of_source(&source.settings))).map(str::to_owned)
+    }
+
     /// The last polls of a source, newest first, as far as this process remembers.
     pub async fn history(&self, id: SourceId) -> Result<Vec<SettledPoll>> {
         self.source(id).await?;
@@ -97,6 +112,7 @@ impl Service {
         let troubles = [
             (blockers.is_outage, "our own network seems to be down"),
             (blockers.is_store_down, "the store is not available"),
+            (blockers.is_lease_over, "this node has not renewed its lease in the database in time"),
         ];
         let troubles = troubles.into_iter().filter(|(holds, _)| *holds).map(|(_, reason)| reason);
         self.stopped_polling().await.into_iter().chain(troubles).map(str::to_owned).collect()

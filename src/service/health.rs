@@ -42,6 +42,15 @@ impl Service {
                 "all polls in flight wait for rows that other sessions of the database lock; end their transactions";
             reasons.push(text.to_owned());
         }
+        if let Some(fleet) = self.pipeline.fleet().view() {
+            if fleet.lease_left.is_none() {
+                reasons.push("the lease of this node is over: it could not renew it in the database".to_owned());
+            }
+            if fleet.should_own && self.uptime() > fleet.lease {
+                let free = fleet.free_shards;
+                reasons.push(format!("this node has no shards although it should ({free} have no owner)"));
+            }
+        }
         let done = self.pipeline.statistics().view();
         let is_wanted = scheduler.waiting > 0 || done.failed_in_a_row > 0;
         if is_wanted && scheduler.paused_since.is_none() && self.is_long_since(done.last_success) {

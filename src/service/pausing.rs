@@ -5,24 +5,28 @@ use crate::store::StoreError;
 
 impl Service {
     /// Suspends all polling until it is resumed, also across restarts.
-    pub async fn pause_polling(&self) -> Result<()> {
+    /// Returns the nodes of the fleet that have not followed yet.
+    pub async fn pause_polling(&self) -> Result<Vec<String>> {
         let service = self.clone();
         self.in_turn(async move {
             let since = service.store.pause_polling(service.now()).await?;
             service.pipeline.set_paused(Some(since));
             Ok(())
         })
-        .await
+        .await?;
+        Ok(self.pipeline.fleet().until_paused(true).await)
     }
 
-    pub async fn resume_polling(&self) -> Result<()> {
+    /// Returns the nodes of the fleet that have not followed yet.
+    pub async fn resume_polling(&self) -> Result<Vec<String>> {
         let service = self.clone();
         self.in_turn(async move {
             service.store.resume_polling().await?;
             service.pipeline.set_paused(None);
             Ok(())
         })
-        .await
+        .await?;
+        Ok(self.pipeline.fleet().until_paused(false).await)
     }
 
     /// Runs one switch after the other, to its end even if its caller stops waiting: the scheduler follows the store.

@@ -7,9 +7,10 @@ use futures_util::FutureExt;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
+use super::explanation::NO_OWNER;
 use super::{Result, Service};
 use crate::actors::{PipelineEvent, SettledPoll};
-use crate::model::{HostState, SourceId, SourceSettings, Timestamp};
+use crate::model::{HostState, Shard, SourceId, SourceSettings, Timestamp};
 use crate::rules::change::{Change, apply};
 use crate::rules::due::{self, NextPoll, Wait};
 use crate::rules::stored_times::correct_host;
@@ -138,6 +139,9 @@ impl Service {
 
     /// When a source that is due then can be polled. Not even a forced poll is made while polling is stopped.
     async fn outlook(&self, settings: &SourceSettings, next: NextPoll, is_forced: bool) -> Result<Outlook> {
+        if !self.pipeline.fleet().owns(Shard::of_source(settings)) {
+            return Ok(Outlook { not_before: None, reason: NO_OWNER.to_owned() });
+        }
         if let Some(reason) = self.stopped_polling().await {
             return Ok(Outlook { not_before: None, reason: reason.to_owned() });
         }

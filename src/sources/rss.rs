@@ -3,11 +3,9 @@
 //! The source URL is any http or https URL, asked at its own host without preparation, since a person subscribed to it.
 //! One conditional GET reads it. Entries are told apart by their time of publication.
 
-use url::Url;
-
 use super::{Polling, SourceKind};
-use crate::fetch::{Document, DocumentContent, DocumentReader, ReadDocument, post};
-use crate::model::{Hints, NewPost, Timestamp, Watermark};
+use crate::fetch::{Document, DocumentContent, DocumentReader, ReadDocument, ReceivedDocument, post};
+use crate::model::{Hints, NewPost, Watermark};
 use crate::parse::feed::{self, FeedError};
 
 /// A feed up to this size is read on the thread of its request, which takes less than a millisecond: another thread
@@ -26,7 +24,8 @@ impl SourceKind for Rss {
     }
 }
 
-fn read(bytes: &[u8], content_type: Option<&str>, url: &Url, answered_at: Timestamp) -> ReadDocument {
+fn read(received: &ReceivedDocument<'_>) -> ReadDocument {
+    let ReceivedDocument { bytes, content_type, url, answered_at, keeps_html } = *received;
     // A year of two digits is not years ahead.
     let limits = feed::Limits { year_max: answered_at.year() + 1, ..feed::Limits::default() };
     let read = match feed::read(bytes, content_type, Some(url.as_str()), &limits) {
@@ -44,7 +43,8 @@ fn read(bytes: &[u8], content_type: Option<&str>, url: &Url, answered_at: Timest
         ..Hints::default()
     };
     let listed = read.entries.len();
-    let entries: Vec<NewPost> = read.entries.into_iter().filter_map(post::from_entry).collect();
+    let entries: Vec<NewPost> =
+        read.entries.into_iter().filter_map(|entry| post::from_entry(entry, keeps_html)).collect();
     let blank = listed - entries.len();
     let title = read.title.as_ref().map(post::plain).filter(|title| !title.is_empty());
     let next_archive = read.next_archive.map(String::from);
@@ -56,6 +56,7 @@ fn read(bytes: &[u8], content_type: Option<&str>, url: &Url, answered_at: Timest
 #[cfg(test)]
 mod tests {
     use super::*;
+    use url::Url;
 
     #[test]
     fn a_two_digit_year_is_read_by_the_time_of_the_answer() {
@@ -63,7 +64,9 @@ mod tests {
         let published = |date: &str| {
             let text = format!("<rss><channel><item><title>x</title><pubDate>{date}</pubDate></item></channel></rss>");
             let answered_at = "2026-11-17T08:00:00Z".parse().unwrap();
-            let read = read(text.as_bytes(), None, &url, answered_at).content.ok().unwrap();
+            let bytes = text.as_bytes();
+            let received = ReceivedDocument { bytes, content_type: None, url: &url, answered_at, keeps_html: true };
+            let read = read(&received).content.ok().unwrap();
             read.entries[0].published_at().map(|date| date.to_string())
         };
         assert_eq!(published("16 Nov 26 08:00:00 GMT").as_deref(), Some("2026-11-16T08:00:00Z"));

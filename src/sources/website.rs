@@ -6,11 +6,9 @@
 
 use std::time::Duration;
 
-use url::Url;
-
 use super::{Polling, Preparation, SourceKind};
-use crate::fetch::{Document, DocumentContent, DocumentReader, ReadDocument, post};
-use crate::model::{Hints, NewPost, PostContent, TextOrigin, Timestamp, Watermark};
+use crate::fetch::{Document, DocumentContent, DocumentReader, ReadDocument, ReceivedDocument, post};
+use crate::model::{Hints, NewPost, PostContent, TextOrigin, Watermark};
 use crate::parse::{charset, feed, website};
 
 pub(super) struct Website;
@@ -34,7 +32,8 @@ impl SourceKind for Website {
     }
 }
 
-fn read(bytes: &[u8], content_type: Option<&str>, url: &Url, _answered_at: Timestamp) -> ReadDocument {
+fn read(received: &ReceivedDocument<'_>) -> ReadDocument {
+    let ReceivedDocument { bytes, content_type, url, .. } = *received;
     let decoded = charset::decode(bytes, content_type, url.domain().and_then(|domain| domain.rsplit('.').next()));
     let linked_feeds = feed::linked_feeds(&decoded.text, Some(url));
     let page = match website::extract(&decoded.text, Some(url)) {

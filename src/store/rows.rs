@@ -57,6 +57,10 @@ impl<'a> Value<'a> {
     pub(super) fn text(text: Option<&'a str>) -> Value<'a> {
         Value::Text(text.map(storable))
     }
+
+    pub(super) fn is_null(&self) -> bool {
+        matches!(self, Value::Integer(None) | Value::Text(None) | Value::Time(None))
+    }
 }
 
 /// Whether a source is in the state that this settlement would produce. If the response to a commit was lost, the

@@ -379,11 +379,12 @@ pub trait FleetStore: Send + Sync {
     /// Renews the lease of a node, with what it reports of itself, and whether it takes shards.
     async fn renew(&self, node: NodeId, report: &str, is_taking: bool) -> Result<NodeRenewal>;
 
-    /// Declares nodes ended whose beats stood still; returns the names of those that were.
-    async fn expire(&self, by: NodeId, still: Vec<(NodeId, i64)>) -> Result<Vec<String>>;
+    /// Declares nodes ended whose beats stood still, if the server still has this timeline; returns the names of those that
+    /// were.
+    async fn expire(&self, by: NodeId, still: Vec<(NodeId, i64)>, timeline: &str) -> Result<Vec<String>>;
 
-    /// Takes up to so many shards that have no live owner.
-    async fn take_shards(&self, node: NodeId, count: usize) -> Result<Vec<OwnedShard>>;
+    /// Takes up to so many shards that have no live owner, if the server still has this timeline.
+    async fn take_shards(&self, node: NodeId, count: usize, timeline: &str) -> Result<Vec<OwnedShard>>;
 
     async fn release_shards(&self, node: NodeId, released: Vec<OwnedShard>) -> Result<()>;
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use feedwarden::clock::{Clock, SystemClock};
 use feedwarden::demo::web::{Deed, EntryHabit, Habits, Site, SiteBehaviour, Web};
-use feedwarden::model::{FullText, NewSource, NewWebhook, Source, SourceId, SourceSettings, SourceType};
+use feedwarden::model::{FullText, NewSource, NewWebhook, Shard, Source, SourceId, SourceSettings, SourceType};
 use feedwarden::rules::change::{Change, apply};
 use feedwarden::store::settings::EngineSettings;
 use feedwarden::store::{self, Added, Saved, Store};
@@ -288,7 +288,7 @@ impl Arena {
                 .unwrap()
                 .pop()
                 .map(|webhook| webhook.progress.last_change_number);
-            let pages = block_on(store.full_text_hosts(1)).unwrap();
+            let pages = block_on(store.full_text_hosts(&Shard::all().collect::<Vec<_>>(), 1)).unwrap();
             block_on(store.close());
             let is_read = |source: &Source| source.state.last_success_at.is_some_and(|at| at > asked_at);
             let publishes = |source: &Source| self.web.behaviour(self.sites[&source.id]).publishes();

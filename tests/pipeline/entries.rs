@@ -39,6 +39,34 @@ fn moment(text: &str) -> Timestamp {
 }
 
 #[rstest]
+fn html_is_stored_if_it_is_kept_and_the_rest_is_the_same(
+    #[values(Sqlite, Postgres)] engine: Engine,
+    #[values(true, false)] keeps_html: bool,
+) {
+    run(async || {
+        let item = "<item><guid>7</guid><title>One</title><pubDate>2027-01-15T08:10:00Z</pubDate>\
+            <description><![CDATA[<p>two</p><p><a href='/x'>three</a></p>]]></description></item>";
+        let server = publisher(&[feed_saying(item, &[], &[])]).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
+        world.policy.posts.keeps_html = keeps_html;
+        world.start(Scope::Daemon);
+        let id = world.add_feed(&server.url("/feed")).await;
+        world.settled(1).await;
+        let [post] = &posts(&world, id).await[..] else { panic!("one post") };
+        let html = format!("<p>two</p><p><a href='{}'>three</a></p>", server.url("/x"));
+        let content = PostContent {
+            title: "One".into(),
+            text: "two\nthree".into(),
+            guid: Some("7".into()),
+            html: Some(html).filter(|_| keeps_html),
+            ..PostContent::default()
+        };
+        assert_eq!(post.content, content);
+        world.stop().await;
+    });
+}
+
+#[rstest]
 fn s601_three_entries_newer_than_the_watermark_become_posts_with_all_their_fields(
     #[values(Sqlite, Postgres)] engine: Engine,
 ) {

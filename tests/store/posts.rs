@@ -1,7 +1,7 @@
 //! Posts: read and listed.
 
 use super::*;
-use feedwarden::model::EntryKey;
+use feedwarden::model::{Enclosure, EntryKey, TextOrigin};
 use feedwarden::store::{PageBounds, PostMatch, PostPage, PostSelection};
 use rstest::rstest;
 
@@ -44,6 +44,42 @@ async fn a_post_that_is_not_there_is_nothing(#[values(Sqlite, Postgres)] engine:
     let store = engine.store().await;
     assert_eq!(store.post(PostId(1)).await.unwrap(), None);
     assert_eq!(store.list_posts(Some(SourceId(1)), None, 10).await.unwrap(), []);
+}
+
+#[rstest]
+#[tokio::test]
+async fn posts_of_one_settlement_keep_their_own_fields(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let source = store.add(rss("http://a.example/")).await;
+    let text = |text: &str| Some(text.to_owned());
+    let full = |number: i64| {
+        let content = PostContent {
+            title: "full".into(),
+            text: format!("full {number}"),
+            guid: text("guid"),
+            url: text("http://a.example/1"),
+            author: text("Ann"),
+            authors: vec!["Ann".into(), "Bob".into()],
+            byline: text("by Ann"),
+            html: text("<p>"),
+            summary: text("summary"),
+            language: text("en"),
+            categories: vec!["news".into()],
+            enclosures: vec![Enclosure { url: "http://a.example/1.mp3".into(), ..Enclosure::default() }],
+            image_url: text("http://a.example/1.png"),
+            comments_url: text("http://a.example/1#c"),
+            updated_at: Some(at(NOW + number)),
+            text_origin: TextOrigin::Article,
+            full_text_error: text("none"),
+        };
+        NewPost::new(content, Some(at(NOW)))
+    };
+    let bare = |body: &str| NewPost::new(PostContent { text: body.into(), ..PostContent::default() }, None);
+    let new = vec![bare("first"), full(1), bare("second"), full(2), full(3), bare("third")];
+    store.find(source.id, new.clone()).await;
+    let stored = store.list_posts(Some(source.id), None, 10).await.unwrap();
+    let fields = stored.into_iter().map(|post| (post.content, post.published_at)).collect::<Vec<_>>();
+    assert_eq!(fields, new.iter().map(|post| (post.content().clone(), post.published_at())).collect::<Vec<_>>());
 }
 
 fn texts(page: &PostPage) -> Vec<&str> {

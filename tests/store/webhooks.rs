@@ -66,7 +66,7 @@ async fn changes_of_different_things_never_lose_one_another(#[values(Sqlite, Pos
     let id = store.add_webhook(webhook(None)).await.unwrap();
     let failed = WebhookProgress { last_change_number: 3, failures: 2, retry_at: Some(at(NOW)), last_error: None };
     store
-        .record_delivery(id, DeliveryRecord { progress: failed, delivered_at: None, disabled_reason: None })
+        .record_delivery(id, 0, DeliveryRecord { progress: failed, delivered_at: None, disabled_reason: None })
         .await
         .unwrap();
     // The secret is encrypted for its URL, so a change of one writes both.
@@ -99,14 +99,14 @@ async fn what_became_of_a_delivery_is_kept_and_never_enables(#[values(Sqlite, Po
     let retry_at = Some(at(NOW + 10));
     let failed = WebhookProgress { last_change_number: 3, failures: 2, retry_at, last_error: Some("no".into()) };
     let mut record = DeliveryRecord { progress: failed.clone(), delivered_at: None, disabled_reason: None };
-    store.record_delivery(id, record.clone()).await.unwrap();
+    store.record_delivery(id, 0, record.clone()).await.unwrap();
     let kept = read(&store, id).await;
     assert_eq!((kept.progress, kept.enabled, kept.last_delivered_at), (failed.clone(), true, None));
 
     record.disabled_reason = Some("gone".into());
-    store.record_delivery(id, record.clone()).await.unwrap();
+    store.record_delivery(id, 3, record.clone()).await.unwrap();
     (record.disabled_reason, record.delivered_at) = (None, Some(at(NOW + 20)));
-    store.record_delivery(id, record.clone()).await.unwrap();
+    store.record_delivery(id, 3, record.clone()).await.unwrap();
     let kept = read(&store, id).await;
     assert_eq!((kept.enabled, kept.disabled_reason.as_deref()), (false, Some("gone")));
     assert_eq!(kept.last_delivered_at, Some(at(NOW + 20)));
@@ -120,6 +120,22 @@ async fn what_became_of_a_delivery_is_kept_and_never_enables(#[values(Sqlite, Po
     assert!(store.remove_webhook(id).await.unwrap());
     assert!(!store.remove_webhook(id).await.unwrap());
     assert!(!store.switch_webhook(id, None).await.unwrap());
-    store.record_delivery(id, record).await.unwrap();
+    assert!(!store.record_delivery(id, 3, record).await.unwrap());
     assert_eq!(store.list_webhooks(None, 9).await.unwrap(), []);
+}
+
+#[rstest]
+#[tokio::test]
+async fn p28_progress_moves_only_from_where_a_delivery_began(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let id = store.add_webhook(webhook(None)).await.unwrap();
+    let reached = |last_change_number| DeliveryRecord {
+        progress: WebhookProgress { last_change_number, failures: 0, retry_at: None, last_error: None },
+        delivered_at: None,
+        disabled_reason: None,
+    };
+    assert!(store.record_delivery(id, 0, reached(5)).await.unwrap());
+    assert!(!store.record_delivery(id, 0, reached(3)).await.unwrap(), "another node was quicker");
+    assert_eq!(read(&store, id).await.progress.last_change_number, 5);
+    assert!(store.record_delivery(id, 5, reached(6)).await.unwrap());
 }

@@ -4,6 +4,7 @@ CREATE TABLE nodes (
     node_id     bigint      PRIMARY KEY,
     name        text        NOT NULL,
     boot        text        NOT NULL,
+    booted_for  bigint      NOT NULL,
     version     text        NOT NULL,
     settings    text        NOT NULL,
     joined_at   timestamptz NOT NULL DEFAULT clock_timestamp(),

@@ -174,18 +174,23 @@ async fn first_join(
     log: &Logger,
 ) -> Result<(NodeId, Duration, Duration), FleetError> {
     let mut namesake: Option<(NodeId, i64, Duration)> = None;
+    let mut last_timeline;
     loop {
-        let (new, sent_at) = (settings.new_node(), clock.monotonic());
+        let sent_at = clock.monotonic();
+        let new = settings.new_node(sent_at);
         let (node, beat, lease) = match store.join(&new).await? {
             JoinOutcome::Joined { lease } => return Ok((new.id, lease, sent_at)),
-            JoinOutcome::NameTaken { node, beat, lease } => (node, beat, lease),
+            JoinOutcome::NameTaken { node, beat, lease, timeline } => {
+                last_timeline = timeline;
+                (node, beat, lease)
+            }
         };
         match namesake {
             Some((known, before, _)) if known == node && before != beat => {
                 return Err(FleetError::NameTaken { name: settings.name.clone() });
             }
             Some((known, _, since)) if known == node && sent_at.saturating_sub(since) >= lease => {
-                store.expire(new.id, vec![(node, beat)]).await?;
+                store.expire(new.id, vec![(node, beat)], &last_timeline).await?;
             }
             Some((known, ..)) if known == node => {}
             _ => {
@@ -200,9 +205,9 @@ async fn first_join(
 }
 
 impl NodeSettings {
-    fn new_node(&self) -> NewNode {
+    fn new_node(&self, booted_for: Duration) -> NewNode {
         let NodeSettings { name, boot, version, settings, lease } = self.clone();
-        NewNode { id: NodeId(random_id()), name, boot, version, settings, lease }
+        NewNode { id: NodeId(random_id()), name, boot, booted_for, version, settings, lease }
     }
 }
 
@@ -278,12 +283,12 @@ impl FleetShared {
             return Ok((changes, true));
         }
         let node = self.state.lock().membership.node();
-        let expired = self.expire(node, &plan, log).await?;
+        let expired = self.expire(node, &plan, &renewal.timeline, log).await?;
         if !plan.release.is_empty() {
             self.store.release_shards(node, plan.release).await?;
         }
         if plan.take > 0 {
-            changes.gained.extend(self.take(node, plan.take, log).await?);
+            changes.gained.extend(self.take(node, plan.take, &renewal.timeline, log).await?);
         }
         if plan.drain > 0 {
             let shards = self.state.lock().held.drain(plan.drain);
@@ -294,11 +299,11 @@ impl FleetShared {
         Ok((changes, expired > 0))
     }
 
-    async fn expire(&self, node: NodeId, plan: &Plan, log: &Logger) -> Result<usize, StoreError> {
+    async fn expire(&self, node: NodeId, plan: &Plan, timeline: &str, log: &Logger) -> Result<usize, StoreError> {
         if plan.expire.is_empty() {
             return Ok(0);
         }
-        let names = self.store.expire(node, plan.expire.clone()).await?;
+        let names = self.store.expire(node, plan.expire.clone(), timeline).await?;
         for name in &names {
             warn!(log, "node expired"; "node" => name, "reason" => "it has not renewed its lease for a whole lease");
         }
@@ -306,8 +311,8 @@ impl FleetShared {
         Ok(names.len())
     }
 
-    async fn take(&self, node: NodeId, count: usize, log: &Logger) -> Result<Vec<Shard>, StoreError> {
-        let taken = self.store.take_shards(node, count).await?;
+    async fn take(&self, node: NodeId, count: usize, timeline: &str, log: &Logger) -> Result<Vec<Shard>, StoreError> {
+        let taken = self.store.take_shards(node, count, timeline).await?;
         let (answered_at, mut state) = (self.clock.monotonic(), self.state.lock());
         let gained = state.membership.took(answered_at, &taken);
         state.held.gain(&gained, answered_at);
@@ -326,7 +331,8 @@ impl FleetShared {
             warn!(log, "database failed over"; "timeline" => timeline, "quiet_seconds" => self.lease.as_secs_f64(),
                 "reason" => "commits may be lost with the old server: no node polls for a lease, and numbers of posts jump");
         }
-        let (new, sent_at) = (self.settings.new_node(), self.clock.monotonic());
+        let sent_at = self.clock.monotonic();
+        let new = self.settings.new_node(sent_at);
         match self.store.join(&new).await? {
             JoinOutcome::Joined { .. } => {
                 let mut state = self.state.lock();

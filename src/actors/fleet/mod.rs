@@ -21,9 +21,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Stopwatch};
 use crate::http::SendWindow;
-use crate::model::{FleetRecord, HostKey, NodeId, Receiver, Shard, Timestamp};
+use crate::model::{FleetRecord, HostKey, NodeId, NodeRecord, Receiver, Shard, Timestamp};
 use crate::rules::fleet::Membership;
 use crate::sources::{TypeSettings, host_shard};
 use crate::store::{FleetStore, StoreError};
@@ -40,6 +40,9 @@ use member::MemberState;
 use ownership::HeldShards;
 use turns::Turns;
 use wire::MessageBody;
+
+/// How often the reports of the other nodes are looked at.
+const PAUSE_LOOK: Duration = Duration::from_millis(100);
 
 /// The node that this process is. Clones are the same.
 #[derive(Clone)]
@@ -190,6 +193,24 @@ impl Fleet {
     /// All nodes, as the database has them.
     pub async fn record(&self) -> Option<Result<FleetRecord, StoreError>> {
         Some(self.0.as_ref()?.store.fleet().await)
+    }
+
+    /// Waits until all live nodes report a pause, or its end, for a little longer than they need. Returns the names of
+    /// those that have not.
+    pub async fn until_paused(&self, is_paused: bool) -> Vec<String> {
+        let Some(shared) = &self.0 else { return Vec::new() };
+        shared.wake.notify_one();
+        let (watch, limit) = (Stopwatch::start(), 3 * shared.windows().renew_every());
+        loop {
+            let Ok(record) = shared.store.fleet().await else { return Vec::new() };
+            let is_pending =
+                |node: &&NodeRecord| node.ended_at.is_none() && NodeReport::read(&node.report).is_paused != is_paused;
+            let pending: Vec<String> = record.nodes.iter().filter(is_pending).map(|node| node.name.clone()).collect();
+            if pending.is_empty() || watch.elapsed() >= limit {
+                return pending;
+            }
+            tokio::time::sleep(PAUSE_LOOK).await;
+        }
     }
 
     /// Removes nodes and messages of the past.

@@ -56,6 +56,8 @@ pub struct FleetRequest {
     pub body: String,
     /// Conditions of the request, such as a version of a source.
     pub if_match: Option<String>,
+    /// Whether the caller may see credentials.
+    pub sees_secrets: bool,
 }
 
 /// What the other node answered.

@@ -2,15 +2,15 @@
 
 use crate::fetch::{Answer, Fetched, Trace};
 use crate::model::{
-    ClockStep, EntryCounts, EntryQuery, FailureReport, HostState, KnownEntries, NewPost, Settlement, Source, SourceId,
-    SourceState, SourceType, Timestamp, Watermark,
+    ClockStep, EntryCounts, EntryQuery, FailureReport, HostState, KnownEntries, Settlement, Source, SourceId,
+    SourceState, Timestamp, Watermark,
 };
 use crate::rules::classify::Classified;
 use crate::rules::due::{NextPoll, next_poll};
 use crate::rules::failure::{FailureStep, after_failure};
 use crate::rules::reading::{self, ReadingDecision};
 use crate::rules::success::{ReadAnswer, SourceAnswer, after_success};
-use crate::rules::{Policy, PostPolicy, full_text, identity, moved};
+use crate::rules::{Policy, full_text, moved};
 use crate::sources::kind;
 
 pub(super) enum PollResult {
@@ -152,20 +152,6 @@ pub(super) fn decide(
         ..Settlement::of_state(&source, ended_at)
     };
     (settlement, Decision { source, next, failure, believed_url, counts, is_gap, pages: pages_count })
-}
-
-/// Gives the entries of an answer their keys, and drops HTML that is not kept. A page is identified by its
-/// content.
-pub(super) fn identify(source_type: SourceType, fetched: &mut Fetched, policy: &PostPolicy) {
-    let Answer::Read(reading) = &mut fetched.answer else { return };
-    if kind(source_type).watermark() != Watermark::None {
-        let keys = identity::keys(&reading.entries);
-        let entries = std::mem::take(&mut reading.entries).into_iter();
-        reading.entries = entries.zip(keys).map(|(post, key)| post.with_key(key)).collect();
-    }
-    if !policy.keeps_html {
-        reading.entries = std::mem::take(&mut reading.entries).into_iter().map(NewPost::without_html).collect();
-    }
 }
 
 /// Notes the target of permanent redirects in the state; returns it once it is believed.

@@ -9,7 +9,7 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, ResponseFutur
 use slog::{Logger, debug, error, info, o, warn};
 
 use super::batcher::{FinishedPoll, SettleBatcher, write};
-use super::outcome::{PollResult, identify};
+use super::outcome::PollResult;
 use crate::actors::context::PipelineContext;
 use crate::actors::messages::{CleanUp, PollSucceeded};
 use crate::actors::store_watch::retry_while_unavailable;
@@ -77,11 +77,10 @@ impl Actor for PostSinkActor {
 impl Handler<PollSucceeded> for PostSinkActor {
     type Result = ();
 
-    fn handle(&mut self, PollSucceeded { poll, mut fetched }: PollSucceeded, ctx: &mut Context<PostSinkActor>) {
+    fn handle(&mut self, PollSucceeded { poll, fetched }: PollSucceeded, ctx: &mut Context<PostSinkActor>) {
         if self.context.faults.inject(PostSinkActor::NAME, "PollSucceeded", ctx) {
             return;
         }
-        identify(poll.source.settings.source_type, &mut fetched, &self.context.policy().posts);
         self.batcher.push(FinishedPoll { poll, result: PollResult::Answered(fetched) });
         self.write(ctx);
     }

@@ -101,13 +101,13 @@ async fn scheduler(api: web::Data<Api>) -> HandlerResult {
 }
 
 async fn pause(api: web::Data<Api>) -> HandlerResult {
-    api.service.pause_polling().await?;
-    scheduler(api).await
+    let nodes_pending = api.service.pause_polling().await?;
+    Ok(HttpResponse::Ok().json(SchedulerView { nodes_pending, ..of_scheduler(&api).await? }))
 }
 
 async fn resume(api: web::Data<Api>) -> HandlerResult {
-    api.service.resume_polling().await?;
-    scheduler(api).await
+    let nodes_pending = api.service.resume_polling().await?;
+    Ok(HttpResponse::Ok().json(SchedulerView { nodes_pending, ..of_scheduler(&api).await? }))
 }
 
 async fn tree(api: web::Data<Api>, Parameters(query): Parameters<TreeQuery>) -> HandlerResult {
@@ -190,6 +190,7 @@ fn scheduler_view(status: SchedulerStatus) -> SchedulerView {
         under_way: status.under_way,
         oldest_due_at: status.oldest_due_at,
         last_tick_at: status.last_tick_at,
+        nodes_pending: Vec::new(),
     }
 }
 

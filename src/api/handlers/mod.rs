@@ -5,6 +5,7 @@ mod actions;
 mod articles;
 mod daemon;
 mod feeds;
+mod fleet;
 mod hosts;
 mod opml;
 mod podcasts;
@@ -43,6 +44,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         articles::endpoints(),
         webhooks::endpoints(),
         daemon::endpoints(),
+        fleet::endpoints(),
         feeds::endpoints(),
         of_the_server(),
     ];

@@ -117,6 +117,9 @@ pub struct SchedulerView {
     pub oldest_due_at: Option<Timestamp>,
     /// Time of the last tick.
     pub last_tick_at: Option<Timestamp>,
+    /// After a pause or resume: nodes of the fleet that have not followed it yet. They do with their next renewal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes_pending: Vec<String>,
 }
 
 /// Counters since the start; they only grow.

@@ -12,6 +12,9 @@ use crate::service::{self, HostStatus};
 pub struct Explanation {
     /// Id of the source.
     pub source_id: SourceId,
+    /// Node of the fleet that polls the source; null if the daemon has its database to itself, or no node has it.
+    #[serde(default)]
+    pub node: Option<String>,
     /// Version of the source, for `If-Match`.
     pub version: i64,
     /// State: `active`, `backing_off`, `resting` or `disabled`.
@@ -102,6 +105,7 @@ impl Explanation {
         let delay = explained.delay;
         Explanation {
             source_id: explained.source_id,
+            node: explained.node,
             version: explained.version,
             state: explained.status.to_string(),
             summary: explained.summary,

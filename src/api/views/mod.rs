@@ -5,6 +5,7 @@ mod actions;
 mod backfill;
 mod daemon;
 mod explanation;
+mod fleet;
 mod people;
 mod polls;
 mod posts;
@@ -25,6 +26,7 @@ pub use daemon::{
     SchedulerView, StatisticsReport, StatusView, TreeQuery,
 };
 pub use explanation::{DelayView, Explanation, HostView, ScheduledView, TermView};
+pub use fleet::{FleetReport, FleetTotals, NodeView};
 pub use people::{
     KeyBody, KeyView, PodcastBody, PodcastQuery, PodcastUpdate, PodcastView, UserBody, UserQuery, UserView,
 };

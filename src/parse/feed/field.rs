@@ -3,6 +3,7 @@
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use memchr::memchr;
 
 use super::mixed;
 use super::{Text, TextKind};
@@ -187,7 +188,7 @@ impl Gathered {
     pub(super) fn plain(&mut self) -> Option<&str> {
         control::remove_forbidden(&mut self.buffer);
         // C1 controls in UTF-8 are Windows characters that were converted as Latin 1; all of them begin with C2.
-        if self.buffer.as_bytes().contains(&0xC2) && self.buffer.contains(entity::is_c1) {
+        if memchr(0xC2, self.buffer.as_bytes()).is_some() && self.buffer.contains(entity::is_c1) {
             self.buffer = self.buffer.chars().map(entity::without_c1).collect();
         }
         Some(self.buffer.trim()).filter(|text| !text.is_empty())

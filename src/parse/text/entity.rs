@@ -1,6 +1,7 @@
 //! Character references, as the HTML standard reads them in text.
 
 use html5ever::data::NAMED_ENTITIES;
+use memchr::memchr;
 
 use super::fold::Folded;
 use crate::parse::entity::without_c1;
@@ -11,7 +12,7 @@ const NAME_BYTES_MAX: usize = 32;
 /// Appends the text with its references decoded. What only looks like a reference stays as it is.
 pub(super) fn decode_into(text: &str, folded: &mut Folded) {
     let mut rest = text;
-    while let Some(at) = rest.find('&') {
+    while let Some(at) = memchr(b'&', rest.as_bytes()) {
         folded.push(&rest[..at]);
         rest = &rest[at + 1..];
         let consumed = match rest.as_bytes().first() {

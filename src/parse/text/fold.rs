@@ -89,7 +89,11 @@ impl Folded {
         }
     }
 
-    pub(in crate::parse) fn into_string(self) -> String {
+    pub(in crate::parse) fn into_string(mut self) -> String {
+        // Markup took most of the room; the text may be kept for long.
+        if self.text.len() < self.text.capacity() / 2 {
+            self.text.shrink_to_fit();
+        }
         self.text
     }
 
@@ -110,19 +114,41 @@ fn is_invisible(character: char) -> bool {
     character.is_control() || matches!(character, '\u{200B}' | '\u{AD}' | '\u{FEFF}')
 }
 
+/// How many bytes are looked at before asking whether all of them are plain: enough for the compiler to take them at
+/// once.
+const STEP_BYTES: usize = 32;
+
 /// Where the run ends that can be copied as it stands: visible characters with single spaces between them.
 fn plain_end(bytes: &[u8], start: usize) -> usize {
+    let is_plain = |at: usize| bytes.get(at).is_some_and(|&byte| PLAIN[byte as usize]);
+    if !is_plain(start) {
+        return start;
+    }
     let mut end = start;
-    while let Some(&byte) = bytes.get(end) {
-        if PLAIN[byte as usize] {
-            end += 1;
-        } else if byte == b' ' && end > start && bytes.get(end + 1).is_some_and(|&next| PLAIN[next as usize]) {
-            end += 2;
-        } else {
-            break;
+    loop {
+        while bytes.get(end..=end + STEP_BYTES).is_some_and(is_plain_step) {
+            end += STEP_BYTES;
+        }
+        let step_end = end + STEP_BYTES;
+        while end < step_end {
+            if is_plain(end) {
+                end += 1;
+            } else if bytes.get(end) == Some(&b' ') && is_plain(end + 1) {
+                end += 2;
+            } else {
+                return end;
+            }
         }
     }
-    end
+}
+
+/// Whether all bytes but the last are visible ASCII characters with single spaces between them. The last one says whether
+/// the one before it is a single space.
+fn is_plain_step(step: &[u8]) -> bool {
+    let is_visible = |byte: u8| byte.wrapping_sub(b'!') <= b'~' - b'!';
+    let pairs = step.iter().zip(&step[1..]);
+    // Without shortcuts, so that it can be done for many bytes at once.
+    pairs.fold(true, |plain, (&byte, &next)| plain & (is_visible(byte) | ((byte == b' ') & is_visible(next))))
 }
 
 /// Bytes that are never part of a space or of an invisible character. The five lead bytes that are missing start the
@@ -165,6 +191,20 @@ mod tests {
             text.push(piece);
         }
         assert_eq!(text.into_string(), "a bc d");
+    }
+
+    #[test]
+    fn long_runs_are_folded_like_short_ones() {
+        let words = "seven plain words stand in this line ".repeat(4);
+        for (place, inserted) in
+            (0..words.len()).flat_map(|place| [" ", "\t", "\u{AD}", "é", "\u{A0}"].map(|it| (place, it)))
+        {
+            let mut text = words.clone();
+            text.insert_str(place, inserted);
+            let mut slow = Folded::default();
+            text.chars().for_each(|character| slow.push_char(character));
+            assert_eq!(folded(&text), slow.into_string(), "{inserted:?} at {place}");
+        }
     }
 
     proptest! {

@@ -10,6 +10,8 @@ mod fold;
 mod image;
 mod token;
 
+use memchr::memchr2;
+
 pub(super) use element::{ElementKind, is_preformatted};
 pub(super) use fold::Folded;
 pub(super) use token::{HtmlToken, HtmlTokens, attributes};
@@ -31,10 +33,10 @@ pub fn lines_from_html(html: &str) -> String {
 }
 
 fn convert(html: &str, folded: fn(usize) -> Folded) -> String {
-    if !html.bytes().any(|byte| matches!(byte, b'<' | b'&')) {
+    if memchr2(b'<', b'&', html.as_bytes()).is_none() {
         return fold(html);
     }
-    let mut text = folded(html.len() / 2);
+    let mut text = folded(html.len());
     read(html, &mut text, TextSource::Text);
     if text.is_empty() {
         read(html, &mut text, TextSource::ImageTexts);

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use memchr::memchr;
+
 /// One piece of markup that matters for the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::parse) enum HtmlToken<'a> {
@@ -115,7 +117,7 @@ impl<'a> HtmlTokens<'a> {
     fn next_tag_named(&self, from: usize, name: &str, or_start: bool) -> Option<(usize, bool)> {
         let mut from = from;
         loop {
-            let start = from + self.html[from..].find('<')?;
+            let start = from + memchr(b'<', &self.html.as_bytes()[from..])?;
             let behind = &self.html.as_bytes()[start + 1..];
             let is_end = behind.first() == Some(&b'/');
             let found = &behind[usize::from(is_end)..];
@@ -141,7 +143,7 @@ impl<'a> HtmlTokens<'a> {
     fn text(&mut self, skip_bytes: usize) -> HtmlToken<'a> {
         let start = self.at;
         let from = start + skip_bytes;
-        let end = self.html[from..].find('<').map_or(self.html.len(), |offset| from + offset);
+        let end = memchr(b'<', &self.html.as_bytes()[from..]).map_or(self.html.len(), |offset| from + offset);
         self.at = self.cdata_end.map_or(end, |cdata_end| end.min(cdata_end.max(from)));
         HtmlToken::Text(&self.html[start..self.at])
     }

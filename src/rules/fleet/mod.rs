@@ -11,11 +11,17 @@
 //! - Read the clock before a renewal is sent, and hand in that time.
 //! - Call [`Membership::give_up`] before the statement that releases a shard is sent. The statement compares node *and
 //!   epoch*: a repeated statement that arrives late must not release a shard that the node has taken again.
+//! - Hand [`Membership::timeline`] to the statements that expire nodes and take shards; they do nothing if the server
+//!   has another timeline, or the stored one is another.
 //! - Count the pause of every host of a gained shard from the moment of the gain.
 //! - For [`Plan::rejoin`], cut all requests before the join is sent: the join ends the former run.
 //! - Renew at once after a join, and after a statement that has ended a node.
 
 mod ownership;
+#[cfg(test)]
+mod simulation;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -257,6 +263,12 @@ impl Membership {
 
     pub fn shards(&self) -> impl Iterator<Item = OwnedShard> {
         self.ownership.iter()
+    }
+
+    /// Timeline of the renewals so far. Statements that expire nodes or take shards are to be executed on this timeline
+    /// only, once it is the stored one: a plan made before a failover must not be carried out after it.
+    pub fn timeline(&self) -> Option<&str> {
+        self.renewed.as_ref().map(|renewed| renewed.timeline.as_str())
     }
 
     /// Right to send requests, counted from before the last successful renewal was sent.

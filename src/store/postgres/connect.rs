@@ -41,7 +41,7 @@ const IDLE_IN_TRANSACTION_MAX: Duration = Duration::from_secs(5);
 const NOTIFICATIONS_MAX: usize = 4096;
 
 /// Parameters of a connection.
-fn config(settings: &PostgresSettings) -> Result<tokio_postgres::Config> {
+fn config(settings: &PostgresSettings, options: &str) -> Result<tokio_postgres::Config> {
     let mut config: tokio_postgres::Config =
         settings.url.expose_secret().parse().map_err(|error: tokio_postgres::Error| {
             StoreError::Unusable(format!("database.url: {}", values::text(&error)))
@@ -64,7 +64,7 @@ fn config(settings: &PostgresSettings) -> Result<tokio_postgres::Config> {
     let idle_limit = settings.statement_timeout.min(IDLE_IN_TRANSACTION_MAX).as_millis();
     config.options(format!(
         "{asked} -c statement_timeout={limit} -c lock_timeout={lock_limit} \
-         -c idle_in_transaction_session_timeout={idle_limit} -c TimeZone=UTC"
+         -c idle_in_transaction_session_timeout={idle_limit} -c TimeZone=UTC {options}"
     ));
     config.ssl_mode(match settings.tls {
         Tls::Disable => SslMode::Disable,
@@ -75,7 +75,12 @@ fn config(settings: &PostgresSettings) -> Result<tokio_postgres::Config> {
 
 /// A pool that connects on demand.
 pub(super) fn pool(settings: &PostgresSettings, size: usize) -> Result<Pool> {
-    let config = config(settings)?;
+    pool_with(settings, size, "")
+}
+
+/// The same with further parameters of the server.
+pub(super) fn pool_with(settings: &PostgresSettings, size: usize, options: &str) -> Result<Pool> {
+    let config = config(settings, options)?;
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = match settings.tls {
         Tls::Disable => Manager::from_config(config, NoTls, recycling),
@@ -96,7 +101,7 @@ pub(super) fn pool(settings: &PostgresSettings, size: usize) -> Result<Pool> {
 pub(super) async fn listener(
     settings: &PostgresSettings,
 ) -> Result<(tokio_postgres::Client, mpsc::Receiver<Notification>)> {
-    let config = config(settings)?;
+    let config = config(settings, "")?;
     let connecting = async {
         match settings.tls {
             Tls::Disable => {

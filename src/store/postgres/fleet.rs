@@ -91,7 +91,8 @@ struct Listener {
 impl PostgresFleet {
     pub(super) fn new(settings: &PostgresSettings, cipher: Cipher, own_node: OwnNode) -> Result<PostgresFleet> {
         let settings = settings.clone();
-        let pool = connect::pool(&settings, CONNECTIONS)?;
+        // A take or release that a crash of the server loses would be unknown to those that saw it.
+        let pool = connect::pool_with(&settings, CONNECTIONS, "-c synchronous_commit=on")?;
         let listener = Mutex::new(None);
         Ok(PostgresFleet { settings, pool, cipher, health: Arc::default(), own_node, listener })
     }
@@ -170,13 +171,16 @@ impl FleetStore for PostgresFleet {
         let rows = query(&transaction, &LOCK, &[]).await?;
         let row = first(&rows)?;
         let (mut lease, key_check) = (seconds(row, 0)?, column::<Option<Vec<u8>>>(row, 1)?);
+        let timeline = column::<String>(row, 2)?;
         let live = column::<i64>(first(&query(&transaction, &COUNT_LIVE, &[]).await?)?, 0)?;
         let namesakes = query(&transaction, &NAMESAKES, &[&node.name]).await?;
+        let booted_for = i64::try_from(node.booted_for.as_micros()).unwrap_or(i64::MAX);
         let mut earlier = Vec::new();
         for row in &namesakes {
             let (id, boot) = (column::<i64>(row, 0)?, column::<String>(row, 1)?);
-            if boot != node.boot {
-                return Ok(JoinOutcome::NameTaken { node: NodeId(id), beat: column(row, 2)?, lease });
+            if boot != node.boot || column::<i64>(row, 3)? >= booted_for {
+                let (beat, timeline) = (column(row, 2)?, timeline.clone());
+                return Ok(JoinOutcome::NameTaken { node: NodeId(id), beat, lease, timeline });
             }
             earlier.push(id);
         }
@@ -187,7 +191,9 @@ impl FleetStore for PostgresFleet {
             execute(&transaction, &PUT_LEASE, &[&lease.as_secs_f64()]).await?;
         }
         execute(&transaction, &NOTE_TIMELINE, &[]).await?;
-        execute(&transaction, &JOIN, &[&node.id.0, &node.name, &node.boot, &node.version, &node.settings]).await?;
+        let row: [&(dyn ToSql + Sync); 6] =
+            [&node.id.0, &node.name, &node.boot, &booted_for, &node.version, &node.settings];
+        execute(&transaction, &JOIN, &row).await?;
         transaction.commit().await?;
         self.own_node.set(node.id);
         Ok(JoinOutcome::Joined { lease })
@@ -211,15 +217,15 @@ impl FleetStore for PostgresFleet {
         })
     }
 
-    async fn expire(&self, by: NodeId, still: Vec<(NodeId, i64)>) -> Result<Vec<String>> {
+    async fn expire(&self, by: NodeId, still: Vec<(NodeId, i64)>, timeline: &str) -> Result<Vec<String>> {
         let (nodes, beats): (Vec<i64>, Vec<i64>) = still.into_iter().map(|(node, beat)| (node.0, beat)).unzip();
-        let rows = query(&self.client().await?, &EXPIRE, &[&by.0, &nodes, &beats]).await?;
+        let rows = query(&self.client().await?, &EXPIRE, &[&by.0, &nodes, &beats, &timeline]).await?;
         rows.iter().map(|row| column(row, 0)).collect()
     }
 
-    async fn take_shards(&self, node: NodeId, limit: usize) -> Result<Vec<OwnedShard>> {
+    async fn take_shards(&self, node: NodeId, limit: usize, timeline: &str) -> Result<Vec<OwnedShard>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = query(&self.client().await?, &TAKE, &[&node.0, &limit]).await?;
+        let rows = query(&self.client().await?, &TAKE, &[&node.0, &limit, &timeline]).await?;
         let read = |row: &Row| Ok(OwnedShard { shard: shard_of(column(row, 0)?), epoch: column(row, 1)? });
         rows.iter().map(read).collect()
     }

@@ -4,7 +4,7 @@ use rusqlite::{Connection, params, params_from_iter};
 
 use crate::model::{PostId, RenamedPost, Settled, Settlement};
 
-use super::super::post_row::{edit_values, new_post_values};
+use super::super::post_row::{ADDED, CONTENT, edit_values, new_post_values};
 use super::super::rows::{Value, is_settled_already, last_word_on_hosts};
 use super::super::shared_sql as sql;
 use super::super::source_row::state_values;
@@ -109,10 +109,16 @@ fn rename(connection: &Connection, settlement: &Settlement, renamed: &RenamedPos
 fn add_posts(connection: &Connection, settlement: &Settlement) -> Result<Vec<PostId>> {
     let mut add = connection.prepare_cached(ADD_POST.sqlite()).map_err(error)?;
     let mut new_posts = Vec::with_capacity(settlement.posts.len());
+    // More than half of the columns of most posts are null. Parameters keep their values from row to row.
+    add.clear_bindings();
+    let mut is_null = [true; ADDED.len() + CONTENT.len()];
     for post in &settlement.posts {
         let (added, content) = new_post_values(settlement, post);
         for (place, value) in added.iter().chain(&content).enumerate() {
-            add.raw_bind_parameter(place + 1, value).map_err(error)?;
+            if !(is_null[place] && value.is_null()) {
+                add.raw_bind_parameter(place + 1, value).map_err(error)?;
+                is_null[place] = value.is_null();
+            }
         }
         // RETURNING would build a table for each row.
         if add.raw_execute().map_err(error)? > 0 {

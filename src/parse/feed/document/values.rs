@@ -1,5 +1,7 @@
 //! Keeps what elements say: texts, dates, links, people.
 
+use memchr::memmem;
+
 use super::DocumentParser;
 use crate::parse::date;
 use crate::parse::feed::Entry;
@@ -150,7 +152,7 @@ impl<'a> DocumentParser<'a, '_> {
     /// field's end tag and perhaps after that the beginning of another section.
     pub(super) fn cdata(&mut self, text: &'a str) {
         let is_cut = self.tokens.is_cut;
-        let limit = if is_cut { Some(text.len()) } else { text.find("<![CDATA[") };
+        let limit = if is_cut { Some(text.len()) } else { memmem::find(text.as_bytes(), b"<![CDATA[") };
         let own_end = limit.and_then(|limit| {
             let end_tag = format!("</{}>", self.frames.last()?.name);
             text[..limit].find(&end_tag)

@@ -1,0 +1,91 @@
+//! Wire types for the nodes of a fleet.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::Timestamp;
+
+/// The nodes that share the database.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FleetReport {
+    /// Whether several nodes can share the database; false with SQLite, where everything below is empty.
+    pub is_shared: bool,
+    /// Name of the node that answers.
+    pub node: Option<String>,
+    /// Seconds after which a node without a renewal has ended.
+    pub lease_seconds: f64,
+    /// Number of shards; each host belongs to one.
+    pub shards: usize,
+    /// Number of shards without a live owner. Their sources are not polled.
+    pub free_shards: usize,
+    /// Number of messages between nodes that wait to be read.
+    pub messages_waiting: usize,
+    /// Seconds for which no node makes requests yet, after a failover of the database.
+    pub quiet_seconds: f64,
+    /// Nodes that are live, and those that ended in the last day.
+    pub nodes: Vec<NodeView>,
+    /// Sums over the live nodes since their starts.
+    pub totals: FleetTotals,
+    /// Index in `nodes` of the owner of each shard, in order; null without an owner.
+    pub owners: Vec<Option<usize>>,
+}
+
+/// A node of the fleet.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct NodeView {
+    /// Name, from `fleet.name`.
+    pub name: String,
+    /// `live`, `late` (its lease is over, and no other node has noticed yet), `left` or `expired`.
+    pub state: String,
+    /// When it joined.
+    pub joined_at: Timestamp,
+    /// When it ended; null while it is live.
+    pub ended_at: Option<Timestamp>,
+    /// The node that declared it ended; null if it left by itself.
+    pub ended_by: Option<String>,
+    /// Version of the program.
+    pub version: String,
+    /// Whether its settings are those of the node that answers, apart from those that may differ.
+    pub has_same_settings: bool,
+    /// Seconds that are left of its lease.
+    pub lease_left_seconds: f64,
+    /// Number of its shards.
+    pub shards: usize,
+    /// Number of these that it is about to release.
+    pub shards_draining: usize,
+    /// Number of its sources.
+    pub sources: usize,
+    /// Number of its sources that are due and wait.
+    pub waiting: usize,
+    /// Polls in flight.
+    pub under_way: usize,
+    /// Polls per second at its last report.
+    pub polls_per_second: f64,
+    /// Seconds for which the source that waits longest has been due.
+    pub lag_seconds: f64,
+    /// By how much its clock is ahead of the database's.
+    pub clock_offset_seconds: f64,
+    /// Whether it has stopped polling because of a pause.
+    pub is_paused: bool,
+    /// Polls whose result it could not store because another node had their source by then.
+    pub fenced: u64,
+}
+
+/// Sums over nodes.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct FleetTotals {
+    /// Number of live nodes.
+    pub nodes: usize,
+    /// Number of sources on their schedules.
+    pub sources: usize,
+    /// Number of polls with a new document.
+    pub read: u64,
+    /// Number of polls answered with 304 Not Modified.
+    pub unchanged: u64,
+    /// Number of failed polls.
+    pub failed: u64,
+    /// Number of new posts.
+    pub new_posts: u64,
+    /// Polls per second.
+    pub polls_per_second: f64,
+}
