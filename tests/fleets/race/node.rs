@@ -27,6 +27,8 @@ const SHARDS: usize = 256;
 pub(super) struct Arena {
     url: SecretString,
     statements: Statements,
+    /// Timeline of the server.
+    timeline: String,
     next_node: AtomicI64,
     joined: AtomicU64,
     renewed: AtomicU64,
@@ -64,11 +66,13 @@ impl Arena {
         let client = connect(&engine.url).await;
         store::open(settings, SystemClock.now()).await.unwrap().close().await;
         client.batch_execute(OBSERVERS).await.unwrap();
-        let lease = format!("UPDATE fleet SET lease = interval '{} ms', quiet_until = 'epoch'", LEASE.as_millis());
-        client.batch_execute(&lease).await.unwrap();
+        client.batch_execute(include_str!("../../../sql/postgres/note_timeline.sql")).await.unwrap();
+        let lease = format!("UPDATE fleet SET lease = interval '{} ms' RETURNING timeline", LEASE.as_millis());
+        let row = client.query_one(&lease, &[]).await.unwrap();
         Arena {
             url: engine.url.clone(),
             statements,
+            timeline: row.get(0),
             next_node: AtomicI64::new(1),
             joined: AtomicU64::new(0),
             renewed: AtomicU64::new(0),
@@ -152,7 +156,7 @@ async fn join(node: &Node, client: &Client, name: &str) -> Result<(), Error> {
     client.query(statements.lock_fleet, &[]).await?;
     let earlier: Vec<i64> = client.query(statements.namesakes, &[&name]).await?.iter().map(|row| row.get(0)).collect();
     client.execute(statements.end_nodes, &[&node.id, &earlier]).await?;
-    client.execute(statements.join, &[&node.id, &name, &text, &text, &text]).await?;
+    client.execute(statements.join, &[&node.id, &name, &text, &0_i64, &text, &text]).await?;
     client.batch_execute("COMMIT").await?;
     node.arena.joined.fetch_add(1, Ordering::Relaxed);
     Ok(())
@@ -198,14 +202,15 @@ async fn expire(node: &Node, client: &Client, seen: &mut BTreeMap<i64, (i64, Sto
     let still = seen.iter().filter(|(id, (_, since))| **id != node.id && since.elapsed() >= LEASE);
     let (ids, beats): (Vec<i64>, Vec<i64>) = still.map(|(id, (beat, _))| (*id, *beat)).unzip();
     if !ids.is_empty() {
-        let rows = client.query(node.arena.statements.expire, &[&node.id, &ids, &beats]).await.unwrap();
+        let rows =
+            client.query(node.arena.statements.expire, &[&node.id, &ids, &beats, &node.arena.timeline]).await.unwrap();
         node.arena.expired.fetch_add(rows.len() as u64, Ordering::Relaxed);
     }
 }
 
 /// Takes free shards and writes to them at once, as their new owner.
 async fn take(node: &Node, client: &Client, count: i64) {
-    let rows = client.query(node.arena.statements.take, &[&node.id, &count]).await.unwrap();
+    let rows = client.query(node.arena.statements.take, &[&node.id, &count, &node.arena.timeline]).await.unwrap();
     node.arena.takes.fetch_add(rows.len() as u64, Ordering::Relaxed);
     let taken: BTreeMap<i32, i64> = rows.iter().map(|row| (number(row.get(0)), row.get(1))).collect();
     node.owned.lock().extend(&taken);
