@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use feedwarden::clock::Stopwatch;
@@ -42,6 +43,8 @@ pub(super) struct Node {
     /// Program and arguments before `feedwarden`: for a clock of its own.
     wrapper: Mutex<Vec<String>>,
     process: Mutex<Option<Child>>,
+    /// Whether the API takes requests.
+    is_ready: AtomicBool,
 }
 
 impl Node {
@@ -71,7 +74,14 @@ impl Node {
             "logging": { "format": "json" },
         });
         fs::write(directory.join("own.yaml"), configuration.to_string()).unwrap();
-        Node { name: name.into(), proxy, directory, wrapper: Mutex::default(), process: Mutex::default() }
+        Node {
+            name: name.into(),
+            proxy,
+            directory,
+            wrapper: Mutex::default(),
+            process: Mutex::default(),
+            is_ready: AtomicBool::new(false),
+        }
     }
 
     /// Starts the process and waits until its API answers.
@@ -99,6 +109,7 @@ impl Node {
             assert!(end.is_none() && watch.elapsed() < PATIENCE, "{} does not start: {}", self.name, self.last_words());
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+        self.is_ready.store(true, Ordering::Release);
     }
 
     /// Starts the process through this program from now on.
@@ -106,12 +117,14 @@ impl Node {
         *self.wrapper.lock() = wrapper.iter().map(|word| (*word).to_owned()).collect();
     }
 
+    /// Whether it was started and not asked to end.
     pub(super) fn is_running(&self) -> bool {
-        self.process.lock().is_some()
+        self.is_ready.load(Ordering::Acquire)
     }
 
     /// Ends it in order and waits for that.
     pub(super) async fn stop(&self) {
+        self.is_ready.store(false, Ordering::Release);
         self.signal(Signal::TERM);
         let watch = Stopwatch::start();
         let code = loop {
@@ -126,6 +139,7 @@ impl Node {
     }
 
     pub(super) fn kill(&self) {
+        self.is_ready.store(false, Ordering::Release);
         let mut child = self.process.lock().take().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();

@@ -137,7 +137,6 @@ pub(super) async fn live(arena: Arc<Arena>, number: usize, watch: Stopwatch, len
         let is_orderly = keep_lease(&node, &client, &mut dice, steps).await;
         node.is_over.store(true, Ordering::Relaxed);
         if is_orderly {
-            let _drained = node.drained.write().await;
             client.execute(arena.statements.leave, &[&id]).await.unwrap();
         } else if dice.random_bool(0.5) {
             // As long as another machine takes to notice.
