@@ -1,2 +1,4 @@
-WITH freed AS (UPDATE shards SET node_id = NULL WHERE node_id = $1 RETURNING shard)
-UPDATE nodes SET ended_at = clock_timestamp(), ended_by = $1 WHERE node_id = $1 AND ended_at IS NULL
+-- A settle that has passed the fence is waited for, as in expire_nodes.
+WITH us AS MATERIALIZED (SELECT node_id FROM nodes WHERE node_id = $1 AND ended_at IS NULL FOR UPDATE),
+freed AS (UPDATE shards SET node_id = NULL WHERE node_id IN (SELECT node_id FROM us) RETURNING shard)
+UPDATE nodes SET ended_at = clock_timestamp(), ended_by = $1 WHERE node_id IN (SELECT node_id FROM us)

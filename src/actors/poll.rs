@@ -6,7 +6,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::fleet::BorrowedTurn;
+use super::fleet::{BorrowedTurn, ShardClaim};
 use super::host::{HostEntry, Presence};
 use super::in_flight::InFlightPoll;
 use crate::fetch::{Task, robots_url};
@@ -74,6 +74,8 @@ pub(super) struct RequestPermit {
     pub(super) _slot: OwnedSemaphorePermit,
     /// The turn at a host of another node.
     pub(super) _borrowed: Option<BorrowedTurn>,
+    /// The shard of a host of this node, which is not released before the request is over.
+    pub(super) _host_claim: Option<ShardClaim>,
 }
 
 impl RequestPermit {
@@ -81,6 +83,7 @@ impl RequestPermit {
     pub(super) fn leave_host(&mut self) {
         self._permit = None;
         self._borrowed = None;
+        self._host_claim = None;
     }
 }
 

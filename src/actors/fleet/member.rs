@@ -270,6 +270,7 @@ impl FleetShared {
             self.window.set(window.dial_until, window.cut_at);
             plan
         };
+        self.turns.follow_nodes(found.nodes.iter().map(|(node, _)| *node).collect());
         let mut changes = ShardChanges {
             gained: plan.gained.iter().map(|owned| owned.shard).collect(),
             left: plan.lost.iter().map(|owned| owned.shard).collect(),

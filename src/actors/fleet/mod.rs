@@ -157,6 +157,16 @@ impl Fleet {
         }
     }
 
+    /// The right to send requests to a host, which keeps its shard from being released until it is dropped; none if
+    /// another node has it.
+    pub(super) fn hold_turns_of(&self, host: Option<&HostKey>, settings: &TypeSettings) -> Option<ShardClaim> {
+        match &self.0 {
+            Some(shared) if host.is_some() => shared.state.lock().held.hold(host_shard(host, settings)),
+            // Sources without a host share no server.
+            _ => Some(ShardClaim::UNSHARED),
+        }
+    }
+
     /// Shards that this node works on, in order; all of them if it is alone.
     pub fn shards(&self) -> Vec<Shard> {
         match &self.0 {

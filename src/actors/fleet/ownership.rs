@@ -24,6 +24,11 @@ impl ShardClaim {
     pub(in crate::actors) fn is_usable(&self) -> bool {
         self.0.as_ref().is_none_or(|held| held.is_usable())
     }
+
+    /// Whether another node may have the shard by now. A shard that is to be released is not lost before.
+    pub(in crate::actors) fn is_lost(&self) -> bool {
+        self.0.as_ref().is_some_and(|held| held.is_lost.load(Ordering::Acquire))
+    }
 }
 
 struct HeldShard {
@@ -69,6 +74,11 @@ impl HeldShards {
     pub(super) fn claim(&self, shard: Shard) -> Option<ShardClaim> {
         let held = self.0.get(&shard).filter(|held| held.is_usable())?;
         Some(ShardClaim(Some(held.clone())))
+    }
+
+    /// The same also for a shard that is to be released, which waits for the end of the claim.
+    pub(super) fn hold(&self, shard: Shard) -> Option<ShardClaim> {
+        self.0.get(&shard).map(|held| ShardClaim(Some(held.clone())))
     }
 
     /// When a shard was taken.
@@ -129,6 +139,7 @@ mod tests {
         assert_eq!(claim.owned(), Some(owned(2, 9)));
         assert_eq!(held.drain(1), [Shard(2)]);
         assert!(!claim.is_usable() && held.claim(Shard(2)).is_none());
+        assert!(!claim.is_lost() && held.hold(Shard(2)).is_some_and(|held| !held.is_lost()));
         assert_eq!(held.usable().collect::<Vec<_>>(), [Shard(1)]);
         assert_eq!(held.drained(), []);
         drop(claim);
@@ -144,6 +155,7 @@ mod tests {
         assert!(claim.is_usable(), "another epoch");
         held.lose(&[owned(1, 5)]);
         assert!(!claim.is_usable() && held.claim(Shard(1)).is_none());
+        assert!(claim.is_lost() && held.hold(Shard(1)).is_none());
         held.gain(&[owned(1, 6)], Duration::from_secs(1));
         assert!(!claim.is_usable(), "taken again, by another right");
         assert_eq!(held.since(Shard(1)), Some(Duration::from_secs(1)));

@@ -14,8 +14,9 @@ use super::Fleet;
 use super::wire::{MessageBody, WireHost, millis};
 use crate::actors::context::PipelineContext;
 use crate::actors::host::{HostEntry, HostTable, PermitRequest, WaitEnd, wait_for_permit};
+use crate::clock::Stopwatch;
 use crate::model::{HostKey, HostState, NodeId, Receiver, Timestamp};
-use crate::sources::host_shard;
+use crate::sources::{TypeSettings, host_shard};
 
 /// How long an owner may take to grant a turn.
 const GRANTED_WITHIN: Duration = Duration::from_secs(60);
@@ -30,8 +31,16 @@ pub(super) struct Turns {
     asked: Mutex<HashMap<u64, oneshot::Sender<TurnAnswer>>>,
     /// Turns that other nodes have, until they return them.
     lent: Mutex<HashMap<(NodeId, u64), oneshot::Sender<HostState>>>,
+    /// Nodes that were live at the last renewal, and those that have ended since the start.
+    borrowers: Mutex<Borrowers>,
     borrowed_count: AtomicU64,
     lent_count: AtomicU64,
+}
+
+#[derive(Default)]
+struct Borrowers {
+    live: HashSet<NodeId>,
+    ended: HashSet<NodeId>,
 }
 
 enum TurnAnswer {
@@ -42,7 +51,12 @@ enum TurnAnswer {
 /// What became of the wish for a turn.
 pub(in crate::actors) enum BorrowEnd {
     Granted(BorrowedTurn),
-    Refused { until: Timestamp, because: String },
+    Refused {
+        until: Timestamp,
+        because: String,
+    },
+    /// The host is one of this node by now.
+    Owned,
 }
 
 /// A turn at a host of another node. It is returned when it is dropped, with what is known of the host by then.
@@ -69,6 +83,19 @@ impl Turns {
     pub(super) fn lent(&self) -> u64 {
         self.lent_count.load(Ordering::Relaxed)
     }
+
+    /// Takes back the turns of nodes that are not live any more: they send no requests.
+    pub(super) fn follow_nodes(&self, live: HashSet<NodeId>) {
+        let mut borrowers = self.borrowers.lock();
+        let ended: Vec<NodeId> = borrowers.live.difference(&live).copied().collect();
+        borrowers.ended.extend(ended);
+        borrowers.live = live;
+        self.lent.lock().retain(|(borrower, _), _| !borrowers.ended.contains(borrower));
+    }
+
+    fn has_ended(&self, borrower: NodeId) -> bool {
+        self.borrowers.lock().ended.contains(&borrower)
+    }
 }
 
 impl Fleet {
@@ -87,7 +114,18 @@ impl Fleet {
         shared.turns.asked.lock().insert(turn, sender);
         let PermitRequest { pause, is_forced, .. } = request;
         self.send(owner, MessageBody::Borrow { turn, host: host.to_string(), pause_ms: millis(pause), is_forced });
-        let answer = tokio::time::timeout(GRANTED_WITHIN, answer).await;
+        let (mut answer, watch) = (answer, Stopwatch::start());
+        let answer = loop {
+            let look = tokio::time::timeout(shared.windows().renew_every(), &mut answer).await;
+            if look.is_ok() || watch.elapsed() >= GRANTED_WITHIN {
+                break look;
+            }
+            // The owner that was asked has ended, or has released the shard.
+            if self.has_turns_of(Some(host), &context.type_settings) {
+                shared.turns.asked.lock().remove(&turn);
+                return BorrowEnd::Owned;
+            }
+        };
         shared.turns.asked.lock().remove(&turn);
         match answer {
             Ok(Ok(TurnAnswer::Granted(state))) => {
@@ -101,11 +139,20 @@ impl Fleet {
         }
     }
 
-    pub(super) fn take_grant(&self, turn: u64, state: WireHost, age: Duration) {
-        // An old grant may be over before the request is. Its owner takes it back by itself.
-        if age < GRANT_AGE_MAX {
-            self.end_asking(turn, TurnAnswer::Granted(state.into()));
-        }
+    /// A grant that came too late, or that is not waited for any more, is returned: its owner waits for that.
+    pub(super) fn take_grant(&self, turn: u64, state: WireHost, age: Duration, settings: &TypeSettings) {
+        let Some(shared) = &self.0 else { return };
+        let state = HostState::from(state);
+        let asking = shared.turns.asked.lock().remove(&turn).filter(|_| age < GRANT_AGE_MAX);
+        let unused = match asking {
+            Some(sender) => match sender.send(TurnAnswer::Granted(state)) {
+                Ok(()) | Err(TurnAnswer::Refused { .. }) => return,
+                Err(TurnAnswer::Granted(state)) => state,
+            },
+            None => state,
+        };
+        let owner = Receiver::Shard(host_shard(Some(&unused.host), settings));
+        self.send(owner, MessageBody::Returned { turn, state: WireHost::from(&unused) });
     }
 
     pub(super) fn take_refusal(&self, turn: u64, until: i64, because: String) {
@@ -137,7 +184,8 @@ impl Fleet {
         table: &HostTable,
         deadline: Duration,
     ) {
-        let Some(shared) = &self.0 else { return };
+        // A node that has become the owner of the host does not wait for the answer any more.
+        let Some(shared) = self.0.as_ref().filter(|_| self.node() != Some(borrower)) else { return };
         let answer = |body| self.send(Receiver::Node(borrower), body);
         let refuse = |until: Timestamp, because: String| {
             answer(MessageBody::Refused { turn, until: until.as_micros(), because });
@@ -164,7 +212,7 @@ impl Fleet {
                 Ok(WaitEnd::Closed { until, because }) => return refuse(until, because),
                 Ok(WaitEnd::Permitted(_) | WaitEnd::AfterOutage) | Err(_) => return,
             };
-        let Some(state) = host_entry.state() else { return };
+        let Some(state) = host_entry.state().filter(|_| !shared.turns.has_ended(borrower)) else { return };
         let (sender, returned) = oneshot::channel();
         shared.turns.lent.lock().insert((borrower, turn), sender);
         shared.turns.lent_count.fetch_add(1, Ordering::Relaxed);

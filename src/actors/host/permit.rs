@@ -45,9 +45,13 @@ pub(in crate::actors) async fn wait_for_permit(
     loop {
         // The host's permit comes first: requests that are made meanwhile move the end of the pause.
         let permit = host_entry.request_permit.clone().acquire_owned().await.expect("the semaphore is never closed");
-        if !context.fleet.has_turns_of(host_entry.key.as_ref(), &context.type_settings) {
-            return borrow(host_entry, permit, &context, request).await;
-        }
+        // Held until the request is over: a shard that is handed over meanwhile would let two nodes ask the host.
+        let Some(claim) = context.fleet.hold_turns_of(host_entry.key.as_ref(), &context.type_settings) else {
+            match borrow(&host_entry, permit, &context, request).await {
+                Some(end) => return end,
+                None => continue,
+            }
+        };
         loop {
             match decide(&host_entry, request.pause, &context) {
                 _ if request.is_forced => break,
@@ -56,38 +60,53 @@ pub(in crate::actors) async fn wait_for_permit(
                 Turn::Now => break,
             }
         }
-        if request.has_begun {
-            return admitted(host_entry, permit, &context, &request).await;
-        }
         let mut blockers = context.admission.watch();
-        tokio::select! {
+        let end = tokio::select! {
             biased;
             // The permit is given back: a document that has begun may need it to end, which the drain waits for.
-            _ = blockers.wait_for(|blockers| blockers.is_draining) => {}
-            end = admitted(host_entry.clone(), permit, &context, &request) => return end,
+            _ = blockers.wait_for(|blockers| blockers.is_draining), if !request.has_begun => None,
+            end = admitted(host_entry.clone(), permit, &context, &request) => Some(end),
+        };
+        match end {
+            // The shard was lost during the waits: its new owner decides.
+            Some(WaitEnd::Permitted(permit)) if claim.is_lost() => {
+                drop(permit);
+                continue;
+            }
+            Some(WaitEnd::Permitted(permit)) => {
+                return WaitEnd::Permitted(RequestPermit { _host_claim: Some(claim), ..permit });
+            }
+            Some(end) => return end,
+            None => drop(claim),
         }
         let _ = blockers.wait_for(|blockers| !blockers.is_draining).await;
     }
 }
 
-/// Waits for a turn at a host of another node, then for admission and a slot.
+/// Waits for admission and a slot, then for a turn at a host of another node; none if the host has become one of this
+/// node meanwhile.
 async fn borrow(
-    host_entry: Arc<HostEntry>,
+    host_entry: &Arc<HostEntry>,
     permit: OwnedSemaphorePermit,
     context: &PipelineContext,
     request: PermitRequest,
-) -> WaitEnd {
+) -> Option<WaitEnd> {
     let admission = context.admission.admit(host_entry.key.as_ref(), request.is_healthy, request.has_begun).await;
     if admission == Admission::AfterOutage {
-        return WaitEnd::AfterOutage;
+        return Some(WaitEnd::AfterOutage);
     }
     // The slot comes first: a turn that is granted has to be used at once.
     let slot = context.admission.slot().await;
-    match context.fleet.borrow_turn(&host_entry, request, context).await {
-        BorrowEnd::Granted(turn) => {
-            WaitEnd::Permitted(RequestPermit { host_entry, _permit: Some(permit), _slot: slot, _borrowed: Some(turn) })
-        }
-        BorrowEnd::Refused { until, because } => WaitEnd::Closed { until, because },
+    match context.fleet.borrow_turn(host_entry, request, context).await {
+        BorrowEnd::Granted(turn) => Some(WaitEnd::Permitted(RequestPermit {
+            host_entry: host_entry.clone(),
+            _permit: Some(permit),
+            _slot: slot,
+            _borrowed: Some(turn),
+            _host_claim: None,
+        })),
+        BorrowEnd::Refused { until, because } => Some(WaitEnd::Closed { until, because }),
+        BorrowEnd::Owned => None,
     }
 }
 
@@ -113,6 +132,7 @@ async fn admitted(
                 _permit: Some(permit),
                 _slot: slot,
                 _borrowed: None,
+                _host_claim: None,
             });
         }
     }
