@@ -426,6 +426,8 @@ pub trait FleetStore: Send + Sync {
 pub enum FleetNews {
     /// There is a message to somebody.
     Message(Receiver),
+    /// Shards have no owner any more.
+    Free,
     /// Posts were stored or changed.
     Posts,
     /// Announcements may have been missed.

@@ -233,11 +233,11 @@ impl FleetStore for PostgresFleet {
     async fn release_shards(&self, node: NodeId, released: Vec<OwnedShard>) -> Result<()> {
         let shards: Vec<Shard> = released.iter().map(|owned| owned.shard).collect();
         let epochs: Vec<i64> = released.iter().map(|owned| owned.epoch).collect();
-        execute(&self.client().await?, &RELEASE, &[&node.0, &numbers(&shards), &epochs]).await.map(|_| ())
+        query(&self.client().await?, &RELEASE, &[&node.0, &numbers(&shards), &epochs]).await.map(|_| ())
     }
 
     async fn leave(&self, node: NodeId) -> Result<()> {
-        execute(&self.client().await?, &LEAVE, &[&node.0]).await.map(|_| ())
+        query(&self.client().await?, &LEAVE, &[&node.0]).await.map(|_| ())
     }
 
     async fn begin_timeline(&self, timeline: &str) -> Result<bool> {
@@ -342,6 +342,7 @@ fn read_news(notification: &Notification) -> Option<FleetNews> {
     }
     let (kind, number) = notification.payload().split_at_checked(1)?;
     match kind {
+        "f" => Some(FleetNews::Free),
         "s" => Some(FleetNews::Message(Receiver::Shard(Shard(number.parse().ok()?)))),
         "n" => Some(FleetNews::Message(Receiver::Node(NodeId(number.parse().ok()?)))),
         _ => None,
