@@ -17,7 +17,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio_postgres::Client;
 
-use super::load::Requester;
+use super::load::{PollRequest, Requester};
 use super::node::{Node, NodeSettings, PATIENCE, records};
 use super::proxy::{Passage, Proxy};
 use super::publisher::{self, Politeness, Publishers};
@@ -49,6 +49,8 @@ pub(super) struct Fleet {
     /// Site of each source.
     pub(super) sites: BTreeMap<SourceId, usize>,
     pub(super) takeovers: Mutex<Vec<Takeover>>,
+    /// Times in which all nodes ran and had equal shares; the last one may not be over.
+    calm: Mutex<Vec<(Timestamp, Option<Timestamp>)>>,
     database: String,
     /// Where the socket of the database server is now.
     server: Mutex<PathBuf>,
@@ -83,6 +85,7 @@ impl Fleet {
             receiver,
             sites,
             takeovers: Mutex::default(),
+            calm: Mutex::default(),
             database: database.into(),
             server: Mutex::new(server),
             started: Stopwatch::start(),
@@ -169,8 +172,23 @@ impl Fleet {
                     && counts.iter().all(|(name, count)| running.contains(&name.as_str()) && *count <= most)
             })
             .await;
+        self.calm.lock().push((SystemClock.now(), None));
         self.say(format_args!("balanced after {took:.1?}: {:?}", self.counts().await));
         took
+    }
+
+    /// To be called before something goes wrong.
+    pub(super) fn end_calm(&self, at: Timestamp) {
+        if let Some((_, until @ None)) = self.calm.lock().last_mut() {
+            *until = Some(at);
+        }
+    }
+
+    /// Requests for polls that were not answered as promised while all nodes ran.
+    pub(super) fn refused_in_calm(&self) -> Vec<PollRequest> {
+        let calm = self.calm.lock().clone();
+        let now = SystemClock.now();
+        calm.into_iter().flat_map(|(from, until)| self.requester.refused(from, until.unwrap_or(now))).collect()
     }
 
     /// Hosts of the publishers in these shards.
@@ -188,6 +206,7 @@ impl Fleet {
         let hosts = self.hosts_in(&shards);
         assert!(!shards.is_empty() && !hosts.is_empty(), "{} has nothing to lose", victim.name);
         let at = SystemClock.now();
+        self.end_calm(at);
         match fault {
             Fault::Kill => victim.kill(),
             Fault::Freeze => victim.signal(Signal::STOP),
@@ -262,6 +281,7 @@ impl Fleet {
     /// Lets every source be read once more, waits until readers and receivers have everything, stops the nodes in order
     /// and compares what was served with what is stored and what was passed on.
     pub(super) async fn finish(&self) -> Vec<String> {
+        self.end_calm(SystemClock.now());
         self.requester.stop();
         for site in 0..self.web.sites().len() {
             if self.web.behaviour(site) != SiteBehaviour::Website {

@@ -78,6 +78,8 @@ async fn a_fleet_loses_nothing_and_spares_publishers_whatever_goes_wrong() {
     let complaints = world.fleet.finish().await;
     println!("{}", report::table(&world.fleet.takeovers.lock()));
     assert!(complaints.is_empty(), "{} complaints (seed {seed}):\n{}", complaints.len(), complaints.join("\n"));
+    let refused = world.fleet.refused_in_calm();
+    assert!(refused.is_empty(), "{} requests for polls were refused: {:?}", refused.len(), refused.first());
     assert!(world.fleet.fenced() > 0, "no write was fenced: the run proves nothing about late writes");
 }
 
@@ -107,6 +109,7 @@ impl World {
     async fn play(&mut self, event: Event, dice: &mut StdRng) {
         let fleet = &self.fleet;
         fleet.say(format_args!("{event:?}"));
+        fleet.end_calm(SystemClock.now());
         let node = fleet.nodes[dice.random_range(0..fleet.nodes.len())].clone();
         match event {
             Event::Lose(fault) => self.lose(fault, &node, dice).await,

@@ -137,7 +137,7 @@ pub(super) async fn live(arena: Arc<Arena>, number: usize, watch: Stopwatch, len
         let is_orderly = keep_lease(&node, &client, &mut dice, steps).await;
         node.is_over.store(true, Ordering::Relaxed);
         if is_orderly {
-            client.execute(arena.statements.leave, &[&id]).await.unwrap();
+            client.query(arena.statements.leave, &[&id]).await.unwrap();
         } else if dice.random_bool(0.5) {
             // As long as another machine takes to notice.
             tokio::time::sleep(LEASE.mul_f64(dice.random_range(0.0..2.0))).await;
@@ -228,8 +228,8 @@ async fn release(node: &Node, client: &Client, dice: &mut StdRng) {
         released.into_iter().filter_map(|shard| owned.remove_entry(&shard)).collect()
     };
     let (shards, epochs): (Vec<i32>, Vec<i64>) = released.into_iter().unzip();
-    let released = client.execute(node.arena.statements.release, &[&node.id, &shards, &epochs]).await.unwrap();
-    node.arena.released.fetch_add(released, Ordering::Relaxed);
+    client.query(node.arena.statements.release, &[&node.id, &shards, &epochs]).await.unwrap();
+    node.arena.released.fetch_add(shards.len() as u64, Ordering::Relaxed);
 }
 
 /// Writes to owned shards until the node's life is over, sometimes with a long time between the fence and the write.
