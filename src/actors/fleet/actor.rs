@@ -247,7 +247,7 @@ impl FleetWorker {
                 let (worker, host) = (self.clone(), HostKey::from_canonical(&host));
                 actix_rt::spawn(async move {
                     let FleetWorker { context, table, deadline, .. } = &worker;
-                    worker.fleet().lend_turn(sender, turn, host, request, context, table, *deadline).await;
+                    worker.fleet().lend_turn_once(sender, turn, host, request, context, table, *deadline).await;
                 });
             }
             MessageBody::Granted { turn, state } => fleet.take_grant(turn, state, age, &self.context.type_settings),

@@ -31,6 +31,8 @@ pub(super) struct Turns {
     asked: Mutex<HashMap<u64, oneshot::Sender<TurnAnswer>>>,
     /// Turns that other nodes have, until they return them.
     lent: Mutex<HashMap<(NodeId, u64), oneshot::Sender<HostState>>>,
+    /// Turns that other nodes have or wait for: a question that is repeated is answered once.
+    lending: Mutex<HashSet<(NodeId, u64)>>,
     /// Nodes that were live at the last renewal, and those that have ended since the start.
     borrowers: Mutex<Borrowers>,
     borrowed_count: AtomicU64,
@@ -113,8 +115,12 @@ impl Fleet {
         let (turn, (sender, answer)) = (rand::random::<u64>() >> 11, oneshot::channel());
         shared.turns.asked.lock().insert(turn, sender);
         let PermitRequest { pause, is_forced, .. } = request;
-        self.send(owner, MessageBody::Borrow { turn, host: host.to_string(), pause_ms: millis(pause), is_forced });
-        let (mut answer, watch) = (answer, Stopwatch::start());
+        let ask = || {
+            let host = host.to_string();
+            self.send(owner, MessageBody::Borrow { turn, host, pause_ms: millis(pause), is_forced });
+            Stopwatch::start()
+        };
+        let (mut answer, watch, mut asked) = (answer, Stopwatch::start(), ask());
         let answer = loop {
             let look = tokio::time::timeout(shared.windows().renew_every(), &mut answer).await;
             if look.is_ok() || watch.elapsed() >= GRANTED_WITHIN {
@@ -124,6 +130,10 @@ impl Fleet {
             if self.has_turns_of(Some(host), &context.type_settings) {
                 shared.turns.asked.lock().remove(&turn);
                 return BorrowEnd::Owned;
+            }
+            // An owner that ended, or released the shard, may have taken the question with it.
+            if asked.elapsed() >= shared.lease {
+                asked = ask();
             }
         };
         shared.turns.asked.lock().remove(&turn);
@@ -173,8 +183,27 @@ impl Fleet {
         }
     }
 
-    /// Waits for the turn of a host of this node, and lends it to another one.
-    pub(super) async fn lend_turn(
+    /// Waits for the turn of a host of this node, and lends it to another one. A question that is repeated meanwhile is
+    /// ignored.
+    #[expect(clippy::too_many_arguments, reason = "a message, and the parts that answer it")]
+    pub(super) async fn lend_turn_once(
+        &self,
+        borrower: NodeId,
+        turn: u64,
+        host: HostKey,
+        request: PermitRequest,
+        context: &Arc<PipelineContext>,
+        table: &HostTable,
+        deadline: Duration,
+    ) {
+        let Some(shared) = &self.0 else { return };
+        if shared.turns.lending.lock().insert((borrower, turn)) {
+            self.lend_turn(borrower, turn, host, request, context, table, deadline).await;
+            shared.turns.lending.lock().remove(&(borrower, turn));
+        }
+    }
+
+    async fn lend_turn(
         &self,
         borrower: NodeId,
         turn: u64,
