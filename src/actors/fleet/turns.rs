@@ -15,6 +15,7 @@ use super::wire::{MessageBody, WireHost, millis};
 use crate::actors::context::PipelineContext;
 use crate::actors::host::{HostEntry, HostTable, PermitRequest, WaitEnd, wait_for_permit};
 use crate::clock::Stopwatch;
+use crate::dice::unique_number;
 use crate::model::{HostKey, HostState, NodeId, Receiver, Timestamp};
 use crate::sources::{TypeSettings, host_shard};
 
@@ -48,6 +49,14 @@ struct Borrowers {
 enum TurnAnswer {
     Granted(HostState),
     Refused { until: Timestamp, because: String },
+}
+
+/// Another node wants to send a request to a host of this node.
+pub(super) struct TurnWish {
+    pub(super) borrower: NodeId,
+    pub(super) turn: u64,
+    pub(super) host: HostKey,
+    pub(super) request: PermitRequest,
 }
 
 /// What became of the wish for a turn.
@@ -112,7 +121,7 @@ impl Fleet {
         let no_turn = |because: &str| BorrowEnd::Refused { until: later(), because: because.to_owned() };
         let (Some(shared), Some(host)) = (&self.0, &host_entry.key) else { return no_turn("it has no owner") };
         let owner = Receiver::Shard(host_shard(Some(host), &context.type_settings));
-        let (turn, (sender, answer)) = (rand::random::<u64>() >> 11, oneshot::channel());
+        let (turn, (sender, answer)) = (unique_number(), oneshot::channel());
         shared.turns.asked.lock().insert(turn, sender);
         let PermitRequest { pause, is_forced, .. } = request;
         let ask = || {
@@ -185,34 +194,23 @@ impl Fleet {
 
     /// Waits for the turn of a host of this node, and lends it to another one. A question that is repeated meanwhile is
     /// ignored.
-    #[expect(clippy::too_many_arguments, reason = "a message, and the parts that answer it")]
     pub(super) async fn lend_turn_once(
         &self,
-        borrower: NodeId,
-        turn: u64,
-        host: HostKey,
-        request: PermitRequest,
+        wish: TurnWish,
         context: &Arc<PipelineContext>,
         table: &HostTable,
         deadline: Duration,
     ) {
         let Some(shared) = &self.0 else { return };
-        if shared.turns.lending.lock().insert((borrower, turn)) {
-            self.lend_turn(borrower, turn, host, request, context, table, deadline).await;
-            shared.turns.lending.lock().remove(&(borrower, turn));
+        let key = (wish.borrower, wish.turn);
+        if shared.turns.lending.lock().insert(key) {
+            self.lend_turn(wish, context, table, deadline).await;
+            shared.turns.lending.lock().remove(&key);
         }
     }
 
-    async fn lend_turn(
-        &self,
-        borrower: NodeId,
-        turn: u64,
-        host: HostKey,
-        request: PermitRequest,
-        context: &Arc<PipelineContext>,
-        table: &HostTable,
-        deadline: Duration,
-    ) {
+    async fn lend_turn(&self, wish: TurnWish, context: &Arc<PipelineContext>, table: &HostTable, deadline: Duration) {
+        let TurnWish { borrower, turn, host, request } = wish;
         // A node that has become the owner of the host does not wait for the answer any more.
         let Some(shared) = self.0.as_ref().filter(|_| self.node() != Some(borrower)) else { return };
         let answer = |body| self.send(Receiver::Node(borrower), body);
