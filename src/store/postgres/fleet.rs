@@ -1,7 +1,7 @@
 //! Nodes, shards and messages in PostgreSQL.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,7 +11,6 @@ use tokio::sync::{Mutex, mpsc};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Notification, Row};
 
-use crate::dice::unique_number;
 use crate::model::{
     FleetRecord, JoinOutcome, NewNode, NodeId, NodeMessage, NodeRecord, NodeRenewal, OwnedShard, Receiver, Shard,
     SourceId,
@@ -80,6 +79,8 @@ pub(super) struct PostgresFleet {
     cipher: Cipher,
     health: Arc<StoreHealth>,
     own_node: OwnNode,
+    /// Number of attempts to listen.
+    checks: AtomicU64,
     listener: Mutex<Option<FleetListener>>,
 }
 
@@ -95,7 +96,15 @@ impl PostgresFleet {
         // A take or release that a crash of the server loses would be unknown to those that saw it.
         let pool = connect::pool_with(&settings, CONNECTIONS, "-c synchronous_commit=on")?;
         let listener = Mutex::new(None);
-        Ok(PostgresFleet { settings, pool, cipher, health: Arc::default(), own_node, listener })
+        Ok(PostgresFleet {
+            settings,
+            pool,
+            cipher,
+            health: Arc::default(),
+            own_node,
+            checks: AtomicU64::new(0),
+            listener,
+        })
     }
 
     async fn client(&self) -> Result<Lease> {
@@ -111,7 +120,8 @@ impl PostgresFleet {
             Ok(listening) => listening.map_err(values::error)?,
             Err(_) => return Err(StoreError::Unavailable("the server did not answer in time".into())),
         }
-        let check = format!("check {:x}", unique_number());
+        // Notifications of other processes prove as much.
+        let check = format!("check {} {}", std::process::id(), self.checks.fetch_add(1, Ordering::Relaxed));
         let lease = self.client().await?;
         let row: [&(dyn ToSql + Sync); 1] = [&check];
         let announcing = lease.inner().execute("SELECT pg_notify('feedwarden_fleet', $1)", &row);
