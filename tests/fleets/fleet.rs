@@ -172,6 +172,7 @@ impl Fleet {
                     && counts.iter().all(|(name, count)| running.contains(&name.as_str()) && *count <= most)
             })
             .await;
+        self.end_calm(SystemClock.now());
         self.calm.lock().push((SystemClock.now(), None));
         self.say(format_args!("balanced after {took:.1?}: {:?}", self.counts().await));
         took
