@@ -1,5 +1,7 @@
 //! `feedwarden fleet`.
 
+use std::collections::HashSet;
+
 use super::client::{ApiClient, Done};
 use super::output_style::{OutputStyle, TextStyle};
 use super::table::{Cell, Column, Table, span};
@@ -28,8 +30,12 @@ fn in_words(fleet: &FleetReport, style: OutputStyle) -> String {
             .to_owned();
     }
     let mut table = Table::new(NODES);
+    // Of nodes that have ended, the last run under each name that is not live.
+    let mut shown = HashSet::new();
     for node in &fleet.nodes {
-        table.row(row(node));
+        if shown.insert(&node.name) || node.ended_at.is_none() {
+            table.row(row(node));
+        }
     }
     let mut text = table.render(style, true);
     let totals = &fleet.totals;
@@ -58,7 +64,7 @@ fn in_words(fleet: &FleetReport, style: OutputStyle) -> String {
 fn row(node: &NodeView) -> Vec<Cell> {
     let style = match node.state.as_str() {
         "live" => TextStyle::Good,
-        "left" => TextStyle::Dim,
+        "left" | "replaced" => TextStyle::Dim,
         _ => TextStyle::Bad,
     };
     let is_live = node.ended_at.is_none();

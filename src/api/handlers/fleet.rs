@@ -75,6 +75,7 @@ fn view(record: &FleetRecord, node: Option<&str>, settings: &str) -> FleetReport
 fn of_node(node: &NodeRecord, report: &NodeReport, settings: &str) -> NodeView {
     let state = match node.ended_at {
         Some(_) if node.has_left => "left",
+        Some(_) if node.ended_by.as_ref() == Some(&node.name) => "replaced",
         Some(_) => "expired",
         None if node.lease_left <= 0.0 => "late",
         None => "live",

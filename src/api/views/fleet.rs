@@ -35,7 +35,8 @@ pub struct FleetReport {
 pub struct NodeView {
     /// Name, from `fleet.name`.
     pub name: String,
-    /// `live`, `late` (its lease is over, and no other node has noticed yet), `left` or `expired`.
+    /// `live`, `late` (its lease is over, and no other node has noticed yet), `left`, `expired` (another node declared it
+    /// ended) or `replaced` (by a later run under its name).
     pub state: String,
     /// When it joined.
     pub joined_at: Timestamp,
