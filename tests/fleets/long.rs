@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use super::fleet::{Fleet, FleetPlan, SHARDS};
 use super::node::{Node, NodeSettings};
 use super::proxy::Passage;
-use super::publisher::Publishers;
+use super::publisher::{self, Publishers};
 use super::report::{self, Fault};
 use super::server::{Server, url_of};
 
@@ -75,7 +75,12 @@ async fn a_fleet_loses_nothing_and_spares_publishers_whatever_goes_wrong() {
             events.push(EVENTS[dice.random_range(0..EVENTS.len())]);
         }
     }
-    let complaints = world.fleet.finish().await;
+    let until = SystemClock.now();
+    let mut complaints = world.fleet.finish().await;
+    // A minute, the queue of the host, and the longest fault with its takeover.
+    let queue = Duration::from_secs(2) * u32::try_from(world.fleet.plan.sources_per_host).unwrap();
+    let bound = Duration::from_secs(60) + queue + 10 * world.fleet.lease();
+    complaints.extend(publisher::longest_waits(&world.fleet.web.journal(), until, bound));
     println!("{}", report::table(&world.fleet.takeovers.lock()));
     assert!(complaints.is_empty(), "{} complaints (seed {seed}):\n{}", complaints.len(), complaints.join("\n"));
     let refused = world.fleet.refused_in_calm();
