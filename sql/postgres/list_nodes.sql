@@ -7,5 +7,5 @@ SELECT
     (SELECT count(*) FROM shards WHERE shards.node_id = nodes.node_id)
 FROM nodes
 WHERE ended_at IS NULL OR ended_at > clock_timestamp() - interval '1 day'
-ORDER BY ended_at DESC NULLS FIRST, name, joined_at DESC
+ORDER BY nodes.ended_at DESC NULLS FIRST, nodes.name, nodes.joined_at DESC
 LIMIT $1
