@@ -8,6 +8,10 @@ use crate::model::{FleetRecord, NodeId, NodeRecord};
 
 /// Number of events kept: more than any screen shows.
 const EVENTS_MAX: usize = 200;
+/// Moves of shards within this time are one event,
+const TOGETHER: Duration = Duration::from_secs(2);
+/// if it is among so many of the last events.
+const RECENT: usize = 6;
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +21,8 @@ pub struct FleetDemoEvent {
     pub kind: FleetDemoEventKind,
     /// Name of the node.
     pub node: String,
+    /// Number of shards that it is about.
+    pub shards: usize,
     pub words: String,
 }
 
@@ -71,7 +77,7 @@ impl FleetObserver {
     }
 
     pub(super) fn push(&mut self, at: Duration, kind: FleetDemoEventKind, node: &str, words: impl Into<String>) {
-        self.events.push_back(FleetDemoEvent { at, kind, node: node.to_owned(), words: words.into() });
+        self.events.push_back(FleetDemoEvent { at, kind, node: node.to_owned(), shards: 0, words: words.into() });
         while self.events.len() > EVENTS_MAX {
             self.events.pop_front();
         }
@@ -101,7 +107,7 @@ impl FleetObserver {
                 Some(other) if *other != node.name => {
                     self.expired += 1;
                     let lease = now.lease.as_secs();
-                    let words = format!("no renewal for {lease} s, says {other}; {} shards are free", known.shards);
+                    let words = format!("no renewal for {lease} s, found by {other}");
                     self.push(at, FleetDemoEventKind::Expired, &node.name, words);
                 }
                 _ => self.push(at, FleetDemoEventKind::Left, &node.name, "its former run is over"),
@@ -110,33 +116,44 @@ impl FleetObserver {
     }
 
     fn note_shards(&mut self, at: Duration, before: Option<&FleetRecord>, now: &FleetRecord) {
-        let mut moves = BTreeMap::<(Option<NodeId>, Option<NodeId>), usize>::new();
+        let (mut losses, mut gains) = (BTreeMap::<NodeId, usize>::new(), BTreeMap::<NodeId, usize>::new());
         for (shard, owner) in now.owners.iter().enumerate() {
             let former = before.and_then(|before| before.owners.get(shard).copied().flatten());
             if former != *owner {
-                *moves.entry((former, *owner)).or_default() += 1;
+                former.iter().for_each(|node| *losses.entry(*node).or_default() += 1);
+                owner.iter().for_each(|node| *gains.entry(*node).or_default() += 1);
             }
         }
-        for ((from, to), count) in moves {
-            let from = from.and_then(|id| node_of(now, id));
-            match (from, to.and_then(|id| node_of(now, id))) {
-                (Some(from), None) => {
-                    self.push(at, FleetDemoEventKind::Released, &from.name, format!("{}, drained", shards(count)));
+        for (node, count) in losses {
+            match node_of(now, node) {
+                Some(node) if node.ended_at.is_none() => {
+                    self.push_shards(at, FleetDemoEventKind::Released, &node.name, count);
                 }
-                (from, Some(to)) => {
-                    self.taken += count as u64;
-                    let words = match from {
-                        Some(from) if from.name != to.name && !from.has_left => {
-                            let lost = format!("{} to {}", shards(count), to.name);
-                            self.push(at, FleetDemoEventKind::Lost, &from.name, lost);
-                            format!("{} of {}", shards(count), from.name)
-                        }
-                        _ => shards(count),
-                    };
-                    self.push(at, FleetDemoEventKind::Taken, &to.name, words);
-                }
-                (None, None) => {}
+                Some(node) if !node.has_left => self.push_shards(at, FleetDemoEventKind::Lost, &node.name, count),
+                // A node that has left has given everything up.
+                _ => {}
             }
+        }
+        for (node, count) in gains {
+            self.taken += count as u64;
+            if let Some(node) = node_of(now, node) {
+                self.push_shards(at, FleetDemoEventKind::Taken, &node.name, count);
+            }
+        }
+    }
+
+    /// Shards move in several steps, which are one event.
+    fn push_shards(&mut self, at: Duration, kind: FleetDemoEventKind, node: &str, count: usize) {
+        let is_same =
+            |event: &&mut FleetDemoEvent| event.kind == kind && event.node == node && event.at + TOGETHER >= at;
+        if let Some(event) = self.events.iter_mut().rev().take(RECENT).find(is_same) {
+            event.shards += count;
+            event.words = shards(event.shards);
+            return;
+        }
+        self.push(at, kind, node, shards(count));
+        if let Some(event) = self.events.back_mut() {
+            event.shards = count;
         }
     }
 
@@ -208,7 +225,7 @@ mod tests {
         let ended = NodeRecord { ended_at: Some(Timestamp::EPOCH), ended_by: Some("b".into()), ..node(1, "a", 0) };
         let events = told([
             record(vec![node(1, "a", 0), node(2, "b", 0)], [1, 1, 2, 2]),
-            record(vec![ended.clone(), node(2, "b", 0)], [1, 1, 2, 2]),
+            record(vec![ended.clone(), node(2, "b", 0)], [0, 1, 2, 2]),
             record(vec![ended, node(2, "b", 0)], [2, 2, 2, 2]),
         ]);
         assert_eq!(
@@ -217,10 +234,9 @@ mod tests {
                 "joined a: joined the fleet",
                 "joined b: joined the fleet",
                 "taken a: 2 shards",
-                "taken b: 2 shards",
-                "expired a: no renewal for 3 s, says b; 2 shards are free",
-                "lost a: 2 shards to b",
-                "taken b: 2 shards of a",
+                "taken b: 4 shards",
+                "expired a: no renewal for 3 s, found by b",
+                "lost a: 2 shards",
             ]
         );
     }

@@ -36,15 +36,14 @@ pub(super) fn line(scene: &FleetDemoScene) -> String {
         phase => format!("; {}", phase.words()),
     };
     format!(
-        "{}: {} requests ({:.0}/s), {} posts; shards: {}; {} overlaps; {} kills, {} suspensions{place}",
+        "{}: {} requests ({:.0}/s), {} posts; shards: {}; {} overlaps; {}{place}",
         clock(scene.elapsed.as_secs()),
         number(scene.load.requests),
         scene.requests_per_second,
         number(scene.posts),
         nodes.collect::<Vec<_>>().join(", "),
         scene.load.overlaps,
-        scene.kills,
-        scene.suspensions,
+        faults(scene),
     )
 }
 
@@ -56,7 +55,11 @@ fn roomy(scene: &FleetDemoScene, columns: usize) -> Vec<StyledLine> {
             .and(ScreenStyle::Dim, format!("   lease {} s", scene.lease.as_secs())),
         StyledLine::new(
             ScreenStyle::Dim,
-            format!("They share {} sources of a simulated web on this machine.", number(scene.sources as u64)),
+            format!(
+                "They share {} sources of a simulated web on this machine. {} posts so far.",
+                number(scene.sources as u64),
+                number(scene.posts)
+            ),
         ),
         StyledLine::default(),
         StyledLine::new(
@@ -89,7 +92,7 @@ fn narrow(scene: &FleetDemoScene) -> Vec<StyledLine> {
     }));
     lines.push(
         StyledLine::new(good_if(scene.load.overlaps == 0), format!("{} overlaps", scene.load.overlaps))
-            .and(ScreenStyle::Plain, format!(", {} kills, {} suspensions", scene.kills, scene.suspensions)),
+            .and(ScreenStyle::Plain, format!(", {}", faults(scene))),
     );
     lines
 }
@@ -120,27 +123,29 @@ fn map(scene: &FleetDemoScene, columns: usize) -> Vec<StyledLine> {
 fn load(scene: &FleetDemoScene) -> StyledLine {
     let load = scene.load;
     let line = heading("LOAD")
-        .and(ScreenStyle::Plain, format!("{} requests, {:.0}/s, ", number(load.requests), scene.requests_per_second))
+        .and(ScreenStyle::Plain, format!("{} requests, ", number(load.requests)))
         .and(good_if(load.overlaps == 0), format!("{} concurrent to one host", load.overlaps));
-    let line = match load.gap_min {
+    match load.gap_min {
         None => line,
         Some(gap) => line.and(ScreenStyle::Plain, ", pauses ").and(
             good_if(gap >= load.gap_wanted),
             format!("≥ {:.2} s ({} s set)", gap.as_secs_f64(), load.gap_wanted.as_secs()),
         ),
-    };
-    line.and(ScreenStyle::Plain, format!(", {} posts", number(scene.posts)))
+    }
 }
 
 fn disturbances(scene: &FleetDemoScene) -> StyledLine {
-    let line =
-        heading("FAULTS").and(ScreenStyle::Plain, format!("{} kills, {} suspensions", scene.kills, scene.suspensions));
+    let line = heading("FAULTS").and(ScreenStyle::Plain, faults(scene));
     match scene.takeover_max {
         Some(time) => {
             line.and(ScreenStyle::Plain, format!("; other nodes had all shards within {:.1} s", time.as_secs_f64()))
         }
         None => line,
     }
+}
+
+fn faults(scene: &FleetDemoScene) -> String {
+    format!("{}, {}", counted(scene.kills, "kill"), counted(scene.suspensions, "suspension"))
 }
 
 fn event_line(event: &FleetDemoEvent) -> StyledLine {
@@ -185,4 +190,9 @@ fn mark(place: usize) -> usize {
 /// Minutes and seconds.
 fn clock(seconds: u64) -> String {
     format!("{:02}:{:02}", seconds / 60, seconds % 60)
+}
+
+/// A number with its noun.
+pub(super) fn counted(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", number(count), if count == 1 { "" } else { "s" })
 }

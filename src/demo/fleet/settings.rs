@@ -13,6 +13,8 @@ pub(super) const HOST_PAUSE: Duration = Duration::from_secs(1);
 pub(super) const LEASE: Duration = Duration::from_secs(3);
 /// How often each source should be polled.
 const POLL_EVERY: Duration = Duration::from_secs(10);
+/// The longest time that a poll takes if the node is killed that should grant it a turn at another host.
+const LOST_POLL_MAX: Duration = Duration::from_secs(90);
 /// Polls per second that a host can take: a request and the pause, and some room for sources that wait.
 const POLLS_PER_HOST: f64 = 0.6;
 
@@ -56,11 +58,11 @@ impl FleetDemoSettings {
         (self.sources as f64 / POLL_EVERY.as_secs_f64()).min(self.hosts as f64 * POLLS_PER_HOST)
     }
 
-    /// How long it may take to poll sources again that a kill has left incomplete: each host twice, one source after
-    /// the other.
+    /// How long it may take to poll sources again that a kill has left incomplete: a poll that waits for its end, and
+    /// then each host twice, one source after the other.
     pub(super) fn heal_within(&self) -> Duration {
         let per_host = self.sources.div_ceil(self.hosts.max(1));
-        Duration::from_secs(30) + HOST_PAUSE * u32::try_from(per_host * 4).unwrap_or(u32::MAX)
+        LOST_POLL_MAX + HOST_PAUSE * u32::try_from(per_host * 4).unwrap_or(u32::MAX)
     }
 
     pub(super) fn log_of(&self, directory: &Path, node: &str) -> PathBuf {

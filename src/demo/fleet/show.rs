@@ -211,14 +211,15 @@ impl FleetShow {
         self.show().await?;
         let audit = self.world.audit().await?;
         let unpolled = self.unpolled().await?;
+        let load = self.load();
         let names = self.world.nodes.iter().map(|node| node.name.as_str());
         Ok(FleetDemoSummary {
             elapsed,
             nodes: settings.nodes,
             sources: self.world.sources.len(),
             polled: self.world.sources.len() - unpolled.len(),
-            load: self.load(),
-            visits: NodeVisits::seen_by(&self.world.web, names),
+            load,
+            visits: NodeVisits::seen_by(&self.world.web, names, load.gap_min),
             audit,
             kills: self.kills,
             suspensions: self.suspensions,

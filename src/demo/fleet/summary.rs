@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::render::counted;
 use super::settings::user_agent;
 use crate::demo::audit::Audit;
 use crate::demo::render::number;
 use crate::demo::scene::WebLoad;
-use crate::demo::web::Web;
+use crate::demo::web::{Exchange, Web};
 
 #[derive(Clone, Debug)]
 pub struct FleetDemoSummary {
@@ -41,21 +42,50 @@ pub(super) struct NodeVisits {
     pub(super) hosts: usize,
     /// Hosts that got requests of several nodes.
     pub(super) hosts_of_several: usize,
+    /// The shortest pause, if it is among the last requests.
+    pub(super) shortest: Option<ShortestPause>,
+}
+
+/// Which requests had the shortest pause between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ShortestPause {
+    host: String,
+    /// Node and path of the request before and of the one after it.
+    before: (String, String),
+    after: (String, String),
 }
 
 impl NodeVisits {
-    pub(super) fn seen_by<'a>(web: &Web, nodes: impl Iterator<Item = &'a str>) -> NodeVisits {
+    pub(super) fn seen_by<'a>(
+        web: &Web,
+        nodes: impl Iterator<Item = &'a str>,
+        gap_min: Option<Duration>,
+    ) -> NodeVisits {
         let names: HashMap<String, &str> = nodes.map(|name| (user_agent(name), name)).collect();
+        let name_of = |exchange: &Exchange| {
+            let agent = exchange.user_agent.as_deref().unwrap_or_default();
+            names.get(agent).map_or("unknown", |name| *name).to_owned()
+        };
         let mut visits = NodeVisits::default();
-        let mut visitors = HashMap::<String, HashSet<String>>::new();
+        let mut by_host = BTreeMap::<String, Vec<Exchange>>::new();
         for exchange in web.journal() {
-            let agent = exchange.user_agent.unwrap_or_default();
-            let name = names.get(&agent).map_or("unknown", |name| *name).to_owned();
-            *visits.requests.entry(name.clone()).or_default() += 1;
-            visitors.entry(exchange.host.to_string()).or_default().insert(name);
+            *visits.requests.entry(name_of(&exchange)).or_default() += 1;
+            by_host.entry(exchange.host.to_string()).or_default().push(exchange);
         }
-        visits.hosts = visitors.len();
-        visits.hosts_of_several = visitors.values().filter(|names| names.len() > 1).count();
+        visits.hosts = by_host.len();
+        for (host, exchanges) in by_host {
+            let visitors: HashSet<String> = exchanges.iter().map(name_of).collect();
+            visits.hosts_of_several += usize::from(visitors.len() > 1);
+            let is_shortest = |before: &Exchange, after: &Exchange| {
+                let gap = after.began_micros.saturating_sub(before.ended_micros);
+                gap_min == Some(Duration::from_micros(gap))
+            };
+            let mut pairs = exchanges.iter().zip(exchanges.iter().skip(1));
+            if let Some((before, after)) = pairs.find(|(before, after)| is_shortest(before, after)) {
+                let of = |exchange: &Exchange| (name_of(exchange), exchange.path.clone());
+                visits.shortest = Some(ShortestPause { host, before: of(before), after: of(after) });
+            }
+        }
         visits
     }
 }
@@ -78,9 +108,14 @@ impl FleetDemoSummary {
             audit.unknown
         );
         let overlaps = format!("no host got two requests at once, from whichever nodes ({} overlaps)", load.overlaps);
-        let gap = match load.gap_min {
-            Some(gap) => format!("the shortest was {:.2} s", gap.as_secs_f64()),
-            None => "no host got two requests".to_owned(),
+        let gap = match (load.gap_min, &self.visits.shortest) {
+            (Some(gap), Some(pause)) if gap < load.gap_wanted => {
+                let ShortestPause { host, before, after } = pause;
+                let requests = format!("{} by {}, then {} by {}", before.1, before.0, after.1, after.0);
+                format!("the shortest was {:.3} s at {host}: {requests}", gap.as_secs_f64())
+            }
+            (Some(gap), _) => format!("the shortest was {:.3} s", gap.as_secs_f64()),
+            (None, _) => "no host got two requests".to_owned(),
         };
         let gaps = format!("at least {} s between two requests to one host ({gap})", load.gap_wanted.as_secs());
         let polled = format!("every source was polled ({} of {})", self.polled, self.sources);
@@ -133,12 +168,12 @@ impl FleetDemoSummary {
         )?;
         writeln!(
             text,
-            "faults      {} kills, {} suspensions; {} nodes expired, {} shards taken, {} polls fenced",
-            self.kills,
-            self.suspensions,
-            self.expired,
-            number(self.taken),
-            self.fenced
+            "faults      {}, {}; {} expired, {} taken, {} fenced",
+            counted(self.kills, "kill"),
+            counted(self.suspensions, "suspension"),
+            counted(self.expired, "node"),
+            counted(self.taken, "shard"),
+            counted(self.fenced, "poll")
         )?;
         for (is_true, words) in self.truths() {
             writeln!(text, "{:<12}{words}", if is_true { "yes" } else { "NO" })?;
