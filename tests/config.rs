@@ -155,8 +155,8 @@ fn s1005_the_seeds_example_is_accepted_as_it_stands_and_shown_under_our_names() 
     "app.source.max-failure (file own.yaml line 3): there is no such key; did you mean app.source.max-failures?"
 )]
 #[case::unknown(
-    "app:\n  name: podcasts\n",
-    "app.name (file own.yaml line 2): there is no such key; `feedwarden config show`"
+    "app:\n  nonsense: podcasts\n",
+    "app.nonsense (file own.yaml line 2): there is no such key; `feedwarden config show`"
 )]
 #[case::section("app: 3\n", "app (file own.yaml line 1): this is a section, not a key")]
 #[case::host(

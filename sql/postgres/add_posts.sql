@@ -9,8 +9,8 @@ WITH added AS (
     RETURNING id, source_id
 ),
 told AS MATERIALIZED (
-    SELECT pg_notify('feedwarden_posts', json_build_object(
-        'highest_id', max(id), 'count', count(*), 'highest_change_number', max(id), 'changed', 0)::text)
+    SELECT pg_notify('feedwarden_posts', format(
+        '{"highest_id":%s,"count":%s,"highest_change_number":%s,"changed":0}', max(id), count(*), max(id)))
     FROM added
     HAVING count(*) > 0
 )

@@ -11,8 +11,8 @@ WITH changed AS (
     RETURNING posts.changed_number
 ),
 told AS MATERIALIZED (
-    SELECT pg_notify('feedwarden_posts', json_build_object(
-        'highest_id', 0, 'count', 0, 'highest_change_number', max(changed_number), 'changed', count(*))::text)
+    SELECT pg_notify('feedwarden_posts', format(
+        '{"highest_id":0,"count":0,"highest_change_number":%s,"changed":%s}', max(changed_number), count(*)))
     FROM changed
     HAVING count(*) > 0
 )

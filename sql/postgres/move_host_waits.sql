@@ -23,3 +23,4 @@ WHERE (
         OR (last_asked_at > $2 AND last_asked_at <= $1)
     )
     AND host <> ALL ($3)
+    AND slot >> 8 = ANY ($4::integer[])

@@ -23,8 +23,7 @@ use super::guard::{Caller, Peer};
 use super::problem::Problem;
 use super::{Api, BASE};
 use crate::actors::{FleetAnswer, FleetRequest, IncomingCall};
-use crate::model::{Receiver, Shard, SourceId, SourceSettings};
-use crate::sources::{detect_type, kind};
+use crate::model::{Receiver, Shard, SourceId};
 
 /// Header of a request that another node forwarded; its value is what its caller may see.
 pub(super) const FORWARDED: &str = "feedwarden-forwarded";
@@ -103,30 +102,26 @@ async fn shard_of(api: &Api, request: &mut ServiceRequest) -> Option<Shard> {
     let parts: Vec<&str> = path.split('/').skip(1).collect();
     match (request.method().as_str(), parts.as_slice()) {
         ("POST", ["sources", id, "poll" | "backfill"]) | ("GET" | "HEAD", ["sources", id, "explain" | "history"]) => {
-            let source = api.service.source(SourceId(id.parse().ok()?)).await.ok()?;
-            Some(Shard::of_source(&source.settings))
+            api.service.shard_of_source(SourceId(id.parse().ok()?)).await
         }
         ("GET" | "HEAD", ["hosts", host]) | ("POST", ["hosts", host, "hold" | "release" | "reset-breaker"]) => {
-            let name = percent_decoded(host);
-            Some(api.pipeline().host_shard(&api.service.host_key(&name)?))
+            api.service.shard_of_host(&percent_decoded(host))
         }
-        ("POST", ["sources"]) => shard_of_new_source(request).await,
+        ("POST", ["sources"]) => shard_of_new_source(api, request).await,
         _ => None,
     }
 }
 
 /// A source whose first poll is waited for is added by the node that polls it.
-async fn shard_of_new_source(request: &mut ServiceRequest) -> Option<Shard> {
+async fn shard_of_new_source(api: &Api, request: &mut ServiceRequest) -> Option<Shard> {
     let body = read_body(request).await?;
     request.set_payload(payload(&body));
     let value: serde_json::Value = serde_json::from_slice(&body).ok()?;
     if value.get("first_poll") != Some(&serde_json::Value::Bool(true)) {
         return None;
     }
-    let url = value.get("url")?.as_str()?;
-    let given = value.get("type").and_then(|name| name.as_str()).and_then(|name| name.parse().ok());
-    let source_type = given.or_else(|| detect_type(url).ok())?;
-    Some(Shard::of_source(&SourceSettings::new(source_type, &kind(source_type).canonical_url(url))))
+    let type_name = value.get("type").and_then(|name| name.as_str());
+    api.service.shard_of_new_source(value.get("url")?.as_str()?, type_name)
 }
 
 /// The node that the query names, without which the request goes on.

@@ -14,7 +14,7 @@ use crate::config::Effective;
 use crate::store::{FleetStore, Store};
 
 /// Settings that may differ between nodes.
-const OWN_SECTIONS: [&str; 5] = ["api.", "database.", "fetch.", "fleet.", "log."];
+const OWN_SECTIONS: [&str; 5] = ["api.", "database.", "fetch.", "fleet.", "logging."];
 const OWN_KEYS: [&str; 2] = ["http.user-agent", "http.proxy"];
 
 /// What a node holds while it runs.

@@ -44,11 +44,11 @@ struct SharedClient {
     now: Now,
     resolver: ClientResolver,
     memory: Arc<MemoryBudget>,
-    window: Window,
+    window: OptionalWindow,
 }
 
 /// The time in which requests may be sent, if it is limited.
-pub(super) type Window = Arc<OnceLock<SendWindow>>;
+pub(super) type OptionalWindow = Arc<OnceLock<SendWindow>>;
 
 /// How names are resolved, whatever the settings.
 #[derive(Clone)]
@@ -66,7 +66,7 @@ struct ClientState {
     pool: Pool,
     now: Now,
     memory: Arc<MemoryBudget>,
-    window: Window,
+    window: OptionalWindow,
 }
 
 impl Client {
@@ -93,7 +93,7 @@ impl Client {
             None => ClientResolver::System(SystemResolver::new(settings.resolver.clone())?),
         };
         let memory = Arc::new(MemoryBudget::new(settings.memory_bytes_max));
-        let window = Window::default();
+        let window = OptionalWindow::default();
         let inner = RwLock::new(Arc::new(ClientState::new(settings, &now, &resolver, &memory, &window)?));
         Ok(Client(Arc::new(SharedClient { inner, now, resolver, memory, window })))
     }
@@ -173,7 +173,7 @@ impl ClientState {
         now: &Now,
         resolver: &ClientResolver,
         memory: &Arc<MemoryBudget>,
-        window: &Window,
+        window: &OptionalWindow,
     ) -> Result<ClientState, SetupError> {
         let dialer = Dialer {
             resolver: match resolver {
@@ -385,7 +385,7 @@ enum RequestEnd<T> {
 }
 
 /// Fails if no request may be sent now.
-pub(super) fn check_window(window: &Window) -> Result<(), FailureReport> {
+pub(super) fn check_window(window: &OptionalWindow) -> Result<(), FailureReport> {
     match window.get() {
         Some(window) if !window.is_open() => Err(window_closed()),
         _ => Ok(()),

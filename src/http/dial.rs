@@ -12,7 +12,7 @@ use tokio_rustls::TlsConnector;
 use url::{Host, Url};
 
 use super::address::AddressPolicy;
-use super::client::{Window, check_window};
+use super::client::{OptionalWindow, check_window};
 use super::failure::{connection, from_io, from_resolve, no_network, no_route, other, refused_address, report};
 use super::progress::{RequestProgress, RequestStage};
 use super::proxy::{Proxy, ProxyKind, ProxyTarget, tunnel};
@@ -29,7 +29,7 @@ pub(super) struct Dialer {
     pub(super) proxy: Option<Proxy>,
     pub(super) tls: Arc<ClientConfig>,
     pub(super) connect_timeout: Duration,
-    pub(super) window: Window,
+    pub(super) window: OptionalWindow,
 }
 
 impl Dialer {

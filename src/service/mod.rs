@@ -9,6 +9,7 @@ mod articles;
 mod backfill;
 mod canonical;
 mod explanation;
+mod fleet;
 mod health;
 mod hosts;
 mod pausing;

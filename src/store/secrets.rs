@@ -215,5 +215,8 @@ pub async fn reseal(store: &dyn Store) -> Result<Resealed> {
             }
         }
     }
+    if let Some(fleet) = store.fleet() {
+        fleet.reseal_key_check().await?;
+    }
     Ok(done)
 }

@@ -49,8 +49,6 @@ pub(super) static LIST_USERS: Statement = Statement::new(include_str!("../../sql
 pub(super) static LIST_WEBHOOKS: Statement = Statement::new(include_str!("../../sql/shared/list_webhooks.sql"));
 pub(super) static MARK_PROCESSED: Statement = Statement::new(include_str!("../../sql/shared/mark_processed.sql"));
 pub(super) static MARK_RESTORED: Statement = Statement::new(include_str!("../../sql/shared/mark_restored.sql"));
-pub(super) static MOVE_POLLS: Statement = Statement::new(include_str!("../../sql/shared/move_polls.sql"));
-pub(super) static MOVE_FULL_TEXTS: Statement = Statement::new(include_str!("../../sql/shared/move_full_texts.sql"));
 pub(super) static MOVE_WEBHOOK_RETRIES: Statement =
     Statement::new(include_str!("../../sql/shared/move_webhook_retries.sql"));
 pub(super) static NEXT_FULL_TEXT: Statement = Statement::new(include_str!("../../sql/shared/next_full_text.sql"));

@@ -42,8 +42,15 @@ pub trait DaemonStore: Send + Sync {
     async fn note_trusted_time(&self, at: Timestamp) -> Result<()>;
 
     /// Moves waits that were not over before a step of the clock, or would not be after it, with the clock: holds and breakers of hosts, retries of
-    /// webhooks, pages of entries. These hosts stay as they are: their caller has moved them and stores them.
-    async fn move_waits(&self, step: ClockStep, polls: Option<MovedPolls>, except: Vec<HostKey>) -> Result<()>;
+    /// webhooks, pages of entries. Those of other nodes' shards stay as they are, and these hosts: their caller has moved
+    /// them and stores them.
+    async fn move_waits(
+        &self,
+        step: ClockStep,
+        polls: Option<MovedPolls>,
+        except: Vec<HostKey>,
+        shards: Vec<Shard>,
+    ) -> Result<()>;
 }
 
 /// Sources and their state.
@@ -95,8 +102,8 @@ pub trait SourceStore: Send + Sync {
     /// The same if the source has this version; false also if it has another one.
     async fn remove_source_version(&self, id: SourceId, version: i64) -> Result<bool>;
 
-    /// Writes finished polls in one transaction, each completely or not at all. Results are in
-    /// the order of the settlements.
+    /// Writes finished polls, each completely or not at all: all of different sources in one transaction. Results are in
+    /// the order of the settlements. A poll by the right of a shard that is another node's by now is not written.
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>>;
 }
 
@@ -403,6 +410,9 @@ pub trait FleetStore: Send + Sync {
     /// Takes messages to this node and to these shards, oldest first.
     async fn take_messages(&self, node: NodeId, shards: Vec<Shard>, limit: u32) -> Result<Vec<NodeMessage>>;
 
+    /// Seals what nodes compare their keys by with the current key.
+    async fn reseal_key_check(&self) -> Result<()>;
+
     /// Removes what nobody needs any more.
     async fn clean_fleet(&self) -> Result<()>;
 
@@ -416,6 +426,8 @@ pub trait FleetStore: Send + Sync {
 pub enum FleetNews {
     /// There is a message to somebody.
     Message(Receiver),
+    /// Shards have no owner any more.
+    Free,
     /// Posts were stored or changed.
     Posts,
     /// Announcements may have been missed.

@@ -1,7 +1,7 @@
 //! What the daemon must know of itself after a restart.
 
 use super::*;
-use feedwarden::model::{Breaker, ClockStep, HostKey, HostState, MovedPolls};
+use feedwarden::model::{Breaker, ClockStep, HostKey, HostState, MovedPolls, Shard};
 use rstest::rstest;
 
 #[rstest]
@@ -57,7 +57,7 @@ async fn waits_that_are_not_over_move_with_a_step_of_the_clock(
     let other =
         HostState { held_until: Some(at(NOW + 600)), ..HostState::new(HostKey::from_canonical("other.example")) };
     store.record_hosts(vec![other.clone()]).await.unwrap();
-    store.move_waits(step, None, vec![HostKey::from_canonical("other.example")]).await.unwrap();
+    store.move_waits(step, None, vec![HostKey::from_canonical("other.example")], Shard::all().collect()).await.unwrap();
     assert_eq!(store.host(&other.host).await.unwrap(), Some(other), "its caller has moved it");
     for before in hosts {
         let after = store.host(&before.host).await.unwrap().unwrap();
@@ -86,7 +86,7 @@ async fn polls_by_the_clock_from_before_a_step_back_move_with_it(
         source.state.hints.fresh_until = Some(at(NOW + 60));
         source.state.validators.etag = Some("\"1\"".into());
         store.save_source(source.clone(), at(NOW)).await.unwrap();
-        store.move_waits(step, Some(polls), Vec::new()).await.unwrap();
+        store.move_waits(step, Some(polls), Vec::new(), Shard::all().collect()).await.unwrap();
         let mut expected = source.state;
         if moves {
             expected.last_polled = Some(step.moved(polled));

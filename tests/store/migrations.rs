@@ -270,14 +270,36 @@ fn names(directory: &str) -> Vec<String> {
 
 #[test]
 fn both_engines_have_the_same_statements() {
-    // SQLite has one writer, so it needs no lock; and it has no notifications, no server and no privileges.
+    // SQLite has one writer, so it needs no lock; and it has no nodes, no server and no privileges.
     let of_postgres = &[
+        "begin_timeline.sql",
+        "clean_fleet.sql",
+        "count_live_nodes.sql",
+        "end_nodes.sql",
+        "expire_nodes.sql",
+        "fence.sql",
+        "fleet_facts.sql",
+        "join_fleet.sql",
+        "leave_fleet.sql",
+        "list_nodes.sql",
+        "lock_fleet.sql",
         "lock_free_sources.sql",
         "lock_sources.sql",
         "locked_hosts.sql",
-        "notify_posts.sql",
+        "namesakes.sql",
+        "note_timeline.sql",
+        "put_key_check.sql",
+        "put_lease.sql",
+        "record_late_hosts.sql",
+        "release_shards.sql",
+        "renew_node.sql",
+        "send_messages.sql",
         "server.sql",
+        "sources_in_slots.sql",
         "table_identity.sql",
+        "take_messages.sql",
+        "take_shards.sql",
+        "tell_source_owners.sql",
     ];
     // It looks entries up one by one, and has no sequences.
     let of_sqlite = &[

@@ -181,6 +181,7 @@ impl FleetWorker {
             match shared.store.news().await {
                 FleetNews::Message(receiver) if self.is_for_us(shared, receiver) => self.take_messages(shared).await,
                 FleetNews::Message(_) => {}
+                FleetNews::Free => shared.wake.notify_one(),
                 FleetNews::Posts => {
                     tokio::time::sleep(POSTS_TOGETHER).await;
                     self.context.events.note_arrival();

@@ -9,7 +9,7 @@ use crate::model::{OwnedShard, Shard};
 
 /// The right to poll sources of a shard. It keeps the shard from being released until it is dropped.
 #[derive(Clone)]
-pub(in crate::actors) struct ShardClaim(Option<Arc<HeldShard>>);
+pub(in crate::actors) struct ShardClaim(Option<Arc<ClaimedShard>>);
 
 impl ShardClaim {
     /// The claim of a process that shares its store with no other.
@@ -26,7 +26,7 @@ impl ShardClaim {
     }
 }
 
-struct HeldShard {
+struct ClaimedShard {
     owned: OwnedShard,
     /// When it was taken, by the monotonic clock.
     since: Duration,
@@ -34,19 +34,19 @@ struct HeldShard {
     is_lost: AtomicBool,
 }
 
-impl HeldShard {
+impl ClaimedShard {
     fn is_usable(&self) -> bool {
         !self.is_draining.load(Ordering::Acquire) && !self.is_lost.load(Ordering::Acquire)
     }
 }
 
 #[derive(Default)]
-pub(super) struct HeldShards(BTreeMap<Shard, Arc<HeldShard>>);
+pub(super) struct HeldShards(BTreeMap<Shard, Arc<ClaimedShard>>);
 
 impl HeldShards {
     pub(super) fn gain(&mut self, shards: &[OwnedShard], since: Duration) {
         for owned in shards {
-            let held = HeldShard {
+            let held = ClaimedShard {
                 owned: *owned,
                 since,
                 is_draining: AtomicBool::new(false),
@@ -96,7 +96,8 @@ impl HeldShards {
     /// Begins to drain so many further shards, and returns them.
     pub(super) fn drain(&mut self, count: usize) -> Vec<Shard> {
         // The last ones: shard 0 has work that is done for all.
-        let chosen: Vec<&Arc<HeldShard>> = self.0.values().rev().filter(|held| held.is_usable()).take(count).collect();
+        let chosen: Vec<&Arc<ClaimedShard>> =
+            self.0.values().rev().filter(|held| held.is_usable()).take(count).collect();
         let shards = chosen.iter().map(|held| held.owned.shard).collect();
         for held in chosen {
             held.is_draining.store(true, Ordering::Release);
@@ -107,7 +108,7 @@ impl HeldShards {
     /// Shards that are drained: nothing is done by their right any more.
     pub(super) fn drained(&self) -> Vec<OwnedShard> {
         let is_drained =
-            |held: &&Arc<HeldShard>| held.is_draining.load(Ordering::Acquire) && Arc::strong_count(held) == 1;
+            |held: &&Arc<ClaimedShard>| held.is_draining.load(Ordering::Acquire) && Arc::strong_count(held) == 1;
         self.0.values().filter(is_drained).map(|held| held.owned).collect()
     }
 }

@@ -43,7 +43,8 @@ impl SchedulerActor {
         // A task of its own: it goes on if the actor crashes meanwhile.
         let moving = actix_rt::spawn(async move {
             let in_memory: Vec<HostKey> = hosts.iter().filter_map(|host| host.key.clone()).collect();
-            let moving = || context.store.move_waits(step, polls, in_memory.clone());
+            let shards = context.fleet.shards();
+            let moving = || context.store.move_waits(step, polls, in_memory.clone(), shards.clone());
             let moved = context.store_watch.retry_while_unavailable(moving).await;
             let states: Vec<HostState> = hosts.iter().filter_map(|host| host.state()).collect();
             let storing = || context.store.correct_hosts(states.clone());

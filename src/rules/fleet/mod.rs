@@ -134,7 +134,7 @@ pub struct Membership {
     /// When the last successful renewal, or before the first one the join, was sent.
     sent_at: Duration,
     /// The last successful renewal. None before the first one.
-    renewed: Option<Renewed>,
+    renewed: Option<LastRenewal>,
     ownership: Ownership,
     /// Other nodes, as the last renewal showed them.
     watched: BTreeMap<NodeId, WatchedBeat>,
@@ -149,7 +149,7 @@ pub struct Membership {
 }
 
 #[derive(Clone, Debug)]
-struct Renewed {
+struct LastRenewal {
     answered_at: Duration,
     beat: i64,
     timeline: String,
@@ -222,7 +222,7 @@ impl Membership {
 
         self.watch(sent_at, answered_at, renewal);
         self.sent_at = sent_at;
-        self.renewed = Some(Renewed { answered_at, beat, timeline: renewal.timeline.clone() });
+        self.renewed = Some(LastRenewal { answered_at, beat, timeline: renewal.timeline.clone() });
         if renewal.quiet_for > Duration::ZERO && !self.quiet_was_seen {
             self.quiet_was_seen = true;
             self.quiet_until = self.quiet_until.max(answered_at + renewal.quiet_for.min(self.windows.lease));

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use tokio_postgres::types::ToSql;
 
-use crate::model::{ClockStep, HostKey, MovedPolls, Timestamp};
+use crate::model::{ClockStep, HostKey, MovedPolls, Shard, Timestamp};
 
 use super::super::numbers::NumberJump;
 use super::super::rows::{Columns, required};
@@ -14,6 +14,8 @@ use super::values::{execute, one};
 use super::{PostgresStore, numbers};
 
 static MOVE_HOST_WAITS: Statement = Statement::new(include_str!("../../../sql/postgres/move_host_waits.sql"));
+static MOVE_POLLS: Statement = Statement::new(include_str!("../../../sql/postgres/move_polls.sql"));
+static MOVE_FULL_TEXTS: Statement = Statement::new(include_str!("../../../sql/postgres/move_full_texts.sql"));
 
 #[async_trait]
 impl DaemonStore for PostgresStore {
@@ -46,16 +48,26 @@ impl DaemonStore for PostgresStore {
         execute(&self.client().await?, &sql::NOTE_TRUSTED_TIME, &[&at]).await.map(|_| ())
     }
 
-    async fn move_waits(&self, step: ClockStep, polls: Option<MovedPolls>, except: Vec<HostKey>) -> Result<()> {
+    async fn move_waits(
+        &self,
+        step: ClockStep,
+        polls: Option<MovedPolls>,
+        except: Vec<HostKey>,
+        shards: Vec<Shard>,
+    ) -> Result<()> {
+        let is_common = shards.contains(&Shard::COMMON);
+        let shards: Vec<i32> = shards.into_iter().map(|shard| shard.0.into()).collect();
         let except: Vec<&str> = except.iter().map(HostKey::as_str).collect();
         let mut client = self.client().await?;
         let transaction = client.transaction().await?;
-        execute(&transaction, &MOVE_HOST_WAITS, &[&step.from, &step.to, &except]).await?;
-        execute(&transaction, &sql::MOVE_WEBHOOK_RETRIES, &[&step.from, &step.to]).await?;
-        execute(&transaction, &sql::MOVE_FULL_TEXTS, &[&step.from, &step.to]).await?;
+        execute(&transaction, &MOVE_HOST_WAITS, &[&step.from, &step.to, &except, &shards]).await?;
+        if is_common {
+            execute(&transaction, &sql::MOVE_WEBHOOK_RETRIES, &[&step.from, &step.to]).await?;
+        }
+        execute(&transaction, &MOVE_FULL_TEXTS, &[&step.from, &step.to, &shards]).await?;
         if let Some(MovedPolls { since, until, drops_validators }) = polls {
-            let row: [&(dyn ToSql + Sync); 5] = [&step.from, &step.to, &since, &until, &drops_validators];
-            execute(&transaction, &sql::MOVE_POLLS, &row).await?;
+            let row: [&(dyn ToSql + Sync); 6] = [&step.from, &step.to, &since, &until, &drops_validators, &shards];
+            execute(&transaction, &MOVE_POLLS, &row).await?;
         }
         transaction.commit().await
     }

@@ -79,10 +79,10 @@ pub(super) struct PostgresFleet {
     cipher: Cipher,
     health: Arc<StoreHealth>,
     own_node: OwnNode,
-    listener: Mutex<Option<Listener>>,
+    listener: Mutex<Option<FleetListener>>,
 }
 
-struct Listener {
+struct FleetListener {
     /// Keeps the connection open.
     client: tokio_postgres::Client,
     notifications: mpsc::Receiver<Notification>,
@@ -103,7 +103,7 @@ impl PostgresFleet {
     }
 
     /// Listens, and checks that announcements arrive.
-    async fn listen(&self) -> Result<Listener> {
+    async fn listen(&self) -> Result<FleetListener> {
         let (client, mut notifications) = connect::listener(&self.settings).await?;
         let listening = tokio::time::timeout(self.settings.connect_timeout, client.batch_execute(LISTEN));
         match listening.await {
@@ -127,7 +127,7 @@ impl PostgresFleet {
             false
         };
         match tokio::time::timeout(ANNOUNCED_WITHIN, arriving).await {
-            Ok(true) => Ok(Listener { client, notifications }),
+            Ok(true) => Ok(FleetListener { client, notifications }),
             Ok(false) => Err(StoreError::Unavailable("the server closed the connection".into())),
             Err(_) => Err(StoreError::Unusable(
                 "notifications of the server (NOTIFY) do not arrive: there seems to be a connection pooler in transaction \
@@ -233,11 +233,11 @@ impl FleetStore for PostgresFleet {
     async fn release_shards(&self, node: NodeId, released: Vec<OwnedShard>) -> Result<()> {
         let shards: Vec<Shard> = released.iter().map(|owned| owned.shard).collect();
         let epochs: Vec<i64> = released.iter().map(|owned| owned.epoch).collect();
-        execute(&self.client().await?, &RELEASE, &[&node.0, &numbers(&shards), &epochs]).await.map(|_| ())
+        query(&self.client().await?, &RELEASE, &[&node.0, &numbers(&shards), &epochs]).await.map(|_| ())
     }
 
     async fn leave(&self, node: NodeId) -> Result<()> {
-        execute(&self.client().await?, &LEAVE, &[&node.0]).await.map(|_| ())
+        query(&self.client().await?, &LEAVE, &[&node.0]).await.map(|_| ())
     }
 
     async fn begin_timeline(&self, timeline: &str) -> Result<bool> {
@@ -290,6 +290,19 @@ impl FleetStore for PostgresFleet {
         Ok(messages.into_iter().map(|(_, message)| message).collect())
     }
 
+    async fn reseal_key_check(&self) -> Result<()> {
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        let rows = query(&transaction, &LOCK, &[]).await?;
+        let known = column::<Option<Vec<u8>>>(first(&rows)?, 1)?;
+        // A key that no node has is not replaced by this one.
+        if known.is_some_and(|known| self.cipher.open(Owner::Fleet, &known).is_ok()) {
+            let sealed = self.cipher.seal(Owner::Fleet, &SecretString::from(KEY_CHECK))?;
+            execute(&transaction, &PUT_KEY_CHECK, &[&sealed]).await?;
+        }
+        transaction.commit().await
+    }
+
     async fn clean_fleet(&self) -> Result<()> {
         execute(&self.client().await?, &CLEAN, &[]).await.map(|_| ())
     }
@@ -329,6 +342,7 @@ fn read_news(notification: &Notification) -> Option<FleetNews> {
     }
     let (kind, number) = notification.payload().split_at_checked(1)?;
     match kind {
+        "f" => Some(FleetNews::Free),
         "s" => Some(FleetNews::Message(Receiver::Shard(Shard(number.parse().ok()?)))),
         "n" => Some(FleetNews::Message(Receiver::Node(NodeId(number.parse().ok()?)))),
         _ => None,

@@ -58,16 +58,18 @@ impl FullTextStore for PostgresStore {
         let client = self.client().await?;
         let transaction = client.pipelined_transaction().await?;
         execute(&transaction, &sql::LEAVE_FULL_TEXT_QUEUE, &[&post_id.0]).await?;
-        let statement = if matches!(end, PageEnd::Retry { .. }) { &sql::NOTE_FULL_TEXT_ERROR } else { &PUT };
-        transaction.prepare(statement).await?;
+        match end {
+            PageEnd::Retry { .. } => transaction.prepare(&sql::NOTE_FULL_TEXT_ERROR).await?,
+            PageEnd::Article { .. } | PageEnd::GivenUp { .. } => transaction.prepare(&PUT).await?,
+        }
         let writing = async {
             match end {
                 PageEnd::Retry { .. } => {
-                    Ok(execute(&transaction, statement, &[&post_id.0, &hash, &failure]).await? > 0)
+                    Ok(execute(&transaction, &sql::NOTE_FULL_TEXT_ERROR, &[&post_id.0, &hash, &failure]).await? > 0)
                 }
                 PageEnd::Article { .. } | PageEnd::GivenUp { .. } => {
                     let row: [&(dyn ToSql + Sync); 7] = [&post_id.0, &hash, &text, &html, &origin, &failure, at];
-                    Ok(!all(&transaction, statement, &row, number).await?.is_empty())
+                    Ok(!all(&transaction, &PUT, &row, number).await?.is_empty())
                 }
             }
         };

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use rusqlite::params;
 
-use crate::model::{ClockStep, HostKey, MovedPolls, Timestamp};
+use crate::model::{ClockStep, HostKey, MovedPolls, Shard, Timestamp};
 
 use super::super::numbers::NumberJump;
 use super::super::rows::{Columns, required};
@@ -14,6 +14,8 @@ use super::values::{error, execute, one};
 use super::{SqliteStore, numbers};
 
 static MOVE_HOST_WAITS: Statement = Statement::new(include_str!("../../../sql/sqlite/move_host_waits.sql"));
+static MOVE_POLLS: Statement = Statement::new(include_str!("../../../sql/sqlite/move_polls.sql"));
+static MOVE_FULL_TEXTS: Statement = Statement::new(include_str!("../../../sql/sqlite/move_full_texts.sql"));
 
 #[async_trait]
 impl DaemonStore for SqliteStore {
@@ -50,17 +52,23 @@ impl DaemonStore for SqliteStore {
         self.writer.run(move |connection| execute(connection, &sql::NOTE_TRUSTED_TIME, [at])).await.map(|_| ())
     }
 
-    async fn move_waits(&self, step: ClockStep, polls: Option<MovedPolls>, except: Vec<HostKey>) -> Result<()> {
+    async fn move_waits(
+        &self,
+        step: ClockStep,
+        polls: Option<MovedPolls>,
+        except: Vec<HostKey>,
+        _: Vec<Shard>,
+    ) -> Result<()> {
         let except = serde_json::Value::from_iter(except.iter().map(HostKey::as_str)).to_string();
         self.writer
             .run(move |connection| {
                 let transaction = connection.transaction().map_err(error)?;
                 execute(&transaction, &MOVE_HOST_WAITS, params![step.from, step.to, except])?;
                 execute(&transaction, &sql::MOVE_WEBHOOK_RETRIES, [step.from, step.to])?;
-                execute(&transaction, &sql::MOVE_FULL_TEXTS, [step.from, step.to])?;
+                execute(&transaction, &MOVE_FULL_TEXTS, [step.from, step.to])?;
                 if let Some(MovedPolls { since, until, drops_validators }) = polls {
                     let row = params![step.from, step.to, since, until, drops_validators];
-                    execute(&transaction, &sql::MOVE_POLLS, row)?;
+                    execute(&transaction, &MOVE_POLLS, row)?;
                 }
                 transaction.commit().map_err(error)
             })

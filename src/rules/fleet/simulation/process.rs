@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::model::{NodeId, OwnedShard, Shard};
 use crate::rules::fleet::{CLOCK_OFFSET_MAX, Membership, Plan, Renewal, Windows};
 
-use super::world::{FleetAnswer, FleetStatement, Happening, Simulation};
+use super::world::{FleetStatement, Happening, SimulatedAnswer, Simulation};
 use super::{HOT, LEASE, Mutation, PAUSE, micros};
 
 pub(super) struct Machine {
@@ -98,16 +98,16 @@ impl Simulation {
         self.send(machine, FleetStatement::Join { node, joined_at });
     }
 
-    pub(super) fn answered(&mut self, machine: usize, sent_at: Duration, answer: FleetAnswer, offset: Duration) {
+    pub(super) fn answered(&mut self, machine: usize, sent_at: Duration, answer: SimulatedAnswer, offset: Duration) {
         let now = self.machines[machine].clock(self.now);
         let process = &mut self.machines[machine].process;
         process.clock_offset = offset;
         match answer {
-            FleetAnswer::Turned if process.is_turning => {
+            SimulatedAnswer::Turned if process.is_turning => {
                 process.is_turning = false;
                 self.renew_now(machine);
             }
-            FleetAnswer::Joined(node) if process.joining.is_some_and(|(joining, _)| joining == node) => {
+            SimulatedAnswer::Joined(node) if process.joining.is_some_and(|(joining, _)| joining == node) => {
                 let membership = match process.ended.take() {
                     Some(ended) if self.mutation != Some(Mutation::NoQuietTime) => ended.rejoin(node, sent_at),
                     _ => Membership::new(node, windows(), sent_at),
@@ -116,16 +116,16 @@ impl Simulation {
                     ProcessState { membership: Some(membership), clock_offset: offset, ..ProcessState::default() };
                 self.renew_now(machine);
             }
-            FleetAnswer::Renewed(node, renewal) if self.is_member(machine, node) => {
+            SimulatedAnswer::Renewed(node, renewal) if self.is_member(machine, node) => {
                 self.renewed(machine, sent_at, now, renewal, offset);
             }
-            FleetAnswer::Took(node, shards) if self.is_member(machine, node) => {
+            SimulatedAnswer::Took(node, shards) if self.is_member(machine, node) => {
                 let process = &mut self.machines[machine].process;
                 process.shown.extend(shards.iter().map(|owned| (owned.shard, owned.epoch)));
                 let gained = process.membership.as_mut().unwrap().took(now, &shards);
                 self.gained(machine, now, &gained);
             }
-            FleetAnswer::Expired(count) if count > 0 => self.renew_now(machine),
+            SimulatedAnswer::Expired(count) if count > 0 => self.renew_now(machine),
             _ => {}
         }
     }

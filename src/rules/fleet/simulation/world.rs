@@ -53,7 +53,7 @@ pub(super) enum FleetStatement {
     Turn,
 }
 
-pub(super) enum FleetAnswer {
+pub(super) enum SimulatedAnswer {
     Joined(NodeId),
     Renewed(NodeId, Renewal),
     Expired(usize),
@@ -67,7 +67,7 @@ pub(super) enum Happening {
     Dial,
     Cut,
     Response(usize),
-    Answer { sent_at: Duration, answer: FleetAnswer, offset: Duration },
+    Answer { sent_at: Duration, answer: SimulatedAnswer, offset: Duration },
     // Elsewhere.
     Published(usize),
     Arrival { sent_at: Duration, server: u32, statement: FleetStatement },
@@ -272,32 +272,32 @@ impl Simulation {
                     self.checks.renewed(node, now);
                     self.check_ended(&ended);
                 }
-                FleetAnswer::Joined(node)
+                SimulatedAnswer::Joined(node)
             }
             FleetStatement::Renew { node, takes } => {
                 let renewal = self.database.renew(node, takes, now);
                 if renewal.beat.is_some() {
                     self.checks.renewed(node, now);
                 }
-                FleetAnswer::Renewed(node, renewal)
+                SimulatedAnswer::Renewed(node, renewal)
             }
             FleetStatement::Expire { still, timeline } => {
                 let ended = self.database.expire(&still, &timeline, now);
                 ended.iter().for_each(|&node| self.checks.expired(node, now));
                 self.check_ended(&ended);
-                FleetAnswer::Expired(ended.len())
+                SimulatedAnswer::Expired(ended.len())
             }
             FleetStatement::Take { node, count, timeline } => {
                 let taken = self.database.take(node, count, &timeline, now, &mut self.dice);
                 self.check_taken(node, &taken);
-                FleetAnswer::Took(node, taken)
+                SimulatedAnswer::Took(node, taken)
             }
             FleetStatement::Release { node, shards } => return self.database.release(node, &shards, now),
             FleetStatement::Leave { node } => return self.database.leave(node),
             FleetStatement::Settle { node, id } => return self.settled(node, id),
             FleetStatement::Turn => {
                 self.database.turn(now);
-                FleetAnswer::Turned
+                SimulatedAnswer::Turned
             }
         };
         let offset = self.database.offset_to(now as i64 + self.machines[machine].wall_offset, now);
