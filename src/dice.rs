@@ -47,6 +47,13 @@ impl Dice for HeldDice {
     }
 }
 
+/// A number that no other process has, such as the id of a node. It decides nothing, so tests need not hold it.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
+pub fn unique_number() -> u64 {
+    // Positive also as a signed number, and never zero.
+    (rand::random::<u64>() >> 1) | 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

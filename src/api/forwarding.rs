@@ -127,16 +127,16 @@ async fn shard_of_new_source(api: &Api, request: &mut ServiceRequest) -> Option<
 /// The node that the query names, without which the request goes on.
 fn take_node(request: &mut ServiceRequest) -> Option<String> {
     let query = request.query_string().to_owned();
-    let (named, others): (Vec<(String, String)>, Vec<(String, String)>) =
-        form_urlencoded::parse(query.as_bytes()).into_owned().partition(|(name, _)| name == "node");
-    let (_, node) = named.into_iter().next()?;
+    let pairs = || form_urlencoded::parse(query.as_bytes());
+    let (_, node) = pairs().find(|(name, _)| name == "node")?;
+    let others = pairs().filter(|(name, _)| name != "node");
     let rest = form_urlencoded::Serializer::new(String::new()).extend_pairs(others).finish();
     let path = request.path().to_owned();
     let uri = if rest.is_empty() { path } else { format!("{path}?{rest}") };
     let uri: actix_web::http::Uri = uri.parse().ok()?;
     request.head_mut().uri = uri.clone();
     request.match_info_mut().get_mut().update(&uri);
-    Some(node)
+    Some(node.into_owned())
 }
 
 async fn ask(api: &Api, receiver: Receiver, request: &mut ServiceRequest) -> Result<HttpResponse, Problem> {

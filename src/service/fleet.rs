@@ -14,7 +14,7 @@ impl Service {
     pub fn shard_of_new_source(&self, url: &str, type_name: Option<&str>) -> Option<Shard> {
         let given = type_name.and_then(|name| name.parse().ok());
         let source_type = given.or_else(|| detect_type(url).ok())?;
-        Some(Shard::of_source(&SourceSettings::new(source_type, &kind(source_type).canonical_url(url))))
+        Some(Shard::of_source(&SourceSettings::new(source_type, kind(source_type).canonical_url(url))))
     }
 
     /// The shard of a host; none if this is no name of a host.

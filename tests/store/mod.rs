@@ -11,6 +11,7 @@ mod downstream;
 mod engine;
 mod entries;
 mod faults;
+mod fleet;
 mod hosts;
 mod lists;
 mod migrations;

@@ -8,6 +8,7 @@ use actix::fut::WrapFuture;
 use actix::{Actor, AsyncContext, Context};
 use slog::{Logger, debug, error, o};
 
+use super::turns::TurnWish;
 use super::wire::MessageBody;
 use super::{Fleet, FleetShared, NodeReport};
 use crate::actors::context::PipelineContext;
@@ -76,9 +77,11 @@ impl FleetWorker {
     async fn renew(&self, shared: &Arc<FleetShared>) {
         let mut rate = PollRate::default();
         let mut paused = None;
+        let mut trouble_since = None;
         // A scheduler that was started before this actor has the shards of the join.
         loop {
             let began = Stopwatch::start();
+            self.step_aside(shared, &mut trouble_since).await;
             self.context.faults.inject_into_work(FleetActor::NAME, "Renew").await;
             let report = self.report(&mut rate).await;
             if let Ok(changes) = shared.round(&report, &self.log).await {
@@ -101,6 +104,26 @@ impl FleetWorker {
             }
             self.wait(shared, shared.windows().renew_every().saturating_sub(began.elapsed())).await;
         }
+    }
+
+    /// Leaves the fleet if the store has refused polls for a lease although renewals succeed: other nodes may do better.
+    /// Comes back when it takes them again.
+    async fn step_aside(&self, shared: &FleetShared, trouble_since: &mut Option<Duration>) {
+        if self.context.store_watch.trouble().is_none() {
+            *trouble_since = None;
+            return;
+        }
+        let now = self.context.clock.monotonic();
+        if now.saturating_sub(*trouble_since.get_or_insert(now)) < shared.lease {
+            return;
+        }
+        if let Some(left) = shared.give_up(&self.log).await {
+            self.context.scheduler.do_send(ShardsChanged { gained: Vec::new(), left });
+        }
+        while self.context.store_watch.trouble().is_some() {
+            tokio::time::sleep(shared.windows().renew_every()).await;
+        }
+        *trouble_since = None;
     }
 
     /// Waits for the next renewal, and releases shards that are drained meanwhile.
@@ -244,10 +267,11 @@ impl FleetWorker {
                     is_forced,
                     is_healthy: false,
                 };
-                let (worker, host) = (self.clone(), HostKey::from_canonical(&host));
+                let wish = TurnWish { borrower: sender, turn, host: HostKey::from_canonical(&host), request };
+                let worker = self.clone();
                 actix_rt::spawn(async move {
                     let FleetWorker { context, table, deadline, .. } = &worker;
-                    worker.fleet().lend_turn(sender, turn, host, request, context, table, *deadline).await;
+                    worker.fleet().lend_turn(wish, context, table, *deadline).await;
                 });
             }
             MessageBody::Granted { turn, state } => fleet.take_grant(turn, state, age),

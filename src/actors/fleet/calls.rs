@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::Fleet;
 use super::wire::{FleetAnswer, FleetRequest, MessageBody};
+use crate::dice::unique_number;
 use crate::model::{NodeId, Receiver};
 
 /// Requests of other nodes that wait to be answered here.
@@ -61,7 +62,7 @@ impl Fleet {
         within: Duration,
     ) -> Result<FleetAnswer, FleetCallError> {
         let Some(shared) = &self.0 else { return Err(FleetCallError::Alone) };
-        let (call, (sender, answer)) = (rand::random::<u64>() >> 11, oneshot::channel());
+        let (call, (sender, answer)) = (unique_number(), oneshot::channel());
         shared.calls.waiting.lock().insert(call, sender);
         let _waiting = WaitingCall(&shared.calls, call);
         self.send(receiver, MessageBody::Call { call, request });

@@ -11,6 +11,7 @@ use super::ownership::HeldShards;
 use super::turns::Turns;
 use super::{Fleet, FleetShared, FleetState, NodeReport};
 use crate::clock::Clock;
+use crate::dice::unique_number;
 use crate::http::SendWindow;
 use crate::model::{JoinOutcome, NewNode, NodeId, NodeRenewal, OwnedShard, SHARDS, Shard, Timestamp};
 use crate::rules::fleet::{CLOCK_OFFSET_MAX, CLOCK_OFFSET_TOLD, Membership, Plan, Renewal, Windows};
@@ -207,7 +208,7 @@ async fn first_join(
 impl NodeSettings {
     fn new_node(&self, booted_for: Duration) -> NewNode {
         let NodeSettings { name, boot, version, settings, lease } = self.clone();
-        NewNode { id: NodeId(random_id()), name, boot, booted_for, version, settings, lease }
+        NewNode { id: NodeId(unique_number().cast_signed()), name, boot, booted_for, version, settings, lease }
     }
 }
 
@@ -348,6 +349,28 @@ impl FleetShared {
         }
     }
 
+    /// Leaves the fleet for a while; returns the shards that this node had. The next renewal joins again.
+    pub(super) async fn give_up(&self, log: &Logger) -> Option<Vec<Shard>> {
+        let node = self.state.lock().membership.node();
+        self.window.close();
+        match self.store.leave(node).await {
+            Ok(()) => {
+                let mut state = self.state.lock();
+                let left: Vec<OwnedShard> = state.membership.shards().collect();
+                state.held.lose(&left);
+                state.member.counts.lost += left.len() as u64;
+                warn!(log, "shards given up"; "count" => left.len(),
+                    "reason" => "the database refuses polls of this node, although it takes its renewals");
+                Some(left.into_iter().map(|owned| owned.shard).collect())
+            }
+            Err(cause) => {
+                error!(log, "lease not renewed"; "error" => %cause,
+                    "reason" => "without a renewal this node soon stops polling, and later others take its shards");
+                None
+            }
+        }
+    }
+
     /// Releases the shards that are drained.
     pub(super) async fn release_drained(&self, log: &Logger) -> Result<(), StoreError> {
         let (node, released) = {
@@ -412,9 +435,4 @@ fn read_renewal(found: &NodeRenewal) -> Renewal {
 
 fn clock_offset(ours: Timestamp, database: Timestamp) -> f64 {
     (ours.as_micros() - database.as_micros()) as f64 / 1e6
-}
-
-/// Not zero, which stands for no node.
-fn random_id() -> i64 {
-    i64::from_le_bytes(rand::random::<[u8; 8]>()) & i64::MAX | 1
 }

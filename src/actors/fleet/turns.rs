@@ -14,6 +14,7 @@ use super::Fleet;
 use super::wire::{MessageBody, WireHost, millis};
 use crate::actors::context::PipelineContext;
 use crate::actors::host::{HostEntry, HostTable, PermitRequest, WaitEnd, wait_for_permit};
+use crate::dice::unique_number;
 use crate::model::{HostKey, HostState, NodeId, Receiver, Timestamp};
 use crate::sources::host_shard;
 
@@ -37,6 +38,14 @@ pub(super) struct Turns {
 enum TurnAnswer {
     Granted(HostState),
     Refused { until: Timestamp, because: String },
+}
+
+/// Another node wants to send a request to a host of this node.
+pub(super) struct TurnWish {
+    pub(super) borrower: NodeId,
+    pub(super) turn: u64,
+    pub(super) host: HostKey,
+    pub(super) request: PermitRequest,
 }
 
 /// What became of the wish for a turn.
@@ -83,7 +92,7 @@ impl Fleet {
         let no_turn = |because: &str| BorrowEnd::Refused { until: later(), because: because.to_owned() };
         let (Some(shared), Some(host)) = (&self.0, &host_entry.key) else { return no_turn("it has no owner") };
         let owner = Receiver::Shard(host_shard(Some(host), &context.type_settings));
-        let (turn, (sender, answer)) = (rand::random::<u64>() >> 11, oneshot::channel());
+        let (turn, (sender, answer)) = (unique_number(), oneshot::channel());
         shared.turns.asked.lock().insert(turn, sender);
         let PermitRequest { pause, is_forced, .. } = request;
         self.send(owner, MessageBody::Borrow { turn, host: host.to_string(), pause_ms: millis(pause), is_forced });
@@ -129,15 +138,13 @@ impl Fleet {
     /// Waits for the turn of a host of this node, and lends it to another one.
     pub(super) async fn lend_turn(
         &self,
-        borrower: NodeId,
-        turn: u64,
-        host: HostKey,
-        request: PermitRequest,
+        wish: TurnWish,
         context: &Arc<PipelineContext>,
         table: &HostTable,
         deadline: Duration,
     ) {
         let Some(shared) = &self.0 else { return };
+        let TurnWish { borrower, turn, host, request } = wish;
         let answer = |body| self.send(Receiver::Node(borrower), body);
         let refuse = |until: Timestamp, because: String| {
             answer(MessageBody::Refused { turn, until: until.as_micros(), because });

@@ -11,6 +11,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Notification, Row};
 
+use crate::dice::unique_number;
 use crate::model::{
     FleetRecord, JoinOutcome, NewNode, NodeId, NodeMessage, NodeRecord, NodeRenewal, OwnedShard, Receiver, Shard,
     SourceId,
@@ -110,7 +111,7 @@ impl PostgresFleet {
             Ok(listening) => listening.map_err(values::error)?,
             Err(_) => return Err(StoreError::Unavailable("the server did not answer in time".into())),
         }
-        let check = format!("check {:x}", rand::random::<u64>());
+        let check = format!("check {:x}", unique_number());
         let lease = self.client().await?;
         let row: [&(dyn ToSql + Sync); 1] = [&check];
         let announcing = lease.inner().execute("SELECT pg_notify('feedwarden_fleet', $1)", &row);
