@@ -6,7 +6,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::fleet::BorrowedTurn;
+use super::fleet::{BorrowedTurn, ShardClaim};
 use super::host::{HostEntry, Presence};
 use super::in_flight::InFlightPoll;
 use crate::fetch::{Task, robots_url};
@@ -72,14 +72,22 @@ pub(super) struct RequestPermit {
     pub(super) _permit: Option<OwnedSemaphorePermit>,
     /// One of the polls in flight at once.
     pub(super) _slot: OwnedSemaphorePermit,
+    /// Keeps the shard of a host of this node from being released.
+    pub(super) claim: Option<ShardClaim>,
     /// The turn at a host of another node.
     pub(super) _borrowed: Option<BorrowedTurn>,
 }
 
 impl RequestPermit {
+    /// Whether another node may have the host by now.
+    pub(super) fn is_lost(&self) -> bool {
+        self.claim.as_ref().is_some_and(ShardClaim::is_lost)
+    }
+
     /// Lets other polls ask the host; the slot stays taken.
     pub(super) fn leave_host(&mut self) {
         self._permit = None;
+        self.claim = None;
         self._borrowed = None;
     }
 }

@@ -274,7 +274,7 @@ impl FleetWorker {
                     worker.fleet().lend_turn(wish, context, table, *deadline).await;
                 });
             }
-            MessageBody::Granted { turn, state } => fleet.take_grant(turn, state, age),
+            MessageBody::Granted { turn, state } => fleet.take_grant(turn, state, age, &self.context.type_settings),
             MessageBody::Refused { turn, until, because } => fleet.take_refusal(turn, until, because),
             MessageBody::Returned { turn, state } => fleet.take_return(sender, turn, state),
             MessageBody::Call { call, request } => fleet.take_call(sender, call, request),

@@ -157,6 +157,14 @@ impl Fleet {
         }
     }
 
+    /// The right to send a request to a host at a turn of this node; none if another node has its turns.
+    pub(super) fn claim_host(&self, host: Option<&HostKey>, settings: &TypeSettings) -> Option<ShardClaim> {
+        match &self.0 {
+            Some(shared) if host.is_some() => shared.state.lock().held.claim_also_draining(host_shard(host, settings)),
+            _ => Some(ShardClaim::UNSHARED),
+        }
+    }
+
     /// Shards that this node works on, in order; all of them if it is alone.
     pub fn shards(&self) -> Vec<Shard> {
         match &self.0 {

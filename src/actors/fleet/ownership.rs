@@ -20,6 +20,11 @@ impl ShardClaim {
         self.0.as_ref().map(|held| held.owned)
     }
 
+    /// Whether the shard was lost since.
+    pub(in crate::actors) fn is_lost(&self) -> bool {
+        self.0.as_ref().is_some_and(|held| held.is_lost.load(Ordering::Acquire))
+    }
+
     /// Whether work may begin by this right: the shard is neither lost nor to be released.
     pub(in crate::actors) fn is_usable(&self) -> bool {
         self.0.as_ref().is_none_or(|held| held.is_usable())
@@ -69,6 +74,11 @@ impl HeldShards {
     pub(super) fn claim(&self, shard: Shard) -> Option<ShardClaim> {
         let held = self.0.get(&shard).filter(|held| held.is_usable())?;
         Some(ShardClaim(Some(held.clone())))
+    }
+
+    /// The right to send one request to a host of a shard that may be about to be released.
+    pub(super) fn claim_also_draining(&self, shard: Shard) -> Option<ShardClaim> {
+        self.0.get(&shard).map(|held| ShardClaim(Some(held.clone())))
     }
 
     /// When a shard was taken.
@@ -133,6 +143,9 @@ mod tests {
         assert_eq!(held.usable().collect::<Vec<_>>(), [Shard(1)]);
         assert_eq!(held.drained(), []);
         drop(claim);
+        let of_request = held.claim_also_draining(Shard(2)).unwrap();
+        assert_eq!(held.drained(), [], "a redirect of another shard has led here");
+        drop(of_request);
         assert_eq!(held.drained(), [owned(2, 9)]);
     }
 
@@ -146,7 +159,7 @@ mod tests {
         held.lose(&[owned(1, 5)]);
         assert!(!claim.is_usable() && held.claim(Shard(1)).is_none());
         held.gain(&[owned(1, 6)], Duration::from_secs(1));
-        assert!(!claim.is_usable(), "taken again, by another right");
+        assert!(!claim.is_usable() && claim.is_lost(), "taken again, by another right");
         assert_eq!(held.since(Shard(1)), Some(Duration::from_secs(1)));
         assert!(ShardClaim::UNSHARED.is_usable() && ShardClaim::UNSHARED.owned().is_none());
     }

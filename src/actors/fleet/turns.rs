@@ -2,6 +2,7 @@
 //! permit of the host meanwhile, and takes it back when the request is over or has taken too long.
 
 use std::collections::{HashMap, HashSet};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,7 +17,7 @@ use crate::actors::context::PipelineContext;
 use crate::actors::host::{HostEntry, HostTable, PermitRequest, WaitEnd, wait_for_permit};
 use crate::dice::unique_number;
 use crate::model::{HostKey, HostState, NodeId, Receiver, Timestamp};
-use crate::sources::host_shard;
+use crate::sources::{TypeSettings, host_shard};
 
 /// How long an owner may take to grant a turn.
 const GRANTED_WITHIN: Duration = Duration::from_secs(60);
@@ -29,6 +30,8 @@ const TAKE_BACK_AFTER: Duration = Duration::from_secs(10);
 pub(super) struct Turns {
     /// Turns that this node has asked for.
     asked: Mutex<HashMap<u64, oneshot::Sender<TurnAnswer>>>,
+    /// Turns that other nodes wait for or have.
+    lending: Mutex<HashSet<(NodeId, u64)>>,
     /// Turns that other nodes have, until they return them.
     lent: Mutex<HashMap<(NodeId, u64), oneshot::Sender<HostState>>>,
     borrowed_count: AtomicU64,
@@ -70,6 +73,22 @@ impl Drop for BorrowedTurn {
     }
 }
 
+/// A turn that another node waits for or has.
+struct Lending<'a>(&'a Turns, (NodeId, u64));
+
+impl Lending<'_> {
+    /// None if it is waited for or lent already.
+    fn begin(turns: &Turns, borrower: NodeId, turn: u64) -> Option<Lending<'_>> {
+        turns.lending.lock().insert((borrower, turn)).then(|| Lending(turns, (borrower, turn)))
+    }
+}
+
+impl Drop for Lending<'_> {
+    fn drop(&mut self) {
+        self.0.lending.lock().remove(&self.1);
+    }
+}
+
 impl Turns {
     pub(super) fn borrowed(&self) -> u64 {
         self.borrowed_count.load(Ordering::Relaxed)
@@ -95,8 +114,19 @@ impl Fleet {
         let (turn, (sender, answer)) = (unique_number(), oneshot::channel());
         shared.turns.asked.lock().insert(turn, sender);
         let PermitRequest { pause, is_forced, .. } = request;
-        self.send(owner, MessageBody::Borrow { turn, host: host.to_string(), pause_ms: millis(pause), is_forced });
-        let answer = tokio::time::timeout(GRANTED_WITHIN, answer).await;
+        let asking = async {
+            let mut answer = pin!(answer);
+            loop {
+                // A node that is killed, or loses the shard, answers nothing: the next owner is asked.
+                let host = host.to_string();
+                self.send(owner, MessageBody::Borrow { turn, host, pause_ms: millis(pause), is_forced });
+                tokio::select! {
+                    answer = &mut answer => return answer,
+                    () = tokio::time::sleep(shared.lease / 2) => {}
+                }
+            }
+        };
+        let answer = tokio::time::timeout(GRANTED_WITHIN, asking).await;
         shared.turns.asked.lock().remove(&turn);
         match answer {
             Ok(Ok(TurnAnswer::Granted(state))) => {
@@ -110,10 +140,13 @@ impl Fleet {
         }
     }
 
-    pub(super) fn take_grant(&self, turn: u64, state: WireHost, age: Duration) {
-        // An old grant may be over before the request is. Its owner takes it back by itself.
-        if age < GRANT_AGE_MAX {
-            self.end_asking(turn, TurnAnswer::Granted(state.into()));
+    pub(super) fn take_grant(&self, turn: u64, state: WireHost, age: Duration, settings: &TypeSettings) {
+        let host: HostState = state.into();
+        let owner = Receiver::Shard(host_shard(Some(&host.host), settings));
+        let unused = MessageBody::Returned { turn, state: WireHost::from(&host) };
+        // An old grant may be over before the request is. A turn that is not waited for any more is given back.
+        if age >= GRANT_AGE_MAX || !self.end_asking(turn, TurnAnswer::Granted(host)) {
+            self.send(owner, unused);
         }
     }
 
@@ -121,11 +154,10 @@ impl Fleet {
         self.end_asking(turn, TurnAnswer::Refused { until: Timestamp::from_micros(until), because });
     }
 
-    fn end_asking(&self, turn: u64, answer: TurnAnswer) {
-        let Some(shared) = &self.0 else { return };
-        if let Some(sender) = shared.turns.asked.lock().remove(&turn) {
-            let _ = sender.send(answer);
-        }
+    /// Whether the answer is waited for.
+    fn end_asking(&self, turn: u64, answer: TurnAnswer) -> bool {
+        let sender = self.0.as_ref().and_then(|shared| shared.turns.asked.lock().remove(&turn));
+        sender.is_some_and(|sender| sender.send(answer).is_ok())
     }
 
     pub(super) fn take_return(&self, borrower: NodeId, turn: u64, state: WireHost) {
@@ -145,6 +177,8 @@ impl Fleet {
     ) {
         let Some(shared) = &self.0 else { return };
         let TurnWish { borrower, turn, host, request } = wish;
+        // A borrower asks again while it waits.
+        let Some(_lending) = Lending::begin(&shared.turns, borrower, turn) else { return };
         let answer = |body| self.send(Receiver::Node(borrower), body);
         let refuse = |until: Timestamp, because: String| {
             answer(MessageBody::Refused { turn, until: until.as_micros(), because });

@@ -9,7 +9,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::HostEntry;
 use crate::actors::admission::Admission;
 use crate::actors::context::PipelineContext;
-use crate::actors::fleet::BorrowEnd;
+use crate::actors::fleet::{BorrowEnd, ShardClaim};
 use crate::actors::poll::RequestPermit;
 use crate::model::Timestamp;
 use crate::rules::turn::{Turn, turn};
@@ -45,9 +45,9 @@ pub(in crate::actors) async fn wait_for_permit(
     loop {
         // The host's permit comes first: requests that are made meanwhile move the end of the pause.
         let permit = host_entry.request_permit.clone().acquire_owned().await.expect("the semaphore is never closed");
-        if !context.fleet.has_turns_of(host_entry.key.as_ref(), &context.type_settings) {
+        let Some(claim) = context.fleet.claim_host(host_entry.key.as_ref(), &context.type_settings) else {
             return borrow(host_entry, permit, &context, request).await;
-        }
+        };
         loop {
             match decide(&host_entry, request.pause, &context) {
                 _ if request.is_forced => break,
@@ -57,14 +57,20 @@ pub(in crate::actors) async fn wait_for_permit(
             }
         }
         if request.has_begun {
-            return admitted(host_entry, permit, &context, &request).await;
+            match admitted(host_entry.clone(), permit, claim, &context, &request).await {
+                WaitEnd::Permitted(permit) if permit.is_lost() => continue,
+                end => return end,
+            }
         }
         let mut blockers = context.admission.watch();
         tokio::select! {
             biased;
             // The permit is given back: a document that has begun may need it to end, which the drain waits for.
             _ = blockers.wait_for(|blockers| blockers.is_draining) => {}
-            end = admitted(host_entry.clone(), permit, &context, &request) => return end,
+            end = admitted(host_entry.clone(), permit, claim, &context, &request) => match end {
+                WaitEnd::Permitted(permit) if permit.is_lost() => continue,
+                end => return end,
+            },
         }
         let _ = blockers.wait_for(|blockers| !blockers.is_draining).await;
     }
@@ -84,9 +90,13 @@ async fn borrow(
     // The slot comes first: a turn that is granted has to be used at once.
     let slot = context.admission.slot().await;
     match context.fleet.borrow_turn(&host_entry, request, context).await {
-        BorrowEnd::Granted(turn) => {
-            WaitEnd::Permitted(RequestPermit { host_entry, _permit: Some(permit), _slot: slot, _borrowed: Some(turn) })
-        }
+        BorrowEnd::Granted(turn) => WaitEnd::Permitted(RequestPermit {
+            host_entry,
+            _permit: Some(permit),
+            _slot: slot,
+            claim: None,
+            _borrowed: Some(turn),
+        }),
         BorrowEnd::Refused { until, because } => WaitEnd::Closed { until, because },
     }
 }
@@ -95,6 +105,7 @@ async fn borrow(
 async fn admitted(
     host_entry: Arc<HostEntry>,
     permit: OwnedSemaphorePermit,
+    claim: ShardClaim,
     context: &PipelineContext,
     request: &PermitRequest,
 ) -> WaitEnd {
@@ -112,6 +123,7 @@ async fn admitted(
                 host_entry,
                 _permit: Some(permit),
                 _slot: slot,
+                claim: Some(claim),
                 _borrowed: None,
             });
         }
