@@ -55,7 +55,7 @@ impl Disturbances {
             Some(away) => {
                 let time = elapsed.saturating_sub(away.since);
                 let is_over = time >= AWAY && (away.taken_after.is_some() || time >= AWAY + PATIENCE);
-                is_over.then(|| DisturbanceStep::End(away.disturbance, away.node))
+                is_over.then_some(DisturbanceStep::End(away.disturbance, away.node))
             }
             None if elapsed >= self.next && nodes > 1 => {
                 self.next = elapsed + EVERY;
