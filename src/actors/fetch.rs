@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use super::context::PipelineContext;
 use super::host::HostEntry;
 use super::messages::{FetchFinished, FetchOutcome, FetchSource};
-use super::poll::{NextRequest, Poll};
+use super::poll::{NextRequest, Poll, RequestPermit};
 use crate::clock::{Clock, Stopwatch};
 use crate::fetch::{Answer, Fetched, Fetcher, Learned, RobotsAnswer, RobotsFetched, RobotsTask, Trace};
 use crate::model::{FailureCause, FailureReport, SourceType, Watermark};
@@ -68,6 +68,10 @@ impl Handler<FetchSource> for FetchActor {
 }
 
 async fn request(fetcher: &Fetcher, context: &PipelineContext, poll: &Poll) -> FetchOutcome {
+    // The node may have lost its shards, and have joined again, while the request waited for this thread.
+    if poll.permit.as_ref().is_some_and(RequestPermit::is_lost) {
+        return FetchOutcome::Document(Box::new(failed(lost_host())));
+    }
     // Only a request for robots.txt has a URL of it.
     let robots_url = matches!(poll.request, NextRequest::Robots(_)).then(|| poll.robots_url()).flatten();
     match (&poll.request, robots_url) {
@@ -94,13 +98,18 @@ async fn request(fetcher: &Fetcher, context: &PipelineContext, poll: &Poll) -> F
                 fetched
             };
             let fetched = AssertUnwindSafe(polling).catch_unwind().await;
-            FetchOutcome::Document(Box::new(fetched.unwrap_or_else(|_| Fetched {
-                answer: Answer::Failed(panicked()),
-                trace: Trace::default(),
-                learned: Learned::default(),
-            })))
+            FetchOutcome::Document(Box::new(fetched.unwrap_or_else(|_| failed(panicked()))))
         }
     }
+}
+
+fn failed(report: FailureReport) -> Fetched {
+    Fetched { answer: Answer::Failed(report), trace: Trace::default(), learned: Learned::default() }
+}
+
+fn lost_host() -> FailureReport {
+    let error = "another node of the fleet may have its host by now".to_owned();
+    FailureReport { cause: FailureCause::Internal, error, retry_after: None }
 }
 
 /// Gives the entries of an answer their keys. A page is identified by its content.

@@ -79,6 +79,11 @@ pub(super) struct RequestPermit {
 }
 
 impl RequestPermit {
+    /// Whether another node may have the host by now.
+    pub(super) fn is_lost(&self) -> bool {
+        self._host_claim.as_ref().is_some_and(ShardClaim::is_lost)
+    }
+
     /// Lets other polls ask the host; the slot stays taken.
     pub(super) fn leave_host(&mut self) {
         self._permit = None;

@@ -253,7 +253,7 @@ async fn more_nodes_make_more_polls_of_slow_publishers() {
         let rate = (requests() - before) as f64 / watch.elapsed().as_secs_f64();
         println!(
             "{nodes} nodes with {SLOTS} slots each: {rate:.1} polls a second of publishers that take {:?}",
-            super::publisher::SLOW
+            publisher::SLOW
         );
         assert!(fleet.web.load().iter().all(|host| host.overlaps == 0));
         rates.push(rate);

@@ -129,6 +129,7 @@ impl Fleet {
         if let Some(shared) = &fleet.0 {
             info!(log, "node joined"; "node" => &shared.settings.name, "lease_seconds" => lease.as_secs_f64());
             shared.round(&NodeReport::default(), log).await?;
+            shared.tell_differences(log).await;
         }
         Ok(fleet)
     }
@@ -215,6 +216,23 @@ impl NodeSettings {
 impl FleetShared {
     pub(super) fn windows(&self) -> Windows {
         Windows { lease: self.lease }
+    }
+
+    /// Logs which live nodes have other settings or another version than this one.
+    async fn tell_differences(&self, log: &Logger) {
+        let Ok(record) = self.store.fleet().await else { return };
+        let NodeSettings { version, settings, .. } = &self.settings;
+        for node in record.nodes.iter().filter(|node| node.ended_at.is_none()) {
+            let reason = match (&node.version == version, &node.settings == settings) {
+                (true, true) => continue,
+                (false, _) => "it has another version: restart the nodes one after the other until all have the same",
+                (true, false) => {
+                    "it has other settings: sources and hosts would be treated differently by their owners; give \
+                                  all nodes the same, apart from those that docs/fleet.md lists"
+                }
+            };
+            warn!(log, "node differs"; "node" => &node.name, "version" => &node.version, "reason" => reason);
+        }
     }
 
     /// Renews the lease and does what follows from it, until nothing more follows at once.
