@@ -228,6 +228,10 @@ pub(super) struct Documents {
 
 #[derive(Args, Debug)]
 pub(super) struct Demo {
+    /// Show this many daemons that share one PostgreSQL, by the real clock; some are killed. Starts a temporary server
+    /// if its programs are installed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=9), conflicts_with = "speed")]
+    pub(super) nodes: Option<u8>,
     /// Stop after this many seconds [default: run until Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(super) seconds: Option<u64>,
@@ -243,7 +247,7 @@ pub(super) struct Demo {
     /// Speed of the clock; with 1200, one hour passes in three seconds
     #[arg(long, value_name = "FACTOR", default_value_t = 1200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) speed: u32,
-    /// Write the daemon's log to this file
+    /// Write the daemon's log to this file; with --nodes, to one file for each node, such as FILE.node-1
     #[arg(long, value_name = "FILE")]
     pub(super) log: Option<PathBuf>,
     /// Print the summary as JSON, and one progress line per second on standard error

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::web::{SiteBehaviour, SiteComparison};
-use super::world::World;
+use super::web::{SiteBehaviour, SiteComparison, Web};
 use crate::model::{Post, PostId, SourceId};
-use crate::store;
+use crate::store::{self, Store};
 
 /// How many posts are read at once.
 const PAGE: u32 = 1000;
@@ -30,15 +29,16 @@ pub(super) struct Audit {
 }
 
 impl Audit {
-    /// Compares. What is under way meanwhile may be missing; what is settled may not.
-    pub(super) async fn take(world: &World) -> store::Result<Audit> {
-        let mut stored = stored(world).await?;
+    /// Compares; `sources` has the source of each site. What is under way meanwhile may be missing; what is settled may
+    /// not.
+    pub(super) async fn take(store: &dyn Store, web: &Web, sources: &[SourceId]) -> store::Result<Audit> {
+        let mut stored = stored(store).await?;
         let mut audit = Audit::default();
-        for (site, source) in world.sources.iter().enumerate() {
+        for (site, source) in sources.iter().enumerate() {
             // Read after the store, so that an entry served meanwhile is not taken for unknown.
             let posts = stored.remove(source).unwrap_or_default();
-            let is_page = world.web.sites()[site].behaviour == SiteBehaviour::Website;
-            audit.add(*source, is_page, &world.web.compare(site, &posts));
+            let is_page = web.sites()[site].behaviour == SiteBehaviour::Website;
+            audit.add(*source, is_page, &web.compare(site, &posts));
         }
         audit.unknown += stored.values().map(Vec::len).sum::<usize>();
         Ok(audit)
@@ -67,11 +67,11 @@ impl Audit {
 }
 
 /// All posts, by source.
-async fn stored(world: &World) -> store::Result<HashMap<SourceId, Vec<Post>>> {
+async fn stored(store: &dyn Store) -> store::Result<HashMap<SourceId, Vec<Post>>> {
     let mut stored: HashMap<SourceId, Vec<Post>> = HashMap::new();
     let mut after: Option<PostId> = None;
     loop {
-        let posts = world.store.list_posts(None, after, PAGE).await?;
+        let posts = store.list_posts(None, after, PAGE).await?;
         let Some(last) = posts.last() else { return Ok(stored) };
         after = Some(last.id);
         for post in posts {

@@ -5,12 +5,11 @@ use std::time::Duration;
 use super::counts::SourcesByState;
 use super::event_log::{DemoEvent, DemoEventKind, clock_time};
 use super::scene::{Phase, Scene};
+use super::styled_line::{HEADING_COLUMNS, ScreenStyle, StyledLine, good_if, heading};
 use crate::model::FailureKind;
 
 /// From this size on there is room for headings and empty lines.
 const ROOMY: Size = Size { columns: 60, rows: 20 };
-/// How wide the headings of figures are.
-const HEADING_COLUMNS: usize = 10;
 /// How wide the names of sources and hosts are, most of the time.
 const WHOM_COLUMNS: usize = 19;
 const PULSE: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -23,21 +22,6 @@ pub struct Size {
     /// From top to bottom.
     pub rows: usize,
 }
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ScreenStyle {
-    Plain,
-    Dim,
-    Bold,
-    Good,
-    Uneasy,
-    Resting,
-    Bad,
-}
-
-/// One line: pieces of text, each with its style.
-#[derive(Clone, Debug, Default)]
-struct StyledLine(Vec<(ScreenStyle, String)>);
 
 /// The scene as lines that fit the size: no more than its rows, none longer than its columns.
 pub fn render(scene: &Scene, size: Size, with_colours: bool) -> Vec<String> {
@@ -219,14 +203,6 @@ fn footer(phase: Phase) -> StyledLine {
     StyledLine::new(text_style, phase.words())
 }
 
-fn heading(word: &str) -> StyledLine {
-    StyledLine::new(ScreenStyle::Bold, format!("{word:<HEADING_COLUMNS$}"))
-}
-
-fn good_if(is_good: bool) -> ScreenStyle {
-    if is_good { ScreenStyle::Good } else { ScreenStyle::Bad }
-}
-
 fn day(scene: &Scene) -> String {
     format!("day {}", scene.passed.as_secs() / 86_400 + 1)
 }
@@ -246,53 +222,6 @@ fn pulse(moments: &[f64]) -> String {
     moments.iter().map(column).collect()
 }
 
-impl ScreenStyle {
-    /// ECMA-48 code.
-    fn code(self) -> Option<&'static str> {
-        match self {
-            ScreenStyle::Plain => None,
-            ScreenStyle::Dim => Some("2"),
-            ScreenStyle::Bold => Some("1"),
-            ScreenStyle::Good => Some("32"),
-            ScreenStyle::Uneasy => Some("33"),
-            ScreenStyle::Resting => Some("34"),
-            ScreenStyle::Bad => Some("31"),
-        }
-    }
-}
-
-impl StyledLine {
-    fn new(text_style: ScreenStyle, text: impl Into<String>) -> StyledLine {
-        StyledLine::default().and(text_style, text)
-    }
-
-    fn and(mut self, text_style: ScreenStyle, text: impl Into<String>) -> StyledLine {
-        self.0.push((text_style, text.into()));
-        self
-    }
-
-    /// Cuts the line to the width and marks the cut.
-    fn fit(self, columns: usize, with_colours: bool) -> String {
-        let length: usize = self.0.iter().map(|(_, text)| text.chars().count()).sum();
-        let (mut left, mark) = if length > columns { (columns.saturating_sub(1), true) } else { (columns, false) };
-        let mut fitted = String::new();
-        for (text_style, text) in self.0 {
-            // Texts come from publishers and panics, so remove control characters.
-            let shown = text.chars().take(left).map(|char| if char.is_control() { ' ' } else { char });
-            let shown: String = shown.collect();
-            left -= shown.chars().count();
-            match text_style.code().filter(|_| with_colours && !shown.is_empty()) {
-                Some(code) => fitted.extend(["\x1b[", code, "m", &shown, "\x1b[0m"]),
-                None => fitted.push_str(&shown),
-            }
-        }
-        if mark && columns > 0 {
-            fitted.push('…');
-        }
-        fitted
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,15 +230,6 @@ mod tests {
     fn numbers_have_commas_between_their_thousands() {
         let shown = [0, 999, 1000, 12_345, 1_234_567].map(number);
         assert_eq!(shown, ["0", "999", "1,000", "12,345", "1,234,567"]);
-    }
-
-    #[test]
-    fn a_line_is_cut_where_the_screen_ends_and_cannot_steer_the_terminal() {
-        let line = || StyledLine::new(ScreenStyle::Bold, "abc").and(ScreenStyle::Plain, "d\x1bf");
-        assert_eq!(line().fit(6, false), "abcd f");
-        assert_eq!(line().fit(5, false), "abcd…");
-        assert_eq!(line().fit(3, true), "\x1b[1mab\x1b[0m…");
-        assert_eq!(line().fit(0, true), "");
     }
 
     #[test]

@@ -4,11 +4,9 @@ use std::collections::{HashSet, VecDeque};
 use std::io::{self, Write};
 use std::time::Duration;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::TryRecvError;
 
-use super::audit::Audit;
 use super::counts::{HostsByState, SourcesByState};
 use super::event_log::EventLog;
 use super::host_outages::HostOutages;
@@ -16,6 +14,7 @@ use super::render::{number, render};
 use super::scene::{Phase, Scene, WebLoad};
 use super::screen::Screen;
 use super::settings::{DELAY, DemoSettings};
+use super::stop_signals::StopSignals;
 use super::summary::DemoSummary;
 use super::world::{DemoError, World, outcome};
 use crate::actors::PipelineEvent;
@@ -151,7 +150,7 @@ impl Show {
         self.phase = Phase::Comparing;
         self.census_next = Duration::ZERO;
         self.show().await?;
-        let audit = Audit::take(&self.world).await?;
+        let audit = self.world.audit().await?;
         let tree = self.world.pipeline.tree(usize::MAX);
         Ok(DemoSummary {
             elapsed,
@@ -172,12 +171,12 @@ impl Show {
     /// at the next interval.
     async fn heal(&mut self) -> Result<(), DemoError> {
         let healing = Stopwatch::start();
-        let mut left = Audit::take(&self.world).await?.incomplete;
+        let mut left = self.world.audit().await?.incomplete;
         while !left.is_empty() && healing.elapsed() < HEAL_WITHIN {
             self.show().await?;
             tokio::time::sleep(FRAME).await;
             // Keep only sources that were incomplete at every check, because polls may be in flight.
-            let incomplete: HashSet<SourceId> = Audit::take(&self.world).await?.incomplete.into_iter().collect();
+            let incomplete: HashSet<SourceId> = self.world.audit().await?.incomplete.into_iter().collect();
             left.retain(|id| incomplete.contains(id));
             self.ask_again(&left).await?;
         }
@@ -303,32 +302,4 @@ fn line(scene: &Scene) -> String {
 /// Whether a node and all of its descendants are up.
 fn is_up(node: &Node) -> bool {
     node.state == State::Up && node.children.iter().all(is_up)
-}
-
-struct StopSignals {
-    signals: [Signal; 4],
-}
-
-impl StopSignals {
-    fn listen() -> io::Result<StopSignals> {
-        let hear = |kind| signal(kind);
-        Ok(StopSignals {
-            signals: [
-                hear(SignalKind::interrupt())?,
-                hear(SignalKind::terminate())?,
-                hear(SignalKind::hangup())?,
-                hear(SignalKind::quit())?,
-            ],
-        })
-    }
-
-    async fn next(&mut self) {
-        let [interrupt, terminate, hangup, quit] = &mut self.signals;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-            _ = quit.recv() => {}
-        }
-    }
 }

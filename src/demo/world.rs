@@ -1,6 +1,7 @@
 //! The simulated web, a temporary store and the pipeline.
 
 use std::io;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,8 @@ use actix_rt::task::JoinHandle;
 use slog::Logger;
 use tempfile::TempDir;
 
+use super::audit::Audit;
+use super::fleet::POSTGRES_VERSION_MIN;
 use super::settings::DemoSettings;
 use super::web::Web;
 use crate::actors::{Fleet, Parts, Pipeline, PipelineHandle, Scope};
@@ -41,6 +44,20 @@ pub enum DemoError {
     Http(#[from] SetupError),
     #[error("a part of the daemon crashed too often: {}", .0.message)]
     Escalated(Box<Crash>),
+    #[error(
+        "this demo starts a temporary PostgreSQL server and found no programs for it (initdb, pg_ctl, postgres of \
+         PostgreSQL {POSTGRES_VERSION_MIN} or later) in PATH, /usr/lib/postgresql/*/bin or the directory of pg_config: \
+         install them, on Debian and Ubuntu with `apt-get install postgresql`"
+    )]
+    NoPostgres,
+    #[error("cannot start a temporary PostgreSQL server: {0}")]
+    Postgres(String),
+    #[error("cannot start {name}: {cause}")]
+    NodeStart { name: String, cause: io::Error },
+    #[error("{name} ended by itself ({status}){words}")]
+    NodeEnded { name: String, status: ExitStatus, words: String },
+    #[error("the nodes did not take all shards within {} s", .0.as_secs())]
+    NotReady(Duration),
     /// A second signal ended the demo.
     #[error("ended before the store could be compared with what was served")]
     Hurried,
@@ -76,7 +93,7 @@ impl World {
         let web = Web::start(settings.web(), clock.clone()).map_err(DemoError::Web)?;
         let directory = tempfile::Builder::new().prefix("feedwarden-demo-").tempdir()?;
         let store = open(&directory, &clock).await?;
-        let sources = add_all(&web, store.as_ref(), &clock).await?;
+        let sources = add_all(&web, store.as_ref(), clock.as_ref()).await?;
         let now = clock.clone();
         let parts = Parts {
             store: store.clone(),
@@ -93,6 +110,11 @@ impl World {
         let handle = pipeline.handle();
         let running = actix_rt::spawn(pipeline.run());
         Ok(World { web, clock, store, pipeline: handle, sources, running, _telemetry: telemetry, directory })
+    }
+
+    /// Compares the store with the served entries.
+    pub(super) async fn audit(&self) -> store::Result<Audit> {
+        Audit::take(self.store.as_ref(), &self.web, &self.sources).await
     }
 
     /// Ends the pipeline, closes the store and removes it.
@@ -131,7 +153,7 @@ async fn open(directory: &TempDir, clock: &FastClock) -> Result<Arc<dyn Store>, 
 }
 
 /// Adds a source for every site.
-async fn add_all(web: &Web, store: &dyn Store, clock: &FastClock) -> Result<Vec<SourceId>, StoreError> {
+pub(super) async fn add_all(web: &Web, store: &dyn Store, clock: &dyn Clock) -> Result<Vec<SourceId>, StoreError> {
     // Feeds date their entries by the second: what they publish right away must not seem older than the source.
     let created_at = clock.now() - Duration::from_secs(60);
     let mut ids = Vec::with_capacity(web.sites().len());
