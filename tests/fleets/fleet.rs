@@ -269,8 +269,11 @@ impl Fleet {
         let is_other = |node: &&Arc<Node>| node.is_running() && not_at.is_none_or(|not_at| node.name != not_at.name);
         let nodes: Vec<&Arc<Node>> = self.nodes.iter().filter(is_other).collect();
         let requests = sources.iter().zip(nodes.iter().cycle()).map(|(id, node)| async move {
-            let (status, body) = node.ask("POST", &format!("/sources/{id}/poll"), &Value::Null).await.unwrap();
-            assert!(matches!(status, 200 | 202), "poll of {id} at {}: {status} {body}", node.name);
+            let path = format!("/sources/{id}/poll");
+            self.wait_for(&format!("an answer to {path} at {}", node.name), async || {
+                matches!(node.ask("POST", &path, &Value::Null).await, Ok((200 | 202, _)))
+            })
+            .await;
         });
         futures_util::stream::iter(requests).buffer_unordered(8).collect::<Vec<()>>().await;
     }

@@ -1,6 +1,7 @@
 //! The long runs of `tests/fleet`: every fault again and again, with a standby and promotions; polls per second by
 //! number of nodes; a million sources that change hands.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -201,28 +202,28 @@ impl World {
     async fn measure_all(&self, fault: Fault, at: feedwarden::model::Timestamp) {
         let shards: Vec<i32> = (0..SHARDS as i32).collect();
         let hosts = self.fleet.web.hosts();
+        self.fleet.request_polls(&hosts, None).await;
         self.fleet.measure(fault, "the database", at, &shards, &hosts).await;
     }
 
     /// A node that is far from the time of the database takes nothing; one that is a little off works.
     async fn offset_clock(&self, node: &Arc<Node>) {
-        if std::process::Command::new("faketime").arg("--version").output().is_err() {
-            self.fleet.say("clock offset: not tested, the package faketime is not installed");
-            return;
-        }
+        let Some(library) = faketime() else {
+            return self.fleet.say("clock offset: not tested, the package faketime is not installed");
+        };
         self.fleet.lose(Fault::Stop, node).await;
-        node.wrap(&["faketime", "-f", "+60s"]);
+        node.set_clock(Some((&library, "+60s")));
         node.start().await;
         tokio::time::sleep(3 * self.fleet.lease()).await;
         let taken = self.fleet.shards_of(node).await;
         assert_eq!(taken, Vec::<i32>::new(), "{} is a minute ahead", node.name);
         node.stop().await;
-        node.wrap(&["faketime", "-f", "+4s"]);
+        node.set_clock(Some((&library, "+4s")));
         node.start().await;
         self.fleet.balanced().await;
         tokio::time::sleep(3 * self.fleet.lease()).await;
         self.fleet.lose(Fault::Stop, node).await;
-        node.wrap(&[]);
+        node.set_clock(None);
         node.start().await;
     }
 }
@@ -310,6 +311,12 @@ async fn a_million_sources_move_from_a_killed_node_to_two_others() {
     assert!(kept > SHARDS / 2, "too few shards were left to move: {kept}");
     assert!(took < lease + Duration::from_secs(30), "{took:?}");
     assert!(peaks.iter().all(|peak| *peak < MEMORY_MAX), "{peaks:?}");
+}
+
+/// The library of the package faketime.
+fn faketime() -> Option<PathBuf> {
+    let folders = std::fs::read_dir("/usr/lib").ok()?.filter_map(Result::ok).map(|entry| entry.path());
+    folders.map(|folder| folder.join("faketime/libfaketime.so.1")).find(|library| library.exists())
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {

@@ -40,8 +40,8 @@ pub(super) struct Node {
     pub(super) name: String,
     pub(super) proxy: Proxy,
     directory: PathBuf,
-    /// Program and arguments before `feedwarden`: for a clock of its own.
-    wrapper: Mutex<Vec<String>>,
+    /// How far its clock is from that of the machine, with the library that makes it so.
+    clock_offset: Mutex<Option<(PathBuf, String)>>,
     process: Mutex<Option<Child>>,
     /// Whether the API takes requests.
     is_ready: AtomicBool,
@@ -78,7 +78,7 @@ impl Node {
             name: name.into(),
             proxy,
             directory,
-            wrapper: Mutex::default(),
+            clock_offset: Mutex::default(),
             process: Mutex::default(),
             is_ready: AtomicBool::new(false),
         }
@@ -89,11 +89,12 @@ impl Node {
         let before = self.count(records::API_READY);
         let log = OpenOptions::new().append(true).create(true).open(self.log_path()).unwrap();
         let errors = File::create(self.directory.join("errors")).unwrap();
-        let wrapper = self.wrapper.lock().clone();
-        let words: Vec<&str> = wrapper.iter().map(String::as_str).collect();
-        let words = [&words[..], &[env!("CARGO_BIN_EXE_feedwarden"), "run", "--config", "own.yaml"]].concat();
-        let child = Command::new(words[0])
-            .args(&words[1..])
+        let mut command = Command::new(env!("CARGO_BIN_EXE_feedwarden"));
+        if let Some((library, offset)) = &*self.clock_offset.lock() {
+            command.env("LD_PRELOAD", library).env("FAKETIME", offset).env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        }
+        let child = command
+            .args(["run", "--config", "own.yaml"])
             .current_dir(&self.directory)
             .env_remove("XDG_RUNTIME_DIR")
             .env_remove("RUNTIME_DIRECTORY")
@@ -112,9 +113,9 @@ impl Node {
         self.is_ready.store(true, Ordering::Release);
     }
 
-    /// Starts the process through this program from now on.
-    pub(super) fn wrap(&self, wrapper: &[&str]) {
-        *self.wrapper.lock() = wrapper.iter().map(|word| (*word).to_owned()).collect();
+    /// Starts the process with another time from now on, by libfaketime: `+60s` is a minute ahead.
+    pub(super) fn set_clock(&self, offset: Option<(&Path, &str)>) {
+        *self.clock_offset.lock() = offset.map(|(library, offset)| (library.to_owned(), offset.to_owned()));
     }
 
     /// Whether it was started and not asked to end.

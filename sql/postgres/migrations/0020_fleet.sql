@@ -40,8 +40,11 @@ INSERT INTO fleet (only_row, lease, timeline) VALUES (1, interval '30 seconds', 
 
 -- Messages between nodes, to a shard or to a node. Not logged: after a crash of the server every node reads its shards
 -- again.
+-- The sequence is a logged one: PostgreSQL 15 cannot read that of an unlogged table after a standby was promoted.
+CREATE SEQUENCE node_message_ids;
+
 CREATE UNLOGGED TABLE node_messages (
-    message_id  bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    message_id  bigint      DEFAULT nextval('node_message_ids') PRIMARY KEY,
     shard       integer,
     node_id     bigint,
     sender      bigint      NOT NULL,
