@@ -336,7 +336,8 @@ impl Fleet {
 
     /// Every served entry is stored once.
     async fn compare_entries(&self) -> Vec<String> {
-        let store = open(&url_of(&self.server.lock().clone(), &self.database)).await;
+        let server = self.server.lock().clone();
+        let store = open(&url_of(&server, &self.database)).await;
         let mut complaints = Vec::new();
         for (id, site) in &self.sites {
             let posts = store.list_posts(Some(*id), None, 1_000_000).await.unwrap();
