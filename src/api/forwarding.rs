@@ -228,7 +228,10 @@ fn refusal(error: &str) -> FleetAnswer {
 }
 
 async fn ask_self(socket: &Path, forwarded: &FleetRequest) -> Result<FleetAnswer, String> {
-    let stream = UnixStream::connect(socket).await.map_err(|error| error.to_string())?;
+    // The socket is closed first when a node stops.
+    let stopping =
+        |error| format!("the node that has it is stopping ({error}); another one has it in a moment: try again");
+    let stream = UnixStream::connect(socket).await.map_err(stopping)?;
     let failed = |error: hyper::Error| error.to_string();
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
     // It ends with the response.

@@ -215,8 +215,8 @@ impl Fleet {
             Fault::Stop => victim.stop().await,
             Fault::Restart | Fault::Failover => panic!("a fault of the database loses no node"),
         }
-        self.request_polls(&hosts, Some(victim)).await;
-        self.measure(fault, &victim.name, at, &shards, &hosts).await
+        let requesting = self.request_polls(&hosts, Some(victim));
+        tokio::join!(requesting, self.measure(fault, &victim.name, at, &shards, &hosts)).1
     }
 
     /// Waits until these shards and hosts are those of others.
@@ -336,8 +336,8 @@ impl Fleet {
 
     /// Every served entry is stored once.
     async fn compare_entries(&self) -> Vec<String> {
-        let server = self.server.lock().clone();
-        let store = open(&url_of(&server, &self.database)).await;
+        let url = url_of(&self.server.lock(), &self.database);
+        let store = open(&url).await;
         let mut complaints = Vec::new();
         for (id, site) in &self.sites {
             let posts = store.list_posts(Some(*id), None, 1_000_000).await.unwrap();

@@ -202,8 +202,8 @@ impl World {
     async fn measure_all(&self, fault: Fault, at: feedwarden::model::Timestamp) {
         let shards: Vec<i32> = (0..SHARDS as i32).collect();
         let hosts = self.fleet.web.hosts();
-        self.fleet.request_polls(&hosts, None).await;
-        self.fleet.measure(fault, "the database", at, &shards, &hosts).await;
+        let requesting = self.fleet.request_polls(&hosts, None);
+        tokio::join!(requesting, self.fleet.measure(fault, "the database", at, &shards, &hosts));
     }
 
     /// A node that is far from the time of the database takes nothing; one that is a little off works.

@@ -84,7 +84,12 @@ impl FleetWorker {
             self.step_aside(shared, &mut trouble_since).await;
             self.context.faults.inject_into_work(FleetActor::NAME, "Renew").await;
             let report = self.report(&mut rate).await;
-            if let Ok(changes) = shared.round(&report, &self.log).await {
+            let round = shared.round(&report, &self.log).await;
+            if round.is_err() {
+                // Nobody else does better while the database is away.
+                trouble_since = None;
+            }
+            if let Ok(changes) = round {
                 if !changes.left.is_empty() || !changes.gained.is_empty() {
                     let has_gained = !changes.gained.is_empty();
                     self.table.forget_hosts(|host| {
