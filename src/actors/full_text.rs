@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 
 use super::context::PipelineContext;
 use super::host::{DocumentFetcher, NoTurn};
+use super::side_work::while_working;
 use super::store_watch::retry_while_unavailable;
 use crate::fetch::{Answer, Fetched, Task};
 use crate::model::{
@@ -103,7 +104,12 @@ impl FullTextWorker {
         loop {
             let now = context.clock.now();
             let mut wake_at = now + CHECK_EVERY;
-            for (host, due_at) in self.hosts().await {
+            let mut ended = Vec::new();
+            let due = while_working(&mut under_way, &mut ended, self.hosts()).await;
+            for host in ended {
+                hosts.remove(&host);
+            }
+            for (host, due_at) in due {
                 if hosts.contains(&host) {
                     continue;
                 }

@@ -23,6 +23,7 @@ mod poll;
 mod scheduler;
 mod settings;
 mod settling;
+mod side_work;
 mod statistics;
 mod store_watch;
 mod timeline;

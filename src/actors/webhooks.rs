@@ -16,6 +16,7 @@ use slog::{Logger, debug, error, info, o, warn};
 use tokio::sync::Semaphore;
 
 use super::context::PipelineContext;
+use super::side_work::while_working;
 use super::store_watch::retry_while_unavailable;
 use crate::fetch::{Delivery, Fetcher, delivery_body};
 use crate::model::{
@@ -117,7 +118,14 @@ impl Deliverer {
         let mut check_at = self.context.clock.now() + CHECK_EVERY;
         loop {
             let mut wake_at = check_at;
-            for webhook in self.webhooks().await {
+            let mut ended = Vec::new();
+            let webhooks = while_working(&mut turns, &mut ended, self.webhooks()).await;
+            for (id, turn) in ended {
+                if under_way.remove(&id) == Some(news) && turn == TurnEnd::Idle {
+                    idle.insert(id);
+                }
+            }
+            for webhook in webhooks {
                 let is_free = !under_way.contains_key(&webhook.id) && !idle.contains(&webhook.id);
                 let (now, wait_max) = (self.context.clock.now(), self.context.policy().webhooks.retry_max);
                 if !self.is_ours(webhook.id) {
