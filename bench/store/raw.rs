@@ -152,7 +152,7 @@ pub(crate) async fn fresh_database(server: &str) -> (String, u32) {
     (format!("{address}/bench"), crate::cost::parent_of(session))
 }
 
-async fn connect(url: &str) -> tokio_postgres::Client {
+pub(crate) async fn connect(url: &str) -> tokio_postgres::Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client
