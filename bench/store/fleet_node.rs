@@ -8,6 +8,7 @@ use feedwarden::model::{JoinOutcome, NewNode, NodeId, OwnedShard, SHARDS, Settle
 use feedwarden::store::{FleetStore, Store};
 
 use crate::load::POLLS;
+use crate::writers::monotonic_seconds;
 
 pub(crate) struct FleetNode {
     fleet: Arc<dyn FleetStore>,
@@ -26,7 +27,8 @@ impl FleetNode {
             id,
             name: name.to_owned(),
             boot: "bench".to_owned(),
-            booted_for: Duration::from_secs(1),
+            // A later run of the same name ends an earlier one.
+            booted_for: Duration::from_secs_f64(monotonic_seconds()),
             version: "bench".to_owned(),
             settings: String::new(),
             lease: Duration::from_secs(3_600),

@@ -106,7 +106,6 @@ async fn stop_often(freezes: &Freezes, task: &WriterTask) -> Vec<(f64, f64)> {
         frozen.push((began_at, monotonic_seconds()));
         kill_process(process, Signal::CONT).unwrap();
     }
-    writer.kill();
     frozen
 }
 

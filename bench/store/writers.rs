@@ -3,7 +3,6 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
 
 use feedwarden::model::{DocumentKeys, EntryKey, NewPost, PostContent, Settled, Settlement, Source};
 use feedwarden::store::settings::{EngineSettings, PostgresSettings, StoreSettings};
@@ -20,6 +19,8 @@ const SECONDS: f64 = 8.0;
 const WRITERS: [usize; 4] = [1, 2, 4, 8];
 /// Each figure is the best of this many runs, the numbers of writers taking turns.
 const RUNS: usize = 3;
+/// Sessions of a writer that the server may end.
+const ENDED_MAX: usize = 100;
 
 /// What one writer does.
 #[derive(Clone, Serialize, Deserialize)]
@@ -49,6 +50,8 @@ pub(crate) struct Written {
     pub(crate) commits: Vec<f64>,
     /// Attempts that ended because a lock of another session lasted.
     pub(crate) locked: usize,
+    /// Sessions that the server ended.
+    pub(crate) ended: usize,
     pub(crate) seconds: f64,
 }
 
@@ -132,11 +135,13 @@ impl Writer {
         assert!(self.child.wait().unwrap().success(), "a writer failed");
         serde_json::from_str(&text).unwrap()
     }
+}
 
-    /// Ends it before its time.
-    pub(crate) fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+impl Drop for Writer {
+    /// Ends it, if it has not ended.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -153,7 +158,7 @@ pub(crate) async fn write(task: WriterTask) {
     println!("ready");
     std::io::stdin().lock().read_line(&mut String::new()).unwrap();
     let started_at = monotonic_seconds();
-    let mut written = Written { posts: 0, commits: Vec::new(), locked: 0, seconds: 0.0 };
+    let mut written = Written { posts: 0, commits: Vec::new(), locked: 0, ended: 0, seconds: 0.0 };
     let polls = match task.batch {
         Batch::Usual => 50,
         Batch::ManyPosts => 200,
@@ -171,11 +176,9 @@ pub(crate) async fn write(task: WriterTask) {
                 Ok(answers) => break answers,
                 // As the daemon, which tries again.
                 Err(StoreError::Locked(_)) => written.locked += 1,
-                Err(other) => {
-                    // A session that stood still for too long is ended by the server.
-                    eprintln!("{}: {other}", task.name);
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                }
+                // The server ends a session that stood still for too long.
+                Err(StoreError::Unavailable(_)) if written.ended < ENDED_MAX => written.ended += 1,
+                Err(other) => panic!("{}: {other}", task.name),
             }
         };
         written.commits.push(monotonic_seconds());
