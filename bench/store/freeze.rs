@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::raw::connect;
+use crate::raw::{connect, fresh_database};
 use crate::writers::{Batch, Writer, WriterTask, add_sources, monotonic_seconds};
 
 const OTHERS: usize = 3;
@@ -29,26 +29,25 @@ enum Kind {
 }
 
 const PLAN: [Freezes; 5] = [
-    Freezes { name: "stopped, 50 polls of 30 posts", kind: Kind::Stop(Batch::Usual), count: 40, seconds: 1.0 },
-    Freezes { name: "stopped, 50 polls of 30 posts", kind: Kind::Stop(Batch::Usual), count: 3, seconds: LONG },
+    Freezes { name: "stopped, 50 polls of 30 posts", kind: Kind::Stop(Batch::Usual), count: 15, seconds: 1.0 },
+    Freezes { name: "stopped, 50 polls of 30 posts", kind: Kind::Stop(Batch::Usual), count: 2, seconds: LONG },
     Freezes {
         name: "stopped, 200 polls of 100 short posts",
         kind: Kind::Stop(Batch::ManyPosts),
-        count: 20,
+        count: 10,
         seconds: 1.0,
     },
     Freezes {
         name: "stopped, 200 polls of 100 short posts",
         kind: Kind::Stop(Batch::ManyPosts),
-        count: 3,
+        count: 2,
         seconds: LONG,
     },
     Freezes { name: "control: an insert without its commit", kind: Kind::Control, count: 1, seconds: LONG },
 ];
 
 /// Prints how long the others paused, and says whether they went on in every freeze.
-pub(crate) async fn compare(url: &str) -> bool {
-    add_sources(url).await;
+pub(crate) async fn compare(server_url: &str) -> bool {
     println!("Frozen: one writer is stopped, {OTHERS} others store posts (50 polls of 30 posts)\n");
     println!(
         "| frozen | times | for s | freezes without a commit of the others for 0.9 of their time | longest pause of the \
@@ -57,9 +56,11 @@ pub(crate) async fn compare(url: &str) -> bool {
     println!("|---|---|---|---|---|---|---|");
     let mut is_good = true;
     for freezes in &PLAN {
+        let (url, _) = fresh_database(server_url).await;
+        add_sources(&url).await;
         let seconds = freezes.count as f64 * (freezes.seconds + 1.5) + 2.0;
         let task = |number: usize, batch| WriterTask {
-            url: url.to_owned(),
+            url: url.clone(),
             name: format!("writer {number}"),
             parts: OTHERS + 1,
             seconds,
@@ -69,7 +70,7 @@ pub(crate) async fn compare(url: &str) -> bool {
         others.iter_mut().for_each(Writer::go);
         let frozen = match freezes.kind {
             Kind::Stop(batch) => stop_often(freezes, &task(OTHERS, batch)).await,
-            Kind::Control => vec![hold_turn(url, freezes.seconds).await],
+            Kind::Control => vec![hold_turn(&url, freezes.seconds).await],
         };
         let written: Vec<_> = others.into_iter().map(Writer::finish).collect();
         let mut commits: Vec<f64> = written.iter().flat_map(|one| one.commits.iter().copied()).collect();

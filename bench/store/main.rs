@@ -94,7 +94,7 @@ async fn measure_fleet(is_wanted: impl Fn(&str) -> bool) -> ExitCode {
         writers::compare(&raw::fresh_database(&server_url).await.0).await;
     }
     if is_wanted("freeze") {
-        is_good &= freeze::compare(&raw::fresh_database(&server_url).await.0).await;
+        is_good &= freeze::compare(&server_url).await;
     }
     if is_wanted("idle") {
         is_good &= idle_node::compare(&server_url).await;
