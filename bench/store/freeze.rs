@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::load::POSTS;
 use crate::raw::{connect, fresh_database};
 use crate::writers::{Batch, Writer, WriterTask, add_sources, monotonic_seconds};
 
@@ -28,27 +29,23 @@ enum Kind {
     Control,
 }
 
+/// A batch of the others, which they store often.
+const SMALL: Batch = Batch { polls: 50, posts: 3, is_short: true };
+const USUAL: Batch = Batch { polls: 50, posts: POSTS, is_short: false };
+/// As feeds that are read for the first time bring them.
+const LARGE: Batch = Batch { polls: 200, posts: 100, is_short: true };
+
 const PLAN: [Freezes; 5] = [
-    Freezes { name: "stopped, 50 polls of 30 posts", kind: Kind::Stop(Batch::Usual), count: 15, seconds: 1.0 },
-    Freezes { name: "stopped, 50 polls of 30 posts", kind: Kind::Stop(Batch::Usual), count: 2, seconds: LONG },
-    Freezes {
-        name: "stopped, 200 polls of 100 short posts",
-        kind: Kind::Stop(Batch::ManyPosts),
-        count: 10,
-        seconds: 1.0,
-    },
-    Freezes {
-        name: "stopped, 200 polls of 100 short posts",
-        kind: Kind::Stop(Batch::ManyPosts),
-        count: 2,
-        seconds: LONG,
-    },
+    Freezes { name: "stopped, 50 polls of 30 posts", kind: Kind::Stop(USUAL), count: 20, seconds: 1.0 },
+    Freezes { name: "stopped, 50 polls of 30 posts", kind: Kind::Stop(USUAL), count: 2, seconds: LONG },
+    Freezes { name: "stopped, 200 polls of 100 short posts", kind: Kind::Stop(LARGE), count: 20, seconds: 1.0 },
+    Freezes { name: "stopped, 200 polls of 100 short posts", kind: Kind::Stop(LARGE), count: 3, seconds: LONG },
     Freezes { name: "control: an insert without its commit", kind: Kind::Control, count: 1, seconds: LONG },
 ];
 
 /// Prints how long the others paused, and says whether they went on in every freeze.
 pub(crate) async fn compare(server_url: &str) -> bool {
-    println!("Frozen: one writer is stopped, {OTHERS} others store posts (50 polls of 30 posts)\n");
+    println!("Frozen: one writer is stopped, {OTHERS} others store posts (50 polls of 3 short posts)\n");
     println!(
         "| frozen | times | for s | freezes without a commit of the others for 0.9 of their time | longest pause of the \
          others: s | longest pause without a freeze: s | attempts ended by a lock |"
@@ -66,7 +63,7 @@ pub(crate) async fn compare(server_url: &str) -> bool {
             seconds,
             batch,
         };
-        let mut others: Vec<Writer> = (0..OTHERS).map(|number| Writer::start(&task(number, Batch::Usual))).collect();
+        let mut others: Vec<Writer> = (0..OTHERS).map(|number| Writer::start(&task(number, SMALL))).collect();
         others.iter_mut().for_each(Writer::go);
         let frozen = match freezes.kind {
             Kind::Stop(batch) => stop_often(freezes, &task(OTHERS, batch)).await,
@@ -87,7 +84,8 @@ pub(crate) async fn compare(server_url: &str) -> bool {
             between.iter().map(|time| longest_pause(&commits, *time)).fold(0.0, f64::max),
             written.iter().map(|one| one.locked).sum::<usize>(),
         );
-        is_good &= freezes.seconds < LONG || stalled == 0;
+        let is_control = matches!(freezes.kind, Kind::Control);
+        is_good &= is_control || freezes.seconds < LONG || stalled == 0;
     }
     println!("\nthe others go on while a writer is frozen: {}\n", if is_good { "kept" } else { "MISSED" });
     is_good

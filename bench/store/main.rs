@@ -88,7 +88,7 @@ async fn measure_fleet(is_wanted: impl Fn(&str) -> bool) -> ExitCode {
     let mut is_good = true;
     if is_wanted("fence") {
         let (url, server) = raw::fresh_database(&server_url).await;
-        is_good &= fence::compare(postgres(url), server).await;
+        is_good &= fence::compare(&url, server).await;
     }
     if is_wanted("writers") {
         writers::compare(&raw::fresh_database(&server_url).await.0).await;

@@ -12,13 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::fleet_node::FleetNode;
 use crate::load::{self, NOW, POSTS, post};
+use crate::raw::connect;
 
 const ROLE: &str = "FEEDWARDEN_BENCH_WRITER";
 /// How long writers write.
-const SECONDS: f64 = 8.0;
+const SECONDS: f64 = 4.0;
 const WRITERS: [usize; 4] = [1, 2, 4, 8];
 /// Each figure is the best of this many runs, the numbers of writers taking turns.
-const RUNS: usize = 3;
+const RUNS: usize = 4;
 /// Sessions of a writer that the server may end.
 const ENDED_MAX: usize = 100;
 
@@ -35,11 +36,12 @@ pub(crate) struct WriterTask {
 
 /// What is settled at a time.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-pub(crate) enum Batch {
-    /// 50 polls with 30 posts of 1 KB.
-    Usual,
-    /// 200 polls with 100 short posts, as feeds that are read for the first time bring them.
-    ManyPosts,
+pub(crate) struct Batch {
+    pub(crate) polls: usize,
+    /// New posts in a poll.
+    pub(crate) posts: u64,
+    /// Posts of a few bytes instead of 1 KB.
+    pub(crate) is_short: bool,
 }
 
 /// What came of it.
@@ -67,6 +69,8 @@ pub(crate) async fn compare(url: &str) {
     let mut best = [0.0_f64; WRITERS.len()];
     for _ in 0..RUNS {
         for (place, count) in WRITERS.into_iter().enumerate() {
+            // All runs begin with an empty table.
+            connect(url).await.batch_execute("TRUNCATE posts CASCADE").await.unwrap();
             let written = run_together(url, count);
             let rate: f64 = written.iter().map(|one| one.posts as f64 / one.seconds).sum();
             best[place] = best[place].max(rate);
@@ -102,7 +106,7 @@ fn run_together(url: &str, count: usize) -> Vec<Written> {
         name: format!("writer {number}"),
         parts: count,
         seconds: SECONDS,
-        batch: Batch::Usual,
+        batch: Batch { polls: 50, posts: POSTS, is_short: false },
     };
     let mut writers: Vec<Writer> = (0..count).map(|number| Writer::start(&task(number))).collect();
     writers.iter_mut().for_each(Writer::go);
@@ -159,13 +163,9 @@ pub(crate) async fn write(task: WriterTask) {
     std::io::stdin().lock().read_line(&mut String::new()).unwrap();
     let started_at = monotonic_seconds();
     let mut written = Written { posts: 0, commits: Vec::new(), locked: 0, ended: 0, seconds: 0.0 };
-    let polls = match task.batch {
-        Batch::Usual => 50,
-        Batch::ManyPosts => 200,
-    };
     let mut next = 0;
     while monotonic_seconds() < started_at + task.seconds {
-        let count = polls.min(sources.len());
+        let count = task.batch.polls.min(sources.len());
         let places: Vec<usize> = (0..count).map(|number| (next + number) % sources.len()).collect();
         next += count;
         let generation = rand::random();
@@ -196,10 +196,11 @@ pub(crate) async fn write(task: WriterTask) {
 
 /// A poll of this source that found new posts.
 fn poll(source: &Source, generation: u64, batch: Batch) -> Settlement {
-    let posts: Vec<NewPost> = match batch {
-        Batch::Usual => (0..POSTS).map(|number| post(generation, source.id.0, number, false)).collect(),
-        Batch::ManyPosts => (0..100).map(|number| short_post(generation, source.id.0, number)).collect(),
+    let new = |number| match batch.is_short {
+        true => short_post(generation, source.id.0, number),
+        false => post(generation, source.id.0, number, false),
     };
+    let posts: Vec<NewPost> = (0..batch.posts).map(new).collect();
     let document = Some(DocumentKeys::new(posts.iter().map(NewPost::key)));
     Settlement { posts, document, ..Settlement::of_state(source, NOW) }
 }
