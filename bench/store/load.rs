@@ -88,7 +88,8 @@ pub(crate) fn query(settlement: &Settlement) -> EntryQuery {
     EntryQuery { source_id: settlement.source_id, entries: entries.collect() }
 }
 
-fn post(generation: u64, source: i64, number: u64, with_html: bool) -> NewPost {
+/// A post with about 1 KB of text.
+pub(crate) fn post(generation: u64, source: i64, number: u64, with_html: bool) -> NewPost {
     let mut body = format!("{generation} {source} {number}");
     let mut state = generation ^ number.rotate_left(32) ^ source.cast_unsigned().rotate_left(16);
     while body.len() < 1_000 {

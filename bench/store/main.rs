@@ -2,15 +2,25 @@
 //!
 //! `tests/with-postgres cargo bench --bench store` measures both engines; without a server, SQLite alone. Set
 //! `FEEDWARDEN_TEST_PG_FSYNC=on` for a server that commits to disk. Never asserts on time: prints figures and ratios.
+//!
+//! `tests/with-postgres cargo bench --bench store -- fleet` measures what sharing one PostgreSQL costs: the fence of a
+//! settle, several writers, a writer that is frozen, and an idle node; `fence`, `writers`, `freeze` or `idle` instead of
+//! `fleet` measures one of them. Ends with an error if a bar is missed.
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on has nothing better to do than to end")]
 
 #[path = "../pipeline/cost.rs"]
 #[expect(dead_code, reason = "the pipeline bench measures memory, too")]
 mod cost;
+mod fence;
+mod fleet_node;
+mod freeze;
+mod idle_node;
 mod load;
 mod raw;
+mod writers;
 
 use std::future::Future;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,9 +33,18 @@ use raw::Raw;
 
 /// Each figure is the cheapest of this many runs, ours and the baseline taking turns.
 const RUNS: usize = 3;
+const FLEET_PARTS: [&str; 4] = ["fence", "writers", "freeze", "idle"];
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() {
+async fn main() -> ExitCode {
+    if let Some(task) = writers::own_task() {
+        writers::write(task).await;
+        return ExitCode::SUCCESS;
+    }
+    let is_wanted = |part: &str| std::env::args().any(|argument| argument == "fleet" || argument == part);
+    if FLEET_PARTS.into_iter().any(is_wanted) {
+        return measure_fleet(is_wanted).await;
+    }
     println!("{POLLS} polls a run, {} entries with 1 KB of text each; the cheapest of {RUNS} runs", load::POSTS);
     println!(
         "settle: what the daemon does, the lookup of the entries included; raw: an insert or update by the driver"
@@ -44,16 +63,43 @@ async fn main() {
     match std::env::var("FEEDWARDEN_TEST_POSTGRES") {
         Ok(url) => {
             let (url, server) = raw::fresh_database(&url).await;
-            let postgres = EngineSettings::Postgres(PostgresSettings {
-                pool_size: 2,
-                statement_timeout: Duration::from_secs(60),
-                response_timeout: Duration::from_secs(65),
-                ..PostgresSettings::new(url.into())
-            });
-            compare(postgres, Some(server)).await;
+            compare(postgres(url), Some(server)).await;
         }
         Err(_) => println!("\nPostgreSQL: not measured; run tests/with-postgres cargo bench --bench store"),
     }
+    ExitCode::SUCCESS
+}
+
+fn postgres(url: String) -> EngineSettings {
+    EngineSettings::Postgres(PostgresSettings {
+        pool_size: 2,
+        statement_timeout: Duration::from_secs(60),
+        response_timeout: Duration::from_secs(65),
+        ..PostgresSettings::new(url.into())
+    })
+}
+
+/// Measures what several nodes on one PostgreSQL cost.
+async fn measure_fleet(is_wanted: impl Fn(&str) -> bool) -> ExitCode {
+    let Ok(server_url) = std::env::var("FEEDWARDEN_TEST_POSTGRES") else {
+        eprintln!("no PostgreSQL; run tests/with-postgres cargo bench --bench store -- fleet");
+        return ExitCode::FAILURE;
+    };
+    let mut is_good = true;
+    if is_wanted("fence") {
+        let (url, server) = raw::fresh_database(&server_url).await;
+        is_good &= fence::compare(&url, server).await;
+    }
+    if is_wanted("writers") {
+        writers::compare(&raw::fresh_database(&server_url).await.0).await;
+    }
+    if is_wanted("freeze") {
+        is_good &= freeze::compare(&server_url).await;
+    }
+    if is_wanted("idle") {
+        is_good &= idle_node::compare(&server_url).await;
+    }
+    if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Measures one engine. `server` is the first process of its server, if it has one.

@@ -145,14 +145,14 @@ fn write_sqlite(connection: &mut rusqlite::Connection, polls: &[Settlement], cas
 /// An empty database of that server: its URL, and the first process of the server.
 pub(crate) async fn fresh_database(server: &str) -> (String, u32) {
     let client = connect(server).await;
-    client.batch_execute("DROP DATABASE IF EXISTS bench").await.unwrap();
+    client.batch_execute("DROP DATABASE IF EXISTS bench WITH (FORCE)").await.unwrap();
     client.batch_execute("CREATE DATABASE bench").await.unwrap();
     let session: i32 = client.query_one("SELECT pg_backend_pid()", &[]).await.unwrap().get(0);
     let (address, _) = server.rsplit_once('/').expect("the URL of the server ends in a database");
     (format!("{address}/bench"), crate::cost::parent_of(session))
 }
 
-async fn connect(url: &str) -> tokio_postgres::Client {
+pub(crate) async fn connect(url: &str) -> tokio_postgres::Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client

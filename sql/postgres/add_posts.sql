@@ -14,4 +14,13 @@ told AS MATERIALIZED (
     FROM added
     HAVING count(*) > 0
 )
-SELECT id, source_id FROM added CROSS JOIN told ORDER BY id
+-- Runs of consecutive numbers: what is returned must fit into the buffers of the connection, or a client that has stopped
+-- reading would keep its turn among those that store posts.
+SELECT numbered.source_id, min(numbered.id), max(numbered.id)
+FROM (
+    SELECT id, source_id, id - row_number() OVER (PARTITION BY source_id ORDER BY id) AS run
+    FROM added
+) AS numbered
+CROSS JOIN told
+GROUP BY numbered.source_id, numbered.run
+ORDER BY min(numbered.id)

@@ -282,6 +282,7 @@ fn both_engines_have_the_same_statements() {
         "join_fleet.sql",
         "leave_fleet.sql",
         "list_nodes.sql",
+        "lock_claimed_sources.sql",
         "lock_fleet.sql",
         "lock_free_sources.sql",
         "lock_sources.sql",

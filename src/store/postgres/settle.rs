@@ -21,6 +21,7 @@ use super::values::{RowColumns, all, by_column, execute, number, readable};
 use super::{PostgresStore, full_text, hosts};
 
 static LOCK: Statement = Statement::new(include_str!("../../../sql/postgres/lock_sources.sql"));
+static LOCK_CLAIMED: Statement = Statement::new(include_str!("../../../sql/postgres/lock_claimed_sources.sql"));
 static LOCK_FREE: Statement = Statement::new(include_str!("../../../sql/postgres/lock_free_sources.sql"));
 static LOCKED_HOSTS: Statement = Statement::new(include_str!("../../../sql/postgres/locked_hosts.sql"));
 static SETTLE: Statement = Statement::new(include_str!("../../../sql/postgres/settle_sources.sql"));
@@ -94,12 +95,21 @@ struct SettleRound<'a> {
     locking: Locking,
 }
 
+/// Rows of sources that are locked for a round.
+#[derive(Default)]
+struct LockedSources {
+    /// Claims that no longer hold.
+    fenced: HashSet<OwnedShard>,
+    /// Versions by source; none for rows that other sessions lock.
+    versions: HashMap<i64, Option<i64>>,
+}
+
 impl SettleRound<'_> {
     /// Settles the polls at these places, and commits. What needs the turn of those that store posts comes last and is
     /// sent together with the commit, so that no other node waits for this process.
     async fn settle(&self, round: &[usize], answers: &mut [Option<Settled>]) -> Result<()> {
         let SettleRound { store, transaction, settlements, locking } = *self;
-        let (fenced, versions) = try_join(self.lost_claims(round), self.lock(round)).await?;
+        let LockedSources { fenced, versions } = self.lock(round).await?;
         let mut live = Vec::with_capacity(round.len());
         let (mut asked, mut late) = (Vec::new(), Vec::new());
         for place in round {
@@ -141,30 +151,66 @@ impl SettleRound<'_> {
         Ok(())
     }
 
-    /// The claims of these polls that no longer hold.
-    async fn lost_claims(&self, round: &[usize]) -> Result<HashSet<OwnedShard>> {
-        let claims: HashSet<OwnedShard> = round.iter().filter_map(|place| self.settlements[*place].claim).collect();
+    /// Locks the rows of the sources, once the claims of their shards are fenced.
+    async fn lock(&self, round: &[usize]) -> Result<LockedSources> {
+        let polls = || round.iter().map(|place| &self.settlements[*place]);
+        let mut ids: Vec<i64> = polls().map(|poll| poll.source_id.0).collect();
+        ids.sort_unstable();
+        let claims: HashSet<OwnedShard> = polls().filter_map(|poll| poll.claim).collect();
+        let claims: Vec<OwnedShard> = claims.into_iter().collect();
+        let versions = |row: &mut RowColumns<'_>| Ok((required(row.integer()?)?, row.integer()?));
+        match self.locking {
+            Locking::Wait if claims.is_empty() => {
+                let versions = all(self.transaction, &LOCK, &[&ids], versions).await?.into_iter().collect();
+                Ok(LockedSources { fenced: HashSet::new(), versions })
+            }
+            Locking::Wait => self.lock_claimed(&ids, &claims).await,
+            Locking::Skip => {
+                let parameters: [&(dyn ToSql + Sync); 1] = [&ids];
+                let locking = all(self.transaction, &LOCK_FREE, &parameters, versions);
+                let (fenced, versions) = try_join(self.lost_claims(&claims), locking).await?;
+                Ok(LockedSources { fenced, versions: versions.into_iter().collect() })
+            }
+        }
+    }
+
+    async fn lock_claimed(&self, ids: &[i64], claims: &[OwnedShard]) -> Result<LockedSources> {
+        let (node, (shards, epochs)) = (self.own_node(), by_part(claims));
+        let read = |row: &mut RowColumns<'_>| Ok((row.integer()?, row.integer()?, row.integer()?));
+        let parameters: [&(dyn ToSql + Sync); 4] = [&ids, &node, &shards, &epochs];
+        let mut locked = LockedSources::default();
+        for (lost, id, version) in all(self.transaction, &LOCK_CLAIMED, &parameters, read).await? {
+            match lost {
+                Some(place) => {
+                    locked.fenced.extend(usize::try_from(place - 1).ok().and_then(|place| claims.get(place)))
+                }
+                None => drop(locked.versions.insert(required(id)?, version)),
+            }
+        }
+        Ok(locked)
+    }
+
+    /// The claims that no longer hold.
+    async fn lost_claims(&self, claims: &[OwnedShard]) -> Result<HashSet<OwnedShard>> {
         if claims.is_empty() {
             return Ok(HashSet::new());
         }
-        let node = self.store.own_node.get().map_or(0, |node| node.0);
-        let shards: Vec<i32> = claims.iter().map(|claim| claim.shard.0.into()).collect();
-        let epochs: Vec<i64> = claims.iter().map(|claim| claim.epoch).collect();
+        let (shards, epochs) = by_part(claims);
         let read = |row: &mut RowColumns<'_>| {
             let shard = u16::try_from(required(row.integer()?)?).unwrap_or_default();
             Ok(OwnedShard { shard: Shard(shard), epoch: required(row.integer()?)? })
         };
-        let lost = all(self.transaction, &FENCE, &[&node, &shards, &epochs], read).await?;
+        let lost = all(self.transaction, &FENCE, &[&self.own_node(), &shards, &epochs], read).await?;
         Ok(lost.into_iter().collect())
     }
 
-    /// Locks the rows of the sources, and returns their versions; none for rows that other sessions lock.
-    async fn lock(&self, round: &[usize]) -> Result<HashMap<i64, Option<i64>>> {
-        let ids: Vec<i64> = round.iter().map(|place| self.settlements[*place].source_id.0).collect();
-        let lock = if self.locking == Locking::Wait { &LOCK } else { &LOCK_FREE };
-        let read = |row: &mut RowColumns<'_>| Ok((required(row.integer()?)?, row.integer()?));
-        Ok(all(self.transaction, lock, &[&ids], read).await?.into_iter().collect())
+    fn own_node(&self) -> i64 {
+        self.store.own_node.get().map_or(0, |node| node.0)
     }
+}
+
+fn by_part(claims: &[OwnedShard]) -> (Vec<i32>, Vec<i64>) {
+    claims.iter().map(|claim| (i32::from(claim.shard.0), claim.epoch)).unzip()
 }
 
 /// Stores new and changed posts, and commits.
@@ -291,11 +337,12 @@ async fn add_posts(transaction: &impl Session, settlements: &[&Settlement]) -> R
     }
     let (added, contents) = (by_column(added.into_iter()), by_column(contents.into_iter()));
     let arrays: Vec<&(dyn ToSql + Sync)> = added.iter().chain(&contents).map(|column| column as _).collect();
-    all(transaction, &ADD_POSTS, &arrays, |row| {
-        let post = PostId(required(row.integer()?)?);
-        Ok((SourceId(required(row.integer()?)?), post))
-    })
-    .await
+    let read = |row: &mut RowColumns<'_>| {
+        let source = SourceId(required(row.integer()?)?);
+        Ok((source, required(row.integer()?)?..=required(row.integer()?)?))
+    };
+    let runs = all(transaction, &ADD_POSTS, &arrays, read).await?;
+    Ok(runs.into_iter().flat_map(|(source, run)| run.map(move |id| (source, PostId(id)))).collect())
 }
 
 /// Gives posts new content.
