@@ -97,7 +97,7 @@ struct SettleRound<'a> {
 
 /// Rows of sources that are locked for a round.
 #[derive(Default)]
-struct LockedSources {
+struct FencedRows {
     /// Claims that no longer hold.
     fenced: HashSet<OwnedShard>,
     /// Versions by source; none for rows that other sessions lock.
@@ -109,7 +109,7 @@ impl SettleRound<'_> {
     /// sent together with the commit, so that no other node waits for this process.
     async fn settle(&self, round: &[usize], answers: &mut [Option<Settled>]) -> Result<()> {
         let SettleRound { store, transaction, settlements, locking } = *self;
-        let LockedSources { fenced, versions } = self.lock(round).await?;
+        let FencedRows { fenced, versions } = self.lock(round).await?;
         let mut live = Vec::with_capacity(round.len());
         let (mut asked, mut late) = (Vec::new(), Vec::new());
         for place in round {
@@ -152,7 +152,7 @@ impl SettleRound<'_> {
     }
 
     /// Locks the rows of the sources, once the claims of their shards are fenced.
-    async fn lock(&self, round: &[usize]) -> Result<LockedSources> {
+    async fn lock(&self, round: &[usize]) -> Result<FencedRows> {
         let polls = || round.iter().map(|place| &self.settlements[*place]);
         let mut ids: Vec<i64> = polls().map(|poll| poll.source_id.0).collect();
         ids.sort_unstable();
@@ -162,23 +162,23 @@ impl SettleRound<'_> {
         match self.locking {
             Locking::Wait if claims.is_empty() => {
                 let versions = all(self.transaction, &LOCK, &[&ids], versions).await?.into_iter().collect();
-                Ok(LockedSources { fenced: HashSet::new(), versions })
+                Ok(FencedRows { fenced: HashSet::new(), versions })
             }
             Locking::Wait => self.lock_claimed(&ids, &claims).await,
             Locking::Skip => {
                 let parameters: [&(dyn ToSql + Sync); 1] = [&ids];
                 let locking = all(self.transaction, &LOCK_FREE, &parameters, versions);
                 let (fenced, versions) = try_join(self.lost_claims(&claims), locking).await?;
-                Ok(LockedSources { fenced, versions: versions.into_iter().collect() })
+                Ok(FencedRows { fenced, versions: versions.into_iter().collect() })
             }
         }
     }
 
-    async fn lock_claimed(&self, ids: &[i64], claims: &[OwnedShard]) -> Result<LockedSources> {
+    async fn lock_claimed(&self, ids: &[i64], claims: &[OwnedShard]) -> Result<FencedRows> {
         let (node, (shards, epochs)) = (self.own_node(), by_part(claims));
         let read = |row: &mut RowColumns<'_>| Ok((row.integer()?, row.integer()?, row.integer()?));
         let parameters: [&(dyn ToSql + Sync); 4] = [&ids, &node, &shards, &epochs];
-        let mut locked = LockedSources::default();
+        let mut locked = FencedRows::default();
         for (lost, id, version) in all(self.transaction, &LOCK_CLAIMED, &parameters, read).await? {
             match lost {
                 Some(place) => {
