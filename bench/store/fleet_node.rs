@@ -22,7 +22,7 @@ impl FleetNode {
     /// Joins, and takes one of so many parts of the shards.
     pub(crate) async fn join(store: &dyn Store, name: &str, parts: usize) -> FleetNode {
         let fleet = store.fleet().expect("PostgreSQL has nodes");
-        let id = NodeId(rand::random::<i64>().saturating_abs().max(1));
+        let id = NodeId(feedwarden::dice::unique_number().cast_signed());
         let new = NewNode {
             id,
             name: name.to_owned(),

@@ -168,7 +168,7 @@ pub(crate) async fn write(task: WriterTask) {
         let count = task.batch.polls.min(sources.len());
         let places: Vec<usize> = (0..count).map(|number| (next + number) % sources.len()).collect();
         next += count;
-        let generation = rand::random();
+        let generation = feedwarden::dice::unique_number();
         let batch: Vec<Settlement> =
             places.iter().map(|place| node.claimed(poll(&sources[*place], generation, task.batch))).collect();
         let answers = loop {
