@@ -3,6 +3,7 @@
 mod access;
 mod articles;
 mod check;
+mod claims;
 mod cleanup;
 mod concurrency;
 mod crash;

@@ -1,7 +1,9 @@
 //! The end of polls: posts and state together, once, or not at all.
 
 use super::*;
-use feedwarden::model::{Breaker, ContentHash, Enclosure, HostKey, HostState, TextOrigin, Timestamp, Validators};
+use feedwarden::model::{
+    Breaker, ContentHash, Enclosure, EntryKey, HostKey, HostState, TextOrigin, Timestamp, Validators,
+};
 use rstest::rstest;
 
 #[rstest]
@@ -324,4 +326,30 @@ async fn a_time_of_publication_is_the_same_moment_whatever_its_zone(#[values(Sql
             .await;
         assert_eq!(store.post(ids[0]).await.unwrap().unwrap().published_at, Some(moment));
     }
+}
+
+#[rstest]
+#[tokio::test]
+async fn s601_each_poll_of_a_batch_gets_the_numbers_of_its_own_posts(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let (one, two) = (store.add(rss("http://a.example/")).await, store.add(rss("http://b.example/")).await);
+    let known = |number| post(&format!("known {number}")).with_key(EntryKey(number));
+    let settled = store.settle(vec![found(&one, vec![known(2), known(4)])]).await.unwrap();
+    assert!(matches!(settled[..], [Settled::Written { .. }]), "{settled:?}");
+    let one = store.source(one.id).await.unwrap().unwrap();
+    // Entries that are stored already leave gaps among the numbers of those that are new.
+    let new = |source: &str, number| post(&format!("{source} {number}")).with_key(EntryKey(number));
+    let posts = vec![new("one", 1), known(2), new("one", 3), known(4), new("one", 5), new("one", 6)];
+    let batch = vec![found(&two, vec![new("two", 1), new("two", 2)]), found(&one, posts)];
+    let settled = store.settle(batch).await.unwrap();
+    let numbers = |place: usize| match &settled[place] {
+        Settled::Written { new_posts, .. } => new_posts.clone(),
+        other => panic!("{other:?}"),
+    };
+    let mut texts = Vec::new();
+    for id in [numbers(0), numbers(1)].concat() {
+        texts.push(store.post(id).await.unwrap().unwrap().content.text);
+    }
+    assert_eq!(texts, ["two 1", "two 2", "one 1", "one 3", "one 5", "one 6"]);
+    assert!(numbers(1).is_sorted(), "in the order of the entries");
 }
