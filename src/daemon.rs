@@ -7,6 +7,7 @@ mod reload;
 mod signals;
 mod systemd;
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,6 +54,11 @@ pub enum DaemonError {
          database.accept-unreadable-secrets to true: polls and deliveries that need them fail until they are stored anew"
     )]
     ClosedSecrets(SecretCheck),
+    #[error(
+        "cannot create the directory {} for the database: {source}; choose another one with database.url and api.socket, or \
+         $XDG_STATE_HOME", path.display()
+    )]
+    StateDirectory { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Busy(#[from] LockError),
     #[error(transparent)]
@@ -79,7 +85,7 @@ pub enum DaemonError {
 /// Runs until a signal ends it. `request` is needed to reload the settings.
 pub async fn run(loaded: Loaded, request: ConfigRequest) -> Result<(), DaemonError> {
     let mut signals = Signals::listen()?;
-    let started = Started::new(&loaded.settings, request.file.clone(), Arc::new(SteadyClock::start()))?;
+    let started = Started::new(&loaded.settings, loaded.file.clone(), &loaded.notices, Arc::new(SteadyClock::start()))?;
     let ended = serve(loaded, request, &started, &mut signals).await;
     started.ended(&ended);
     ended
@@ -155,6 +161,12 @@ fn outcome(end: Result<RootEnd, actix_rt::task::JoinError>) -> Result<(), Daemon
     }
 }
 
+/// Creates a directory that only its owner can use.
+fn create_private(path: &Path) -> Result<(), DaemonError> {
+    let created = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+    created.map_err(|source| DaemonError::StateDirectory { path: path.to_owned(), source })
+}
+
 struct Started {
     telemetry: Telemetry,
     log: Logger,
@@ -170,21 +182,32 @@ struct Opened {
 }
 
 impl Started {
-    fn new(settings: &Settings, config_file: Option<PathBuf>, clock: Arc<dyn Clock>) -> Result<Started, DaemonError> {
+    fn new(
+        settings: &Settings,
+        config_file: Option<PathBuf>,
+        notices: &[String],
+        clock: Arc<dyn Clock>,
+    ) -> Result<Started, DaemonError> {
         // URLs of sources can contain credentials, so database and log are readable by their owner only.
         rustix::process::umask(rustix::fs::Mode::RWXO | rustix::fs::Mode::WGRP);
         let telemetry = telemetry::start(&settings.log, clock.clone())?;
         let log = telemetry.logger.new(o!());
         info!(log, "daemon starting";
             "version" => env!("CARGO_PKG_VERSION"),
-            "config_file" => config_file.map(|path| path.display().to_string()),
+            "config_file" => config_file.map(|path| absolute(&path)),
             "database_engine" => engine_name(&settings.store.engine),
             "database" => settings.store.engine.location());
+        for notice in notices {
+            warn!(log, "configuration notice"; "reason" => notice);
+        }
         Ok(Started { began: clock.monotonic(), telemetry, log, clock })
     }
 
     /// Opens the store; none if a stop signal arrives meanwhile.
     async fn open(&self, settings: &Settings, signals: &mut Signals) -> Result<Option<Opened>, DaemonError> {
+        if let Some(directory) = &settings.user_state {
+            create_private(directory)?;
+        }
         let lock = InstanceLock::take(&settings.store.engine)?;
         let store = tokio::select! {
             opened = store::open(&settings.store, self.clock.now()) => opened?,

@@ -68,9 +68,9 @@ impl Place {
             EngineSettings::Postgres(postgres) => postgres.url.expose_secret().to_owned(),
         };
         let mut command = Command::new(env!("CARGO_BIN_EXE_feedwarden"));
-        command.args(arguments).current_dir(self.directory.path());
+        crate::in_directory(&mut command, self.directory.path()).args(arguments);
         command.env("FEEDWARDEN__DATABASE__URL", url).env("FEEDWARDEN__HTTP__ALLOW_PRIVATE_NETWORKS", "true");
-        command.env("FEEDWARDEN__DATABASE__ENCRYPTION_KEY", ENCRYPTION_KEY).env_remove("XDG_RUNTIME_DIR");
+        command.env("FEEDWARDEN__DATABASE__ENCRYPTION_KEY", ENCRYPTION_KEY);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

@@ -392,3 +392,76 @@ fn a_full_disk_behind_standard_output_is_a_failure_and_not_a_crash() {
     assert_eq!(answer.code, 1);
     assert!(answer.errors.starts_with("feedwarden: standard output cannot be written"), "{}", answer.errors);
 }
+
+#[test]
+fn the_environment_names_the_file() {
+    let shown = Bench::new(&["config", "show", "--json"])
+        .file("own.yaml", "source:\n  max-failures: 3\n")
+        .variable("FEEDWARDEN_CONFIG", "own.yaml")
+        .run();
+    assert_eq!(shown.shown("source.max-failures"), (3.into(), "file".into()));
+    let missing = Bench::new(&["config", "check"]).variable("FEEDWARDEN_CONFIG", "missing.yaml").run();
+    assert!(missing.code == 2 && missing.errors.contains("missing.yaml"), "{}", missing.errors);
+    let both = Bench::new(&["config", "show", "--json", "--config", "own.yaml"])
+        .file("own.yaml", "source:\n  max-failures: 4\n")
+        .variable("FEEDWARDEN_CONFIG", "missing.yaml")
+        .run();
+    assert_eq!(both.shown("source.max-failures"), (4.into(), "file".into()), "the command line comes first");
+}
+
+#[test]
+fn the_users_file_is_read_without_being_named_if_it_exists() {
+    let bench = Bench::new(&["config", "show", "--json"]);
+    let home = bench.directory.path().display().to_string();
+    let none = bench.variable("HOME", &home).run();
+    assert_eq!(none.shown("source.max-failures").1, "built-in");
+    let bench = Bench::new(&["config", "show", "--json"]);
+    let home = bench.directory.path().display().to_string();
+    std::fs::create_dir_all(bench.path(".config/feedwarden")).unwrap();
+    let shown =
+        bench.file(".config/feedwarden/feedwarden.yaml", "source:\n  max-failures: 3\n").variable("HOME", &home).run();
+    assert_eq!(shown.shown("source.max-failures"), (3.into(), "file".into()));
+}
+
+#[test]
+fn init_writes_every_key_with_its_default_and_keeps_a_file_that_exists() {
+    let bench = Bench::new(&["config", "init"]);
+    let home = bench.directory.path().to_owned();
+    let keep = bench.directory;
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_feedwarden"));
+        command.env_clear().env("HOME", &home).current_dir(&home).args(arguments);
+        Bench { directory: tempfile::tempdir().unwrap(), command }.run()
+    };
+    let file = home.join(".config/feedwarden/feedwarden.yaml");
+    let written = run(&["config", "init"]);
+    assert_eq!((written.code, written.output), (0, format!("{} is written\n", file.display())));
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let text = std::fs::read_to_string(&file).unwrap();
+
+    // As it is written, it sets nothing.
+    let shown: Vec<Value> = serde_json::from_str(&run(&["config", "show", "--json"]).output).unwrap();
+    assert!(shown.iter().all(|row| row["origin"]["layer"] == "built-in"), "{shown:?}");
+    // Uncommenting one line sets one key.
+    std::fs::write(&file, text.replacen("#max-failures: ", "max-failures: 1", 1)).unwrap();
+    let shown = run(&["config", "show", "--json"]);
+    assert_eq!(shown.shown("source.max-failures").1, "file", "{}", shown.errors);
+    // Uncommenting all of them sets the defaults.
+    let all: String = text
+        .lines()
+        .map(|line| match line.trim_start().strip_prefix('#') {
+            Some(key) if !key.starts_with(' ') && !key.is_empty() => line.replacen('#', "", 1) + "\n",
+            _ => line.to_owned() + "\n",
+        })
+        .collect();
+    std::fs::write(&file, all).unwrap();
+    let again: Vec<Value> = serde_json::from_str(&run(&["config", "show", "--json"]).output).unwrap();
+    assert!(again.iter().filter(|row| row["origin"]["layer"] == "built-in").count() == 0, "{again:?}");
+
+    let kept = run(&["config", "init"]);
+    assert_eq!(kept.code, 5, "{}", kept.errors);
+    assert!(kept.errors.contains("exists already"), "{}", kept.errors);
+    assert_eq!(run(&["config", "init", "-"]).output, text);
+    drop(keep);
+}

@@ -18,12 +18,9 @@ struct Daemon {
 
 impl Daemon {
     fn start(directory: &Path, arguments: &[&str]) -> Daemon {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_feedwarden"))
+        let mut process = crate::in_directory(&mut Command::new(env!("CARGO_BIN_EXE_feedwarden")), directory)
             .arg("run")
             .args(arguments)
-            .current_dir(directory)
-            .env_remove("XDG_RUNTIME_DIR")
-            .env_remove("RUNTIME_DIRECTORY")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -181,14 +178,11 @@ impl TlsServer {
     /// Runs the daemon against it with these settings until it is ready or has failed, and returns the last record.
     fn run(&self, host: &str, arguments: &[&str]) -> Value {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/with-postgres");
-        let mut process = Command::new(tests)
+        let mut process = crate::in_directory(&mut Command::new(tests), self.directory.path())
             .args([env!("CARGO_BIN_EXE_feedwarden"), "run"])
             .args(["--set", &format!("database.url=postgres://postgres@{host}:{}/postgres", self.port)])
             .args(arguments)
             .env("FEEDWARDEN_TEST_PG_TLS", format!("{}:{}", self.directory.path().display(), self.port))
-            .current_dir(self.directory.path())
-            .env_remove("XDG_RUNTIME_DIR")
-            .env_remove("RUNTIME_DIRECTORY")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
@@ -242,9 +236,8 @@ fn a_service_manager_hears_when_it_is_ready_alive_and_stopping() {
         heard.clear();
     };
     // The watchdog is for the process that the variable names, and the shell becomes that process.
-    let mut process = Command::new("sh")
+    let mut process = crate::in_directory(&mut Command::new("sh"), directory.path())
         .args(["-c", "WATCHDOG_PID=$$ exec \"$0\" run", env!("CARGO_BIN_EXE_feedwarden")])
-        .current_dir(directory.path())
         .env("NOTIFY_SOCKET", &path)
         .env("WATCHDOG_USEC", "300000")
         .stdin(Stdio::null())
@@ -273,9 +266,8 @@ fn a_slow_start_asks_the_service_manager_for_more_time_until_it_is_ready() {
         let count = manager.recv(&mut bytes).expect("the service manager hears something");
         String::from_utf8_lossy(&bytes[..count]).into_owned()
     };
-    let mut process = Command::new(env!("CARGO_BIN_EXE_feedwarden"))
+    let mut process = crate::in_directory(&mut Command::new(env!("CARGO_BIN_EXE_feedwarden")), directory.path())
         .args(["run", "--set", "database.sqlite.busy-timeout-seconds=30"])
-        .current_dir(directory.path())
         .env("NOTIFY_SOCKET", &path)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

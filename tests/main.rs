@@ -12,6 +12,7 @@ mod demo;
 mod endurance;
 mod feeds;
 mod fetch;
+mod first_run;
 mod fleets;
 mod fuzz;
 mod http;
@@ -34,4 +35,23 @@ fn child(name: &str) -> std::path::PathBuf {
     let built = tests.parent().unwrap().parent().unwrap().join("examples").join(name);
     assert!(built.exists(), "{} is not built: run `cargo test` without picking targets", built.display());
     built
+}
+
+/// Runs a command in this directory, and keeps it away from the directories of the user who runs the tests.
+fn in_directory<'a>(
+    command: &'a mut std::process::Command,
+    directory: &std::path::Path,
+) -> &'a mut std::process::Command {
+    for variable in [
+        "HOME",
+        "XDG_STATE_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_RUNTIME_DIR",
+        "RUNTIME_DIRECTORY",
+        "STATE_DIRECTORY",
+        "FEEDWARDEN_CONFIG",
+    ] {
+        command.env_remove(variable);
+    }
+    command.current_dir(directory)
 }

@@ -30,7 +30,8 @@ fn web(behaviours: &[SiteBehaviour], change: impl FnOnce(&mut WebSettings)) -> (
 
 fn feedwarden(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_feedwarden"));
-    command.arg("run").args(arguments).args(["--set", "http.allow-private-networks=true"]).current_dir(directory);
+    crate::in_directory(&mut command, directory);
+    command.arg("run").args(arguments).args(["--set", "http.allow-private-networks=true"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

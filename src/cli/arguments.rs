@@ -43,7 +43,8 @@ the daemon crashed too often.";
 /// Every command takes these at every level: clap's global arguments would drop the outer of two `--set`.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct Layers {
-    /// Read settings from this YAML file
+    /// Read settings from this YAML file [default: the one that FEEDWARDEN_CONFIG names, or
+    /// ~/.config/feedwarden/feedwarden.yaml if it exists]
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
     /// Set one key, such as source.max-failures=3; overrides file and environment; repeatable
@@ -63,7 +64,7 @@ pub(super) enum Command {
     Extract(Extract),
     /// Show the daemon polling a simulated web with a fast clock and injected crashes
     Demo(Demo),
-    /// Show or check the configuration
+    /// Write, show or check the configuration
     Config {
         #[command(flatten)]
         layers: Layers,
@@ -257,6 +258,17 @@ pub(super) struct Demo {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
+    /// Write a configuration file that shows every key with its default, commented out
+    Init {
+        #[command(flatten)]
+        layers: Layers,
+        /// File to write; - prints it [default: the file of --config, of FEEDWARDEN_CONFIG, or
+        /// ~/.config/feedwarden/feedwarden.yaml, which is read without being named]
+        file: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Print every key with its value and origin; secrets are masked
     Show {
         #[command(flatten)]
@@ -294,7 +306,9 @@ impl Arguments {
             Command::Parse(_) | Command::Extract(_) | Command::Demo(_) | Command::Completions(_) | Command::Man(_) => {}
             Command::Config { layers: middle, command } => {
                 layers.push(std::mem::take(middle));
-                let (ConfigCommand::Show { layers: inner, .. } | ConfigCommand::Check { layers: inner, .. }) = command;
+                let (ConfigCommand::Init { layers: inner, .. }
+                | ConfigCommand::Show { layers: inner, .. }
+                | ConfigCommand::Check { layers: inner, .. }) = command;
                 layers.push(std::mem::take(inner));
             }
         }

@@ -43,12 +43,12 @@ mod webhook_command;
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
 
 use clap::Parser;
 
 use crate::config::{ConfigRequest, Loaded, load};
 use crate::daemon::{self, DaemonError};
+use crate::store::settings::StoreSettings;
 use arguments::{Arguments, Command, ConfigCommand, DaemonCommand, Layers};
 use client::{ApiClient, Done, with_daemon};
 
@@ -69,22 +69,21 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Parse(parse) => documents::parse(&parse),
         Command::Extract(extract) => documents::extract(&extract),
         Command::Demo(demo) => demo_command::demo(&demo),
-        Command::Run(run) if run.once => with_settings(layers, |loaded, file| once_command::once(&run, loaded, file)),
+        Command::Run(run) if run.once => with_settings(layers, |loaded| once_command::once(&run, loaded)),
         Command::Run(_) => run_daemon(layers),
-        Command::Check(check) => with_settings(layers, |loaded, _| check_command::check(&check, loaded.settings)),
+        Command::Check(check) => with_settings(layers, |loaded| check_command::check(&check, loaded.settings)),
         Command::Config { command: ConfigCommand::Show { json, .. }, .. } => {
-            with_settings(layers, |loaded, _| config_command::show(&loaded.effective, json))
+            with_settings(layers, |loaded| config_command::show(&loaded.effective, json))
         }
         Command::Config { command: ConfigCommand::Check { json, .. }, .. } => {
-            with_settings(layers, |_, _| config_command::check(json))
+            with_settings(layers, |_| config_command::check(json))
         }
-        Command::Token(token) => with_settings(layers, |loaded, _| token_command::token(&token, &loaded.settings.api)),
-        Command::Backup(backup) => {
-            with_settings(layers, |loaded, _| backup_command::backup(&backup, &loaded.settings.store))
+        Command::Config { command: ConfigCommand::Init { file, json, .. }, .. } => {
+            config_command::init(file.or_else(|| request(layers).file_to_write()), json)
         }
-        Command::Store { command, .. } => {
-            with_settings(layers, |loaded, _| store_command::store(&command, &loaded.settings.store))
-        }
+        Command::Token(token) => with_settings(layers, |loaded| token_command::token(&token, &loaded.settings.api)),
+        Command::Backup(backup) => with_database(layers, |store| backup_command::backup(&backup, store)),
+        Command::Store { command, .. } => with_database(layers, |store| store_command::store(&command, store)),
         Command::Completions(completions) => reference::completions(&completions),
         Command::Man(man) => reference::man(&man),
         Command::Daemon(mut command) => {
@@ -117,15 +116,24 @@ async fn ask(client: &ApiClient, command: DaemonCommand) -> Done {
 }
 
 /// Loads the configuration and continues with it, or prints all errors.
-fn with_settings(layers: Layers, go_on: impl FnOnce(Loaded, Option<PathBuf>) -> Exit) -> Exit {
-    let request = request(layers);
-    match load(&request) {
-        Ok(loaded) => go_on(loaded, request.file),
+fn with_settings(layers: Layers, go_on: impl FnOnce(Loaded) -> Exit) -> Exit {
+    match load(&request(layers)) {
+        Ok(loaded) => go_on(loaded),
         Err(problems) => {
             complain(&problems);
             Exit::Usage
         }
     }
+}
+
+/// The same for commands that open the database themselves.
+fn with_database(layers: Layers, go_on: impl FnOnce(&StoreSettings) -> Exit) -> Exit {
+    with_settings(layers, |loaded| {
+        for notice in &loaded.notices {
+            complain(notice);
+        }
+        go_on(&loaded.settings.store)
+    })
 }
 
 fn request(layers: Layers) -> ConfigRequest {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -16,8 +16,8 @@ use crate::model::{Backlog, FailureKind, SourceSettings};
 use crate::opml::{self, Outline};
 use crate::telemetry::LogStream;
 
-pub(super) fn once(arguments: &Run, loaded: Loaded, config_file: Option<PathBuf>) -> Exit {
-    let mut settings = loaded.settings;
+pub(super) fn once(arguments: &Run, loaded: Loaded) -> Exit {
+    let Loaded { mut settings, file, notices, .. } = loaded;
     let progress = Progress::new();
     settings.log.stream = LogStream::Error;
     if progress.is_shown() && settings.log.file.is_none() {
@@ -33,7 +33,7 @@ pub(super) fn once(arguments: &Run, loaded: Loaded, config_file: Option<PathBuf>
         }
     };
     let once = Once { add, ignores_due_times: arguments.all };
-    let ended = actix_rt::System::new().block_on(run_once(settings, config_file, once, |done| {
+    let ended = actix_rt::System::new().block_on(run_once(settings, file, notices, once, |done| {
         let words = format!("{} new posts, {} failed", done.new_posts, done.failed_total());
         progress.draw(done.settled() + done.deferred, done.due, &words);
     }));

@@ -2,26 +2,26 @@
 
 use std::path::PathBuf;
 
+use super::directories::Directories;
 use super::effective::Effective;
 use super::problem::ConfigProblem;
 use super::sections;
 use super::settings::Settings;
 
-/// Default directories for paths that no key sets.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Directories {
-    /// For files that survive a reboot.
-    pub(super) state: Option<PathBuf>,
-    /// For sockets; emptied by a reboot.
-    pub(super) runtime: Option<PathBuf>,
-}
-
-/// Fills the settings. They are valid only if no problem was added.
-pub(super) fn assemble(values: &Effective, directories: &Directories, problems: &mut Vec<ConfigProblem>) -> Settings {
-    let store = sections::store(values, directories.state.as_deref(), problems);
+/// Fills the settings, and says what the operator should know. They are valid only if no problem was added.
+pub(super) fn assemble(
+    values: &Effective,
+    directories: &Directories,
+    problems: &mut Vec<ConfigProblem>,
+) -> (Settings, Vec<String>) {
+    let mut notices = Vec::new();
+    let store = sections::store(values, directories, problems, &mut notices);
     let socket = sections::socket(values, directories, &store.engine);
+    let uses = |directory: &&PathBuf| socket.starts_with(directory) || store.engine.is_in(directory);
+    let user_state = directories.user_state.as_ref().filter(uses).cloned();
     let api = sections::api(values, socket, problems);
-    Settings {
+    let settings = Settings {
+        user_state,
         policy: sections::policy(values),
         pipeline: sections::pipeline(values),
         drain: sections::drain(values),
@@ -32,5 +32,6 @@ pub(super) fn assemble(values: &Effective, directories: &Directories, problems: 
         fleet: sections::fleet(values),
         log: sections::log(values),
         api,
-    }
+    };
+    (settings, notices)
 }

@@ -19,6 +19,13 @@ const SEPARATOR: &str = "__";
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
+const COMMENTED_HEAD: &str = "\
+# Configuration of Feedwarden. Every key is shown with its default, commented out: remove the # before a key to set it.
+# `feedwarden config check` finds mistakes, `feedwarden config show` prints every value with its origin, and
+# `feedwarden reload` applies changes to the running daemon.
+
+";
+
 /// One key that a layer sets.
 #[derive(Debug)]
 pub(super) struct LayerEntry {
@@ -47,6 +54,23 @@ pub(super) fn file(path: &Path, problems: &mut Vec<ConfigProblem>) -> Vec<LayerE
 /// What the built-in file says.
 pub(super) fn built_in() -> Vec<LayerEntry> {
     yaml(DEFAULTS, |_| Origin::BuiltIn).expect("config/default.yaml is YAML, and a test proves it")
+}
+
+/// The built-in file with all values commented out. Sections stay, so that uncommenting one line sets one key.
+pub(super) fn commented_defaults() -> String {
+    let mut text = String::from(COMMENTED_HEAD);
+    for line in DEFAULTS.lines() {
+        let key = line.trim_start();
+        let is_section = key.ends_with(':') && schema::find(key.trim_end_matches(':')).is_none();
+        if key.is_empty() || key.starts_with('#') || is_section {
+            text += line;
+        } else {
+            let indent = &line[..line.len() - key.len()];
+            text += &format!("{indent}#{key}");
+        }
+        text.push('\n');
+    }
+    text
 }
 
 /// What this YAML says; `origin` makes the origin of a line.

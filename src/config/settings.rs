@@ -25,6 +25,8 @@ pub struct Settings {
     pub types: TypeSettings,
     /// Where things are kept.
     pub store: StoreSettings,
+    /// Directory below the user's home that is created at the start if it is missing, because it is used.
+    pub user_state: Option<PathBuf>,
     /// Whether the daemon starts although some stored secrets cannot be opened.
     pub accepts_unreadable_secrets: bool,
     /// This process as a node of a fleet.
@@ -50,6 +52,7 @@ impl Default for Settings {
                 }),
                 encryption_key: None,
             },
+            user_state: None,
             accepts_unreadable_secrets: false,
             fleet: FleetSettings::default(),
             log: LogSettings::default(),

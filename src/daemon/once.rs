@@ -44,11 +44,12 @@ pub struct OnceSummary {
 pub async fn run_once(
     settings: Settings,
     config_file: Option<PathBuf>,
+    notices: Vec<String>,
     once: Once,
     watch: impl FnMut(&StatisticsView),
 ) -> Result<OnceSummary, DaemonError> {
     let mut signals = Signals::listen()?;
-    let started = Started::new(&settings, config_file, Arc::new(SteadyClock::start()))?;
+    let started = Started::new(&settings, config_file, &notices, Arc::new(SteadyClock::start()))?;
     let ended = serve(&settings, &started, &mut signals, once, watch).await;
     started.ended(&ended);
     ended

@@ -1,6 +1,6 @@
 //! The settings of the store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -35,6 +35,11 @@ pub enum EngineSettings {
 }
 
 impl EngineSettings {
+    /// Whether the data is in a file in this directory.
+    pub fn is_in(&self, directory: &Path) -> bool {
+        matches!(self, EngineSettings::Sqlite(settings) if settings.path.starts_with(directory))
+    }
+
     /// Where the data is, for people: the absolute path of the file, or servers and database without credentials.
     pub fn location(&self) -> String {
         match self {

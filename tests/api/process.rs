@@ -25,7 +25,7 @@ impl Drop for Daemon {
 
 fn command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_feedwarden"));
-    command.args(arguments).current_dir(directory).env_remove("XDG_RUNTIME_DIR").env_remove("RUNTIME_DIRECTORY");
+    crate::in_directory(&mut command, directory).args(arguments);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

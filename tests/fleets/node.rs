@@ -93,11 +93,8 @@ impl Node {
         if let Some((library, offset)) = &*self.clock_offset.lock() {
             command.env("LD_PRELOAD", library).env("FAKETIME", offset).env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
         }
-        let child = command
+        let child = crate::in_directory(&mut command, &self.directory)
             .args(["run", "--config", "own.yaml"])
-            .current_dir(&self.directory)
-            .env_remove("XDG_RUNTIME_DIR")
-            .env_remove("RUNTIME_DIRECTORY")
             .stdin(Stdio::null())
             .stdout(log)
             .stderr(errors)

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::assemble::Directories;
+use super::super::directories::Directories;
 use super::super::effective::Effective;
 use super::super::kind::KeyKind;
-use super::super::problem::ConfigProblem;
+use super::super::problem::{ConfigProblem, Origin};
 use super::super::schema::SchemaKey;
 use super::super::secret;
 use super::{add, one_secret};
@@ -34,14 +34,17 @@ pub(super) const KEYS: &[SchemaKey] = &[
     SchemaKey::count("api.streams-max", 1, 100_000, "streams of posts of each listener at once"),
 ];
 
-/// The admin socket, unless a place is named: in the runtime directory, or else beside the database.
+/// The admin socket, unless a path is set: in the runtime directory, or else beside a database that a key places, or
+/// else in the directory for state, where commands find it from every working directory.
 pub(in crate::config) fn socket(values: &Effective, directories: &Directories, engine: &EngineSettings) -> PathBuf {
     if let Some(path) = values.path("api.socket") {
         return path.to_owned();
     }
     let beside = match engine {
-        EngineSettings::Sqlite(sqlite) => sqlite.path.parent().map(Path::to_owned),
-        EngineSettings::Postgres(_) => directories.state.clone(),
+        EngineSettings::Sqlite(sqlite) if *values.origin("database.url") != Origin::BuiltIn => {
+            sqlite.path.parent().map(Path::to_owned)
+        }
+        _ => directories.state().map(Path::to_owned),
     };
     directories.runtime.clone().or(beside).unwrap_or_default().join("feedwarden.sock")
 }

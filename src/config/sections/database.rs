@@ -1,10 +1,11 @@
 //! `database.*`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
 use super::super::database_url::DatabaseUrl;
+use super::super::directories::Directories;
 use super::super::effective::Effective;
 use super::super::kind::KeyKind;
 use super::super::problem::{ConfigProblem, Origin};
@@ -57,13 +58,13 @@ pub(super) const KEYS: &[SchemaKey] = &[
 
 pub(in crate::config) fn store(
     values: &Effective,
-    state_directory: Option<&Path>,
+    directories: &Directories,
     problems: &mut Vec<ConfigProblem>,
+    notices: &mut Vec<String>,
 ) -> StoreSettings {
     let engine = match values.database("database.url") {
         DatabaseUrl::Sqlite(path) => EngineSettings::Sqlite(SqliteSettings {
-            // Joining an absolute path leaves it as it is.
-            path: state_directory.map_or_else(|| path.clone(), |directory| directory.join(path)),
+            path: placed(values, directories, path, notices),
             synchronous: match values.choice("database.sqlite.synchronous") {
                 "normal" => Synchronous::Normal,
                 _ => Synchronous::Full,
@@ -84,6 +85,43 @@ pub(in crate::config) fn store(
     }
     let encryption_key = current.map(|current| EncryptionKeys { current, previous });
     StoreSettings { engine, encryption_key }
+}
+
+/// The path of the SQLite file. A relative path that a key sets is relative to a service's directory for state, or else to
+/// the working directory; without the key, the file is in the directory for state.
+fn placed(values: &Effective, directories: &Directories, path: &Path, notices: &mut Vec<String>) -> PathBuf {
+    // Joining an absolute path leaves it as it is.
+    if let Some(directory) = &directories.service_state {
+        return directory.join(path);
+    }
+    let Some(directory) = directories.user_state.as_ref().filter(|_| is_default(values)) else {
+        return path.to_owned();
+    };
+    let usual = directory.join(path);
+    if !path.is_file() {
+        return usual;
+    }
+    // Earlier versions kept the database in the working directory.
+    let found = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if usual.exists() {
+        notices.push(format!(
+            "{} is not used, because {} exists; to use it, set database.url to sqlite:{0}",
+            found.display(),
+            usual.display()
+        ));
+        return usual;
+    }
+    notices.push(format!(
+        "{} is used: earlier versions kept the database in the working directory. To find it from everywhere, stop \
+         feedwarden and move {0}* to {directory}",
+        found.display(),
+        directory = directory.display()
+    ));
+    path.to_owned()
+}
+
+fn is_default(values: &Effective) -> bool {
+    *values.origin("database.url") == Origin::BuiltIn
 }
 
 pub(in crate::config) fn accepts_unreadable_secrets(values: &Effective) -> bool {

@@ -20,6 +20,10 @@ const WAL_BYTES_KEPT: i64 = 16 << 20;
 /// Capacity of the statement cache: more than there are statements.
 const STATEMENTS: usize = 128;
 
+const FIRST_TABLES: &str = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name LIMIT 5";
+/// Other programs have a table of this name, too, but not with checksums.
+const IS_OURS: &str = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('schema_migrations') WHERE name = 'checksum')";
+
 pub(super) fn connect(settings: &SqliteSettings) -> Result<Connection> {
     // Prefix the directory, so that SQLite does not interpret the name as a URI.
     let path = &Path::new(".").join(&settings.path);
@@ -29,6 +33,8 @@ pub(super) fn connect(settings: &SqliteSettings) -> Result<Connection> {
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(|error| at(path, opening_error(error)))?;
+    connection.busy_timeout(settings.busy_timeout).map_err(|error| at(path, opening_error(error)))?;
+    refuse_foreign(&connection).map_err(|error| at(path, error))?;
     let mut tries_left = settings.busy_timeout.as_millis() / RETRY_AFTER.as_millis();
     loop {
         let prepared = prepare(&connection, settings.synchronous);
@@ -66,7 +72,24 @@ pub(super) fn connect_existing(settings: &SqliteSettings) -> Result<Connection> 
         connection.pragma_update(None, "foreign_keys", true)?;
         Ok(connection)
     };
-    open().map_err(|error| at(path, values::error(error)))
+    let connection = open().map_err(|error| at(path, values::error(error)))?;
+    refuse_foreign(&connection).map_err(|error| at(path, error))?;
+    Ok(connection)
+}
+
+/// Refuses a database of another program, before anything about it is changed.
+fn refuse_foreign(connection: &Connection) -> Result<()> {
+    let mut statement = connection.prepare(FIRST_TABLES).map_err(opening_error)?;
+    let tables = statement.query_map([], |row| row.get(0)).map_err(opening_error)?;
+    let tables: Vec<String> = tables.collect::<rusqlite::Result<_>>().map_err(opening_error)?;
+    let is_ours = connection.query_row(IS_OURS, [], |row| row.get(0)).map_err(opening_error)?;
+    if tables.is_empty() || is_ours {
+        return Ok(());
+    }
+    Err(StoreError::Unusable(format!(
+        "it is the database of another program (it has the tables {}); set database.url to another file",
+        tables.join(", ")
+    )))
 }
 
 /// Does not wait for locks of others.
