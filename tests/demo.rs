@@ -100,7 +100,7 @@ fn a_show_that_cannot_begin_says_why_and_leaves_nothing_behind() {
     assert_eq!(entries(temporary.path()), 0);
 }
 
-/// A directory that the user of a temporary PostgreSQL server can reach, whoever runs the test.
+/// A directory that the user of a temporary PostgreSQL server can reach, also if root runs the test.
 fn reachable_directory() -> TempDir {
     let directory = tempdir().unwrap();
     std::fs::set_permissions(directory.path(), Permissions::from_mode(0o711)).unwrap();

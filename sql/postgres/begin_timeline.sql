@@ -1,4 +1,4 @@
--- The first node that sees a new timeline of the server. Commits may be lost with the old one: nobody makes requests for a
+-- The first node that sees a new timeline of the server. Commits may be lost with the old one: no node makes requests for a
 -- lease, and numbers of posts that readers may have seen are not issued again.
 WITH turned AS (
     UPDATE fleet SET timeline = $1, quiet_until = clock_timestamp() + lease WHERE timeline <> $1 RETURNING 1

@@ -41,6 +41,6 @@ mod tests {
         let mut ended = Vec::new();
         let waiting = while_working(&mut work, &mut ended, connections.acquire());
         let got = tokio::time::timeout(Duration::from_secs(5), waiting).await;
-        assert!(got.is_ok(), "the permit went to work that nobody polled");
+        assert!(got.is_ok(), "the permit went to work that was not polled");
     }
 }

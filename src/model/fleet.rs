@@ -167,7 +167,7 @@ pub struct FleetRecord {
     pub nodes: Vec<NodeRecord>,
 }
 
-/// The receiver of a message: a node, or the owner of a shard, whoever it is.
+/// The receiver of a message: a node, or the node that owns a shard when the message arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Receiver {
     Shard(Shard),

@@ -398,7 +398,7 @@ pub trait FleetStore: Send + Sync {
     /// Releases all shards of a node and declares it ended.
     async fn leave(&self, node: NodeId) -> Result<()>;
 
-    /// Notes that the server has this timeline: nobody makes requests for a lease, and numbers of posts are skipped.
+    /// Notes that the server has this timeline: no node makes requests for a lease, and numbers of posts are skipped.
     /// False if another node was first.
     async fn begin_timeline(&self, timeline: &str) -> Result<bool>;
 
@@ -413,7 +413,7 @@ pub trait FleetStore: Send + Sync {
     /// Seals what nodes compare their keys by with the current key.
     async fn reseal_key_check(&self) -> Result<()>;
 
-    /// Removes what nobody needs any more.
+    /// Removes ended nodes and old messages.
     async fn clean_fleet(&self) -> Result<()>;
 
     /// Waits for news. The first call, and one after the connection was lost, returns [`FleetNews::Missed`] once it
@@ -424,7 +424,7 @@ pub trait FleetStore: Send + Sync {
 /// What other nodes have announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FleetNews {
-    /// There is a message to somebody.
+    /// There is a message to a node.
     Message(Receiver),
     /// Shards have no owner any more.
     Free,

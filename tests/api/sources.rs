@@ -48,7 +48,7 @@ fn s1001_s1002_a_source_is_put_to_rest_and_woken_over_tcp_with_a_token(#[values(
 }
 
 #[rstest]
-fn s417_s1002_feed_enable_ends_a_rest_and_clears_the_failures_too(#[values(Sqlite, Postgres)] engine: Engine) {
+fn s1002_s417_feed_enable_ends_a_rest_and_clears_the_failures_too(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
         let id = api.add_quiet("http://a.example/feed").await;

@@ -86,7 +86,7 @@ impl FleetWorker {
             let report = self.report(&mut rate).await;
             let round = shared.round(&report, &self.log).await;
             if round.is_err() {
-                // Nobody else does better while the database is away.
+                // While the database is away, no other node could take over.
                 trouble_since = None;
             }
             if let Ok(changes) = round {
@@ -300,7 +300,7 @@ impl FleetWorker {
             let messages: Vec<(Receiver, String)> = written.collect();
             let node = shared.state.lock().membership.node();
             if let Err(cause) = shared.store.send_messages(node, messages).await {
-                // Whoever waits for an answer is told that none came.
+                // Callers that wait for an answer learn that none came.
                 error!(self.log, "messages not sent"; "count" => batch.len(), "error" => %cause);
             }
         }

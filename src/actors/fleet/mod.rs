@@ -2,7 +2,8 @@
 //! its store with no other runs the same code and owns all shards without end.
 //!
 //! - `ownership`: the shards of this node, and what is done by their right
-//! - `member`: joins the fleet, renews the lease, takes and releases shards (by `rules::fleet`)
+//! - `joining`: joins the fleet at the start, leaves it at the end
+//! - `member`: renews the lease, takes and releases shards (by `rules::fleet`)
 //! - `actor`: does that while the pipeline runs, and reads messages
 //! - `turns`: requests to hosts of other nodes, at turns that their owners grant
 //! - `calls`: requests of the API that another node answers
@@ -10,6 +11,7 @@
 
 mod actor;
 mod calls;
+mod joining;
 mod member;
 mod ownership;
 mod turns;
@@ -30,7 +32,7 @@ use crate::store::{FleetStore, StoreError};
 
 pub(super) use actor::FleetActor;
 pub use calls::{FleetCallError, IncomingCall};
-pub use member::{FleetError, NodeSettings};
+pub use joining::{FleetError, NodeSettings};
 pub(super) use ownership::ShardClaim;
 pub(super) use turns::{BorrowEnd, BorrowedTurn};
 pub use wire::{FleetAnswer, FleetRequest, NodeReport};

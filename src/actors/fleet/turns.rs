@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use slog::warn;
 use tokio::sync::oneshot;
 
-use super::Fleet;
 use super::wire::{MessageBody, WireHost, millis};
+use super::{Fleet, FleetShared};
 use crate::actors::context::PipelineContext;
 use crate::actors::host::{HostEntry, HostTable, PermitRequest, WaitEnd, wait_for_permit};
 use crate::clock::Stopwatch;
@@ -21,7 +21,8 @@ use crate::sources::{TypeSettings, host_shard};
 
 /// How long an owner may take to grant a turn.
 const GRANTED_WITHIN: Duration = Duration::from_secs(60);
-/// A grant that is older is not used: the owner may take the turn back before the request is over.
+/// A grant that is older is not used: the owner may take the turn back before the request is over. With a short lease,
+/// the limit is a third of it, so that the owner cannot be replaced between grant and request.
 const GRANT_AGE_MAX: Duration = Duration::from_secs(5);
 /// Time that the owner adds to the deadline of the request.
 const TAKE_BACK_AFTER: Duration = Duration::from_secs(10);
@@ -44,6 +45,12 @@ pub(super) struct Turns {
 struct Borrowers {
     live: HashSet<NodeId>,
     ended: HashSet<NodeId>,
+}
+
+impl FleetShared {
+    fn grant_age_max(&self) -> Duration {
+        GRANT_AGE_MAX.min(self.lease / 3)
+    }
 }
 
 enum TurnAnswer {
@@ -162,7 +169,7 @@ impl Fleet {
     pub(super) fn take_grant(&self, turn: u64, state: WireHost, age: Duration, settings: &TypeSettings) {
         let Some(shared) = &self.0 else { return };
         let state = HostState::from(state);
-        let asking = shared.turns.asked.lock().remove(&turn).filter(|_| age < GRANT_AGE_MAX);
+        let asking = shared.turns.asked.lock().remove(&turn).filter(|_| age < shared.grant_age_max());
         let unused = match asking {
             Some(sender) => match sender.send(TurnAnswer::Granted(state)) {
                 Ok(()) | Err(TurnAnswer::Refused { .. }) => return,
@@ -245,7 +252,7 @@ impl Fleet {
         shared.turns.lent_count.fetch_add(1, Ordering::Relaxed);
         host_entry.change(|state| state.last_asked_at = Some(context.clock.now()));
         answer(MessageBody::Granted { turn, state: WireHost::from(&state) });
-        let limit = GRANT_AGE_MAX + deadline + TAKE_BACK_AFTER;
+        let limit = shared.grant_age_max() + deadline + TAKE_BACK_AFTER;
         match tokio::time::timeout(limit, returned).await {
             Ok(Ok(heard)) => drop(host_entry.change(|state| *state = latest(state, heard))),
             Ok(Err(_)) | Err(_) => {

@@ -12,7 +12,8 @@ use feedwarden::clock::Stopwatch;
 
 use crate::store::Engine;
 use node::{Arena, Totals, live};
-use statements::Statements;
+use rstest::rstest;
+use statements::{FenceShape, Statements};
 
 /// Nodes that contend at the same time, each with one connection for its lease and one for its writes.
 const NODES: usize = 16;
@@ -21,19 +22,25 @@ const ROUND: Duration = Duration::from_secs(5);
 /// Rounds in which the race without its lock must show a late write.
 const CONTROL_ROUNDS: usize = 4;
 
+#[rstest]
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn p28_no_shard_is_taken_from_a_live_node_and_no_late_write_is_stored() {
-    let (totals, faults) = race(Statements::product(), ROUND).await;
+async fn p28_no_shard_is_taken_from_a_live_node_and_no_late_write_is_stored(
+    #[values(FenceShape::Alone, FenceShape::WithSources)] fence_shape: FenceShape,
+) {
+    let (totals, faults) = race(Statements::product(fence_shape), ROUND).await;
     assert_eq!(faults, Vec::<String>::new(), "{totals:?}");
     assert_eq!(totals.late_writes, 0, "{totals:?}");
     // A race in which nothing happened proves nothing.
     assert!(totals.writes > 500 && totals.takes > 200 && totals.expired > 5 && totals.fenced > 5, "{totals:?}");
 }
 
+#[rstest]
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_race_finds_late_writes_if_the_fence_takes_no_lock() {
+async fn the_race_finds_late_writes_if_the_fence_takes_no_lock(
+    #[values(FenceShape::Alone, FenceShape::WithSources)] fence_shape: FenceShape,
+) {
     for round in 1..=CONTROL_ROUNDS {
-        let (totals, _) = race(Statements::without_lock(), ROUND).await;
+        let (totals, _) = race(Statements::without_lock(fence_shape), ROUND).await;
         if totals.late_writes > 0 {
             return;
         }

@@ -15,7 +15,7 @@ use secrecy::SecretString;
 use tokio::sync::RwLock;
 use tokio_postgres::{Client, Error};
 
-use super::statements::{OBSERVERS, Statements};
+use super::statements::{FenceShape, OBSERVERS, Statements};
 use super::{NODES, ROUND};
 use crate::store::connect;
 
@@ -261,12 +261,11 @@ async fn write(node: Arc<Node>, seed: u64) {
 async fn fenced_write(node: &Node, client: &Client, claims: &BTreeMap<i32, i64>, pause: Duration) -> Result<(), Error> {
     let (shards, epochs): (Vec<i32>, Vec<i64>) = claims.iter().unzip();
     client.batch_execute("BEGIN").await?;
-    let lost = client.query(&node.arena.statements.fence, &[&node.id, &shards, &epochs]).await?;
+    let lost = lost_claims(node, client, &shards, &epochs).await?;
     if !lost.is_empty() {
         client.batch_execute("ROLLBACK").await?;
         node.arena.fenced.fetch_add(1, Ordering::Relaxed);
-        let mut owned = node.owned.lock();
-        owned.retain(|shard, _| !lost.iter().any(|row| number(row.get(0)) == *shard));
+        node.owned.lock().retain(|shard, _| !lost.contains(shard));
         return Ok(());
     }
     tokio::time::sleep(pause).await;
@@ -287,6 +286,25 @@ async fn fenced_write(node: &Node, client: &Client, claims: &BTreeMap<i32, i64>,
         node.arena.late_writes.fetch_add(1, Ordering::Relaxed);
     }
     Ok(())
+}
+
+/// The fence: shards that the node has lost.
+async fn lost_claims(node: &Node, client: &Client, shards: &[i32], epochs: &[i64]) -> Result<Vec<i32>, Error> {
+    let Statements { fence, fence_shape, .. } = &node.arena.statements;
+    match fence_shape {
+        FenceShape::Alone => {
+            let rows = client.query(fence, &[&node.id, &shards, &epochs]).await?;
+            Ok(rows.iter().map(|row| number(row.get(0))).collect())
+        }
+        FenceShape::WithSources => {
+            // A source of each shard; shards are numbered from 0, sources from 1.
+            let sources: Vec<i64> = shards.iter().map(|shard| i64::from(*shard) + 1).collect();
+            let rows = client.query(fence, &[&sources, &node.id, &shards, &epochs]).await?;
+            let places: Vec<i64> = rows.iter().filter_map(|row| row.get(0)).collect();
+            assert!(!places.is_empty() || rows.len() == shards.len(), "it locks the source of every claim");
+            Ok(places.into_iter().map(|place| shards[usize::try_from(place).unwrap() - 1]).collect())
+        }
+    }
 }
 
 /// Shards are read as 64 bits.

@@ -13,10 +13,24 @@ pub(super) struct Statements {
     pub(super) release: &'static str,
     pub(super) leave: &'static str,
     pub(super) fence: String,
+    pub(super) fence_shape: FenceShape,
+}
+
+/// The two statements of the product that contain the fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FenceShape {
+    /// `fence.sql`: takes node, shards and epochs; returns shards.
+    Alone,
+    /// `lock_claimed_sources.sql`: takes sources, node, shards and epochs; returns places of claims, then locked sources.
+    WithSources,
 }
 
 impl Statements {
-    pub(super) fn product() -> Statements {
+    pub(super) fn product(fence_shape: FenceShape) -> Statements {
+        let fence = match fence_shape {
+            FenceShape::Alone => include_str!("../../../sql/postgres/fence.sql"),
+            FenceShape::WithSources => include_str!("../../../sql/postgres/lock_claimed_sources.sql"),
+        };
         Statements {
             lock_fleet: include_str!("../../../sql/postgres/lock_fleet.sql"),
             namesakes: include_str!("../../../sql/postgres/namesakes.sql"),
@@ -27,13 +41,14 @@ impl Statements {
             take: include_str!("../../../sql/postgres/take_shards.sql"),
             release: include_str!("../../../sql/postgres/release_shards.sql"),
             leave: include_str!("../../../sql/postgres/leave_fleet.sql"),
-            fence: include_str!("../../../sql/postgres/fence.sql").into(),
+            fence: fence.into(),
+            fence_shape,
         }
     }
 
     /// The control: a fence that reads without a lock.
-    pub(super) fn without_lock() -> Statements {
-        let product = Statements::product();
+    pub(super) fn without_lock(fence_shape: FenceShape) -> Statements {
+        let product = Statements::product(fence_shape);
         let fence = product.fence.replace("ended_at IS NULL FOR KEY SHARE", "ended_at IS NULL");
         assert_ne!(fence, product.fence, "the fence takes its lock with FOR KEY SHARE");
         Statements { fence, ..product }
@@ -45,6 +60,8 @@ impl Statements {
 pub(super) const OBSERVERS: &str = "
 CREATE TABLE race_writes (shard integer PRIMARY KEY, epoch bigint NOT NULL DEFAULT 0);
 INSERT INTO race_writes (shard) SELECT shard FROM shards;
+INSERT INTO sources (version, created_at, updated_at, type, url)
+    SELECT 1, now(), now(), 'rss', 'http://host-' || shard || '.example/feed' FROM shards ORDER BY shard;
 CREATE TABLE race_faults (fault text NOT NULL);
 
 CREATE FUNCTION watch_shards() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
