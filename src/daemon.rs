@@ -194,6 +194,7 @@ impl Started {
         let log = telemetry.logger.new(o!());
         info!(log, "daemon starting";
             "version" => env!("CARGO_PKG_VERSION"),
+            "node" => membership::node_name(&settings.fleet),
             "config_file" => config_file.map(|path| absolute(&path)),
             "database_engine" => engine_name(&settings.store.engine),
             "database" => settings.store.engine.location());

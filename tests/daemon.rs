@@ -65,9 +65,9 @@ impl Drop for Daemon {
 #[case(Signal::INT, "SIGINT")]
 fn it_starts_on_an_empty_directory_and_ends_cleanly_on_a_signal(#[case] signal: Signal, #[case] name: &str) {
     let directory = tempdir().unwrap();
-    let mut daemon = Daemon::start(directory.path(), &[]);
+    let mut daemon = Daemon::start(directory.path(), &["--set", "fleet.name=alpha"]);
     let starting = daemon.wait_for("daemon starting");
-    assert_eq!(starting["database_engine"], "sqlite");
+    assert_eq!((&starting["node"], &starting["database_engine"]), (&"alpha".into(), &"sqlite".into()));
     let database = directory.path().canonicalize().unwrap().join("feedwarden.db");
     assert_eq!(starting["database"], database.to_str().unwrap());
     assert_eq!(daemon.wait_for("store ready")["engine"], "sqlite");

@@ -35,7 +35,7 @@ pub(super) async fn join(
     let Some(fleet_store) = store.fleet() else {
         return Ok(NodeMembership { fleet: Fleet::alone(), _lock: None });
     };
-    let name = settings.name.clone().unwrap_or_else(host_name);
+    let name = node_name(settings);
     let lock = lock(fleet_store.as_ref(), &name).await?;
     let node = NodeSettings {
         name,
@@ -64,6 +64,11 @@ fn boot() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let network = std::fs::read_link("/proc/self/ns/net").unwrap_or_default();
     format!("{} {}", boot.trim(), network.display())
+}
+
+/// The name of this process among nodes.
+pub(super) fn node_name(settings: &FleetSettings) -> String {
+    settings.name.clone().unwrap_or_else(host_name)
 }
 
 fn host_name() -> String {
