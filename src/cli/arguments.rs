@@ -9,6 +9,7 @@ use super::backup_command::BackupArguments;
 use super::connection::ConnectionArguments;
 use super::daemon_command::{Level, ReloadArguments, TreeArguments};
 use super::host_command::HostCommand;
+use super::label_command::LabelCommand;
 use super::opml_command::{Export, ImportArguments};
 use super::podcast_command::PodcastCommand;
 use super::post_command::PostCommand;
@@ -104,6 +105,8 @@ pub(super) enum DaemonCommand {
     Top(RemoteCommand<TopArguments>),
     /// Add, list, change, poll and explain sources
     Source(RemoteCommands<SourceCommand>),
+    /// List, add, remove and rename labels of sources
+    Label(RemoteCommands<LabelCommand>),
     /// List, hold and release hosts
     Host(RemoteCommands<HostCommand>),
     /// List, show and follow posts
@@ -323,6 +326,7 @@ impl DaemonCommand {
             DaemonCommand::Tree(command) => &mut command.connection,
             DaemonCommand::Top(command) => &mut command.connection,
             DaemonCommand::Source(commands) => &mut commands.connection,
+            DaemonCommand::Label(commands) => &mut commands.connection,
             DaemonCommand::Host(commands) => &mut commands.connection,
             DaemonCommand::Post(commands) => &mut commands.connection,
             DaemonCommand::User(commands) => &mut commands.connection,

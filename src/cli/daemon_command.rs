@@ -9,7 +9,8 @@ use serde_json::json;
 use super::client::{ApiClient, Done, read};
 use super::complain;
 use super::output_style::{OutputStyle, TextStyle, facts, state_style};
-use super::table::{Cell, Column, Table, second, span};
+use super::table::{Cell, Column, Table, span};
+use super::times::second;
 use crate::api::views::{
     FleetReport, LogLevel, QuarantineView, Reloaded, SchedulerView, StatisticsReport, StatusView, TreeNode, TreeView,
 };

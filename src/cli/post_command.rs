@@ -13,7 +13,8 @@ use super::listing::{list_all, paging};
 use super::output_style::{OutputStyle, TextStyle, facts};
 use super::sanitize::plain_lines;
 use super::source_arguments::Paging;
-use super::table::{Cell, Column, Table, minute, second, span};
+use super::table::{Cell, Column, Table, span};
+use super::times::{past_moment, second};
 use super::{Exit, complain, print_some};
 use crate::api::views::{PostView, STREAM_END, StreamEnd};
 use crate::model::{Enclosure, PostSource, TextOrigin, Timestamp};
@@ -49,7 +50,7 @@ pub(super) enum PostCommand {
 
 #[derive(Args, Debug)]
 pub(super) struct ListPostsArguments {
-    /// Only posts of this source, by id or URL
+    /// Only posts of this source: id, URL, or a part of URL or title that only one source has
     #[arg(long)]
     source: Option<String>,
     /// Only posts of sources with this label
@@ -58,11 +59,12 @@ pub(super) struct ListPostsArguments {
     /// Only posts with this text in title or text, ignoring case
     #[arg(long, conflicts_with_all = ["since", "until"])]
     text: Option<String>,
-    /// Only posts stored at this time or later, such as 2026-11-16T18:00:00Z; oldest first
-    #[arg(long, value_name = "TIME")]
+    /// Only posts stored at this time or later: 1h, "2 days ago", yesterday, 2026-11-01, 2026-11-01T14:30:00Z; oldest
+    /// first
+    #[arg(long, value_name = "TIME", value_parser = past_moment)]
     since: Option<Timestamp>,
     /// Only posts stored before this time; oldest first
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = past_moment)]
     until: Option<Timestamp>,
     /// List oldest posts first
     #[arg(long)]
@@ -79,7 +81,7 @@ pub(super) struct PostArgument {
 
 #[derive(Args, Debug)]
 pub(super) struct Tail {
-    /// Only posts of this source, by id or URL
+    /// Only posts of this source: id, URL, or a part of URL or title that only one source has
     #[arg(long)]
     source: Option<String>,
     /// Start after this change number [default: only posts that are stored or changed from now on]
@@ -192,7 +194,7 @@ fn line(data: &str) -> Result<String, CliError> {
     let mut cells = row(&post);
     // The width of the longer word, so that the lines stand below each other.
     let change = if post.change_number == post.id.0 { "new    " } else { "updated" };
-    cells[1] = Cell::new(minute(post.changed_at.unwrap_or(post.created_at)));
+    cells[1] = Cell::new(second(post.changed_at.unwrap_or(post.created_at)));
     cells.insert(1, Cell::new(change));
     let mut table = Table::new(TAIL_COLUMNS);
     table.row(cells);
@@ -202,7 +204,7 @@ fn line(data: &str) -> Result<String, CliError> {
 fn row(post: &PostView) -> Vec<Cell> {
     vec![
         Cell::new(post.id),
-        Cell::new(minute(post.created_at)),
+        Cell::time(post.created_at),
         Cell::new(post.source_id),
         Cell::new(&post.title),
         post.url.as_ref().map_or_else(|| Cell::maybe(None::<&str>), |url| Cell::styled(url, TextStyle::Dim)),

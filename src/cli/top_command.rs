@@ -10,7 +10,8 @@ use super::daemon_command::in_words;
 use super::error::CliError;
 use super::output_style::{OutputStyle, state_style};
 use super::sanitize::{cut, plain};
-use super::table::{Cell, Column, Table, minute};
+use super::table::{Cell, Column, Table};
+use super::times::seconds;
 use super::{Exit, print_some};
 use crate::api::views::{Page, PostView, SourceView, StatusView};
 use crate::demo::Screen;
@@ -27,8 +28,8 @@ const NEWEST: &[Column] =
 
 #[derive(Args, Debug)]
 pub(super) struct TopArguments {
-    /// Seconds between updates
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    /// Time between updates, such as 5 (seconds), 5s or 1m; at most an hour
+    #[arg(long, value_name = "DURATION", default_value = "1", value_parser = seconds)]
     interval: u64,
     /// Number of updates [default: run until Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -47,7 +48,7 @@ pub(super) async fn top(client: &ApiClient, top: &TopArguments) -> Done {
 }
 
 async fn watch(client: &ApiClient, top: &TopArguments) -> Done {
-    let mut ticks = tokio::time::interval(Duration::from_secs(top.interval));
+    let mut ticks = tokio::time::interval(Duration::from_secs(top.interval.clamp(1, 3600)));
     let mut before: Option<StatusView> = None;
     let mut screen = None;
     let mut left = top.count;
@@ -114,7 +115,7 @@ fn draw(snapshot: &Snapshot, before: Option<&StatusView>, style: OutputStyle) ->
     let mut table = Table::new(NEWEST);
     for post in &snapshot.posts {
         table.row(vec![
-            Cell::new(minute(post.created_at)),
+            Cell::time(post.created_at),
             Cell::new(post.source_id),
             Cell::new(cut(&plain(&post.title), 200)),
         ]);

@@ -7,7 +7,7 @@ use super::super::Api;
 use super::super::endpoint::Endpoint;
 use super::super::input::{Parameters, cursor, number, page_size, rows};
 use super::super::problem::Problem;
-use super::super::views::{Page, PostQuery, PostView};
+use super::super::views::{Page, PostCount, PostCountQuery, PostQuery, PostView};
 use super::HandlerResult;
 use crate::model::{Post, PostId, SourceId, Timestamp};
 use crate::service::{PostFilter, ServiceError};
@@ -24,6 +24,10 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .query::<PostQuery>()
             .answers::<Page<PostView>>(200, "Page of posts")
             .refuses(404, "No such source"),
+        Endpoint::new(Method::GET, "/posts/count", "Count posts", count)
+            .query::<PostCountQuery>()
+            .answers::<PostCount>(200, "Number of posts")
+            .refuses(404, "No such source"),
         Endpoint::new(Method::GET, "/posts/{id}", "Get a post", one)
             .answers::<PostView>(200, "Post")
             .refuses(404, "No such post"),
@@ -34,6 +38,11 @@ async fn one(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     let id = PostId(number(&id, "post")?);
     let post = api.service.post(id).await?;
     Ok(HttpResponse::Ok().json(views(&api, vec![post]).await?.pop()))
+}
+
+async fn count(api: web::Data<Api>, Parameters(query): Parameters<PostCountQuery>) -> HandlerResult {
+    let source = source_there(&api, query.source_id).await?;
+    Ok(HttpResponse::Ok().json(PostCount { posts: api.service.count_posts(source).await? }))
 }
 
 async fn list(api: web::Data<Api>, Parameters(query): Parameters<PostQuery>) -> HandlerResult {

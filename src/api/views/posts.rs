@@ -101,6 +101,21 @@ pub struct PostQuery {
     pub limit: Option<usize>,
 }
 
+/// Posts to count.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PostCountQuery {
+    /// Only posts of this source.
+    pub source_id: Option<i64>,
+}
+
+/// Number of posts.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PostCount {
+    /// Number of posts.
+    pub posts: u64,
+}
+
 /// Filter for streamed posts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

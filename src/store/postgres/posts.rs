@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, RowKey, SourceId};
+use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, RowKey, SourceId, Timestamp};
 
 use super::super::post_pages::{PageIds, like_pattern, read_size};
 use super::super::post_row::{read_post, read_post_source};
@@ -65,6 +65,16 @@ impl PostStore for PostgresStore {
 
     async fn count_posts(&self) -> Result<u64> {
         let count = one(&self.client().await?, &sql::COUNT_POSTS, &[], |row| row.number()).await?;
+        Ok(count.flatten().unwrap_or(0))
+    }
+
+    async fn count_posts_of_source(&self, source: SourceId) -> Result<u64> {
+        let count = one(&self.client().await?, &sql::COUNT_POSTS_OF_SOURCE, &[&source.0], |row| row.number()).await?;
+        Ok(count.flatten().unwrap_or(0))
+    }
+
+    async fn count_posts_since(&self, since: Timestamp) -> Result<u64> {
+        let count = one(&self.client().await?, &sql::COUNT_POSTS_SINCE, &[&since], |row| row.number()).await?;
         Ok(count.flatten().unwrap_or(0))
     }
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use rusqlite::{Connection, ToSql, TransactionBehavior, params};
 
-use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, RowKey, SourceId};
+use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, RowKey, SourceId, Timestamp};
 
 use super::super::post_pages::{PageIds, like_pattern, read_size};
 use super::super::post_row::{read_post, read_post_source};
@@ -73,6 +73,19 @@ impl PostStore for SqliteStore {
 
     async fn count_posts(&self) -> Result<u64> {
         let counting = |connection: &mut Connection| one(connection, &sql::COUNT_POSTS, [], |row| row.number());
+        Ok(self.readers.run(counting).await?.flatten().unwrap_or(0))
+    }
+
+    async fn count_posts_of_source(&self, source: SourceId) -> Result<u64> {
+        let counting = move |connection: &mut Connection| {
+            one(connection, &sql::COUNT_POSTS_OF_SOURCE, [source.0], |row| row.number())
+        };
+        Ok(self.readers.run(counting).await?.flatten().unwrap_or(0))
+    }
+
+    async fn count_posts_since(&self, since: Timestamp) -> Result<u64> {
+        let counting =
+            move |connection: &mut Connection| one(connection, &sql::COUNT_POSTS_SINCE, [since], |row| row.number());
         Ok(self.readers.run(counting).await?.flatten().unwrap_or(0))
     }
 
