@@ -11,7 +11,7 @@ use super::error::CliError;
 use super::events::Events;
 use super::listing::{list_all, paging};
 use super::output_style::{OutputStyle, TextStyle, facts};
-use super::sanitize::plain_lines;
+use super::sanitize::{cut, plain_lines};
 use super::source_arguments::Paging;
 use super::table::{Cell, Column, Table, span};
 use super::times::{past_moment, second};
@@ -22,7 +22,7 @@ use crate::model::{Enclosure, PostSource, TextOrigin, Timestamp};
 const COLUMNS: &[Column] = &[
     Column::number("ID"),
     Column::word("STORED").leaves(1),
-    Column::number("SOURCE").leaves(2),
+    Column::text("SOURCE").leaves(2),
     Column::name("TITLE"),
     Column::url("URL").leaves(3),
 ];
@@ -31,10 +31,12 @@ const TAIL_COLUMNS: &[Column] = &[
     Column::number("ID"),
     Column::word("CHANGE"),
     Column::word("AT").leaves(1),
-    Column::number("SOURCE").leaves(2),
+    Column::text("SOURCE").leaves(2),
     Column::name("TITLE"),
     Column::url("URL").leaves(3),
 ];
+/// Width of the name of a source in a table of posts.
+const SOURCE_COLUMNS_MAX: usize = 24;
 /// Pause before reconnecting a broken stream.
 const COME_BACK_AFTER: Duration = Duration::from_secs(1);
 
@@ -205,10 +207,18 @@ fn row(post: &PostView) -> Vec<Cell> {
     vec![
         Cell::new(post.id),
         Cell::time(post.created_at),
-        Cell::new(post.source_id),
+        Cell::new(source_name(post)),
         Cell::new(&post.title),
         post.url.as_ref().map_or_else(|| Cell::maybe(None::<&str>), |url| Cell::styled(url, TextStyle::Dim)),
     ]
+}
+
+/// Id and title of the source of a post.
+pub(super) fn source_name(post: &PostView) -> String {
+    match post.source.as_ref().and_then(|source| source.title.as_ref()) {
+        Some(title) => format!("{} {}", post.source_id, cut(title, SOURCE_COLUMNS_MAX)),
+        None => post.source_id.to_string(),
+    }
 }
 
 fn one(post: PostView) -> String {

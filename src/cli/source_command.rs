@@ -56,7 +56,12 @@ pub(super) async fn source(client: &ApiClient, command: SourceCommand) -> Done {
         SourceCommand::Access(access) => source_access(client, &access).await,
         SourceCommand::Explain(named) => {
             let id = client.source(&named.source).await?;
-            client.show(client.get(&format!("/sources/{id}/explain")).await?, explanation)
+            let value = client.get(&format!("/sources/{id}/explain")).await?;
+            let source = match client.is_json {
+                true => None,
+                false => Some(read::<SourceView>(client.get(&format!("/sources/{id}")).await?)?),
+            };
+            client.show(value, |explained| explanation(explained, source.as_ref()))
         }
         SourceCommand::History(named) => {
             let id = client.source(&named.source).await?;

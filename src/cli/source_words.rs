@@ -144,7 +144,7 @@ fn read_words(poll: &PollRecord) -> String {
     [Some(found), gap, wanted, pages, failures].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-pub(super) fn explanation(explained: Explanation) -> String {
+pub(super) fn explanation(explained: Explanation, source: Option<&SourceView>) -> String {
     let style = OutputStyle::of_output();
     let title = format!("source {} is {}: {}", explained.source_id, explained.state, localized(&explained.summary));
     let host = explained.host.as_ref().map(|host| format!("{}, {}; {}", host.host, host.state, localized(&host.turn)));
@@ -156,6 +156,8 @@ pub(super) fn explanation(explained: Explanation) -> String {
     text += &facts(
         style,
         &[
+            ("url", source.map(|source| source.url.clone())),
+            ("title", source.and_then(|source| source.title.clone().or(source.feed_title.clone()))),
             ("node", explained.node.clone()),
             ("next poll", explained.next_poll_at.map(|at| format!("{}{is_due}", second(at)))),
             ("interval", Some(span(explained.interval_seconds))),
