@@ -25,13 +25,13 @@ pub(super) struct Keyboard {
 }
 
 impl Keyboard {
-    /// Begins to read keys, if standard input is a terminal and this process is in its foreground: a process in the
-    /// background would be stopped for it.
+    /// Begins to read keys, if standard input is a terminal and this process is not in its background, where it would be
+    /// stopped for it.
     pub(super) fn open() -> Keyboard {
         let keyboard = Keyboard { before: Arc::default(), is_read: Arc::default(), pressed: Arc::default() };
         let input = io::stdin();
-        let is_foreground = tcgetpgrp(&input).is_ok_and(|group| group == rustix::process::getpgrp());
-        if !input.is_terminal() || !is_foreground {
+        let is_background = tcgetpgrp(&input).is_ok_and(|group| group != rustix::process::getpgrp());
+        if !input.is_terminal() || is_background {
             return keyboard;
         }
         let Ok(before) = tcgetattr(&input) else { return keyboard };
