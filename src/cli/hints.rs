@@ -83,7 +83,12 @@ mod tests {
         for (kind, status, error, wanted) in [
             (Unauthorized, Some(401), "HTTP 401 Unauthorized", Some("source add http://a.example/ --login-file FILE`")),
             (Forbidden, Some(403), "HTTP 403 Forbidden", Some("--header-file FILE")),
-            (Forbidden, Some(403), "HTTP 403: the publisher's guard asks for a browser (challenge page)", Some("browsers")),
+            (
+                Forbidden,
+                Some(403),
+                "HTTP 403: the publisher's guard asks for a browser (challenge page)",
+                Some("browsers"),
+            ),
             (Forbidden, None, "address 10.0.0.1 is refused", None),
             (ParseError, Some(200), page, Some("source add http://a.example/ --type website`")),
             (Network, None, "DNS: the name does not exist", Some("spelling")),
@@ -99,7 +104,8 @@ mod tests {
                 None => assert_eq!(said, "", "{error}"),
             }
         }
-        let poll = FailedPoll { kind: Some(Unauthorized), status: Some(401), error: "HTTP 401", has_linked_feeds: false };
+        let poll =
+            FailedPoll { kind: Some(Unauthorized), status: Some(401), error: "HTTP 401", has_linked_feeds: false };
         assert!(hints(&poll, HintFor::Source(SourceId(7))).concat().contains("source access 7 --login-file FILE`"));
         let page = FailedPoll { kind: Some(ParseError), status: Some(200), error: page, has_linked_feeds: true };
         assert!(hints(&page, HintFor::NewSource("http://a.example/")).is_empty(), "linked feeds are offered instead");

@@ -5,12 +5,12 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::client::{ApiClient, Done, read};
-use super::confirm::may_remove;
+use super::confirm::ask_first;
 use super::error::CliError;
 use super::listing::{list_all, paging};
 use super::sanitize::plain;
 use super::source_arguments::Paging;
-use super::source_selection::{Confirmation, SourceResult, Selection, list_ids, select_named};
+use super::source_selection::{ConfirmationArguments, Selection, SourceResult, list_ids, select_named};
 use super::table::{Cell, Column};
 use super::{Exit, complain, print};
 use crate::api::views::{LabelView, Page, SourceView, WebhookView};
@@ -52,7 +52,7 @@ pub(super) struct RemoveLabelArguments {
     #[arg(long, conflicts_with = "sources")]
     all: bool,
     #[command(flatten)]
-    confirmation: Confirmation,
+    confirmation: ConfirmationArguments,
 }
 
 #[derive(Args, Debug)]
@@ -78,8 +78,9 @@ pub(super) async fn label(client: &ApiClient, command: LabelCommand) -> Done {
                 false => select_named(client, &remove.sources).await?,
             };
             if remove.all {
-                let question = format!("Remove the label {} from {} sources?", plain(&remove.label), selection.ids.len());
-                may_remove(&question, remove.confirmation.yes)?;
+                let question =
+                    format!("Remove the label {} from {} sources?", plain(&remove.label), selection.ids.len());
+                ask_first(&question, remove.confirmation.yes)?;
             }
             change(client, &selection, &json!({ "remove_labels": [remove.label] })).await
         }
@@ -134,7 +135,9 @@ async fn rename_label(client: &ApiClient, rename: &RenameLabelArguments) -> Done
     for webhook in webhooks {
         let path = format!("/webhooks/{}", webhook.id);
         client.send(Method::PATCH, &path, &json!({ "label": rename.new.trim() })).await?;
-        if webhook.enabled || webhook.disabled_reason.as_deref().is_some_and(|reason| reason.ends_with(" is being renamed")) {
+        if webhook.enabled
+            || webhook.disabled_reason.as_deref().is_some_and(|reason| reason.ends_with(" is being renamed"))
+        {
             client.post(&format!("{path}/enable")).await?;
         }
         if !client.is_json {

@@ -11,7 +11,10 @@ const FILES: &[(&str, &str)] = &[
         "Admin socket of the daemon, through which the commands reach it. By default feedwarden.sock in \
          $RUNTIME_DIRECTORY, in $XDG_RUNTIME_DIR or next to the database.",
     ),
-    ("/run/feedwarden/feedwarden.sock", "Admin socket of the systemd service; used if the configured one does not exist."),
+    (
+        "/run/feedwarden/feedwarden.sock",
+        "Admin socket of the systemd service; used if the configured one does not exist.",
+    ),
 ];
 
 const ENVIRONMENT: &[(&str, &str)] = &[
@@ -81,7 +84,9 @@ mod tests {
     #[test]
     fn every_exit_code_has_a_line() {
         let page = sections("Exit codes: 0 success; 6 refused: it rests; 70 crashed.");
-        for line in [".SH \"EXIT STATUS\"", "\\fB0\\fR\nsuccess", "\\fB6\\fR\nrefused: it rests", "\\fB70\\fR\ncrashed."] {
+        for line in
+            [".SH \"EXIT STATUS\"", "\\fB0\\fR\nsuccess", "\\fB6\\fR\nrefused: it rests", "\\fB70\\fR\ncrashed."]
+        {
             assert!(page.contains(line), "{line}: {page}");
         }
     }

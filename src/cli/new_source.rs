@@ -232,7 +232,8 @@ mod tests {
     #[test]
     fn a_url_can_be_written_as_people_write_it() {
         let url = |text: &str| Place::Url(text.to_owned());
-        let bare = |text: &str| Place::WithoutScheme { https: format!("https://{text}"), http: format!("http://{text}") };
+        let bare =
+            |text: &str| Place::WithoutScheme { https: format!("https://{text}"), http: format!("http://{text}") };
         for (written, wanted) in [
             ("@nasa", url("https://x.com/nasa")),
             ("x.com/nasa", url("https://x.com/nasa")),

@@ -5,13 +5,13 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::client::{ApiClient, Done, read};
-use super::confirm::{can_ask, may_remove};
+use super::confirm::{ask_first, can_ask};
 use super::error::CliError;
 use super::listing::{list_all, paging};
 use super::output_style::{OutputStyle, facts};
 use super::sanitize::plain;
 use super::source_arguments::Paging;
-use super::source_selection::Confirmation;
+use super::source_selection::ConfirmationArguments;
 use super::table::{Cell, Column};
 use super::times::second;
 use super::user_command::find as find_user;
@@ -46,7 +46,7 @@ pub(super) struct RemovePodcastArguments {
     #[command(flatten)]
     named: PodcastArgument,
     #[command(flatten)]
-    confirmation: Confirmation,
+    confirmation: ConfirmationArguments,
 }
 
 #[derive(Args, Debug)]
@@ -112,7 +112,7 @@ pub(super) async fn podcast(client: &ApiClient, command: PodcastCommand) -> Done
             if can_ask() && !confirmation.yes {
                 let podcast: PodcastView = read(client.get(&path(named.podcast)).await?)?;
                 let question = format!("Remove podcast {}, {}?", podcast.id, plain(&podcast.title));
-                may_remove(&question, confirmation.yes)?;
+                ask_first(&question, confirmation.yes)?;
             }
             let said = format!("podcast {} is removed\n", named.podcast);
             client.remove(&path(named.podcast), None, &said).await
@@ -153,12 +153,7 @@ fn path(podcast: i64) -> String {
 }
 
 fn row(podcast: &PodcastView) -> Vec<Cell> {
-    vec![
-        Cell::new(podcast.id),
-        Cell::new(podcast.user_id),
-        Cell::time(podcast.created_at),
-        Cell::new(&podcast.title),
-    ]
+    vec![Cell::new(podcast.id), Cell::new(podcast.user_id), Cell::time(podcast.created_at), Cell::new(&podcast.title)]
 }
 
 pub(super) fn podcast_added(podcast: &PodcastView) -> String {

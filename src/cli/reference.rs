@@ -34,7 +34,7 @@ pub(super) fn completions(arguments: &Completions) -> Exit {
 
 pub(super) fn man(arguments: &Man) -> Exit {
     let written = match &arguments.directory {
-        None => page(&Arguments::command()).map(|page| print(&page)),
+        None => page(&Arguments::command().disable_help_subcommand(true)).map(|page| print(&page)),
         Some(directory) => {
             let command = Arguments::command().disable_help_subcommand(true);
             let written = clap_mangen::generate_to(command.clone(), directory);

@@ -7,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::source_selection::{Confirmation, SourceSelector};
+use super::source_selection::{ConfirmationArguments, SourceSelector};
 use super::times::{duration, seconds};
 use crate::model::{FailureKind, SourceType};
 
@@ -207,7 +207,7 @@ pub(super) struct EditSourceArguments {
     #[arg(long, value_name = "VERSION")]
     pub(super) if_version: Option<i64>,
     #[command(flatten)]
-    pub(super) confirmation: Confirmation,
+    pub(super) confirmation: ConfirmationArguments,
     /// Label to add; repeatable
     #[arg(long, value_name = "LABEL", conflicts_with = "labels")]
     pub(super) add_label: Vec<String>,

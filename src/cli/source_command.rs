@@ -14,7 +14,7 @@ use super::source_access::source_access;
 use super::source_arguments::{
     EditSourceArguments, ListSourcesArguments, PollSourceArguments, SourceArgument, SourceCommand, SourceTargets,
 };
-use super::source_selection::{Deed, SourceResult, select_named};
+use super::source_selection::{SourceAction, SourceResult, select_named};
 use super::source_words::{COLUMNS, explanation, history, one, polled, row, standing};
 use super::{Exit, complain};
 use crate::api::views::{PollAnswer, PollRecord, SourceView};
@@ -34,21 +34,21 @@ pub(super) async fn source(client: &ApiClient, command: SourceCommand) -> Done {
         SourceCommand::Show(named) => show(client, &named).await,
         SourceCommand::Edit(edit) => change(client, &edit).await,
         SourceCommand::Enable(targets) => {
-            tell(client, &targets, Deed::Harmless("Enable"), Method::POST, "enable", None).await
+            tell(client, &targets, SourceAction::Harmless("Enable"), Method::POST, "enable", None).await
         }
         SourceCommand::Disable(disable) => {
             let body = json!({ "reason": disable.reason });
-            tell(client, &disable.targets, Deed::Suspend("Disable"), Method::POST, "disable", Some(body)).await
+            tell(client, &disable.targets, SourceAction::Suspend("Disable"), Method::POST, "disable", Some(body)).await
         }
         SourceCommand::Rest(rest) => {
             let body = json!({ "reason": rest.reason });
-            tell(client, &rest.targets, Deed::Suspend("Rest"), Method::PATCH, "feed-disable", Some(body)).await
+            tell(client, &rest.targets, SourceAction::Suspend("Rest"), Method::PATCH, "feed-disable", Some(body)).await
         }
         SourceCommand::Wake(targets) => {
-            tell(client, &targets, Deed::Harmless("Wake"), Method::PATCH, "feed-enable", None).await
+            tell(client, &targets, SourceAction::Harmless("Wake"), Method::PATCH, "feed-enable", None).await
         }
         SourceCommand::Reset(targets) => {
-            tell(client, &targets, Deed::Harmless("Reset the failures of"), Method::POST, "reset", None).await
+            tell(client, &targets, SourceAction::Harmless("Reset the failures of"), Method::POST, "reset", None).await
         }
         SourceCommand::Remove(targets) => remove(client, &targets).await,
         SourceCommand::Poll(poll) => poll_now(client, &poll).await,
@@ -96,7 +96,7 @@ async fn change(client: &ApiClient, edit: &EditSourceArguments) -> Done {
     }
     check_version(edit.if_version, selection.is_single)?;
     if edit.enabled == Some(false) {
-        selection.confirm(client, Deed::Suspend("Disable"), &edit.confirmation).await?;
+        selection.confirm(client, SourceAction::Suspend("Disable"), &edit.confirmation).await?;
     }
     let request = async |id: SourceId| -> SourceResult {
         let answer = client.send_if(Method::PATCH, &format!("/sources/{id}"), Some(&body), edit.if_version).await;
@@ -144,14 +144,14 @@ fn check_version(version: Option<i64>, is_single: bool) -> Result<(), CliError> 
 async fn tell(
     client: &ApiClient,
     targets: &SourceTargets,
-    deed: Deed,
+    action: SourceAction,
     method: Method,
     what: &str,
     body: Option<Value>,
 ) -> Done {
     let selection = targets.selector.select(client).await?;
     check_version(targets.if_version, selection.is_single)?;
-    selection.confirm(client, deed, &targets.selector.confirmation).await?;
+    selection.confirm(client, action, &targets.selector.confirmation).await?;
     let request = async |id: SourceId| -> SourceResult {
         let path = format!("/sources/{id}/{what}");
         let answer = client.send_if(method.clone(), &path, body.as_ref(), targets.if_version).await;
@@ -164,7 +164,7 @@ async fn tell(
 async fn remove(client: &ApiClient, targets: &SourceTargets) -> Done {
     let selection = targets.selector.select(client).await?;
     check_version(targets.if_version, selection.is_single)?;
-    selection.confirm(client, Deed::Remove, &targets.selector.confirmation).await?;
+    selection.confirm(client, SourceAction::Remove, &targets.selector.confirmation).await?;
     let request = async |id: SourceId| -> SourceResult {
         let path = format!("/sources/{id}");
         client.send_if(Method::DELETE, &path, None, targets.if_version).await?;
@@ -180,7 +180,7 @@ async fn poll_now(client: &ApiClient, poll: &PollSourceArguments) -> Done {
         return Err(CliError::Usage(format!("--wait: at most {WAIT_MAX} seconds")));
     }
     let selection = poll.selector.select(client).await?;
-    selection.confirm(client, Deed::Harmless("Poll"), &poll.selector.confirmation).await?;
+    selection.confirm(client, SourceAction::Harmless("Poll"), &poll.selector.confirmation).await?;
     let (wait, force) = (poll.wait.to_string(), poll.force.to_string());
     let options = query(&[("wait", &wait), ("force", &force)]);
     let progress = Progress::new();

@@ -32,9 +32,7 @@ pub(super) async fn find_source(client: &ApiClient, name: &str) -> Result<NamedS
     }
     let found: Page<SourceView> = read(client.get(&format!("/sources?{}", query(&[("url", name)]))).await?)?;
     match found.items.as_slice() {
-        [] if name.contains("://") => {
-            Err(CliError::NotFound(format!("there is no source at {}", name.escape_debug())))
-        }
+        [] if name.contains("://") => Err(CliError::NotFound(format!("there is no source at {}", name.escape_debug()))),
         [] => find_by_part(client, name).await,
         [one] => Ok(NamedSource { id: one.id, found_by_part: None }),
         several => Err(ambiguous(name, several, false)),

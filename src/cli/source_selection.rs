@@ -11,7 +11,7 @@ use futures_util::stream;
 use serde_json::{Value, json};
 
 use super::client::{ApiClient, Done, query, read};
-use super::confirm::{Answer, confirm};
+use super::confirm::{ask_first, can_ask};
 use super::error::CliError;
 use super::progress::Progress;
 use super::source_names::{described, find_source};
@@ -49,11 +49,11 @@ pub(super) struct SourceSelector {
     #[arg(long, conflicts_with_all = ["label", "state", "host"])]
     pub(super) all: bool,
     #[command(flatten)]
-    pub(super) confirmation: Confirmation,
+    pub(super) confirmation: ConfirmationArguments,
 }
 
 #[derive(Args, Debug, Default)]
-pub(super) struct Confirmation {
+pub(super) struct ConfirmationArguments {
     /// Do not ask for confirmation; without a terminal there is no question
     #[arg(long, short)]
     pub(super) yes: bool,
@@ -71,7 +71,7 @@ pub(super) struct Selection {
 
 /// What a command does, for its question.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum SourceAction {
     /// Asks always.
     Remove,
     /// Asks for several sources.
@@ -157,31 +157,28 @@ impl Selection {
         Selection { ids, is_single: false, is_all: false, description: None }
     }
 
-    /// Asks a person on a terminal, if the deed calls for it.
+    /// Asks a person on a terminal, if the action calls for it.
     pub(super) async fn confirm(
         &self,
         client: &ApiClient,
-        deed: Deed,
-        confirmation: &Confirmation,
+        action: SourceAction,
+        confirmation: &ConfirmationArguments,
     ) -> Result<(), CliError> {
-        let is_asked = match deed {
-            Deed::Remove => true,
-            Deed::Suspend(_) => self.ids.len() > 1 || self.is_all,
-            Deed::Harmless(_) => self.is_all,
+        let is_asked = match action {
+            SourceAction::Remove => true,
+            SourceAction::Suspend(_) => self.ids.len() > 1 || self.is_all,
+            SourceAction::Harmless(_) => self.is_all,
         };
-        if !is_asked || confirmation.yes || !super::confirm::can_ask() {
+        if !is_asked || confirmation.yes || !can_ask() {
             return Ok(());
         }
         let count = self.ids.len();
         let many = if count == 1 { "1 source".to_owned() } else { format!("{count} sources") };
-        let question = match deed {
-            Deed::Remove => self.removal(client).await?,
-            Deed::Suspend(verb) | Deed::Harmless(verb) => format!("{verb} {many}?"),
+        let question = match action {
+            SourceAction::Remove => self.removal(client).await?,
+            SourceAction::Suspend(verb) | SourceAction::Harmless(verb) => format!("{verb} {many}?"),
         };
-        match confirm(&question) {
-            Answer::Yes => Ok(()),
-            Answer::No => Err(CliError::Failed("nothing was changed".into())),
-        }
+        ask_first(&question, false)
     }
 
     async fn removal(&self, client: &ApiClient) -> Result<String, CliError> {

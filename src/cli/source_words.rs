@@ -1,7 +1,7 @@
 //! Text output for sources and polls.
 
 use super::output_style::{OutputStyle, TextStyle, facts, state_style};
-use super::sanitize::plain_lines;
+use super::sanitize::{cut_url, plain_lines};
 use super::table::{Cell, Column, Table, span};
 use super::times::{localized, second};
 use crate::api::views::{CreatedSource, Explanation, PollAnswer, PollRecord, SourceView};
@@ -151,12 +151,13 @@ pub(super) fn explanation(explained: Explanation, source: Option<&SourceView>) -
     let delay = format!("{} s ({})", explained.delay.seconds, explained.delay.layer);
     let scheduled =
         explained.scheduled.as_ref().map(|found| format!("{} for {}", found.place.replace('_', " "), second(found.at)));
+    let url_columns = style.columns.map_or(usize::MAX, |columns| columns.saturating_sub("held up by  ".len()));
     let is_due = if explained.is_due { " (now)" } else { "" };
     let mut text = style.headline(&title) + "\n";
     text += &facts(
         style,
         &[
-            ("url", source.map(|source| source.url.clone())),
+            ("url", source.map(|source| cut_url(&source.url, url_columns))),
             ("title", source.and_then(|source| source.title.clone().or(source.feed_title.clone()))),
             ("node", explained.node.clone()),
             ("next poll", explained.next_poll_at.map(|at| format!("{}{is_due}", second(at)))),

@@ -102,4 +102,3 @@ fn polls(statistics: &StatisticsReport) -> String {
         statistics.polls, statistics.read, statistics.unchanged
     )
 }
-

@@ -138,8 +138,7 @@ impl Table {
     /// Headings; that of a column of times names their zone.
     fn headings(&self) -> Vec<Cell> {
         let heading = |(number, column): (usize, &Column)| {
-            let zones: BTreeSet<&str> =
-                self.rows.iter().filter_map(|row| row.get(number)?.zone.as_deref()).collect();
+            let zones: BTreeSet<&str> = self.rows.iter().filter_map(|row| row.get(number)?.zone.as_deref()).collect();
             let zones: Vec<&str> = zones.into_iter().collect();
             let text = match zones.is_empty() {
                 true => column.heading.to_owned(),
@@ -261,7 +260,12 @@ mod tests {
     fn wide_letters_take_two_columns_and_stay_in_line() {
         const TITLES: &[Column] = &[Column::number("ID"), Column::name("TITLE"), Column::word("STATE")];
         let mut table = Table::new(TITLES);
-        for title in ["日本語のニュースの題名", "plain title that is long", "e\u{301}e\u{301} combining", "👍🏽👨\u{200d}👩\u{200d}👧 emoji"] {
+        for title in [
+            "日本語のニュースの題名",
+            "plain title that is long",
+            "e\u{301}e\u{301} combining",
+            "👍🏽👨\u{200d}👩\u{200d}👧 emoji",
+        ] {
             table.row(vec![Cell::new(1), Cell::new(title), Cell::new("active")]);
         }
         for room in [30, 40] {

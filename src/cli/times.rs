@@ -196,7 +196,9 @@ mod tests {
         ] {
             assert_eq!(moment(text, &now(), Side::Past), Some(wanted.parse().unwrap()), "{text}");
         }
-        for text in ["", "1", "soon", "in 2h", "25:00", "2026-13-01", "2026-11-31", "1x", "0s", "14:30:10:5", "99999999999y"] {
+        for text in
+            ["", "1", "soon", "in 2h", "25:00", "2026-13-01", "2026-11-31", "1x", "0s", "14:30:10:5", "99999999999y"]
+        {
             assert_eq!(moment(text, &now(), Side::Past), None, "{text}");
         }
     }
@@ -221,7 +223,9 @@ mod tests {
 
     #[test]
     fn durations_have_a_unit_and_an_end() {
-        for (text, wanted) in [("2h", 7200), ("90m", 5400), ("1d12h", 129_600), ("30s", 30), ("2 days", 172_800), ("1w", 604_800)] {
+        for (text, wanted) in
+            [("2h", 7200), ("90m", 5400), ("1d12h", 129_600), ("30s", 30), ("2 days", 172_800), ("1w", 604_800)]
+        {
             assert_eq!(duration(text), Ok(Duration::from_secs(wanted)), "{text}");
         }
         for text in ["", "5", "0s", "-2h", "2h ago", "1mo", "1y", "forever"] {

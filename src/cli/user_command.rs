@@ -7,7 +7,7 @@ use hyper::Method;
 use serde_json::json;
 
 use super::client::{ApiClient, Done, query, read};
-use super::confirm::{can_ask, may_remove};
+use super::confirm::{ask_first, can_ask};
 use super::error::CliError;
 use super::listing::{list_all, paging};
 use super::output_style::{OutputStyle, facts};
@@ -15,7 +15,7 @@ use super::podcast_command::podcast_added;
 use super::sanitize::plain;
 use super::secret_file::read_secret;
 use super::source_arguments::Paging;
-use super::source_selection::Confirmation;
+use super::source_selection::ConfirmationArguments;
 use super::table::{Cell, Column};
 use super::times::second;
 use crate::api::views::{KeyView, Page, PodcastView, UserView};
@@ -51,7 +51,7 @@ pub(super) struct RemoveUserArguments {
     #[command(flatten)]
     named: UserArgument,
     #[command(flatten)]
-    confirmation: Confirmation,
+    confirmation: ConfirmationArguments,
 }
 
 #[derive(Args, Debug)]
@@ -104,7 +104,7 @@ pub(super) async fn user(client: &ApiClient, command: UserCommand) -> Done {
             let id = find(client, &named.user).await?;
             if can_ask() && !confirmation.yes {
                 let user: UserView = read(client.get(&format!("/users/{id}")).await?)?;
-                may_remove(&format!("Remove user {id}, {}, and their keys?", plain(&user.name)), confirmation.yes)?;
+                ask_first(&format!("Remove user {id}, {}, and their keys?", plain(&user.name)), confirmation.yes)?;
             }
             client.remove(&format!("/users/{id}"), None, &format!("user {id} is removed\n")).await
         }
@@ -172,12 +172,7 @@ async fn put_key(client: &ApiClient, id: UserId, key: &str) -> Result<serde_json
 }
 
 fn row(user: &UserView) -> Vec<Cell> {
-    vec![
-        Cell::new(user.id),
-        Cell::new(&user.name),
-        Cell::time(user.created_at),
-        Cell::maybe_time(user.x_key_at),
-    ]
+    vec![Cell::new(user.id), Cell::new(&user.name), Cell::time(user.created_at), Cell::maybe_time(user.x_key_at)]
 }
 
 fn one(user: &UserView) -> String {

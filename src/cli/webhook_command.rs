@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 
 use super::Exit;
 use super::client::{ApiClient, Done, read};
-use super::confirm::{can_ask, may_remove};
+use super::confirm::{ask_first, can_ask};
 use super::error::CliError;
 use super::output_style::{OutputStyle, facts, state_style};
 use super::sanitize::plain;
-use super::source_selection::Confirmation;
+use super::source_selection::ConfirmationArguments;
 use super::table::{Cell, Column, Table};
 use super::times::second;
 use crate::api::views::{Page, WebhookTest, WebhookView};
@@ -57,7 +57,7 @@ pub(super) struct RemoveWebhookArguments {
     #[command(flatten)]
     named: WebhookArgument,
     #[command(flatten)]
-    confirmation: Confirmation,
+    confirmation: ConfirmationArguments,
 }
 
 #[derive(Args, Debug)]
@@ -133,7 +133,7 @@ pub(super) async fn webhook(client: &ApiClient, command: WebhookCommand) -> Done
         WebhookCommand::Remove(RemoveWebhookArguments { named, confirmation }) => {
             if can_ask() && !confirmation.yes {
                 let webhook: WebhookView = read(client.get(&path(&named, "")).await?)?;
-                may_remove(&format!("Remove webhook {}, {}?", named.id, plain(&webhook.url)), confirmation.yes)?;
+                ask_first(&format!("Remove webhook {}, {}?", named.id, plain(&webhook.url)), confirmation.yes)?;
             }
             client.remove(&path(&named, ""), None, &format!("webhook {} is removed\n", named.id)).await
         }

@@ -118,7 +118,8 @@ impl LabelPatch {
     pub(super) fn validate(&self) -> Result<LabelPatch> {
         let is_by_one = self.rename.is_some() || !self.remove.is_empty() || !self.add.is_empty();
         if self.set.is_some() && is_by_one {
-            let detail = "`labels` replaces all of them; it cannot be combined with add_labels, remove_labels or rename_label";
+            let detail =
+                "`labels` replaces all of them; it cannot be combined with add_labels, remove_labels or rename_label";
             return Err(ServiceError::invalid("labels", detail));
         }
         let one = |name: &str, field: &str| match valid_labels(&[name.to_owned()]) {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::str::FromStr;
 
 use crate::model::{
-    Article, ArticleId, Breaker, FailureKind, HostKey, HostState, NewArticle, Podcast, PodcastId, PostId, RobotsRecord, Settlement,
-    Source, SourceCounts, Timestamp, User, UserId, Webhook, WebhookId, WebhookProgress,
+    Article, ArticleId, Breaker, FailureKind, HostKey, HostState, NewArticle, Podcast, PodcastId, PostId, RobotsRecord,
+    Settlement, Source, SourceCounts, Timestamp, User, UserId, Webhook, WebhookId, WebhookProgress,
 };
 
 use super::quarantine::{HOSTS, WEBHOOKS};

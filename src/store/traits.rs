@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use crate::model::{
-    Article, ArticleId, ClockStep, DeliveryRecord, EntryQuery, FailureKind, FetchedPage, FleetRecord, HostKey, HostState,
-    JoinOutcome, KeyProvider, KnownEntries, MovedPolls, NewArticle, NewNode, NewSource, NewWebhook, NodeId,
+    Article, ArticleId, ClockStep, DeliveryRecord, EntryQuery, FailureKind, FetchedPage, FleetRecord, HostKey,
+    HostState, JoinOutcome, KeyProvider, KnownEntries, MovedPolls, NewArticle, NewNode, NewSource, NewWebhook, NodeId,
     NodeMessage, NodeRenewal, OwnedShard, Podcast, PodcastChanges, PodcastId, Post, PostId, PostSource, QueuedPage,
     Receiver, RobotsRecord, Settled, Settlement, Shard, SlotCursor, Source, SourceAccess, SourceCounts, SourceId,
     SourceToPoll, SourceType, Timestamp, User, UserId, Webhook, WebhookChange, WebhookId, WebhookTarget,

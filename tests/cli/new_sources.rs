@@ -28,7 +28,10 @@ async fn a_host_name_is_asked_over_https_first_and_over_http_if_there_is_no_http
     let place = server.address.to_string();
     let (text, urls) = added(vec![format!("{place}/feed"), "--delay-seconds".into(), "0".into()]).await;
     assert_eq!(urls, [json!(format!("http://{place}/feed"))], "{text}");
-    assert!(text.contains(&format!("{place}/feed is taken as http://{place}/feed, unencrypted: https was tried first")), "{text}");
+    assert!(
+        text.contains(&format!("{place}/feed is taken as http://{place}/feed, unencrypted: https was tried first")),
+        "{text}"
+    );
     assert!(text.ends_with("exit 0\n"), "{text}");
 }
 
@@ -38,7 +41,10 @@ async fn a_bad_certificate_is_no_reason_to_give_up_encryption() {
     let place = server.address.to_string();
     let (text, urls) = added(vec![format!("{place}/feed")]).await;
     assert_eq!(urls, [json!(null); 0], "{text}");
-    assert!(text.contains("TLS certificate is not signed by a known authority") && text.contains("http.tls-ca-file"), "{text}");
+    assert!(
+        text.contains("TLS certificate is not signed by a known authority") && text.contains("http.tls-ca-file"),
+        "{text}"
+    );
     assert!(!text.contains("is taken as") && text.ends_with("exit 6\n"), "{text}");
     assert!(server.requests().is_empty());
 }
@@ -52,7 +58,12 @@ async fn a_host_without_any_answer_is_told_with_both_tries_behind_it() {
 
 #[test]
 fn hints_fit_what_happened() {
-    let console = Console::new(&[SiteBehaviour::Unauthorized, SiteBehaviour::Forbidden, SiteBehaviour::Website, SiteBehaviour::NotFound]);
+    let console = Console::new(&[
+        SiteBehaviour::Unauthorized,
+        SiteBehaviour::Forbidden,
+        SiteBehaviour::Website,
+        SiteBehaviour::NotFound,
+    ]);
     for (behaviour, hint) in [
         (SiteBehaviour::Unauthorized, "--login-file FILE`"),
         (SiteBehaviour::Forbidden, "--header-file FILE"),
@@ -73,8 +84,9 @@ fn hints_fit_what_happened() {
     assert!(text.contains("feedwarden user add NAME --key-file FILE --podcast TITLE"), "{text}");
     console.works(&["source", "add", &console.url(SiteBehaviour::Unauthorized), "--anyway"]);
     console.until_scheduled(1);
-    let text = seen(&console.run(&["source", "poll", "1", "--force"]));
-    assert!(text.contains("feedwarden source access 1 --login-file FILE`"), "{text}");
+    let id = console.json(&["source", "list"])["items"][0]["id"].to_string();
+    let text = seen(&console.run(&["source", "poll", &id, "--force"]));
+    assert!(text.contains(&format!("feedwarden source access {id} --login-file FILE`")), "{text}");
 }
 
 #[test]
@@ -109,7 +121,10 @@ fn an_x_account_is_added_by_its_name() {
 fn the_status_says_first_what_an_operator_wants_to_know() {
     let console = Console::new(&[SiteBehaviour::Healthy, SiteBehaviour::Unauthorized, SiteBehaviour::Healthy]);
     let empty = console.works(&["status"]);
-    assert!(empty.contains("\nready      yes\n") && empty.contains("none yet: `feedwarden source add URL` adds one"), "{empty}");
+    assert!(
+        empty.contains("\nready       yes\n") && empty.contains("none yet: `feedwarden source add URL` adds one"),
+        "{empty}"
+    );
     for site in console.web.sites() {
         console.works(&["source", "add", &site.url, "--anyway"]);
     }

@@ -145,8 +145,11 @@ fn problems(api: &Api, counts: Option<&Overview>, scheduler: Option<&SchedulerSt
         (1, _) => format!("1 {one}"),
         _ => format!("{count} {many}"),
     };
-    let problem =
-        |(kind, count, one, many): (&str, u64, &str, &str)| StatusProblem { kind: kind.to_owned(), count, detail: words(count, one, many) };
+    let problem = |(kind, count, one, many): (&str, u64, &str, &str)| StatusProblem {
+        kind: kind.to_owned(),
+        count,
+        detail: words(count, one, many),
+    };
     found.into_iter().filter(|(_, count, ..)| *count > 0).map(problem).collect()
 }
 

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::model::{
-    FailureKind, NewSource, RowKey, Settled, Settlement, SlotCursor, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll,
-    Timestamp,
+    FailureKind, NewSource, RowKey, Settled, Settlement, SlotCursor, Source, SourceCounts, SourceId, SourceSettings,
+    SourceToPoll, Timestamp,
 };
 
 use super::super::quarantine::{ReadRow, SOURCES, last_id};

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use rusqlite::{Connection, params, params_from_iter};
 
 use crate::model::{
-    FailureKind, NewSource, RowKey, Settled, Settlement, SlotCursor, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll,
-    Timestamp,
+    FailureKind, NewSource, RowKey, Settled, Settlement, SlotCursor, Source, SourceCounts, SourceId, SourceSettings,
+    SourceToPoll, Timestamp,
 };
 
 use super::super::quarantine::{ReadRow, SOURCES, last_id};
