@@ -56,10 +56,10 @@ pub(super) struct ListPostsArguments {
     #[arg(long)]
     source: Option<String>,
     /// Only posts of sources with this label
-    #[arg(long, conflicts_with_all = ["since", "until"])]
+    #[arg(long)]
     label: Option<String>,
     /// Only posts with this text in title or text, ignoring case
-    #[arg(long, conflicts_with_all = ["since", "until"])]
+    #[arg(long)]
     text: Option<String>,
     /// Only posts stored at this time or later: 1h, "2 days ago", yesterday, 2026-11-01, 2026-11-01T14:30:00Z; oldest
     /// first

@@ -55,12 +55,8 @@ async fn list(api: web::Data<Api>, Parameters(query): Parameters<PostQuery>) -> 
     };
     let (by_time, by_match) =
         (query.since.is_some() || query.until.is_some(), query.label.is_some() || query.text.is_some());
-    if newest_first && by_time {
+    if newest_first && by_time && !by_match {
         return Err(Problem::invalid("`newest` cannot be combined with `since` and `until`").at("order"));
-    }
-    if by_match && by_time {
-        let field = if query.text.is_some() { "text" } else { "label" };
-        return Err(Problem::invalid("cannot be combined with `since` and `until`").at(field));
     }
     if query.changed_after.is_some() && (newest_first || by_time || by_match) {
         return Err(Problem::invalid("can be combined with `source_id` only").at("changed_after"));
@@ -94,7 +90,14 @@ async fn found(api: &Api, query: PostQuery, source: Option<SourceId>, newest_fir
         return Err(Problem::invalid(format!("a text has 1 to {TEXT_CHARS_MAX} characters")).at("text"));
     }
     let start = cursor(query.cursor.as_deref())?.map(PostId);
-    let filter = PostFilter { source, label: query.label, text: query.text, newest_first };
+    let filter = PostFilter {
+        source,
+        label: query.label,
+        text: query.text,
+        since: query.since,
+        until: query.until,
+        newest_first,
+    };
     let found = api.service.find_posts(filter, start, limit).await?;
     let next_cursor = found.next.map(|id| id.to_string());
     Ok(HttpResponse::Ok().json(Page { items: views(api, found.posts).await?, next_cursor }))

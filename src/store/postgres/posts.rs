@@ -121,9 +121,9 @@ async fn search(
     wanted: &PostMatch,
     rows: i64,
 ) -> Result<Vec<(i64, i64)>> {
-    let PostMatch { after, before, source, label, text } = wanted;
+    let PostMatch { after, before, source, label, text, since, until } = wanted;
     let (source, label) = (source.map(|source| source.0), label.as_deref().map(storable));
     let pattern = text.as_deref().map(|text| like_pattern(&storable(text)));
-    let parameters: [&(dyn ToSql + Sync); 6] = [&after.0, &before.0, &source, &label, &pattern, &rows];
+    let parameters: [&(dyn ToSql + Sync); 8] = [&after.0, &before.0, &source, &label, &pattern, &rows, since, until];
     all(client, statement, &parameters, |row| read_size(row)).await
 }

@@ -125,8 +125,9 @@ fn sizes(connection: &Connection, selection: PostSelection, rows: u32) -> Result
 }
 
 fn search(connection: &Connection, statement: &Statement, wanted: &PostMatch, rows: u32) -> Result<Vec<(i64, i64)>> {
-    let PostMatch { after, before, source, label, text } = wanted;
+    let PostMatch { after, before, source, label, text, since, until } = wanted;
     let (source, label) = (source.map(|source| source.0), label.as_deref().map(storable));
     let pattern = text.as_deref().map(like_pattern);
-    all(connection, statement, params![after.0, before.0, source, label, pattern, rows], |row| read_size(row))
+    let parameters = params![after.0, before.0, source, label, pattern, rows, since, until];
+    all(connection, statement, parameters, |row| read_size(row))
 }
