@@ -268,7 +268,7 @@ EVENTS
 01:07 lost      node-3  86 shards
 01:07 fenced    node-2  1 poll not stored: another node has the source
 
-Ctrl-C ends the demo with a summary";
+q ends the demo with a summary";
 
 const FLEET_SMALL: &str = "\
 Feedwarden demo  01:08
@@ -282,7 +282,7 @@ node-3 killed, expired, 0 shards, 0 pol…
 01:07 lost      node-3  86 shards
 01:07 fenced    node-2  1 poll not stor…
 
-Ctrl-C ends the demo with a summary";
+q ends the demo with a summary";
 
 #[test]
 fn the_picture_of_a_fleet_shows_the_owner_of_every_shard() {
@@ -365,7 +365,7 @@ EVENTS
 16:52 returns  127.1.0.9/8/feed    answers again after its rest
 16:55 host     127.1.0.28          held until 18:25: HTTP 429 with Retry-After,…
 
-Ctrl-C ends the demo with a summary";
+q ends the demo with a summary";
 
 const SMALL: &str = "\
 Feedwarden demo  16:56
@@ -379,7 +379,7 @@ Feedwarden demo  16:56
 16:50 crashed  scheduler injected fault…
 16:52 returns  127.1.0.9/8/feed answers…
 16:55 host     127.1.0.28 held until 18…
-Ctrl-C ends the demo with a summary";
+q ends the demo with a summary";
 
 #[test]
 fn the_picture_fits_a_usual_terminal_and_a_small_one() {

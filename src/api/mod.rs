@@ -18,6 +18,7 @@ mod host_names;
 mod input;
 mod metrics;
 mod openapi;
+mod overview;
 mod problem;
 mod rate;
 mod refusals;
@@ -107,6 +108,7 @@ pub(crate) struct Api {
     readiness: health::ReadinessCheck,
     streams: Arc<Semaphore>,
     counts: metrics::CountsCache,
+    overview: overview::OverviewCache,
 }
 
 impl Api {
@@ -146,6 +148,7 @@ impl Listeners {
                 readiness: health::ReadinessCheck::default(),
                 streams: Arc::new(Semaphore::new(self.settings.limits.streams)),
                 counts: metrics::CountsCache::default(),
+                overview: overview::OverviewCache::default(),
             })
         };
         let listen = self.tcp.as_ref().and_then(|listener| listener.local_addr().ok());

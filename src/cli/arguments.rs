@@ -9,6 +9,7 @@ use super::backup_command::BackupArguments;
 use super::connection::ConnectionArguments;
 use super::daemon_command::{Level, ReloadArguments, TreeArguments};
 use super::host_command::HostCommand;
+use super::label_command::LabelCommand;
 use super::opml_command::{Export, ImportArguments};
 use super::podcast_command::PodcastCommand;
 use super::post_command::PostCommand;
@@ -32,7 +33,7 @@ pub(super) struct Arguments {
     command: Command,
 }
 
-const EXIT_CODES: &str = "\
+pub(super) const EXIT_CODES: &str = "\
 Exit codes: 0 success; 1 failure of the daemon, a poll, a file, a document or a checked source; 2 invalid command line or \
 configuration; 3 the daemon or the store does not answer; 4 not found; 5 it exists already, or its version has changed; \
 6 refused: the source does not work, rests or is disabled, or access to the socket or the API is denied; 70 an actor of \
@@ -105,6 +106,8 @@ pub(super) enum DaemonCommand {
     Top(RemoteCommand<TopArguments>),
     /// Add, list, change, poll and explain sources
     Source(RemoteCommands<SourceCommand>),
+    /// List, add, remove and rename labels of sources
+    Label(RemoteCommands<LabelCommand>),
     /// List, hold and release hosts
     Host(RemoteCommands<HostCommand>),
     /// List, show and follow posts
@@ -219,7 +222,7 @@ pub(super) struct Documents {
     /// Content-Type of the files
     #[arg(long, value_name = "TYPE", conflicts_with = "ndjson")]
     pub(super) content_type: Option<String>,
-    /// Print one JSON object per file, also on a terminal
+    /// Print one JSON object per file, which it names as `file`, also on a terminal
     #[arg(long)]
     pub(super) json: bool,
     /// Read lines of path, content type and URL, separated by tabs, and answer each with one line of JSON
@@ -233,7 +236,7 @@ pub(super) struct Demo {
     /// if its programs are installed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=9), conflicts_with = "speed")]
     pub(super) nodes: Option<u8>,
-    /// Stop after this many seconds [default: run until Ctrl-C]
+    /// Stop after this many seconds [default: run until q or Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(super) seconds: Option<u64>,
     /// Seed of all random numbers
@@ -337,6 +340,7 @@ impl DaemonCommand {
             DaemonCommand::Tree(command) => &mut command.connection,
             DaemonCommand::Top(command) => &mut command.connection,
             DaemonCommand::Source(commands) => &mut commands.connection,
+            DaemonCommand::Label(commands) => &mut commands.connection,
             DaemonCommand::Host(commands) => &mut commands.connection,
             DaemonCommand::Post(commands) => &mut commands.connection,
             DaemonCommand::User(commands) => &mut commands.connection,

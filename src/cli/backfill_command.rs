@@ -8,11 +8,12 @@ use super::client::{ApiClient, Done, read};
 use super::progress::Progress;
 use super::sanitize::plain;
 use super::source_arguments::BackfillArguments;
+use super::source_names::find_source_to_change;
 use crate::api::views::{BackfillEnded, BackfillView};
 
 /// Continues where a request ends for want of time, until the pages are read.
 pub(super) async fn backfill(client: &ApiClient, arguments: &BackfillArguments) -> Done {
-    let id = client.source(&arguments.source).await?;
+    let id = find_source_to_change(client, &arguments.source).await?;
     let progress = Progress::new();
     let mut total: Option<BackfillView> = None;
     let total = loop {

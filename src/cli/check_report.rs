@@ -6,13 +6,16 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::check_robots::RobotsVerdict;
-use super::sanitize::plain_lines;
+use super::hints::{FailedPoll, HintFor, hints};
+use super::sanitize::{cut, plain_lines};
+use super::times::{localized, second};
 use crate::fetch::{Document, Reading, Trace};
 use crate::model::{EntryCounts, Severity, Source};
 use crate::rules::classify::Classified;
 use crate::rules::due::NextPoll;
 use crate::rules::failure::FailureStep;
 use crate::rules::filter::EntryDecision;
+use crate::rules::shown_url::shown_url;
 
 /// Maximum number of entries in the text report.
 const SHOWN_ENTRIES_MAX: usize = 20;
@@ -57,7 +60,7 @@ impl Report {
         }
         if let Some(limit) = self.trace.rate_limit {
             let left = if limit.is_used_up { "no requests left" } else { "requests left not stated" };
-            writeln!(text, "limit      {left}, reset at {}", limit.resets_at)?;
+            writeln!(text, "limit      {left}, reset at {}", second(limit.resets_at))?;
         }
         if let Some(url) = &self.trace.moved_to {
             writeln!(text, "moved      permanently to {url}")?;
@@ -71,9 +74,18 @@ impl Report {
         if let Some((classified, step, error)) = &self.step {
             writeln!(text, "failed     {error}")?;
             writeln!(text, "kind       {}, {}: {}", classified.kind, classified.class, classified.reason)?;
-            writeln!(text, "then       {step}")?;
+            writeln!(text, "then       {}", localized(&step.to_string()))?;
+            let poll = FailedPoll {
+                kind: Some(classified.kind),
+                status: self.trace.hops.last().and_then(|hop| hop.status),
+                error,
+                has_linked_feeds: !self.trace.linked_feeds.is_empty(),
+            };
+            for hint in hints(&poll, HintFor::NewSource(&shown_url(&self.source.settings.url))) {
+                writeln!(text, "try        {hint}")?;
+            }
         }
-        writeln!(text, "next       {}", self.next)?;
+        writeln!(text, "next       {}", localized(&self.next.to_string()))?;
         writeln!(text, "{}", if self.would_work() { "This source would work." } else { "This source would not work." })
     }
 
@@ -96,7 +108,7 @@ impl Report {
             }
         }
         if let Some(until) = reading.hints.fresh_until {
-            writeln!(text, "fresh      until {until}")?;
+            writeln!(text, "fresh      until {}", second(until))?;
         }
         if let Some(minutes) = reading.hints.update_period_minutes {
             writeln!(text, "changes    no faster than every {minutes} min, as the feed says")?;
@@ -110,9 +122,9 @@ impl Report {
         }
         writeln!(text, "entries    {}", self.counts)?;
         for (entry, post) in self.entries.iter().zip(&reading.entries).take(SHOWN_ENTRIES_MAX) {
-            let date = post.published_at().map_or_else(|| "undated".to_owned(), |moment| moment.to_string());
-            let title: String = post.content().title.chars().take(60).collect();
-            writeln!(text, "  {date:<20}  {title}  ({entry})")?;
+            let date = post.published_at().map_or_else(|| "undated".to_owned(), second);
+            let title = cut(&post.content().title, 60);
+            writeln!(text, "  {date:<23}  {title}  ({entry})")?;
         }
         match self.entries.len().checked_sub(SHOWN_ENTRIES_MAX + 1) {
             Some(more) => writeln!(text, "  and {} more", more + 1),

@@ -13,14 +13,17 @@ use url::{Host, Url, form_urlencoded};
 use super::arguments::Layers;
 use super::connection::{ConnectionArguments, RequestBody, Sent, TokenSource, Transport};
 use super::error::CliError;
+use super::source_names::find_source;
 use super::{Exit, complain, print, request};
 use crate::api::ProblemView;
-use crate::api::views::{Page, SourceView};
 use crate::config::load;
 use crate::model::SourceId;
 
 /// Timeout of a response that is not a stream; a poll may take up to 50 seconds.
 const ANSWER_WITHIN: Duration = Duration::from_secs(90);
+/// Delay after a 429, and maximum number of retries.
+const COME_BACK_AFTER: Duration = Duration::from_secs(1);
+const TOO_FAST_MAX: usize = 10;
 /// Maximum size of a response, in bytes.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
 
@@ -117,6 +120,17 @@ impl ApiClient {
         self.exchange(Method::GET, path, Sent::default()).await
     }
 
+    /// Waits and retries after a 429, for commands that take many requests.
+    pub(super) async fn get_patiently(&self, path: &str) -> Result<Value, CliError> {
+        for _ in 0..TOO_FAST_MAX {
+            match self.get(path).await {
+                Err(CliError::Problem(problem)) if problem.status == 429 => tokio::time::sleep(COME_BACK_AFTER).await,
+                answer => return answer,
+            }
+        }
+        self.get(path).await
+    }
+
     pub(super) async fn post(&self, path: &str) -> Result<Value, CliError> {
         self.exchange(Method::POST, path, Sent::default()).await
     }
@@ -172,20 +186,9 @@ impl ApiClient {
         }
     }
 
-    /// Finds a source by id or URL.
+    /// Finds a source by id, URL or a part of URL or title.
     pub(super) async fn source(&self, name: &str) -> Result<SourceId, CliError> {
-        if let Ok(id) = name.parse::<i64>() {
-            return Ok(SourceId(id));
-        }
-        let found: Page<SourceView> = read(self.get(&format!("/sources?{}", query(&[("url", name)]))).await?)?;
-        match found.items.as_slice() {
-            [] => Err(CliError::NotFound(format!("there is no source at {}", name.escape_debug()))),
-            [one] => Ok(one.id),
-            several => {
-                let numbers: Vec<String> = several.iter().map(|source| source.id.to_string()).collect();
-                Err(CliError::Usage(format!("sources {} have this URL; name one by its number", numbers.join(", "))))
-            }
-        }
+        Ok(find_source(self, name).await?.id)
     }
 
     /// Prints the response as JSON or as text.

@@ -8,10 +8,12 @@ use serde_json::json;
 
 use super::client::{ApiClient, Done, read};
 use super::complain;
-use super::output_style::{OutputStyle, TextStyle, facts, state_style};
-use super::table::{Cell, Column, Table, second, span};
+use super::output_style::{OutputStyle, TextStyle, state_style};
+use super::status_words::status_words;
+use super::table::{Cell, Column, Table, span};
+use super::times::second;
 use crate::api::views::{
-    FleetReport, LogLevel, QuarantineView, Reloaded, SchedulerView, StatisticsReport, StatusView, TreeNode, TreeView,
+    FleetReport, LogLevel, QuarantineView, Reloaded, SchedulerView, StatusView, TreeNode, TreeView,
 };
 
 const RELOAD: &str = "/configuration/reload";
@@ -60,7 +62,7 @@ pub(super) struct Level {
 }
 
 pub(super) async fn status(client: &ApiClient) -> Done {
-    client.show(client.get("/status").await?, |status: StatusView| in_words(&status, OutputStyle::of_output()))
+    client.show(client.get("/status").await?, |status: StatusView| status_words(&status, OutputStyle::of_output()))
 }
 
 pub(super) async fn quarantine(client: &ApiClient) -> Done {
@@ -154,61 +156,7 @@ fn told(scheduler: SchedulerView) -> String {
     format!("scheduler {}\n{pending}", of_scheduler(&scheduler))
 }
 
-pub(super) fn in_words(status: &StatusView, style: OutputStyle) -> String {
-    let statistics = &status.statistics;
-    let scheduler = status.scheduler.as_ref().map_or_else(|| "does not answer".to_owned(), of_scheduler);
-    let oldest = status.scheduler.as_ref().and_then(|scheduler| scheduler.oldest_due_at);
-    let trouble = status.store_trouble.as_ref().map(|trouble| format!("NOT USABLE: {trouble}"));
-    let store = format!(
-        "{}, schema {}, {}",
-        status.database_engine,
-        status.schema_version,
-        trouble.as_deref().unwrap_or("reachable")
-    );
-    let title = format!(
-        "feedwarden {}, up {} since {}",
-        status.version,
-        span(status.now.since(status.started_at).as_secs()),
-        second(status.started_at)
-    );
-    style.headline(&title)
-        + &facts(
-            style,
-            &[
-                ("store", Some(store)),
-                ("CLOCK", status.ages_judged_at.map(|at| format!("not trusted; ages are judged at {}", second(at)))),
-                ("SUSPENDED", (!status.held_up_by.is_empty()).then(|| status.held_up_by.join("; "))),
-                ("scheduler", Some(scheduler)),
-                ("NOT LOADED", status.not_loaded_because.clone()),
-                ("QUARANTINED", quarantined(status)),
-                (
-                    "LOCKED",
-                    (status.locked_sources > 0).then(|| {
-                        format!("sources whose rows other sessions of the database lock: {}", status.locked_sources)
-                    }),
-                ),
-                ("oldest due", oldest.map(|since| format!("since {}", second(since)))),
-                ("polls", Some(polls(statistics))),
-                ("new posts", Some(statistics.new_posts.to_string())),
-                ("received", Some(format!("{} KB", statistics.wire_bytes.div_ceil(1000)))),
-                (
-                    "hosts",
-                    Some(format!("{} with an actor, {} polls in flight", statistics.hosts, statistics.under_way)),
-                ),
-                ("crashes", Some(format!("{}, {} restarts", statistics.crashes, statistics.restarts))),
-                ("faults", (statistics.faults > 0).then(|| format!("{} injected", statistics.faults))),
-                ("log", Some(format!("{} records lost", statistics.log_records_dropped))),
-            ],
-        )
-}
-
-fn quarantined(status: &StatusView) -> Option<String> {
-    let StatusView { quarantined_rows: rows, quarantined_sources: sources, .. } = status;
-    (*rows > 0)
-        .then(|| format!("rows that cannot be read: {rows}, sources: {sources} (`feedwarden quarantine` lists them)"))
-}
-
-fn of_scheduler(scheduler: &SchedulerView) -> String {
+pub(super) fn of_scheduler(scheduler: &SchedulerView) -> String {
     let state = match (scheduler.paused_since, scheduler.is_loaded) {
         (Some(since), _) => format!("PAUSED since {}", second(since)),
         (None, true) => "running".to_owned(),
@@ -217,18 +165,6 @@ fn of_scheduler(scheduler: &SchedulerView) -> String {
     let SchedulerView { scheduled, waiting, under_way, .. } = scheduler;
     let what = if scheduler.is_paused { "waiting for the end of the pause" } else { "waiting for their host" };
     format!("{state}: {scheduled} scheduled, {waiting} {what}, {under_way} in flight")
-}
-
-fn polls(statistics: &StatisticsReport) -> String {
-    let failed: u64 = statistics.failed.values().sum();
-    let kinds =
-        statistics.failed.iter().filter(|(_, count)| **count > 0).map(|(kind, count)| format!("{kind} {count}"));
-    let kinds: Vec<String> = kinds.collect();
-    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-    format!(
-        "{}: {} read, {} unchanged, {failed} failed{kinds}",
-        statistics.polls, statistics.read, statistics.unchanged
-    )
 }
 
 fn draw(tree: TreeView) -> String {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::arguments::{Documents, Extract, Parse};
+use super::sanitize::{cut, plain};
 use super::{Exit, complain, print};
 use crate::clock::{Clock, SystemClock};
 use crate::parse::feed::{self, Entry, EntryEnclosure, Limits, Text};
@@ -97,6 +98,7 @@ impl Sort {
         let fields = read.and_then(|bytes| (self.read)(&InputDocument { bytes, content_type, url }));
         let error = fields.as_ref().err().cloned();
         let mut answer = fields.unwrap_or_else(|_| (self.blank)());
+        answer["file"] = path.display().to_string().into();
         answer["ok"] = error.is_none().into();
         answer["error"] = error.into();
         answer
@@ -188,7 +190,7 @@ fn feed_for_people(answer: &Value) -> String {
         let field = |name: &str| entry[name].as_str();
         let date = field("published").or(field("updated")).unwrap_or("undated");
         let words = field("title").or(field("summary")).or(field("content")).or(field("url")).unwrap_or("blank");
-        let words: String = crate::parse::text::from_html(words).chars().take(80).collect();
+        let words = cut(&plain(&crate::parse::text::from_html(words)), 80);
         lines.push_str(&format!("  {date:<20}  {words}\n"));
     }
     lines

@@ -32,6 +32,8 @@ pub(super) enum CliError {
         refusal: Box<CliError>,
         /// Feeds that the page links to.
         feeds: Vec<String>,
+        /// What else can be tried, as sentences.
+        hints: Vec<String>,
     },
     NotFound(String),
     Usage(String),
@@ -54,6 +56,15 @@ impl CliError {
         };
         let (kind, title) = (format!("{TYPE_PREFIX}{name}"), title.to_owned());
         ProblemView { kind, title, status, detail: self.to_string(), field: None, context: None }
+    }
+
+    /// The same error with one more line.
+    pub(super) fn and_then_said(self, line: &str) -> CliError {
+        match self {
+            CliError::NotFound(text) => CliError::NotFound(format!("{text}\n{line}")),
+            CliError::Usage(text) => CliError::Usage(format!("{text}\n{line}")),
+            other => other,
+        }
     }
 
     pub(super) fn exit(&self) -> Exit {
@@ -104,12 +115,13 @@ impl fmt::Display for CliError {
             }
             CliError::Broken { place, cause } => write!(formatter, "the response from {place} was cut off: {cause}"),
             CliError::Problem(problem) => write_problem(formatter, problem),
-            CliError::Offer { refusal, feeds } => {
+            CliError::Offer { refusal, feeds, hints } => {
                 write!(formatter, "{refusal}")?;
                 if !feeds.is_empty() {
                     formatter.write_str("\nAdd a linked feed instead:")?;
                 }
                 feeds.iter().try_for_each(|feed| write!(formatter, "\n  feedwarden source add {}", quoted(feed)))?;
+                hints.iter().try_for_each(|hint| write!(formatter, "\n{hint}"))?;
                 formatter.write_str("\nUse --anyway to add it nevertheless.")
             }
             CliError::NotFound(text) | CliError::Usage(text) | CliError::Failed(text) => formatter.write_str(text),
@@ -130,7 +142,7 @@ fn write_problem(formatter: &mut fmt::Formatter<'_>, problem: &ProblemView) -> f
 }
 
 /// Quotes an untrusted URL for a shell.
-fn quoted(url: &str) -> String {
+pub(super) fn quoted(url: &str) -> String {
     let is_harmless = |letter: char| letter.is_ascii_alphanumeric() || "-._~:/%+=@,".contains(letter);
     if url.chars().all(is_harmless) { url.to_owned() } else { format!("'{}'", plain(url).replace('\'', "%27")) }
 }

@@ -1,5 +1,7 @@
 //! `feedwarden host`: lists, shows, holds and releases hosts.
 
+use std::time::Duration;
+
 use clap::{ArgGroup, Args, Subcommand};
 use hyper::Method;
 use serde_json::json;
@@ -9,7 +11,8 @@ use super::client::{ApiClient, Done};
 use super::listing::{list_all, paging};
 use super::output_style::{OutputStyle, facts, state_style};
 use super::source_arguments::Paging;
-use super::table::{Cell, Column, minute, second};
+use super::table::{Cell, Column};
+use super::times::{duration, future_moment, localized, second};
 use crate::api::views::{EnabledSources, HostView};
 use crate::model::Timestamp;
 
@@ -43,15 +46,18 @@ pub(super) struct HostArgument {
 }
 
 #[derive(Args, Debug)]
-#[command(group = ArgGroup::new("end").required(true).args(["seconds", "until"]))]
+#[command(group = ArgGroup::new("end").required(true).args(["seconds", "length", "until"]))]
 pub(super) struct HoldHostArguments {
     /// Name of the host
     host: String,
     /// Length of the hold in seconds
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
-    /// End of the hold, such as 2026-11-16T18:00:00Z
-    #[arg(long, value_name = "TIME")]
+    /// Length of the hold, such as 90m, 2h or 1d12h
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    length: Option<Duration>,
+    /// End of the hold: tomorrow, 18:00, 2026-11-16, "2026-11-16 18:00", 2026-11-16T18:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = future_moment)]
     until: Option<Timestamp>,
     /// Reason to record
     #[arg(long)]
@@ -64,7 +70,7 @@ pub(super) async fn host(client: &ApiClient, command: HostCommand) -> Done {
         HostCommand::Show(named) => client.show(client.get(&path(&named.host, "")).await?, one),
         HostCommand::Hold(hold) => {
             let mut body = json!({ "reason": hold.reason });
-            match (hold.seconds, hold.until) {
+            match (hold.seconds.or(hold.length.map(|length| length.as_secs())), hold.until) {
                 (Some(seconds), _) => body["seconds"] = json!(seconds),
                 (None, until) => body["until"] = json!(until),
             }
@@ -89,8 +95,8 @@ fn row(host: &HostView) -> Vec<Cell> {
     vec![
         Cell::new(&host.host),
         Cell::styled(&host.state, state_style(&host.state)),
-        Cell::maybe(host.last_asked_at.map(minute)),
-        Cell::new(&host.turn),
+        Cell::maybe_time(host.last_asked_at),
+        Cell::new(localized(&host.turn)),
     ]
 }
 
@@ -104,7 +110,7 @@ fn one(host: HostView) -> String {
         &[
             ("host", Some(host.host)),
             ("state", Some(host.state)),
-            ("next request", Some(host.turn)),
+            ("next request", Some(localized(&host.turn))),
             ("last request", host.last_asked_at.map(second)),
             ("held", held),
             ("no response", silent),

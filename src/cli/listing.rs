@@ -20,9 +20,6 @@ use crate::model::Timestamp;
 const PAGE: usize = 200;
 /// Delay before a progress message.
 const SILENT_FOR: Duration = Duration::from_secs(1);
-/// Delay after a 429, and maximum number of retries for one page.
-const COME_BACK_AFTER: Duration = Duration::from_secs(1);
-const TOO_FAST_MAX: usize = 10;
 
 pub(super) struct PageRequest {
     /// Maximum number of items; none for all.
@@ -158,23 +155,12 @@ impl Pages<'_> {
         let mut pairs = self.filters.to_vec();
         pairs.push(("limit", &limit));
         pairs.extend(self.cursor.as_deref().map(|cursor| ("cursor", cursor)));
-        let answer = self.ask(&format!("{}?{}", self.path, query(&pairs))).await;
+        let answer = self.client.get_patiently(&format!("{}?{}", self.path, query(&pairs))).await;
         let page: Page<Value> = read(answer.inspect_err(|_| self.be_quiet())?)?;
         self.found += page.items.len();
         self.is_over = page.next_cursor.is_none();
         self.cursor = page.next_cursor;
         Ok(page.items)
-    }
-
-    /// Waits and retries after a 429, because a long list takes many requests.
-    async fn ask(&self, path: &str) -> Result<Value, CliError> {
-        for _ in 0..TOO_FAST_MAX {
-            match self.client.get(path).await {
-                Err(CliError::Problem(problem)) if problem.status == 429 => tokio::time::sleep(COME_BACK_AFTER).await,
-                answer => return answer,
-            }
-        }
-        self.client.get(path).await
     }
 
     fn be_quiet(&mut self) {

@@ -10,6 +10,7 @@ mod check_report;
 mod check_robots;
 mod client;
 mod config_command;
+mod confirm;
 mod connection;
 mod daemon_command;
 mod demo_command;
@@ -18,8 +19,12 @@ mod error;
 mod events;
 mod exit;
 mod fleet_command;
+mod hints;
 mod host_command;
+mod label_command;
 mod listing;
+mod manual;
+mod new_source;
 mod once_command;
 mod opml_command;
 mod output_style;
@@ -32,10 +37,14 @@ mod secret_file;
 mod source_access;
 mod source_arguments;
 mod source_command;
+mod source_names;
+mod source_selection;
 mod source_words;
+mod status_words;
 mod store_command;
 mod store_report;
 mod table;
+mod times;
 mod token_command;
 mod top_command;
 mod user_command;
@@ -100,6 +109,7 @@ async fn ask(client: &ApiClient, command: DaemonCommand) -> Done {
         DaemonCommand::Tree(command) => daemon_command::tree(client, &command.arguments).await,
         DaemonCommand::Top(command) => top_command::top(client, &command.arguments).await,
         DaemonCommand::Source(commands) => source_command::source(client, commands.command).await,
+        DaemonCommand::Label(commands) => label_command::label(client, commands.command).await,
         DaemonCommand::Host(commands) => host_command::host(client, commands.command).await,
         DaemonCommand::Post(commands) => post_command::post(client, commands.command).await,
         DaemonCommand::User(commands) => user_command::user(client, commands.command).await,

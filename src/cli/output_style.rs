@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
 
-use super::sanitize::{plain, wrapped};
+use super::sanitize::{columns, plain, wrapped};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TextStyle {
@@ -61,12 +61,12 @@ pub(super) fn columns_of(terminal: impl AsFd) -> Option<usize> {
 
 /// One fact per line, wrapped; facts without a value are omitted.
 pub(super) fn facts(style: OutputStyle, facts: &[(&str, Option<String>)]) -> String {
-    let width = facts.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| name.chars().count()).max();
+    let width = facts.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| columns(name)).max();
     let width = width.unwrap_or(0);
     let mut text = String::new();
     for (name, value) in facts.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
-        let columns = style.columns.map(|columns| columns.saturating_sub(width + 2));
-        let lines = wrapped(&plain(value), columns);
+        let room = style.columns.map(|columns| columns.saturating_sub(width + 2));
+        let lines = wrapped(&plain(value), room);
         for (name, line) in std::iter::once(*name).chain(std::iter::repeat("")).zip(lines) {
             let name = style.paint(TextStyle::Dim, &format!("{name:width$}"));
             writeln!(text, "{name}  {line}").expect("a String takes every write");

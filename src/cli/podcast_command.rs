@@ -5,12 +5,15 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::client::{ApiClient, Done, read};
+use super::confirm::{ask_first, can_ask};
 use super::error::CliError;
 use super::listing::{list_all, paging};
 use super::output_style::{OutputStyle, facts};
 use super::sanitize::plain;
 use super::source_arguments::Paging;
-use super::table::{Cell, Column, minute, second};
+use super::source_selection::ConfirmationArguments;
+use super::table::{Cell, Column};
+use super::times::second;
 use super::user_command::find as find_user;
 use crate::api::views::{Page, PodcastView, UserView};
 use crate::model::{PodcastId, UserId};
@@ -28,14 +31,22 @@ pub(super) enum PodcastCommand {
     Show(PodcastArgument),
     /// Change the title or owner of a podcast
     Edit(EditPodcastArguments),
-    /// Remove a podcast, unless it has sources or articles
-    Remove(PodcastArgument),
+    /// Remove a podcast, unless it has sources or articles; asks first on a terminal
+    Remove(RemovePodcastArguments),
 }
 
 #[derive(Args, Debug)]
 pub(super) struct PodcastArgument {
     /// Id of the podcast
     podcast: i64,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct RemovePodcastArguments {
+    #[command(flatten)]
+    named: PodcastArgument,
+    #[command(flatten)]
+    confirmation: ConfirmationArguments,
 }
 
 #[derive(Args, Debug)]
@@ -97,7 +108,12 @@ pub(super) async fn podcast(client: &ApiClient, command: PodcastCommand) -> Done
             }
             client.show(client.send(Method::PATCH, &path(edit.podcast), &body).await?, one)
         }
-        PodcastCommand::Remove(named) => {
+        PodcastCommand::Remove(RemovePodcastArguments { named, confirmation }) => {
+            if can_ask() && !confirmation.yes {
+                let podcast: PodcastView = read(client.get(&path(named.podcast)).await?)?;
+                let question = format!("Remove podcast {}, {}?", podcast.id, plain(&podcast.title));
+                ask_first(&question, confirmation.yes)?;
+            }
             let said = format!("podcast {} is removed\n", named.podcast);
             client.remove(&path(named.podcast), None, &said).await
         }
@@ -137,12 +153,7 @@ fn path(podcast: i64) -> String {
 }
 
 fn row(podcast: &PodcastView) -> Vec<Cell> {
-    vec![
-        Cell::new(podcast.id),
-        Cell::new(podcast.user_id),
-        Cell::new(minute(podcast.created_at)),
-        Cell::new(&podcast.title),
-    ]
+    vec![Cell::new(podcast.id), Cell::new(podcast.user_id), Cell::time(podcast.created_at), Cell::new(&podcast.title)]
 }
 
 pub(super) fn podcast_added(podcast: &PodcastView) -> String {

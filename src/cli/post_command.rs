@@ -11,9 +11,10 @@ use super::error::CliError;
 use super::events::Events;
 use super::listing::{list_all, paging};
 use super::output_style::{OutputStyle, TextStyle, facts};
-use super::sanitize::plain_lines;
+use super::sanitize::{cut, plain_lines};
 use super::source_arguments::Paging;
-use super::table::{Cell, Column, Table, minute, second, span};
+use super::table::{Cell, Column, Table, span};
+use super::times::{past_moment, second};
 use super::{Exit, complain, print_some};
 use crate::api::views::{PostView, STREAM_END, StreamEnd};
 use crate::model::{Enclosure, PostSource, TextOrigin, Timestamp};
@@ -21,7 +22,7 @@ use crate::model::{Enclosure, PostSource, TextOrigin, Timestamp};
 const COLUMNS: &[Column] = &[
     Column::number("ID"),
     Column::word("STORED").leaves(1),
-    Column::number("SOURCE").leaves(2),
+    Column::text("SOURCE").leaves(2),
     Column::name("TITLE"),
     Column::url("URL").leaves(3),
 ];
@@ -30,10 +31,12 @@ const TAIL_COLUMNS: &[Column] = &[
     Column::number("ID"),
     Column::word("CHANGE"),
     Column::word("AT").leaves(1),
-    Column::number("SOURCE").leaves(2),
+    Column::text("SOURCE").leaves(2),
     Column::name("TITLE"),
     Column::url("URL").leaves(3),
 ];
+/// Width of the name of a source in a table of posts.
+const SOURCE_COLUMNS_MAX: usize = 24;
 /// Pause before reconnecting a broken stream.
 const COME_BACK_AFTER: Duration = Duration::from_secs(1);
 
@@ -49,20 +52,21 @@ pub(super) enum PostCommand {
 
 #[derive(Args, Debug)]
 pub(super) struct ListPostsArguments {
-    /// Only posts of this source, by id or URL
+    /// Only posts of this source: id, URL, or a part of URL or title that only one source has
     #[arg(long)]
     source: Option<String>,
     /// Only posts of sources with this label
-    #[arg(long, conflicts_with_all = ["since", "until"])]
+    #[arg(long)]
     label: Option<String>,
     /// Only posts with this text in title or text, ignoring case
-    #[arg(long, conflicts_with_all = ["since", "until"])]
+    #[arg(long)]
     text: Option<String>,
-    /// Only posts stored at this time or later, such as 2026-11-16T18:00:00Z; oldest first
-    #[arg(long, value_name = "TIME")]
+    /// Only posts stored at this time or later: 1h, "2 days ago", yesterday, 2026-11-01, 2026-11-01T14:30:00Z; oldest
+    /// first
+    #[arg(long, value_name = "TIME", value_parser = past_moment)]
     since: Option<Timestamp>,
     /// Only posts stored before this time; oldest first
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = past_moment)]
     until: Option<Timestamp>,
     /// List oldest posts first
     #[arg(long)]
@@ -79,7 +83,7 @@ pub(super) struct PostArgument {
 
 #[derive(Args, Debug)]
 pub(super) struct Tail {
-    /// Only posts of this source, by id or URL
+    /// Only posts of this source: id, URL, or a part of URL or title that only one source has
     #[arg(long)]
     source: Option<String>,
     /// Start after this change number [default: only posts that are stored or changed from now on]
@@ -192,7 +196,7 @@ fn line(data: &str) -> Result<String, CliError> {
     let mut cells = row(&post);
     // The width of the longer word, so that the lines stand below each other.
     let change = if post.change_number == post.id.0 { "new    " } else { "updated" };
-    cells[1] = Cell::new(minute(post.changed_at.unwrap_or(post.created_at)));
+    cells[1] = Cell::new(second(post.changed_at.unwrap_or(post.created_at)));
     cells.insert(1, Cell::new(change));
     let mut table = Table::new(TAIL_COLUMNS);
     table.row(cells);
@@ -202,11 +206,19 @@ fn line(data: &str) -> Result<String, CliError> {
 fn row(post: &PostView) -> Vec<Cell> {
     vec![
         Cell::new(post.id),
-        Cell::new(minute(post.created_at)),
-        Cell::new(post.source_id),
+        Cell::time(post.created_at),
+        Cell::new(source_name(post)),
         Cell::new(&post.title),
         post.url.as_ref().map_or_else(|| Cell::maybe(None::<&str>), |url| Cell::styled(url, TextStyle::Dim)),
     ]
+}
+
+/// Id and title of the source of a post.
+pub(super) fn source_name(post: &PostView) -> String {
+    match post.source.as_ref().and_then(|source| source.title.as_ref()) {
+        Some(title) => format!("{} {}", post.source_id, cut(title, SOURCE_COLUMNS_MAX)),
+        None => post.source_id.to_string(),
+    }
 }
 
 fn one(post: PostView) -> String {

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use super::output_style::columns_of;
-use super::sanitize::cut;
+use super::sanitize::{columns, cut};
 
 const WIDTH: usize = 30;
 const WIDTH_MIN: usize = 5;
@@ -50,7 +50,7 @@ fn room() -> usize {
 fn bar(done: u64, total: u64, words: &str, room: usize) -> String {
     let share = if total == 0 { 0.0 } else { (done as f64 / total as f64).min(1.0) };
     let numbers = format!("{done}/{total} {words}");
-    let width = room.saturating_sub(numbers.chars().count() + "[] ".len()).min(WIDTH);
+    let width = room.saturating_sub(columns(&numbers) + "[] ".len()).min(WIDTH);
     if width < WIDTH_MIN {
         return cut(&numbers, room);
     }

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, EXIT_CODES};
+use super::manual::sections;
 use super::{Exit, complain, print};
 
 /// Width of help texts in the document.
@@ -33,10 +34,13 @@ pub(super) fn completions(arguments: &Completions) -> Exit {
 
 pub(super) fn man(arguments: &Man) -> Exit {
     let written = match &arguments.directory {
-        None => page(&Arguments::command()).map(|page| print(&page)),
+        None => page(&Arguments::command().disable_help_subcommand(true)).map(|page| print(&page)),
         Some(directory) => {
             let command = Arguments::command().disable_help_subcommand(true);
-            clap_mangen::generate_to(command, directory).map(|()| Exit::Success)
+            let written = clap_mangen::generate_to(command.clone(), directory);
+            // The main page has more sections than the others.
+            let main = || page(&command).and_then(|page| std::fs::write(directory.join("feedwarden.1"), page));
+            written.and_then(|()| main()).map(|()| Exit::Success)
         }
     };
     written.unwrap_or_else(|error| {
@@ -68,8 +72,17 @@ fn describe(text: &mut String, command: &mut Command) {
     }
 }
 
+/// The main page: what clap knows, and the sections that it does not.
 fn page(command: &Command) -> std::io::Result<String> {
+    let manual = clap_mangen::Man::new(command.clone());
     let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    manual.render_title(&mut page)?;
+    manual.render_name_section(&mut page)?;
+    manual.render_synopsis_section(&mut page)?;
+    manual.render_description_section(&mut page)?;
+    manual.render_options_section(&mut page)?;
+    manual.render_subcommands_section(&mut page)?;
+    page.extend_from_slice(sections(EXIT_CODES).as_bytes());
+    manual.render_version_section(&mut page)?;
     Ok(String::from_utf8_lossy(&page).into_owned())
 }

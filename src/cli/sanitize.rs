@@ -1,4 +1,6 @@
-//! Makes untrusted text safe for a terminal, and shortens it.
+//! Makes untrusted text safe for a terminal, and shortens it. Widths are columns of a terminal.
+
+use unicode_width::UnicodeWidthStr;
 
 /// Untrusted text on one line, without control characters.
 pub(super) fn plain(text: &str) -> String {
@@ -16,39 +18,57 @@ fn is_obeyed(letter: char) -> bool {
     letter.is_control() || matches!(letter, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Cuts a text and marks the cut with an ellipsis.
+/// Columns that a text takes on a terminal: two for a wide letter, none for a combining mark.
+pub(super) fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// Cuts a text to this many columns and marks the cut with an ellipsis.
 pub(super) fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
+    if columns(text) <= width {
         return text.to_owned();
     }
-    text.chars().take(width.saturating_sub(1)).chain((width > 0).then_some('…')).collect()
+    if width == 0 {
+        return String::new();
+    }
+    format!("{}…", beginning(text, width - 1))
 }
 
 /// Shortens a URL in the middle: the host and the end of the path distinguish it from others.
 pub(super) fn cut_url(url: &str, width: usize) -> String {
-    if url.chars().count() <= width {
+    if columns(url) <= width {
         return url.to_owned();
     }
     let bare = url.split_once("://").map_or(url, |(_, bare)| bare);
-    let length = bare.chars().count();
-    if length <= width || width < 3 {
+    if columns(bare) <= width || width < 3 {
         return cut(bare, width);
     }
-    let host = bare.split('/').next().unwrap_or_default().chars().count();
-    let front = host.min((width - 1) / 2);
-    let back = bare.chars().skip(length - (width - 1 - front));
-    bare.chars().take(front).chain(['…']).chain(back).collect()
+    let host = columns(bare.split('/').next().unwrap_or_default());
+    let front = beginning(bare, host.min((width - 1) / 2));
+    let room = width - 1 - columns(front);
+    let mut starts = bare.char_indices().map(|(start, _)| start).skip_while(|start| *start < front.len());
+    let back = starts.find(|start| columns(&bare[*start..]) <= room).map_or("", |start| &bare[start..]);
+    format!("{front}…{back}")
+}
+
+/// As much of a text as fits into this many columns. Not more than a few characters for each column: a terminal cannot
+/// show a letter with hundreds of combining marks.
+fn beginning(text: &str, width: usize) -> &str {
+    let ends = text.char_indices().map(|(start, letter)| start + letter.len_utf8()).take(width * 4 + 8);
+    let end = ends.take_while(|end| columns(&text[..*end]) <= width).last().unwrap_or(0);
+    // A joiner would join the ellipsis.
+    text[..end].trim_end_matches('\u{200d}')
 }
 
 /// Wraps a text between words. A longer word stays whole, because a broken URL cannot be
 /// copied.
-pub(super) fn wrapped(text: &str, columns: Option<usize>) -> Vec<String> {
-    let Some(columns) = columns.filter(|columns| text.chars().count() > *columns) else { return vec![text.to_owned()] };
+pub(super) fn wrapped(text: &str, room: Option<usize>) -> Vec<String> {
+    let Some(room) = room.filter(|room| columns(text) > *room) else { return vec![text.to_owned()] };
     let mut lines = vec![String::new()];
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         match lines.last_mut() {
             Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => line.extend([" ", word]),
+            Some(line) if columns(line) + 1 + columns(word) <= room => line.extend([" ", word]),
             _ => lines.push(word.to_owned()),
         }
     }
@@ -83,6 +103,29 @@ mod tests {
         }
         assert_eq!(cut_url("http://127.0.0.1:43123/feeds/17.xml", 20), "127.0.0.1…eds/17.xml");
         assert_eq!(cut_url("http://a.example/feeds/by/name.xml", 20), "a.example…y/name.xml");
+    }
+
+    #[test]
+    fn texts_are_cut_by_columns_and_end_with_an_ellipsis() {
+        for (text, width, wanted) in [
+            ("short", 5, "short"),
+            ("shorter", 5, "shor…"),
+            ("日本語", 6, "日本語"),
+            ("日本語", 5, "日本…"),
+            ("日本語", 4, "日…"),
+            ("e\u{301}e\u{301}e\u{301}", 3, "e\u{301}e\u{301}e\u{301}"),
+            ("e\u{301}e\u{301}e\u{301}", 2, "e\u{301}…"),
+            ("a", 0, ""),
+        ] {
+            assert_eq!(cut(text, width), wanted);
+        }
+        assert_eq!(cut_url("http://例え.example/日本語のフィード", 14), "例え.e…ィード");
+        let marks = "a".to_owned() + &"\u{301}".repeat(1000) + "bcd";
+        assert!(cut(&marks, 2).chars().count() < 30, "marks are bounded, too");
+        for width in 0..12 {
+            let cut = cut("👨\u{200d}👩\u{200d}👧 family 日本", width);
+            assert!(columns(&cut) <= width && !cut.contains("\u{200d}…"), "{cut:?}");
+        }
     }
 
     #[test]

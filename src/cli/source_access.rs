@@ -10,11 +10,15 @@ use super::error::CliError;
 use super::output_style::{OutputStyle, facts};
 use super::secret_file::read_secret;
 use super::source_arguments::{Access, AccessFiles};
+use super::source_names::find_source_to_change;
 use crate::api::views::AccessView;
 
 pub(super) async fn source_access(client: &ApiClient, access: &Access) -> Done {
     let given = read_access(&access.files)?;
-    let id = client.source(&access.target.source).await?;
+    let id = match access.clear || given.is_some() {
+        true => find_source_to_change(client, &access.target.source).await?,
+        false => client.source(&access.target.source).await?,
+    };
     let (path, version) = (format!("/sources/{id}/access"), access.target.if_version);
     if access.clear {
         let said = format!("login and headers of source {id} are removed\n");

@@ -1,12 +1,15 @@
 //! Arguments of `feedwarden source`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use crate::model::SourceType;
+use super::source_selection::{ConfirmationArguments, SourceSelector};
+use super::times::{duration, seconds};
+use crate::model::{FailureKind, SourceType};
 
 /// Settings that `--unset` removes, by their option, with their names in the API.
 const UNSETTABLE: [(&str, &str); 9] = [
@@ -23,27 +26,27 @@ const UNSETTABLE: [(&str, &str); 9] = [
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SourceCommand {
-    /// Add a source and poll it once
+    /// Add sources and poll each once
     Add(Box<AddSourceArguments>),
     /// List sources
     List(ListSourcesArguments),
     /// Show a source with its state
     Show(SourceArgument),
-    /// Change settings of a source, enable or disable it
+    /// Change settings of sources, enable or disable them
     Edit(Box<EditSourceArguments>),
-    /// Enable a source and reset its failure counters
-    Enable(SourceTarget),
-    /// Disable a source
+    /// Enable sources and reset their failure counters
+    Enable(SourceTargets),
+    /// Disable sources
     Disable(DisableSourceArguments),
-    /// Rest a source: do not poll it for a cooldown, or until `wake`
+    /// Rest sources: do not poll them for a cooldown, or until `wake`
     Rest(RestSourceArguments),
-    /// End the rest of a source
-    Wake(SourceTarget),
-    /// Reset the failure counters of a source
-    Reset(SourceTarget),
-    /// Remove a source with its posts
-    Remove(SourceTarget),
-    /// Poll a source now, unless Retry-After or a hold forbids it
+    /// End the rest of sources
+    Wake(SourceTargets),
+    /// Reset the failure counters of sources
+    Reset(SourceTargets),
+    /// Remove sources with their posts; asks first on a terminal
+    Remove(SourceTargets),
+    /// Poll sources now, unless Retry-After or a hold forbids it
     Poll(PollSourceArguments),
     /// Store the entries of older pages of a feed
     ///
@@ -59,24 +62,35 @@ pub(super) enum SourceCommand {
 
 #[derive(Args, Debug)]
 pub(super) struct SourceArgument {
-    /// Id or URL of the source
+    /// Source: id, URL, or a part of URL or title that only one source has
     pub(super) source: String,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct SourceTarget {
-    /// Id or URL of the source
+    /// Source: id, URL, or a part of URL or title that only one source has
     pub(super) source: String,
     /// Change the source only if it still has this version
     #[arg(long, value_name = "VERSION")]
     pub(super) if_version: Option<i64>,
 }
 
+/// Sources to change.
+#[derive(Args, Debug)]
+pub(super) struct SourceTargets {
+    #[command(flatten)]
+    pub(super) selector: SourceSelector,
+    /// Change the source only if it still has this version; for one source
+    #[arg(long, value_name = "VERSION")]
+    pub(super) if_version: Option<i64>,
+}
+
 #[derive(Args, Debug)]
 pub(super) struct AddSourceArguments {
-    /// URL of the source; for an X account also its name
-    #[arg(value_name = "URL")]
-    pub(super) place: String,
+    /// URLs of the sources: also example.org, which is https://example.org or else http://example.org, and @name for
+    /// the X account of that name
+    #[arg(value_name = "URL", required = true)]
+    pub(super) places: Vec<String>,
     #[command(flatten)]
     pub(super) settings: SourceSettingsArguments,
     #[command(flatten)]
@@ -103,6 +117,9 @@ pub(super) struct SourceSettingsArguments {
     /// Interval between polls in minutes, instead of the configured one
     #[arg(long, value_name = "N")]
     pub(super) interval_minutes: Option<u32>,
+    /// Interval between polls, such as 30m, 2h or 1d, instead of the configured one
+    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "interval_minutes")]
+    pub(super) interval: Option<Duration>,
     /// Pause after the previous request to its host in seconds, instead of the configured one
     #[arg(long, value_name = "N")]
     pub(super) delay_seconds: Option<u32>,
@@ -135,13 +152,19 @@ impl EditSourceArguments {
 }
 
 impl SourceSettingsArguments {
+    /// Rounded up to whole minutes.
+    fn interval_in_minutes(&self) -> Option<u64> {
+        let given = self.interval.map(|interval| interval.as_secs().div_ceil(60));
+        given.or(self.interval_minutes.map(u64::from))
+    }
+
     /// The given settings under the names of the API.
     pub(super) fn body(&self) -> Map<String, Value> {
         let fields = [
             ("type", self.source_type.as_ref().map(|value| json!(value))),
             ("title", self.title.as_ref().map(|value| json!(value))),
             ("podcast_id", self.podcast.map(|value| json!(value))),
-            ("poll_interval_minutes", self.interval_minutes.map(|value| json!(value))),
+            ("poll_interval_minutes", self.interval_in_minutes().map(|value| json!(value))),
             ("poll_delay_seconds", self.delay_seconds.map(|value| json!(value))),
             ("max_failures", self.max_failures.map(|value| json!(value))),
             ("max_backoff_hours", self.max_backoff_hours.map(|value| json!(value))),
@@ -177,9 +200,21 @@ pub(super) struct Access {
 
 #[derive(Args, Debug)]
 pub(super) struct EditSourceArguments {
+    /// Sources: id, URL, or a part of URL or title that only one source has
+    #[arg(value_name = "SOURCE", required = true)]
+    pub(super) sources: Vec<String>,
+    /// Change the source only if it still has this version; for one source
+    #[arg(long, value_name = "VERSION")]
+    pub(super) if_version: Option<i64>,
     #[command(flatten)]
-    pub(super) target: SourceTarget,
-    /// New URL; failures, validators and watermark are reset
+    pub(super) confirmation: ConfirmationArguments,
+    /// Label to add; repeatable
+    #[arg(long, value_name = "LABEL", conflicts_with = "labels")]
+    pub(super) add_label: Vec<String>,
+    /// Label to remove; repeatable
+    #[arg(long, value_name = "LABEL", conflicts_with = "labels")]
+    pub(super) remove_label: Vec<String>,
+    /// New URL, for one source; failures, validators and watermark are reset
     #[arg(long = "move-to", value_name = "URL")]
     pub(super) place: Option<String>,
     #[command(flatten)]
@@ -206,6 +241,9 @@ pub(super) struct ListSourcesArguments {
     /// Only sources with this label
     #[arg(long)]
     pub(super) label: Option<String>,
+    /// Only sources that fail, with this kind of their last failure
+    #[arg(long, value_name = "KIND", value_parser = failure_kinds())]
+    pub(super) failure: Option<String>,
     /// Only sources with this text in URL or title, ignoring case
     #[arg(long)]
     pub(super) text: Option<String>,
@@ -229,7 +267,7 @@ pub(super) struct Paging {
 #[derive(Args, Debug)]
 pub(super) struct DisableSourceArguments {
     #[command(flatten)]
-    pub(super) target: SourceTarget,
+    pub(super) targets: SourceTargets,
     /// Reason to record
     #[arg(long)]
     pub(super) reason: Option<String>,
@@ -238,7 +276,7 @@ pub(super) struct DisableSourceArguments {
 #[derive(Args, Debug)]
 pub(super) struct RestSourceArguments {
     #[command(flatten)]
-    pub(super) target: SourceTarget,
+    pub(super) targets: SourceTargets,
     /// Reason; a kind of failure with a cooldown in `source.rest`, such as not_found, rests for that cooldown, any
     /// other text until `wake`
     #[arg(long)]
@@ -247,14 +285,19 @@ pub(super) struct RestSourceArguments {
 
 #[derive(Args, Debug)]
 pub(super) struct PollSourceArguments {
-    /// Id or URL of the source
-    pub(super) source: String,
-    /// Seconds to wait for the result; 0 does not wait
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(0..=50))]
+    #[command(flatten)]
+    pub(super) selector: SourceSelector,
+    /// Time to wait for the result of each poll, such as 30 (seconds) or 30s, at most 50s; 0 does not wait
+    #[arg(long, value_name = "DURATION", default_value = "50", value_parser = seconds)]
     pub(super) wait: u64,
     /// Ignore Retry-After, holds and the pause of the host
     #[arg(long)]
     pub(super) force: bool,
+}
+
+/// The names of all kinds of failures.
+fn failure_kinds() -> PossibleValuesParser {
+    PossibleValuesParser::new(FailureKind::ALL.map(FailureKind::name))
 }
 
 /// The choices of `--backlog`.
@@ -264,7 +307,7 @@ pub(super) fn backlogs() -> PossibleValuesParser {
 
 #[derive(Args, Debug)]
 pub(super) struct BackfillArguments {
-    /// Id or URL of the source
+    /// Source: id, URL, or a part of URL or title that only one source has
     pub(super) source: String,
     /// Maximum number of pages to read, the feed itself included
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]

@@ -1,8 +1,9 @@
 //! Text output for sources and polls.
 
 use super::output_style::{OutputStyle, TextStyle, facts, state_style};
-use super::sanitize::plain_lines;
-use super::table::{Cell, Column, Table, minute, second, span};
+use super::sanitize::{cut_url, plain_lines};
+use super::table::{Cell, Column, Table, span};
+use super::times::{localized, second};
 use crate::api::views::{CreatedSource, Explanation, PollAnswer, PollRecord, SourceView};
 use crate::model::PollOutcome;
 
@@ -36,7 +37,7 @@ pub(super) fn row(source: &SourceView) -> Vec<Cell> {
         Cell::new(source.id),
         Cell::styled(&source.state, state_style(&source.state)),
         Cell::new(source.source_type),
-        Cell::maybe(source.last_polled.map(minute)),
+        Cell::maybe_time(source.last_polled),
         Cell::new(source.consecutive_failures),
         Cell::new(&source.url),
         Cell::maybe(source.title.as_ref().or(source.feed_title.as_ref())),
@@ -116,17 +117,17 @@ pub(super) fn added(created: &CreatedSource) -> String {
 pub(super) fn polled(answer: &PollAnswer) -> String {
     plain_lines(&match answer {
         PollAnswer::Done { poll } => match poll.outcome {
-            PollOutcome::Read => format!("read, {}\n{}\n", read_words(poll), poll.next),
-            PollOutcome::Unchanged => format!("nothing new\n{}\n", poll.next),
+            PollOutcome::Read => format!("read, {}\n{}\n", read_words(poll), localized(&poll.next)),
+            PollOutcome::Unchanged => format!("nothing new\n{}\n", localized(&poll.next)),
             PollOutcome::Failed => {
-                format!("failed: {}\n{}\n", poll.error.as_deref().unwrap_or_default(), poll.next)
+                format!("failed: {}\n{}\n", poll.error.as_deref().unwrap_or_default(), localized(&poll.next))
             }
         },
         PollAnswer::Requested { not_before: Some(at), reason } => {
-            format!("will be polled, not before {}: {reason}\n", second(*at))
+            format!("will be polled, not before {}: {}\n", second(*at), localized(reason))
         }
-        PollAnswer::Requested { not_before: None, reason } => format!("will be polled later: {reason}\n"),
-        PollAnswer::Refused { reason } => format!("will not be polled: {reason}\n"),
+        PollAnswer::Requested { not_before: None, reason } => format!("will be polled later: {}\n", localized(reason)),
+        PollAnswer::Refused { reason } => format!("will not be polled: {}\n", localized(reason)),
     })
 }
 
@@ -143,18 +144,21 @@ fn read_words(poll: &PollRecord) -> String {
     [Some(found), gap, wanted, pages, failures].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-pub(super) fn explanation(explained: Explanation) -> String {
+pub(super) fn explanation(explained: Explanation, source: Option<&SourceView>) -> String {
     let style = OutputStyle::of_output();
-    let title = format!("source {} is {}: {}", explained.source_id, explained.state, explained.summary);
-    let host = explained.host.as_ref().map(|host| format!("{}, {}; {}", host.host, host.state, host.turn));
+    let title = format!("source {} is {}: {}", explained.source_id, explained.state, localized(&explained.summary));
+    let host = explained.host.as_ref().map(|host| format!("{}, {}; {}", host.host, host.state, localized(&host.turn)));
     let delay = format!("{} s ({})", explained.delay.seconds, explained.delay.layer);
     let scheduled =
         explained.scheduled.as_ref().map(|found| format!("{} for {}", found.place.replace('_', " "), second(found.at)));
+    let url_columns = style.columns.map_or(usize::MAX, |columns| columns.saturating_sub("held up by  ".len()));
     let is_due = if explained.is_due { " (now)" } else { "" };
     let mut text = style.headline(&title) + "\n";
     text += &facts(
         style,
         &[
+            ("url", source.map(|source| cut_url(&source.url, url_columns))),
+            ("title", source.and_then(|source| source.title.clone().or(source.feed_title.clone()))),
             ("node", explained.node.clone()),
             ("next poll", explained.next_poll_at.map(|at| format!("{}{is_due}", second(at)))),
             ("interval", Some(span(explained.interval_seconds))),
@@ -171,7 +175,7 @@ pub(super) fn explanation(explained: Explanation) -> String {
         let mut table = Table::new(TERMS);
         for term in &explained.terms {
             let mark = if term.decides { Cell::styled("decides", TextStyle::Bold) } else { Cell::default() };
-            table.row(vec![Cell::new(second(term.until)), mark, Cell::new(&term.reason)]);
+            table.row(vec![Cell::new(second(term.until)), mark, Cell::new(localized(&term.reason))]);
         }
         text += &format!("\n{}", table.render(style, true));
     }
@@ -191,8 +195,8 @@ pub(super) fn history(polls: &[PollRecord]) -> String {
         };
         let what = match (&poll.error, poll.outcome) {
             (Some(error), _) => error.clone(),
-            (None, PollOutcome::Read) => format!("{}; {}", read_words(poll), poll.next),
-            (None, _) => poll.next.clone(),
+            (None, PollOutcome::Read) => format!("{}; {}", read_words(poll), localized(&poll.next)),
+            (None, _) => localized(&poll.next),
         };
         table.row(vec![
             Cell::new(second(poll.at)),

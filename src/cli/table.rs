@@ -1,7 +1,10 @@
 //! Tables, cut to the terminal's width; coloured on a terminal only.
 
+use std::collections::BTreeSet;
+
 use super::output_style::{OutputStyle, TextStyle};
-use super::sanitize::{cut, cut_url, plain};
+use super::sanitize::{columns, cut, cut_url, plain};
+use super::times::{minute, zone};
 use crate::model::Timestamp;
 
 const GAP: usize = 2;
@@ -21,9 +24,9 @@ enum ColumnShape {
     Number,
     /// Never shortened: a state or a time.
     Word,
-    /// Shortened at its end, to this many characters at least.
+    /// Shortened at its end, to this many columns at least.
     Text(usize),
-    /// Shortened in the middle, to this many characters at least.
+    /// Shortened in the middle, to this many columns at least.
     Url(usize),
 }
 
@@ -31,6 +34,8 @@ enum ColumnShape {
 pub(super) struct Cell {
     text: String,
     text_style: TextStyle,
+    /// Time zone of a time, which the heading names.
+    zone: Option<String>,
 }
 
 pub(super) struct Table {
@@ -78,11 +83,20 @@ impl Column {
 
 impl Cell {
     pub(super) fn new(text: impl ToString) -> Cell {
-        Cell { text: plain(&text.to_string()), text_style: TextStyle::Plain }
+        Cell { text: plain(&text.to_string()), ..Cell::default() }
     }
 
     pub(super) fn styled(text: impl ToString, text_style: TextStyle) -> Cell {
         Cell { text_style, ..Cell::new(text) }
+    }
+
+    /// A time to the minute.
+    pub(super) fn time(moment: Timestamp) -> Cell {
+        Cell { zone: Some(zone(moment)), ..Cell::new(minute(moment)) }
+    }
+
+    pub(super) fn maybe_time(moment: Option<Timestamp>) -> Cell {
+        moment.map_or_else(|| Cell::maybe(None::<&str>), Cell::time)
     }
 
     pub(super) fn maybe(text: Option<impl ToString>) -> Cell {
@@ -100,25 +114,39 @@ impl Table {
     }
 
     pub(super) fn render(&self, style: OutputStyle, with_headings: bool) -> String {
-        let natural = |(number, column): (usize, &Column)| {
-            let cells = self.rows.iter().filter_map(|row| row.get(number)).map(|cell| cell.text.chars().count());
-            cells.max().unwrap_or(0).max(column.heading.chars().count())
+        let headings = self.headings();
+        let natural = |(number, heading): (usize, &Cell)| {
+            let cells = self.rows.iter().filter_map(|row| row.get(number)).map(|cell| columns(&cell.text));
+            let heading = if with_headings { columns(&heading.text) } else { 0 };
+            cells.max().unwrap_or(0).max(heading)
         };
-        let naturals: Vec<usize> = self.columns.iter().enumerate().map(natural).collect();
+        let naturals: Vec<usize> = headings.iter().enumerate().map(natural).collect();
         let widths = match style.columns {
             Some(room) => fit(self.columns, &naturals, room),
             None => naturals.into_iter().map(Some).collect(),
         };
         let mut text = String::new();
         if with_headings {
-            let cells: Vec<Cell> =
-                self.columns.iter().map(|column| Cell::styled(column.heading, TextStyle::Bold)).collect();
-            self.line(&mut text, &cells, &widths, style);
+            self.line(&mut text, &headings, &widths, style);
         }
         for row in &self.rows {
             self.line(&mut text, row, &widths, style);
         }
         text
+    }
+
+    /// Headings; that of a column of times names their zone.
+    fn headings(&self) -> Vec<Cell> {
+        let heading = |(number, column): (usize, &Column)| {
+            let zones: BTreeSet<&str> = self.rows.iter().filter_map(|row| row.get(number)?.zone.as_deref()).collect();
+            let zones: Vec<&str> = zones.into_iter().collect();
+            let text = match zones.is_empty() {
+                true => column.heading.to_owned(),
+                false => format!("{} ({})", column.heading, zones.join(", ")),
+            };
+            Cell::styled(text, TextStyle::Bold)
+        };
+        self.columns.iter().enumerate().map(heading).collect()
     }
 
     fn line(&self, text: &mut String, cells: &[Cell], widths: &[Option<usize>], style: OutputStyle) {
@@ -128,7 +156,7 @@ impl Table {
             shown.filter_map(|((cell, column), width)| Some((cell, column, (*width)?))).collect();
         for (number, (cell, column, width)) in shown.iter().enumerate() {
             let content = column.shown(&cell.text, *width);
-            let padding = " ".repeat(width - content.chars().count());
+            let padding = " ".repeat(width.saturating_sub(columns(&content)));
             let styled = style.paint(cell.text_style, &content);
             let is_last = number + 1 == shown.len();
             match (column.shape, is_last) {
@@ -170,14 +198,6 @@ fn fit(columns: &[Column], naturals: &[usize], room: usize) -> Vec<Option<usize>
         excess -= 1;
     }
     widths
-}
-
-pub(super) fn minute(moment: Timestamp) -> String {
-    moment.to_string().chars().take("2026-11-16T07:56".len()).collect::<String>().replace('T', " ")
-}
-
-pub(super) fn second(moment: Timestamp) -> String {
-    moment.to_string().chars().take("2026-11-16T07:56:06".len()).collect::<String>().replace('T', " ") + " UTC"
 }
 
 /// Formats a duration with its two largest units.
@@ -234,6 +254,39 @@ mod tests {
             let text = table().render(style(Some(columns), false), true);
             assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}: {text}");
         }
+    }
+
+    #[test]
+    fn wide_letters_take_two_columns_and_stay_in_line() {
+        const TITLES: &[Column] = &[Column::number("ID"), Column::name("TITLE"), Column::word("STATE")];
+        let mut table = Table::new(TITLES);
+        for title in [
+            "日本語のニュースの題名",
+            "plain title that is long",
+            "e\u{301}e\u{301} combining",
+            "👍🏽👨\u{200d}👩\u{200d}👧 emoji",
+        ] {
+            table.row(vec![Cell::new(1), Cell::new(title), Cell::new("active")]);
+        }
+        for room in [30, 40] {
+            let text = table.render(style(Some(room), false), false);
+            for line in text.lines() {
+                assert!(columns(line) <= room, "{line}");
+                assert_eq!(columns(&line[..line.find("active").unwrap()]), columns(text.lines().next().unwrap()) - 6);
+            }
+        }
+    }
+
+    #[test]
+    fn a_column_of_times_names_their_zone_once() {
+        const TIMES: &[Column] = &[Column::word("AT"), Column::word("THEN")];
+        let mut table = Table::new(TIMES);
+        let moment = "2026-11-16T07:56:06Z".parse().unwrap();
+        table.row(vec![Cell::time(moment), Cell::maybe_time(None)]);
+        let text = table.render(style(None, false), true);
+        let heading = format!("AT ({})", zone(moment));
+        assert!(text.starts_with(&heading) && text.contains(&minute(moment)), "{text}");
+        assert_eq!(text.matches(&zone(moment)).count(), 1, "{text}");
     }
 
     #[test]

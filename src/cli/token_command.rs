@@ -8,10 +8,14 @@ use secrecy::SecretString;
 use serde_json::json;
 
 use super::arguments::Layers;
+use super::times::duration;
 use super::{Exit, complain, print};
 use crate::api::settings::{ApiSettings, TokenKey};
 use crate::api::tokens::{Signer, TokenRequest, TokenScope, issue};
 use crate::clock::{Clock, SystemClock};
+
+/// Ten years, as for `--hours`.
+const VALIDITY_MAX: Duration = Duration::from_secs(87_600 * 3600);
 
 #[derive(Args, Debug)]
 pub(super) struct TokenArguments {
@@ -26,6 +30,9 @@ pub(super) struct TokenArguments {
     /// Validity in hours
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u64).range(1..=87_600))]
     hours: u64,
+    /// Validity, such as 12h or 30d; at most 10 years
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration, conflicts_with = "hours")]
+    validity: Option<Duration>,
     /// PEM file of the private key, for RS256 and EdDSA
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
@@ -60,10 +67,15 @@ pub(super) fn token(arguments: &TokenArguments, settings: &ApiSettings) -> Exit 
             return Exit::Usage;
         }
     };
+    let lifetime = arguments.validity.unwrap_or(Duration::from_secs(arguments.hours * 3600));
+    if lifetime > VALIDITY_MAX {
+        complain(&"--for: a token is valid for 10 years at most");
+        return Exit::Usage;
+    }
     let request = TokenRequest {
         subject: arguments.subject.clone(),
         scope: if arguments.scope == "write" { TokenScope::Write } else { TokenScope::Read },
-        lifetime: Duration::from_secs(arguments.hours * 3600),
+        lifetime,
         audience: tokens.audience.clone(),
     };
     match issue(&request, &signer, SystemClock.now()) {

@@ -5,32 +5,34 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::client::{ApiClient, Done, read, until_interrupted};
-use super::daemon_command::in_words;
+use super::client::{ApiClient, Done, read};
 use super::error::CliError;
 use super::output_style::{OutputStyle, state_style};
+use super::post_command::source_name;
 use super::sanitize::{cut, plain};
-use super::table::{Cell, Column, Table, minute};
+use super::status_words::status_words;
+use super::table::{Cell, Column, Table};
+use super::times::seconds;
 use super::{Exit, print_some};
 use crate::api::views::{Page, PostView, SourceView, StatusView};
-use crate::demo::Screen;
+use crate::demo::{Screen, StopSignals};
 
 const TROUBLED: &[Column] = &[
     Column::number("BACKING OFF"),
     Column::number("FAILED").leaves(2),
-    Column::url("URL"),
+    Column::url("SOURCE"),
     Column::text("ERROR").leaves(1),
 ];
 
 const NEWEST: &[Column] =
-    &[Column::word("NEWEST POSTS").leaves(1), Column::number("SOURCE").leaves(2), Column::name("TITLE")];
+    &[Column::word("NEWEST POSTS").leaves(1), Column::text("SOURCE").leaves(2), Column::name("TITLE")];
 
 #[derive(Args, Debug)]
 pub(super) struct TopArguments {
-    /// Seconds between updates
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    /// Time between updates, such as 5 (seconds), 5s or 1m; at most an hour
+    #[arg(long, value_name = "DURATION", default_value = "1", value_parser = seconds)]
     interval: u64,
-    /// Number of updates [default: run until Ctrl-C]
+    /// Number of updates [default: run until q or Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 }
@@ -41,27 +43,32 @@ struct Snapshot {
     posts: Vec<PostView>,
 }
 
-/// Draws until Ctrl-C; on a terminal over the previous output.
+/// Draws until `q` or a signal; on a terminal over the previous output.
 pub(super) async fn top(client: &ApiClient, top: &TopArguments) -> Done {
-    until_interrupted(watch(client, top)).await
-}
-
-async fn watch(client: &ApiClient, top: &TopArguments) -> Done {
-    let mut ticks = tokio::time::interval(Duration::from_secs(top.interval));
+    let mut stop = StopSignals::listen().map_err(|error| CliError::Failed(error.to_string()))?;
+    let mut ticks = tokio::time::interval(Duration::from_secs(top.interval.clamp(1, 3600)));
     let mut before: Option<StatusView> = None;
     let mut screen = None;
     let mut left = top.count;
     loop {
-        ticks.tick().await;
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = stop.next() => return Ok(Exit::Success),
+        }
         if client.is_json {
             if let Some(exit) = print_some(&format!("{}\n", client.get("/status").await?)) {
                 return Ok(exit);
             }
         } else {
-            let snapshot = take_snapshot(client).await?;
+            let snapshot = tokio::select! {
+                snapshot = take_snapshot(client) => snapshot?,
+                () = stop.next() => return Ok(Exit::Success),
+            };
             // Clear the terminal only when there is something to show, so that an error stays readable.
             if screen.is_none() && std::io::stdout().is_terminal() {
-                screen = Some(Screen::enter().map_err(|error| CliError::Failed(error.to_string()))?);
+                let entered = Screen::enter().map_err(|error| CliError::Failed(error.to_string()))?;
+                stop.add_quit_key(&entered);
+                screen = Some(entered);
             }
             let text = draw(&snapshot, before.as_ref(), OutputStyle::of_output());
             match &screen {
@@ -92,7 +99,7 @@ async fn take_snapshot(client: &ApiClient) -> Result<Snapshot, CliError> {
 }
 
 fn draw(snapshot: &Snapshot, before: Option<&StatusView>, style: OutputStyle) -> String {
-    let mut text = in_words(&snapshot.status, style);
+    let mut text = status_words(&snapshot.status, style);
     let rate = before.map(|before| {
         let seconds = snapshot.status.now.since(before.now).as_secs_f64().max(0.001);
         let polls = snapshot.status.statistics.polls.saturating_sub(before.statistics.polls);
@@ -105,7 +112,7 @@ fn draw(snapshot: &Snapshot, before: Option<&StatusView>, style: OutputStyle) ->
             table.row(vec![
                 Cell::styled(source.id, state_style(&source.state)),
                 Cell::new(source.consecutive_failures),
-                Cell::new(&source.url),
+                Cell::new(source.title.as_ref().or(source.feed_title.as_ref()).unwrap_or(&source.url)),
                 Cell::maybe(source.last_error.as_ref()),
             ]);
         }
@@ -114,8 +121,8 @@ fn draw(snapshot: &Snapshot, before: Option<&StatusView>, style: OutputStyle) ->
     let mut table = Table::new(NEWEST);
     for post in &snapshot.posts {
         table.row(vec![
-            Cell::new(minute(post.created_at)),
-            Cell::new(post.source_id),
+            Cell::time(post.created_at),
+            Cell::new(source_name(post)),
             Cell::new(cut(&plain(&post.title), 200)),
         ]);
     }

@@ -7,6 +7,7 @@ use hyper::Method;
 use serde_json::json;
 
 use super::client::{ApiClient, Done, query, read};
+use super::confirm::{ask_first, can_ask};
 use super::error::CliError;
 use super::listing::{list_all, paging};
 use super::output_style::{OutputStyle, facts};
@@ -14,7 +15,9 @@ use super::podcast_command::podcast_added;
 use super::sanitize::plain;
 use super::secret_file::read_secret;
 use super::source_arguments::Paging;
-use super::table::{Cell, Column, minute, second};
+use super::source_selection::ConfirmationArguments;
+use super::table::{Cell, Column};
+use super::times::second;
 use crate::api::views::{KeyView, Page, PodcastView, UserView};
 use crate::model::UserId;
 
@@ -31,8 +34,8 @@ pub(super) enum UserCommand {
     Show(UserArgument),
     /// Rename a user
     Rename(Rename),
-    /// Remove a user and their keys, unless the user owns podcasts
-    Remove(UserArgument),
+    /// Remove a user and their keys, unless the user owns podcasts; asks first on a terminal
+    Remove(RemoveUserArguments),
     /// Set, replace or remove a user's X key
     Key(UserKeyArguments),
 }
@@ -41,6 +44,14 @@ pub(super) enum UserCommand {
 pub(super) struct UserArgument {
     /// Id or name of the user
     user: String,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct RemoveUserArguments {
+    #[command(flatten)]
+    named: UserArgument,
+    #[command(flatten)]
+    confirmation: ConfirmationArguments,
 }
 
 #[derive(Args, Debug)]
@@ -89,8 +100,12 @@ pub(super) async fn user(client: &ApiClient, command: UserCommand) -> Done {
             let value = client.send(Method::PATCH, &path, &json!({ "name": rename.name })).await?;
             client.show(value, |user: UserView| one(&user))
         }
-        UserCommand::Remove(named) => {
+        UserCommand::Remove(RemoveUserArguments { named, confirmation }) => {
             let id = find(client, &named.user).await?;
+            if can_ask() && !confirmation.yes {
+                let user: UserView = read(client.get(&format!("/users/{id}")).await?)?;
+                ask_first(&format!("Remove user {id}, {}, and their keys?", plain(&user.name)), confirmation.yes)?;
+            }
             client.remove(&format!("/users/{id}"), None, &format!("user {id} is removed\n")).await
         }
         UserCommand::Key(key) => change_key(client, &key).await,
@@ -157,12 +172,7 @@ async fn put_key(client: &ApiClient, id: UserId, key: &str) -> Result<serde_json
 }
 
 fn row(user: &UserView) -> Vec<Cell> {
-    vec![
-        Cell::new(user.id),
-        Cell::new(&user.name),
-        Cell::new(minute(user.created_at)),
-        Cell::maybe(user.x_key_at.map(minute)),
-    ]
+    vec![Cell::new(user.id), Cell::new(&user.name), Cell::time(user.created_at), Cell::maybe_time(user.x_key_at)]
 }
 
 fn one(user: &UserView) -> String {

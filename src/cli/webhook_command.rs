@@ -8,10 +8,13 @@ use serde_json::{Map, Value, json};
 
 use super::Exit;
 use super::client::{ApiClient, Done, read};
+use super::confirm::{ask_first, can_ask};
 use super::error::CliError;
 use super::output_style::{OutputStyle, facts, state_style};
 use super::sanitize::plain;
-use super::table::{Cell, Column, Table, minute, second};
+use super::source_selection::ConfirmationArguments;
+use super::table::{Cell, Column, Table};
+use super::times::second;
 use crate::api::views::{Page, WebhookTest, WebhookView};
 
 const COLUMNS: &[Column] = &[
@@ -39,14 +42,22 @@ pub(super) enum WebhookCommand {
     Disable(DisableWebhookArguments),
     /// Send a signed test delivery to a webhook
     Test(WebhookArgument),
-    /// Remove a webhook
-    Remove(WebhookArgument),
+    /// Remove a webhook; asks first on a terminal
+    Remove(RemoveWebhookArguments),
 }
 
 #[derive(Args, Debug)]
 pub(super) struct WebhookArgument {
     /// Id of the webhook
     id: i64,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct RemoveWebhookArguments {
+    #[command(flatten)]
+    named: WebhookArgument,
+    #[command(flatten)]
+    confirmation: ConfirmationArguments,
 }
 
 #[derive(Args, Debug)]
@@ -119,7 +130,11 @@ pub(super) async fn webhook(client: &ApiClient, command: WebhookCommand) -> Done
             client.show(client.send(Method::POST, &path, &body).await?, told)
         }
         WebhookCommand::Test(named) => test(client, &named).await,
-        WebhookCommand::Remove(named) => {
+        WebhookCommand::Remove(RemoveWebhookArguments { named, confirmation }) => {
+            if can_ask() && !confirmation.yes {
+                let webhook: WebhookView = read(client.get(&path(&named, "")).await?)?;
+                ask_first(&format!("Remove webhook {}, {}?", named.id, plain(&webhook.url)), confirmation.yes)?;
+            }
             client.remove(&path(&named, ""), None, &format!("webhook {} is removed\n", named.id)).await
         }
     }
@@ -178,7 +193,7 @@ fn table(all: &[WebhookView]) -> String {
             Cell::new(webhook.id),
             Cell::styled(state, state_style(state)),
             Cell::maybe(webhook.label.as_ref()),
-            Cell::maybe(webhook.last_delivered_at.map(minute)),
+            Cell::maybe_time(webhook.last_delivered_at),
             Cell::new(webhook.failures),
             Cell::new(&webhook.url),
         ]);

@@ -71,7 +71,7 @@ impl Phase {
     /// Text for the last line.
     pub fn words(self) -> &'static str {
         match self {
-            Phase::Running => "Ctrl-C ends the demo with a summary",
+            Phase::Running => "q ends the demo with a summary",
             Phase::Healing => "stopping: repeating polls that were lost in crashes …",
             Phase::Draining => "stopping: waiting for polls in flight …",
             Phase::Comparing => "stopping: comparing the database with the served entries …",

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::quit_key::Keyboard;
 use super::render::Size;
 
 /// Another screen, without a cursor and without wrapping lines.
@@ -14,22 +15,28 @@ const USUAL: Size = Size { columns: 80, rows: 24 };
 
 pub(crate) struct Screen {
     is_entered: Arc<AtomicBool>,
+    keyboard: Keyboard,
 }
 
 impl Screen {
     /// Switches to the alternate screen. A panic switches back before its message is printed.
     pub(crate) fn enter() -> io::Result<Screen> {
         let is_entered = Arc::new(AtomicBool::new(true));
-        let of_hook = is_entered.clone();
+        let keyboard = Keyboard::open();
+        let of_hook = (is_entered.clone(), keyboard.clone());
         let previous = std::panic::take_hook();
         // Crashes of actors are caught and never come here.
         std::panic::set_hook(Box::new(move |info| {
-            leave(&of_hook);
+            leave(&of_hook.0, &of_hook.1);
             previous(info);
         }));
-        let screen = Screen { is_entered };
+        let screen = Screen { is_entered, keyboard };
         write(ENTER)?;
         Ok(screen)
+    }
+
+    pub(super) fn keyboard(&self) -> Keyboard {
+        self.keyboard.clone()
     }
 
     /// How large it is now.
@@ -54,11 +61,12 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        leave(&self.is_entered);
+        leave(&self.is_entered, &self.keyboard);
     }
 }
 
-fn leave(is_entered: &AtomicBool) {
+fn leave(is_entered: &AtomicBool, keyboard: &Keyboard) {
+    keyboard.restore();
     if is_entered.swap(false, Ordering::Relaxed) {
         // Ignore a closed terminal.
         let _ = write(LEAVE);

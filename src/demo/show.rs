@@ -56,6 +56,9 @@ pub async fn run(settings: &DemoSettings, output: DemoOutput) -> Result<DemoSumm
         DemoOutput::Screen { .. } => Some(Screen::enter()?),
         DemoOutput::Lines => None,
     };
+    if let Some(screen) = &screen {
+        stop.add_quit_key(screen);
+    }
     let mut show = Show::start(settings, output, screen).await?;
     let ended = tokio::select! {
         ended = show.play(settings.duration) => ended,

@@ -1,15 +1,19 @@
-//! Signals that end a demo.
+//! Signals and the key that end a demo or another live view.
 
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-pub(super) struct StopSignals {
+use super::quit_key::Keyboard;
+use super::screen::Screen;
+
+pub(crate) struct StopSignals {
     signals: [Signal; 4],
+    keyboard: Option<Keyboard>,
 }
 
 impl StopSignals {
-    pub(super) fn listen() -> io::Result<StopSignals> {
+    pub(crate) fn listen() -> io::Result<StopSignals> {
         let hear = |kind| signal(kind);
         Ok(StopSignals {
             signals: [
@@ -18,12 +22,26 @@ impl StopSignals {
                 hear(SignalKind::hangup())?,
                 hear(SignalKind::quit())?,
             ],
+            keyboard: None,
         })
     }
 
-    pub(super) async fn next(&mut self) {
+    /// Lets the key `q` of this screen end the view, too.
+    pub(crate) fn add_quit_key(&mut self, screen: &Screen) {
+        self.keyboard = Some(screen.keyboard());
+    }
+
+    pub(crate) async fn next(&mut self) {
         let [interrupt, terminate, hangup, quit] = &mut self.signals;
+        let keyboard = &self.keyboard;
+        let key = async {
+            match keyboard {
+                Some(keyboard) => keyboard.quit().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
+            () = key => {}
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
             _ = hangup.recv() => {}

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use tokio::sync::watch;
 
 use super::{Result, Service, ServiceError};
-use crate::model::{Post, PostId, PostSource, SourceId};
+use crate::model::{Post, PostId, PostSource, SourceId, Timestamp};
 use crate::rules::shown_url::shown_url;
 use crate::store::{PageBounds, PostMatch, PostPage, PostSelection, SourceSelection};
 
@@ -22,6 +22,10 @@ pub struct PostFilter {
     pub label: Option<String>,
     /// Text in the title or text, case-insensitive.
     pub text: Option<String>,
+    /// Stored at this time or later.
+    pub since: Option<Timestamp>,
+    /// Stored before this time.
+    pub until: Option<Timestamp>,
     pub newest_first: bool,
 }
 
@@ -65,10 +69,17 @@ impl Service {
     /// Posts that match, in the order of their ids, from the post after the cursor on. Examines at most
     /// `EXAMINED_MAX` ids.
     pub async fn find_posts(&self, filter: PostFilter, cursor: Option<PostId>, rows: u32) -> Result<FoundPosts> {
-        let PostFilter { source, label, text, newest_first } = filter;
+        let PostFilter { source, label, text, since, until, newest_first } = filter;
+        let (first, last) = (self.first_id_at(since).await?, self.first_id_at(until).await?);
+        if since.is_some() && first.is_none() {
+            return Ok(FoundPosts::default());
+        }
+        // Ids do not quite follow the times: nodes store at the same time, and clocks are set.
+        let lowest = first.map_or(0, |first| first.0.saturating_sub(EXAMINED_MAX).max(0));
+        let highest = last.map_or(i64::MAX, |last| last.0.saturating_add(EXAMINED_MAX));
         let start = match newest_first {
-            true => PostSelection::Before { source: None, before: cursor.unwrap_or(PostId(i64::MAX)) },
-            false => PostSelection::After { source: None, after: cursor.unwrap_or(PostId(0)) },
+            true => PostSelection::Before { source: None, before: PostId(cursor.map_or(highest, |id| id.0)) },
+            false => PostSelection::After { source: None, after: PostId(cursor.map_or(lowest, |id| id.0)) },
         };
         let Some(first) = self.posts(start, 1).await?.posts.pop() else { return Ok(FoundPosts::default()) };
         // Both ends are excluded.
@@ -76,8 +87,9 @@ impl Service {
             true => (PostId(first.id.0 - EXAMINED_MAX), PostId(first.id.0 + 1)),
             false => (PostId(first.id.0 - 1), PostId(first.id.0 + EXAMINED_MAX)),
         };
-        let last_number = self.store.last_change_number().await?;
-        let wanted = PostMatch { after, before, source, label, text };
+        let last_number = self.store.last_change_number().await?.min(highest);
+        let (since, until) = (since.unwrap_or(Timestamp::MIN), until.unwrap_or(Timestamp::MAX));
+        let wanted = PostMatch { after, before, source, label, text, since, until };
         let page = match newest_first {
             true => self.posts(PostSelection::MatchingNewest(wanted), rows).await?,
             false => self.posts(PostSelection::Matching(wanted), rows).await?,
@@ -85,10 +97,17 @@ impl Service {
         let end = if newest_first { PostId(after.0 + 1) } else { PostId(before.0 - 1) };
         let next = match page.posts.last() {
             Some(last) if page.has_more => Some(last.id),
-            _ if newest_first => Some(end).filter(|end| end.0 > 1),
+            _ if newest_first => Some(end).filter(|end| end.0 > lowest.max(1)),
             _ => Some(end).filter(|end| end.0 < last_number),
         };
         Ok(FoundPosts { posts: page.posts, next })
+    }
+
+    /// Id of the first post that was stored at this time or later; none without a time or such a post.
+    async fn first_id_at(&self, moment: Option<Timestamp>) -> Result<Option<PostId>> {
+        let Some(since) = moment else { return Ok(None) };
+        let selection = PostSelection::Between { source: None, since, until: Timestamp::MAX, after: None };
+        Ok(self.posts(selection, 1).await?.posts.first().map(|post| post.id))
     }
 
     /// The newest posts of sources with this label, newest first, among the last `EXAMINED_MAX` ids.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Result, Service, ServiceError};
-use crate::model::{HostKey, Source, SourceId, SourceType, Timestamp};
+use crate::model::{FailureKind, HostKey, Source, SourceId, SourceType, Timestamp};
 use crate::rules::due;
 use crate::rules::shown_url::shown_url;
 use crate::rules::status::{SourceStatus, status};
@@ -22,6 +22,8 @@ pub struct SourceFilter {
     /// Whether the source is enabled and not resting (s1003).
     pub feed_active: Option<bool>,
     pub label: Option<String>,
+    /// Kind of the last failure of a source that fails.
+    pub failure: Option<FailureKind>,
     /// Text in the URL or title, case-insensitive.
     pub text: Option<String>,
 }
@@ -152,6 +154,7 @@ impl Service {
             SourceFilter { state: Some(SourceStatus::Disabled), .. } => SourceSelection::Disabled,
             SourceFilter { state: Some(SourceStatus::Resting), .. } => SourceSelection::Resting,
             SourceFilter { state: Some(SourceStatus::BackingOff), .. } => SourceSelection::Failing,
+            SourceFilter { failure: Some(_), .. } => SourceSelection::Failing,
             SourceFilter { feed_active: Some(false), .. } => SourceSelection::Inactive,
             SourceFilter { source_type: Some(source_type), .. } if *source_type != SourceType::COMMON => {
                 SourceSelection::OfType(*source_type)
@@ -161,8 +164,9 @@ impl Service {
     }
 
     fn matches(&self, filter: &SourceFilter, text: Option<&str>, source: &Source) -> bool {
-        let SourceFilter { state, host, source_type, feed_active, .. } = filter;
-        let settings = &source.settings;
+        let SourceFilter { state, host, source_type, feed_active, failure, .. } = filter;
+        let (settings, failures) = (&source.settings, &source.state.failures);
+        let failed_by = failures.last.as_ref().filter(|_| failures.consecutive > 0).map(|last| last.kind);
         let status = status(source, &self.pipeline.policy(), self.now());
         // The password in a URL is not searched: a match would give it away.
         let holds = |text: &str| {
@@ -174,6 +178,7 @@ impl Service {
             && source_type.is_none_or(|source_type| source_type == settings.source_type)
             && feed_active.is_none_or(|wanted| wanted == status.is_feed_active())
             && host.as_ref().is_none_or(|host| self.pipeline.host_of(settings).as_ref() == Some(host))
+            && failure.is_none_or(|kind| failed_by == Some(kind))
             && text.is_none_or(holds)
     }
 }

@@ -40,9 +40,19 @@ pub struct SourcePatch {
     pub max_backoff_hours: Option<Option<u32>>,
     pub backlog: Option<Option<Backlog>>,
     pub full_text: Option<Option<FullText>>,
-    /// All labels that the source has afterwards.
-    pub labels: Option<Vec<String>>,
+    pub labels: LabelPatch,
     pub enabled: Option<bool>,
+}
+
+/// Changes to the labels of a source, in this order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelPatch {
+    /// All labels that the source has afterwards.
+    pub set: Option<Vec<String>>,
+    /// Old and new name of a label; a source without the old one keeps its labels.
+    pub rename: Option<(String, String)>,
+    pub remove: Vec<String>,
+    pub add: Vec<String>,
 }
 
 impl NewSourceRequest {
@@ -99,6 +109,64 @@ impl SourcePatch {
     }
 }
 
+impl LabelPatch {
+    pub(super) fn is_empty(&self) -> bool {
+        *self == LabelPatch::default()
+    }
+
+    /// The same with trimmed names, if all of them are valid and do not contradict each other.
+    pub(super) fn validate(&self) -> Result<LabelPatch> {
+        let is_by_one = self.rename.is_some() || !self.remove.is_empty() || !self.add.is_empty();
+        if self.set.is_some() && is_by_one {
+            let detail =
+                "`labels` replaces all of them; it cannot be combined with add_labels, remove_labels or rename_label";
+            return Err(ServiceError::invalid("labels", detail));
+        }
+        let one = |name: &str, field: &str| match valid_labels(&[name.to_owned()]) {
+            Ok(mut labels) => Ok(labels.pop().unwrap_or_default()),
+            Err(_) => Err(ServiceError::invalid(field, format!("a label has 1 to {LABEL_CHARS_MAX} characters"))),
+        };
+        let all = |names: &[String], field: &str| names.iter().map(|name| one(name, field)).collect::<Result<Vec<_>>>();
+        let rename = |(old, new): &(String, String)| {
+            Ok::<_, ServiceError>((one(old, "rename_label.from")?, one(new, "rename_label.to")?))
+        };
+        let patch = LabelPatch {
+            set: self.set.as_deref().map(valid_labels).transpose()?,
+            rename: self.rename.as_ref().map(rename).transpose()?,
+            remove: all(&self.remove, "remove_labels")?,
+            add: all(&self.add, "add_labels")?,
+        };
+        match patch.add.iter().find(|label| patch.remove.contains(label)) {
+            Some(_) => Err(ServiceError::invalid("add_labels", "the same label cannot be added and removed")),
+            None => Ok(patch),
+        }
+    }
+
+    /// The labels of a source afterwards. New ones stand last; a renamed one keeps its place.
+    pub(super) fn apply(&self, current: &[String]) -> Result<Vec<String>> {
+        let mut labels: Vec<String> = self.set.clone().unwrap_or_else(|| current.to_vec());
+        if let Some((old, new)) = &self.rename
+            && let Some(place) = labels.iter().position(|label| label == old)
+        {
+            match labels.iter().any(|label| label == new && label != old) {
+                true => drop(labels.remove(place)),
+                false => labels[place].clone_from(new),
+            }
+        }
+        labels.retain(|label| !self.remove.contains(label));
+        for label in &self.add {
+            if !labels.contains(label) {
+                labels.push(label.clone());
+            }
+        }
+        // A source that has too many labels already may still lose some.
+        if labels.len() > LABELS_MAX && labels.len() > current.len() {
+            return Err(ServiceError::invalid("add_labels", format!("a source has at most {LABELS_MAX} labels")));
+        }
+        Ok(labels)
+    }
+}
+
 /// Neither store keeps NUL characters, so the answer must not show them either.
 fn without_nul(text: &str) -> String {
     text.replace('\0', "")
@@ -136,4 +204,52 @@ pub(super) fn valid_labels(labels: &[String]) -> Result<Vec<String>> {
         return Err(ServiceError::invalid("labels", detail));
     }
     Ok(labels.iter().map(|label| label.trim().to_owned()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn labels_change_one_by_one_and_keep_their_order() {
+        let patch = |rename: Option<(&str, &str)>, remove: &str, add: &str| LabelPatch {
+            set: None,
+            rename: rename.map(|(old, new)| (old.to_owned(), new.to_owned())),
+            remove: names(remove),
+            add: names(add),
+        };
+        for (patch, before, after) in [
+            (patch(None, "", "c"), "a b", "a b c"),
+            (patch(None, "", "a"), "a b", "a b"),
+            (patch(None, "a", "c"), "a b", "b c"),
+            (patch(None, "x", ""), "a b", "a b"),
+            (patch(Some(("a", "c")), "", ""), "a b", "c b"),
+            (patch(Some(("a", "b")), "", ""), "a b", "b"),
+            (patch(Some(("x", "c")), "", ""), "a b", "a b"),
+            (patch(Some(("a", "a")), "", ""), "a b", "a b"),
+        ] {
+            assert_eq!(patch.apply(&names(before)).unwrap(), names(after), "{patch:?}");
+        }
+    }
+
+    #[test]
+    fn labels_are_bounded_and_do_not_contradict_each_other() {
+        let many: Vec<String> = (0..LABELS_MAX).map(|number| number.to_string()).collect();
+        let more = LabelPatch { add: names("one-more"), ..LabelPatch::default() };
+        assert!(more.apply(&many).is_err());
+        for wrong in [
+            LabelPatch { add: names("a"), remove: names("a"), ..LabelPatch::default() },
+            LabelPatch { add: vec![" ".into()], ..LabelPatch::default() },
+            LabelPatch { set: Some(names("a")), add: names("b"), ..LabelPatch::default() },
+            LabelPatch { rename: Some(("a".into(), String::new())), ..LabelPatch::default() },
+        ] {
+            assert!(wrong.validate().is_err(), "{wrong:?}");
+        }
+        let spaced = LabelPatch { add: vec![" a ".into()], ..LabelPatch::default() };
+        assert_eq!(spaced.validate().unwrap().add, names("a"));
+    }
 }

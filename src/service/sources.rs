@@ -3,8 +3,7 @@
 
 use super::canonical::canonicalize;
 use super::polls::FirstPollWatch;
-use super::source_settings::valid_labels;
-use super::{NewSourceRequest, RequestedPoll, Result, Service, ServiceError, SourceDetails, SourcePatch};
+use super::{LabelPatch, NewSourceRequest, RequestedPoll, Result, Service, ServiceError, SourceDetails, SourcePatch};
 use crate::actors::Trial;
 use crate::model::{NewSource, PollOutcome, Source, SourceAccess, SourceId, SourceSettings, Timestamp};
 use crate::rules::change::{Change, Changed, apply};
@@ -131,14 +130,14 @@ impl Service {
         expected_version: Option<i64>,
         patch: &SourcePatch,
     ) -> Result<SourceDetails> {
-        let labels = patch.labels.as_deref().map(valid_labels).transpose()?;
+        let labels = patch.labels.validate()?;
         self.check_podcast(patch.podcast_id.flatten()).await?;
         let decide = |source: &Source| {
             let settings = patch.apply(&source.settings)?;
             let needs_owner_key = owner_key(settings.source_type).is_some();
             Ok(Change::Update { settings, enabled: patch.enabled, needs_owner_key })
         };
-        let (source, _) = self.change(id, expected_version, labels.as_deref(), decide).await?;
+        let (source, _) = self.change(id, expected_version, Some(&labels), decide).await?;
         self.details_of(source).await
     }
 
@@ -185,7 +184,7 @@ impl Service {
         &self,
         id: SourceId,
         expected_version: Option<i64>,
-        labels: Option<&[String]>,
+        labels: Option<&LabelPatch>,
         decide: impl Fn(&Source) -> Result<Change>,
     ) -> Result<(Source, Changed)> {
         let mut source = self.source(id).await?;
@@ -217,12 +216,14 @@ impl Service {
         Err(ServiceError::Conflict { version: source.version })
     }
 
-    /// These labels, if the source has others.
-    async fn new_labels(&self, id: SourceId, labels: Option<&[String]>) -> Result<Option<Vec<String>>> {
-        let Some(labels) = labels else { return Ok(None) };
+    /// The labels that the source has afterwards, if they change. Safe without a transaction: a change of labels is a
+    /// new version, on which the change is decided again.
+    async fn new_labels(&self, id: SourceId, patch: Option<&LabelPatch>) -> Result<Option<Vec<String>>> {
+        let Some(patch) = patch.filter(|patch| !patch.is_empty()) else { return Ok(None) };
         let current = self.store.labels_of(vec![id]).await?;
-        let is_new = !current.iter().map(|(_, label)| label).eq(labels);
-        Ok(is_new.then(|| labels.to_vec()))
+        let current: Vec<String> = current.into_iter().map(|(_, label)| label).collect();
+        let labels = patch.apply(&current)?;
+        Ok((labels != current).then_some(labels))
     }
 
     /// Removes a source with its posts; if a version is named, only if the source still has it.

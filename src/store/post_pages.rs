@@ -36,6 +36,10 @@ pub struct PostMatch {
     pub label: Option<String>,
     /// Only posts with this text in title or text, ignoring case.
     pub text: Option<String>,
+    /// Only posts stored at this time or later.
+    pub since: Timestamp,
+    /// Only posts stored before this time.
+    pub until: Timestamp,
 }
 
 /// Bounds of a page. A single post may have more bytes.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::str::FromStr;
 
 use crate::model::{
-    Article, ArticleId, Breaker, HostKey, HostState, NewArticle, Podcast, PodcastId, PostId, RobotsRecord, Settlement,
-    Source, SourceCounts, Timestamp, User, UserId, Webhook, WebhookId, WebhookProgress,
+    Article, ArticleId, Breaker, FailureKind, HostKey, HostState, NewArticle, Podcast, PodcastId, PostId, RobotsRecord,
+    Settlement, Source, SourceCounts, Timestamp, User, UserId, Webhook, WebhookId, WebhookProgress,
 };
 
 use super::quarantine::{HOSTS, WEBHOOKS};
@@ -210,6 +210,12 @@ pub(super) fn required<T>(value: Option<T>) -> Result<T> {
 }
 
 /// Reads the columns of `count_sources`.
+/// None for a kind that this version does not know.
+pub(super) fn read_failure_count(row: &mut impl Columns) -> Result<Option<(FailureKind, u64)>> {
+    let (name, count) = (row.text()?.unwrap_or_default(), required(row.number()?)?);
+    Ok(name.parse().ok().map(|kind: FailureKind| (kind, count)))
+}
+
 pub(super) fn read_counts(row: &mut impl Columns) -> Result<SourceCounts> {
     Ok(SourceCounts {
         total: required(row.number()?)?,

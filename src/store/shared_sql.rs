@@ -16,7 +16,11 @@ pub(super) static CLEAN_ROBOTS: Statement = Statement::new(include_str!("../../s
 pub(super) static CORRECT_FULL_TEXTS: Statement =
     Statement::new(include_str!("../../sql/shared/correct_full_texts.sql"));
 pub(super) static CORRECT_HOST: Statement = Statement::new(include_str!("../../sql/shared/correct_host.sql"));
+pub(super) static COUNT_FAILURES: Statement = Statement::new(include_str!("../../sql/shared/count_failures.sql"));
 pub(super) static COUNT_POSTS: Statement = Statement::new(include_str!("../../sql/shared/count_posts.sql"));
+pub(super) static COUNT_POSTS_OF_SOURCE: Statement =
+    Statement::new(include_str!("../../sql/shared/count_posts_of_source.sql"));
+pub(super) static COUNT_POSTS_SINCE: Statement = Statement::new(include_str!("../../sql/shared/count_posts_since.sql"));
 pub(super) static COUNT_SOURCES: Statement = Statement::new(include_str!("../../sql/shared/count_sources.sql"));
 pub(super) static DEFER_FULL_TEXTS: Statement = Statement::new(include_str!("../../sql/shared/defer_full_texts.sql"));
 pub(super) static DROP_FULL_TEXT: Statement = Statement::new(include_str!("../../sql/shared/drop_full_text.sql"));

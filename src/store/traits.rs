@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use crate::model::{
-    Article, ArticleId, ClockStep, DeliveryRecord, EntryQuery, FetchedPage, FleetRecord, HostKey, HostState,
-    JoinOutcome, KeyProvider, KnownEntries, MovedPolls, NewArticle, NewNode, NewSource, NewWebhook, NodeId,
+    Article, ArticleId, ClockStep, DeliveryRecord, EntryQuery, FailureKind, FetchedPage, FleetRecord, HostKey,
+    HostState, JoinOutcome, KeyProvider, KnownEntries, MovedPolls, NewArticle, NewNode, NewSource, NewWebhook, NodeId,
     NodeMessage, NodeRenewal, OwnedShard, Podcast, PodcastChanges, PodcastId, Post, PostId, PostSource, QueuedPage,
     Receiver, RobotsRecord, Settled, Settlement, Shard, SlotCursor, Source, SourceAccess, SourceCounts, SourceId,
     SourceToPoll, SourceType, Timestamp, User, UserId, Webhook, WebhookChange, WebhookId, WebhookTarget,
@@ -90,6 +90,9 @@ pub trait SourceStore: Send + Sync {
     /// Number of sources by state. Reads all rows, so call it rarely.
     async fn count_sources(&self) -> Result<SourceCounts>;
 
+    /// Number of enabled sources that fail, by the kind of their last failure. Reads the rows of all of them.
+    async fn count_failures(&self) -> Result<Vec<(FailureKind, u64)>>;
+
     /// Writes settings and state of a source if its version is still stored.
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved>;
 
@@ -158,6 +161,11 @@ pub trait PostStore: Send + Sync {
 
     /// Number of stored posts. Reads an index of all of them, so call it rarely.
     async fn count_posts(&self) -> Result<u64>;
+
+    async fn count_posts_of_source(&self, source: SourceId) -> Result<u64>;
+
+    /// Number of posts stored at this time or later. Reads an index of all of these.
+    async fn count_posts_since(&self, since: Timestamp) -> Result<u64>;
 
     /// The highest change number of a post; 0 without posts.
     async fn last_change_number(&self) -> Result<i64>;

@@ -55,7 +55,7 @@ fn every_refusal_has_its_words_and_its_exit_code() {
         &["source", "edit", "1", "--title", "a", "--if-version", "0"],
         &["source", "list", "--state", "asleep"],
         &["source", "list", "--cursor", "x"],
-        &["post", "list", "--since", "yesterday"],
+        &["post", "list", "--since", "some day"],
         &["host", "hold", "a.example", "--seconds", "60"],
         &["host", "hold", "a.example", "--until", "2020-01-01T00:00:00Z", "--reason", "late"],
         &["log-level", "loud"],

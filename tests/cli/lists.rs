@@ -68,6 +68,14 @@ fn posts_are_listed_from_the_newest_and_shown() {
     console.works(&["source", "edit", "1", "--label", "news"]);
     assert_eq!(ids(&console.json(&["post", "list", "--label", "news"])), newest);
     assert_eq!(console.json(&["post", "list", "--label", "none"])["items"], json!([]));
+    let mut oldest = newest.clone();
+    oldest.reverse();
+    assert_eq!(ids(&console.json(&["post", "list", "--label", "news", "--since", "1h"])), oldest);
+    assert_eq!(ids(&console.json(&["post", "list", "--text", &title, "--since", "today", "--label", "news"])).len(), 1);
+    for none in [&["--since", "now"][..], &["--until", "1h"]] {
+        let found = console.json(&[&["post", "list", "--label", "news"], none].concat());
+        assert_eq!(found["items"], json!([]), "{none:?}");
+    }
 }
 
 #[test]

@@ -33,12 +33,20 @@ fn shells_complete_every_command() {
 fn there_is_a_manual_page_for_every_command() {
     let directory = tempfile::tempdir().unwrap();
     let first = seen(&feedwarden(directory.path(), &["man"]).output().unwrap());
-    assert!(first.contains(".TH feedwarden 1") && first.contains("Exit codes"), "{first}");
+    assert!(first.contains(".TH feedwarden 1"), "{first}");
+    for section in ["EXIT STATUS", "FILES", "ENVIRONMENT", "EXAMPLES"] {
+        assert!(first.contains(&format!(".SH \"{section}\"\n")), "{section}: {first}");
+    }
+    for code in ["0", "1", "2", "3", "4", "5", "6", "70"] {
+        assert!(first.contains(&format!("\\fB{code}\\fR\n")), "{code}: {first}");
+    }
     let output = feedwarden(directory.path(), &["man", "--directory", "."]).output().unwrap();
     assert!(output.status.success(), "{}", seen(&output));
     for page in ["feedwarden.1", "feedwarden-source-explain.1", "feedwarden-log-level.1"] {
         assert!(directory.path().join(page).exists(), "{page}");
     }
+    let written = std::fs::read_to_string(directory.path().join("feedwarden.1")).unwrap();
+    assert!(first.starts_with(&written), "the same page as on standard output");
     let output = feedwarden(directory.path(), &["man", "--directory", "missing"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
 }

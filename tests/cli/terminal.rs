@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use feedwarden::demo::web::SiteBehaviour;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 use serde_json::json;
 
 use super::{Console, feedwarden};
@@ -30,6 +30,41 @@ fn on_terminal(mut command: Command, columns: u16) -> (String, Option<i32>) {
         written.extend_from_slice(&piece[..length]);
     }
     (String::from_utf8(written).unwrap(), process.wait().unwrap().code())
+}
+
+/// Types at a terminal: each text when the one before it has appeared. Returns everything that was written, whether
+/// the terminal was as before when the last text appeared, and the exit code.
+fn typed(mut command: Command, dialogue: &[(&str, &str)], last: &str) -> (String, bool, Option<i32>) {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap();
+    let theirs = OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    tcsetwinsize(&theirs, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+    let modes = |terminal: &File| tcgetattr(terminal).unwrap().local_modes;
+    let before = modes(&theirs);
+    command.stdin(theirs.try_clone().unwrap()).stdout(theirs.try_clone().unwrap()).stderr(theirs.try_clone().unwrap());
+    let mut process = command.spawn().unwrap();
+    drop(command);
+    let (mut ours, mut written, mut piece) = (File::from(ours), Vec::new(), [0; 4096]);
+    let mut until = |wanted: &str, ours: &mut File, written: &mut Vec<u8>| {
+        while !String::from_utf8_lossy(written).contains(wanted) {
+            let length = ours.read(&mut piece).unwrap_or(0);
+            assert!(length > 0, "{wanted:?} never came: {}", String::from_utf8_lossy(written));
+            written.extend_from_slice(&piece[..length]);
+        }
+    };
+    for (wanted, keys) in dialogue {
+        until(wanted, &mut ours, &mut written);
+        ours.write_all(keys.as_bytes()).unwrap();
+    }
+    until(last, &mut ours, &mut written);
+    let is_as_before = modes(&theirs) == before;
+    drop(theirs);
+    while let Ok(length @ 1..) = ours.read(&mut piece) {
+        written.extend_from_slice(&piece[..length]);
+    }
+    (String::from_utf8_lossy(&written).into_owned(), is_as_before, process.wait().unwrap().code())
 }
 
 /// Without anything that a terminal obeys.
@@ -172,4 +207,58 @@ fn top_gives_the_terminal_back() {
     assert!(text.starts_with("\x1b[?1049h") && text.ends_with("\x1b[?1049l"), "{text:?}");
     let (text, code) = on_terminal(console.feedwarden(&["top", "--socket", "missing.sock"]), 80);
     assert!(code == Some(3) && text.starts_with("feedwarden: no daemon answers"), "{text:?}");
+}
+
+#[test]
+fn q_quits_top_and_the_terminal_is_as_before() {
+    let console = Console::new(&[SiteBehaviour::Healthy]);
+    let (text, is_as_before, code) = typed(console.feedwarden(&["top"]), &[("polls per second", "xq")], "\x1b[?1049l");
+    assert_eq!((is_as_before, code), (true, Some(0)), "{text:?}");
+    // A key that nothing waits for stays for the shell; a signal restores the terminal, too.
+    let mut command = Command::new("timeout");
+    command.args(["--signal=TERM", "3", env!("CARGO_BIN_EXE_feedwarden"), "top"]);
+    command.current_dir(console.directory.path());
+    let (text, is_as_before, _) = typed(command, &[], "\x1b[?1049l");
+    assert!(is_as_before, "{text:?}");
+}
+
+#[test]
+fn q_ends_the_demo_with_its_summary() {
+    let directory = tempfile::tempdir().unwrap();
+    let command = feedwarden(directory.path(), &["demo", "--sources", "5", "--hosts", "2"]);
+    let (text, is_as_before, code) = typed(command, &[("q ends the demo", "q")], "\x1b[?1049l");
+    assert_eq!((is_as_before, code), (true, Some(0)), "{text:?}");
+    let summary = text.rsplit("\x1b[?1049l").next().unwrap();
+    assert!(summary.contains("polls"), "{summary}");
+}
+
+#[test]
+fn a_person_is_asked_before_something_is_removed_and_a_script_is_not() {
+    let console = Console::new(&[SiteBehaviour::Healthy, SiteBehaviour::NotFound]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy), "--title", "Good"]);
+    console.works(&["source", "add", &console.url(SiteBehaviour::NotFound), "--anyway"]);
+    console.works(&["user", "add", "ann"]);
+    console.until_scheduled(2);
+    let left = || console.json(&["source", "list"])["items"].as_array().unwrap().len();
+    let ask = |words: &[&str], keys: &str, last: &str| {
+        let (text, _, code) = typed(console.feedwarden(words), &[("[y/N] ", keys)], last);
+        (bare(&text), code)
+    };
+    let (text, code) = ask(&["source", "remove", "1"], "\n", "nothing was changed");
+    assert!(text.contains("Remove source 1, http://") && text.contains("(Good) and its 1 post? [y/N] "), "{text}");
+    assert_eq!((code, left()), (Some(1), 2));
+    let (text, code) = ask(&["source", "remove", "1", "2"], "no\n", "nothing was changed");
+    assert!(text.contains("Remove 2 sources and their 1 post? [y/N] "), "{text}");
+    assert_eq!((code, left()), (Some(1), 2));
+    let (text, _) = ask(&["source", "disable", "--all"], "n\n", "nothing was changed");
+    assert!(text.contains("Disable 2 sources? [y/N] "), "{text}");
+    let (text, _) = ask(&["user", "remove", "ann"], "n\n", "nothing was changed");
+    assert!(text.contains("Remove user 1, ann, and their keys? [y/N] "), "{text}");
+    let (text, code) = ask(&["source", "remove", "good"], "y\n", "are removed");
+    assert!(text.contains("good is source 1, http://"), "{text}");
+    assert_eq!((code, left()), (Some(0), 1));
+    let (text, _, code) = typed(console.feedwarden(&["source", "remove", "2", "--yes"]), &[], "are removed");
+    assert!(!text.contains("[y/N]"), "{text}");
+    assert_eq!((code, left()), (Some(0), 0));
+    assert_eq!(console.works(&["user", "remove", "ann"]), "user 1 is removed\n");
 }

@@ -17,7 +17,7 @@ mod requests;
 pub(crate) mod server;
 mod slowness;
 mod statuses;
-mod tls;
+pub(crate) mod tls;
 
 use std::net::SocketAddr;
 use std::time::Duration;

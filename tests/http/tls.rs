@@ -12,13 +12,13 @@ use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 /// An authority of our own, known to the client through a file.
-pub(super) struct Authority {
+pub(crate) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     file: tempfile::NamedTempFile,
 }
 
 impl Authority {
-    pub(super) fn new() -> Authority {
+    pub(crate) fn new() -> Authority {
         Authority::named("An authority of the tests")
     }
 
@@ -45,7 +45,7 @@ impl Authority {
     }
 
     /// A server that shows a certificate for this name.
-    pub(super) fn certified(&self, name: &str) -> Act {
+    pub(crate) fn certified(&self, name: &str) -> Act {
         self.certified_with(name, |_| {})
     }
 

@@ -1,7 +1,7 @@
 //! Posts: read and listed.
 
 use super::*;
-use feedwarden::model::{Enclosure, EntryKey, TextOrigin};
+use feedwarden::model::{Enclosure, EntryKey, TextOrigin, Timestamp};
 use feedwarden::store::{PageBounds, PostMatch, PostPage, PostSelection};
 use rstest::rstest;
 
@@ -126,7 +126,15 @@ async fn posts_are_found_by_source_label_and_text_between_two_ids(#[values(Sqlit
     store.add_labels(vec![(b, vec!["news".into()])], at(NOW)).await.unwrap();
     let mut ids = store.find(a, vec![post("Red apples"), post("100% pears")]).await;
     ids.extend(store.find(b, vec![post("green APPLES"), post("a_b"), post("axb")]).await);
-    let any = PostMatch { after: PostId(0), before: PostId(i64::MAX), source: None, label: None, text: None };
+    let any = PostMatch {
+        after: PostId(0),
+        before: PostId(i64::MAX),
+        source: None,
+        label: None,
+        text: None,
+        since: Timestamp::MIN,
+        until: Timestamp::MAX,
+    };
     let found = async |wanted: PostMatch| {
         let page = store.posts_page(PostSelection::Matching(wanted), PageBounds::of_rows(9)).await.unwrap();
         page.posts.into_iter().map(|post| post.id).collect::<Vec<_>>()
@@ -141,6 +149,14 @@ async fn posts_are_found_by_source_label_and_text_between_two_ids(#[values(Sqlit
     assert_eq!(found(PostMatch { label: Some("none".into()), ..any.clone() }).await, []);
     assert_eq!(found(PostMatch { source: Some(a), ..any.clone() }).await, ids[..2]);
     assert_eq!(found(PostMatch { after: ids[0], before: ids[4], ..any.clone() }).await, ids[1..4]);
+    let stored = store.post(ids[0]).await.unwrap().unwrap().created_at;
+    let later = stored + std::time::Duration::from_secs(1);
+    assert_eq!(found(PostMatch { since: stored, until: later, ..text("apples") }).await, [ids[0], ids[2]]);
+    assert_eq!(found(PostMatch { since: later, ..text("apples") }).await, []);
+    assert_eq!(found(PostMatch { until: stored, ..text("apples") }).await, []);
+    assert_eq!((store.count_posts_of_source(a).await.unwrap(), store.count_posts_of_source(b).await.unwrap()), (2, 3));
+    assert_eq!(store.count_posts_since(stored).await.unwrap(), 5);
+    assert_eq!(store.count_posts_since(later).await.unwrap(), 0);
     let newest = PostSelection::MatchingNewest(text("apples"));
     let page = store.posts_page(newest, PageBounds::of_rows(1)).await.unwrap();
     assert_eq!((texts(&page), page.has_more), (vec!["green APPLES"], true));
@@ -153,7 +169,15 @@ async fn letters_outside_ascii_are_found_in_either_case_on_sqlite() {
     store.find(source, vec![post("Äpfel und ÖL")]).await;
     for text in ["äpfel", "ÄPFEL", "öl"] {
         let (after, before) = (PostId(0), PostId(i64::MAX));
-        let wanted = PostMatch { after, before, source: None, label: None, text: Some(text.into()) };
+        let wanted = PostMatch {
+            after,
+            before,
+            source: None,
+            label: None,
+            text: Some(text.into()),
+            since: Timestamp::MIN,
+            until: Timestamp::MAX,
+        };
         let page = store.posts_page(PostSelection::Matching(wanted), PageBounds::of_rows(9)).await.unwrap();
         assert_eq!(page.posts.len(), 1, "{text}");
     }

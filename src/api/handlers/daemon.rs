@@ -7,14 +7,16 @@ use serde_json::json;
 use super::super::Api;
 use super::super::endpoint::Endpoint;
 use super::super::input::{JsonBody, Parameters};
+use super::super::overview::overview;
 use super::super::problem::Problem;
 use super::super::views::{
     ConfigurationRow, FaultsChange, FaultsView, LogLevel, QuarantineView, Reloaded, SchedulerView, StatisticsReport,
-    StatusView, TreeQuery, TreeView,
+    StatusProblem, StatusView, StoreCountsView, TreeQuery, TreeView,
 };
 use super::HandlerResult;
 use crate::actors::{Fault, SchedulerStatus};
 use crate::model::FailureKind;
+use crate::service::{Overview, WebhookFigures};
 use crate::telemetry::level_name;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
@@ -71,10 +73,16 @@ async fn status(api: web::Data<Api>) -> HandlerResult {
     let about = api.service.about_store();
     let quarantined = api.service.quarantined_rows(0);
     let scheduler = api.pipeline().scheduler_status().await;
+    let not_ready_because = api.service.not_ready_because(scheduler.as_ref()).await;
+    let counts = overview(&api).await;
     Ok(HttpResponse::Ok().json(StatusView {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: api.service.started_at(),
         now: api.service.now(),
+        is_ready: not_ready_because.is_empty(),
+        not_ready_because,
+        problems: problems(&api, counts.as_ref(), scheduler.as_ref()),
+        store_counts: counts.as_ref().map(StoreCountsView::from),
         database_engine: about.engine.to_owned(),
         schema_version: about.schema_version,
         store_trouble: api.service.store_trouble().await,
@@ -88,6 +96,61 @@ async fn status(api: web::Data<Api>) -> HandlerResult {
         scheduler: scheduler.map(scheduler_view),
         statistics: counters(&api),
     }))
+}
+
+/// Conditions that need a person, those that stop most first.
+fn problems(api: &Api, counts: Option<&Overview>, scheduler: Option<&SchedulerStatus>) -> Vec<StatusProblem> {
+    let hosts = api.pipeline().host_counts();
+    let unauthorized = counts.and_then(|counts| {
+        let found = counts.failing.iter().find(|(kind, _)| *kind == FailureKind::Unauthorized);
+        found.map(|(_, count)| *count)
+    });
+    let webhooks = counts.map(|counts| counts.webhooks);
+    let of_webhooks = |count: fn(&WebhookFigures) -> usize| webhooks.as_ref().map_or(0, count) as u64;
+    let is_paused = scheduler.is_some_and(|status| status.paused_since.is_some());
+    let found: [(&str, u64, &str, &str); 10] = [
+        ("paused", is_paused.into(), "polling is paused", ""),
+        ("untrusted_clock", api.pipeline().ages_judged_at().is_some().into(), "the clock is not trusted", ""),
+        (
+            "quarantined_rows",
+            api.service.quarantined_rows(0).total as u64,
+            "row of the database cannot be read",
+            "rows of the database cannot be read",
+        ),
+        (
+            "locked_sources",
+            api.pipeline().locked_sources() as u64,
+            "source waits for a lock in the database",
+            "sources wait for locks in the database",
+        ),
+        (
+            "unauthorized_sources",
+            unauthorized.unwrap_or(0),
+            "source fails because its login or key is missing or refused",
+            "sources fail because their login or key is missing or refused",
+        ),
+        (
+            "disabled_sources",
+            counts.map_or(0, |counts| counts.sources.disabled),
+            "source is disabled",
+            "sources are disabled",
+        ),
+        ("failing_webhooks", of_webhooks(|figures| figures.failing), "webhook fails", "webhooks fail"),
+        ("disabled_webhooks", of_webhooks(|figures| figures.disabled), "webhook is disabled", "webhooks are disabled"),
+        ("held_hosts", hosts.held as u64, "host is held", "hosts are held"),
+        ("open_breakers", hosts.breaker_open as u64, "host does not answer", "hosts do not answer"),
+    ];
+    let words = |count: u64, one: &str, many: &str| match (count, many) {
+        (_, "") => one.to_owned(),
+        (1, _) => format!("1 {one}"),
+        _ => format!("{count} {many}"),
+    };
+    let problem = |(kind, count, one, many): (&str, u64, &str, &str)| StatusProblem {
+        kind: kind.to_owned(),
+        count,
+        detail: words(count, one, many),
+    };
+    found.into_iter().filter(|(_, count, ..)| *count > 0).map(problem).collect()
 }
 
 async fn quarantine(api: web::Data<Api>) -> HandlerResult {

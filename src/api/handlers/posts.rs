@@ -7,7 +7,7 @@ use super::super::Api;
 use super::super::endpoint::Endpoint;
 use super::super::input::{Parameters, cursor, number, page_size, rows};
 use super::super::problem::Problem;
-use super::super::views::{Page, PostQuery, PostView};
+use super::super::views::{Page, PostCount, PostCountQuery, PostQuery, PostView};
 use super::HandlerResult;
 use crate::model::{Post, PostId, SourceId, Timestamp};
 use crate::service::{PostFilter, ServiceError};
@@ -24,6 +24,10 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .query::<PostQuery>()
             .answers::<Page<PostView>>(200, "Page of posts")
             .refuses(404, "No such source"),
+        Endpoint::new(Method::GET, "/posts/count", "Count posts", count)
+            .query::<PostCountQuery>()
+            .answers::<PostCount>(200, "Number of posts")
+            .refuses(404, "No such source"),
         Endpoint::new(Method::GET, "/posts/{id}", "Get a post", one)
             .answers::<PostView>(200, "Post")
             .refuses(404, "No such post"),
@@ -36,6 +40,11 @@ async fn one(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     Ok(HttpResponse::Ok().json(views(&api, vec![post]).await?.pop()))
 }
 
+async fn count(api: web::Data<Api>, Parameters(query): Parameters<PostCountQuery>) -> HandlerResult {
+    let source = source_there(&api, query.source_id).await?;
+    Ok(HttpResponse::Ok().json(PostCount { posts: api.service.count_posts(source).await? }))
+}
+
 async fn list(api: web::Data<Api>, Parameters(query): Parameters<PostQuery>) -> HandlerResult {
     let limit = rows(page_size(query.limit)?);
     let source = source_there(&api, query.source_id).await?;
@@ -46,12 +55,8 @@ async fn list(api: web::Data<Api>, Parameters(query): Parameters<PostQuery>) -> 
     };
     let (by_time, by_match) =
         (query.since.is_some() || query.until.is_some(), query.label.is_some() || query.text.is_some());
-    if newest_first && by_time {
+    if newest_first && by_time && !by_match {
         return Err(Problem::invalid("`newest` cannot be combined with `since` and `until`").at("order"));
-    }
-    if by_match && by_time {
-        let field = if query.text.is_some() { "text" } else { "label" };
-        return Err(Problem::invalid("cannot be combined with `since` and `until`").at(field));
     }
     if query.changed_after.is_some() && (newest_first || by_time || by_match) {
         return Err(Problem::invalid("can be combined with `source_id` only").at("changed_after"));
@@ -85,7 +90,14 @@ async fn found(api: &Api, query: PostQuery, source: Option<SourceId>, newest_fir
         return Err(Problem::invalid(format!("a text has 1 to {TEXT_CHARS_MAX} characters")).at("text"));
     }
     let start = cursor(query.cursor.as_deref())?.map(PostId);
-    let filter = PostFilter { source, label: query.label, text: query.text, newest_first };
+    let filter = PostFilter {
+        source,
+        label: query.label,
+        text: query.text,
+        since: query.since,
+        until: query.until,
+        newest_first,
+    };
     let found = api.service.find_posts(filter, start, limit).await?;
     let next_cursor = found.next.map(|id| id.to_string());
     Ok(HttpResponse::Ok().json(Page { items: views(api, found.posts).await?, next_cursor }))

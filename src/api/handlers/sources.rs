@@ -88,6 +88,7 @@ fn filter(api: &Api, query: &SourceQuery) -> Result<SourceFilter, Problem> {
         source_type: query.source_type,
         feed_active: query.feed_active,
         label: query.label.clone(),
+        failure: query.failure,
         text: query.text.clone(),
     })
 }

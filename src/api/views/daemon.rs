@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{QuarantinedRow, Timestamp};
+use crate::model::{QuarantinedRow, SourceCounts, Timestamp};
+use crate::service::Overview;
 
 /// Status of the daemon.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +17,18 @@ pub struct StatusView {
     pub started_at: Timestamp,
     /// Current time of the daemon's clock.
     pub now: Timestamp,
+    /// Whether the daemon works, as `GET /readyz` says.
+    #[serde(default)]
+    pub is_ready: bool,
+    /// Why the daemon does not work; empty if it does.
+    #[serde(default)]
+    pub not_ready_because: Vec<String>,
+    /// Conditions that need a person.
+    #[serde(default)]
+    pub problems: Vec<StatusProblem>,
+    /// Counts of the whole store; null while they cannot be read. Kept for up to a minute in a large store.
+    #[serde(default)]
+    pub store_counts: Option<StoreCountsView>,
     /// Database engine: sqlite or postgres.
     pub database_engine: String,
     /// Version of the database schema.
@@ -47,6 +60,48 @@ pub struct StatusView {
     pub scheduler: Option<SchedulerView>,
     /// Counters since the start.
     pub statistics: StatisticsReport,
+}
+
+/// Condition that needs a person.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct StatusProblem {
+    /// Name of the condition: paused, disabled_sources, unauthorized_sources, quarantined_rows, locked_sources,
+    /// failing_webhooks, disabled_webhooks, held_hosts, open_breakers or untrusted_clock.
+    pub kind: String,
+    /// Number of things that are concerned.
+    pub count: u64,
+    /// The condition as a sentence.
+    pub detail: String,
+}
+
+/// Counts of the whole store.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct StoreCountsView {
+    /// Number of sources.
+    pub sources: u64,
+    /// Number of sources by state: active, backing_off, resting, disabled.
+    pub sources_by_state: BTreeMap<String, u64>,
+    /// Number of enabled sources that fail, by the kind of their last failure.
+    pub failing_by_kind: BTreeMap<String, u64>,
+    /// Number of posts.
+    pub posts: u64,
+    /// Number of posts stored in the last 24 hours.
+    pub posts_last_day: u64,
+}
+
+impl From<&Overview> for StoreCountsView {
+    fn from(overview: &Overview) -> StoreCountsView {
+        let SourceCounts { total, disabled, resting, backing_off } = overview.sources;
+        let active = total.saturating_sub(disabled + resting + backing_off);
+        let states = [("active", active), ("backing_off", backing_off), ("resting", resting), ("disabled", disabled)];
+        StoreCountsView {
+            sources: total,
+            sources_by_state: states.into_iter().map(|(state, count)| (state.to_owned(), count)).collect(),
+            failing_by_kind: overview.failing.iter().map(|(kind, count)| (kind.to_string(), *count)).collect(),
+            posts: overview.posts,
+            posts_last_day: overview.posts_last_day,
+        }
+    }
 }
 
 /// Rows of the database that cannot be read and are skipped.

@@ -23,7 +23,7 @@ pub use actions::{DisableBody, EnabledSources, HoldBody, PollQuery, RestBody};
 pub use backfill::{BackfillBody, BackfillEnded, BackfillView};
 pub use daemon::{
     ConfigurationRow, FaultsChange, FaultsView, HealthView, LogLevel, QuarantineView, QuarantinedRowView, Reloaded,
-    SchedulerView, StatisticsReport, StatusView, TreeQuery,
+    SchedulerView, StatisticsReport, StatusProblem, StatusView, StoreCountsView, TreeQuery,
 };
 pub use explanation::{DelayView, Explanation, HostView, ScheduledView, TermView};
 pub use fleet::{FleetReport, FleetTotals, NodeView};
@@ -31,9 +31,9 @@ pub use people::{
     KeyBody, KeyView, PodcastBody, PodcastQuery, PodcastUpdate, PodcastView, UserBody, UserQuery, UserView,
 };
 pub use polls::{PollAnswer, PollRecord};
-pub use posts::{ArticleBody, ArticleView, PostQuery, PostView, StreamQuery};
+pub use posts::{ArticleBody, ArticleView, PostCount, PostCountQuery, PostQuery, PostView, StreamQuery};
 pub use source_lists::{BulkBody, BulkReport, BulkResult, ImportQuery, ImportReport, LabelView, SourceQuery};
-pub use sources::{CreatedSource, NewSourceBody, SourceChanges, SourceView};
+pub use sources::{CreatedSource, LabelRename, NewSourceBody, SourceChanges, SourceView};
 pub use stream::{STREAM_END, StreamEnd};
 pub use tree::{CrashView, ThreadLine, TreeNode, TreeView};
 pub use webhooks::{WebhookBody, WebhookChanges, WebhookTest, WebhookView};

@@ -79,7 +79,7 @@ pub struct PostQuery {
     /// Only posts of this source.
     pub source_id: Option<i64>,
     /// Only posts of sources with this label. A page examines at most 20,000 ids, so it can be short or empty and still
-    /// have a next one; `label` and `text` cannot be combined with `since` and `until`.
+    /// have a next one.
     pub label: Option<String>,
     /// Only posts with this text in title or text, ignoring case; 1 to 200 characters. Pages as with `label`.
     #[schemars(length(min = 1, max = 200))]
@@ -91,7 +91,8 @@ pub struct PostQuery {
     pub since: Option<Timestamp>,
     /// Only posts stored before this time.
     pub until: Option<Timestamp>,
-    /// `oldest` first (default) or `newest` first; `newest` cannot be combined with `since` and `until`.
+    /// `oldest` first (default) or `newest` first; `newest` needs `label` or `text` to be
+    /// combined with `since` and `until`.
     #[schemars(extend("enum" = ["oldest", "newest"]))]
     pub order: Option<String>,
     /// `next_cursor` of the previous page.
@@ -99,6 +100,21 @@ pub struct PostQuery {
     /// Maximum number of items, 1 to 1000 (default 100). A page also ends after about 8 MiB of texts.
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
+}
+
+/// Posts to count.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PostCountQuery {
+    /// Only posts of this source.
+    pub source_id: Option<i64>,
+}
+
+/// Number of posts.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PostCount {
+    /// Number of posts.
+    pub posts: u64,
 }
 
 /// Filter for streamed posts.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::NewSourceBody;
-use crate::model::{Backlog, SourceId, SourceType};
+use crate::model::{Backlog, FailureKind, SourceId, SourceType};
 
 /// Filter for sources.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +22,8 @@ pub struct SourceQuery {
     pub feed_active: Option<bool>,
     /// Only sources with this label.
     pub label: Option<String>,
+    /// Only sources that fail, with this kind of their last failure.
+    pub failure: Option<FailureKind>,
     /// Only sources with this text in URL or title, ignoring case.
     pub text: Option<String>,
     /// Only sources with this URL, in any form.

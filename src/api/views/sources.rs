@@ -10,7 +10,7 @@ use crate::model::{
     Timestamp,
 };
 use crate::rules::shown_url::shown_url;
-use crate::service::{AddedSource, NewSourceRequest, SourceDetails, SourcePatch};
+use crate::service::{AddedSource, LabelPatch, NewSourceRequest, SourceDetails, SourcePatch};
 
 /// Source with its settings and current state.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -212,10 +212,26 @@ pub struct SourceChanges {
     pub full_text: Option<Option<FullText>>,
     /// New labels, replacing all previous ones.
     pub labels: Option<Vec<String>>,
+    /// Labels to add; a source has at most 16.
+    pub add_labels: Vec<String>,
+    /// Labels to remove; those that the source does not have are ignored.
+    pub remove_labels: Vec<String>,
+    /// New name of one label; the label keeps its place. A source without it keeps its labels.
+    pub rename_label: Option<LabelRename>,
     /// From false to true: clears failures, disabled_reason and any rest, and makes the source due at once. From true
     /// to false: disables it without a reason (`POST /sources/{id}/disable` takes one). The current value changes
     /// nothing.
     pub enabled: Option<bool>,
+}
+
+/// New name of a label.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LabelRename {
+    /// Current name.
+    pub from: String,
+    /// New name.
+    pub to: String,
 }
 
 impl SourceView {
@@ -319,7 +335,12 @@ impl From<SourceChanges> for SourcePatch {
             max_backoff_hours: changes.max_backoff_hours,
             backlog: changes.backlog,
             full_text: changes.full_text,
-            labels: changes.labels,
+            labels: LabelPatch {
+                set: changes.labels,
+                rename: changes.rename_label.map(|rename| (rename.from, rename.to)),
+                remove: changes.remove_labels,
+                add: changes.add_labels,
+            },
             enabled: changes.enabled,
         }
     }

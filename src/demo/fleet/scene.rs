@@ -74,7 +74,7 @@ impl FleetDemoPhase {
     pub fn words(self) -> &'static str {
         match self {
             FleetDemoPhase::Starting => "starting: the nodes join and take their shards …",
-            FleetDemoPhase::Running => "Ctrl-C ends the demo with a summary",
+            FleetDemoPhase::Running => "q ends the demo with a summary",
             FleetDemoPhase::Healing => "stopping: all nodes come back, polls that were lost are repeated …",
             FleetDemoPhase::Leaving => "stopping: the nodes settle their polls and leave …",
             FleetDemoPhase::Comparing => "stopping: comparing the database with the served entries …",

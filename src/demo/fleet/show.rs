@@ -48,6 +48,9 @@ pub async fn run_fleet(settings: &FleetDemoSettings, output: DemoOutput) -> Resu
         DemoOutput::Lines => None,
     };
     if let Some(screen) = &screen {
+        stop.add_quit_key(screen);
+    }
+    if let Some(screen) = &screen {
         screen.draw(&["Feedwarden demo".to_owned(), String::new(), "starting PostgreSQL …".to_owned()])?;
     }
     let mut show = FleetShow::start(settings, output, screen).await?;

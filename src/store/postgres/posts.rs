@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, RowKey, SourceId};
+use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, RowKey, SourceId, Timestamp};
 
 use super::super::post_pages::{PageIds, like_pattern, read_size};
 use super::super::post_row::{read_post, read_post_source};
@@ -68,6 +68,16 @@ impl PostStore for PostgresStore {
         Ok(count.flatten().unwrap_or(0))
     }
 
+    async fn count_posts_of_source(&self, source: SourceId) -> Result<u64> {
+        let count = one(&self.client().await?, &sql::COUNT_POSTS_OF_SOURCE, &[&source.0], |row| row.number()).await?;
+        Ok(count.flatten().unwrap_or(0))
+    }
+
+    async fn count_posts_since(&self, since: Timestamp) -> Result<u64> {
+        let count = one(&self.client().await?, &sql::COUNT_POSTS_SINCE, &[&since], |row| row.number()).await?;
+        Ok(count.flatten().unwrap_or(0))
+    }
+
     async fn last_change_number(&self) -> Result<i64> {
         let number = one(&self.client().await?, &sql::LAST_CHANGE_NUMBER, &[], |row| row.integer()).await?;
         Ok(number.flatten().unwrap_or(0))
@@ -111,9 +121,9 @@ async fn search(
     wanted: &PostMatch,
     rows: i64,
 ) -> Result<Vec<(i64, i64)>> {
-    let PostMatch { after, before, source, label, text } = wanted;
+    let PostMatch { after, before, source, label, text, since, until } = wanted;
     let (source, label) = (source.map(|source| source.0), label.as_deref().map(storable));
     let pattern = text.as_deref().map(|text| like_pattern(&storable(text)));
-    let parameters: [&(dyn ToSql + Sync); 6] = [&after.0, &before.0, &source, &label, &pattern, &rows];
+    let parameters: [&(dyn ToSql + Sync); 8] = [&after.0, &before.0, &source, &label, &pattern, &rows, since, until];
     all(client, statement, &parameters, |row| read_size(row)).await
 }

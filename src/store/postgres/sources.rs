@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::model::{
-    NewSource, RowKey, Settled, Settlement, SlotCursor, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll,
-    Timestamp,
+    FailureKind, NewSource, RowKey, Settled, Settlement, SlotCursor, Source, SourceCounts, SourceId, SourceSettings,
+    SourceToPoll, Timestamp,
 };
 
 use super::super::quarantine::{ReadRow, SOURCES, last_id};
-use super::super::rows::{Columns, read_counts, required, storable};
+use super::super::rows::{Columns, read_counts, read_failure_count, required, storable};
 use super::super::shared_sql as sql;
 use super::super::source_row::{host_column, read_source, settings_values, state_values};
 use super::super::statement::Statement;
@@ -120,6 +120,11 @@ impl SourceStore for PostgresStore {
     async fn count_sources(&self) -> Result<SourceCounts> {
         let counts = first(&self.client().await?, &sql::COUNT_SOURCES, &[], |row| read_counts(row)).await;
         counts.map(Option::unwrap_or_default)
+    }
+
+    async fn count_failures(&self) -> Result<Vec<(FailureKind, u64)>> {
+        let counts = all(&self.client().await?, &sql::COUNT_FAILURES, &[], |row| read_failure_count(row)).await?;
+        Ok(counts.into_iter().flatten().collect())
     }
 
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {

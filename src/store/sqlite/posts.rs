@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use rusqlite::{Connection, ToSql, TransactionBehavior, params};
 
-use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, RowKey, SourceId};
+use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, RowKey, SourceId, Timestamp};
 
 use super::super::post_pages::{PageIds, like_pattern, read_size};
 use super::super::post_row::{read_post, read_post_source};
@@ -76,6 +76,19 @@ impl PostStore for SqliteStore {
         Ok(self.readers.run(counting).await?.flatten().unwrap_or(0))
     }
 
+    async fn count_posts_of_source(&self, source: SourceId) -> Result<u64> {
+        let counting = move |connection: &mut Connection| {
+            one(connection, &sql::COUNT_POSTS_OF_SOURCE, [source.0], |row| row.number())
+        };
+        Ok(self.readers.run(counting).await?.flatten().unwrap_or(0))
+    }
+
+    async fn count_posts_since(&self, since: Timestamp) -> Result<u64> {
+        let counting =
+            move |connection: &mut Connection| one(connection, &sql::COUNT_POSTS_SINCE, [since], |row| row.number());
+        Ok(self.readers.run(counting).await?.flatten().unwrap_or(0))
+    }
+
     async fn last_change_number(&self) -> Result<i64> {
         let reading = |connection: &mut Connection| one(connection, &sql::LAST_CHANGE_NUMBER, [], |row| row.integer());
         Ok(self.readers.run(reading).await?.flatten().unwrap_or(0))
@@ -112,8 +125,9 @@ fn sizes(connection: &Connection, selection: PostSelection, rows: u32) -> Result
 }
 
 fn search(connection: &Connection, statement: &Statement, wanted: &PostMatch, rows: u32) -> Result<Vec<(i64, i64)>> {
-    let PostMatch { after, before, source, label, text } = wanted;
+    let PostMatch { after, before, source, label, text, since, until } = wanted;
     let (source, label) = (source.map(|source| source.0), label.as_deref().map(storable));
     let pattern = text.as_deref().map(like_pattern);
-    all(connection, statement, params![after.0, before.0, source, label, pattern, rows], |row| read_size(row))
+    let parameters = params![after.0, before.0, source, label, pattern, rows, since, until];
+    all(connection, statement, parameters, |row| read_size(row))
 }

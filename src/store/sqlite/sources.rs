@@ -4,17 +4,17 @@ use async_trait::async_trait;
 use rusqlite::{Connection, params, params_from_iter};
 
 use crate::model::{
-    NewSource, RowKey, Settled, Settlement, SlotCursor, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll,
-    Timestamp,
+    FailureKind, NewSource, RowKey, Settled, Settlement, SlotCursor, Source, SourceCounts, SourceId, SourceSettings,
+    SourceToPoll, Timestamp,
 };
 
 use super::super::quarantine::{ReadRow, SOURCES, last_id};
-use super::super::rows::{Columns, Value, read_counts, required, storable};
+use super::super::rows::{Columns, Value, read_counts, read_failure_count, required, storable};
 use super::super::shared_sql as sql;
 use super::super::source_row::{host_column, read_source, settings_values, state_values};
 use super::super::statement::Statement;
 use super::super::{Added, Result, Saved, SourceSelection, SourceStore, StoreError, access};
-use super::values::{error, execute, number, one as first, readable};
+use super::values::{all, error, execute, number, one as first, readable};
 use super::{SqliteStore, labels, settle};
 
 static ADD: Statement = Statement::new(include_str!("../../../sql/sqlite/add_sources.sql"));
@@ -94,6 +94,12 @@ impl SourceStore for SqliteStore {
     async fn count_sources(&self) -> Result<SourceCounts> {
         let counting = |connection: &mut Connection| first(connection, &sql::COUNT_SOURCES, [], |row| read_counts(row));
         self.readers.run(counting).await.map(Option::unwrap_or_default)
+    }
+
+    async fn count_failures(&self) -> Result<Vec<(FailureKind, u64)>> {
+        let counting =
+            |connection: &mut Connection| all(connection, &sql::COUNT_FAILURES, [], |row| read_failure_count(row));
+        Ok(self.readers.run(counting).await?.into_iter().flatten().collect())
     }
 
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {

@@ -1,0 +1,1 @@
+SELECT count(*) FROM posts WHERE source_id = $1

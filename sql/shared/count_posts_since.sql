@@ -1,0 +1,1 @@
+SELECT count(*) FROM posts WHERE created_at >= $1
