@@ -140,7 +140,7 @@ impl Listeners {
         let configuration = Arc::new(configuration);
         let refusals = Arc::new(refusals::Refusals::default());
         let requests = Arc::new(request_metrics::RequestMetrics::default());
-        let started_at = service.now() - service.uptime();
+        let started_at = service.started_at();
         let api = || {
             web::Data::new(Api {
                 service: service.clone(),

@@ -88,8 +88,9 @@ fn complaints(expression: &str, recorded: &BTreeSet<String>, samples: &Samples) 
     }
     let grouping = Regex::new(r"\b(?:by|on|without|ignoring)\s*\(([^)]*)\)").unwrap();
     let grouped = grouping.captures_iter(&expression);
-    let grouped: BTreeSet<String> =
-        grouped.flat_map(|group| group[1].split(',').map(|label| label.trim().to_owned()).collect::<Vec<_>>()).collect();
+    let grouped: BTreeSet<String> = grouped
+        .flat_map(|group| group[1].split(',').map(|label| label.trim().to_owned()).collect::<Vec<_>>())
+        .collect();
     if labels_of_all.len() > ADDED_LABELS.len() {
         complaints.extend(
             grouped.difference(&labels_of_all).map(|label| format!("no metric has the label {label}: {expression}")),
@@ -157,7 +158,9 @@ fn dashboard_rules_and_documents_name_metrics_that_a_node_has() {
             let name = ["_bucket", "_count", "_sum"].iter().fold(name.as_str(), |name, end| name.trim_end_matches(end));
             let listed = name.strip_prefix("feedwarden_").unwrap_or(name);
             assert!(documents.contains(&format!("`{listed}`")), "docs/operations.md does not list {listed}");
-            for (label, value) in labels.iter().flat_map(|(label, values)| values.iter().map(move |value| (label, value))) {
+            for (label, value) in
+                labels.iter().flat_map(|(label, values)| values.iter().map(move |value| (label, value)))
+            {
                 assert!(!value.contains(char::is_whitespace), "{name}: {label}={value:?}");
             }
         }
