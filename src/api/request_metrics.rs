@@ -23,12 +23,14 @@ const BUCKET_SECONDS: [f64; 7] = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0];
 /// Route of a path that no endpoint has.
 const NO_ROUTE: &str = "none";
 
+/// Method and route.
+type RouteLabels = [(&'static str, String); 2];
+
 /// Shared by all listeners.
 pub(super) struct RequestMetrics {
     /// By method, route and status code.
     counts: Family<[(&'static str, String); 3], Counter>,
-    /// By method and route.
-    durations: Family<[(&'static str, String); 2], Histogram, fn() -> Histogram>,
+    durations: Family<RouteLabels, Histogram, fn() -> Histogram>,
 }
 
 impl Default for RequestMetrics {
