@@ -70,6 +70,15 @@ fn since_boot() -> Duration {
     let clock = ClockId::Boottime;
     #[cfg(not(target_os = "linux"))]
     let clock = ClockId::Monotonic;
+    read(clock)
+}
+
+/// Processor time that this process has used, of all its threads.
+pub fn process_cpu_time() -> Duration {
+    read(ClockId::ProcessCPUTime)
+}
+
+fn read(clock: ClockId) -> Duration {
     let time = clock_gettime(clock);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }

@@ -328,7 +328,7 @@ fn scene() -> Scene {
             event(31, DemoEventKind::Disabled, "127.1.0.42/101/feed", "Auto-disabled after 5 consecutive 404 errors"),
             event(33, DemoEventKind::World, "127.1.0.12", "is switched off on purpose"),
             event(40, DemoEventKind::Host, "127.1.0.12", "no response 3 times: no requests before 17:00"),
-            event(44, DemoEventKind::Restart, "post sink", "injected fault in post-sink; restarted"),
+            event(44, DemoEventKind::Restart, "post-sink", "injected fault in post-sink; restarted"),
             event(50, DemoEventKind::Crashed, "scheduler", "injected fault in scheduler"),
             event(52, DemoEventKind::Returns, "127.1.0.9/8/feed", "answers again after its rest"),
             event(
@@ -360,7 +360,7 @@ EVENTS
 16:31 disabled 127.1.0.42/101/feed Auto-disabled after 5 consecutive 404 errors
 16:33 web      127.1.0.12          is switched off on purpose
 16:40 host     127.1.0.12          no response 3 times: no requests before 17:00
-16:44 restart  post sink           injected fault in post-sink; restarted
+16:44 restart  post-sink           injected fault in post-sink; restarted
 16:50 crashed  scheduler           injected fault in scheduler
 16:52 returns  127.1.0.9/8/feed    answers again after its rest
 16:55 host     127.1.0.28          held until 18:25: HTTP 429 with Retry-After,…
@@ -375,7 +375,7 @@ Feedwarden demo  16:56
 16 crashes, 16 restarts
 16:33 web      127.1.0.12 is switched o…
 16:40 host     127.1.0.12 no response 3…
-16:44 restart  post sink injected fault…
+16:44 restart  post-sink injected fault…
 16:50 crashed  scheduler injected fault…
 16:52 returns  127.1.0.9/8/feed answers…
 16:55 host     127.1.0.28 held until 18…

@@ -243,7 +243,7 @@ fn parts_that_crash_too_often_end_the_daemon_with_its_own_exit_code() {
     assert_eq!(once(directory.path(), &["--opml", "list.opml"]).status.code(), Some(0));
     let faults = ["--set", "faults.enabled=true", "--set", "faults.rules=post-sink/*=panic@1"];
     let mut daemon = Daemon::start(directory.path(), &[&faults[..], &["--set", "supervision.restarts-max=0"]].concat());
-    assert_eq!(daemon.wait_for("actor crashed")["actor"], "post sink");
+    assert_eq!(daemon.wait_for("actor crashed")["actor"], "post-sink");
     daemon.wait_for("daemon failed");
     let (code, said) = daemon.finish();
     assert_eq!(code, Some(70), "{said}");

@@ -5,9 +5,10 @@ pub(super) const HOSTS: &str = "hosts";
 /// The name of the supervisor of all fetch actors.
 pub(super) const FETCHERS: &str = "fetchers";
 
-/// The kind of an actor. Its text is the label in metrics, and the name of an actor that is the only one of its kind.
+/// The kind of an actor. Its text is the label in metrics, the name in the keys of `faults.rules`, and the
+/// name of an actor that is the only one of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
-#[strum(serialize_all = "lowercase")]
+#[strum(serialize_all = "kebab-case")]
 pub enum ActorKind {
     /// Hands out what is due.
     Scheduler,
@@ -16,15 +17,12 @@ pub enum ActorKind {
     /// One for each thread that fetches.
     Fetch,
     /// Settles polls that succeeded.
-    #[strum(serialize = "post sink")]
     PostSink,
     /// Settles polls that failed.
-    #[strum(serialize = "failure tracker")]
     FailureTracker,
     /// Delivers posts to webhooks.
     Webhooks,
     /// Fetches the pages of entries.
-    #[strum(serialize = "full text")]
     FullText,
     /// Renews the lease of this node of a fleet.
     Fleet,
@@ -49,9 +47,9 @@ mod tests {
     fn the_place_in_the_tree_decides_and_not_the_name_of_a_host() {
         let check = |supervisor, name, kind| assert_eq!(ActorKind::of(supervisor, name), kind, "{supervisor}/{name}");
         check("feedwarden", "scheduler", Some(ActorKind::Scheduler));
-        check("feedwarden", "post sink", Some(ActorKind::PostSink));
+        check("feedwarden", "post-sink", Some(ActorKind::PostSink));
         check("feedwarden", FETCHERS, Some(ActorKind::Fetch));
-        check(FETCHERS, "fetch 1", Some(ActorKind::Fetch));
+        check(FETCHERS, "fetch-1", Some(ActorKind::Fetch));
         check(HOSTS, "scheduler", Some(ActorKind::Host));
         check(HOSTS, FETCHERS, Some(ActorKind::Host));
         check("feedwarden", "unknown", None);

@@ -57,7 +57,7 @@ impl Pipeline {
         let (fleet_thread, is_shared) = (Thread::new("fleet"), parts.fleet.is_shared());
         let deadline = parts.fetcher.client().deadline();
         let threads: Vec<Thread> =
-            (1..=parts.settings.fetch.threads()).map(|number| Thread::new(&format!("fetch {number}"))).collect();
+            (1..=parts.settings.fetch.threads()).map(|number| Thread::new(&format!("fetch-{number}"))).collect();
         let fetchers: Vec<Inbox<FetchActor>> = threads.iter().map(|_| Inbox::new(MAILBOX_CAPACITY)).collect();
         let intensity = parts.settings.intensity;
         let hosts = Group::new(HOSTS, GroupSettings { intensity, ..GroupSettings::default() });
@@ -83,7 +83,7 @@ impl Pipeline {
             table: table.clone(),
             fetcher: document_fetcher,
             pause_min: Duration::ZERO,
-            log: context.log.new(o!("actor" => "full text")),
+            log: context.log.new(o!("actor" => "full-text")),
         };
         let archives = DocumentFetcher { pause_min: ARCHIVE_PAUSE_MIN, log: context.log.clone(), ..documents.clone() };
         let (scheduler_address, webhooks_address) = (scheduler.address(), webhooks.address());

@@ -2,6 +2,7 @@
 //! others. `docs/operations.md` lists all metrics; labels have a few fixed values each.
 
 use std::collections::HashSet;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use actix_web::http::header::ACCEPT;
@@ -19,6 +20,7 @@ use crate::actors::{FleetView, MemoryUse, SchedulerStatus};
 use crate::clock::Stopwatch;
 use crate::model::{SourceCounts, Timestamp};
 use crate::service::WebhookFigures;
+use crate::telemetry::ProcessFigures;
 
 /// The media type of OpenMetrics.
 const OPEN_METRICS: &str = "application/openmetrics-text";
@@ -30,8 +32,9 @@ pub(super) type CountsCache = Mutex<Option<(Duration, SourceCounts)>>;
 
 pub(super) async fn metrics(api: web::Data<Api>, request: HttpRequest) -> HttpResponse {
     let now = api.service.now();
-    let mut registry = Registry::with_prefix("feedwarden");
-    let page = &mut registry;
+    let mut registry = Registry::default();
+    add_process(&mut registry, &api);
+    let page = registry.sub_registry_with_prefix("feedwarden");
     api.pipeline().statistics().register(page);
     let last_success = api.pipeline().statistics().view().last_success_at.map_or(0, Timestamp::as_seconds);
     let help = "Time of the last successful poll; 0 if there was none since the start";
@@ -62,11 +65,12 @@ pub(super) async fn metrics(api: web::Data<Api>, request: HttpRequest) -> HttpRe
     }
     add_memory(page, api.pipeline().memory());
     add_store(page, &api).await;
-    add_process(page, &api);
+    add_daemon(page, &api);
     if let Some(fleet) = api.pipeline().fleet().view() {
         add_fleet(page, &fleet);
     }
     page.register("api_refused", "Refused requests over TCP, by reason", api.refusals.counts.clone());
+    api.requests.register(page);
 
     let mut text = String::new();
     encode(&mut text, &registry).expect("a string takes all that is written to it");
@@ -183,7 +187,27 @@ fn add_fleet(page: &mut Registry, fleet: &FleetView) {
     counter(page, "fleet_turns_lent", "Requests of other nodes to hosts of this node", fleet.lent_turns);
 }
 
-fn add_process(page: &mut Registry, api: &Api) {
+/// The metrics that every process has by convention, without a prefix of ours.
+fn add_process(root: &mut Registry, api: &Api) {
+    let ProcessFigures { cpu, resident_bytes, virtual_bytes, open_fds, max_fds } = ProcessFigures::read();
+    let seconds = Counter::<f64, AtomicU64>::default();
+    seconds.inc_by(cpu.as_secs_f64());
+    root.register("process_cpu_seconds", "Processor time in user and system mode", seconds);
+    let started_at = api.started_at.as_micros() as f64 / 1e6;
+    root.register("process_start_time_seconds", "Time of the start of the daemon", ConstGauge::new(started_at));
+    for (name, help, value) in [
+        ("process_resident_memory_bytes", "Resident memory", resident_bytes),
+        ("process_virtual_memory_bytes", "Virtual memory", virtual_bytes),
+        ("process_open_fds", "Open file descriptors", open_fds),
+        ("process_max_fds", "Limit of open file descriptors", max_fds),
+    ] {
+        if let Some(value) = value {
+            gauge(root, name, help, i64::try_from(value).unwrap_or(i64::MAX));
+        }
+    }
+}
+
+fn add_daemon(page: &mut Registry, api: &Api) {
     if let Some(tree) = api.pipeline().tree(0) {
         let mut depths = Vec::new();
         collect_mailbox_depths(TreeView::from(&tree).root, &mut depths);

@@ -22,6 +22,7 @@ mod overview;
 mod problem;
 mod rate;
 mod refusals;
+mod request_metrics;
 mod routes;
 mod server;
 pub mod settings;
@@ -41,6 +42,7 @@ use futures_util::future::{LocalBoxFuture, join_all};
 use tokio::sync::Semaphore;
 
 use crate::actors::PipelineHandle;
+use crate::model::Timestamp;
 use crate::service::Service;
 use crate::telemetry::LogHandle;
 
@@ -105,6 +107,9 @@ pub(crate) struct Api {
     access_rules: SharedAccessRules,
     rate: rate::Rate,
     refusals: Arc<refusals::Refusals>,
+    requests: Arc<request_metrics::RequestMetrics>,
+    /// Start of the daemon by the clock of that time; a step of the clock does not change it.
+    started_at: Timestamp,
     readiness: health::ReadinessCheck,
     streams: Arc<Semaphore>,
     counts: metrics::CountsCache,
@@ -136,6 +141,8 @@ impl Listeners {
     pub fn open(self, service: Service, log: LogHandle, configuration: ConfigHandle) -> Result<ApiServer, ApiError> {
         let configuration = Arc::new(configuration);
         let refusals = Arc::new(refusals::Refusals::default());
+        let requests = Arc::new(request_metrics::RequestMetrics::default());
+        let started_at = service.started_at();
         let api = || {
             web::Data::new(Api {
                 service: service.clone(),
@@ -145,6 +152,8 @@ impl Listeners {
                 access_rules: self.access_rules.clone(),
                 rate: rate::Rate::default(),
                 refusals: refusals.clone(),
+                requests: requests.clone(),
+                started_at,
                 readiness: health::ReadinessCheck::default(),
                 streams: Arc::new(Semaphore::new(self.settings.limits.streams)),
                 counts: metrics::CountsCache::default(),

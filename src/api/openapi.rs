@@ -119,7 +119,7 @@ fn placeholders(path: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
 }
 
 /// A path in the syntax of OpenAPI.
-fn without_patterns(path: &str) -> String {
+pub(super) fn without_patterns(path: &str) -> String {
     placeholders(path).fold(path.to_owned(), |path, (name, pattern)| match pattern {
         Some(pattern) => path.replace(&format!("{{{name}:{pattern}}}"), &format!("{{{name}}}")),
         None => path,

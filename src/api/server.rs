@@ -19,6 +19,7 @@ use super::forwarding::forward;
 use super::guard::{self, Peer};
 use super::headers::add_headers;
 use super::problem::Problem;
+use super::request_metrics::measure;
 use super::{Api, routes};
 
 /// Threads of each listener.
@@ -92,6 +93,7 @@ fn http<S: AsyncRead + AsyncWrite + Unpin + 'static>(
         .wrap(from_fn(forward))
         .wrap(from_fn(guard::guard))
         .wrap(from_fn(add_headers))
+        .wrap(from_fn(measure))
         .configure(routes::mount)
         .default_service(web::to(async || Problem::not_found("there is nothing at this path").answer()));
     let app = app.into_factory().map_err(|error: Error| error.error_response());

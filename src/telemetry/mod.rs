@@ -12,6 +12,7 @@ mod human;
 mod json;
 mod line;
 mod output;
+mod process;
 mod queue;
 mod settings;
 mod writer;
@@ -25,6 +26,7 @@ use slog::Logger;
 use crate::clock::Clock;
 
 pub use line::level_name;
+pub use process::ProcessFigures;
 pub use queue::{DroppedRecords, FlushGuard, LogHandle};
 pub use settings::{LogFormat, LogSettings, LogStream};
 

@@ -47,6 +47,8 @@ fn samples(page: &str, belongs: impl Fn(&str, &str) -> bool) -> BTreeMap<String,
 fn each_client_gets_the_text_format_that_it_accepts() {
     run(async || {
         let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
+        // A page counts the requests before it, and has the same series as the next ones from then on.
+        scrape(&api).await;
         let prometheus = "application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
         let open = ask(api.socket().await, "GET", "/metrics", &[("Accept", prometheus)], b"").await;
         assert_eq!(open.header("content-type"), Some("application/openmetrics-text; version=1.0.0; charset=utf-8"));
@@ -147,7 +149,7 @@ fn the_counters_say_what_was_done(#[values(Sqlite, Postgres)] engine: Engine) {
             ("feedwarden_scheduled", 2.0),
             ("feedwarden_due_backlog", 0.0),
             ("feedwarden_restarts_total{actor=\"host\"}", 0.0),
-            ("feedwarden_mailbox_depth{actor=\"post sink\"}", 0.0),
+            ("feedwarden_mailbox_depth{actor=\"post-sink\"}", 0.0),
             ("feedwarden_store_up", 1.0),
             ("feedwarden_log_dropped_total{reason=\"queue_full\"}", 0.0),
         ] {
@@ -255,6 +257,63 @@ fn webhooks_are_counted_by_what_they_do(#[values(Sqlite, Postgres)] engine: Engi
             api.tell("DELETE", &format!("/webhooks/{id}"), Value::Null).await;
         }
         assert_eq!(scrape(&api).await["feedwarden_webhook_lag_seconds"], 0.0, "a disabled webhook has no lag");
+        api.stop().await;
+    });
+}
+
+#[test]
+fn requests_are_counted_by_route_and_never_by_path() {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
+        let id = api.add_quiet("http://a.example/feed").await;
+        for path in [format!("/sources/{id}"), "/sources/77".to_owned(), "/sources/78".to_owned()] {
+            api.get(&path).await;
+        }
+        for path in ["/nothing/1", "/nothing/2", "/feeds/all.atom", "/feeds/news.json", "/readyz"] {
+            ask(api.socket().await, "GET", path, &[], b"").await;
+        }
+        for method in ["POST", "BREW", "STIR"] {
+            ask(api.socket().await, method, "/healthz", &[], b"").await;
+        }
+        // What the guard refuses counts, too.
+        assert_eq!(ask(api.tcp().await, "GET", "/api/v1/sources/5", &[], b"").await.status, 401);
+        let samples = scrape(&api).await;
+        let of = |name: &str| samples.keys().filter(|key| key.starts_with(name)).collect::<Vec<_>>();
+        for (labels, wanted) in [
+            ("method=\"POST\",route=\"/api/v1/sources\",code=\"201\"", 1.0),
+            ("method=\"GET\",route=\"/api/v1/sources/{id}\",code=\"200\"", 1.0),
+            ("method=\"GET\",route=\"/api/v1/sources/{id}\",code=\"404\"", 2.0),
+            ("method=\"GET\",route=\"/api/v1/sources/{id}\",code=\"401\"", 1.0),
+            ("method=\"GET\",route=\"none\",code=\"404\"", 2.0),
+            ("method=\"GET\",route=\"/feeds/{name}.{format}\",code=\"200\"", 1.0),
+            ("method=\"GET\",route=\"/feeds/{name}.{format}\",code=\"404\"", 1.0),
+            ("method=\"other\",route=\"/healthz\",code=\"405\"", 2.0),
+        ] {
+            let name = format!("feedwarden_api_requests_total{{{labels}}}");
+            assert_eq!(samples.get(&name), Some(&wanted), "{name}: {:#?}", of("feedwarden_api_requests_total"));
+        }
+        let durations = "feedwarden_api_request_duration_seconds_count{method=\"GET\",route=\"/api/v1/sources/{id}\"}";
+        assert_eq!(samples.get(durations), Some(&4.0), "{:#?}", of("feedwarden_api_request_duration_seconds_count"));
+        let buckets = of("feedwarden_api_request_duration_seconds_bucket").len();
+        assert_eq!(buckets, 8 * of("feedwarden_api_request_duration_seconds_count").len());
+        api.stop().await;
+    });
+}
+
+#[test]
+fn the_process_is_measured_under_the_usual_names() {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
+        let started_at = api.world.now().as_micros() as f64 / 1e6;
+        let before = scrape(&api).await;
+        assert_eq!(before["process_start_time_seconds"], started_at);
+        assert!(before["process_resident_memory_bytes"] > 1e6);
+        assert!(before["process_virtual_memory_bytes"] >= before["process_resident_memory_bytes"]);
+        assert!(before["process_open_fds"] > 3.0 && before["process_open_fds"] < before["process_max_fds"]);
+        api.world.advance(Duration::from_secs(60));
+        let after = scrape(&api).await;
+        assert!(after["process_cpu_seconds_total"] > before["process_cpu_seconds_total"]);
+        assert_eq!(after["process_start_time_seconds"], started_at, "it does not move with the clock");
         api.stop().await;
     });
 }

@@ -11,6 +11,7 @@ mod hosts;
 mod keys;
 mod listeners;
 mod metrics;
+mod monitoring;
 mod openapi;
 mod people;
 mod posts;

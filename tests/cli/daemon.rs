@@ -26,7 +26,7 @@ fn the_daemon_tells_how_it_does() {
     let tree = console.works(&["tree"]);
     let names: Vec<&str> =
         tree.lines().skip(1).map_while(|line| line.split("  ").find(|word| !word.is_empty())).collect();
-    assert!(["feedwarden", "scheduler", "hosts", "post sink"].iter().all(|name| names.contains(name)), "{tree}");
+    assert!(["feedwarden", "scheduler", "hosts", "post-sink"].iter().all(|name| names.contains(name)), "{tree}");
 }
 
 #[test]

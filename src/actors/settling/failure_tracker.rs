@@ -35,7 +35,7 @@ impl FailureTrackerActor {
     const NAME: &'static str = "failure-tracker";
 
     pub(in crate::actors) fn new(context: Arc<PipelineContext>, fetcher: Fetcher) -> FailureTrackerActor {
-        let log = context.log.new(o!("actor" => "failure tracker"));
+        let log = context.log.new(o!("actor" => "failure-tracker"));
         let policy = context.policy();
         let outage = Outage::new(policy.outage.clone(), policy.interval, context.clock.now());
         FailureTrackerActor {

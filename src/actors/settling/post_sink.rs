@@ -41,7 +41,7 @@ impl PostSinkActor {
     const NAME: &'static str = "post-sink";
 
     pub(in crate::actors) fn new(context: Arc<PipelineContext>) -> PostSinkActor {
-        let log = context.log.new(o!("actor" => "post sink"));
+        let log = context.log.new(o!("actor" => "post-sink"));
         let (batcher, wal_bytes_warned) = (SettleBatcher::default(), Arc::default());
         PostSinkActor { context, batcher, gathering: None, wal_bytes_warned, log }
     }
