@@ -16,7 +16,7 @@ use super::source_arguments::{
 };
 use super::source_words::{COLUMNS, added, explanation, history, one, polled, row, standing};
 use super::{Exit, complain};
-use crate::api::views::{CreatedSource, PollAnswer, PollRecord, SourceView};
+use crate::api::views::{CreatedSource, Page, PollAnswer, PollRecord, SourceView};
 use crate::sources::{detect_type, owner_key};
 
 pub(super) async fn source(client: &ApiClient, command: SourceCommand) -> Done {
@@ -46,7 +46,7 @@ pub(super) async fn source(client: &ApiClient, command: SourceCommand) -> Done {
         }
         SourceCommand::History(named) => {
             let id = client.source(&named.source).await?;
-            client.show(client.get(&format!("/sources/{id}/history")).await?, |polls: Vec<PollRecord>| history(&polls))
+            client.show(client.get(&format!("/sources/{id}/history")).await?, |polls: Page<PollRecord>| history(&polls.items))
         }
     }
 }
