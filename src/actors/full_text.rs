@@ -23,8 +23,8 @@ use super::side_work::while_working;
 use super::store_watch::retry_while_unavailable;
 use crate::fetch::{Answer, Fetched, Task};
 use crate::model::{
-    FetchedPage, HostKey, PageEnd, PostId, QuarantinedRow, QueuedPage, RowKey, Shard, SourceAccess, SourceId, TextOrigin,
-    Timestamp,
+    FetchedPage, HostKey, PageEnd, PostId, QuarantinedRow, QueuedPage, RowKey, Shard, SourceAccess, SourceId,
+    TextOrigin, Timestamp,
 };
 use crate::rules::full_text::{after_failure, after_reading, no_attempt_left, queue_bounds, retry_at};
 use crate::rules::shown_url::shown_url;

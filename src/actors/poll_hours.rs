@@ -45,8 +45,11 @@ impl PollHours {
         let changed: Vec<PollHour> = {
             let hours = self.hours.lock();
             let changed = hours.iter().filter(|(_, hour)| hour.sums != hour.stored);
-            let row = |(key, hour): (&HourKey, &HourSums)| {
-                PollHour { hour: key.0, outcome: key.1, error_type: key.2, sums: hour.sums }
+            let row = |(key, hour): (&HourKey, &HourSums)| PollHour {
+                hour: key.0,
+                outcome: key.1,
+                error_type: key.2,
+                sums: hour.sums,
             };
             changed.map(row).collect()
         };

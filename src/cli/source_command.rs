@@ -46,7 +46,9 @@ pub(super) async fn source(client: &ApiClient, command: SourceCommand) -> Done {
         }
         SourceCommand::History(named) => {
             let id = client.source(&named.source).await?;
-            client.show(client.get(&format!("/sources/{id}/history")).await?, |polls: Page<PollRecord>| history(&polls.items))
+            client.show(client.get(&format!("/sources/{id}/history")).await?, |polls: Page<PollRecord>| {
+                history(&polls.items)
+            })
         }
     }
 }

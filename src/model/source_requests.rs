@@ -84,15 +84,24 @@ mod tests {
         for text in ["none", "http://proxy.example:3128/", "socks5://127.0.0.1:9050", "socks5h://[::1]"] {
             assert_eq!(text.parse::<SourceProxy>().map(|proxy| proxy.to_string()), Ok(text.to_owned()));
         }
-        assert_eq!("http://proxy.example:3128".parse::<SourceProxy>().unwrap().to_string(), "http://proxy.example:3128/");
+        assert_eq!(
+            "http://proxy.example:3128".parse::<SourceProxy>().unwrap().to_string(),
+            "http://proxy.example:3128/"
+        );
     }
 
     #[test]
     fn p37_a_proxy_with_a_login_or_of_another_kind_is_refused_without_repeating_it() {
         let long = format!("http://{}.example", "hidden".repeat(60));
-        for text in
-            ["", "hidden", "https://hidden", "socks5://ann:hidden@a.example", "http://hidden@a", "http://a/hidden", &long]
-        {
+        for text in [
+            "",
+            "hidden",
+            "https://hidden",
+            "socks5://ann:hidden@a.example",
+            "http://hidden@a",
+            "http://a/hidden",
+            &long,
+        ] {
             let error = text.parse::<SourceProxy>().unwrap_err();
             assert!(!error.contains("hidden"), "{text}: {error}");
         }

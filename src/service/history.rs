@@ -10,12 +10,7 @@ impl Service {
         self.polls_before(id, before, limit).await
     }
 
-    pub(super) async fn polls_before(
-        &self,
-        id: SourceId,
-        before: Option<i64>,
-        limit: u32,
-    ) -> Result<Vec<StoredPoll>> {
+    pub(super) async fn polls_before(&self, id: SourceId, before: Option<i64>, limit: u32) -> Result<Vec<StoredPoll>> {
         // The clean-up may not have come to what was kept before.
         if !self.pipeline.policy().history.is_kept() {
             return Ok(Vec::new());

@@ -96,15 +96,7 @@ pub(super) fn hour_values(hour: &PollHour) -> [Value<'_>; POLL_HOUR.len()] {
     let PollSums { polls, new_posts, updated_posts, bytes, duration_ms } = hour.sums;
     let [polls, new_posts, updated_posts, bytes, duration_ms] =
         [polls, new_posts, updated_posts, bytes, duration_ms].map(|number| count(Some(number)));
-    [
-        Value::Time(Some(hour.hour)),
-        Value::text(Some(outcome)),
-        polls,
-        new_posts,
-        updated_posts,
-        bytes,
-        duration_ms,
-    ]
+    [Value::Time(Some(hour.hour)), Value::text(Some(outcome)), polls, new_posts, updated_posts, bytes, duration_ms]
 }
 
 const READ: &str = "read";

@@ -4,11 +4,12 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use crate::model::{
-    Article, ArticleId, ClockStep, DeliveryRecord, EntryQuery, FetchedPage, FleetRecord, HistoryBounds, HostKey, HostState,
-    JoinOutcome, KeyProvider, KnownEntries, MovedPolls, NewArticle, NewNode, NewSource, NewWebhook, NodeId,
-    NodeMessage, NodeRenewal, OwnedShard, PollHour, Podcast, PodcastChanges, PodcastId, Post, PostId, PostSource, QueuedPage,
-    Receiver, RobotsRecord, Settled, Settlement, Shard, SlotCursor, Source, SourceAccess, SourceCounts, SourceId,
-    SourceToPoll, StoredPoll, SourceType, Timestamp, User, UserId, Webhook, WebhookChange, WebhookId, WebhookTarget,
+    Article, ArticleId, ClockStep, DeliveryRecord, EntryQuery, FetchedPage, FleetRecord, HistoryBounds, HostKey,
+    HostState, JoinOutcome, KeyProvider, KnownEntries, MovedPolls, NewArticle, NewNode, NewSource, NewWebhook, NodeId,
+    NodeMessage, NodeRenewal, OwnedShard, Podcast, PodcastChanges, PodcastId, PollHour, Post, PostId, PostSource,
+    QueuedPage, Receiver, RobotsRecord, Settled, Settlement, Shard, SlotCursor, Source, SourceAccess, SourceCounts,
+    SourceId, SourceToPoll, SourceType, StoredPoll, Timestamp, User, UserId, Webhook, WebhookChange, WebhookId,
+    WebhookTarget,
 };
 
 use super::cipher::Cipher;

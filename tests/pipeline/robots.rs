@@ -185,7 +185,8 @@ fn p29_a_page_that_redirects_elsewhere_obeys_the_robots_of_both_hosts(#[values(S
 fn p27_p29_a_source_with_its_own_agent_and_proxy_uses_them_for_robots_too(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let rules = "User-agent: reader\nDisallow: /closed\n\nUser-agent: feedwarden\nDisallow: /\n";
-        let page = "<html><body><article><p>Words of a page that are long enough to be read.</p></article></body></html>";
+        let page =
+            "<html><body><article><p>Words of a page that are long enough to be read.</p></article></body></html>";
         let texts = [answer("200 OK", &[], rules), answer("200 OK", &["Content-Type: text/html"], page)];
         let proxy = publisher(&texts).await;
         let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;

@@ -37,20 +37,13 @@ impl TestStore {
 
 #[rstest]
 #[tokio::test]
-async fn polls_are_read_as_they_were_written_newest_first_and_page_by_page(
-    #[values(Sqlite, Postgres)] engine: Engine,
-) {
+async fn polls_are_read_as_they_were_written_newest_first_and_page_by_page(#[values(Sqlite, Postgres)] engine: Engine) {
     let store = engine.store().await;
     let (a, b) = (store.add(rss("http://a.example/")).await, store.add(rss("http://b.example/")).await);
     assert_eq!(store.history(a.id).await, []);
     let counts = EntryCounts { seen: 9, new: 2, updated: 1, known: 4, too_old: 2, ..EntryCounts::default() };
-    let read = SettledPoll {
-        status_code: Some(200),
-        entries: Some(counts),
-        is_gap: true,
-        full_texts_wanted: 2,
-        ..poll(60)
-    };
+    let read =
+        SettledPoll { status_code: Some(200), entries: Some(counts), is_gap: true, full_texts_wanted: 2, ..poll(60) };
     let failed = SettledPoll {
         status_code: Some(200),
         error_type: Some(FailureKind::ParseError),
@@ -164,12 +157,8 @@ async fn fetched_pages_count_for_the_last_poll_that_read_something(#[values(Sqli
         store.note_page(source.id, error.map(str::to_owned)).await.unwrap();
     }
     let history = store.history(source.id).await;
-    let noted = SettledPoll {
-        full_texts: 3,
-        full_text_failures: 2,
-        full_text_error: Some("forbidden".to_owned()),
-        ..read(1)
-    };
+    let noted =
+        SettledPoll { full_texts: 3, full_text_failures: 2, full_text_error: Some("forbidden".to_owned()), ..read(1) };
     assert_eq!(history, [poll(3), poll(2), noted, read(0)]);
 }
 
@@ -190,7 +179,10 @@ async fn sums_of_an_hour_add_up_over_runs_and_are_stored_once(#[values(Sqlite, P
     store.put_poll_hours(1, vec![read(5)]).await.unwrap();
     let later = row(3600, PollOutcome::Unchanged, None, 9);
     store.put_poll_hours(-2, vec![read(10), later]).await.unwrap();
-    let both = PollHour { sums: PollSums { polls: 15, new_posts: 30, updated_posts: 2, bytes: 2 << 40, duration_ms: 14 }, ..read(0) };
+    let both = PollHour {
+        sums: PollSums { polls: 15, new_posts: 30, updated_posts: 2, bytes: 2 << 40, duration_ms: 14 },
+        ..read(0)
+    };
     assert_eq!(store.poll_hours(at(NOW)).await.unwrap(), [failed(1), both, later]);
     assert_eq!(store.poll_hours(at(NOW + 1)).await.unwrap(), [later]);
     store.clean_poll_hours(at(NOW + 3600)).await.unwrap();

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::fetch::{Answer, Fetched, Trace};
 use crate::model::{
-    ClockStep, EntryCounts, EntryQuery, FailureReport, HostState, KnownEntries, SettledPoll, Settlement, Source, SourceId,
-    SourceState, Timestamp, Watermark,
+    ClockStep, EntryCounts, EntryQuery, FailureReport, HostState, KnownEntries, SettledPoll, Settlement, Source,
+    SourceId, SourceState, Timestamp, Watermark,
 };
 use crate::rules::classify::Classified;
 use crate::rules::due::{NextPoll, next_poll};

@@ -405,7 +405,8 @@ async fn write_states(
     }
     let ids: Vec<i64> = settlements.iter().map(|settlement| settlement.source_id.0).collect();
     let times: Vec<Timestamp> = settlements.iter().map(|settlement| settlement.settled_at).collect();
-    let poll_id = |settlement: &&Settlement| rows.get(&settlement.source_id.0)?.poll_id.filter(|_| settlement.poll.is_some());
+    let poll_id =
+        |settlement: &&Settlement| rows.get(&settlement.source_id.0)?.poll_id.filter(|_| settlement.poll.is_some());
     let polls: Vec<Option<i64>> = settlements.iter().map(poll_id).collect();
     let columns = by_column(settlements.iter().map(|settlement| state_values(&settlement.state)));
     let mut arrays: Vec<&(dyn ToSql + Sync)> = vec![&ids, &times, &polls];
