@@ -76,7 +76,6 @@ const BORDERS: &[Border] = &[
             "actors::NodeReport",
             "actors::PipelineHandle",
             "actors::SchedulerStatus",
-            "actors::SettledPoll",
             "actors::StatisticsView",
             "parse::safe_html",
             "rules::shown_url",

@@ -18,7 +18,14 @@ async fn ask(task: &RobotsTask) -> RobotsFetched {
 }
 
 fn task(page: &str) -> RobotsTask {
-    RobotsTask { url: robots_url(page).unwrap(), pending_redirect: None, keep_alive: false, time_used: Duration::ZERO }
+    RobotsTask {
+        url: robots_url(page).unwrap(),
+        pending_redirect: None,
+        keep_alive: false,
+        time_used: Duration::ZERO,
+        user_agent: None,
+        proxy: None,
+    }
 }
 
 /// What comes of asking a server that plays these acts.

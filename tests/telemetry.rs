@@ -92,7 +92,7 @@ fn the_human_format_in_a_file_has_no_colours() {
     drop(log);
     assert_eq!(
         fs::read_to_string(&path).unwrap(),
-        "2026-11-16T08:30:00.000000Z error database lost, error: gone\\nfor good\n"
+        "2026-11-16T08:30:00.000Z ERROR database lost error=\"gone\\nfor good\"\n"
     );
 }
 

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use feedwarden::model::{
-    DocumentKeys, Enclosure, EntryKey, EntryQuery, NewPost, NewSource, PostContent, Settlement, SourceSettings,
-    SourceType, Timestamp, Validators,
+    DocumentKeys, Enclosure, EntryKey, EntryQuery, NewPost, NewSource, PostContent, SettledPoll, Settlement,
+    SourceSettings, SourceType, Timestamp, Validators,
 };
 use feedwarden::store::Store;
 
@@ -25,15 +25,22 @@ pub(crate) enum Case {
     /// A 200 whose entries are all known: they are looked up, and only the state is written.
     KnownEntries,
     NotModified,
+    /// The same with a row in the history.
+    NotModifiedRecorded,
 }
 
 impl Case {
+    pub(crate) fn is_not_modified(self) -> bool {
+        matches!(self, Case::NotModified | Case::NotModifiedRecorded)
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Case::AllNew => "all new, without HTML",
             Case::AllNewWithHtml => "all new, with HTML",
             Case::KnownEntries => "known entries of a 200",
             Case::NotModified => "304",
+            Case::NotModifiedRecorded => "304 with history",
         }
     }
 }
@@ -54,10 +61,10 @@ pub(crate) async fn settlements(store: &dyn Store, case: Case) -> Vec<Settlement
     static GENERATION: AtomicU64 = AtomicU64::new(0);
     let generation = match case {
         Case::AllNew | Case::AllNewWithHtml => GENERATION.fetch_add(1, Ordering::Relaxed) + 1,
-        Case::KnownEntries | Case::NotModified => GENERATION.load(Ordering::Relaxed),
+        Case::KnownEntries | Case::NotModified | Case::NotModifiedRecorded => GENERATION.load(Ordering::Relaxed),
     };
     let with_html = case != Case::AllNew;
-    let posts = if case == Case::NotModified { 0 } else { POSTS };
+    let posts = if case.is_not_modified() { 0 } else { POSTS };
     let sources = store.list_sources(None, POLLS as u32).await.unwrap();
     let sources = match case {
         // As before the first reading: no entry has left with the last document.
@@ -67,7 +74,7 @@ pub(crate) async fn settlements(store: &dyn Store, case: Case) -> Vec<Settlement
             store.settle(sources.iter().map(forget).collect()).await.unwrap();
             store.list_sources(None, POLLS as u32).await.unwrap()
         }
-        Case::KnownEntries | Case::NotModified => sources,
+        Case::KnownEntries | Case::NotModified | Case::NotModifiedRecorded => sources,
     };
     let settle = |mut source: feedwarden::model::Source| {
         source.state.last_polled = Some(NOW);
@@ -77,7 +84,15 @@ pub(crate) async fn settlements(store: &dyn Store, case: Case) -> Vec<Settlement
         // The keys of a document are written when they change.
         let document = Some(DocumentKeys::new(posts.iter().map(NewPost::key)));
         let document = document.filter(|_| matches!(case, Case::AllNew | Case::AllNewWithHtml));
-        Settlement { posts, document, ..Settlement::of_state(&source, NOW) }
+        let poll = SettledPoll {
+            status_code: Some(304),
+            bytes: 230,
+            duration_ms: 85,
+            next: format!("next poll at {NOW}: its interval is 60 min"),
+            ..SettledPoll::unchanged(NOW)
+        };
+        let poll = (case == Case::NotModifiedRecorded).then(|| Box::new(poll));
+        Settlement { posts, document, poll, ..Settlement::of_state(&source, NOW) }
     };
     sources.into_iter().map(settle).collect()
 }

@@ -6,6 +6,8 @@
 //! `tests/with-postgres cargo bench --bench store -- fleet` measures what sharing one PostgreSQL costs: the fence of a
 //! settle, several writers, a writer that is frozen, and an idle node; `fence`, `writers`, `freeze` or `idle` instead of
 //! `fleet` measures one of them. Ends with an error if a bar is missed.
+//!
+//! `tests/with-postgres cargo bench --bench store -- history` measures what the history of polls adds to a 304.
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on has nothing better to do than to end")]
 
 #[path = "../pipeline/cost.rs"]
@@ -14,6 +16,7 @@ mod cost;
 mod fence;
 mod fleet_node;
 mod freeze;
+mod history;
 mod idle_node;
 mod load;
 mod raw;
@@ -45,13 +48,6 @@ async fn main() -> ExitCode {
     if FLEET_PARTS.into_iter().any(is_wanted) {
         return measure_fleet(is_wanted).await;
     }
-    println!("{POLLS} polls a run, {} entries with 1 KB of text each; the cheapest of {RUNS} runs", load::POSTS);
-    println!(
-        "settle: what the daemon does, the lookup of the entries included; raw: an insert or update by the driver"
-    );
-    println!("CPU: user and system time of this process and, for PostgreSQL, of the server\n");
-    println!("| engine | case | group | settle: CPU µs/poll | raw: CPU µs/poll | ratio | settle: µs/poll | polls/s |");
-    println!("|---|---|---|---|---|---|---|---|");
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let sqlite = EngineSettings::Sqlite(SqliteSettings {
         path: directory.path().join("bench.db"),
@@ -59,6 +55,22 @@ async fn main() -> ExitCode {
         readers: 1,
         busy_timeout: Duration::from_secs(5),
     });
+    if std::env::args().any(|argument| argument == "history") {
+        history::print_heading();
+        history::compare(sqlite, None).await;
+        if let Ok(url) = std::env::var("FEEDWARDEN_TEST_POSTGRES") {
+            let (url, server) = raw::fresh_database(&url).await;
+            history::compare(postgres(url), Some(server)).await;
+        }
+        return ExitCode::SUCCESS;
+    }
+    println!("{POLLS} polls a run, {} entries with 1 KB of text each; the cheapest of {RUNS} runs", load::POSTS);
+    println!(
+        "settle: what the daemon does, the lookup of the entries included; raw: an insert or update by the driver"
+    );
+    println!("CPU: user and system time of this process and, for PostgreSQL, of the server\n");
+    println!("| engine | case | group | settle: CPU µs/poll | raw: CPU µs/poll | ratio | settle: µs/poll | polls/s |");
+    println!("|---|---|---|---|---|---|---|---|");
     compare(sqlite, None).await;
     match std::env::var("FEEDWARDEN_TEST_POSTGRES") {
         Ok(url) => {
@@ -150,7 +162,7 @@ async fn run_settle(store: &Arc<dyn Store>, case: Case, group: usize, server: Op
     let batches: Vec<Vec<_>> = polls.chunks(group).map(<[_]>::to_vec).collect();
     measure(server, async {
         for mut batch in batches {
-            if case != Case::NotModified {
+            if !case.is_not_modified() {
                 let known = store.known_entries(batch.iter().map(query).collect()).await.unwrap();
                 assert!(known.iter().all(|known| known.by_key.is_empty() == (case != Case::KnownEntries)));
             }

@@ -57,7 +57,7 @@ impl Raw {
             Raw::Postgres { client, insert, update } => {
                 let transaction = client.transaction().await.unwrap();
                 for poll in polls {
-                    if case == Case::NotModified {
+                    if case.is_not_modified() {
                         let row = [&poll.source_id.0 as Parameter<'_>, &poll.settled_at, &poll.state.validators.etag];
                         transaction.execute(update, &row).await.unwrap();
                     } else {
@@ -109,11 +109,11 @@ type Parameter<'a> = &'a (dyn tokio_postgres::types::ToSql + Sync);
 fn write_sqlite(connection: &mut rusqlite::Connection, polls: &[Settlement], case: Case) {
     let transaction = connection.transaction().unwrap();
     {
-        let sql = if case == Case::NotModified { update('?') } else { insert('?') };
+        let sql = if case.is_not_modified() { update('?') } else { insert('?') };
         let mut statement = transaction.prepare_cached(&sql).unwrap();
         for poll in polls {
             let mut row: Vec<Box<dyn ToSql + '_>> = Vec::new();
-            if case == Case::NotModified {
+            if case.is_not_modified() {
                 row.push(Box::new(poll.source_id.0));
                 row.push(Box::new(poll.settled_at));
                 row.push(Box::new(&poll.state.validators.etag));

@@ -4,7 +4,8 @@
 -- LATERAL has it look each source up by its id. OFFSET has it read shards once, not once for each claim. $1 is sorted, so
 -- that rows are locked in one order.
 WITH us AS MATERIALIZED (SELECT node_id FROM nodes WHERE node_id = $2 AND ended_at IS NULL FOR KEY SHARE)
-SELECT claimed.place, NULL::bigint AS id, NULL::bigint AS version
+SELECT
+    claimed.place, NULL::bigint AS id, NULL::bigint AS version, NULL::bigint AS last_poll_id, NULL::bigint AS poll_id
 FROM unnest((SELECT $3::integer[]), (SELECT $4::bigint[])) WITH ORDINALITY AS claimed (shard, epoch, place)
 WHERE NOT EXISTS (
     SELECT
@@ -17,8 +18,11 @@ WHERE NOT EXISTS (
     WHERE held.shard = claimed.shard AND held.epoch = claimed.epoch
 )
 UNION ALL
-SELECT NULL::bigint, locked.id, locked.version
+SELECT NULL::bigint, locked.id, locked.version, locked.last_poll_id, nextval('poll_ids')
 FROM unnest((SELECT $1::bigint[])) AS wanted (id)
 CROSS JOIN LATERAL (
-    SELECT sources.id, sources.version FROM sources WHERE sources.id = wanted.id FOR NO KEY UPDATE
+    SELECT sources.id, sources.version, sources.last_poll_id
+    FROM sources
+    WHERE sources.id = wanted.id
+    FOR NO KEY UPDATE
 ) AS locked

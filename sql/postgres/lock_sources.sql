@@ -1,5 +1,5 @@
 -- Locked in one order, so that two nodes that settle the same sources wait for each other instead of deadlocking.
-SELECT id, version
+SELECT id, version, last_poll_id, nextval('poll_ids')
 FROM sources
 WHERE id = ANY ($1::bigint[])
 ORDER BY id

@@ -1,2 +1,4 @@
-UPDATE sources SET version = version + 1, updated_at = $2, ({state_columns}) = ({$4.. state_columns})
+UPDATE sources SET
+    version = version + 1, updated_at = $2, last_poll_id = coalesce($4, last_poll_id),
+    ({state_columns}) = ({$5.. state_columns})
 WHERE id = $1 AND version = $3

@@ -14,8 +14,8 @@ use super::faults::Faults;
 use super::fetch::FetchActor;
 use super::fleet::Fleet;
 use super::full_text::FullTexts;
-use super::history::History;
 use super::messages::ForcePoll;
+use super::poll_hours::PollHours;
 use super::scheduler::{ForcedPoll, SchedulerActor};
 use super::settling::{FailureTrackerActor, LockedSources, PostSinkActor};
 use super::statistics::Statistics;
@@ -69,7 +69,7 @@ pub(super) struct PipelineContext {
     pub(super) store_watch: StoreWatch,
     pub(super) locked_sources: LockedSources,
     pub(super) faults: Faults,
-    pub(super) history: History,
+    pub(super) poll_hours: PollHours,
     pub(super) trials: Trials,
     pub(super) full_texts: FullTexts,
     pub(super) post_sink: Addr<PostSinkActor>,
@@ -98,7 +98,7 @@ impl PipelineContext {
             store_watch: StoreWatch::new(admission.clone(), parts.clock.clone(), parts.log.clone()),
             locked_sources: LockedSources::default(),
             faults: Faults::new(parts.settings.faults.clone()),
-            history: History::default(),
+            poll_hours: PollHours::default(),
             trials: Trials::default(),
             full_texts: FullTexts::default(),
             store: parts.store,

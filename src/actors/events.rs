@@ -1,8 +1,10 @@
 //! What happens in the pipeline, as it happens, for those parts of the program that show it or wait for it.
 
+use std::sync::Arc;
+
 use tokio::sync::{broadcast, watch};
 
-use crate::model::{FailureKind, SourceId};
+use crate::model::{SettledPoll, SourceId};
 
 /// Events that a slow listener may be behind before it misses the oldest.
 const EVENTS_KEPT: usize = 1024;
@@ -16,10 +18,7 @@ pub enum PipelineEvent {
         source_id: SourceId,
         /// Its URL, without credentials.
         url: String,
-        /// Posts that were not known before.
-        new_posts: usize,
-        /// The kind of the failure, if it failed.
-        failure: Option<FailureKind>,
+        poll: Arc<SettledPoll>,
     },
     /// No entry of a feed that was read before is known: entries may be missing.
     Gap {

@@ -81,6 +81,8 @@ async fn request(fetcher: &Fetcher, context: &PipelineContext, poll: &Poll) -> F
                 pending_redirect: pending_redirect.as_deref().cloned(),
                 keep_alive: false,
                 time_used: poll.time_used,
+                user_agent: poll.source.settings.user_agent.clone(),
+                proxy: poll.source.settings.proxy.clone(),
             };
             let fetched = AssertUnwindSafe(fetcher.robots(&task)).catch_unwind().await.unwrap_or_else(|_| {
                 RobotsFetched { answer: RobotsAnswer::Unreachable(panicked()), trace: Trace::default() }

@@ -23,8 +23,8 @@ use super::side_work::while_working;
 use super::store_watch::retry_while_unavailable;
 use crate::fetch::{Answer, Fetched, Task};
 use crate::model::{
-    FetchedPage, HostKey, PageEnd, PostId, QuarantinedRow, QueuedPage, RowKey, Shard, SourceAccess, TextOrigin,
-    Timestamp,
+    FetchedPage, HostKey, PageEnd, PostId, QuarantinedRow, QueuedPage, RowKey, Shard, SourceAccess, SourceId,
+    TextOrigin, Timestamp,
 };
 use crate::rules::full_text::{after_failure, after_reading, no_attempt_left, queue_bounds, retry_at};
 use crate::rules::shown_url::shown_url;
@@ -255,7 +255,7 @@ impl FullTextWorker {
     }
 
     async fn finish(&self, page: &QueuedPage, end: PageEnd) -> Result<(), StoreError> {
-        let PipelineContext { store, clock, statistics, history, events, .. } = &**self.context();
+        let PipelineContext { store, clock, statistics, events, .. } = &**self.context();
         let post = &page.post;
         let fetched = FetchedPage { post_id: post.id, content_hash: post.content_hash, end, at: clock.now() };
         if !retry_while_unavailable(|| store.finish_full_text(fetched.clone())).await? {
@@ -268,23 +268,32 @@ impl FullTextWorker {
             PageEnd::Article { text, .. } => {
                 debug!(log, "full text stored"; "source_id" => post.source_id.0, "post_id" => post.id.0, "url" => url,
                     "characters" => text.chars().count());
-                history.note_full_text(post.source_id, None);
+                self.note_page(post.source_id, None).await;
                 events.note_arrival();
             }
             PageEnd::Retry { error } => {
                 let retry_at = retry_at(page.attempts, &self.context().policy().posts, clock.now());
                 info!(log, "full text failed"; "source_id" => post.source_id.0, "post_id" => post.id.0, "url" => url,
                     "error" => &error, "attempts" => page.attempts + 1, "retry_at" => retry_at.to_string());
-                history.note_full_text(post.source_id, Some(error));
+                self.note_page(post.source_id, Some(error)).await;
             }
             PageEnd::GivenUp { error } => {
                 info!(log, "full text given up"; "source_id" => post.source_id.0, "post_id" => post.id.0, "url" => url,
                     "error" => &error);
-                history.note_full_text(post.source_id, Some(error));
+                self.note_page(post.source_id, Some(error)).await;
                 events.note_arrival();
             }
         }
         Ok(())
+    }
+
+    /// Notes the attempt in the history of the source; the post has it in any case.
+    async fn note_page(&self, source: SourceId, error: Option<String>) {
+        if self.context().policy().history.is_kept()
+            && let Err(cause) = self.context().store.note_page(source, error).await
+        {
+            debug!(self.documents.log, "full text not noted"; "source_id" => source.0, "error" => %cause);
+        }
     }
 
     fn context(&self) -> &Arc<PipelineContext> {

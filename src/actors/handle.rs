@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::Addr;
-use slog::Logger;
+use slog::{Logger, warn};
 use tokio::sync::Notify;
 
 use super::admission::PollingBlockers;
@@ -13,7 +13,6 @@ use super::context::PipelineContext;
 use super::events::PipelineEvents;
 use super::faults::{Fault, FaultSettings};
 use super::fleet::Fleet;
-use super::history::SettledPoll;
 use super::host::{DocumentFetcher, HostCounts, HostTable};
 use super::in_flight::InFlightPolls;
 use super::messages::{
@@ -30,7 +29,7 @@ use crate::model::{ClockStep, HostKey, HostState, Shard, SourceId, SourceSetting
 use crate::rules::Policy;
 use crate::rules::stored_times::correct_host;
 use crate::sources::{TypeSettings, host_shard, kind};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::supervision::{RootHandle, Tree};
 
 /// How long an actor may take to answer a question.
@@ -159,9 +158,10 @@ impl PipelineHandle {
         self.scheduler.send(AskSource(id)).timeout(ANSWER_WITHIN).await.ok().flatten()
     }
 
-    /// The last polls of a source, newest first, as far as this process remembers.
-    pub fn history(&self, id: SourceId) -> Vec<SettledPoll> {
-        self.context.history.of(id)
+    /// Stores the sums of polls by hour as they are now.
+    pub async fn store_poll_hours(&self) -> Result<(), StoreError> {
+        let PipelineContext { store, poll_hours, clock, .. } = &*self.context;
+        poll_hours.store(&**store, clock.now()).await
     }
 
     /// What suspends requests to all hosts.
@@ -328,6 +328,9 @@ impl PipelineHandle {
     pub async fn drain(&self) {
         self.context.admission.switch(|blockers| blockers.is_draining = true);
         self.drained().await;
+        if let Err(cause) = self.store_poll_hours().await {
+            warn!(self.context.log, "poll sums not stored"; "error" => %cause);
+        }
     }
 
     /// Waits until the pipeline drains and all polls in flight are settled.

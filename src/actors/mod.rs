@@ -15,11 +15,11 @@ mod fetch;
 mod fleet;
 mod full_text;
 mod handle;
-mod history;
 mod host;
 mod in_flight;
 pub mod messages;
 mod poll;
+mod poll_hours;
 mod scheduler;
 mod settings;
 mod settling;
@@ -42,7 +42,6 @@ pub use fleet::{
     Fleet, FleetAnswer, FleetCallError, FleetError, FleetRequest, FleetView, IncomingCall, NodeReport, NodeSettings,
 };
 pub use handle::PipelineHandle;
-pub use history::SettledPoll;
 pub use host::HostCounts;
 pub use messages::{ScheduleState, ScheduledSource, SchedulerStatus};
 pub use settings::{FetchSettings, FleetSettings, PipelineSettings, SchedulerSettings};

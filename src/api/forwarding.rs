@@ -101,7 +101,7 @@ async fn shard_of(api: &Api, request: &mut ServiceRequest) -> Option<Shard> {
     let path = request.path().strip_prefix(BASE)?.to_owned();
     let parts: Vec<&str> = path.split('/').skip(1).collect();
     match (request.method().as_str(), parts.as_slice()) {
-        ("POST", ["sources", id, "poll" | "backfill"]) | ("GET" | "HEAD", ["sources", id, "explain" | "history"]) => {
+        ("POST", ["sources", id, "poll" | "backfill"]) | ("GET" | "HEAD", ["sources", id, "explain"]) => {
             api.service.shard_of_source(SourceId(id.parse().ok()?)).await
         }
         ("GET" | "HEAD", ["hosts", host]) | ("POST", ["hosts", host, "hold" | "release" | "reset-breaker"]) => {

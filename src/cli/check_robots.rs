@@ -62,8 +62,14 @@ pub(super) async fn poll_page(
 
 /// Fetches robots.txt, following redirects; the deadline counts from the start of `watch`.
 async fn ask(fetcher: &Fetcher, robots: &Url, watch: Stopwatch) -> RobotsAnswer {
-    let mut task =
-        RobotsTask { url: robots.clone(), pending_redirect: None, keep_alive: true, time_used: watch.elapsed() };
+    let mut task = RobotsTask {
+        url: robots.clone(),
+        pending_redirect: None,
+        keep_alive: true,
+        time_used: watch.elapsed(),
+        user_agent: None,
+        proxy: None,
+    };
     loop {
         match fetcher.robots(&task).await.answer {
             RobotsAnswer::PendingRedirect(pending_redirect) => {

@@ -12,7 +12,7 @@ use super::times::{duration, seconds};
 use crate::model::{FailureKind, SourceType};
 
 /// Settings that `--unset` removes, by their option, with their names in the API.
-const UNSETTABLE: [(&str, &str); 9] = [
+const UNSETTABLE: [(&str, &str); 11] = [
     ("title", "title"),
     ("podcast", "podcast_id"),
     ("interval-minutes", "poll_interval_minutes"),
@@ -21,6 +21,8 @@ const UNSETTABLE: [(&str, &str); 9] = [
     ("max-backoff-hours", "max_backoff_hours"),
     ("backlog", "backlog"),
     ("full-text", "full_text"),
+    ("user-agent", "user_agent"),
+    ("proxy", "proxy"),
     ("labels", "labels"),
 ];
 
@@ -137,6 +139,12 @@ pub(super) struct SourceSettingsArguments {
     /// Fetch the page of each entry for its text [default: source.full-text]
     #[arg(long, value_name = "WHEN", value_parser = ["off", "when-short", "always"])]
     pub(super) full_text: Option<String>,
+    /// User agent of its requests, instead of the configured one
+    #[arg(long, value_name = "TEXT")]
+    pub(super) user_agent: Option<String>,
+    /// Proxy of its requests, instead of the configured one: none, or a URL with http, socks5 or socks5h, without a login
+    #[arg(long, value_name = "URL")]
+    pub(super) proxy: Option<String>,
     /// Label; repeatable; replaces all previous labels
     #[arg(long = "label", value_name = "LABEL")]
     pub(super) labels: Vec<String>,
@@ -170,6 +178,8 @@ impl SourceSettingsArguments {
             ("max_backoff_hours", self.max_backoff_hours.map(|value| json!(value))),
             ("backlog", self.backlog.as_ref().map(|value| json!(value))),
             ("full_text", self.full_text.as_ref().map(|value| json!(value))),
+            ("user_agent", self.user_agent.as_ref().map(|value| json!(value))),
+            ("proxy", self.proxy.as_ref().map(|value| json!(value))),
             ("labels", (!self.labels.is_empty()).then(|| json!(self.labels))),
         ];
         fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()

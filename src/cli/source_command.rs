@@ -17,7 +17,7 @@ use super::source_arguments::{
 use super::source_selection::{SourceAction, SourceResult, select_named};
 use super::source_words::{COLUMNS, explanation, history, one, polled, row, standing};
 use super::{Exit, complain};
-use crate::api::views::{PollAnswer, PollRecord, SourceView};
+use crate::api::views::{Page, PollAnswer, PollRecord, SourceView};
 use crate::model::SourceId;
 
 /// Requests that change sources, in flight together.
@@ -65,7 +65,9 @@ pub(super) async fn source(client: &ApiClient, command: SourceCommand) -> Done {
         }
         SourceCommand::History(named) => {
             let id = client.source(&named.source).await?;
-            client.show(client.get(&format!("/sources/{id}/history")).await?, |polls: Vec<PollRecord>| history(&polls))
+            client.show(client.get(&format!("/sources/{id}/history")).await?, |polls: Page<PollRecord>| {
+                history(&polls.items)
+            })
         }
     }
 }

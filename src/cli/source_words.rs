@@ -91,6 +91,8 @@ pub(super) fn one(source: &SourceView) -> String {
             ("max backoff", with_unit(source.max_backoff_hours, "h")),
             ("backlog", source.backlog.map(|backlog| <&str>::from(backlog).to_owned())),
             ("full text", source.full_text.map(|full_text| <&str>::from(full_text).to_owned())),
+            ("user agent", source.user_agent.clone()),
+            ("proxy", source.proxy.clone()),
             ("added", Some(second(source.created_at))),
             ("last poll", source.last_polled.map(second)),
             ("last success", source.last_success_at.map(second)),
@@ -209,7 +211,7 @@ pub(super) fn history(polls: &[PollRecord]) -> String {
         ]);
     }
     match polls.is_empty() {
-        true => "nothing is remembered since the daemon started\n".to_owned(),
+        true => "no polls are stored\n".to_owned(),
         false => table.render(OutputStyle::of_output(), true),
     }
 }

@@ -6,11 +6,10 @@ use ::config::ValueKind;
 
 use super::kind::Raw;
 use super::problem::quoted;
+use crate::model::check_user_agent;
 
 /// The longest text that any key takes.
 const TEXT_BYTES_MAX: usize = 4096;
-/// The longest `User-Agent` that servers can be expected to swallow.
-const USER_AGENT_BYTES_MAX: usize = 256;
 
 /// A whole number within bounds.
 pub(super) fn count(raw: Raw<'_>, min: u64, max: u64) -> Result<u64, String> {
@@ -65,15 +64,7 @@ pub(super) fn path(raw: Raw<'_>) -> Result<Option<PathBuf>, String> {
 /// The value of a `User-Agent` header, or nothing. A browser's would be a lie (politeness row p27).
 pub(super) fn user_agent(raw: Raw<'_>) -> Result<String, String> {
     let agent = text(raw)?.trim();
-    if agent.len() > USER_AGENT_BYTES_MAX || agent.bytes().any(|byte| !(b' '..=b'~').contains(&byte)) {
-        return Err(format!("{} does not fit a header; write up to 256 plain ASCII characters", quoted(agent)));
-    }
-    if agent.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("Mozilla/")) {
-        return Err(
-            "this pretends to be a browser; write who you are, such as \"example-reader/1.0 (+https://example.org)\""
-                .into(),
-        );
-    }
+    check_user_agent(agent).map_err(|error| format!("{}: {error}", quoted(agent)))?;
     Ok(agent.to_owned())
 }
 

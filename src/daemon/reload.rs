@@ -13,9 +13,10 @@ use crate::http::Client;
 use crate::telemetry::LogHandle;
 
 /// Keys, or prefixes of keys, that apply at once, and the part of the program that uses them.
-const AT_ONCE: [(&str, Follower); 11] = [
+const AT_ONCE: [(&str, Follower); 12] = [
     ("source.", Follower::Rules),
     ("posts.", Follower::Rules),
+    ("history.", Follower::Rules),
     ("host.", Follower::Rules),
     ("outage.", Follower::Rules),
     ("webhooks.", Follower::Rules),

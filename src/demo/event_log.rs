@@ -69,7 +69,7 @@ impl EventLog {
     /// Records an event of the pipeline, if it is shown.
     pub(super) fn record(&mut self, at: Timestamp, event: PipelineEvent) {
         match event {
-            PipelineEvent::Polled { url, failure: None, .. } if self.resting.remove(&url) => {
+            PipelineEvent::Polled { url, poll, .. } if poll.error_type.is_none() && self.resting.remove(&url) => {
                 self.push(at, DemoEventKind::Returns, place(&url), "answers again after its rest".to_owned());
             }
             PipelineEvent::Polled { .. } => {}
@@ -139,6 +139,7 @@ pub(super) fn clock_time(moment: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::SettledPoll;
 
     fn told(events: impl IntoIterator<Item = PipelineEvent>) -> Vec<(DemoEventKind, String, String)> {
         let mut event_log = EventLog::default();
@@ -152,7 +153,8 @@ mod tests {
 
     fn polled(failure: Option<crate::model::FailureKind>) -> PipelineEvent {
         let url = "http://127.1.0.4:80/7/feed".into();
-        PipelineEvent::Polled { source_id: crate::model::SourceId(1), url, new_posts: 0, failure }
+        let poll = SettledPoll { error_type: failure, ..SettledPoll::unchanged(Timestamp::EPOCH) };
+        PipelineEvent::Polled { source_id: crate::model::SourceId(1), url, poll: std::sync::Arc::new(poll) }
     }
 
     #[test]

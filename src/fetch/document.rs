@@ -65,6 +65,8 @@ impl Fetcher {
         request.pending_redirect = task.pending_redirect.clone();
         request.time_used = task.time_used;
         request.headers = task.access.headers.clone();
+        request.user_agent = task.settings.user_agent.clone();
+        request.proxy = task.settings.proxy.clone();
         let login = task.access.login.clone();
         request.credentials = login.map(|(name, password)| Credentials::Basic { name, password });
         match self.client.send(&request).await {

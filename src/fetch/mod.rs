@@ -23,7 +23,9 @@ use crate::parse::feed::{Format, LinkedFeed, Note};
 
 pub use delivery::{Delivery, delivery_body};
 pub use document::{DocumentContent, DocumentReader, ReadDocument, ReceivedDocument};
-pub use robots::{PRODUCT, RobotsAnswer, RobotsFetched, RobotsTask, robots_refusal, robots_unreachable, robots_url};
+pub use robots::{
+    PRODUCT, RobotsAnswer, RobotsFetched, RobotsTask, robots_product, robots_refusal, robots_unreachable, robots_url,
+};
 
 /// Makes the requests of polls and deliveries. Cheap to clone; clones share connections.
 #[derive(Clone)]

@@ -6,12 +6,17 @@ use url::Url;
 
 use super::{Fetcher, Trace};
 use crate::http::{Content, Failure, PendingRedirect, Reply, Request};
-use crate::model::{ClockStep, FailureCause, FailureReport};
+use crate::model::{ClockStep, FailureCause, FailureReport, SourceProxy, product_of};
 use crate::parse::charset;
 use crate::parse::robots::{FILE_BYTES_MAX, Verdict, whole_lines};
 
 /// The name that robots.txt files know us by.
 pub const PRODUCT: &str = "feedwarden";
+
+/// The name that robots.txt files know a source by: that of its own user agent, or ours.
+pub fn robots_product(user_agent: Option<&str>) -> &str {
+    user_agent.map(product_of).filter(|product| !product.is_empty()).unwrap_or(PRODUCT)
+}
 
 /// Which robots.txt is to be asked for.
 #[derive(Clone, Debug)]
@@ -24,6 +29,10 @@ pub struct RobotsTask {
     pub keep_alive: bool,
     /// How much of the deadline earlier requests of the same poll took (p35).
     pub time_used: Duration,
+    /// The user agent of the source, if it has one of its own.
+    pub user_agent: Option<String>,
+    /// The proxy of the source, if it has one of its own.
+    pub proxy: Option<SourceProxy>,
 }
 
 #[derive(Clone, Debug)]
@@ -90,6 +99,8 @@ impl Fetcher {
             follows: false,
             pending_redirect: task.pending_redirect.clone(),
             time_used: task.time_used,
+            user_agent: task.user_agent.clone(),
+            proxy: task.proxy.clone(),
             ..Request::new(task.url.as_str())
         };
         match self.client.send(&request).await {

@@ -1,5 +1,6 @@
 //! The client: settings and connections, and [`Client::send`], which makes a request and follows its redirects.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ use super::settings::{HttpSettings, SetupError};
 use super::tls;
 use super::wire::HttpConnection;
 use crate::clock::Stopwatch;
-use crate::model::{FailureReport, Timestamp};
+use crate::model::{FailureReport, SourceProxy, Timestamp};
 
 /// Maximum size of the body of an error response, in bytes; larger ones are pages for browsers.
 const REFUSAL_BYTES_MAX: usize = 64 * 1024;
@@ -257,11 +258,16 @@ impl ClientState {
         progress: &mut RequestProgress,
     ) -> Result<(HttpConnection, Incoming, StatusCode), FailureReport> {
         progress.depart(url);
-        let proxy = self.dialer.proxy.as_ref().filter(|proxy| proxy.kind == ProxyKind::Http && url.scheme() == "http");
-        let outgoing = build(request, url, &RequestContext { user_agent: &self.user_agent, trusted, proxy })?;
-        let (link, answer) = match self.ask_kept(url, &outgoing, progress).await {
+        let proxy = self.proxy_for(request)?;
+        let proxy = proxy.as_deref();
+        let http_proxy = proxy.filter(|proxy| proxy.kind == ProxyKind::Http && url.scheme() == "http");
+        let own_agent = request.user_agent.as_deref().map(HeaderValue::from_str).transpose();
+        let own_agent = own_agent.map_err(|_| other("the source's user agent cannot be sent"))?;
+        let user_agent = own_agent.as_ref().unwrap_or(&self.user_agent);
+        let outgoing = build(request, url, &RequestContext { user_agent, trusted, proxy: http_proxy })?;
+        let (link, answer) = match self.ask_kept(request, url, &outgoing, progress).await {
             Some(answered) => answered,
-            None => self.ask_afresh(url, outgoing, request.is_operators, progress).await?,
+            None => self.ask_afresh(url, outgoing, proxy, request.is_operators, progress).await?,
         };
         let (head, body) = answer.into_parts();
         progress.rate_limit = rate_limit(&head.headers, (self.now)());
@@ -270,15 +276,31 @@ impl ClientState {
         Ok((link, body, head.status))
     }
 
+    /// The proxy that a request goes through.
+    fn proxy_for(&self, request: &Request) -> Result<Option<Cow<'_, Proxy>>, FailureReport> {
+        match &request.proxy {
+            None => Ok(self.dialer.proxy.as_ref().map(Cow::Borrowed)),
+            Some(SourceProxy::Direct) => Ok(None),
+            Some(SourceProxy::Through(url)) => {
+                let proxy = Proxy::of_source(url).map_err(|error| other(format!("the source's proxy: {error}")))?;
+                Ok(Some(Cow::Owned(proxy)))
+            }
+        }
+    }
+
     /// Uses a kept connection, if there is one. It may be closed at any moment, so a failure is ignored.
     async fn ask_kept(
         &self,
+        request: &Request,
         url: &Url,
         outgoing: &hyper::Request<String>,
         progress: &mut RequestProgress,
     ) -> Option<(HttpConnection, hyper::Response<Incoming>)> {
         // A POST must not be sent twice, so it does not use a connection that may be closed.
-        let mut link = if outgoing.method() == hyper::Method::GET { self.pool.take(url)? } else { return None };
+        if outgoing.method() != hyper::Method::GET {
+            return None;
+        }
+        let mut link = self.pool.take(url, request.proxy.as_ref())?;
         progress.stage = RequestStage::Waiting;
         progress.note(|hop| hop.address = link.address);
         check_window(&self.window).ok()?;
@@ -290,10 +312,11 @@ impl ClientState {
         &self,
         url: &Url,
         outgoing: hyper::Request<String>,
+        proxy: Option<&Proxy>,
         is_operators: bool,
         progress: &mut RequestProgress,
     ) -> Result<(HttpConnection, hyper::Response<Incoming>), FailureReport> {
-        let stream = self.dialer.dial(url, is_operators, progress).await?;
+        let stream = self.dialer.dial(url, proxy, is_operators, progress).await?;
         progress.stage = RequestStage::Waiting;
         let first_byte = stream.first_byte();
         let failed = |error: hyper::Error| from_hyper(&error, RequestStage::Waiting, first_byte.is_tls());
@@ -332,7 +355,7 @@ impl ClientState {
         };
         if request.keep_alive {
             drop(body);
-            self.pool.keep(url, link);
+            self.pool.keep(url, request.proxy.as_ref(), link);
         }
         Ok(Self::reply(content, url, answered_at, progress))
     }

@@ -38,21 +38,27 @@ impl Dialer {
     pub(super) async fn dial(
         &self,
         url: &Url,
+        proxy: Option<&Proxy>,
         is_operators: bool,
         progress: &mut RequestProgress,
     ) -> Result<Stream, FailureReport> {
         let host = url.host().ok_or_else(|| other("the URL has no host"))?;
         let port = url.port_or_known_default().ok_or_else(|| other("the URL has no port"))?;
         let server = if url.scheme() == "https" { Some(server_name(&host)?) } else { None };
-        let routes = self.routes(&host, port, is_operators).await?;
+        let routes = self.routes(&host, port, proxy, is_operators).await?;
         let tried = routes.len();
         let mut failure: Option<FailureReport> = None;
         for route in routes {
-            let attempt = self.attempt(route, server.clone(), progress);
+            let attempt = self.attempt(route, proxy, server.clone(), progress);
             let error = match tokio::time::timeout(self.connect_timeout, attempt).await {
                 Ok(Ok(stream)) => return Ok(stream),
                 Ok(Err(error)) => error,
                 Err(_) => progress.too_late(self.connect_timeout),
+            };
+            let is_of_proxy = matches!(progress.stage, RequestStage::Connecting(_));
+            let error = match proxy {
+                Some(proxy) if proxy.is_of_source && is_of_proxy => source_proxy(&error.error),
+                _ => error,
             };
             // Prefer the error of an address that responded: a machine without IPv6 has no route to half
             // of the addresses of every host.
@@ -73,13 +79,20 @@ impl Dialer {
     }
 
     /// All allowed routes to the host.
-    async fn routes(&self, host: &Host<&str>, port: u16, is_operators: bool) -> Result<Vec<Route>, FailureReport> {
-        let Some(proxy) = &self.proxy else {
+    async fn routes(
+        &self,
+        host: &Host<&str>,
+        port: u16,
+        proxy: Option<&Proxy>,
+        is_operators: bool,
+    ) -> Result<Vec<Route>, FailureReport> {
+        let Some(proxy) = proxy else {
             let addresses = self.vetted(host, is_operators).await?;
             return Ok(addresses.into_iter().map(|address| Route::direct(address, port)).collect());
         };
-        // The proxy's address is not vetted, because the operator chose it.
+        // The address of the configured proxy is not vetted, because the operator chose it.
         let proxy_address = match proxy.host.parse() {
+            _ if proxy.is_of_source => self.vetted_proxy(proxy).await?,
             Ok(address) => address,
             Err(_) => *self
                 .resolver
@@ -103,6 +116,20 @@ impl Dialer {
         Ok(targets.into_iter().map(|target| Route { first_hop, target: Some(target) }).collect())
     }
 
+    /// The address of the proxy of a source, if it is allowed.
+    async fn vetted_proxy(&self, proxy: &Proxy) -> Result<IpAddr, FailureReport> {
+        let host = match proxy.host.parse::<IpAddr>() {
+            Ok(IpAddr::V4(address)) => Host::Ipv4(address),
+            Ok(IpAddr::V6(address)) => Host::Ipv6(address),
+            Err(_) => Host::Domain(proxy.host.as_str()),
+        };
+        let addresses = self.vetted(&host, false).await.map_err(|error| match error.cause {
+            FailureCause::AddressRefused => report(error.cause, format!("the source's proxy: {}", error.error)),
+            _ => source_proxy(&error.error),
+        })?;
+        addresses.first().copied().ok_or_else(|| source_proxy("its name has no addresses"))
+    }
+
     /// Allowed addresses of the host; at least one.
     async fn vetted(&self, host: &Host<&str>, is_operators: bool) -> Result<Vec<IpAddr>, FailureReport> {
         let addresses = match host {
@@ -124,6 +151,7 @@ impl Dialer {
     async fn attempt(
         &self,
         route: Route,
+        proxy: Option<&Proxy>,
         server: Option<ServerName<'static>>,
         progress: &mut RequestProgress,
     ) -> Result<Stream, FailureReport> {
@@ -133,9 +161,13 @@ impl Dialer {
         let mut stream = TcpStream::connect(route.first_hop).await.map_err(|error| {
             let failure = no_route(from_io(&error, progress.stage), has_other_route(route.first_hop));
             // A refusing proxy belongs to our own network, and proves nothing about the publisher (p31).
-            if self.proxy.is_some() { no_network(format!("the proxy: {}", failure.error)) } else { failure }
+            match proxy {
+                Some(proxy) if !proxy.is_of_source => no_network(format!("the proxy: {}", failure.error)),
+                _ => failure,
+            }
         })?;
-        if let (Some(proxy), Some(target)) = (&self.proxy, route.target) {
+        if let (Some(proxy), Some(target)) = (proxy, route.target) {
+            progress.stage = RequestStage::Waiting;
             // Plain http through an HTTP proxy needs no tunnel.
             if proxy.kind != ProxyKind::Http || server.is_some() {
                 stream = tunnel(proxy, stream, target).await.map_err(connection)?;
@@ -153,6 +185,10 @@ impl Dialer {
             .map_err(|error| from_io(&error, progress.stage))?;
         Ok(Stream::Tls(Box::new(stream)))
     }
+}
+
+fn source_proxy(error: &str) -> FailureReport {
+    report(FailureCause::SourceProxy, format!("the source's proxy: {error}"))
 }
 
 /// Whether this machine has a route to the other kind of public addresses. Sends nothing: a UDP socket only looks the

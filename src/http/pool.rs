@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use url::Url;
 
 use super::wire::HttpConnection;
+use crate::model::SourceProxy;
 
 /// Small, because idle connections also cost the publisher.
 const IDLE_MAX: usize = 64;
@@ -24,18 +25,19 @@ struct KeptConnections {
     last_number: u64,
 }
 
-type ConnectionKey = (String, String, Option<u16>);
+/// Origin, and the proxy that a request asks for.
+type ConnectionKey = (String, String, Option<u16>, Option<SourceProxy>);
 
 impl Pool {
     pub(super) fn new(idle_timeout: Duration) -> Pool {
         Pool { kept: Arc::default(), idle_timeout }
     }
 
-    /// A usable connection to the URL's origin.
-    pub(super) fn take(&self, url: &Url) -> Option<HttpConnection> {
+    /// A usable connection to the URL's origin, through the same proxy.
+    pub(super) fn take(&self, url: &Url, proxy: Option<&SourceProxy>) -> Option<HttpConnection> {
         let mut kept = self.kept.lock();
-        let origin = origin(url);
-        while let Some(index) = kept.links.iter().rposition(|(of, ..)| *of == origin) {
+        let key = key(url, proxy);
+        while let Some(index) = kept.links.iter().rposition(|(of, ..)| *of == key) {
             let (_, _, mut link) = kept.links.remove(index);
             if link.is_idle() {
                 return Some(link);
@@ -45,7 +47,7 @@ impl Pool {
     }
 
     /// Keeps a connection whose last response was read completely.
-    pub(super) fn keep(&self, url: &Url, mut link: HttpConnection) {
+    pub(super) fn keep(&self, url: &Url, proxy: Option<&SourceProxy>, mut link: HttpConnection) {
         if !link.is_idle() {
             return;
         }
@@ -55,7 +57,7 @@ impl Pool {
         if kept.links.len() >= IDLE_MAX {
             kept.links.remove(0);
         }
-        kept.links.push((origin(url), number, link));
+        kept.links.push((key(url, proxy), number, link));
         drop(kept);
         let (kept, idle_timeout) = (Arc::downgrade(&self.kept), self.idle_timeout);
         tokio::spawn(async move {
@@ -71,6 +73,7 @@ impl Pool {
     }
 }
 
-fn origin(url: &Url) -> ConnectionKey {
-    (url.scheme().to_owned(), url.host_str().unwrap_or_default().to_owned(), url.port_or_known_default())
+fn key(url: &Url, proxy: Option<&SourceProxy>) -> ConnectionKey {
+    let host = url.host_str().unwrap_or_default().to_owned();
+    (url.scheme().to_owned(), host, url.port_or_known_default(), proxy.cloned())
 }

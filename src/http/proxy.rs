@@ -25,6 +25,8 @@ pub(super) struct Proxy {
     /// The value of `Proxy-Authorization`.
     pub(super) authorization: Option<String>,
     login: Option<(String, String)>,
+    /// Whether it is the proxy of one source: its address is vetted, and its failures say nothing about our own network.
+    pub(super) is_of_source: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,11 @@ impl fmt::Debug for Proxy {
 }
 
 impl Proxy {
+    /// The proxy of one source.
+    pub(super) fn of_source(url: &Url) -> Result<Proxy, String> {
+        Ok(Proxy { is_of_source: true, ..Proxy::from_setting(url)? })
+    }
+
     /// Parses the setting; the error does not contain the password.
     pub(super) fn from_setting(url: &Url) -> Result<Proxy, String> {
         let (kind, default_port) = match url.scheme() {
@@ -61,6 +68,7 @@ impl Proxy {
             port: url.port().unwrap_or(default_port),
             authorization: credentials_of(url),
             login,
+            is_of_source: false,
         })
     }
 }

@@ -7,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::pending_redirect::PendingRedirect;
-use crate::model::Validators;
+use crate::model::{SourceProxy, Validators};
 
 /// A request that [`Client::send`](super::Client::send) makes.
 #[derive(Clone)]
@@ -39,6 +39,10 @@ pub struct Request {
     pub is_operators: bool,
     /// How much of the deadline earlier requests of the same poll took (p35).
     pub time_used: Duration,
+    /// Instead of the configured one.
+    pub user_agent: Option<String>,
+    /// Instead of the configured one. Unlike that, its address is vetted: a user of the API chose it.
+    pub proxy: Option<SourceProxy>,
 }
 
 impl Request {
@@ -57,6 +61,8 @@ impl Request {
             pending_redirect: None,
             is_operators: false,
             time_used: Duration::ZERO,
+            user_agent: None,
+            proxy: None,
         }
     }
 }
@@ -113,6 +119,8 @@ impl fmt::Debug for Request {
             .field("pending_redirect", &self.pending_redirect)
             .field("is_operators", &self.is_operators)
             .field("time_used", &self.time_used)
+            .field("user_agent", &self.user_agent)
+            .field("proxy", &self.proxy)
             .finish()
     }
 }

@@ -146,6 +146,8 @@ pub enum FailureCause {
     MemoryShort,
     /// No address of the host may be dialled by the operator's rules (p36).
     AddressRefused,
+    /// The proxy of the source cannot be reached: says nothing about the host or our own network.
+    SourceProxy,
     /// The database, or another part of this program.
     Internal,
     /// A part of this program crashed before the poll was settled (s509).

@@ -11,12 +11,14 @@ mod full_text;
 mod host;
 mod misspelling;
 mod people;
+mod poll_record;
 mod post;
 mod quarantine;
 mod rate_limit;
 mod robots;
 mod settled;
 mod source;
+mod source_requests;
 mod source_type;
 mod time;
 mod web_url;
@@ -34,6 +36,7 @@ pub use full_text::{FetchedPage, PageEnd, QueuedPage, WantedPage};
 pub use host::{Breaker, HostKey, HostState};
 pub use misspelling::misspelling;
 pub use people::{KeyProvider, Podcast, PodcastChanges, PodcastId, User, UserId};
+pub use poll_record::{HistoryBounds, PollHour, PollSums, SettledPoll, StoredPoll};
 pub use post::{ContentHash, Enclosure, NewPost, Post, PostContent, PostId, PostSource, TextOrigin};
 pub use quarantine::{QuarantinedRow, RowKey};
 pub use rate_limit::RateLimit;
@@ -43,6 +46,7 @@ pub use source::{
     Backlog, FailureRun, FailureState, FullText, Hints, LastFailure, LastSeen, Moved, NewSource, Rest, RestCause,
     Source, SourceCounts, SourceId, SourceSettings, SourceState, Validators, Watermark,
 };
+pub use source_requests::{SourceProxy, check_user_agent, product_of};
 pub use source_type::SourceType;
 pub use time::{ClockStep, MovedPolls, Timestamp, TimestampError};
 pub use web_url::{canonical_web_url, check_web_url};

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ContentHash, DocumentKeys, EntryKey, HostState, NewPost, OwnedShard, PostId, Source, SourceId, SourceState,
-    Timestamp, WantedPage,
+    ContentHash, DocumentKeys, EntryKey, HostState, NewPost, OwnedShard, PostId, SettledPoll, Source, SourceId,
+    SourceState, Timestamp, WantedPage,
 };
 
 /// Everything one poll leaves behind. It is written whole or not at all.
@@ -31,6 +31,8 @@ pub struct Settlement {
     pub document: Option<DocumentKeys>,
     /// What is now known of the source's host.
     pub host: Option<HostState>,
+    /// The poll for the history of its source; none if no history is kept, or if this settles no poll.
+    pub poll: Option<Box<SettledPoll>>,
     /// When the poll was settled.
     pub settled_at: Timestamp,
     /// The shard by whose right the poll was made: nothing is written if it is another node's by now.
@@ -51,6 +53,7 @@ impl Settlement {
             still_seen: Vec::new(),
             document: None,
             host: None,
+            poll: None,
             settled_at,
             claim: None,
         }
@@ -101,6 +104,19 @@ pub struct EntryCounts {
 }
 
 impl EntryCounts {
+    /// The counts in the order of the fields.
+    pub const fn to_array(self) -> [u64; 10] {
+        let EntryCounts { seen, new, late, updated, known, before_source, too_old, seen_before, blank, edits_ignored } =
+            self;
+        [seen, new, late, updated, known, before_source, too_old, seen_before, blank, edits_ignored]
+    }
+
+    /// The reverse of [`EntryCounts::to_array`].
+    pub const fn from_array(counts: [u64; 10]) -> EntryCounts {
+        let [seen, new, late, updated, known, before_source, too_old, seen_before, blank, edits_ignored] = counts;
+        EntryCounts { seen, new, late, updated, known, before_source, too_old, seen_before, blank, edits_ignored }
+    }
+
     /// Adds the counts of another document.
     pub fn add(&mut self, other: &EntryCounts) {
         self.seen += other.seen;
@@ -166,7 +182,7 @@ pub struct Cleaned {
 }
 
 /// What came of a poll.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PollOutcome {
     /// New document read.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FailureClass, FailureKind, PodcastId, SourceType, Timestamp};
+use super::{FailureClass, FailureKind, PodcastId, SourceProxy, SourceType, Timestamp};
 
 /// Identifies a source for ever: a removed source's number is not given again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -82,6 +82,10 @@ pub struct SourceSettings {
     pub backlog: Option<Backlog>,
     /// Whether the pages of its entries are fetched, instead of the configured choice.
     pub full_text: Option<FullText>,
+    /// Its own user agent instead of the configured one.
+    pub user_agent: Option<String>,
+    /// Its own proxy instead of the configured one.
+    pub proxy: Option<SourceProxy>,
 }
 
 /// Which entries older than the source become posts.
@@ -150,6 +154,8 @@ impl SourceSettings {
             max_backoff_hours: None,
             backlog: None,
             full_text: None,
+            user_agent: None,
+            proxy: None,
         }
     }
 }

@@ -50,7 +50,7 @@ pub fn heard(failure: Option<&FailureReport>) -> Option<Heard> {
         FailureCause::Unreadable | FailureCause::Redirect => Some(Heard::Answer),
         FailureCause::MemoryShort => Some(Heard::Answer),
         FailureCause::Credentials | FailureCause::KeyMissing | FailureCause::Robots => None,
-        FailureCause::AddressRefused | FailureCause::Other => None,
+        FailureCause::AddressRefused | FailureCause::SourceProxy | FailureCause::Other => None,
         FailureCause::Internal | FailureCause::Lost | FailureCause::Outage => None,
     }
 }

@@ -42,6 +42,7 @@ pub fn classify(cause: FailureCause) -> Classified {
         FailureCause::AddressRefused => {
             transient(FailureKind::Forbidden, "the rules of this installation refuse the host's address")
         }
+        FailureCause::SourceProxy => transient(FailureKind::Network, "the source's proxy cannot be reached"),
         FailureCause::Internal | FailureCause::Lost | FailureCause::Outage => {
             loud(FailureKind::Internal, "internal fault, not counted for the source")
         }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::model::{Cutoffs, Timestamp};
+use crate::model::{Cutoffs, HistoryBounds, Timestamp};
 
-use super::{Policy, hours, robots};
+use super::{HistoryPolicy, Policy, hours, robots};
 
 /// Rows that a day may remove, however few are stored.
 const DAY_ROWS_MIN: u64 = 50_000;
@@ -56,6 +56,21 @@ impl DailyBound {
     pub fn tell_once(&mut self) -> bool {
         !std::mem::replace(&mut self.is_told, true)
     }
+}
+
+/// How long sums of polls by hour are kept.
+const HOURS_KEPT: Duration = hours(31 * 24);
+/// A poll that ended so long from now is from a clock that was ahead.
+const AHEAD_MAX: Duration = hours(24);
+
+/// What the history of polls keeps now.
+pub fn history_bounds(history: &HistoryPolicy, now: Timestamp) -> HistoryBounds {
+    HistoryBounds { since: now - history.age_max, until: now + AHEAD_MAX, polls_max: history.polls_max }
+}
+
+/// Since when sums of polls by hour are kept.
+pub fn hours_since(now: Timestamp) -> Timestamp {
+    now - HOURS_KEPT
 }
 
 /// The age limits as moments.

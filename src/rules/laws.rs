@@ -34,6 +34,7 @@ fn any_cause() -> impl Strategy<Value = FailureCause> {
             FailureCause::Robots,
             FailureCause::Redirect,
             FailureCause::AddressRefused,
+            FailureCause::SourceProxy,
             FailureCause::Internal,
             FailureCause::Other,
         ]),

@@ -38,4 +38,6 @@ pub mod webhook;
 #[cfg(test)]
 mod laws;
 
-pub use policy::{BreakerPolicy, Delays, OnEdit, OutagePolicy, Policy, PostPolicy, RestRule, Rests, hours, minutes};
+pub use policy::{
+    BreakerPolicy, Delays, HistoryPolicy, OnEdit, OutagePolicy, Policy, PostPolicy, RestRule, Rests, hours, minutes,
+};

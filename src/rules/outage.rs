@@ -120,7 +120,11 @@ pub fn evidence(failure: Option<&FailureReport>) -> Evidence {
         Some(FailureCause::NoNetwork | FailureCause::Unreachable | FailureCause::ResolverFailed) => Evidence::Silence,
         Some(FailureCause::Dns | FailureCause::Stalled | FailureCause::NoRoute) => Evidence::None,
         Some(
-            FailureCause::Credentials | FailureCause::KeyMissing | FailureCause::Robots | FailureCause::AddressRefused,
+            FailureCause::Credentials
+            | FailureCause::KeyMissing
+            | FailureCause::Robots
+            | FailureCause::AddressRefused
+            | FailureCause::SourceProxy,
         ) => Evidence::None,
         Some(FailureCause::Internal | FailureCause::Lost | FailureCause::Outage | FailureCause::Other) => {
             Evidence::None

@@ -228,9 +228,10 @@ fn p31_only_silence_is_evidence_and_a_refusal_is_an_answer() {
         FailureCause::KeyMissing,
         FailureCause::Robots,
         FailureCause::AddressRefused,
+        FailureCause::SourceProxy,
         FailureCause::Other,
     ];
-    assert_eq!(others.map(says), [Evidence::None; 11]);
+    assert_eq!(others.map(says), [Evidence::None; 12]);
 }
 
 fn report(cause: FailureCause) -> FailureReport {

@@ -41,6 +41,29 @@ pub struct Policy {
     pub posts: PostPolicy,
     /// Deliveries to webhooks.
     pub webhooks: WebhookPolicy,
+    /// What the history of polls keeps.
+    pub history: HistoryPolicy,
+}
+
+/// What the history of polls keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistoryPolicy {
+    /// Age limit of polls; zero for no history.
+    pub age_max: Duration,
+    /// About the most polls of all sources.
+    pub polls_max: u64,
+}
+
+impl HistoryPolicy {
+    pub const fn is_kept(&self) -> bool {
+        !self.age_max.is_zero()
+    }
+}
+
+impl Default for HistoryPolicy {
+    fn default() -> HistoryPolicy {
+        HistoryPolicy { age_max: hours(7 * 24), polls_max: 5_000_000 }
+    }
 }
 
 /// What is stored of entries.
@@ -190,6 +213,7 @@ impl Default for Policy {
             moved_after_days: 3,
             posts: PostPolicy::default(),
             webhooks: WebhookPolicy::default(),
+            history: HistoryPolicy::default(),
         }
     }
 }

@@ -1,14 +1,17 @@
 //! Why a source is or is not polled: the terms behind its next poll, in the words of the rules.
 
 use super::{HostCondition, HostStatus, Result, Service};
-use crate::actors::{ScheduleState, ScheduledSource, SettledPoll};
-use crate::model::{HostState, Rest, RestCause, Shard, Source, SourceId, Timestamp};
+use crate::actors::{ScheduleState, ScheduledSource};
+use crate::model::{HostState, Rest, RestCause, Shard, Source, SourceId, StoredPoll, Timestamp};
 use crate::rules::delay::{self, Delay};
 use crate::rules::due::{self, NextPoll, Term};
 use crate::rules::status::{SourceStatus, status};
 
 /// Why a source is not polled that no node has.
 pub(super) const NO_OWNER: &str = "no node of the fleet has its host at this moment; the next one takes it over";
+
+/// Polls that an explanation shows.
+const LAST_POLLS: u32 = 20;
 
 /// Why a source is or is not polled.
 #[derive(Clone, Debug)]
@@ -37,8 +40,8 @@ pub struct SourceExplanation {
     /// What the source needs to be read and does not have, and how to give it.
     pub lacks: Option<String>,
     pub consecutive_failures: u32,
-    /// Newest first, as far as this process remembers.
-    pub last_polls: Vec<SettledPoll>,
+    /// Newest first.
+    pub last_polls: Vec<StoredPoll>,
 }
 
 /// One thing that makes a source wait.
@@ -90,7 +93,7 @@ impl Service {
             has_access: !self.store.sources_with_access(vec![id]).await?.is_empty(),
             lacks: self.missing_key(&source.settings).await?,
             consecutive_failures: source.state.failures.consecutive,
-            last_polls: self.pipeline.history(id),
+            last_polls: self.polls_before(id, None, LAST_POLLS).await?,
         })
     }
 
@@ -98,12 +101,6 @@ impl Service {
     fn node_of(&self, source: &Source) -> Option<String> {
         let fleet = self.pipeline.fleet();
         fleet.name().filter(|_| fleet.owns(Shard::of_source(&source.settings))).map(str::to_owned)
-    }
-
-    /// The last polls of a source, newest first, as far as this process remembers.
-    pub async fn history(&self, id: SourceId) -> Result<Vec<SettledPoll>> {
-        self.source(id).await?;
-        Ok(self.pipeline.history(id))
     }
 
     /// What suspends requests to all hosts.

@@ -11,6 +11,7 @@ mod canonical;
 mod explanation;
 mod fleet;
 mod health;
+mod history;
 mod hosts;
 mod overview;
 mod pausing;
@@ -28,7 +29,7 @@ use std::time::Duration;
 
 use crate::actors::PipelineHandle;
 use crate::clock::Clock;
-use crate::model::{HostKey, SourceId, Timestamp, UserId};
+use crate::model::{HostKey, SettledPoll, SourceId, Timestamp, UserId};
 use crate::store::{Store, StoreError};
 
 pub use backfill::{BACKFILL_PAGES_MAX, BackfillEnd, BackfillReport, BackfillRequest};
@@ -73,7 +74,7 @@ pub enum ServiceError {
     Refused(String),
     /// A new source was tried and not kept, because it cannot be read.
     #[error("{detail}")]
-    DoesNotWork { field: &'static str, detail: String, poll: Option<Box<crate::actors::SettledPoll>> },
+    DoesNotWork { field: &'static str, detail: String, poll: Option<Box<SettledPoll>> },
     #[error(transparent)]
     Store(#[from] StoreError),
 }

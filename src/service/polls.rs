@@ -1,6 +1,7 @@
 //! Polls that a user asks for: they obey the publisher and the host's pause, and say so (p20).
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -9,8 +10,8 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::explanation::NO_OWNER;
 use super::{Result, Service};
-use crate::actors::{PipelineEvent, SettledPoll};
-use crate::model::{HostState, Shard, SourceId, SourceSettings, Timestamp};
+use crate::actors::PipelineEvent;
+use crate::model::{HostState, SettledPoll, Shard, SourceId, SourceSettings, Timestamp};
 use crate::rules::change::{Change, apply};
 use crate::rules::due::{self, NextPoll, Wait};
 use crate::rules::stored_times::correct_host;
@@ -65,7 +66,7 @@ impl Service {
         let next = due::next_poll(&source, None, &policy, now);
         let outlook = self.outlook(&source.settings, next, request.force).await?;
         let events = self.pipeline.events().listen();
-        let before = self.pipeline.history(id).first().map(|poll| poll.at);
+        let before = self.last_poll(id).await?.map(|(number, _)| number);
         if request.force {
             self.pipeline.force_next_poll(id);
         }
@@ -96,34 +97,42 @@ impl Service {
         }
     }
 
-    /// Waits until a poll of this source is settled that was not settled before.
+    /// The last stored poll of a source, with its id.
+    async fn last_poll(&self, id: SourceId) -> Result<Option<(i64, SettledPoll)>> {
+        Ok(self.polls_before(id, None, 1).await?.pop().map(|stored| (stored.id, stored.poll)))
+    }
+
+    /// Waits until a poll of this source is settled after the one with this id.
     async fn settled(
         &self,
         id: SourceId,
         mut events: Receiver<PipelineEvent>,
-        before: Option<Timestamp>,
+        before: Option<i64>,
         wait: Duration,
     ) -> Option<SettledPoll> {
-        let newest = || self.pipeline.history(id).into_iter().next();
         let mut settled = pin!(async {
             loop {
                 match events.recv().await {
-                    Ok(PipelineEvent::Polled { source_id, .. }) if source_id == id => break,
+                    Ok(PipelineEvent::Polled { source_id, poll, .. }) if source_id == id => {
+                        return Arc::unwrap_or_clone(poll);
+                    }
+                    Ok(_) => {}
                     // The event may be among those that were missed.
-                    Err(RecvError::Lagged(_)) if newest().map(|poll| poll.at) != before => break,
-                    Ok(_) | Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Lagged(_)) => match self.last_poll(id).await {
+                        Ok(Some((number, poll))) if Some(number) != before => return poll,
+                        _ => {}
+                    },
                     Err(RecvError::Closed) => std::future::pending().await,
                 }
             }
-            newest()
         });
         tokio::select! {
-            poll = &mut settled => return poll,
+            poll = &mut settled => return Some(poll),
             () = tokio::time::sleep(wait) => {}
             () = self.pipeline.drained() => {}
         }
         // The last event may have been this poll.
-        settled.now_or_never().flatten()
+        settled.now_or_never()
     }
 
     async fn still_scheduled(&self, id: SourceId, is_forced: bool) -> Result<RequestedPoll> {

@@ -1,7 +1,9 @@
 //! Settings of sources as users give them, and what makes them invalid.
 
 use super::{Result, ServiceError};
-use crate::model::{Backlog, FullText, PodcastId, SourceAccess, SourceSettings, SourceType};
+use crate::model::{
+    Backlog, FullText, PodcastId, SourceAccess, SourceProxy, SourceSettings, SourceType, check_user_agent,
+};
 use crate::sources::{detect_type, kind};
 
 const URL_BYTES_MAX: usize = 4096;
@@ -23,6 +25,9 @@ pub struct NewSourceRequest {
     pub max_backoff_hours: Option<u32>,
     pub backlog: Option<Backlog>,
     pub full_text: Option<FullText>,
+    pub user_agent: Option<String>,
+    /// `none`, or the URL of a proxy.
+    pub proxy: Option<String>,
     pub labels: Vec<String>,
     pub access: Option<SourceAccess>,
 }
@@ -40,6 +45,8 @@ pub struct SourcePatch {
     pub max_backoff_hours: Option<Option<u32>>,
     pub backlog: Option<Option<Backlog>>,
     pub full_text: Option<Option<FullText>>,
+    pub user_agent: Option<Option<String>>,
+    pub proxy: Option<Option<String>>,
     pub labels: LabelPatch,
     pub enabled: Option<bool>,
 }
@@ -74,6 +81,8 @@ impl NewSourceRequest {
             max_backoff_hours: self.max_backoff_hours,
             backlog: self.backlog,
             full_text: self.full_text,
+            user_agent: self.user_agent.as_deref().map(valid_user_agent).transpose()?,
+            proxy: self.proxy.as_deref().map(valid_proxy).transpose()?,
         };
         check_bounds(&settings)?;
         Ok((settings, valid_labels(&self.labels)?))
@@ -104,6 +113,12 @@ impl SourcePatch {
         new.max_backoff_hours = self.max_backoff_hours.unwrap_or(new.max_backoff_hours);
         new.backlog = self.backlog.unwrap_or(new.backlog);
         new.full_text = self.full_text.unwrap_or(new.full_text);
+        if let Some(user_agent) = &self.user_agent {
+            new.user_agent = user_agent.as_deref().map(valid_user_agent).transpose()?;
+        }
+        if let Some(proxy) = &self.proxy {
+            new.proxy = proxy.as_deref().map(valid_proxy).transpose()?;
+        }
         check_bounds(&new)?;
         Ok(new)
     }
@@ -177,6 +192,19 @@ fn check_url(url: &str, source_type: SourceType) -> Result<()> {
         return Err(ServiceError::invalid("url", format!("a URL has 1 to {URL_BYTES_MAX} bytes")));
     }
     kind(source_type).check_url(url).map_err(|error| ServiceError::invalid("url", error))
+}
+
+fn valid_user_agent(user_agent: &str) -> Result<String> {
+    let user_agent = user_agent.trim();
+    if user_agent.is_empty() {
+        return Err(ServiceError::invalid("user_agent", "write 1 to 256 characters, or null for the configured one"));
+    }
+    check_user_agent(user_agent).map_err(|error| ServiceError::invalid("user_agent", error))?;
+    Ok(user_agent.to_owned())
+}
+
+fn valid_proxy(proxy: &str) -> Result<SourceProxy> {
+    proxy.trim().parse().map_err(|error: &str| ServiceError::invalid("proxy", error))
 }
 
 fn check_bounds(settings: &SourceSettings) -> Result<()> {

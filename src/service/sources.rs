@@ -96,7 +96,7 @@ impl Service {
         let answer = self.finish_first_poll(id, watch).await?;
         match &answer {
             RequestedPoll::Done(poll)
-                if poll.outcome == PollOutcome::Failed && first_poll == FirstPoll::MustSucceed =>
+                if poll.outcome() == PollOutcome::Failed && first_poll == FirstPoll::MustSucceed =>
             {
                 self.remove_source(id, None).await?;
                 let detail = poll.error.clone().unwrap_or_default();

@@ -4,6 +4,7 @@
 use crate::model::Timestamp;
 
 use super::cipher::Cipher;
+use super::poll_row::{NEW_POLL, POLL_ID, POLL_PAGES};
 use super::post_row::{CONTENT, POST_ID, RECORD};
 use super::rows::{ColumnSpec, HOST, WEBHOOK};
 use super::secrets::SecretCheck;
@@ -163,6 +164,7 @@ pub(super) enum CheckedTable {
     Posts,
     Webhooks,
     Hosts,
+    Polls,
 }
 
 impl CheckedTable {
@@ -172,6 +174,7 @@ impl CheckedTable {
             CheckedTable::Posts => "posts",
             CheckedTable::Webhooks => "webhooks",
             CheckedTable::Hosts => "hosts",
+            CheckedTable::Polls => "polls",
         }
     }
 
@@ -181,13 +184,14 @@ impl CheckedTable {
             CheckedTable::Posts => [POST_ID.as_slice(), &CONTENT, &RECORD].concat(),
             CheckedTable::Webhooks => WEBHOOK.to_vec(),
             CheckedTable::Hosts => HOST.to_vec(),
+            CheckedTable::Polls => [POLL_ID.as_slice(), &NEW_POLL, &POLL_PAGES].concat(),
         }
     }
 }
 
 /// The tables whose rows are counted.
-pub(super) const COUNTED: [&str; 8] =
-    ["sources", "posts", "articles", "hosts", "webhooks", "users", "podcasts", "full_text_queue"];
+pub(super) const COUNTED: [&str; 9] =
+    ["sources", "posts", "articles", "hosts", "webhooks", "users", "podcasts", "full_text_queue", "polls"];
 
 /// Checks a store. An error means that it cannot be reached or read at all; what is wrong with it is in the report.
 pub async fn check(settings: &StoreSettings) -> Result<CheckReport> {

@@ -10,6 +10,7 @@ mod error;
 mod health;
 mod migrate;
 mod numbers;
+mod poll_row;
 mod post_pages;
 mod post_row;
 mod postgres;
@@ -42,8 +43,8 @@ pub use secrets::{Resealed, SealedRow, SecretCheck, SecretCounts, SecretPlace, S
 pub use sqlite::{BackupError, BackupReport, Compacted, SqliteStore, backup, compact};
 pub use stream::stream_sources;
 pub use traits::{
-    ArticleStore, DaemonStore, FleetNews, FleetStore, FullTextStore, HostStore, LabelStore, PostStore, SecretStore,
-    SourceAccessStore, SourceStore, UserStore, WebhookStore,
+    ArticleStore, DaemonStore, FleetNews, FleetStore, FullTextStore, HostStore, LabelStore, PollStore, PostStore,
+    SecretStore, SourceAccessStore, SourceStore, UserStore, WebhookStore,
 };
 
 use settings::{EngineSettings, StoreSettings};
@@ -61,6 +62,7 @@ pub trait Store:
     + LabelStore
     + SourceAccessStore
     + PostStore
+    + PollStore
     + FullTextStore
     + ArticleStore
     + UserStore

@@ -23,7 +23,7 @@ pub(super) const IDENTITY: [ColumnSpec; 4] =
     [("id", "bigint"), ("version", "bigint"), ("created_at", "timestamptz"), ("updated_at", "timestamptz")];
 
 /// Columns of the settings.
-pub(super) const SETTINGS: [ColumnSpec; 10] = [
+pub(super) const SETTINGS: [ColumnSpec; 12] = [
     ("podcast_id", "bigint"),
     ("type", "text"),
     ("url", "text"),
@@ -34,6 +34,8 @@ pub(super) const SETTINGS: [ColumnSpec; 10] = [
     ("max_backoff_hours", "bigint"),
     ("backlog", "text"),
     ("full_text", "text"),
+    ("user_agent", "text"),
+    ("proxy", "text"),
 ];
 
 /// Columns of the state.
@@ -86,6 +88,8 @@ pub(super) fn settings_values(settings: &SourceSettings) -> [Value<'_>; SETTINGS
         Value::number(settings.max_backoff_hours),
         Value::text(settings.backlog.map(Into::into)),
         Value::text(settings.full_text.map(Into::into)),
+        Value::text(settings.user_agent.as_deref()),
+        Value::Text(settings.proxy.as_ref().map(|proxy| Cow::Owned(proxy.to_string()))),
     ]
 }
 
@@ -165,6 +169,8 @@ fn read_columns(row: &mut impl Columns) -> Result<Source> {
             max_backoff_hours: row.number()?,
             backlog: row.parsed()?,
             full_text: row.parsed()?,
+            user_agent: row.text()?,
+            proxy: row.parsed()?,
         },
         state: read_state(row)?,
     })

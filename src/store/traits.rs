@@ -4,11 +4,12 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use crate::model::{
-    Article, ArticleId, ClockStep, DeliveryRecord, EntryQuery, FailureKind, FetchedPage, FleetRecord, HostKey,
-    HostState, JoinOutcome, KeyProvider, KnownEntries, MovedPolls, NewArticle, NewNode, NewSource, NewWebhook, NodeId,
-    NodeMessage, NodeRenewal, OwnedShard, Podcast, PodcastChanges, PodcastId, Post, PostId, PostSource, QueuedPage,
-    Receiver, RobotsRecord, Settled, Settlement, Shard, SlotCursor, Source, SourceAccess, SourceCounts, SourceId,
-    SourceToPoll, SourceType, Timestamp, User, UserId, Webhook, WebhookChange, WebhookId, WebhookTarget,
+    Article, ArticleId, ClockStep, DeliveryRecord, EntryQuery, FailureKind, FetchedPage, FleetRecord, HistoryBounds,
+    HostKey, HostState, JoinOutcome, KeyProvider, KnownEntries, MovedPolls, NewArticle, NewNode, NewSource, NewWebhook,
+    NodeId, NodeMessage, NodeRenewal, OwnedShard, Podcast, PodcastChanges, PodcastId, PollHour, Post, PostId,
+    PostSource, QueuedPage, Receiver, RobotsRecord, Settled, Settlement, Shard, SlotCursor, Source, SourceAccess,
+    SourceCounts, SourceId, SourceToPoll, SourceType, StoredPoll, Timestamp, User, UserId, Webhook, WebhookChange,
+    WebhookId, WebhookTarget,
 };
 
 use super::cipher::Cipher;
@@ -206,6 +207,29 @@ pub trait PostStore: Send + Sync {
         let selection = PostSelection::Between { source, since, until, after };
         Ok(self.posts_page(selection, PageBounds::of_rows(limit)).await?.posts)
     }
+}
+
+/// Settled polls. [`SourceStore::settle`] adds them to the history of their sources.
+#[async_trait]
+pub trait PollStore: Send + Sync {
+    /// Polls of a source before the one with this id, newest first; without it, from the last poll.
+    async fn polls_of_source(&self, source: SourceId, before: Option<i64>, limit: u32) -> Result<Vec<StoredPoll>>;
+
+    /// Notes the end of an attempt to fetch a page, with its error if it failed, at the last poll of the source that read
+    /// something.
+    async fn note_page(&self, source: SourceId, error: Option<String>) -> Result<()>;
+
+    /// Removes old rows from the history, at most `limit` at a time; returns their number. The newest row stays.
+    async fn clean_polls(&self, bounds: HistoryBounds, limit: u32) -> Result<u64>;
+
+    /// Stores the sums of a run of a process in place of those that it stored before.
+    async fn put_poll_hours(&self, run: i64, hours: Vec<PollHour>) -> Result<()>;
+
+    /// Sums of all runs since this time, in order.
+    async fn poll_hours(&self, since: Timestamp) -> Result<Vec<PollHour>>;
+
+    /// Removes the sums of hours before this time.
+    async fn clean_poll_hours(&self, before: Timestamp) -> Result<()>;
 }
 
 /// Posts that wait for their pages (full text). [`SourceStore::settle`] adds them.

@@ -1,88 +1,51 @@
-//! A line for a person: time, level, message, then the keys; with colours on a terminal.
+//! A line for a person and for `grep`: time, level, message, then `key=value` pairs as in logfmt; with colours on a
+//! terminal.
 //!
-//! Text from outside is shown with its control characters escaped, so that a publisher can neither forge a line nor
-//! steer the terminal.
+//! One record is one line, whatever its values: control characters are escaped, so that a publisher can neither forge a
+//! line nor steer the terminal.
 
-use std::cell::RefCell;
 use std::io::{self, Write};
 
-use slog::{BorrowedKV, Drain, KV, Level, OwnedKVList, Record, RecordStatic, Serializer, o};
-use slog_term::{Decorator, FullFormat, RecordDecorator, ThreadSafeTimestampFn};
+use serde_json::Value;
+use slog::Level;
 
-use super::json;
 use super::line::{LogLine, level_name};
 
-/// Appends the line, its end included.
+const FAINT: &str = ";2";
+const BOLD: &str = ";1";
+const PLAIN: &str = "";
+
+/// Appends the line, its end included. Absent values are left out.
 pub(super) fn append(line: &LogLine, colours: bool, buffer: &mut Vec<u8>) -> io::Result<()> {
-    let location = slog::RecordLocation { file: "", line: 0, column: 0, function: "", module: "" };
-    let about = RecordStatic { location: &location, tag: "", level: line.level };
-    let keys = Keys(line);
-    let moment = line.moment_text();
-    FullFormat::new(Painter { buffer: RefCell::new(buffer), colours })
-        .use_custom_timestamp(move |out: &mut dyn Write| out.write_all(moment.as_bytes()))
-        .use_custom_header_print(header)
-        .build()
-        .log(&Record::new(&about, &format_args!("{}", line.message), BorrowedKV(&keys)), &OwnedKVList::from(o!()))
-}
-
-/// The header of `slog_term`, with our words for the levels.
-fn header(
-    timestamp: &dyn ThreadSafeTimestampFn<Output = io::Result<()>>,
-    mut out: &mut dyn RecordDecorator,
-    record: &Record<'_>,
-    _use_file_location: bool,
-) -> io::Result<bool> {
-    out.start_timestamp()?;
-    timestamp(&mut out)?;
-    out.start_whitespace()?;
-    write!(out, " ")?;
-    out.start_level()?;
-    write!(out, "{:<5}", level_name(record.level()))?;
-    out.start_whitespace()?;
-    write!(out, " ")?;
-    out.start_msg()?;
-    write!(out, "{}", record.msg())?;
-    Ok(true)
-}
-
-struct Keys<'a>(&'a LogLine);
-
-impl KV for Keys<'_> {
-    fn serialize(&self, _record: &Record<'_>, serializer: &mut dyn Serializer) -> slog::Result {
-        self.0
-            .keys
-            .iter()
-            .filter(|(_, value)| !value.is_null())
-            .try_for_each(|(key, value)| json::emit(key, value, serializer))
+    let mut painter = Painter { buffer, colours };
+    painter.start(FAINT)?;
+    write!(painter.buffer, "{:.3} ", line.moment)?;
+    painter.start(level_colour(line.level))?;
+    write!(painter.buffer, "{} ", level_name(line.level).to_ascii_uppercase())?;
+    painter.start(BOLD)?;
+    escape(&line.message, false, painter.buffer)?;
+    for (key, value) in line.keys.iter().filter(|(_, value)| !value.is_null()) {
+        painter.start(FAINT)?;
+        write!(painter.buffer, " {key}=")?;
+        painter.start(PLAIN)?;
+        match value {
+            Value::String(text) => append_text(text, painter.buffer)?,
+            Value::Number(_) | Value::Bool(_) | Value::Null => write!(painter.buffer, "{value}")?,
+            // Keys are flat: nothing puts one of these into a line.
+            Value::Array(_) | Value::Object(_) => append_text(&value.to_string(), painter.buffer)?,
+        }
     }
+    painter.start(PLAIN)?;
+    writeln!(painter.buffer)
 }
 
 struct Painter<'a> {
-    buffer: RefCell<&'a mut Vec<u8>>,
-    colours: bool,
-}
-
-impl Decorator for Painter<'_> {
-    fn with_record<F>(&self, record: &Record<'_>, _logger_values: &OwnedKVList, write: F) -> io::Result<()>
-    where
-        F: FnOnce(&mut dyn RecordDecorator) -> io::Result<()>,
-    {
-        let mut buffer = self.buffer.borrow_mut();
-        write(&mut Painted { buffer: &mut buffer, colours: self.colours, level: record.level(), foreign: false })
-    }
-}
-
-struct Painted<'a> {
     buffer: &'a mut Vec<u8>,
     colours: bool,
-    level: Level,
-    /// Whether what is being written may come from outside.
-    foreign: bool,
 }
 
-impl Painted<'_> {
-    fn start(&mut self, colour: &str, foreign: bool) -> io::Result<()> {
-        self.foreign = foreign;
+impl Painter<'_> {
+    fn start(&mut self, colour: &str) -> io::Result<()> {
         if self.colours {
             write!(self.buffer, "\u{1b}[0{colour}m")?;
         }
@@ -90,60 +53,55 @@ impl Painted<'_> {
     }
 }
 
-impl Write for Painted<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.foreign {
-            self.buffer.extend_from_slice(bytes);
-            return Ok(bytes.len());
-        }
-        for character in String::from_utf8_lossy(bytes).chars() {
-            if character.is_control() {
-                write!(self.buffer, "{}", character.escape_default())?;
-            } else {
-                write!(self.buffer, "{character}")?;
-            }
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+fn level_colour(level: Level) -> &'static str {
+    match level {
+        Level::Critical | Level::Error => ";1;31",
+        Level::Warning => ";33",
+        Level::Info => ";32",
+        Level::Debug => ";36",
+        Level::Trace => FAINT,
     }
 }
 
-impl RecordDecorator for Painted<'_> {
-    fn reset(&mut self) -> io::Result<()> {
-        self.start("", false)
+/// A value: bare if it is one word, else in quotation marks.
+fn append_text(text: &str, buffer: &mut Vec<u8>) -> io::Result<()> {
+    let is_bare = |character: char| {
+        !character.is_whitespace() && !is_escaped(character) && !matches!(character, '"' | '=' | '\\')
+    };
+    if !text.is_empty() && text.chars().all(is_bare) {
+        return buffer.write_all(text.as_bytes());
     }
-    fn start_timestamp(&mut self) -> io::Result<()> {
-        self.start(";2", false)
+    buffer.push(b'"');
+    escape(text, true, buffer)?;
+    buffer.push(b'"');
+    Ok(())
+}
+
+fn escape(text: &str, in_quotes: bool, buffer: &mut Vec<u8>) -> io::Result<()> {
+    for character in text.chars() {
+        match character {
+            '\n' => buffer.write_all(b"\\n")?,
+            '\r' => buffer.write_all(b"\\r")?,
+            '\t' => buffer.write_all(b"\\t")?,
+            '"' | '\\' if in_quotes => write!(buffer, "\\{character}")?,
+            other if is_escaped(other) => write!(buffer, "\\u{:04x}", u32::from(other))?,
+            other => write!(buffer, "{other}")?,
+        }
     }
-    fn start_level(&mut self) -> io::Result<()> {
-        let colour = match self.level {
-            Level::Critical | Level::Error => ";1;31",
-            Level::Warning => ";33",
-            Level::Info => ";32",
-            Level::Debug => ";36",
-            Level::Trace => ";2",
-        };
-        self.start(colour, false)
-    }
-    fn start_msg(&mut self) -> io::Result<()> {
-        self.start(";1", true)
-    }
-    fn start_key(&mut self) -> io::Result<()> {
-        self.start(";2", false)
-    }
-    fn start_value(&mut self) -> io::Result<()> {
-        self.start("", true)
-    }
+    Ok(())
+}
+
+/// Characters that end a line, steer a terminal or reverse the direction of text.
+fn is_escaped(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::Timestamp;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn written(level: Level, message: &str, keys: Vec<(&'static str, Value)>, colours: bool) -> String {
         let mut buffer = Vec::new();
@@ -154,24 +112,50 @@ mod tests {
 
     #[test]
     fn a_line_reads_from_time_to_detail_and_leaves_out_what_is_absent() {
-        let keys = vec![("url", json!("https://a.example/")), ("status_code", Value::Null), ("count", json!(3))];
+        let keys = vec![
+            ("url", json!("https://a.example/")),
+            ("status_code", Value::Null),
+            ("count", json!(3)),
+            ("is_forced", json!(true)),
+        ];
         assert_eq!(
             written(Level::Warning, "feed poll failed", keys, false),
-            "1970-01-01T00:00:00.000000Z warn  feed poll failed, url: https://a.example/, count: 3\n"
+            "1970-01-01T00:00:00.000Z WARN feed poll failed url=https://a.example/ count=3 is_forced=true\n"
         );
+    }
+
+    #[test]
+    fn values_are_quoted_where_they_need_it() {
+        let cases = [
+            ("word", "word"),
+            ("https://a.example/ä?b", "https://a.example/ä?b"),
+            ("https://a.example/?b=c", "\"https://a.example/?b=c\""),
+            ("", "\"\""),
+            ("two words", "\"two words\""),
+            ("say \"no\"", "\"say \\\"no\\\"\""),
+            ("C:\\", "\"C:\\\\\""),
+            ("a\nb\tc\r", "\"a\\nb\\tc\\r\""),
+            ("x\u{2028}\u{202e}y", "\"x\\u2028\\u202ey\""),
+            ("no-break\u{a0}space", "\"no-break\u{a0}space\""),
+        ];
+        for (value, expected) in cases {
+            let line = written(Level::Info, "x", vec![("k", json!(value))], false);
+            assert_eq!(line, format!("1970-01-01T00:00:00.000Z INFO x k={expected}\n"));
+            assert_eq!(line.lines().count(), 1);
+        }
     }
 
     #[test]
     fn text_from_outside_can_neither_forge_a_line_nor_steer_the_terminal() {
         let text = written(Level::Info, "a\nb", vec![("error", json!("c\r\n\u{1b}[2J\u{9b}é"))], false);
-        assert_eq!(text, "1970-01-01T00:00:00.000000Z info  a\\nb, error: c\\r\\n\\u{1b}[2J\\u{9b}é\n");
+        assert_eq!(text, "1970-01-01T00:00:00.000Z INFO a\\nb error=\"c\\r\\n\\u001b[2J\\u009bé\"\n");
     }
 
     #[test]
     fn colours_only_where_asked_for_and_always_ended() {
         assert!(!written(Level::Error, "x", vec![("k", json!(1))], false).contains('\u{1b}'));
         let coloured = written(Level::Error, "x", vec![("k", json!(1))], true);
-        assert!(coloured.contains("\u{1b}[0;1;31merror"), "{coloured:?}");
+        assert!(coloured.contains("\u{1b}[0;1;31mERROR"), "{coloured:?}");
         assert!(coloured.ends_with("\u{1b}[0m\n"), "{coloured:?}");
     }
 }

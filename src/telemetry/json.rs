@@ -26,7 +26,7 @@ impl KV for LogLine {
 }
 
 /// Hands one value on in its own type.
-pub(super) fn emit(key: &'static str, value: &Value, serializer: &mut dyn Serializer) -> slog::Result {
+fn emit(key: &'static str, value: &Value, serializer: &mut dyn Serializer) -> slog::Result {
     match value {
         Value::Null => serializer.emit_none(key),
         Value::Bool(truth) => serializer.emit_bool(key, *truth),

@@ -318,7 +318,17 @@ fn p20_a_poll_by_hand_obeys_retry_after_and_says_so_unless_forced(#[values(Sqlit
         let forced = api.tell("POST", &format!("/sources/{id}/poll?wait=20&force=true"), Value::Null).await;
         assert_eq!((forced.status, forced.json()["answer"].as_str()), (200, Some("done")), "{forced:?}");
         assert_eq!(api.world.web.journal().len(), 2);
-        assert_eq!(api.get(&format!("/sources/{id}/history")).await.json().as_array().unwrap().len(), 2);
+        let page = api.get(&format!("/sources/{id}/history?limit=1")).await.json();
+        assert_eq!((page["items"].as_array().unwrap().len(), &page["items"][0]["status_code"]), (1, &json!(429)));
+        let cursor = page["next_cursor"].as_str().unwrap();
+        let page = api.get(&format!("/sources/{id}/history?limit=2&cursor={cursor}")).await.json();
+        assert_eq!((page["items"].as_array().unwrap().len(), &page["next_cursor"]), (1, &Value::Null), "{page}");
+        let hours = api.get("/statistics/hours").await.json();
+        let hour = &hours[0];
+        assert_eq!((hours.as_array().unwrap().len(), &hour["polls"]), (1, &json!(2)), "{hours}");
+        assert_eq!((&hour["outcome"], &hour["error_type"]), (&json!("failed"), &json!("rate_limited")));
+        let later = (api.world.now() + Duration::from_secs(3600)).to_string();
+        assert_eq!(api.get(&format!("/statistics/hours?since={later}")).await.json(), json!([]));
         api.stop().await;
     });
 }

@@ -267,6 +267,18 @@ async fn entries_older_than_the_source_are_told_and_kept_if_they_are_wanted() {
         assert_eq!((&source["backlog"], &source["full_text"]), (&json!("all"), &json!("when-short")));
         let unset = console.json(&["source", "edit", "2", "--unset", "backlog", "--unset", "full-text"]);
         assert_eq!((&unset["backlog"], &unset["full_text"]), (&json!(null), &json!(null)));
+        let agent = "reader/1.0 (+https://a.example)";
+        let source = console.json(&["source", "edit", "2", "--user-agent", agent, "--proxy", "none"]);
+        assert_eq!((&source["user_agent"], &source["proxy"]), (&json!(agent), &json!("none")));
+        let shown = console.works(&["source", "show", "2"]);
+        assert!(shown.contains(agent) && shown.contains("proxy"), "{shown}");
+        for proxy in ["socks5://ann:hidden@a.example", "ftp://hidden.example"] {
+            let refused = console.run(&["source", "edit", "2", "--proxy", proxy]);
+            let told = String::from_utf8_lossy(&refused.stderr);
+            assert!(!refused.status.success() && told.contains("proxy") && !told.contains("hidden"), "{told}");
+        }
+        let unset = console.json(&["source", "edit", "2", "--unset", "user-agent", "--unset", "proxy"]);
+        assert_eq!((&unset["user_agent"], &unset["proxy"]), (&json!(null), &json!(null)));
     })
     .await
     .unwrap();

@@ -170,3 +170,61 @@ async fn p37_a_proxy_that_cannot_be_reached_does_not_show_its_password() {
     let outcome = outcome(client(settings).send(&Request::new("http://feeds.invalid/")).await);
     assert_eq!(outcome, "NoNetwork: the proxy: connection refused while connecting to 127.0.0.1:PORT");
 }
+
+fn with_proxy(url: &str, proxy: &str) -> Request {
+    Request { proxy: Some(proxy.parse().unwrap()), ..Request::new(url) }
+}
+
+#[tokio::test]
+async fn a_request_goes_through_its_own_proxy_or_none_instead_of_the_configured_one() {
+    let configured = Server::play(vec![Act::Read, ok("configured")]).await;
+    let own = Server::play(vec![Act::Read, ok("own")]).await;
+    let host = Server::play(vec![Act::Read, ok("itself")]).await;
+    let client = client(through(&configured.url(""), settings()));
+    let url = host.url("/feed");
+    let asked = async |request: Request| outcome(client.send(&request).await);
+    assert_eq!(asked(with_proxy(&url, &own.url(""))).await, "200: own");
+    assert_eq!(asked(with_proxy(&url, "none")).await, "200: itself");
+    assert_eq!(asked(Request::new(url.clone())).await, "200: configured");
+    assert!(own.requests()[0].starts_with(&format!("GET {url} HTTP/1.1\r\n")), "{}", own.requests()[0]);
+    assert!(host.requests()[0].starts_with("GET /feed HTTP/1.1\r\n"));
+}
+
+#[tokio::test]
+async fn a_kept_connection_is_not_used_for_another_proxy() {
+    let one = Server::play(vec![Act::Read, ok("one"), Act::Read, ok("one again")]).await;
+    let other = Server::play(vec![Act::Read, ok("other")]).await;
+    let client = client(settings());
+    let asked = async |proxy: &Server| {
+        let request = Request { keep_alive: true, ..with_proxy("http://feeds.invalid/", &proxy.url("")) };
+        outcome(client.send(&request).await)
+    };
+    assert_eq!(asked(&one).await, "200: one");
+    assert_eq!(client.idle_connections(), 1);
+    assert_eq!(asked(&other).await, "200: other");
+    assert_eq!(asked(&one).await, "200: one again");
+    assert_eq!((one.requests().len(), other.requests().len()), (2, 1));
+}
+
+#[tokio::test]
+async fn p31_a_source_proxy_that_is_away_says_nothing_about_the_host_or_our_network() {
+    let away = unused_address();
+    let result = client(settings()).send(&with_proxy("http://feeds.invalid/", &format!("http://{away}"))).await;
+    let said = outcome(result);
+    assert!(said.starts_with("SourceProxy: the source's proxy: ") && said.contains("refused"), "{said}");
+    let result = client(settings()).send(&with_proxy("http://feeds.invalid/", "socks5://proxy.invalid")).await;
+    let said = outcome(result);
+    assert!(said.starts_with("SourceProxy: the source's proxy: DNS"), "{said}");
+}
+
+#[tokio::test]
+async fn p36_the_address_of_a_source_proxy_is_vetted() {
+    let proxy = Server::play(vec![Act::Read, ok("")]).await;
+    for scheme in ["http", "socks5", "socks5h"] {
+        let settings = HttpSettings { allow_private_networks: false, ..settings() };
+        let own = format!("{scheme}://{}", proxy.address);
+        let said = outcome(client(settings).send(&with_proxy("http://feeds.invalid/", &own)).await);
+        assert!(said.starts_with("AddressRefused: the source's proxy: address 127.0.0.1 is refused"), "{said}");
+    }
+    assert!(proxy.requests().is_empty());
+}

@@ -1,12 +1,14 @@
 //! One poll from end to end, and when the next one comes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use feedwarden::actors::Scope;
 use feedwarden::demo::web::{Mix, RetryAfter, SiteBehaviour, WebSettings};
 use feedwarden::dice::SeededDice;
 use feedwarden::model::{FailureKind, RestCause};
-use feedwarden::rules::minutes;
+use feedwarden::rules::{hours, minutes};
+use feedwarden::service::{PollRequest, RequestedPoll};
 use rstest::rstest;
 
 use super::{World, run};
@@ -182,5 +184,50 @@ fn s206_a_url_that_cannot_be_parsed_is_told_as_it_is_stored(#[values(Sqlite, Pos
             assert_eq!((records[0]["url"].as_str(), records[0]["status_code"].as_u64()), (Some(shown), Some(0)));
         }
         assert!(!format!("{:?}", world.records.all()).contains("word"), "no password in a log");
+    });
+}
+
+#[rstest]
+fn the_history_of_polls_survives_a_restart_and_is_bounded_by_age(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
+        let id = world.start_and_poll_all().await[0];
+        let first = world.history(id).await;
+        assert_eq!((first.len(), first[0].at), (1, world.now()));
+        world.restart().await;
+        world.advance(minutes(60));
+        world.settled(1).await;
+        let both = world.history(id).await;
+        assert_eq!((both.len(), &both[1]), (2, &first[0]));
+        // The sums of both processes.
+        world.handle().store_poll_hours().await.unwrap();
+        let sums = world.store.poll_hours(first[0].at - minutes(120)).await.unwrap();
+        assert_eq!(sums.iter().map(|hour| hour.sums.polls).sum::<u64>(), 2, "{sums:?}");
+        world.advance(hours(8 * 24));
+        world.settled(2).await;
+        // The newest poll stays until there is another one.
+        world.advance(minutes(60));
+        world.settled(3).await;
+        world
+            .until("old polls are removed", async || world.history(id).await.iter().all(|poll| poll.at > both[0].at))
+            .await;
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn without_history_nothing_is_stored_and_a_requested_poll_is_answered(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
+        world.policy.history.age_max = Duration::ZERO;
+        let id = world.start_and_poll_all().await[0];
+        let service = world.service();
+        let request = PollRequest { wait: Duration::from_secs(20), force: true };
+        world.advance(Duration::from_secs(1));
+        let polled = service.poll_source(id, request).await.unwrap();
+        assert!(matches!(polled, RequestedPoll::Done(_)), "{polled:?}");
+        assert_eq!(world.history(id).await, []);
+        assert!(service.history(id, None, 9).await.unwrap().is_empty());
+        world.stop().await;
     });
 }

@@ -289,7 +289,7 @@ fn s610_an_entry_that_appears_later_than_a_newer_one_is_stored(#[values(Sqlite, 
         let documents = [Vec::new(), vec![newer.clone()], vec![newer, late]];
         let (mut world, id, stored) = stored_after(engine, &documents).await;
         assert_eq!(stored, [vec![], vec!["two"], vec!["late", "two"]]);
-        let history = world.handle().history(id);
+        let history = world.history(id).await;
         assert_eq!(history[0].entries.unwrap().to_string(), "2 entries: 1 new (1 late), 1 known");
         world.stop().await;
     });
@@ -354,7 +354,7 @@ fn a_document_without_any_known_entry_is_a_gap(#[values(Sqlite, Postgres)] engin
         assert_eq!(gaps, [id]);
         let state = world.source(id).await.state;
         assert_eq!((state.gaps, state.last_gap_at), (1, Some(world.now())));
-        let gaps: Vec<bool> = world.handle().history(id).iter().map(|poll| poll.is_gap).collect();
+        let gaps: Vec<bool> = world.history(id).await.iter().map(|poll| poll.is_gap).collect();
         assert_eq!(gaps, [true, false, false], "the newest poll first");
         assert_eq!(world.handle().statistics().view().gaps, 1);
         world.stop().await;

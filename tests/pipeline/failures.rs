@@ -309,6 +309,11 @@ fn s205_s206_every_kind_is_told_once_as_loud_as_it_deserves(#[values(Sqlite, Pos
             assert_eq!(record["consecutive_failures"], 1);
             let last = state(&world, ids[site]).await.failures.last.unwrap();
             assert_eq!((last.kind.name(), Some(&*last.error)), (kind, record["error"].as_str()));
+            let poll = world.history(ids[site]).await.remove(0);
+            assert_eq!((poll.error_type, poll.error.as_deref()), (Some(last.kind), record["error"].as_str()));
+            if kind != "network" {
+                assert_eq!(poll.status_code.map(u64::from), Some(status), "{behaviour}: {poll:?}");
+            }
         }
         for record in world.records.all().iter().filter(|record| record.get("source_id").is_some()) {
             assert!(record["url"].as_str().is_some_and(|url| url.starts_with("http://127.")), "{record}");

@@ -92,8 +92,8 @@ fn the_article_of_an_entrys_page_becomes_the_text_of_its_post(#[values(Sqlite, P
         let mut asked = paths(&pages);
         asked[1..].sort();
         assert_eq!(asked, ["/robots.txt", "/harbour", "/lighthouse"]);
-        let poll = world.handle().history(id).remove(0);
-        assert_eq!((poll.full_texts_wanted, poll.full_texts), (2, 2));
+        world.until("pages noted", async || world.history(id).await[0].full_texts == 2).await;
+        assert_eq!(world.history(id).await[0].full_texts_wanted, 2);
         // The feed still has its own text: the entries are known, and their pages are not fetched again.
         world.poll_again(id).await;
         assert_eq!(texts_fetched(&world, id).await, stored);
@@ -173,7 +173,7 @@ fn p29_a_page_that_robots_forbid_is_not_fetched(#[values(Sqlite, Postgres)] engi
         assert_eq!((stored[1].content.text.as_str(), stored[1].content.text_origin), ("S.", TextOrigin::Feed));
         assert!(stored[1].content.full_text_error.as_ref().unwrap().starts_with("robots.txt: "));
         assert_eq!(paths(&pages), ["/robots.txt", "/open"]);
-        assert_eq!(world.handle().history(id)[0].full_text_failures, 1);
+        world.until("failure noted", async || world.history(id).await[0].full_text_failures == 1).await;
         world.stop().await;
     });
 }

@@ -9,7 +9,7 @@ use feedwarden::model::{FailureKind, NewSource, SourceId, SourceSettings, Source
 use feedwarden::rules::{hours, minutes};
 use rstest::rstest;
 
-use super::publisher::{answer, publisher, publisher_at};
+use super::publisher::{answer, header, publisher, publisher_at};
 use super::{World, run};
 use crate::http::server::Server;
 use crate::store::Engine::{self, Postgres, Sqlite};
@@ -175,6 +175,51 @@ fn p29_a_page_that_redirects_elsewhere_obeys_the_robots_of_both_hosts(#[values(S
         assert_eq!(elsewhere.requests().len(), 1);
         assert!(elsewhere.requests()[0].starts_with("GET /robots.txt "));
         assert_eq!(world.source(id).await.state.failures.last.unwrap().kind, FailureKind::Forbidden);
+        world.stop().await;
+    });
+}
+
+/// The robots.txt is requested as the page is: with the user agent of the source, whose name its rules are read for, and
+/// through its proxy, which is the only server here that answers.
+#[rstest]
+fn p27_p29_a_source_with_its_own_agent_and_proxy_uses_them_for_robots_too(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let rules = "User-agent: reader\nDisallow: /closed\n\nUser-agent: feedwarden\nDisallow: /\n";
+        let page =
+            "<html><body><article><p>Words of a page that are long enough to be read.</p></article></body></html>";
+        let texts = [answer("200 OK", &[], rules), answer("200 OK", &["Content-Type: text/html"], page)];
+        let proxy = publisher(&texts).await;
+        let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
+        world.policy.delays.by_type.insert(SourceType::Website, Duration::ZERO);
+        world.start(Scope::Daemon);
+        let add = async |path: &str| {
+            let settings = SourceSettings {
+                user_agent: Some("reader/2 (+https://a.example)".into()),
+                proxy: Some(proxy.url("").parse().unwrap()),
+                ..SourceSettings::new(SourceType::Website, format!("http://pages.invalid{path}"))
+            };
+            let ids = world.add(vec![NewSource { settings, created_at: world.now() }]).await;
+            world.handle().sources_changed(ids.clone());
+            ids[0]
+        };
+        let open = add("/open").await;
+        world.settled_so_far(1).await;
+        let closed = add("/closed").await;
+        world.settled_so_far(2).await;
+        let requests = proxy.requests();
+        let lines: Vec<&str> = requests.iter().filter_map(|request| request.lines().next()).collect();
+        assert_eq!(
+            lines,
+            ["GET http://pages.invalid/robots.txt HTTP/1.1", "GET http://pages.invalid/open HTTP/1.1"],
+            "the politeness of the host counts, whatever the proxy"
+        );
+        for request in &requests {
+            assert_eq!(header(request, "User-Agent").as_deref(), Some("reader/2 (+https://a.example)"));
+        }
+        assert_eq!(world.history(open).await[0].status_code, Some(200));
+        let refused = world.history(closed).await.remove(0);
+        assert_eq!(refused.error_type, Some(FailureKind::Forbidden));
+        assert!(refused.error.unwrap().starts_with("robots.txt: "));
         world.stop().await;
     });
 }

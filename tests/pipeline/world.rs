@@ -10,7 +10,7 @@ use feedwarden::demo::web::{Exchange, Mix, SiteBehaviour, Web, WebSettings};
 use feedwarden::dice::{Dice, HeldDice};
 use feedwarden::fetch::Fetcher;
 use feedwarden::http::{Client, HttpSettings};
-use feedwarden::model::{HostState, NewSource, Source, SourceId, SourceSettings, SourceType, Timestamp};
+use feedwarden::model::{HostState, NewSource, SettledPoll, Source, SourceId, SourceSettings, SourceType, Timestamp};
 use feedwarden::rules::change::{Change, apply};
 use feedwarden::rules::due::next_poll;
 use feedwarden::rules::{Delays, Policy, minutes};
@@ -165,6 +165,12 @@ impl World {
 
     pub(crate) async fn source(&self, id: SourceId) -> Source {
         self.store.source(id).await.unwrap().unwrap()
+    }
+
+    /// The stored polls of a source, newest first.
+    pub(crate) async fn history(&self, id: SourceId) -> Vec<SettledPoll> {
+        let polls = self.store.polls_of_source(id, None, 1000).await.unwrap();
+        polls.into_iter().map(|stored| stored.poll).collect()
     }
 
     /// What the pipeline would be made of.

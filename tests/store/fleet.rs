@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedwarden::model::{
-    HostKey, HostState, JoinOutcome, NewNode, NodeId, OwnedShard, Receiver, SHARDS, Settled, Settlement, Shard,
-    SlotCursor, SourceSettings, SourceType,
+    HostKey, HostState, JoinOutcome, NewNode, NodeId, OwnedShard, Receiver, SHARDS, Settled, SettledPoll, Settlement,
+    Shard, SlotCursor, SourceSettings, SourceType,
 };
 use feedwarden::store::{FleetStore, StoreError};
 
@@ -136,6 +136,7 @@ async fn p28_a_poll_by_a_right_that_is_gone_is_not_stored_but_what_it_heard_of_i
         claim,
         posts: vec![post(text)],
         host: Some(host(seconds)),
+        poll: Some(Box::new(SettledPoll::unchanged(at(NOW + seconds)))),
         ..Settlement::of_state(source, at(NOW))
     };
     let settled = store.settle(vec![poll(&source, claim(&source), "first", 1)]).await.unwrap();
@@ -160,6 +161,12 @@ async fn p28_a_poll_by_a_right_that_is_gone_is_not_stored_but_what_it_heard_of_i
     let bodies: Vec<String> =
         store.list_posts(None, None, 9).await.unwrap().into_iter().map(|post| post.content.text).collect();
     assert_eq!(bodies, ["first", "in time"]);
+    let history = store.polls_of_source(source.id, None, 9).await.unwrap();
+    assert_eq!(
+        history.iter().map(|stored| stored.poll.at).collect::<Vec<_>>(),
+        [at(NOW + 1)],
+        "no poll of a lost claim"
+    );
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ mod hosts;
 mod lists;
 mod migrations;
 mod people;
+mod polls;
 mod posts;
 mod quarantine;
 mod robots;

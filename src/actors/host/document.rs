@@ -91,7 +91,7 @@ impl DocumentFetcher {
                 return Ok(Err(FailureReport { cause: FailureCause::Internal, error, retry_after: None }));
             }
         };
-        if let Some(report) = refusal(&url, rules.as_deref()) {
+        if let Some(report) = refusal(&url, rules.as_deref(), task.settings.user_agent.as_deref()) {
             return Ok(Err(report));
         }
         match turn {
@@ -115,6 +115,8 @@ impl DocumentFetcher {
                 pending_redirect: pending_redirect.take(),
                 keep_alive: false,
                 time_used: task.time_used,
+                user_agent: task.settings.user_agent.clone(),
+                proxy: task.settings.proxy.clone(),
             };
             let RobotsFetched { answer, trace } = {
                 let (watch, _span) = (Stopwatch::start(), self.span(&turn));

@@ -10,7 +10,7 @@ use slog::Logger;
 use super::HostActor;
 use crate::actors::context::PipelineContext;
 use crate::actors::poll::{LentKey, NextRequest, Poll};
-use crate::fetch::{PRODUCT, RobotsAnswer, RobotsFetched, robots_refusal, robots_unreachable};
+use crate::fetch::{RobotsAnswer, RobotsFetched, robots_product, robots_refusal, robots_unreachable};
 use crate::model::{FailureCause, FailureReport, KeyProvider, RobotsRecord, Timestamp};
 use crate::parse::robots::Robots;
 use crate::rules::robots::{AGE_MAX, is_stale, origin};
@@ -78,13 +78,13 @@ pub(super) async fn known_rules(url: &str, context: &PipelineContext) -> Result<
 /// Applies the rules to the page; returns a failure if they forbid it.
 fn obey(poll: &mut Poll, rules: Option<&str>) -> Option<FailureReport> {
     poll.request = NextRequest::Document;
-    refusal(poll.url(), rules)
+    refusal(poll.url(), rules, poll.source.settings.user_agent.as_deref())
 }
 
-/// The failure of a request for this URL if the rules forbid it.
-pub(super) fn refusal(url: &str, rules: Option<&str>) -> Option<FailureReport> {
+/// The failure of a request for this URL if the rules forbid it to a source with this user agent of its own.
+pub(super) fn refusal(url: &str, rules: Option<&str>, user_agent: Option<&str>) -> Option<FailureReport> {
     let url = url::Url::parse(url).ok()?;
-    robots_refusal(&Robots::parse(rules?.as_bytes()).allows(PRODUCT, &url))
+    robots_refusal(&Robots::parse(rules?.as_bytes()).allows(robots_product(user_agent), &url))
 }
 
 /// Finds the key of the user who owns the podcast of the source (s510). Without a key the fetch reports what is

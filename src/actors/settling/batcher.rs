@@ -197,8 +197,9 @@ async fn try_write(
         let has_entries = result.entry_query(poll.source.id).is_some();
         let known = if has_entries { known.next().unwrap_or_default() } else { KnownEntries::default() };
         let ages_at = context.timeline.ages_at(poll.ended_at);
+        let (host, request_time) = (host_now(poll), poll.request_time);
         let (settlement, decision) =
-            decide(&poll.source, result, &known, host_now(poll), &policy, ages_at, poll.ended_at);
+            decide(&poll.source, result, &known, host, &policy, ages_at, poll.ended_at, request_time);
         (Settlement { claim: poll.in_flight.claim().owned(), ..settlement }, decision)
     };
     let (settlements, decisions): (Vec<Settlement>, Vec<Decision>) = batch.iter().map(settle).unzip();

@@ -6,7 +6,7 @@
 //! - `outcome`: the rules, applied to a finished poll
 //! - `batcher`: gathers finished polls and writes them
 //! - `locked`: polls that wait because other sessions of the database lock their rows
-//! - `record`: log record, counters, history and event of a settled poll
+//! - `record`: log record, counters and event of a settled poll
 
 mod batcher;
 mod failure_tracker;

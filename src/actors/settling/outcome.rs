@@ -1,9 +1,11 @@
 //! What a finished poll changes: the rules, applied in their order.
 
+use std::time::Duration;
+
 use crate::fetch::{Answer, Fetched, Trace};
 use crate::model::{
-    ClockStep, EntryCounts, EntryQuery, FailureReport, HostState, KnownEntries, Settlement, Source, SourceId,
-    SourceState, Timestamp, Watermark,
+    ClockStep, EntryCounts, EntryQuery, FailureReport, HostState, KnownEntries, SettledPoll, Settlement, Source,
+    SourceId, SourceState, Timestamp, Watermark,
 };
 use crate::rules::classify::Classified;
 use crate::rules::due::{NextPoll, next_poll};
@@ -12,6 +14,9 @@ use crate::rules::reading::{self, ReadingDecision};
 use crate::rules::success::{ReadAnswer, SourceAnswer, after_success};
 use crate::rules::{Policy, full_text, moved};
 use crate::sources::kind;
+
+/// The most linked feeds that are kept for a page.
+const LINKED_FEEDS_MAX: usize = 20;
 
 pub(super) enum PollResult {
     Answered(Box<Fetched>),
@@ -39,6 +44,7 @@ pub(super) struct Decision {
     pub(super) is_gap: bool,
     /// Number of posts that wait for their page (full text).
     pub(super) pages: usize,
+    pub(super) poll: SettledPoll,
 }
 
 impl PollResult {
@@ -47,6 +53,11 @@ impl PollResult {
             PollResult::Answered(fetched) => &fetched.trace,
             PollResult::Failed { trace, .. } => trace,
         }
+    }
+
+    /// Whether a document was read.
+    pub(super) fn is_read(&self) -> bool {
+        matches!(self, PollResult::Answered(fetched) if matches!(fetched.answer, Answer::Read(_)))
     }
 
     /// Moves times of a result that came before a step of the clock.
@@ -86,6 +97,7 @@ pub(super) fn decide(
     policy: &Policy,
     ages_at: Timestamp,
     ended_at: Timestamp,
+    request_time: Duration,
 ) -> (Settlement, Decision) {
     let mut entries = ReadingDecision::default();
     let mut pages = Vec::new();
@@ -141,6 +153,24 @@ pub(super) fn decide(
     let next = next_poll(&source, host.as_ref(), policy, ended_at);
     let ReadingDecision { posts, edits, renamed, still_seen, document, counts, is_gap, .. } = entries;
     let pages_count = pages.len();
+    let trace = result.trace();
+    let error = match result {
+        PollResult::Failed { report, .. } => Some(report.error.clone()),
+        PollResult::Answered(_) => None,
+    };
+    let poll = SettledPoll {
+        status_code: trace.status,
+        error_type: failure.as_ref().map(|(classified, _)| classified.kind),
+        error,
+        entries: result.is_read().then_some(counts),
+        is_gap,
+        full_texts_wanted: pages_count,
+        bytes: trace.wire_bytes,
+        duration_ms: u64::try_from(request_time.as_millis()).unwrap_or(u64::MAX),
+        next: next.to_string(),
+        linked_feeds: trace.linked_feeds.iter().take(LINKED_FEEDS_MAX).map(|feed| feed.url.to_string()).collect(),
+        ..SettledPoll::unchanged(ended_at)
+    };
     let settlement = Settlement {
         posts,
         edits,
@@ -149,9 +179,10 @@ pub(super) fn decide(
         still_seen,
         document,
         host,
+        poll: policy.history.is_kept().then(|| Box::new(poll.clone())),
         ..Settlement::of_state(&source, ended_at)
     };
-    (settlement, Decision { source, next, failure, believed_url, counts, is_gap, pages: pages_count })
+    (settlement, Decision { source, next, failure, believed_url, counts, is_gap, pages: pages_count, poll })
 }
 
 /// Notes the target of permanent redirects in the state; returns it once it is believed.

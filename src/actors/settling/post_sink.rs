@@ -14,13 +14,15 @@ use crate::actors::context::PipelineContext;
 use crate::actors::messages::{CleanUp, PollSucceeded};
 use crate::actors::store_watch::retry_while_unavailable;
 use crate::model::{Cleaned, Shard};
-use crate::rules::cleanup::cutoffs;
+use crate::rules::cleanup::{cutoffs, history_bounds, hours_since};
 use crate::store::StoreError;
 
 /// How long a batch waits for polls in flight: a transaction costs as much as twenty polls in it.
 const GATHER: Duration = Duration::from_millis(5);
 /// Rows of each table that one step of cleaning removes.
 const CLEAN_ROWS: u32 = 1000;
+/// Polls that one step removes from the history: their rows are small and lie side by side.
+const HISTORY_ROWS: u32 = 5000;
 /// The most steps in one tick; the rest waits for the next tick.
 const CLEAN_STEPS_MAX: usize = 50;
 /// The longest time that the polls of a tick wait for its cleaning.
@@ -97,6 +99,7 @@ impl Handler<CleanUp> for PostSinkActor {
         Box::pin(async move {
             // A step that runs out of time is rolled back as a whole.
             let _ = tokio::time::timeout(CLEAN_WITHIN, clean(&context, &log)).await;
+            let _ = tokio::time::timeout(CLEAN_WITHIN, tend_history(&context, &log)).await;
             let _ = tokio::time::timeout(CLEAN_WITHIN, tend(&context, &log, &warned)).await;
         })
     }
@@ -167,6 +170,36 @@ async fn clean(context: &PipelineContext, log: &Logger) {
     if total.articles + total.posts + total.hashes > 0 {
         info!(log, "cleaned up"; "articles" => total.articles, "posts" => total.posts, "hashes" => total.hashes,
             "more" => total.more);
+    }
+}
+
+/// Stores the sums of polls by hour, and removes old polls from the history.
+async fn tend_history(context: &PipelineContext, log: &Logger) {
+    let PipelineContext { store, clock, poll_hours, timeline, .. } = context;
+    let tending = async {
+        poll_hours.store(&**store, clock.now()).await?;
+        if !context.fleet.owns(Shard::COMMON) {
+            return Ok(0);
+        }
+        let now = timeline.ages_at(clock.now());
+        store.clean_poll_hours(hours_since(now)).await?;
+        let bounds = history_bounds(&context.policy().history, now);
+        let mut removed = 0;
+        for _ in 0..CLEAN_STEPS_MAX {
+            let step = store.clean_polls(bounds, HISTORY_ROWS).await?;
+            removed += step;
+            if step < u64::from(HISTORY_ROWS) {
+                break;
+            }
+        }
+        Ok::<u64, StoreError>(removed)
+    };
+    match tending.await {
+        Ok(0) => {}
+        Ok(removed) => debug!(log, "history cleaned up"; "polls" => removed),
+        // The parts that cannot do without the store report it.
+        Err(cause) if cause.is_passing() => {}
+        Err(cause) => error!(log, "clean-up failed"; "error" => %cause),
     }
 }
 

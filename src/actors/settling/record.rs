@@ -1,5 +1,6 @@
-//! Log record, counters, history and event of a settled poll.
+//! Log record, counters and event of a settled poll.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use slog::{Level, Logger, error, info, warn};
@@ -7,15 +8,11 @@ use slog::{Level, Logger, error, info, warn};
 use super::outcome::{Decision, PollResult};
 use crate::actors::context::PipelineContext;
 use crate::actors::events::PipelineEvent;
-use crate::actors::history::SettledPoll;
 use crate::fetch::{Answer, Trace};
-use crate::model::{FailureKind, FailureReport, PollOutcome, Severity};
+use crate::model::{FailureKind, FailureReport, Severity};
 use crate::rules::due::NextPoll;
 use crate::rules::failure::FailureStep;
 use crate::rules::shown_url::shown_url;
-
-/// The most linked feeds that are kept for a page.
-const LINKED_FEEDS_MAX: usize = 20;
 
 /// A poll that is in the store.
 pub(super) struct WrittenPoll<'a> {
@@ -34,6 +31,7 @@ pub(super) fn record(context: &PipelineContext, log: &Logger, settled: &WrittenP
         return conclude(context, settled, url);
     }
     context.statistics.count_wire_bytes(settled.result.trace().wire_bytes);
+    context.poll_hours.add(&settled.decision.poll, context.clock.now());
     let is_success = settled.decision.failure.is_none();
     let success = is_success.then(|| (settled.decision.source.updated_at, context.clock.monotonic()));
     context.statistics.note_poll(settled.request_time, settled.result.trace().reading, success);
@@ -72,15 +70,13 @@ pub(super) fn record(context: &PipelineContext, log: &Logger, settled: &WrittenP
 
 /// Tells those that wait for the poll.
 fn conclude(context: &PipelineContext, settled: &WrittenPoll<'_>, url: String) {
-    context.history.add(settled.decision.source.id, poll_record(settled));
     if settled.decision.is_gap {
         context.events.emit(|| PipelineEvent::Gap { source_id: settled.decision.source.id, url: url.clone() });
     }
     context.events.emit(|| PipelineEvent::Polled {
         source_id: settled.decision.source.id,
         url,
-        new_posts: settled.new_posts,
-        failure: settled.decision.failure.as_ref().map(|(classified, _)| classified.kind),
+        poll: Arc::new(settled.decision.poll.clone()),
     });
 }
 
@@ -102,40 +98,6 @@ fn log_refused_addition(log: &Logger, settled: &WrittenPoll<'_>, url: &str) {
         "error" => &report.error,
         "duration_ms" => milliseconds(settled.request_time),
         "reason" => "its first poll failed, and it was to be added only if that succeeds");
-}
-
-/// The poll in the history of its source.
-fn poll_record(settled: &WrittenPoll<'_>) -> SettledPoll {
-    let trace = settled.result.trace();
-    let (error_type, error) = match (&settled.decision.failure, settled.result) {
-        (Some((classified, _)), PollResult::Failed { report, .. }) => {
-            (Some(classified.kind), Some(report.error.clone()))
-        }
-        _ => (None, None),
-    };
-    let outcome = match settled.result {
-        PollResult::Failed { .. } => PollOutcome::Failed,
-        PollResult::Answered(fetched) if matches!(fetched.answer, Answer::Read(_)) => PollOutcome::Read,
-        PollResult::Answered(_) => PollOutcome::Unchanged,
-    };
-    SettledPoll {
-        at: settled.decision.source.updated_at,
-        outcome,
-        status_code: trace.status,
-        error_type,
-        error,
-        new_posts: settled.new_posts,
-        entries: (outcome == PollOutcome::Read).then_some(settled.decision.counts),
-        is_gap: settled.decision.is_gap,
-        full_texts_wanted: settled.decision.pages,
-        full_texts: 0,
-        full_text_failures: 0,
-        full_text_error: None,
-        bytes: trace.wire_bytes,
-        duration_ms: milliseconds(settled.request_time),
-        next: settled.decision.next.to_string(),
-        linked_feeds: trace.linked_feeds.iter().take(LINKED_FEEDS_MAX).map(|feed| feed.url.to_string()).collect(),
-    }
 }
 
 fn log_success(log: &Logger, settled: &WrittenPoll<'_>, url: &str) {

@@ -8,14 +8,15 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::super::Api;
 use super::super::endpoint::Endpoint;
 use super::super::guard::Caller;
-use super::super::input::{JsonBody, Parameters, expected_version, number};
+use super::super::input::{JsonBody, Parameters, cursor, expected_version, number, page, page_size, rows};
 use super::super::problem::Problem;
 use super::super::views::{
-    BackfillBody, BackfillView, DisableBody, Explanation, PollAnswer, PollQuery, PollRecord, RestBody, SourceView,
+    BackfillBody, BackfillView, DisableBody, Explanation, Page, PageQuery, PollAnswer, PollQuery, PollRecord, RestBody,
+    SourceView,
 };
 use super::HandlerResult;
 use super::sources::answer;
-use crate::model::SourceId;
+use crate::model::{SourceId, StoredPoll};
 use crate::service::PollRequest;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
@@ -63,8 +64,9 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         .refuses(409, "Source is no feed, or polling is paused"),
         Endpoint::new(Method::GET, "/sources/{id}/explain", "Explain when a source is polled next, and why", explain)
             .answers::<Explanation>(200, "Explanation"),
-        Endpoint::new(Method::GET, "/sources/{id}/history", "List the last polls of a source", history)
-            .answers::<Vec<PollRecord>>(200, "Polls, newest first"),
+        Endpoint::new(Method::GET, "/sources/{id}/history", "List the polls of a source", history)
+            .query::<PageQuery>()
+            .answers::<Page<PollRecord>>(200, "Page of polls, newest first"),
     ]
 }
 
@@ -132,11 +134,17 @@ async fn explain(api: web::Data<Api>, caller: Caller, id: web::Path<String>) -> 
     Ok(HttpResponse::Ok().json(Explanation::new(api.service.explain(id).await?, caller.sees_secrets)))
 }
 
-async fn history(api: web::Data<Api>, caller: Caller, id: web::Path<String>) -> HandlerResult {
+async fn history(
+    api: web::Data<Api>,
+    caller: Caller,
+    id: web::Path<String>,
+    Parameters(query): Parameters<PageQuery>,
+) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
-    let polls = api.service.history(id).await?;
-    let record = |poll| PollRecord::new(poll, caller.sees_secrets);
-    Ok(HttpResponse::Ok().json(polls.into_iter().map(record).collect::<Vec<_>>()))
+    let limit = page_size(query.limit)?;
+    let found = api.service.history(id, cursor(query.cursor.as_deref())?, rows(limit)).await?;
+    let record = |stored: StoredPoll| PollRecord::new(stored.poll, caller.sees_secrets);
+    Ok(HttpResponse::Ok().json(page(found, limit, |stored| stored.id.to_string(), record)))
 }
 
 /// The source, and the version that it must have.

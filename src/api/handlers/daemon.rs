@@ -1,5 +1,7 @@
 //! Endpoints for scheduler, tree, counters, configuration, log level and faults.
 
+use std::time::Duration;
+
 use actix_web::http::Method;
 use actix_web::{HttpResponse, web};
 use serde_json::json;
@@ -10,8 +12,8 @@ use super::super::input::{JsonBody, Parameters};
 use super::super::overview::overview;
 use super::super::problem::Problem;
 use super::super::views::{
-    ConfigurationRow, FaultsChange, FaultsView, LogLevel, QuarantineView, Reloaded, SchedulerView, StatisticsReport,
-    StatusProblem, StatusView, StoreCountsView, TreeQuery, TreeView,
+    ConfigurationRow, FaultsChange, FaultsView, LogLevel, PollHourView, PollHoursQuery, QuarantineView, Reloaded,
+    SchedulerView, StatisticsReport, StatusProblem, StatusView, StoreCountsView, TreeQuery, TreeView,
 };
 use super::HandlerResult;
 use crate::actors::{Fault, SchedulerStatus};
@@ -36,6 +38,14 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers::<TreeView>(200, "Supervision tree"),
         Endpoint::new(Method::GET, "/statistics", "Get counters since the start", statistics)
             .answers::<StatisticsReport>(200, "Counters since the start"),
+        Endpoint::new(
+            Method::GET,
+            "/statistics/hours",
+            "List numbers of polls, failures and new posts by hour and outcome, of all nodes",
+            statistics_hours,
+        )
+        .query::<PollHoursQuery>()
+        .answers::<Vec<PollHourView>>(200, "Hours in order; those without polls are omitted"),
         Endpoint::new(
             Method::GET,
             "/configuration",
@@ -65,6 +75,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 const HOSTS_DEFAULT: usize = 50;
 const HOSTS_MAX: usize = 1000;
 const RULES_MAX: usize = 100;
+/// What `GET /statistics/hours` covers.
+const HOURS_DEFAULT: Duration = Duration::from_secs(7 * 86_400);
 
 /// The most rows of the quarantine that are listed.
 const QUARANTINED_MAX: usize = 1000;
@@ -157,6 +169,12 @@ async fn quarantine(api: web::Data<Api>) -> HandlerResult {
     let found = api.service.quarantined_rows(QUARANTINED_MAX);
     let rows = found.rows.into_iter().map(Into::into).collect();
     Ok(HttpResponse::Ok().json(QuarantineView { total: found.total, rows }))
+}
+
+async fn statistics_hours(api: web::Data<Api>, Parameters(query): Parameters<PollHoursQuery>) -> HandlerResult {
+    let since = query.since.unwrap_or_else(|| api.service.now() - HOURS_DEFAULT);
+    let hours = api.service.poll_hours(since).await?;
+    Ok(HttpResponse::Ok().json(hours.into_iter().map(PollHourView::from).collect::<Vec<_>>()))
 }
 
 async fn scheduler(api: web::Data<Api>) -> HandlerResult {

@@ -122,7 +122,11 @@ impl Explanation {
             has_access: explained.has_access,
             lacks: explained.lacks,
             consecutive_failures: explained.consecutive_failures,
-            last_polls: explained.last_polls.into_iter().map(|poll| PollRecord::new(poll, sees_secrets)).collect(),
+            last_polls: explained
+                .last_polls
+                .into_iter()
+                .map(|stored| PollRecord::new(stored.poll, sees_secrets))
+                .collect(),
         }
     }
 }

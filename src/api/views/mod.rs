@@ -30,7 +30,7 @@ pub use fleet::{FleetReport, FleetTotals, NodeView};
 pub use people::{
     KeyBody, KeyView, PodcastBody, PodcastQuery, PodcastUpdate, PodcastView, UserBody, UserQuery, UserView,
 };
-pub use polls::{PollAnswer, PollRecord};
+pub use polls::{PollAnswer, PollHourView, PollHoursQuery, PollRecord};
 pub use posts::{ArticleBody, ArticleView, PostCount, PostCountQuery, PostQuery, PostView, StreamQuery};
 pub use source_lists::{BulkBody, BulkReport, BulkResult, ImportQuery, ImportReport, LabelView, SourceQuery};
 pub use sources::{CreatedSource, LabelRename, NewSourceBody, SourceChanges, SourceView};

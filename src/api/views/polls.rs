@@ -3,8 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::actors::SettledPoll;
-use crate::model::{EntryCounts, FailureKind, PollOutcome, Timestamp};
+use crate::model::{EntryCounts, FailureKind, PollHour, PollOutcome, SettledPoll, Timestamp};
 use crate::rules::shown_url::shown_url;
 use crate::service;
 
@@ -54,6 +53,50 @@ pub struct PollRecord {
     pub linked_feeds: Vec<String>,
 }
 
+/// Polls of all sources that ended in one hour in the same way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PollHourView {
+    /// Start of the hour.
+    pub hour: Timestamp,
+    /// Outcome of the polls.
+    pub outcome: PollOutcome,
+    /// Kind of the failures; null unless the outcome is `failed`.
+    pub error_type: Option<FailureKind>,
+    /// Number of polls.
+    pub polls: u64,
+    /// Posts that were not known before.
+    pub new_posts: u64,
+    /// Posts that got new content.
+    pub updated_posts: u64,
+    /// Body bytes received, before decoding.
+    pub bytes: u64,
+    /// Duration of all requests.
+    pub duration_ms: u64,
+}
+
+/// Parameters of the statistics by hour.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PollHoursQuery {
+    /// Start of the first hour (default: a week ago).
+    pub since: Option<Timestamp>,
+}
+
+impl From<PollHour> for PollHourView {
+    fn from(row: PollHour) -> PollHourView {
+        PollHourView {
+            hour: row.hour,
+            outcome: row.outcome,
+            error_type: row.error_type,
+            polls: row.sums.polls,
+            new_posts: row.sums.new_posts,
+            updated_posts: row.sums.updated_posts,
+            bytes: row.sums.bytes,
+            duration_ms: row.sums.duration_ms,
+        }
+    }
+}
+
 /// Response to a poll request.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "answer", rename_all = "snake_case")]
@@ -92,11 +135,11 @@ impl From<SettledPoll> for PollRecord {
     fn from(poll: SettledPoll) -> PollRecord {
         PollRecord {
             at: poll.at,
-            outcome: poll.outcome,
+            outcome: poll.outcome(),
             status_code: poll.status_code,
             error_type: poll.error_type,
+            new_posts: poll.new_posts(),
             error: poll.error,
-            new_posts: poll.new_posts,
             entries_text: poll.entries.map(|counts| counts.to_string()),
             entries: poll.entries,
             is_gap: poll.is_gap,

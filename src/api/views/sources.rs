@@ -45,6 +45,12 @@ pub struct SourceView {
     /// Whether the pages of entries are fetched for their text; null uses the configured choice.
     #[serde(default)]
     pub full_text: Option<FullText>,
+    /// User agent of requests for the source; null uses the configured one.
+    #[serde(default)]
+    pub user_agent: Option<String>,
+    /// Proxy of requests for the source, or `none`; null uses the configured one.
+    #[serde(default)]
+    pub proxy: Option<String>,
     /// Labels of the source.
     pub labels: Vec<String>,
     /// Whether requests for the source carry a login or headers.
@@ -144,6 +150,13 @@ pub struct NewSourceBody {
     /// Whether the pages of entries are fetched for their text; null uses the configured choice.
     #[serde(default)]
     pub full_text: Option<FullText>,
+    /// User agent of requests for the source and for the robots.txt that governs it; null uses the configured one.
+    #[serde(default)]
+    pub user_agent: Option<String>,
+    /// Proxy of requests for the source: `none`, or a URL with http, socks5 or socks5h, without a login; null uses the
+    /// configured one. Its address has to be allowed, like that of a source.
+    #[serde(default)]
+    pub proxy: Option<String>,
     /// Labels, outermost folder first.
     #[serde(default)]
     pub labels: Vec<String>,
@@ -210,6 +223,15 @@ pub struct SourceChanges {
     #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<FullText>")]
     pub full_text: Option<Option<FullText>>,
+    /// User agent of requests for the source and for the robots.txt that governs it; null uses the configured one.
+    #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub user_agent: Option<Option<String>>,
+    /// Proxy of requests for the source: `none`, or a URL with http, socks5 or socks5h, without a login; null uses the
+    /// configured one.
+    #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub proxy: Option<Option<String>>,
     /// New labels, replacing all previous ones.
     pub labels: Option<Vec<String>>,
     /// Labels to add; a source has at most 16.
@@ -262,6 +284,8 @@ impl SourceView {
             max_backoff_hours: settings.max_backoff_hours,
             backlog: settings.backlog,
             full_text: settings.full_text,
+            user_agent: settings.user_agent,
+            proxy: settings.proxy.map(|proxy| proxy.to_string()),
             labels,
             has_access,
             host: host.map(|host| host.to_string()),
@@ -316,6 +340,8 @@ impl From<NewSourceBody> for NewSourceRequest {
             max_backoff_hours: body.max_backoff_hours,
             backlog: body.backlog,
             full_text: body.full_text,
+            user_agent: body.user_agent,
+            proxy: body.proxy,
             labels: body.labels,
             access: body.access.map(SourceAccess::from),
         }
@@ -335,6 +361,8 @@ impl From<SourceChanges> for SourcePatch {
             max_backoff_hours: changes.max_backoff_hours,
             backlog: changes.backlog,
             full_text: changes.full_text,
+            user_agent: changes.user_agent,
+            proxy: changes.proxy,
             labels: LabelPatch {
                 set: changes.labels,
                 rename: changes.rename_label.map(|rename| (rename.from, rename.to)),

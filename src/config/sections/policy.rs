@@ -1,4 +1,4 @@
-//! `source.*`, `posts.*`, `host.*`, `outage.*` and `webhooks.*`: the parameters of the rules.
+//! `source.*`, `posts.*`, `history.*`, `host.*`, `outage.*` and `webhooks.*`: the parameters of the rules.
 
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use super::super::schema::SchemaKey;
 use super::{DAY_SECONDS, WEEK_MINUTES};
 use crate::model::{FailureKind, SourceType};
 use crate::rules::webhook::WebhookPolicy;
-use crate::rules::{BreakerPolicy, Delays, OutagePolicy, Policy, PostPolicy, RestRule, hours, minutes};
+use crate::rules::{BreakerPolicy, Delays, HistoryPolicy, OutagePolicy, Policy, PostPolicy, RestRule, hours, minutes};
 
 const YEAR_HOURS: u64 = 8_760;
 /// An age that no post reaches.
@@ -38,6 +38,8 @@ pub(super) const KEYS: &[SchemaKey] = &[
     ),
     SchemaKey::new("posts.keep-html", KeyKind::Flag, "whether the HTML of entries is stored"),
     SchemaKey::count("posts.size-max", 1_024, 1 << 28, "bytes of the texts of a post"),
+    SchemaKey::count("history.days", 0, 3_650, "days that polls are kept; 0 keeps none"),
+    SchemaKey::count("history.max-polls", 1_000, 1_000_000_000, "polls of all sources that are kept at most"),
     SchemaKey::count("source.remember-cleaned-days", 1, 36_500, "days that a cleaned post is remembered"),
     SchemaKey::count(
         "source.freshness-ceiling-hours",
@@ -162,6 +164,7 @@ pub(in crate::config) fn policy(values: &Effective) -> Policy {
             retry_max: minutes(values.count_u32("webhooks.retry-max-minutes")),
             failures_max: values.count_u32("webhooks.failures-max"),
         },
+        history: HistoryPolicy { age_max: days("history.days"), polls_max: values.count("history.max-polls") },
     }
 }
 

@@ -9,6 +9,7 @@ use tokio_postgres::types::ToSql;
 
 use super::super::check::{COUNTED, CheckReport, CheckedTable, ROWS_AT_ONCE, StoreProblemKind};
 use super::super::cipher::Cipher;
+use super::super::poll_row::read_poll;
 use super::super::post_row::read_post;
 use super::super::rows::{Columns, read_host, read_webhook};
 use super::super::secrets::{SecretCheck, SecretCounts, SecretPlace, SecretTable, count, opened_by};
@@ -77,6 +78,7 @@ async fn examine(client: &Lease, cipher: &Cipher, report: &mut CheckReport) -> R
     read_all(client, CheckedTable::Sources, &sql::LIST_SOURCES, |row| read_source(row).map(|_| ()), report).await?;
     read_all(client, CheckedTable::Posts, &sql::CHECK_POSTS, |row| read_post(row).map(|_| ()), report).await?;
     read_all(client, CheckedTable::Webhooks, &sql::LIST_WEBHOOKS, |row| read_webhook(row).map(|_| ()), report).await?;
+    read_all(client, CheckedTable::Polls, &sql::CHECK_POLLS, |row| read_poll(row).map(|_| ()), report).await?;
     read_hosts(client, report).await?;
     let used = one(client, &sql::LAST_CHANGE_NUMBER, &[], |row| row.integer()).await?.flatten();
     report.numbers(numbers::issued(client).await?, used.unwrap_or(0));

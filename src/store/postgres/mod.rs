@@ -12,6 +12,7 @@ mod known;
 mod labels;
 mod migrate;
 mod numbers;
+mod polls;
 mod posts;
 mod secrets;
 mod session;

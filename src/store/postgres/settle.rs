@@ -9,6 +9,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::model::{HostKey, HostState, OwnedShard, PostId, Settled, Settlement, Shard, SourceId, Timestamp};
 
+use super::super::poll_row::poll_values;
 use super::super::post_row::{edit_values, new_post_values};
 use super::super::rows::{Columns, is_settled_already, last_word_on_hosts, required, storable};
 use super::super::shared_sql as sql;
@@ -25,6 +26,7 @@ static LOCK_CLAIMED: Statement = Statement::new(include_str!("../../../sql/postg
 static LOCK_FREE: Statement = Statement::new(include_str!("../../../sql/postgres/lock_free_sources.sql"));
 static LOCKED_HOSTS: Statement = Statement::new(include_str!("../../../sql/postgres/locked_hosts.sql"));
 static SETTLE: Statement = Statement::new(include_str!("../../../sql/postgres/settle_sources.sql"));
+static ADD_POLLS: Statement = Statement::new(include_str!("../../../sql/postgres/add_polls.sql"));
 static ADD_POSTS: Statement = Statement::new(include_str!("../../../sql/postgres/add_posts.sql"));
 static EDIT_POSTS: Statement = Statement::new(include_str!("../../../sql/postgres/edit_posts.sql"));
 static RENAME_POSTS: Statement = Statement::new(include_str!("../../../sql/postgres/rename_posts.sql"));
@@ -100,8 +102,24 @@ struct SettleRound<'a> {
 struct FencedRows {
     /// Claims that no longer hold.
     fenced: HashSet<OwnedShard>,
-    /// Versions by source; none for rows that other sessions lock.
-    versions: HashMap<i64, Option<i64>>,
+    /// By source.
+    rows: HashMap<i64, LockedRow>,
+}
+
+/// The row of a source.
+#[derive(Clone, Copy)]
+struct LockedRow {
+    /// None if another session locks the row.
+    version: Option<i64>,
+    last_poll_id: Option<i64>,
+    /// The id for the poll that is being settled.
+    poll_id: Option<i64>,
+}
+
+impl LockedRow {
+    fn read(row: &mut RowColumns<'_>) -> Result<LockedRow> {
+        Ok(LockedRow { version: row.integer()?, last_poll_id: row.integer()?, poll_id: row.integer()? })
+    }
 }
 
 impl SettleRound<'_> {
@@ -109,7 +127,7 @@ impl SettleRound<'_> {
     /// sent together with the commit, so that no other node waits for this process.
     async fn settle(&self, round: &[usize], answers: &mut [Option<Settled>]) -> Result<()> {
         let SettleRound { store, transaction, settlements, locking } = *self;
-        let FencedRows { fenced, versions } = self.lock(round).await?;
+        let FencedRows { fenced, rows } = self.lock(round).await?;
         let mut live = Vec::with_capacity(round.len());
         let (mut asked, mut late) = (Vec::new(), Vec::new());
         for place in round {
@@ -120,14 +138,14 @@ impl SettleRound<'_> {
                 late.extend(settlement.host.clone());
                 continue;
             }
-            match versions.get(&settlement.source_id.0) {
+            match rows.get(&settlement.source_id.0).map(|row| row.version) {
                 None => answers[*place] = Some(Settled::Gone),
                 // A poll that is settled later writes its host then.
                 Some(None) => {
                     answers[*place] = Some(Settled::Locked);
                     continue;
                 }
-                Some(Some(version)) if *version == settlement.version => live.push(*place),
+                Some(Some(version)) if version == settlement.version => live.push(*place),
                 Some(_) => answers[*place] = Some(outdated(transaction, settlement).await?),
             }
             asked.extend(settlement.host.clone());
@@ -141,7 +159,8 @@ impl SettleRound<'_> {
         // Send all statements before awaiting the first result.
         let recording = try_join(hosts::record(transaction, &asked), hosts::record_late(transaction, &late));
         let (touching, putting) = (touch(transaction, &alive), put_documents(transaction, &alive));
-        try_join4(write_states(transaction, &alive), touching, putting, recording).await?;
+        let writing = try_join(write_states(transaction, &alive, &rows), add_polls(transaction, &alive, &rows));
+        try_join4(writing, touching, putting, recording).await?;
         let new_posts = store_posts(transaction, &alive).await?;
         note_written(settlements, live, new_posts, answers);
         if locking == Locking::Skip {
@@ -158,33 +177,33 @@ impl SettleRound<'_> {
         ids.sort_unstable();
         let claims: HashSet<OwnedShard> = polls().filter_map(|poll| poll.claim).collect();
         let claims: Vec<OwnedShard> = claims.into_iter().collect();
-        let versions = |row: &mut RowColumns<'_>| Ok((required(row.integer()?)?, row.integer()?));
+        let locked = |row: &mut RowColumns<'_>| Ok((required(row.integer()?)?, LockedRow::read(row)?));
         match self.locking {
             Locking::Wait if claims.is_empty() => {
-                let versions = all(self.transaction, &LOCK, &[&ids], versions).await?.into_iter().collect();
-                Ok(FencedRows { fenced: HashSet::new(), versions })
+                let rows = all(self.transaction, &LOCK, &[&ids], locked).await?.into_iter().collect();
+                Ok(FencedRows { fenced: HashSet::new(), rows })
             }
             Locking::Wait => self.lock_claimed(&ids, &claims).await,
             Locking::Skip => {
                 let parameters: [&(dyn ToSql + Sync); 1] = [&ids];
-                let locking = all(self.transaction, &LOCK_FREE, &parameters, versions);
-                let (fenced, versions) = try_join(self.lost_claims(&claims), locking).await?;
-                Ok(FencedRows { fenced, versions: versions.into_iter().collect() })
+                let locking = all(self.transaction, &LOCK_FREE, &parameters, locked);
+                let (fenced, rows) = try_join(self.lost_claims(&claims), locking).await?;
+                Ok(FencedRows { fenced, rows: rows.into_iter().collect() })
             }
         }
     }
 
     async fn lock_claimed(&self, ids: &[i64], claims: &[OwnedShard]) -> Result<FencedRows> {
         let (node, (shards, epochs)) = (self.own_node(), by_part(claims));
-        let read = |row: &mut RowColumns<'_>| Ok((row.integer()?, row.integer()?, row.integer()?));
+        let read = |row: &mut RowColumns<'_>| Ok((row.integer()?, row.integer()?, LockedRow::read(row)?));
         let parameters: [&(dyn ToSql + Sync); 4] = [&ids, &node, &shards, &epochs];
         let mut locked = FencedRows::default();
-        for (lost, id, version) in all(self.transaction, &LOCK_CLAIMED, &parameters, read).await? {
+        for (lost, id, row) in all(self.transaction, &LOCK_CLAIMED, &parameters, read).await? {
             match lost {
                 Some(place) => {
                     locked.fenced.extend(usize::try_from(place - 1).ok().and_then(|place| claims.get(place)))
                 }
-                None => drop(locked.versions.insert(required(id)?, version)),
+                None => drop(locked.rows.insert(required(id)?, row)),
             }
         }
         Ok(locked)
@@ -357,14 +376,40 @@ async fn edit_posts(transaction: &impl Session, settlements: &[&Settlement]) -> 
     all(transaction, &EDIT_POSTS, &arrays, number).await.map(|_| ())
 }
 
-async fn write_states(transaction: &impl Session, settlements: &[&Settlement]) -> Result<()> {
+/// Adds polls to the history of their sources.
+async fn add_polls(
+    transaction: &impl Session,
+    settlements: &[&Settlement],
+    rows: &HashMap<i64, LockedRow>,
+) -> Result<()> {
+    let polls = || settlements.iter().filter_map(|one| Some((one.source_id.0, one.poll.as_deref()?)));
+    let sources: Vec<i64> = polls().map(|(source, _)| source).collect();
+    if sources.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<Option<i64>> = sources.iter().map(|source| rows.get(source)?.poll_id).collect();
+    let previous: Vec<Option<i64>> = sources.iter().map(|source| rows.get(source)?.last_poll_id).collect();
+    let columns = by_column(polls().map(|(_, poll)| poll_values(poll)));
+    let mut arrays: Vec<&(dyn ToSql + Sync)> = vec![&ids, &sources, &previous];
+    arrays.extend(columns.iter().map(|column| column as &(dyn ToSql + Sync)));
+    execute(transaction, &ADD_POLLS, &arrays).await.map(|_| ())
+}
+
+async fn write_states(
+    transaction: &impl Session,
+    settlements: &[&Settlement],
+    rows: &HashMap<i64, LockedRow>,
+) -> Result<()> {
     if settlements.is_empty() {
         return Ok(());
     }
     let ids: Vec<i64> = settlements.iter().map(|settlement| settlement.source_id.0).collect();
     let times: Vec<Timestamp> = settlements.iter().map(|settlement| settlement.settled_at).collect();
+    let poll_id =
+        |settlement: &&Settlement| rows.get(&settlement.source_id.0)?.poll_id.filter(|_| settlement.poll.is_some());
+    let polls: Vec<Option<i64>> = settlements.iter().map(poll_id).collect();
     let columns = by_column(settlements.iter().map(|settlement| state_values(&settlement.state)));
-    let mut arrays: Vec<&(dyn ToSql + Sync)> = vec![&ids, &times];
+    let mut arrays: Vec<&(dyn ToSql + Sync)> = vec![&ids, &times, &polls];
     arrays.extend(columns.iter().map(|column| column as &(dyn ToSql + Sync)));
     execute(transaction, &SETTLE, &arrays).await.map(|_| ())
 }

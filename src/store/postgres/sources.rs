@@ -136,13 +136,13 @@ impl SourceStore for PostgresStore {
     }
 
     async fn remove_source(&self, id: SourceId) -> Result<bool> {
-        let removed = self.remove(id, &sql::REMOVE_SOURCE, &[&id.0]).await?;
+        let removed = self.remove(id, None, &sql::REMOVE_SOURCE, &[&id.0]).await?;
         self.quarantine.end(SOURCES, &RowKey::Id(id.0));
         Ok(removed)
     }
 
     async fn remove_source_version(&self, id: SourceId, version: i64) -> Result<bool> {
-        let removed = self.remove(id, &sql::REMOVE_SOURCE_VERSION, &[&id.0, &version]).await?;
+        let removed = self.remove(id, Some(version), &sql::REMOVE_SOURCE_VERSION, &[&id.0, &version]).await?;
         if removed {
             self.quarantine.end(SOURCES, &RowKey::Id(id.0));
         }
@@ -155,10 +155,17 @@ impl SourceStore for PostgresStore {
 }
 
 impl PostgresStore {
-    async fn remove(&self, id: SourceId, statement: &Statement, row: &[&(dyn ToSql + Sync)]) -> Result<bool> {
+    async fn remove(
+        &self,
+        id: SourceId,
+        version: Option<i64>,
+        statement: &Statement,
+        row: &[&(dyn ToSql + Sync)],
+    ) -> Result<bool> {
         let mut client = self.client().await?;
         let transaction = client.transaction().await?;
         tell_owners(&transaction, &self.own_node, &[id]).await?;
+        execute(&transaction, &sql::REMOVE_POLLS, &[&id.0, &version]).await?;
         let is_removed = execute(&transaction, statement, row).await? > 0;
         transaction.commit().await?;
         Ok(is_removed)

@@ -4,6 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::super::check::{COUNTED, CheckReport, CheckedTable, ROWS_AT_ONCE, StoreProblem, StoreProblemKind};
 use super::super::cipher::Cipher;
+use super::super::poll_row::read_poll;
 use super::super::post_row::read_post;
 use super::super::rows::{Columns, read_host, read_webhook};
 use super::super::secrets::{SecretCheck, SecretCounts, SecretPlace, SecretTable, count, opened_by};
@@ -54,6 +55,7 @@ fn examine(connection: &Connection, cipher: &Cipher, report: &mut CheckReport) -
     read_all(connection, CheckedTable::Sources, &sql::LIST_SOURCES, |row| read_source(row).map(|_| ()), report)?;
     read_all(connection, CheckedTable::Posts, &sql::CHECK_POSTS, |row| read_post(row).map(|_| ()), report)?;
     read_all(connection, CheckedTable::Webhooks, &sql::LIST_WEBHOOKS, |row| read_webhook(row).map(|_| ()), report)?;
+    read_all(connection, CheckedTable::Polls, &sql::CHECK_POLLS, |row| read_poll(row).map(|_| ()), report)?;
     read_hosts(connection, report)?;
     let used = one(connection, &sql::LAST_CHANGE_NUMBER, [], |row| row.integer())?.flatten();
     report.numbers(numbers::issued(connection)?, used.unwrap_or(0));

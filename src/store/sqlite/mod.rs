@@ -13,6 +13,7 @@ mod known;
 mod labels;
 mod migrate;
 mod numbers;
+mod polls;
 mod posts;
 mod secrets;
 mod settle;

@@ -4,6 +4,7 @@ use rusqlite::{Connection, params, params_from_iter};
 
 use crate::model::{PostId, RenamedPost, Settled, Settlement};
 
+use super::super::poll_row::poll_values;
 use super::super::post_row::{ADDED, CONTENT, edit_values, new_post_values};
 use super::super::rows::{Value, is_settled_already, last_word_on_hosts};
 use super::super::shared_sql as sql;
@@ -15,6 +16,7 @@ use super::values::{all, error, execute, number, one};
 use super::{full_text, hosts, sources};
 
 static SETTLE: Statement = Statement::new(include_str!("../../../sql/sqlite/settle_sources.sql"));
+static ADD_POLL: Statement = Statement::new(include_str!("../../../sql/sqlite/add_polls.sql"));
 static ADD_POST: Statement = Statement::new(include_str!("../../../sql/sqlite/add_posts.sql"));
 static EDIT_POST: Statement = Statement::new(include_str!("../../../sql/sqlite/edit_posts.sql"));
 pub(super) static NEXT_NUMBER: Statement = Statement::new(include_str!("../../../sql/sqlite/next_post_number.sql"));
@@ -45,7 +47,20 @@ pub(super) fn settle(
 /// transaction.
 fn settle_one(connection: &Connection, settlement: &Settlement) -> Result<Settled> {
     let Settlement { source_id: id, version, settled_at, .. } = *settlement;
-    let key = [Value::Integer(Some(id.0)), Value::Time(Some(settled_at)), Value::Integer(Some(version))];
+    let mut poll_id = None;
+    if let Some(poll) = &settlement.poll {
+        let key = [Value::Integer(Some(id.0)), Value::Integer(Some(version))];
+        if execute(connection, &ADD_POLL, params_from_iter(key.into_iter().chain(poll_values(poll))))? == 0 {
+            return outdated(connection, settlement);
+        }
+        poll_id = Some(connection.last_insert_rowid());
+    }
+    let key = [
+        Value::Integer(Some(id.0)),
+        Value::Time(Some(settled_at)),
+        Value::Integer(Some(version)),
+        Value::Integer(poll_id),
+    ];
     let row = key.into_iter().chain(state_values(&settlement.state));
     if execute(connection, &SETTLE, params_from_iter(row))? == 0 {
         return outdated(connection, settlement);

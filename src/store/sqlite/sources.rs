@@ -111,15 +111,13 @@ impl SourceStore for SqliteStore {
     }
 
     async fn remove_source(&self, id: SourceId) -> Result<bool> {
-        let removed = self.writer.run(move |connection| execute(connection, &sql::REMOVE_SOURCE, [id.0])).await? > 0;
+        let removed = self.writer.run(move |connection| remove(connection, id, None)).await?;
         self.quarantine.end(SOURCES, &RowKey::Id(id.0));
         Ok(removed)
     }
 
     async fn remove_source_version(&self, id: SourceId, version: i64) -> Result<bool> {
-        let removing =
-            move |connection: &mut Connection| execute(connection, &sql::REMOVE_SOURCE_VERSION, [id.0, version]);
-        let removed = self.writer.run(removing).await? > 0;
+        let removed = self.writer.run(move |connection| remove(connection, id, Some(version))).await?;
         if removed {
             self.quarantine.end(SOURCES, &RowKey::Id(id.0));
         }
@@ -225,4 +223,16 @@ fn save(connection: &mut Connection, source: &Source, labels: Option<&[String]>,
     }
     transaction.commit().map_err(error)?;
     Ok(saved)
+}
+
+/// Removes a source with its history, if it has this version.
+fn remove(connection: &mut Connection, id: SourceId, version: Option<i64>) -> Result<bool> {
+    let transaction = connection.transaction().map_err(error)?;
+    execute(&transaction, &sql::REMOVE_POLLS, params![id.0, version])?;
+    let removed = match version {
+        None => execute(&transaction, &sql::REMOVE_SOURCE, [id.0])?,
+        Some(version) => execute(&transaction, &sql::REMOVE_SOURCE_VERSION, [id.0, version])?,
+    };
+    transaction.commit().map_err(error)?;
+    Ok(removed > 0)
 }

@@ -1,0 +1,1 @@
+DELETE FROM poll_hours WHERE hour < $1
