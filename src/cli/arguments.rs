@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use super::audit_command::AuditArguments;
 use super::backup_command::BackupArguments;
 use super::connection::ConnectionArguments;
 use super::daemon_command::{Level, ReloadArguments, TreeArguments};
@@ -124,6 +125,8 @@ pub(super) enum DaemonCommand {
     Resume(RemoteCommand<NoArguments>),
     /// Reload the configuration
     Reload(RemoteCommand<ReloadArguments>),
+    /// List changes by users and programs: who changed what, and when
+    Audit(RemoteCommand<AuditArguments>),
     /// Show or change the log level
     LogLevel(RemoteCommand<Level>),
 }
@@ -330,6 +333,7 @@ impl DaemonCommand {
             DaemonCommand::Webhook(commands) => &mut commands.connection,
             DaemonCommand::Import(command) => &mut command.connection,
             DaemonCommand::Export(command) => &mut command.connection,
+            DaemonCommand::Audit(command) => &mut command.connection,
             DaemonCommand::LogLevel(command) => &mut command.connection,
         }
     }

@@ -3,6 +3,7 @@
 mod access;
 mod actions;
 mod articles;
+mod audit;
 mod daemon;
 mod feeds;
 mod fleet;
@@ -44,6 +45,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         articles::endpoints(),
         webhooks::endpoints(),
         daemon::endpoints(),
+        audit::endpoints(),
         fleet::endpoints(),
         feeds::endpoints(),
         of_the_server(),

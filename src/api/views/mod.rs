@@ -2,6 +2,7 @@
 
 mod access;
 mod actions;
+mod audit;
 mod backfill;
 mod daemon;
 mod explanation;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use access::{AccessBody, AccessView, LoginBody};
 pub use actions::{DisableBody, EnabledSources, HoldBody, PollQuery, RestBody};
+pub use audit::{AuditQuery, AuditView};
 pub use backfill::{BackfillBody, BackfillEnded, BackfillView};
 pub use daemon::{
     ConfigurationRow, FaultsChange, FaultsView, HealthView, LogLevel, QuarantineView, QuarantinedRowView, Reloaded,

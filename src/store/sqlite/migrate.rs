@@ -80,6 +80,7 @@ pub(super) const ALL: &[Migration] = &[
     Migration { version: 18, name: "probe", sql: include_str!("../../../sql/sqlite/migrations/0018_probe.sql") },
     Migration { version: 19, name: "restores", sql: include_str!("../../../sql/sqlite/migrations/0019_restores.sql") },
     Migration { version: 20, name: "fleet", sql: include_str!("../../../sql/sqlite/migrations/0020_fleet.sql") },
+    Migration { version: 22, name: "audit", sql: include_str!("../../../sql/sqlite/migrations/0022_audit.sql") },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

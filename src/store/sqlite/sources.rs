@@ -1,7 +1,7 @@
 //! Sources in SQLite.
 
 use async_trait::async_trait;
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::{Connection, Transaction, params, params_from_iter};
 
 use crate::model::{
     NewSource, RowKey, Settled, Settlement, SlotCursor, Source, SourceCounts, SourceId, SourceSettings, SourceToPoll,
@@ -31,7 +31,7 @@ const FILL_AT_ONCE: u32 = 1000;
 #[async_trait]
 impl SourceStore for SqliteStore {
     async fn add_sources(&self, new: Vec<NewSource>) -> Result<Vec<Added>> {
-        self.writer.run(move |connection| add(connection, &new)).await
+        self.change(move |transaction| new.iter().map(|source| add_one(transaction, source)).collect()).await
     }
 
     async fn source(&self, id: SourceId) -> Result<Option<Source>> {
@@ -97,23 +97,24 @@ impl SourceStore for SqliteStore {
     }
 
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {
-        self.writer.run(move |connection| save(connection, &source, None, now)).await
+        self.change(move |transaction| save(transaction, &source, None, now)).await
     }
 
     async fn save_source_with_labels(&self, source: Source, labels: Vec<String>, now: Timestamp) -> Result<Saved> {
-        self.writer.run(move |connection| save(connection, &source, Some(&labels), now)).await
+        self.change(move |transaction| save(transaction, &source, Some(&labels), now)).await
     }
 
     async fn remove_source(&self, id: SourceId) -> Result<bool> {
-        let removed = self.writer.run(move |connection| execute(connection, &sql::REMOVE_SOURCE, [id.0])).await? > 0;
+        let removing = self.change(move |transaction| Ok(execute(transaction, &sql::REMOVE_SOURCE, [id.0])? > 0));
+        let removed = removing.await?;
         self.quarantine.end(SOURCES, &RowKey::Id(id.0));
         Ok(removed)
     }
 
     async fn remove_source_version(&self, id: SourceId, version: i64) -> Result<bool> {
         let removing =
-            move |connection: &mut Connection| execute(connection, &sql::REMOVE_SOURCE_VERSION, [id.0, version]);
-        let removed = self.writer.run(removing).await? > 0;
+            self.change(move |transaction| Ok(execute(transaction, &sql::REMOVE_SOURCE_VERSION, [id.0, version])? > 0));
+        let removed = removing.await?;
         if removed {
             self.quarantine.end(SOURCES, &RowKey::Id(id.0));
         }
@@ -124,13 +125,6 @@ impl SourceStore for SqliteStore {
         let numbers = self.numbers.clone();
         self.writer.run(move |connection| settle::settle(connection, &settlements, &numbers)).await
     }
-}
-
-fn add(connection: &mut Connection, new: &[NewSource]) -> Result<Vec<Added>> {
-    let transaction = connection.transaction().map_err(error)?;
-    let added = new.iter().map(|source| add_one(&transaction, source)).collect::<Result<Vec<_>>>()?;
-    transaction.commit().map_err(error)?;
-    Ok(added)
 }
 
 pub(super) fn add_one(connection: &Connection, new: &NewSource) -> Result<Added> {
@@ -203,20 +197,18 @@ fn host(settings: &SourceSettings) -> Value<'static> {
 }
 
 /// Writes a source, and its labels if they are given.
-fn save(connection: &mut Connection, source: &Source, labels: Option<&[String]>, now: Timestamp) -> Result<Saved> {
-    let transaction = connection.transaction().map_err(error)?;
+fn save(transaction: &Transaction<'_>, source: &Source, labels: Option<&[String]>, now: Timestamp) -> Result<Saved> {
     let (id, version) = (Value::Integer(Some(source.id.0)), Value::Integer(Some(source.version)));
     let key = [id, version, Value::Time(Some(now)), host(&source.settings)];
     let row = key.into_iter().chain(settings_values(&source.settings)).chain(state_values(&source.state));
-    let saved = match first(&transaction, &sql::SAVE_SOURCE, params_from_iter(row), number) {
+    let saved = match first(transaction, &sql::SAVE_SOURCE, params_from_iter(row), number) {
         Ok(Some(version)) => Saved::Written(version),
-        Ok(None) => one(&transaction, source.id)?.map_or(Saved::Gone, |now| Saved::Stale(Box::new(now))),
-        Err(StoreError::NameTaken(_)) => Saved::Duplicate(find(&transaction, &source.settings)?),
+        Ok(None) => one(transaction, source.id)?.map_or(Saved::Gone, |now| Saved::Stale(Box::new(now))),
+        Err(StoreError::NameTaken(_)) => Saved::Duplicate(find(transaction, &source.settings)?),
         Err(other) => return Err(other),
     };
     if let (Saved::Written(_), Some(labels)) = (&saved, labels) {
-        labels::replace(&transaction, source.id, labels)?;
+        labels::replace(transaction, source.id, labels)?;
     }
-    transaction.commit().map_err(error)?;
     Ok(saved)
 }
