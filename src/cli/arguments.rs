@@ -109,9 +109,17 @@ pub(super) enum DaemonCommand {
     Host(RemoteCommands<HostCommand>),
     /// List, show and follow posts
     Post(RemoteCommands<PostCommand>),
-    /// Add, list and remove users and their X keys
+    /// Only for X accounts: add, list and remove users and their X keys
+    ///
+    /// Users and podcasts exist only for X: an X account is read with the key of the user who owns its podcast. Feeds
+    /// and websites need neither.
+    #[command(display_order = 900)]
     User(RemoteCommands<UserCommand>),
-    /// Add, list, change and remove podcasts
+    /// Only for X accounts: add, list, change and remove podcasts
+    ///
+    /// Users and podcasts exist only for X: an X account is read with the key of the user who owns its podcast. Feeds
+    /// and websites need neither.
+    #[command(display_order = 901)]
     Podcast(RemoteCommands<PodcastCommand>),
     /// Add, list, change, test and remove webhooks for new posts
     Webhook(RemoteCommands<WebhookCommand>),

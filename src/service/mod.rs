@@ -54,7 +54,7 @@ pub enum ServiceError {
     /// The source does not have the version that the client named.
     #[error("the source was changed meanwhile; it has version {version} now")]
     Conflict { version: i64 },
-    #[error("source {0} has the same URL, type and podcast")]
+    #[error("source {0} has the same URL and type")]
     Duplicate(SourceId),
     #[error("source {0} has neither a login nor headers")]
     NoAccess(SourceId),

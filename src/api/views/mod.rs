@@ -24,8 +24,8 @@ pub use actions::{DisableBody, EnabledSources, HoldBody, PollQuery, RestBody};
 pub use audit::{AuditQuery, AuditView};
 pub use backfill::{BackfillBody, BackfillEnded, BackfillView};
 pub use daemon::{
-    ConfigurationRow, FaultsChange, FaultsView, HealthView, LogLevel, QuarantineView, QuarantinedRowView, Reloaded,
-    SchedulerView, StatisticsReport, StatusView, TreeQuery,
+    ConfigurationRow, FaultsChange, FaultsView, HealthView, IndexView, LogLevel, QuarantineView, QuarantinedRowView,
+    Reloaded, SchedulerView, StatisticsReport, StatusView, TreeQuery,
 };
 pub use explanation::{DelayView, Explanation, HostView, ScheduledView, TermView};
 pub use fleet::{FleetReport, FleetTotals, NodeView};
