@@ -26,7 +26,7 @@ pub fn document() -> Value {
     }
     let mut schemas = generator.take_definitions(true);
     keep_used(&mut schemas, &paths);
-    schemas.values_mut().for_each(allow_null);
+    schemas.values_mut().chain(paths.values_mut()).for_each(simplify);
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -80,21 +80,48 @@ fn references(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// An optional field with fixed values has null among them, as JSON Schema requires.
-fn allow_null(schema: &mut Value) {
+/// Writes schemas as generators of clients understand them, and as JSON Schema requires.
+fn simplify(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
-            let is_optional =
-                fields.get("type").and_then(Value::as_array).is_some_and(|types| types.contains(&json!("null")));
+            merge_constants(fields);
+            let types = fields.get("type").and_then(Value::as_array);
+            let is_optional = types.is_some_and(|types| types.contains(&json!("null")));
+            // An optional field with fixed values has null among them.
             if let (true, Some(Value::Array(values))) = (is_optional, fields.get_mut("enum"))
                 && !values.contains(&Value::Null)
             {
                 values.push(Value::Null);
             }
-            fields.values_mut().for_each(allow_null);
+            fields.values_mut().for_each(simplify);
         }
-        Value::Array(values) => values.iter_mut().for_each(allow_null),
+        Value::Array(values) => values.iter_mut().for_each(simplify),
         _ => {}
+    }
+}
+
+/// Several constants with a description each become one list of values, with the descriptions in its own.
+fn merge_constants(fields: &mut Map<String, Value>) {
+    let Some(variants) = fields.get("oneOf").and_then(Value::as_array) else { return };
+    let (mut values, mut meanings) = (Vec::new(), Vec::new());
+    for variant in variants {
+        let constant = variant.get("const").map(std::slice::from_ref);
+        let Some(constants) = constant.or_else(|| variant.get("enum")?.as_array().map(Vec::as_slice)) else { return };
+        if variant["type"] != "string" {
+            return;
+        }
+        if let (Some(meaning), [Value::String(name)]) = (variant["description"].as_str(), constants) {
+            meanings.push(format!("- `{name}`: {meaning}"));
+        }
+        values.extend_from_slice(constants);
+    }
+    let own = fields.get("description").and_then(Value::as_str).map(str::to_owned);
+    let description: Vec<String> = own.into_iter().chain((!meanings.is_empty()).then(|| meanings.join("\n"))).collect();
+    fields.remove("oneOf");
+    fields.insert("type".into(), json!("string"));
+    fields.insert("enum".into(), Value::Array(values));
+    if !description.is_empty() {
+        fields.insert("description".into(), json!(description.join("\n\n")));
     }
 }
 
