@@ -179,8 +179,9 @@ async fn with_awc(socket: &Path, upload: Upload) -> Result<(u16, String), String
         Upload::No => client.get("http://localhost/api/v1/status").no_decompress().send(),
         Upload::Pieces => client.post("http://localhost/api/v1/opml").no_decompress().send_stream(pieces()),
     };
-    let mut answer = sent.await.map_err(|error| error.to_string())?;
-    let body = answer.body().limit(usize::MAX).timeout(Duration::MAX).await.map_err(|error| error.to_string())?;
+    // A body has a time limit of 5 s and a size limit of 2 MiB unless told otherwise.
+    let mut answer = sent.await.map_err(|error| error.to_string())?.timeout(Duration::from_secs(86_400));
+    let body = answer.body().limit(usize::MAX).await.map_err(|error| error.to_string())?;
     Ok((answer.status().as_u16(), String::from_utf8_lossy(&body).into_owned()))
 }
 
