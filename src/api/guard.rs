@@ -9,6 +9,7 @@ use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::http::{Method, header};
 use actix_web::middleware::Next;
 use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
+use slog::info;
 
 use super::Api;
 use super::access_rules::AccessRules;
@@ -106,10 +107,31 @@ pub(super) async fn guard<B: MessageBody + 'static>(
     request.extensions_mut().insert(caller);
     // No timeout for OPML lists; the connection detects stalled clients.
     let limit = if request.path().ends_with("/opml") { Duration::MAX } else { api.limits.answer_within };
+    let change = (!only_looks(&request)).then(|| (request.method().clone(), request.path().to_owned()));
     match tokio::time::timeout(limit, next.call(request)).await {
-        Ok(answer) => answer.map(ServiceResponse::map_into_left_body),
+        Ok(Ok(answer)) => {
+            if let Some((method, path)) = change {
+                log_refusal(&api, &answer, &method, &path);
+            }
+            Ok(answer.map_into_left_body())
+        }
+        Ok(Err(error)) => Err(error),
         Err(_) => Err(Problem::unavailable("the request took too long").into()),
     }
+}
+
+/// Changes that are made have audit records; those that are refused because of what is stored are in the log only.
+fn log_refusal<B>(api: &Api, answer: &ServiceResponse<B>, method: &Method, path: &str) {
+    let status = answer.status().as_u16();
+    if [403, 409, 412, 422].contains(&status) {
+        let who = answer.request().extensions().get::<Identity>().map(|identity| identity.actor().who);
+        info!(api.pipeline().log(), "change refused"; "who" => who, "method" => method.as_str(), "path" => path,
+            "status" => status);
+    }
+}
+
+fn only_looks(request: &ServiceRequest) -> bool {
+    [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method())
 }
 
 fn refuse<B>(request: ServiceRequest, problem: &Problem) -> ServiceResponse<EitherBody<B>> {
@@ -163,8 +185,7 @@ fn admit_tcp(request: &ServiceRequest, api: &Api, rules: &AccessRules, client: I
         return Err(Problem::too_fast(1));
     }
     let scope = verified.scope.min(scope_max);
-    let only_looks = [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
-    if scope == TokenScope::Read && !only_looks {
+    if scope == TokenScope::Read && !only_looks(request) {
         return Err(Problem::forbidden("this needs a token with the scope write, sent as Bearer"));
     }
     request.extensions_mut().insert(Identity::Token { subject: verified.subject, address: client });

@@ -207,15 +207,18 @@ fn what_is_refused_or_changes_nothing_leaves_no_record(#[values(Sqlite, Postgres
             (400, api.tell("PATCH", &path, json!({ "poll_interval_minutes": 0 })).await),
             (404, api.tell("DELETE", "/sources/999", Value::Null).await),
             (404, api.tell("DELETE", "/webhooks/999", Value::Null).await),
-            (404, api.tell("POST", &format!("{path}/access"), Value::Null).await),
+            (405, api.tell("POST", &format!("{path}/access"), Value::Null).await),
             (200, api.tell("POST", &format!("{path}/enable"), Value::Null).await),
             (200, api.tell("PATCH", &path, json!({ "labels": [] })).await),
         ];
         for (place, (status, answer)) in refused.iter().enumerate() {
-            // A path without this method is refused with 405.
-            assert!(answer.status == *status || answer.status == 405, "{place}: {answer:?}");
+            assert_eq!(answer.status, *status, "{place}: {answer:?}");
         }
         assert_eq!(api.audit("").await.len(), known);
+        let told = api.world.records.of("change refused");
+        let told: Vec<Value> = told.iter().map(|record| json!([record["status"], record["method"]])).collect();
+        let wanted = json!([[422, "POST"], [409, "POST"], [412, "PATCH"], [412, "DELETE"]]);
+        assert_eq!(json!(told), wanted, "refusals are in the log");
         api.stop().await;
     });
 }
