@@ -21,7 +21,8 @@ use crate::config::{ConfigRequest, Loaded, Settings};
 use crate::dice::SeededDice;
 use crate::fetch::Fetcher;
 use crate::http::{Client, ResolverNotice, SetupError};
-use crate::service::Service;
+use crate::model::Actor;
+use crate::service::{Service, own_user};
 use crate::store::settings::EngineSettings;
 use crate::store::{self, NumberJump, SecretCheck, Store, StoreError, check_secrets};
 use crate::supervision::{Crash, RootEnd};
@@ -122,7 +123,10 @@ async fn serve(
         log: started.log.clone(),
     };
     let reloader = Reloader::new(loaded.effective, request, followers);
-    let mut listeners = listeners.open(Service::new(handle.clone()), log_handle, reloader.listener())?;
+    let service = Service::new(handle.clone(), own_user());
+    let by_signal = Actor { who: "signal:SIGHUP".to_owned(), user_name: None, address: None };
+    let by_signal = service.acting_for(by_signal);
+    let mut listeners = listeners.open(service, log_handle, reloader.listener())?;
     if let (Some(calls), Some(name)) = (fleet.incoming_calls(), fleet.name()) {
         let (socket, within) = (listeners.socket.clone(), settings.api.limits.answer_within);
         actix_rt::spawn(answer_calls(socket, name.to_owned(), calls, within));
@@ -131,7 +135,7 @@ async fn serve(
         "socket" => absolute(&listeners.socket), "listen" => listeners.listen.map(|address| address.to_string()));
     info!(started.log, "daemon ready");
     // Errors of the new configuration are logged, and nothing has changed.
-    let reload = || reloader.reload_apart();
+    let reload = || reloader.reload_apart(by_signal.clone());
     systemd.ready();
     let end = tokio::select! {
         end = &mut running => {

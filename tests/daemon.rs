@@ -334,6 +334,9 @@ fn a_hangup_reads_the_configuration_anew_and_a_wrong_one_changes_nothing() {
         [&reloaded["changed"], &reloaded["needs_restart"]],
         ["http.deadline-seconds, source.max-failures", "fetch.concurrency"]
     );
+    let change = daemon.wait_for("change");
+    assert_eq!([&change["who"], &change["action"]], ["signal:SIGHUP", "settings.reload"]);
+    assert!(change["after"].as_str().unwrap().contains("source.max-failures"), "{change}");
     daemon.send(Signal::HUP);
     let again = daemon.wait_for("configuration reloaded");
     assert_eq!([&again["changed"], &again["needs_restart"]], ["", "fetch.concurrency"], "it still waits for a restart");

@@ -15,7 +15,7 @@ use feedwarden::dice::SeededDice;
 use feedwarden::fetch::Fetcher;
 use feedwarden::http::{Client, HttpSettings};
 use feedwarden::rules::{Policy, minutes};
-use feedwarden::service::Service;
+use feedwarden::service::{Service, own_user};
 use feedwarden::sources::TypeSettings;
 use feedwarden::store;
 use feedwarden::telemetry::{self, LogSettings};
@@ -103,7 +103,8 @@ pub(crate) fn serve(engine: &Engine) {
         let configuration =
             ConfigHandle { effective: Box::new(Vec::new), reload: Box::new(|| Ok(Reloaded::default())) };
         let listeners = Listeners::take(&settings).unwrap();
-        let listeners = listeners.open(Service::new(handle.clone()), telemetry.handle.clone(), configuration).unwrap();
+        let listeners =
+            listeners.open(Service::new(handle.clone(), own_user()), telemetry.handle.clone(), configuration).unwrap();
         let bare = bare_handler();
         println!("ready");
         std::io::stdout().flush().unwrap();

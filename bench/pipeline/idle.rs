@@ -12,7 +12,7 @@ use feedwarden::actors::{Pipeline, PipelineHandle, Scope};
 use feedwarden::clock::{Clock, HeldClock, SystemClock};
 use feedwarden::model::{HostKey, Timestamp};
 use feedwarden::rules::{Policy, minutes};
-use feedwarden::service::Service;
+use feedwarden::service::{Service, own_user};
 use feedwarden::store;
 use serde::{Deserialize, Serialize};
 
@@ -198,7 +198,7 @@ impl Driven {
     /// A tick in which so many fall due: lining them up, and polling them.
     async fn fall_due(&self, count: usize) -> (Cost, Cost) {
         let before = self.handle.statistics().view().settled();
-        Service::new(self.handle.clone()).pause_polling().await.expect("a pause is kept");
+        Service::new(self.handle.clone(), own_user()).pause_polling().await.expect("a pause is kept");
         self.until(async || self.handle.scheduler_status().await.is_some_and(|status| status.paused_since.is_some()))
             .await;
         let meter = Meter::start(None);
@@ -206,7 +206,7 @@ impl Driven {
         self.until(async || self.handle.scheduler_status().await.is_some_and(|status| status.waiting == count)).await;
         let lined_up = meter.read();
         let meter = Meter::start(None);
-        Service::new(self.handle.clone()).resume_polling().await.expect("its end is kept");
+        Service::new(self.handle.clone(), own_user()).resume_polling().await.expect("its end is kept");
         self.until(async || self.handle.statistics().view().settled() == before + count as u64).await;
         let polled = meter.read();
         self.until(async || self.handle.under_way() == 0).await;

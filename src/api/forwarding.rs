@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
-use actix_web::http::header::{CONTENT_TYPE, ETAG, HOST, IF_MATCH, LOCATION};
+use actix_web::http::header::{CONTENT_TYPE, ETAG, HOST, HeaderMap, IF_MATCH, LOCATION};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpResponse, web};
@@ -19,14 +19,16 @@ use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 use url::form_urlencoded;
 
-use super::guard::{Caller, Peer};
+use super::guard::{Caller, Peer, actor_of};
 use super::problem::Problem;
 use super::{Api, BASE};
 use crate::actors::{FleetAnswer, FleetRequest, IncomingCall};
-use crate::model::{Receiver, Shard, SourceId};
+use crate::model::{Actor, Receiver, Shard, SourceId};
 
 /// Header of a request that another node forwarded; its value is what its caller may see.
 pub(super) const FORWARDED: &str = "feedwarden-forwarded";
+/// Header of a forwarded request: who it is made by, as JSON.
+const FORWARDED_ACTOR: &str = "feedwarden-actor";
 /// Header of an answer of another node: its name.
 const ANSWERED_BY: &str = "feedwarden-node";
 /// The largest body of a forwarded request and of its answer.
@@ -156,6 +158,7 @@ async fn ask(api: &Api, receiver: Receiver, request: &mut ServiceRequest) -> Res
         body,
         if_match: header(IF_MATCH),
         sees_secrets,
+        actor: actor_of(request),
     };
     let within = api.limits.answer_within.saturating_sub(MARGIN);
     let answer = api.pipeline().fleet().call(receiver, forwarded, within).await;
@@ -171,6 +174,24 @@ fn into_response(answer: FleetAnswer) -> HttpResponse {
         }
     }
     response.insert_header((ANSWERED_BY, answer.node)).body(answer.body)
+}
+
+/// Who a forwarded request is made by. Only the daemon's own user and root can use the socket, so the header is trusted.
+pub(super) fn forwarded_actor(headers: &HeaderMap) -> Option<Actor> {
+    serde_json::from_str(headers.get(FORWARDED_ACTOR)?.to_str().ok()?).ok()
+}
+
+/// JSON that is allowed in a header.
+fn ascii_json(actor: &Actor) -> Result<String, serde_json::Error> {
+    let json = serde_json::to_string(actor)?;
+    let mut text = String::with_capacity(json.len());
+    for unit in json.encode_utf16() {
+        match u8::try_from(unit).ok().filter(u8::is_ascii) {
+            Some(byte) => text.push(char::from(byte)),
+            None => text.push_str(&format!("\\u{unit:04x}")),
+        }
+    }
+    Ok(text)
 }
 
 /// The whole body, if it is not too large.
@@ -242,6 +263,9 @@ async fn ask_self(socket: &Path, forwarded: &FleetRequest) -> Result<FleetAnswer
         .uri(&forwarded.path)
         .header(HOST.as_str(), "localhost")
         .header(FORWARDED, sees);
+    if let Some(actor) = forwarded.actor.as_ref().and_then(|actor| ascii_json(actor).ok()) {
+        request = request.header(FORWARDED_ACTOR, actor);
+    }
     for (name, value) in [(CONTENT_TYPE, &forwarded.content_type), (IF_MATCH, &forwarded.if_match)] {
         if let Some(value) = value {
             request = request.header(name.as_str(), value);

@@ -5,19 +5,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::body::{EitherBody, MessageBody};
-use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::http::{Method, header};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage, web};
+use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
+use slog::info;
 
 use super::Api;
 use super::access_rules::AccessRules;
 use super::authorization::{PresentedCredentials, credentials};
 use super::client_address::client_address;
-use super::forwarding::FORWARDED;
+use super::forwarding::{FORWARDED, forwarded_actor};
 use super::problem::Problem;
 use super::rate::Payer;
 use super::tokens::TokenScope;
+use crate::model::Actor;
+use crate::service::{Service, user_of};
 
 /// Health checks need no token and have no rate, so that a flood of other requests cannot make them fail.
 pub(super) fn is_health_check(path: &str) -> bool {
@@ -40,6 +43,51 @@ pub(super) struct Caller {
     pub(super) sees_secrets: bool,
 }
 
+/// The use cases for the caller of a request: their changes are recorded as the caller's.
+pub(super) struct CallerService(pub(super) Service);
+
+/// Who makes a request.
+#[derive(Clone, Debug)]
+enum Identity {
+    Uid(u32),
+    Token {
+        subject: String,
+        address: IpAddr,
+    },
+    /// By another node, which has authorized its own caller.
+    Forwarded(Actor),
+}
+
+impl Identity {
+    fn actor(&self) -> Actor {
+        match self {
+            Identity::Uid(uid) => user_of(*uid),
+            Identity::Token { subject, address } => {
+                let (who, address) = (format!("token:{subject}"), Some(address.to_string()));
+                Actor { who, user_name: None, address }
+            }
+            Identity::Forwarded(actor) => actor.clone(),
+        }
+    }
+}
+
+/// Who the request is made by, for another node.
+pub(super) fn actor_of(request: &ServiceRequest) -> Option<Actor> {
+    request.extensions().get::<Identity>().map(Identity::actor)
+}
+
+impl FromRequest for CallerService {
+    type Error = Problem;
+    type Future = std::future::Ready<Result<CallerService, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let api = request.app_data::<web::Data<Api>>();
+        let actor = request.extensions().get::<Identity>().map(Identity::actor);
+        let service = api.zip(actor).map(|(api, actor)| CallerService(api.service.acting_for(actor)));
+        std::future::ready(service.ok_or_else(|| Problem::forbidden("the caller cannot be identified")))
+    }
+}
+
 /// The verified token of a request over TCP, for responses that outlive its verification.
 #[derive(Clone)]
 pub(super) struct PresentedToken(pub(super) Arc<str>);
@@ -59,10 +107,31 @@ pub(super) async fn guard<B: MessageBody + 'static>(
     request.extensions_mut().insert(caller);
     // No timeout for OPML lists; the connection detects stalled clients.
     let limit = if request.path().ends_with("/opml") { Duration::MAX } else { api.limits.answer_within };
+    let change = (!only_looks(&request)).then(|| (request.method().clone(), request.path().to_owned()));
     match tokio::time::timeout(limit, next.call(request)).await {
-        Ok(answer) => answer.map(ServiceResponse::map_into_left_body),
+        Ok(Ok(answer)) => {
+            if let Some((method, path)) = change {
+                log_refusal(&api, &answer, &method, &path);
+            }
+            Ok(answer.map_into_left_body())
+        }
+        Ok(Err(error)) => Err(error),
         Err(_) => Err(Problem::unavailable("the request took too long").into()),
     }
+}
+
+/// Changes that are made have audit records; those that are refused because of what is stored are in the log only.
+fn log_refusal<B>(api: &Api, answer: &ServiceResponse<B>, method: &Method, path: &str) {
+    let status = answer.status().as_u16();
+    if [403, 409, 412, 422].contains(&status) {
+        let who = answer.request().extensions().get::<Identity>().map(|identity| identity.actor().who);
+        info!(api.pipeline().log(), "change refused"; "who" => who, "method" => method.as_str(), "path" => path,
+            "status" => status);
+    }
+}
+
+fn only_looks(request: &ServiceRequest) -> bool {
+    [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method())
 }
 
 fn refuse<B>(request: ServiceRequest, problem: &Problem) -> ServiceResponse<EitherBody<B>> {
@@ -74,6 +143,8 @@ fn admit(request: &ServiceRequest, api: &Api) -> Result<Caller, Problem> {
         Some(Peer::Socket { uid: Some(uid) }) if uid == 0 || uid == rustix::process::geteuid().as_raw() => {
             // Another node has authorized its caller, who may be allowed to see less.
             let is_for_reader = request.headers().get(FORWARDED).is_some_and(|sees| sees == "read");
+            let forwarded = request.headers().get(FORWARDED).and(forwarded_actor(request.headers()));
+            request.extensions_mut().insert(forwarded.map_or(Identity::Uid(uid), Identity::Forwarded));
             Ok(Caller { sees_secrets: !is_for_reader })
         }
         Some(Peer::Tcp { address: Some(peer) }) => {
@@ -114,10 +185,10 @@ fn admit_tcp(request: &ServiceRequest, api: &Api, rules: &AccessRules, client: I
         return Err(Problem::too_fast(1));
     }
     let scope = verified.scope.min(scope_max);
-    let only_looks = [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
-    if scope == TokenScope::Read && !only_looks {
+    if scope == TokenScope::Read && !only_looks(request) {
         return Err(Problem::forbidden("this needs a token with the scope write, sent as Bearer"));
     }
+    request.extensions_mut().insert(Identity::Token { subject: verified.subject, address: client });
     request.extensions_mut().insert(PresentedToken(token.into()));
     Ok(Caller { sees_secrets: scope == TokenScope::Write })
 }

@@ -1,5 +1,7 @@
 //! The OpenAPI 3.1 document, generated from the endpoints.
 
+use std::collections::BTreeSet;
+
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -22,7 +24,9 @@ pub fn document() -> Value {
         let methods = paths.entry(path).or_insert_with(|| json!({}));
         methods[endpoint.method.as_str().to_lowercase()] = operation;
     }
-    let schemas = generator.take_definitions(true);
+    let mut schemas = generator.take_definitions(true);
+    keep_used(&mut schemas, &paths);
+    schemas.values_mut().chain(paths.values_mut()).for_each(simplify);
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -51,11 +55,81 @@ pub fn document() -> Value {
     })
 }
 
+/// Removes schemas that nothing refers to: those of queries, whose fields are parameters.
+fn keep_used(schemas: &mut Map<String, Value>, paths: &Map<String, Value>) {
+    let (mut used, mut found) = (BTreeSet::new(), Vec::new());
+    paths.values().for_each(|path| references(path, &mut found));
+    while let Some(name) = found.pop() {
+        if let (Some(schema), true) = (schemas.get(&name), used.insert(name)) {
+            references(schema, &mut found);
+        }
+    }
+    schemas.retain(|name, _| used.contains(name));
+}
+
+/// Names of the schemas that a value refers to.
+fn references(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            let name = fields.get("$ref").and_then(Value::as_str).and_then(|reference| reference.rsplit('/').next());
+            found.extend(name.map(str::to_owned));
+            fields.values().for_each(|value| references(value, found));
+        }
+        Value::Array(values) => values.iter().for_each(|value| references(value, found)),
+        _ => {}
+    }
+}
+
+/// Writes schemas as generators of clients understand them, and as JSON Schema requires.
+fn simplify(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            merge_constants(fields);
+            let types = fields.get("type").and_then(Value::as_array);
+            let is_optional = types.is_some_and(|types| types.contains(&json!("null")));
+            // An optional field with fixed values has null among them.
+            if let (true, Some(Value::Array(values))) = (is_optional, fields.get_mut("enum"))
+                && !values.contains(&Value::Null)
+            {
+                values.push(Value::Null);
+            }
+            fields.values_mut().for_each(simplify);
+        }
+        Value::Array(values) => values.iter_mut().for_each(simplify),
+        _ => {}
+    }
+}
+
+/// Several constants with a description each become one list of values, with the descriptions in its own.
+fn merge_constants(fields: &mut Map<String, Value>) {
+    let Some(variants) = fields.get("oneOf").and_then(Value::as_array) else { return };
+    let (mut values, mut meanings) = (Vec::new(), Vec::new());
+    for variant in variants {
+        let constant = variant.get("const").map(std::slice::from_ref);
+        let Some(constants) = constant.or_else(|| variant.get("enum")?.as_array().map(Vec::as_slice)) else { return };
+        if variant["type"] != "string" {
+            return;
+        }
+        if let (Some(meaning), [Value::String(name)]) = (variant["description"].as_str(), constants) {
+            meanings.push(format!("- `{name}`: {meaning}"));
+        }
+        values.extend_from_slice(constants);
+    }
+    let own = fields.get("description").and_then(Value::as_str).map(str::to_owned);
+    let description: Vec<String> = own.into_iter().chain((!meanings.is_empty()).then(|| meanings.join("\n"))).collect();
+    fields.remove("oneOf");
+    fields.insert("type".into(), json!("string"));
+    fields.insert("enum".into(), Value::Array(values));
+    if !description.is_empty() {
+        fields.insert("description".into(), json!(description.join("\n\n")));
+    }
+}
+
 fn operation(endpoint: &Endpoint, problem: &Value, generator: &mut SchemaGenerator) -> Value {
     let mut operation = json!({
         "operationId": operation_id(endpoint),
         "summary": endpoint.summary,
-        "tags": [endpoint.path.split('/').nth(1).unwrap_or_default()],
+        "tags": [endpoint.path.split('/').nth(1).filter(|tag| !tag.is_empty()).unwrap_or("index")],
         "parameters": parameters(endpoint, generator),
     });
     if let Some(content) = endpoint.body {
@@ -65,7 +139,8 @@ fn operation(endpoint: &Endpoint, problem: &Value, generator: &mut SchemaGenerat
         operation["requestBody"] =
             json!({ "required": is_required, "content": { content.media_type: { "schema": schema } } });
     }
-    if guard::is_health_check(&format!("{}{}", endpoint.base, endpoint.path)) {
+    let is_open = guard::is_health_check(&format!("{}{}", endpoint.base, endpoint.path));
+    if is_open {
         operation["security"] = json!([]);
     }
     let mut answers = Map::new();
@@ -79,13 +154,19 @@ fn operation(endpoint: &Endpoint, problem: &Value, generator: &mut SchemaGenerat
         }
     }
     let content = json!({ "application/problem+json": { "schema": problem } });
+    let (status, means) = if is_open { ("400", "Malformed request") } else { ("401", "No valid token, over TCP") };
+    answers.entry(status).or_insert_with(|| json!({ "description": means, "content": content }));
     answers.insert("default".into(), json!({ "description": "Error", "content": content }));
     operation["responses"] = Value::Object(answers);
     operation
 }
 
 fn operation_id(endpoint: &Endpoint) -> String {
-    let path = without_patterns(endpoint.path);
+    let path = match endpoint.path {
+        "" => "index".to_owned(),
+        "/" => "root".to_owned(),
+        path => without_patterns(path),
+    };
     let words = path.split(['/', '-', '.']).filter(|word| !word.is_empty());
     let words: Vec<String> = words.map(|word| word.trim_matches(['{', '}']).to_owned()).collect();
     format!("{}_{}", endpoint.method.as_str().to_lowercase(), words.join("_"))

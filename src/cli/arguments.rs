@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use super::audit_command::AuditArguments;
 use super::backup_command::BackupArguments;
 use super::connection::ConnectionArguments;
 use super::daemon_command::{Level, ReloadArguments, TreeArguments};
@@ -112,9 +113,17 @@ pub(super) enum DaemonCommand {
     Host(RemoteCommands<HostCommand>),
     /// List, show and follow posts
     Post(RemoteCommands<PostCommand>),
-    /// Add, list and remove users and their X keys
+    /// Only for X accounts: add, list and remove users and their X keys
+    ///
+    /// Users and podcasts exist only for X: an X account is read with the key of the user who owns its podcast. Feeds
+    /// and websites need neither.
+    #[command(display_order = 900)]
     User(RemoteCommands<UserCommand>),
-    /// Add, list, change and remove podcasts
+    /// Only for X accounts: add, list, change and remove podcasts
+    ///
+    /// Users and podcasts exist only for X: an X account is read with the key of the user who owns its podcast. Feeds
+    /// and websites need neither.
+    #[command(display_order = 901)]
     Podcast(RemoteCommands<PodcastCommand>),
     /// Add, list, change, test and remove webhooks for new posts
     Webhook(RemoteCommands<WebhookCommand>),
@@ -128,6 +137,8 @@ pub(super) enum DaemonCommand {
     Resume(RemoteCommand<NoArguments>),
     /// Reload the configuration
     Reload(RemoteCommand<ReloadArguments>),
+    /// List changes by users and programs: who changed what, and when
+    Audit(RemoteCommand<AuditArguments>),
     /// Show or change the log level
     LogLevel(RemoteCommand<Level>),
 }
@@ -348,6 +359,7 @@ impl DaemonCommand {
             DaemonCommand::Webhook(commands) => &mut commands.connection,
             DaemonCommand::Import(command) => &mut command.connection,
             DaemonCommand::Export(command) => &mut command.connection,
+            DaemonCommand::Audit(command) => &mut command.connection,
             DaemonCommand::LogLevel(command) => &mut command.connection,
         }
     }

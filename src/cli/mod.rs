@@ -3,6 +3,7 @@
 //! May use `config`, `daemon` and `demo`; it uses a running daemon only through its API.
 
 mod arguments;
+mod audit_command;
 mod backfill_command;
 mod backup_command;
 mod check_command;
@@ -121,6 +122,7 @@ async fn ask(client: &ApiClient, command: DaemonCommand) -> Done {
         DaemonCommand::Resume(_) => daemon_command::resume(client).await,
         DaemonCommand::Reload(command) => daemon_command::reload(client, &command.arguments).await,
         DaemonCommand::Fleet(_) => fleet_command::fleet(client).await,
+        DaemonCommand::Audit(command) => audit_command::audit(client, &command.arguments).await,
         DaemonCommand::LogLevel(command) => daemon_command::log_level(client, &command.arguments).await,
     }
 }

@@ -113,7 +113,7 @@ pub(super) struct SourceSettingsArguments {
     /// Title
     #[arg(long)]
     pub(super) title: Option<String>,
-    /// Podcast of the source; its owner's X key is used [default of a new X account: the only podcast]
+    /// Only for X accounts: podcast whose owner's X key is used [default of a new one: the only podcast]
     #[arg(long, value_name = "ID")]
     pub(super) podcast: Option<i64>,
     /// Interval between polls in minutes, instead of the configured one

@@ -8,6 +8,8 @@ use super::store_report::{for_people, for_programs};
 use super::{Exit, complain, print};
 use crate::clock::{Clock, SystemClock};
 use crate::daemon::InstanceLock;
+use crate::model::AuditedChange;
+use crate::service::own_record;
 use crate::store::settings::{EngineSettings, StoreSettings};
 use crate::store::{self, Compacted, Resealed, StoreError, check_secrets};
 
@@ -95,6 +97,11 @@ fn reseal(settings: &StoreSettings, as_json: bool) -> Result<Exit, StoreError> {
     let (done, left) = run(async {
         let store = store::open(settings, SystemClock.now()).await?;
         let done = store::reseal(store.as_ref()).await;
+        if let Ok(Resealed { resealed: resealed @ 1.., .. }) = &done {
+            let count = usize::try_from(*resealed).unwrap_or(usize::MAX);
+            let change = AuditedChange::new("store.reseal", "store", None).after("resealed", count);
+            store.add_audit_record(own_record(change, SystemClock.now())).await?;
+        }
         // Secrets that another process has stored with the previous key meanwhile.
         let left = check_secrets(store.as_ref()).await;
         store.close().await;
@@ -129,7 +136,9 @@ fn restored(settings: &StoreSettings, as_json: bool) -> Result<Exit, StoreError>
     };
     run(async {
         let store = store::open(settings, SystemClock.now()).await?;
-        let done = store.mark_restored(SystemClock.now()).await;
+        let now = SystemClock.now();
+        let change = AuditedChange::new("store.restored", "store", None);
+        let done = store.audited(own_record(change, now)).mark_restored(now).await;
         store.close().await;
         done
     })?;

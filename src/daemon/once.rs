@@ -12,12 +12,15 @@ use crate::actors::{Pipeline, PipelineHandle, Scope, StatisticsView};
 use crate::clock::SteadyClock;
 use crate::config::Settings;
 use crate::model::SourceSettings;
-use crate::service::add_sources;
+use crate::rules::shown_url::shown_url;
+use crate::service::{ImportedList, add_sources, import_change, own_record};
 use crate::store::{Added, Store};
 
 /// Interval of progress reports.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 const ADD_AT_ONCE: usize = 500;
+/// Number of URLs in the audit record of an import.
+const FIRST_URLS: usize = 10;
 
 #[derive(Default)]
 pub struct Once {
@@ -129,19 +132,26 @@ async fn add(
     sources: Vec<(SourceSettings, Vec<String>)>,
     started: &Started,
 ) -> Result<ImportCounts, DaemonError> {
-    let mut import = ImportCounts::default();
+    let (mut import, mut first_urls) = (ImportCounts::default(), Vec::new());
     let mut left = sources.into_iter().peekable();
     while left.peek().is_some() {
-        let batch = left.by_ref().take(ADD_AT_ONCE).collect();
-        for added in add_sources(store, batch, started.clock.now()).await? {
+        let batch: Vec<_> = left.by_ref().take(ADD_AT_ONCE).collect();
+        let urls: Vec<String> = batch.iter().map(|(settings, _)| shown_url(&settings.url)).collect();
+        for (added, url) in add_sources(store, batch, started.clock.now()).await?.into_iter().zip(urls) {
             match added {
-                Added::New(_) => import.added += 1,
+                Added::New(_) => {
+                    import.added += 1;
+                    first_urls.extend((first_urls.len() < FIRST_URLS).then_some(url));
+                }
                 Added::Duplicate(_) => import.duplicates += 1,
             }
         }
     }
     if import != ImportCounts::default() {
         info!(started.log, "sources imported"; "added" => import.added, "duplicates" => import.duplicates);
+        let ImportCounts { added, duplicates } = import;
+        let list = ImportedList { added, duplicates, rejected: 0, is_complete: true, first_urls };
+        store.add_audit_record(own_record(import_change(&list), started.clock.now())).await?;
     }
     Ok(import)
 }

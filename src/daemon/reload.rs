@@ -10,16 +10,18 @@ use crate::api::views::{ConfigurationRow, Reloaded};
 use crate::api::{AccessRules, ConfigHandle, SharedAccessRules};
 use crate::config::{ConfigRequest, Effective, Problems, Settings, load};
 use crate::http::Client;
+use crate::service::Service;
 use crate::telemetry::LogHandle;
 
 /// Keys, or prefixes of keys, that apply at once, and the part of the program that uses them.
-const AT_ONCE: [(&str, Follower); 12] = [
+const AT_ONCE: [(&str, Follower); 13] = [
     ("source.", Follower::Rules),
     ("posts.", Follower::Rules),
     ("history.", Follower::Rules),
     ("host.", Follower::Rules),
     ("outage.", Follower::Rules),
     ("webhooks.", Follower::Rules),
+    ("audit.", Follower::Rules),
     ("http.", Follower::Requests),
     ("api.jwt-", Follower::AccessRules),
     ("api.requests-per-second", Follower::AccessRules),
@@ -75,11 +77,13 @@ impl Reloader {
 
     /// Reloads on a thread of its own, because files are read. The log has the outcome. A file system that hangs delays
     /// neither the actors nor the end of the process.
-    pub(super) fn reload_apart(&self) {
+    pub(super) fn reload_apart(&self, service: Service) {
         let (reloader, runtime) = (self.clone(), tokio::runtime::Handle::current());
         let reload = move || {
             let _entered = runtime.enter();
-            drop(reloader.reload());
+            if let Ok(Reloaded { changed, needs_restart }) = reloader.reload() {
+                runtime.spawn(async move { service.note_reload(&changed, &needs_restart).await });
+            }
         };
         if let Err(error) = std::thread::Builder::new().name("reload".to_owned()).spawn(reload) {
             warn!(self.0.followers.log, "configuration not reloaded"; "error" => format!("no thread: {error}"));

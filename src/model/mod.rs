@@ -4,6 +4,7 @@
 
 mod access;
 mod article;
+mod audit;
 mod entry;
 mod failure;
 mod fleet;
@@ -26,6 +27,7 @@ mod webhook;
 
 pub use access::{SourceAccess, SourceToPoll};
 pub use article::{Article, ArticleId, NewArticle};
+pub use audit::{Actor, AuditFields, AuditFilter, AuditRecord, AuditValue, AuditedChange, NewAuditRecord};
 pub use entry::{DOCUMENT_KEYS_MAX, DocumentKeys, EntryKey, EntryQuery, KnownEntries, KnownPost};
 pub use failure::{FailureCause, FailureClass, FailureKind, FailureReport, Severity, UnknownName};
 pub use fleet::{

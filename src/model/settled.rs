@@ -166,6 +166,10 @@ pub struct Cutoffs {
     pub hashes_before: Timestamp,
     /// What `robots.txt` said before this goes: it is too old to be followed.
     pub robots_before: Timestamp,
+    /// Audit records before this go.
+    pub audit_before: Timestamp,
+    /// The most audit records that are kept; older ones go.
+    pub audit_records_max: i64,
 }
 
 /// What one bounded step of cleaning removed.
@@ -177,6 +181,7 @@ pub struct Cleaned {
     pub hashes: u64,
     /// `robots.txt` files forgotten.
     pub robots: u64,
+    pub audit_records: u64,
     /// True if the step ended at its bound, so that another one is worth taking.
     pub more: bool,
 }

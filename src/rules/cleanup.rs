@@ -1,4 +1,4 @@
-//! Age limits of posts, articles, hashes and `robots.txt` files, and how many of them a day may take.
+//! Age limits of posts, articles, hashes, `robots.txt` files and audit records, and how many of them a day may take.
 
 use std::time::Duration;
 
@@ -83,6 +83,8 @@ pub fn cutoffs(policy: &Policy, now: Timestamp) -> Cutoffs {
         // A hash must outlive the age limit: until then only the hash keeps an undated entry from coming back.
         hashes_before: now - policy.cleaned_memory.max(policy.article_age_max),
         robots_before: now - robots::AGE_MAX,
+        audit_before: now - policy.audit_age_max,
+        audit_records_max: policy.audit_records_max.into(),
     }
 }
 

@@ -25,6 +25,10 @@ pub struct Policy {
     pub article_age_max: Duration,
     /// How long the hash of a removed post is kept after the post left its feed.
     pub cleaned_memory: Duration,
+    /// Age limit of audit records.
+    pub audit_age_max: Duration,
+    /// The most audit records that are kept.
+    pub audit_records_max: u32,
     /// Longest wait by freshness of an answer.
     pub freshness_max: Duration,
     /// Longest wait by `Retry-After`.
@@ -205,6 +209,8 @@ impl Default for Policy {
             delays: Delays::default(),
             article_age_max: hours(7 * 24),
             cleaned_memory: hours(30 * 24),
+            audit_age_max: hours(90 * 24),
+            audit_records_max: 100_000,
             freshness_max: hours(24),
             retry_after_max: hours(7 * 24),
             breaker: BreakerPolicy::default(),

@@ -2,12 +2,13 @@
 
 use secrecy::ExposeSecret;
 
+use super::audit::{HIDDEN_CHANGE, of_source};
 use super::sources::ROUNDS_MAX;
 use super::{Result, Service, ServiceError};
 use crate::http::header_problem;
-use crate::model::{SourceAccess, SourceId, SourceType};
+use crate::model::{AuditedChange, Source, SourceAccess, SourceId, SourceType};
 use crate::sources::kind;
-use crate::store::Saved;
+use crate::store::{Saved, Store};
 
 /// How many headers a source can have of its own.
 const HEADERS_MAX: usize = 16;
@@ -103,7 +104,9 @@ impl Service {
             let origin = SourceAccess::origin_of(&source.settings.url);
             let access = access.clone().map(|access| SourceAccess { origin, ..access });
             // On the version whose URL was checked: a login must not be stored for an origin that it was not given for.
-            match self.store.save_source_access(id, access.as_ref(), Some(source.version), self.now()).await? {
+            let (version, now) = (Some(source.version), self.now());
+            let save = async |store: &dyn Store| store.save_source_access(id, access.as_ref(), version, now).await;
+            match self.audited(access_change(&source, access.as_ref()), save).await? {
                 Saved::Written(version) => {
                     self.pipeline.sources_changed(vec![id]);
                     return Ok(version);
@@ -115,6 +118,16 @@ impl Service {
         }
         Err(ServiceError::Conflict { version: source.version })
     }
+}
+
+/// Names only; a login and the values of headers are secrets.
+fn access_change(source: &Source, access: Option<&SourceAccess>) -> AuditedChange {
+    let Some(SourceAccess { headers, login, .. }) = access else {
+        return of_source("source.access-remove", source).before("access", HIDDEN_CHANGE);
+    };
+    let names: Vec<String> = headers.iter().map(|(name, _)| name.clone()).collect();
+    let change = of_source("source.access", source).after("login", login.as_ref().map(|_| HIDDEN_CHANGE));
+    change.after("headers", names.as_slice())
 }
 
 fn no_access(id: SourceId) -> ServiceError {

@@ -2,9 +2,11 @@
 
 use secrecy::{ExposeSecret, SecretString};
 
+use super::audit::HIDDEN_CHANGE;
 use super::{Result, Service, ServiceError};
 use crate::model::{
-    KeyProvider, Podcast, PodcastChanges, PodcastId, SourceSettings, SourceType, Timestamp, User, UserId,
+    AuditFields, AuditedChange, KeyProvider, Podcast, PodcastChanges, PodcastId, SourceSettings, SourceType, Timestamp,
+    User, UserId,
 };
 use crate::sources::{check_x_key, owner_key};
 use crate::store::StoreError;
@@ -29,12 +31,16 @@ impl Service {
 
     pub async fn add_user(&self, name: &str) -> Result<User> {
         let name = valid_name(name)?;
-        let id = self.store.add_user(&name, self.now()).await.map_err(name_error)?;
+        let (change, now) = (AuditedChange::new("user.add", "user", None).named(&name), self.now());
+        let id = self.audited(change, async |store| store.add_user(&name, now).await).await.map_err(name_error)?;
         self.user(id).await
     }
 
     pub async fn rename_user(&self, id: UserId, name: &str) -> Result<User> {
-        match self.store.rename_user(id, &valid_name(name)?).await.map_err(name_error)? {
+        let (name, old) = (valid_name(name)?, self.user(id).await?);
+        let change = of_user("user.rename", &old).before("name", old.name.as_str()).after("name", name.as_str());
+        let renamed = self.audited(change, async |store| store.rename_user(id, &name).await).await;
+        match renamed.map_err(name_error)? {
             true => self.user(id).await,
             false => Err(ServiceError::not_found("user", id)),
         }
@@ -42,7 +48,8 @@ impl Service {
 
     /// Removes a user with their keys. A user who owns podcasts stays.
     pub async fn remove_user(&self, id: UserId) -> Result<()> {
-        match self.store.remove_user(id).await? {
+        let user = self.user(id).await?;
+        match self.audited(of_user("user.remove", &user), async |store| store.remove_user(id).await).await? {
             true => Ok(()),
             false => Err(ServiceError::not_found("user", id)),
         }
@@ -58,14 +65,20 @@ impl Service {
         if key.expose_secret().len() > KEY_BYTES_MAX {
             return Err(ServiceError::invalid("key", format!("a key has at most {KEY_BYTES_MAX} bytes")));
         }
-        self.user(id).await?;
+        let user = self.user(id).await?;
         check_x_key(key).map_err(|error| ServiceError::invalid("key", format!("it {error}")))?;
-        self.store.put_api_key(id, KeyProvider::X, key, self.now()).await?;
+        let (change, now) = (of_user("user.key", &user).after("x_key", HIDDEN_CHANGE), self.now());
+        self.audited(change, async |store| store.put_api_key(id, KeyProvider::X, key, now).await).await?;
         self.poll_accounts_of(id).await
     }
 
     pub async fn remove_x_key(&self, id: UserId) -> Result<()> {
-        match self.store.remove_api_key(id, KeyProvider::X).await? {
+        let user = self.user(id).await.map_err(|error| match error {
+            ServiceError::NotFound { .. } => ServiceError::NoKey(id),
+            other => other,
+        })?;
+        let change = of_user("user.key-remove", &user).before("x_key", HIDDEN_CHANGE);
+        match self.audited(change, async |store| store.remove_api_key(id, KeyProvider::X).await).await? {
             true => Ok(()),
             false => Err(ServiceError::NoKey(id)),
         }
@@ -82,7 +95,9 @@ impl Service {
     pub async fn add_podcast(&self, owner: UserId, title: &str) -> Result<Podcast> {
         let title = valid_text(title, "title", TITLE_CHARS_MAX)?;
         self.check_owner(owner).await?;
-        let id = self.store.add_podcast(owner, &title, self.now()).await?;
+        let change = AuditedChange::new("podcast.add", "podcast", None).named(&title).after("user_id", owner.0);
+        let now = self.now();
+        let id = self.audited(change, async |store| store.add_podcast(owner, &title, now).await).await?;
         self.podcast(id).await
     }
 
@@ -93,7 +108,12 @@ impl Service {
         if let Some(owner) = owner {
             self.check_owner(owner).await?;
         }
-        if !self.store.change_podcast(id, PodcastChanges { title, ..changes }).await? {
+        let (old, changes) = (self.podcast(id).await?, PodcastChanges { title, ..changes });
+        let after = AuditFields::default()
+            .with("title", changes.title.as_deref().unwrap_or(&old.title))
+            .with("user_id", owner.unwrap_or(old.user_id).0);
+        let change = of_podcast("podcast.edit", &old).differences(podcast_fields(&old), after);
+        if !self.audited(change, async |store| store.change_podcast(id, changes).await).await? {
             return Err(ServiceError::not_found("podcast", id));
         }
         if let Some(owner) = owner {
@@ -104,7 +124,9 @@ impl Service {
 
     /// Removes a podcast. One that has sources or articles stays.
     pub async fn remove_podcast(&self, id: PodcastId) -> Result<()> {
-        match self.store.remove_podcast(id).await? {
+        let podcast = self.podcast(id).await?;
+        let change = of_podcast("podcast.remove", &podcast);
+        match self.audited(change, async |store| store.remove_podcast(id).await).await? {
             true => Ok(()),
             false => Err(ServiceError::not_found("podcast", id)),
         }
@@ -144,6 +166,18 @@ impl Service {
     }
 }
 
+fn of_user(action: &'static str, user: &User) -> AuditedChange {
+    AuditedChange::new(action, "user", Some(user.id.to_string())).named(&user.name)
+}
+
+fn of_podcast(action: &'static str, podcast: &Podcast) -> AuditedChange {
+    AuditedChange::new(action, "podcast", Some(podcast.id.to_string())).named(&podcast.title)
+}
+
+fn podcast_fields(podcast: &Podcast) -> AuditFields {
+    AuditFields::default().with("title", podcast.title.as_str()).with("user_id", podcast.user_id.0)
+}
+
 /// A name that the command line cannot take for an id.
 fn valid_name(name: &str) -> Result<String> {
     let name = valid_text(name, "name", NAME_CHARS_MAX)?;
@@ -166,9 +200,11 @@ fn valid_text(given: &str, field: &str, characters_max: usize) -> Result<String>
     Ok(text.to_owned())
 }
 
-fn name_error(error: StoreError) -> ServiceError {
+fn name_error(error: ServiceError) -> ServiceError {
     match error {
-        StoreError::NameTaken(_) => ServiceError::Taken { field: "name", detail: error.to_string() },
-        other => other.into(),
+        ServiceError::Store(taken @ StoreError::NameTaken(_)) => {
+            ServiceError::Taken { field: "name", detail: taken.to_string() }
+        }
+        other => other,
     }
 }

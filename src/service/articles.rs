@@ -1,7 +1,7 @@
 //! Articles: what a pipeline downstream makes of posts.
 
 use super::{Result, Service, ServiceError};
-use crate::model::{Article, ArticleId, NewArticle, PostId};
+use crate::model::{Article, ArticleId, AuditedChange, NewArticle, PostId};
 
 /// How many posts can be linked while an article is added.
 const POSTS_MAX: usize = 100;
@@ -27,7 +27,8 @@ impl Service {
                 return Err(ServiceError::invalid("post_ids", format!("there is no post {id}")));
             }
         }
-        let id = self.store.add_article(new).await?;
+        let change = AuditedChange::new("article.add", "article", None).named(&new.title).after("posts", posts.len());
+        let id = self.audited(change, async |store| store.add_article(new).await).await?;
         for post in posts {
             self.store.link_post(id, *post).await?;
         }
@@ -39,13 +40,19 @@ impl Service {
             return Err(ServiceError::not_found("article", article));
         }
         self.post(post).await?;
-        Ok(self.store.link_post(article, post).await?)
+        let change = of_article("article.link", article).after("post_id", post.0);
+        self.audited(change, async |store| store.link_post(article, post).await).await
     }
 
     pub async fn mark_processed(&self, id: ArticleId) -> Result<()> {
-        match self.store.mark_processed(id).await? {
+        let change = of_article("article.processed", id).after("processed", true);
+        match self.audited(change, async |store| store.mark_processed(id).await).await? {
             true => Ok(()),
             false => Err(ServiceError::not_found("article", id)),
         }
     }
+}
+
+fn of_article(action: &'static str, id: ArticleId) -> AuditedChange {
+    AuditedChange::new(action, "article", Some(id.to_string()))
 }

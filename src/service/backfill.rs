@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use slog::info;
 
+use super::audit::of_source;
 use super::{Result, Service, ServiceError};
 use crate::actors::ArchivePage;
 use crate::clock::Stopwatch;
@@ -84,6 +85,8 @@ impl Service {
         info!(self.pipeline.log(), "source backfilled"; "source_id" => id.0,
             "url" => shown_url(&source.settings.url), "pages" => report.pages, "new_posts" => report.posts,
             "reason" => report.end.to_string());
+        let change = of_source("source.backfill", &source).after("pages", report.pages);
+        self.note_change(change.after("new_posts", report.posts as usize)).await;
         Ok(report)
     }
 

@@ -6,7 +6,7 @@ use slog::info;
 
 use super::sources::valid_reason;
 use super::{Result, Service, ServiceError};
-use crate::model::{Breaker, HostKey, HostState, SourceId, Timestamp};
+use crate::model::{AuditFields, AuditedChange, Breaker, HostKey, HostState, SourceId, Timestamp};
 use crate::rules::change::{Change, Changed};
 use crate::rules::host_key::host_key;
 use crate::rules::stored_times::correct_host;
@@ -87,7 +87,7 @@ impl Service {
         let reason = format!("by an operator: {}", valid_reason(reason)?.trim());
         let until = self.hold_until(end)?;
         info!(self.pipeline.log(), "host held"; "host" => %key, "until" => %until, "reason" => &reason);
-        self.change_host(&key, move |state| {
+        self.change_host("host.hold", &key, move |state| {
             (state.held_until, state.held_reason) = (Some(until), Some(reason));
         })
         .await
@@ -118,7 +118,8 @@ impl Service {
     pub async fn release_host(&self, name: &str) -> Result<HostStatus> {
         let key = self.known(name).await?;
         info!(self.pipeline.log(), "host released"; "host" => %key);
-        let status = self.change_host(&key, |state| (state.held_until, state.held_reason) = (None, None)).await?;
+        let release = |state: &mut HostState| (state.held_until, state.held_reason) = (None, None);
+        let status = self.change_host("host.release", &key, release).await?;
         self.reconsider(&key).await?;
         Ok(status)
     }
@@ -127,7 +128,8 @@ impl Service {
     pub async fn reset_breaker(&self, name: &str) -> Result<HostStatus> {
         let key = self.known(name).await?;
         info!(self.pipeline.log(), "host breaker closed"; "host" => %key);
-        let status = self.change_host(&key, |state| state.breaker = Breaker::default()).await?;
+        let reset = |state: &mut HostState| state.breaker = Breaker::default();
+        let status = self.change_host("host.reset-breaker", &key, reset).await?;
         self.reconsider(&key).await?;
         Ok(status)
     }
@@ -138,16 +140,21 @@ impl Service {
         let (mut count, mut after) = (0, None);
         loop {
             let page = self.store.select_sources(self.at_host(&key), after, PAGE).await?;
-            let Some(last) = page.last() else { return Ok(count) };
+            let Some(last) = page.last() else { break };
             after = Some(last.id);
             for source in page.iter().filter(|source| !source.state.enabled) {
-                match self.change(source.id, None, None, |_| Ok(Change::Enable)).await {
+                match self.change_unrecorded(source.id, |_| Ok(Change::Enable)).await {
                     Ok((_, Changed::Enabled)) => count += 1,
                     Ok(_) | Err(ServiceError::NotFound { .. }) => {}
-                    Err(error) => return Err(error),
+                    Err(error) => {
+                        self.note_change(enabled_sources(&key, count)).await;
+                        return Err(error);
+                    }
                 }
             }
         }
+        self.note_change(enabled_sources(&key, count)).await;
+        Ok(count)
     }
 
     /// The state of a host in the pipeline, or else in the store.
@@ -202,13 +209,22 @@ impl Service {
         self.host_status(state, pause)
     }
 
-    async fn change_host(&self, key: &HostKey, change: impl FnOnce(&mut HostState)) -> Result<HostStatus> {
+    /// The state in the pipeline changes first, so the record follows the write.
+    async fn change_host(
+        &self,
+        action: &'static str,
+        key: &HostKey,
+        change: impl FnOnce(&mut HostState),
+    ) -> Result<HostStatus> {
+        let before = self.host_state(key).await?.unwrap_or_else(|| HostState::new(key.clone()));
         let stored = match self.pipeline.host(key) {
             Some(_) => None,
             None => self.store.host(key).await?,
         };
         let state = self.pipeline.change_host(key, stored, change);
         self.store.record_hosts(vec![state.clone()]).await?;
+        let change = AuditedChange::new(action, "host", Some(key.to_string()));
+        self.note_change(change.differences(host_fields(&before), host_fields(&state))).await;
         Ok(self.status_of(state))
     }
 
@@ -222,4 +238,17 @@ impl Service {
             self.pipeline.sources_changed(page.iter().map(|source| source.id).collect());
         }
     }
+}
+
+/// One record for all of them.
+fn enabled_sources(key: &HostKey, count: usize) -> AuditedChange {
+    AuditedChange::new("host.enable-sources", "host", Some(key.to_string())).after("enabled_sources", count)
+}
+
+fn host_fields(host: &HostState) -> AuditFields {
+    AuditFields::default()
+        .with("held_until", host.held_until)
+        .with("held_reason", host.held_reason.as_deref())
+        .with("breaker_failures", host.breaker.failures)
+        .with("breaker_open_until", host.breaker.open_until)
 }

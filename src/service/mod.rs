@@ -6,6 +6,7 @@
 mod access;
 mod accounts;
 mod articles;
+mod audit;
 mod backfill;
 mod canonical;
 mod explanation;
@@ -29,9 +30,10 @@ use std::time::Duration;
 
 use crate::actors::PipelineHandle;
 use crate::clock::Clock;
-use crate::model::{HostKey, SettledPoll, SourceId, Timestamp, UserId};
+use crate::model::{Actor, HostKey, SettledPoll, SourceId, Timestamp, UserId};
 use crate::store::{Store, StoreError};
 
+pub use audit::{own_record, own_user, user_of};
 pub use backfill::{BACKFILL_PAGES_MAX, BackfillEnd, BackfillReport, BackfillRequest};
 pub use explanation::{SourceExplanation, WaitTerm};
 pub use hosts::{HoldEnd, HostCondition, HostStatus};
@@ -41,7 +43,7 @@ pub use posts::{FoundPosts, PostFilter};
 pub use quarantine::QuarantinedRows;
 pub use queries::{FoundSources, SourceDetails, SourceFilter};
 pub use source_settings::{LabelPatch, NewSourceRequest, SourcePatch};
-pub use sources::{AddedSource, FirstPoll, add_sources};
+pub use sources::{AddedSource, FirstPoll, ImportedList, add_sources, import_change};
 pub use webhooks::{NewWebhookRequest, WebhookFigures, WebhookPatch};
 
 /// Why a request was not carried out.
@@ -55,7 +57,7 @@ pub enum ServiceError {
     /// The source does not have the version that the client named.
     #[error("the source was changed meanwhile; it has version {version} now")]
     Conflict { version: i64 },
-    #[error("source {0} has the same URL, type and podcast")]
+    #[error("source {0} has the same URL and type")]
     Duplicate(SourceId),
     #[error("source {0} has neither a login nor headers")]
     NoAccess(SourceId),
@@ -113,13 +115,17 @@ pub struct Service {
     pausing: Arc<tokio::sync::Mutex<()>>,
     /// When this daemon began to serve, by the monotonic clock.
     started: Duration,
+    /// Who the changes are recorded for.
+    actor: Arc<Actor>,
 }
 
 impl Service {
-    pub fn new(pipeline: PipelineHandle) -> Service {
+    /// Changes are recorded as those of this actor, unless [`Service::acting_for`] names another one.
+    pub fn new(pipeline: PipelineHandle, actor: Actor) -> Service {
         let (store, clock) = (pipeline.store(), pipeline.clock().clone());
         let store = store.for_api().unwrap_or_else(|| store.clone());
-        Service { started: clock.monotonic(), store, clock, pipeline, pausing: Arc::default() }
+        let (started, actor) = (clock.monotonic(), Arc::new(actor));
+        Service { started, store, clock, pipeline, pausing: Arc::default(), actor }
     }
 
     pub fn now(&self) -> Timestamp {

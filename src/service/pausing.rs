@@ -1,6 +1,7 @@
 //! Pausing and resuming all polling. The store decides after a restart, so it is written before the scheduler is told.
 
 use super::{Result, Service};
+use crate::model::AuditedChange;
 use crate::store::StoreError;
 
 impl Service {
@@ -9,7 +10,9 @@ impl Service {
     pub async fn pause_polling(&self) -> Result<Vec<String>> {
         let service = self.clone();
         self.in_turn(async move {
-            let since = service.store.pause_polling(service.now()).await?;
+            let record = service.record_of(AuditedChange::new("polling.pause", "polling", None).after("paused", true));
+            let since = service.store.audited(record.clone()).pause_polling(service.now()).await?;
+            service.log_change(&record);
             service.pipeline.set_paused(Some(since));
             Ok(())
         })
@@ -21,7 +24,10 @@ impl Service {
     pub async fn resume_polling(&self) -> Result<Vec<String>> {
         let service = self.clone();
         self.in_turn(async move {
-            service.store.resume_polling().await?;
+            let record =
+                service.record_of(AuditedChange::new("polling.resume", "polling", None).after("paused", false));
+            service.store.audited(record.clone()).resume_polling().await?;
+            service.log_change(&record);
             service.pipeline.set_paused(None);
             Ok(())
         })

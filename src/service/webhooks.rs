@@ -5,10 +5,12 @@ use std::time::Duration;
 use secrecy::SecretString;
 use url::Url;
 
+use super::audit::{HIDDEN_CHANGE, of_webhook, webhook_fields};
 use super::{Result, Service, ServiceError};
 use crate::actors::WEBHOOKS_MAX;
 use crate::dice::new_secret;
-use crate::model::{NewWebhook, Webhook, WebhookChange, WebhookId};
+use crate::model::{AuditedChange, NewWebhook, Webhook, WebhookChange, WebhookId};
+use crate::rules::shown_url::shown_webhook_url;
 
 const URL_BYTES_MAX: usize = 4096;
 const LABEL_CHARS_MAX: usize = 100;
@@ -65,7 +67,10 @@ impl Service {
             return Err(ServiceError::Refused(format!("there are {WEBHOOKS_MAX} webhooks already")));
         }
         let new = NewWebhook { url: request.url, secret, label, created_at: self.now() };
-        let id = self.store.add_webhook(new).await?;
+        let change = AuditedChange::new("webhook.add", "webhook", None)
+            .named(&shown_webhook_url(&new.url))
+            .after("label", new.label.as_deref());
+        let id = self.audited(change, async |store| store.add_webhook(new).await).await?;
         Ok((self.webhook(id).await?, generated))
     }
 
@@ -75,12 +80,17 @@ impl Service {
         let label = patch.label.map(|label| label.as_deref().map(valid_label).transpose()).transpose()?;
         let (secret, generated) = patch.secret.map(valid_secret).transpose()?.unzip();
         let change = WebhookChange { url: patch.url, label, secret };
-        let is_found = self.store.change_webhook(id, change).await?;
+        let record = edit(&self.webhook(id).await?, &change);
+        let is_found = self.audited(record, async |store| store.change_webhook(id, change).await).await?;
         Ok((self.found(id, is_found).await?, generated.flatten()))
     }
 
     pub async fn enable_webhook(&self, id: WebhookId) -> Result<Webhook> {
-        let is_found = self.store.switch_webhook(id, None).await?;
+        let webhook = self.webhook(id).await?;
+        let after = Webhook { enabled: true, disabled_reason: None, ..webhook.clone() };
+        let change =
+            of_webhook("webhook.enable", &webhook).differences(webhook_fields(&webhook), webhook_fields(&after));
+        let is_found = self.audited(change, async |store| store.switch_webhook(id, None).await).await?;
         self.found(id, is_found).await
     }
 
@@ -90,18 +100,29 @@ impl Service {
             return Err(ServiceError::invalid("reason", detail));
         }
         let reason = reason.unwrap_or_else(|| "by an operator".to_owned());
-        let is_found = self.store.switch_webhook(id, Some(reason)).await?;
+        let webhook = self.webhook(id).await?;
+        let after = Webhook { enabled: false, disabled_reason: Some(reason.clone()), ..webhook.clone() };
+        let change =
+            of_webhook("webhook.disable", &webhook).differences(webhook_fields(&webhook), webhook_fields(&after));
+        let is_found = self.audited(change, async |store| store.switch_webhook(id, Some(reason)).await).await?;
         self.found(id, is_found).await
     }
 
     /// Sends a delivery without posts. The inner error is the receiver's.
     pub async fn test_webhook(&self, id: WebhookId) -> Result<std::result::Result<(), String>> {
-        self.webhook(id).await?;
-        Ok(self.pipeline.test_webhook(id).await)
+        let webhook = self.webhook(id).await?;
+        let tested = self.pipeline.test_webhook(id).await;
+        self.note_change(of_webhook("webhook.test", &webhook).after("is_taken", tested.is_ok())).await;
+        Ok(tested)
     }
 
     pub async fn remove_webhook(&self, id: WebhookId) -> Result<()> {
-        match self.store.remove_webhook(id).await? {
+        // A webhook whose row cannot be read can be removed, too.
+        let change = match self.webhook(id).await {
+            Ok(webhook) => of_webhook("webhook.remove", &webhook),
+            Err(_) => AuditedChange::new("webhook.remove", "webhook", Some(id.to_string())),
+        };
+        match self.audited(change, async |store| store.remove_webhook(id).await).await? {
             true => Ok(()),
             false => Err(ServiceError::not_found("webhook", id)),
         }
@@ -126,6 +147,23 @@ impl Service {
     async fn found(&self, id: WebhookId, is_found: bool) -> Result<Webhook> {
         if is_found { self.webhook(id).await } else { Err(ServiceError::not_found("webhook", id)) }
     }
+}
+
+/// The record of a change. The secret is not in it, nor the path of the URL.
+fn edit(webhook: &Webhook, change: &WebhookChange) -> AuditedChange {
+    let new = Webhook {
+        url: change.url.clone().unwrap_or_else(|| webhook.url.clone()),
+        label: change.label.clone().unwrap_or_else(|| webhook.label.clone()),
+        ..webhook.clone()
+    };
+    let mut record = of_webhook("webhook.edit", webhook).differences(webhook_fields(webhook), webhook_fields(&new));
+    if new.url != webhook.url && record.after.get("url").is_none() {
+        record.after.put("url", HIDDEN_CHANGE);
+    }
+    if change.secret.is_some() {
+        record.after.put("secret", HIDDEN_CHANGE);
+    }
+    record
 }
 
 fn check_url(url: &str) -> Result<()> {

@@ -4,6 +4,7 @@
 //! concurrent changes.
 
 mod access;
+mod audit;
 mod check;
 mod cipher;
 mod error;
@@ -32,6 +33,7 @@ use async_trait::async_trait;
 
 use crate::model::{Cleaned, Cutoffs, HostKey, Source, SourceId, SourceType, Timestamp};
 
+pub use audit::{ChangeEffect, ChangeOutcome};
 pub use check::{CheckReport, StoreProblem, StoreProblemKind, TableCount, check};
 pub use error::StoreError;
 pub use health::{StoreHealth, StoreTrouble};
@@ -43,8 +45,8 @@ pub use secrets::{Resealed, SealedRow, SecretCheck, SecretCounts, SecretPlace, S
 pub use sqlite::{BackupError, BackupReport, Compacted, SqliteStore, backup, compact};
 pub use stream::stream_sources;
 pub use traits::{
-    ArticleStore, DaemonStore, FleetNews, FleetStore, FullTextStore, HostStore, LabelStore, PollStore, PostStore,
-    SecretStore, SourceAccessStore, SourceStore, UserStore, WebhookStore,
+    ArticleStore, AuditStore, DaemonStore, FleetNews, FleetStore, FullTextStore, HostStore, LabelStore, PollStore,
+    PostStore, SecretStore, SourceAccessStore, SourceStore, UserStore, WebhookStore,
 };
 
 use settings::{EngineSettings, StoreSettings};
@@ -69,6 +71,7 @@ pub trait Store:
     + HostStore
     + WebhookStore
     + SecretStore
+    + AuditStore
 {
     fn about(&self) -> About;
 

@@ -3,6 +3,7 @@
 use super::statement::Statement;
 
 pub(super) static ADD_ARTICLE: Statement = Statement::new(include_str!("../../sql/shared/add_article.sql"));
+pub(super) static ADD_AUDIT_RECORD: Statement = Statement::new(include_str!("../../sql/shared/add_audit_record.sql"));
 pub(super) static ADD_PODCAST: Statement = Statement::new(include_str!("../../sql/shared/add_podcast.sql"));
 pub(super) static ADD_USER: Statement = Statement::new(include_str!("../../sql/shared/add_user.sql"));
 pub(super) static ADD_WEBHOOK: Statement = Statement::new(include_str!("../../sql/shared/add_webhook.sql"));
@@ -12,6 +13,7 @@ pub(super) static BEGIN_FULL_TEXT: Statement = Statement::new(include_str!("../.
 pub(super) static CHANGE_PODCAST: Statement = Statement::new(include_str!("../../sql/shared/change_podcast.sql"));
 pub(super) static CHANGE_WEBHOOK: Statement = Statement::new(include_str!("../../sql/shared/change_webhook.sql"));
 pub(super) static CHECK_POSTS: Statement = Statement::new(include_str!("../../sql/shared/check_posts.sql"));
+pub(super) static CLEAN_AUDIT: Statement = Statement::new(include_str!("../../sql/shared/clean_audit.sql"));
 pub(super) static CLEAN_ROBOTS: Statement = Statement::new(include_str!("../../sql/shared/clean_robots.sql"));
 pub(super) static CORRECT_FULL_TEXTS: Statement =
     Statement::new(include_str!("../../sql/shared/correct_full_texts.sql"));
@@ -32,6 +34,7 @@ pub(super) static LEAVE_FULL_TEXT_QUEUE: Statement =
     Statement::new(include_str!("../../sql/shared/leave_full_text_queue.sql"));
 pub(super) static LINK_POST: Statement = Statement::new(include_str!("../../sql/shared/link_post.sql"));
 pub(super) static LIST_ARTICLES: Statement = Statement::new(include_str!("../../sql/shared/list_articles.sql"));
+pub(super) static LIST_AUDIT: Statement = Statement::new(include_str!("../../sql/shared/list_audit.sql"));
 pub(super) static LIST_CHANGES: Statement = Statement::new(include_str!("../../sql/shared/list_changes.sql"));
 pub(super) static LIST_CHANGES_OF_SOURCE: Statement =
     Statement::new(include_str!("../../sql/shared/list_changes_of_source.sql"));

@@ -1,21 +1,23 @@
 //! Traits of the store, by noun. Each engine implements a trait in the file that uses its SQL.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use secrecy::SecretString;
 
 use crate::model::{
-    Article, ArticleId, ClockStep, DeliveryRecord, EntryQuery, FailureKind, FetchedPage, FleetRecord, HistoryBounds,
-    HostKey, HostState, JoinOutcome, KeyProvider, KnownEntries, MovedPolls, NewArticle, NewNode, NewSource, NewWebhook,
-    NodeId, NodeMessage, NodeRenewal, OwnedShard, Podcast, PodcastChanges, PodcastId, PollHour, Post, PostId,
-    PostSource, QueuedPage, Receiver, RobotsRecord, Settled, Settlement, Shard, SlotCursor, Source, SourceAccess,
-    SourceCounts, SourceId, SourceToPoll, SourceType, StoredPoll, Timestamp, User, UserId, Webhook, WebhookChange,
-    WebhookId, WebhookTarget,
+    Article, ArticleId, AuditFilter, AuditRecord, ClockStep, DeliveryRecord, EntryQuery, FailureKind, FetchedPage,
+    FleetRecord, HistoryBounds, HostKey, HostState, JoinOutcome, KeyProvider, KnownEntries, MovedPolls, NewArticle,
+    NewAuditRecord, NewNode, NewSource, NewWebhook, NodeId, NodeMessage, NodeRenewal, OwnedShard, Podcast,
+    PodcastChanges, PodcastId, PollHour, Post, PostId, PostSource, QueuedPage, Receiver, RobotsRecord, Settled,
+    Settlement, Shard, SlotCursor, Source, SourceAccess, SourceCounts, SourceId, SourceToPoll, SourceType, StoredPoll,
+    Timestamp, User, UserId, Webhook, WebhookChange, WebhookId, WebhookTarget,
 };
 
 use super::cipher::Cipher;
 use super::numbers::NumberJump;
 use super::secrets::{SealedRow, SecretPlace, SecretTable};
-use super::{Added, PageBounds, PostPage, PostSelection, Result, Saved, SourceSelection};
+use super::{Added, PageBounds, PostPage, PostSelection, Result, Saved, SourceSelection, Store};
 
 /// Persistent state of the daemon.
 #[async_trait]
@@ -464,4 +466,23 @@ pub enum FleetNews {
     Posts,
     /// Announcements may have been missed.
     Missed,
+}
+
+/// Records of changes. [`Store::clean`](super::Store::clean) removes old ones.
+#[async_trait]
+pub trait AuditStore: Send + Sync {
+    /// The same store, whose changes store this record in their own transaction if they take effect
+    /// ([`ChangeOutcome`](super::ChangeOutcome)). To be used for one change.
+    fn audited(&self, record: NewAuditRecord) -> Arc<dyn Store>;
+
+    /// Stores the record of a change that is no write of the store.
+    async fn add_audit_record(&self, record: NewAuditRecord) -> Result<()>;
+
+    /// Records of this selection with ids below this one, newest first.
+    async fn list_audit_records(
+        &self,
+        filter: AuditFilter,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<AuditRecord>>;
 }

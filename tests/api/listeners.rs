@@ -111,7 +111,6 @@ fn nonsense_is_answered_and_the_daemon_goes_on() {
         let answer = ask(api.socket().await, "POST", "/api/v1/sources", &form, b"url=x").await;
         answer.is_problem(415, "wrong-content-type", Some("Content-Type"));
         for path in [
-            "/",
             "/api",
             "/api/v1/",
             "/api/v1/nothing",

@@ -2,6 +2,7 @@
 
 mod abuse;
 mod access;
+mod audit;
 mod canonical_urls;
 mod client;
 mod explain;

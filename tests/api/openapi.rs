@@ -99,3 +99,46 @@ fn check_references(value: &Value, document: &Value) {
         _ => {}
     }
 }
+
+#[test]
+fn the_roots_link_to_the_document_and_tell_strangers_nothing() {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
+        for path in ["/", "/api/v1"] {
+            let index = ask(api.socket().await, "GET", path, &[], b"").await;
+            assert_eq!((index.status, &index.json()["openapi"]), (200, &"/api/v1/openapi.json".into()), "{index:?}");
+            assert_eq!(index.header("link"), Some("</api/v1/openapi.json>; rel=\"service-desc\""));
+            let stranger = ask(api.tcp().await, "GET", path, &[], b"").await;
+            stranger.is_problem(401, "unauthorized", None);
+            let told = format!("{}{}", stranger.head, stranger.body).to_lowercase();
+            assert!(!told.contains(env!("CARGO_PKG_VERSION")) && !told.contains("openapi"), "{told}");
+        }
+        api.stop().await;
+    });
+}
+
+/// What openapi-spec-validator and redocly lint check too (`tests/openapi`), without them.
+#[test]
+fn every_schema_is_used_and_every_default_is_allowed() {
+    let document = feedwarden::api::openapi_document();
+    let text = document.to_string();
+    for name in document["components"]["schemas"].as_object().unwrap().keys() {
+        assert!(text.contains(&format!("\"#/components/schemas/{name}\"")), "{name} is never used");
+    }
+    check_enums(&document);
+}
+
+fn check_enums(value: &Value) {
+    match value {
+        Value::Object(fields) => {
+            if let (Some(allowed), Some(default)) =
+                (fields.get("enum").and_then(Value::as_array), fields.get("default"))
+            {
+                assert!(allowed.contains(default), "{value}");
+            }
+            fields.values().for_each(check_enums);
+        }
+        Value::Array(values) => values.iter().for_each(check_enums),
+        _ => {}
+    }
+}

@@ -1,6 +1,7 @@
 //! The command line against a real daemon that polls the simulated web.
 
 mod access;
+mod audit;
 mod daemon;
 mod errors;
 mod lists;

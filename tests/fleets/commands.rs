@@ -28,6 +28,10 @@ async fn commands_work_at_every_node() {
     let host = fleet.web.hosts()[0].clone();
     let (owner, others) = owner_and_others(fleet, &host).await;
     hold_and_release(fleet, &host, &others).await;
+    let audit = ask(&others[0], "GET", "/audit?target=host", Value::Null).await;
+    let hold = audit["items"].as_array().unwrap().iter().find(|record| record["action"] == "host.hold").unwrap();
+    let uid = format!("uid:{}", rustix::process::getuid().as_raw());
+    assert_eq!((&hold["who"], &hold["node"]), (&json!(uid), &json!(owner.name)), "the owner made the change");
     pause_and_resume(fleet, &others).await;
     add_and_remove(fleet, &host, &others).await;
     for node in &fleet.nodes {

@@ -235,7 +235,7 @@ impl World {
 
     /// The use cases of the pipeline that runs.
     pub(crate) fn service(&self) -> Service {
-        Service::new(self.handle().clone())
+        Service::new(self.handle().clone(), feedwarden::service::own_user())
     }
 
     pub(crate) fn advance(&self, duration: Duration) {

@@ -15,6 +15,8 @@ fn cutoffs(now_seconds: i64) -> Cutoffs {
         posts_before: week_ago,
         hashes_before: at(now_seconds - 30 * DAY),
         robots_before: at(now_seconds - DAY),
+        audit_before: Timestamp::MIN,
+        audit_records_max: 1000,
     }
 }
 
@@ -309,6 +311,8 @@ async fn cutoffs_at_the_ends_of_time_are_harmless(#[values(Sqlite, Postgres)] en
         posts_before: moment,
         hashes_before: moment,
         robots_before: moment,
+        audit_before: Timestamp::MIN,
+        audit_records_max: 1000,
     };
     assert_eq!(store.clean(all(Timestamp::MIN), 10).await.unwrap(), Cleaned::default());
     assert_eq!(store.clean(all(Timestamp::MAX), 10).await.unwrap().posts, 1);

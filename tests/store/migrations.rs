@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::engine::{raw, raw_text};
 use super::*;
-use feedwarden::model::{ContentHash, Cutoffs};
+use feedwarden::model::{ContentHash, Cutoffs, Timestamp};
 use feedwarden::rules::identity;
 use feedwarden::store::{self, StoreError, statement};
 use rstest::rstest;
@@ -113,6 +113,8 @@ async fn s704_posts_of_pages_that_were_there_count_from_when_they_were_stored(
         posts_before: cutoff,
         hashes_before: cutoff,
         robots_before: cutoff,
+        audit_before: Timestamp::MIN,
+        audit_records_max: 1000,
     };
     assert_eq!(store.clean(cutoffs, 100).await.unwrap().posts, 1);
     let left = store.list_posts(None, None, 10).await.unwrap();

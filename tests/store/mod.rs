@@ -2,6 +2,7 @@
 
 mod access;
 mod articles;
+mod audit;
 mod check;
 mod claims;
 mod cleanup;

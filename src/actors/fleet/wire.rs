@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Breaker, HostKey, HostState, Timestamp};
+use crate::model::{Actor, Breaker, HostKey, HostState, Timestamp};
 
 /// Body of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +58,9 @@ pub struct FleetRequest {
     pub if_match: Option<String>,
     /// Whether the caller may see credentials.
     pub sees_secrets: bool,
+    /// Who makes the request; nodes of earlier versions do not say.
+    #[serde(default)]
+    pub actor: Option<Actor>,
 }
 
 /// What the other node answered.

@@ -6,6 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::super::Api;
 use super::super::endpoint::Endpoint;
+use super::super::guard::CallerService;
 use super::super::input::{JsonBody, expected_version, number};
 use super::super::views::{AccessBody, AccessView};
 use super::HandlerResult;
@@ -36,18 +37,18 @@ async fn one(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
 }
 
 async fn put(
-    api: web::Data<Api>,
+    CallerService(service): CallerService,
     request: HttpRequest,
     id: web::Path<String>,
     JsonBody(body): JsonBody<AccessBody>,
 ) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
-    Ok(answer(api.service.put_source_access(id, expected_version(&request)?, body.into()).await?))
+    Ok(answer(service.put_source_access(id, expected_version(&request)?, body.into()).await?))
 }
 
-async fn remove(api: web::Data<Api>, request: HttpRequest, id: web::Path<String>) -> HandlerResult {
+async fn remove(CallerService(service): CallerService, request: HttpRequest, id: web::Path<String>) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
-    let version = api.service.remove_source_access(id, expected_version(&request)?).await?;
+    let version = service.remove_source_access(id, expected_version(&request)?).await?;
     Ok(HttpResponse::NoContent().insert_header((ETAG, format!("\"{version}\""))).finish())
 }
 

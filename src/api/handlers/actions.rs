@@ -7,7 +7,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::super::Api;
 use super::super::endpoint::Endpoint;
-use super::super::guard::Caller;
+use super::super::guard::{Caller, CallerService};
 use super::super::input::{JsonBody, Parameters, cursor, expected_version, number, page, page_size, rows};
 use super::super::problem::Problem;
 use super::super::views::{
@@ -74,59 +74,82 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 const WAIT_SECONDS_MAX: u64 = 50;
 
 async fn rest(
-    api: web::Data<Api>,
+    CallerService(service): CallerService,
     caller: Caller,
     request: HttpRequest,
     id: web::Path<String>,
     JsonBody(body): JsonBody<RestBody>,
 ) -> HandlerResult {
     let (id, version) = target(&request, &id)?;
-    Ok(answer(caller, api.service.rest_source(id, version, &body.reason).await?))
+    Ok(answer(caller, service.rest_source(id, version, &body.reason).await?))
 }
 
-async fn wake(api: web::Data<Api>, caller: Caller, request: HttpRequest, id: web::Path<String>) -> HandlerResult {
+async fn wake(
+    CallerService(service): CallerService,
+    caller: Caller,
+    request: HttpRequest,
+    id: web::Path<String>,
+) -> HandlerResult {
     let (id, version) = target(&request, &id)?;
-    Ok(answer(caller, api.service.wake_source(id, version).await?))
+    Ok(answer(caller, service.wake_source(id, version).await?))
 }
 
-async fn enable(api: web::Data<Api>, caller: Caller, request: HttpRequest, id: web::Path<String>) -> HandlerResult {
+async fn enable(
+    CallerService(service): CallerService,
+    caller: Caller,
+    request: HttpRequest,
+    id: web::Path<String>,
+) -> HandlerResult {
     let (id, version) = target(&request, &id)?;
-    Ok(answer(caller, api.service.enable_source(id, version).await?))
+    Ok(answer(caller, service.enable_source(id, version).await?))
 }
 
 async fn disable(
-    api: web::Data<Api>,
+    CallerService(service): CallerService,
     caller: Caller,
     request: HttpRequest,
     id: web::Path<String>,
     JsonBody(body): JsonBody<DisableBody>,
 ) -> HandlerResult {
     let (id, version) = target(&request, &id)?;
-    Ok(answer(caller, api.service.disable_source(id, version, body.reason).await?))
+    Ok(answer(caller, service.disable_source(id, version, body.reason).await?))
 }
 
-async fn reset(api: web::Data<Api>, caller: Caller, request: HttpRequest, id: web::Path<String>) -> HandlerResult {
+async fn reset(
+    CallerService(service): CallerService,
+    caller: Caller,
+    request: HttpRequest,
+    id: web::Path<String>,
+) -> HandlerResult {
     let (id, version) = target(&request, &id)?;
-    Ok(answer(caller, api.service.reset_source(id, version).await?))
+    Ok(answer(caller, service.reset_source(id, version).await?))
 }
 
-async fn poll(api: web::Data<Api>, id: web::Path<String>, Parameters(query): Parameters<PollQuery>) -> HandlerResult {
+async fn poll(
+    CallerService(service): CallerService,
+    id: web::Path<String>,
+    Parameters(query): Parameters<PollQuery>,
+) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
     let wait = query.wait.unwrap_or(0);
     if wait > WAIT_SECONDS_MAX {
         return Err(Problem::invalid(format!("write a number from 0 to {WAIT_SECONDS_MAX}")).at("wait"));
     }
     let request = PollRequest { wait: Duration::from_secs(wait), force: query.force.unwrap_or(false) };
-    match PollAnswer::from(api.service.poll_source(id, request).await?) {
+    match PollAnswer::from(service.poll_source(id, request).await?) {
         done @ PollAnswer::Done { .. } => Ok(HttpResponse::Ok().json(done)),
         requested @ PollAnswer::Requested { .. } => Ok(HttpResponse::Accepted().json(requested)),
         PollAnswer::Refused { reason } => Err(Problem::refused(reason)),
     }
 }
 
-async fn backfill(api: web::Data<Api>, id: web::Path<String>, JsonBody(body): JsonBody<BackfillBody>) -> HandlerResult {
+async fn backfill(
+    CallerService(service): CallerService,
+    id: web::Path<String>,
+    JsonBody(body): JsonBody<BackfillBody>,
+) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
-    Ok(HttpResponse::Ok().json(BackfillView::from(api.service.backfill_source(id, body.into()).await?)))
+    Ok(HttpResponse::Ok().json(BackfillView::from(service.backfill_source(id, body.into()).await?)))
 }
 
 async fn explain(api: web::Data<Api>, caller: Caller, id: web::Path<String>) -> HandlerResult {

@@ -5,6 +5,7 @@ use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};
 
 use super::super::endpoint::Endpoint;
+use super::super::guard::CallerService;
 use super::super::input::{JsonBody, Parameters, cursor, number, page, page_size, rows};
 use super::super::views::{ArticleBody, ArticleView, Page, PageQuery};
 use super::super::{Api, BASE};
@@ -40,7 +41,7 @@ async fn one(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     Ok(HttpResponse::Ok().json(view(api.service.article(id).await?)))
 }
 
-async fn create(api: web::Data<Api>, JsonBody(body): JsonBody<ArticleBody>) -> HandlerResult {
+async fn create(CallerService(service): CallerService, JsonBody(body): JsonBody<ArticleBody>) -> HandlerResult {
     let posts: Vec<PostId> = body.post_ids.into_iter().map(PostId).collect();
     let new = NewArticle {
         podcast_id: body.podcast_id,
@@ -48,21 +49,21 @@ async fn create(api: web::Data<Api>, JsonBody(body): JsonBody<ArticleBody>) -> H
         body: body.body,
         url: body.url,
         published_at: body.published_at,
-        created_at: api.service.now(),
+        created_at: service.now(),
     };
-    let article = view(api.service.add_article(new, &posts).await?);
+    let article = view(service.add_article(new, &posts).await?);
     let location = (LOCATION, format!("{BASE}/articles/{}", article.id));
     Ok(HttpResponse::Created().insert_header(location).json(article))
 }
 
-async fn link(api: web::Data<Api>, path: web::Path<(String, String)>) -> HandlerResult {
+async fn link(CallerService(service): CallerService, path: web::Path<(String, String)>) -> HandlerResult {
     let (article, post) = (ArticleId(number(&path.0, "article")?), PostId(number(&path.1, "post")?));
-    api.service.link_post(article, post).await?;
+    service.link_post(article, post).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
-async fn processed(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
-    api.service.mark_processed(ArticleId(number(&id, "article")?)).await?;
+async fn processed(CallerService(service): CallerService, id: web::Path<String>) -> HandlerResult {
+    service.mark_processed(ArticleId(number(&id, "article")?)).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

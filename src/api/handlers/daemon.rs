@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::super::Api;
 use super::super::endpoint::Endpoint;
+use super::super::guard::CallerService;
 use super::super::input::{JsonBody, Parameters};
 use super::super::overview::overview;
 use super::super::problem::Problem;
@@ -17,7 +18,7 @@ use super::super::views::{
 };
 use super::HandlerResult;
 use crate::actors::{Fault, SchedulerStatus};
-use crate::model::FailureKind;
+use crate::model::{AuditedChange, FailureKind};
 use crate::service::{Overview, WebhookFigures};
 use crate::telemetry::level_name;
 
@@ -181,13 +182,13 @@ async fn scheduler(api: web::Data<Api>) -> HandlerResult {
     Ok(HttpResponse::Ok().json(of_scheduler(&api).await?))
 }
 
-async fn pause(api: web::Data<Api>) -> HandlerResult {
-    let nodes_pending = api.service.pause_polling().await?;
+async fn pause(api: web::Data<Api>, CallerService(service): CallerService) -> HandlerResult {
+    let nodes_pending = service.pause_polling().await?;
     Ok(HttpResponse::Ok().json(SchedulerView { nodes_pending, ..of_scheduler(&api).await? }))
 }
 
-async fn resume(api: web::Data<Api>) -> HandlerResult {
-    let nodes_pending = api.service.resume_polling().await?;
+async fn resume(api: web::Data<Api>, CallerService(service): CallerService) -> HandlerResult {
+    let nodes_pending = service.resume_polling().await?;
     Ok(HttpResponse::Ok().json(SchedulerView { nodes_pending, ..of_scheduler(&api).await? }))
 }
 
@@ -208,12 +209,15 @@ async fn configuration(api: web::Data<Api>) -> HandlerResult {
     Ok(HttpResponse::Ok().json((api.configuration.effective)()))
 }
 
-async fn reload(api: web::Data<Api>) -> HandlerResult {
+async fn reload(api: web::Data<Api>, CallerService(service): CallerService) -> HandlerResult {
     let configuration = api.configuration.clone();
     // Reads files, so it runs on a blocking thread.
     let read = web::block(move || (configuration.reload)()).await;
     match read.map_err(Problem::internal)? {
-        Ok(reloaded) => Ok(HttpResponse::Ok().json(reloaded)),
+        Ok(reloaded) => {
+            service.note_reload(&reloaded.changed, &reloaded.needs_restart).await;
+            Ok(HttpResponse::Ok().json(reloaded))
+        }
         Err(mistakes) => {
             let problem = Problem::invalid(format!("nothing changed: {}", mistakes.join("; ")));
             Err(problem.with(json!({ "mistakes": mistakes })))
@@ -225,14 +229,20 @@ async fn log_level(api: web::Data<Api>) -> HandlerResult {
     Ok(HttpResponse::Ok().json(LogLevel { level: level_name(api.log.level()).to_owned() }))
 }
 
-async fn set_log_level(api: web::Data<Api>, JsonBody(body): JsonBody<LogLevel>) -> HandlerResult {
+async fn set_log_level(
+    api: web::Data<Api>,
+    CallerService(service): CallerService,
+    JsonBody(body): JsonBody<LogLevel>,
+) -> HandlerResult {
     use slog::Level;
     let all = [Level::Critical, Level::Error, Level::Warning, Level::Info, Level::Debug, Level::Trace];
     let Some(level) = all.into_iter().find(|level| level_name(*level) == body.level) else {
         let names: Vec<&str> = all.into_iter().map(level_name).collect();
         return Err(Problem::invalid(format!("write one of {}", names.join(", "))).at("level"));
     };
+    let change = AuditedChange::new("log.level", "daemon", None).before("level", level_name(api.log.level()));
     api.log.set_level(level);
+    service.note_change(change.after("level", level_name(level))).await;
     log_level(api).await
 }
 
@@ -242,13 +252,20 @@ async fn faults(api: web::Data<Api>) -> HandlerResult {
     Ok(HttpResponse::Ok().json(FaultsView { is_enabled, rules, struck: api.pipeline().faults() }))
 }
 
-async fn set_faults(api: web::Data<Api>, JsonBody(body): JsonBody<FaultsChange>) -> HandlerResult {
+async fn set_faults(
+    api: web::Data<Api>,
+    CallerService(service): CallerService,
+    JsonBody(body): JsonBody<FaultsChange>,
+) -> HandlerResult {
     let rules = body.rules.map(|rules| rules.iter().take(RULES_MAX).map(|rule| rule.parse::<Fault>()).collect());
     let rules: Option<Result<Vec<Fault>, _>> = rules;
     let rules = rules.transpose().map_err(|error| Problem::invalid(error).at("rules"))?;
+    let names: Option<Vec<String>> = rules.as_ref().map(|rules| rules.iter().map(Fault::to_string).collect());
     if !api.pipeline().set_faults(body.is_enabled, rules) {
         return Err(no_faults());
     }
+    let change = AuditedChange::new("faults.edit", "daemon", None).after("is_enabled", body.is_enabled);
+    service.note_change(change.after("rules", names.as_deref())).await;
     faults(api).await
 }
 

@@ -7,6 +7,7 @@ use actix_web::{HttpResponse, web};
 
 use super::super::Api;
 use super::super::endpoint::Endpoint;
+use super::super::guard::CallerService;
 use super::super::input::{JsonBody, Parameters, page, page_size, rows};
 use super::super::problem::Problem;
 use super::super::views::{EnabledSources, HoldBody, HostView, Page, PageQuery};
@@ -58,25 +59,29 @@ async fn one(api: web::Data<Api>, host: web::Path<String>) -> HandlerResult {
     Ok(answer(api.service.host(&host).await?))
 }
 
-async fn hold(api: web::Data<Api>, host: web::Path<String>, JsonBody(body): JsonBody<HoldBody>) -> HandlerResult {
+async fn hold(
+    CallerService(service): CallerService,
+    host: web::Path<String>,
+    JsonBody(body): JsonBody<HoldBody>,
+) -> HandlerResult {
     let end = match (body.until, body.seconds) {
         (Some(until), None) => HoldEnd::At(until),
         (None, Some(seconds)) => HoldEnd::In(Duration::from_secs(seconds)),
         _ => return Err(Problem::invalid("give either `until` or `seconds`").at("until")),
     };
-    Ok(answer(api.service.hold_host(&host, end, &body.reason).await?))
+    Ok(answer(service.hold_host(&host, end, &body.reason).await?))
 }
 
-async fn release(api: web::Data<Api>, host: web::Path<String>) -> HandlerResult {
-    Ok(answer(api.service.release_host(&host).await?))
+async fn release(CallerService(service): CallerService, host: web::Path<String>) -> HandlerResult {
+    Ok(answer(service.release_host(&host).await?))
 }
 
-async fn reset_breaker(api: web::Data<Api>, host: web::Path<String>) -> HandlerResult {
-    Ok(answer(api.service.reset_breaker(&host).await?))
+async fn reset_breaker(CallerService(service): CallerService, host: web::Path<String>) -> HandlerResult {
+    Ok(answer(service.reset_breaker(&host).await?))
 }
 
-async fn enable_sources(api: web::Data<Api>, host: web::Path<String>) -> HandlerResult {
-    let enabled = api.service.enable_sources_of_host(&host).await?;
+async fn enable_sources(CallerService(service): CallerService, host: web::Path<String>) -> HandlerResult {
+    let enabled = service.enable_sources_of_host(&host).await?;
     Ok(HttpResponse::Ok().json(EnabledSources { enabled }))
 }
 

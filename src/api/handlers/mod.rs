@@ -3,6 +3,7 @@
 mod access;
 mod actions;
 mod articles;
+mod audit;
 mod daemon;
 mod feeds;
 mod fleet;
@@ -20,12 +21,13 @@ use std::sync::LazyLock;
 
 use actix_web::HttpResponse;
 use actix_web::http::Method;
+use actix_web::http::header::LINK;
 use actix_web::web::Bytes;
 
 use super::endpoint::Endpoint;
 use super::problem::Problem;
-use super::views::HealthView;
-use super::{health, metrics, openapi};
+use super::views::{HealthView, IndexView};
+use super::{BASE, health, metrics, openapi};
 
 type HandlerResult = Result<HttpResponse, Problem>;
 
@@ -44,6 +46,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         articles::endpoints(),
         webhooks::endpoints(),
         daemon::endpoints(),
+        audit::endpoints(),
         fleet::endpoints(),
         feeds::endpoints(),
         of_the_server(),
@@ -55,7 +58,12 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 fn of_the_server() -> Vec<Endpoint> {
     vec![
         Endpoint::new(Method::GET, "/openapi.json", "Get this document", document)
-            .answers::<serde_json::Value>(200, "OpenAPI 3.1 document"),
+            .answers_object("application/json", "OpenAPI 3.1 document"),
+        Endpoint::new(Method::GET, "", "Get links to the description of this API", index)
+            .answers::<IndexView>(200, "Links"),
+        Endpoint::new(Method::GET, "/", "Get links to the description of this API", index)
+            .at_root()
+            .answers::<IndexView>(200, "Links"),
         Endpoint::new(Method::GET, "/metrics", "Get metrics in a text format of Prometheus", metrics::metrics)
             .at_root()
             .answers_text(
@@ -70,6 +78,21 @@ fn of_the_server() -> Vec<Endpoint> {
             .answers::<HealthView>(200, "Daemon works")
             .answers::<HealthView>(503, "Daemon does not work; `reasons` says why"),
     ]
+}
+
+/// Needs a token over TCP like everything else, so it tells strangers nothing.
+async fn index() -> HttpResponse {
+    let openapi = format!("{BASE}/openapi.json");
+    // RFC 8631.
+    let link = (LINK, format!("<{openapi}>; rel=\"service-desc\""));
+    HttpResponse::Ok().insert_header(link).json(IndexView {
+        name: env!("CARGO_PKG_NAME").to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        api: BASE.to_owned(),
+        openapi,
+        metrics: "/metrics".to_owned(),
+        health: "/readyz".to_owned(),
+    })
 }
 
 async fn document() -> HttpResponse {

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::super::Api;
 use super::super::endpoint::Endpoint;
-use super::super::guard::Caller;
+use super::super::guard::{Caller, CallerService};
 use super::super::input::Parameters;
 use super::super::problem::Problem;
 use super::super::views::{ImportQuery, ImportReport};
@@ -18,7 +18,7 @@ use super::HandlerResult;
 use crate::model::{Source, SourceId, SourceSettings};
 use crate::opml::{self, BadOutline, Outline, Why};
 use crate::rules::shown_url::shown_url;
-use crate::service;
+use crate::service::{self, ImportedList, Service};
 use crate::store::Added;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
@@ -37,10 +37,13 @@ const PIECES: usize = 8;
 const BATCH: usize = 500;
 /// Maximum number of reported errors.
 const PROBLEMS_MAX: usize = 1000;
+/// Number of URLs in the audit record of an import.
+const FIRST_URLS: usize = 10;
 const PIECE_BYTES: usize = 16 * 1024;
 
 async fn import(
     api: web::Data<Api>,
+    CallerService(service): CallerService,
     request: HttpRequest,
     Parameters(query): Parameters<ImportQuery>,
     mut payload: web::Payload,
@@ -72,14 +75,27 @@ async fn import(
         Ok(())
     };
     let adding = async {
-        let mut report = ImportReport::default();
+        let (mut report, mut first_urls) = (ImportReport::default(), Vec::new());
+        let mut added = Ok(());
         while let Some(batch) = found.recv().await {
-            add(&api, &query, batch, &mut report).await?;
+            added = add(&service, &query, batch, &mut report, &mut first_urls).await;
+            if added.is_err() {
+                break;
+            }
         }
-        Ok::<_, Problem>(report)
+        // Without a receiver, neither the parser nor the connection goes on.
+        drop(found);
+        (report, first_urls, added)
     };
-    let (fed, report) = futures_util::join!(feeding, adding);
+    let (fed, (report, first_urls, added)) = futures_util::join!(feeding, adding);
     let was_read = reading.await.map_err(Problem::internal)?;
+    // A source that exists may have got labels.
+    if report.added + report.duplicates > 0 {
+        let is_complete = fed.is_ok() && added.is_ok() && was_read.is_ok();
+        let ImportReport { added, duplicates, rejected, .. } = report;
+        service.note_import(ImportedList { added, duplicates, rejected, is_complete, first_urls }).await;
+    }
+    let report = added.map(|()| report);
     match fed.map_err(|error| error.kind()) {
         Err(io::ErrorKind::FileTooLarge) => {
             let text = format!("a list may have {limit} bytes; {} sources of its beginning were added", report?.added);
@@ -109,10 +125,11 @@ fn read(incoming: Incoming, outlines: &mpsc::Sender<Vec<Result<Outline, BadOutli
 }
 
 async fn add(
-    api: &Api,
+    service: &Service,
     query: &ImportQuery,
     batch: Vec<Result<Outline, BadOutline>>,
     report: &mut ImportReport,
+    first_urls: &mut Vec<String>,
 ) -> Result<(), Problem> {
     let mut new = Vec::new();
     for outline in batch {
@@ -135,9 +152,15 @@ async fn add(
             }
         }
     }
-    for added in api.service.import(new).await? {
+    let urls: Vec<String> = new.iter().map(|(settings, _)| settings.url.clone()).collect();
+    for (added, url) in service.import(new).await?.into_iter().zip(urls) {
         match added {
-            Added::New(_) => report.added += 1,
+            Added::New(_) => {
+                report.added += 1;
+                if first_urls.len() < FIRST_URLS {
+                    first_urls.push(shown_url(&url));
+                }
+            }
             Added::Duplicate(_) => report.duplicates += 1,
         }
     }

@@ -5,6 +5,7 @@ use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};
 
 use super::super::endpoint::Endpoint;
+use super::super::guard::CallerService;
 use super::super::input::{JsonBody, Parameters, cursor, number, page, page_size, rows};
 use super::super::problem::Problem;
 use super::super::views::{Page, PodcastBody, PodcastQuery, PodcastUpdate, PodcastView};
@@ -40,8 +41,8 @@ async fn list(api: web::Data<Api>, Parameters(query): Parameters<PodcastQuery>) 
     Ok(HttpResponse::Ok().json(page(found, limit, |podcast| podcast.id.to_string(), PodcastView::from)))
 }
 
-async fn create(api: web::Data<Api>, JsonBody(body): JsonBody<PodcastBody>) -> HandlerResult {
-    let podcast = PodcastView::from(api.service.add_podcast(body.user_id, &body.title).await?);
+async fn create(CallerService(service): CallerService, JsonBody(body): JsonBody<PodcastBody>) -> HandlerResult {
+    let podcast = PodcastView::from(service.add_podcast(body.user_id, &body.title).await?);
     let location = (LOCATION, format!("{BASE}/podcasts/{}", podcast.id));
     Ok(HttpResponse::Created().insert_header(location).json(podcast))
 }
@@ -50,13 +51,17 @@ async fn one(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     Ok(HttpResponse::Ok().json(PodcastView::from(api.service.podcast(podcast(&id)?).await?)))
 }
 
-async fn update(api: web::Data<Api>, id: web::Path<String>, JsonBody(body): JsonBody<PodcastUpdate>) -> HandlerResult {
+async fn update(
+    CallerService(service): CallerService,
+    id: web::Path<String>,
+    JsonBody(body): JsonBody<PodcastUpdate>,
+) -> HandlerResult {
     let changes = PodcastChanges { user_id: body.user_id, title: body.title };
-    Ok(HttpResponse::Ok().json(PodcastView::from(api.service.change_podcast(podcast(&id)?, changes).await?)))
+    Ok(HttpResponse::Ok().json(PodcastView::from(service.change_podcast(podcast(&id)?, changes).await?)))
 }
 
-async fn remove(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
-    api.service.remove_podcast(podcast(&id)?).await?;
+async fn remove(CallerService(service): CallerService, id: web::Path<String>) -> HandlerResult {
+    service.remove_podcast(podcast(&id)?).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

@@ -5,7 +5,7 @@ use actix_web::http::header::{ETAG, LOCATION};
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::super::endpoint::Endpoint;
-use super::super::guard::Caller;
+use super::super::guard::{Caller, CallerService};
 use super::super::input::{JsonBody, Parameters, cursor, expected_version, number, page, page_size, rows};
 use super::super::problem::Problem;
 use super::super::views::{
@@ -98,13 +98,17 @@ async fn one(api: web::Data<Api>, caller: Caller, id: web::Path<String>) -> Hand
     Ok(answer(caller, api.service.source_details(id).await?))
 }
 
-async fn create(api: web::Data<Api>, caller: Caller, JsonBody(body): JsonBody<NewSourceBody>) -> HandlerResult {
+async fn create(
+    CallerService(service): CallerService,
+    caller: Caller,
+    JsonBody(body): JsonBody<NewSourceBody>,
+) -> HandlerResult {
     let first_poll = match (body.first_poll, body.anyway) {
         (false, _) => FirstPoll::NotAwaited,
         (true, true) => FirstPoll::Awaited,
         (true, false) => FirstPoll::MustSucceed,
     };
-    let added = api.service.add_source(body.into(), first_poll).await?;
+    let added = service.add_source(body.into(), first_poll).await?;
     let source = &added.source.source;
     let location = (LOCATION, format!("{BASE}/sources/{}", source.id));
     let tag = (ETAG, format!("\"{}\"", source.version));
@@ -112,13 +116,13 @@ async fn create(api: web::Data<Api>, caller: Caller, JsonBody(body): JsonBody<Ne
     Ok(HttpResponse::Created().insert_header(location).insert_header(tag).json(created))
 }
 
-async fn bulk(api: web::Data<Api>, JsonBody(body): JsonBody<BulkBody>) -> HandlerResult {
+async fn bulk(CallerService(service): CallerService, JsonBody(body): JsonBody<BulkBody>) -> HandlerResult {
     if body.sources.len() > BULK_MAX {
         return Err(Problem::invalid(format!("at most {BULK_MAX} at once")).at("sources"));
     }
     let checked: Vec<Result<NewSourceRequest, Problem>> = body.sources.into_iter().map(one_of_many).collect();
     let requests: Vec<_> = checked.iter().filter_map(|checked| checked.as_ref().ok().cloned()).collect();
-    let mut added = api.service.add_many(&requests).await?.into_iter();
+    let mut added = service.add_many(&requests).await?.into_iter();
     let mut report = BulkReport::default();
     for checked in checked {
         let outcome = match checked {
@@ -158,7 +162,7 @@ fn one_of_many(body: NewSourceBody) -> Result<NewSourceRequest, Problem> {
 }
 
 async fn update(
-    api: web::Data<Api>,
+    CallerService(service): CallerService,
     caller: Caller,
     request: HttpRequest,
     id: web::Path<String>,
@@ -166,12 +170,12 @@ async fn update(
 ) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
     let patch = SourcePatch::from(source_fields::changes(body, id)?);
-    Ok(answer(caller, api.service.patch_source(id, expected_version(&request)?, &patch).await?))
+    Ok(answer(caller, service.patch_source(id, expected_version(&request)?, &patch).await?))
 }
 
-async fn remove(api: web::Data<Api>, request: HttpRequest, id: web::Path<String>) -> HandlerResult {
+async fn remove(CallerService(service): CallerService, request: HttpRequest, id: web::Path<String>) -> HandlerResult {
     let id = SourceId(number(&id, "source")?);
-    api.service.remove_source(id, expected_version(&request)?).await?;
+    service.remove_source(id, expected_version(&request)?).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

@@ -6,6 +6,7 @@ use actix_web::{HttpResponse, web};
 use secrecy::SecretString;
 
 use super::super::endpoint::Endpoint;
+use super::super::guard::CallerService;
 use super::super::input::{JsonBody, Parameters, cursor, number, page, page_size, rows};
 use super::super::problem::Problem;
 use super::super::views::{KeyBody, KeyView, Page, UserBody, UserQuery, UserView};
@@ -59,8 +60,8 @@ async fn list(api: web::Data<Api>, Parameters(query): Parameters<UserQuery>) -> 
     Ok(HttpResponse::Ok().json(page(found, limit, |user| user.id.to_string(), UserView::from)))
 }
 
-async fn create(api: web::Data<Api>, JsonBody(body): JsonBody<UserBody>) -> HandlerResult {
-    let user = UserView::from(api.service.add_user(&body.name).await?);
+async fn create(CallerService(service): CallerService, JsonBody(body): JsonBody<UserBody>) -> HandlerResult {
+    let user = UserView::from(service.add_user(&body.name).await?);
     let location = (LOCATION, format!("{BASE}/users/{}", user.id));
     Ok(HttpResponse::Created().insert_header(location).json(user))
 }
@@ -69,12 +70,16 @@ async fn one(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     Ok(HttpResponse::Ok().json(UserView::from(api.service.user(user(&id)?).await?)))
 }
 
-async fn rename(api: web::Data<Api>, id: web::Path<String>, JsonBody(body): JsonBody<UserBody>) -> HandlerResult {
-    Ok(HttpResponse::Ok().json(UserView::from(api.service.rename_user(user(&id)?, &body.name).await?)))
+async fn rename(
+    CallerService(service): CallerService,
+    id: web::Path<String>,
+    JsonBody(body): JsonBody<UserBody>,
+) -> HandlerResult {
+    Ok(HttpResponse::Ok().json(UserView::from(service.rename_user(user(&id)?, &body.name).await?)))
 }
 
-async fn remove(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
-    api.service.remove_user(user(&id)?).await?;
+async fn remove(CallerService(service): CallerService, id: web::Path<String>) -> HandlerResult {
+    service.remove_user(user(&id)?).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -83,13 +88,18 @@ async fn x_key(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     Ok(HttpResponse::Ok().json(KeyView { provider: KeyProvider::X.name().to_owned(), updated_at }))
 }
 
-async fn put_x_key(api: web::Data<Api>, id: web::Path<String>, JsonBody(body): JsonBody<KeyBody>) -> HandlerResult {
-    api.service.put_x_key(user(&id)?, &SecretString::from(body.key)).await?;
+async fn put_x_key(
+    api: web::Data<Api>,
+    CallerService(service): CallerService,
+    id: web::Path<String>,
+    JsonBody(body): JsonBody<KeyBody>,
+) -> HandlerResult {
+    service.put_x_key(user(&id)?, &SecretString::from(body.key)).await?;
     x_key(api, id).await
 }
 
-async fn remove_x_key(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
-    api.service.remove_x_key(user(&id)?).await?;
+async fn remove_x_key(CallerService(service): CallerService, id: web::Path<String>) -> HandlerResult {
+    service.remove_x_key(user(&id)?).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

@@ -5,7 +5,7 @@ use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};
 
 use super::super::endpoint::Endpoint;
-use super::super::guard::Caller;
+use super::super::guard::{Caller, CallerService};
 use super::super::input::{JsonBody, Parameters, cursor, number, page, page_size, rows};
 use super::super::problem::Problem;
 use super::super::views::{DisableBody, Page, PageQuery, WebhookBody, WebhookChanges, WebhookTest, WebhookView};
@@ -62,44 +62,48 @@ async fn one(api: web::Data<Api>, caller: Caller, id: web::Path<String>) -> Hand
     Ok(answer(caller, api.service.webhook(webhook(&id)?).await?))
 }
 
-async fn create(api: web::Data<Api>, caller: Caller, JsonBody(body): JsonBody<WebhookBody>) -> HandlerResult {
+async fn create(
+    CallerService(service): CallerService,
+    caller: Caller,
+    JsonBody(body): JsonBody<WebhookBody>,
+) -> HandlerResult {
     let request = NewWebhookRequest { url: body.url, secret: body.secret, label: body.label };
-    let view = with_secret(caller, api.service.add_webhook(request).await?);
+    let view = with_secret(caller, service.add_webhook(request).await?);
     let location = (LOCATION, format!("{BASE}/webhooks/{}", view.id));
     Ok(HttpResponse::Created().insert_header(location).json(view))
 }
 
 async fn update(
-    api: web::Data<Api>,
+    CallerService(service): CallerService,
     caller: Caller,
     id: web::Path<String>,
     JsonBody(body): JsonBody<WebhookChanges>,
 ) -> HandlerResult {
     let patch = WebhookPatch { url: body.url, label: body.label, secret: body.secret };
-    Ok(HttpResponse::Ok().json(with_secret(caller, api.service.patch_webhook(webhook(&id)?, patch).await?)))
+    Ok(HttpResponse::Ok().json(with_secret(caller, service.patch_webhook(webhook(&id)?, patch).await?)))
 }
 
-async fn enable(api: web::Data<Api>, caller: Caller, id: web::Path<String>) -> HandlerResult {
-    Ok(answer(caller, api.service.enable_webhook(webhook(&id)?).await?))
+async fn enable(CallerService(service): CallerService, caller: Caller, id: web::Path<String>) -> HandlerResult {
+    Ok(answer(caller, service.enable_webhook(webhook(&id)?).await?))
 }
 
 async fn disable(
-    api: web::Data<Api>,
+    CallerService(service): CallerService,
     caller: Caller,
     id: web::Path<String>,
     JsonBody(body): JsonBody<DisableBody>,
 ) -> HandlerResult {
-    Ok(answer(caller, api.service.disable_webhook(webhook(&id)?, body.reason).await?))
+    Ok(answer(caller, service.disable_webhook(webhook(&id)?, body.reason).await?))
 }
 
 /// A delivery that the receiver rejects is a result, not a problem of this API.
-async fn test(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
-    let error = api.service.test_webhook(webhook(&id)?).await?.err();
+async fn test(CallerService(service): CallerService, id: web::Path<String>) -> HandlerResult {
+    let error = service.test_webhook(webhook(&id)?).await?.err();
     Ok(HttpResponse::Ok().json(WebhookTest { is_taken: error.is_none(), error }))
 }
 
-async fn remove(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
-    api.service.remove_webhook(webhook(&id)?).await?;
+async fn remove(CallerService(service): CallerService, id: web::Path<String>) -> HandlerResult {
+    service.remove_webhook(webhook(&id)?).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

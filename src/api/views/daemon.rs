@@ -137,6 +137,23 @@ impl From<QuarantinedRow> for QuarantinedRowView {
     }
 }
 
+/// Where the API is described.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct IndexView {
+    /// Name of the program.
+    pub name: String,
+    /// Version of the program.
+    pub version: String,
+    /// Path that all paths of the API begin with.
+    pub api: String,
+    /// Path of the OpenAPI document.
+    pub openapi: String,
+    /// Path of the metrics.
+    pub metrics: String,
+    /// Path of the health check.
+    pub health: String,
+}
+
 /// Result of a health check.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HealthView {

@@ -2,6 +2,7 @@
 
 mod access;
 mod actions;
+mod audit;
 mod backfill;
 mod daemon;
 mod explanation;
@@ -20,10 +21,11 @@ use serde::{Deserialize, Serialize};
 
 pub use access::{AccessBody, AccessView, LoginBody};
 pub use actions::{DisableBody, EnabledSources, HoldBody, PollQuery, RestBody};
+pub use audit::{AuditQuery, AuditView};
 pub use backfill::{BackfillBody, BackfillEnded, BackfillView};
 pub use daemon::{
-    ConfigurationRow, FaultsChange, FaultsView, HealthView, LogLevel, QuarantineView, QuarantinedRowView, Reloaded,
-    SchedulerView, StatisticsReport, StatusProblem, StatusView, StoreCountsView, TreeQuery,
+    ConfigurationRow, FaultsChange, FaultsView, HealthView, IndexView, LogLevel, QuarantineView, QuarantinedRowView,
+    Reloaded, SchedulerView, StatisticsReport, StatusProblem, StatusView, StoreCountsView, TreeQuery,
 };
 pub use explanation::{DelayView, Explanation, HostView, ScheduledView, TermView};
 pub use fleet::{FleetReport, FleetTotals, NodeView};

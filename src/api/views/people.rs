@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Podcast, PodcastId, Timestamp, User, UserId};
 
-/// User, the owner of podcasts and of the keys that their sources use.
+/// User whose X key reads the X accounts of their podcasts; feeds and websites need no user.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct UserView {
     /// Id of the user.
@@ -56,7 +56,7 @@ pub struct KeyView {
     pub updated_at: Timestamp,
 }
 
-/// Podcast, a group of sources that use the keys of its owner.
+/// Podcast, a group of sources that are read with the X key of its owner; feeds and websites need no podcast.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PodcastView {
     /// Id of the podcast.

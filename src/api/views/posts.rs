@@ -131,7 +131,7 @@ pub struct StreamQuery {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArticleBody {
-    /// Podcast of the article.
+    /// Podcast that the article is made for, if any.
     #[serde(default)]
     pub podcast_id: Option<PodcastId>,
     /// Title of the article.
@@ -155,7 +155,7 @@ pub struct ArticleBody {
 pub struct ArticleView {
     /// Id of the article.
     pub id: ArticleId,
-    /// Podcast of the article.
+    /// Podcast that the article is made for, if any.
     pub podcast_id: Option<PodcastId>,
     /// Title of the article.
     pub title: String,

@@ -29,7 +29,7 @@ pub struct SourceView {
     /// Title in the feed; shown if there is no `title`.
     #[serde(default)]
     pub feed_title: Option<String>,
-    /// Podcast of the source; the keys of its owner are used.
+    /// Podcast whose owner's X key is used; only sources of X accounts need one.
     pub podcast_id: Option<PodcastId>,
     /// Interval of this source in minutes; null uses the configured one.
     pub poll_interval_minutes: Option<u32>,
@@ -129,7 +129,7 @@ pub struct NewSourceBody {
     /// Title set by an operator.
     #[serde(default)]
     pub title: Option<String>,
-    /// Podcast of the source; the keys of its owner are used.
+    /// Podcast whose owner's X key is used; only sources of X accounts need one.
     #[serde(default)]
     pub podcast_id: Option<PodcastId>,
     /// Interval between polls in minutes, 1 to 525600; null uses the configured one.
@@ -195,7 +195,7 @@ pub struct SourceChanges {
     #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub title: Option<Option<String>>,
-    /// Podcast of the source; the keys of its owner are used.
+    /// Podcast whose owner's X key is used; only sources of X accounts need one.
     #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<PodcastId>")]
     pub podcast_id: Option<Option<PodcastId>>,

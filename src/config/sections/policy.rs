@@ -1,4 +1,4 @@
-//! `source.*`, `posts.*`, `history.*`, `host.*`, `outage.*` and `webhooks.*`: the parameters of the rules.
+//! `source.*`, `posts.*`, `history.*`, `host.*`, `outage.*`, `audit.*` and `webhooks.*`: the parameters of the rules.
 
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -73,6 +73,8 @@ pub(super) const KEYS: &[SchemaKey] = &[
     SchemaKey::count("outage.probe-seconds", 1, 3_600, "seconds before the first probe of an outage"),
     SchemaKey::count("outage.probe-max-seconds", 1, 3_600, "seconds between two probes of an outage at most"),
     SchemaKey::new("outage.probe-url", KeyKind::ProbeUrl, "what answers while our own network is up"),
+    SchemaKey::count("audit.days", 1, 36_500, "days that audit records are kept"),
+    SchemaKey::count("audit.records-max", 100, 10_000_000, "audit records that are kept at most"),
     SchemaKey::count("webhooks.timeout-seconds", 1, 50, "seconds that a webhook may take to answer"),
     SchemaKey::count("webhooks.posts-max", 1, 1_000, "posts of one delivery to a webhook"),
     SchemaKey::count("webhooks.body-bytes-max", 1_024, 1 << 28, "bytes of one delivery to a webhook"),
@@ -133,6 +135,8 @@ pub(in crate::config) fn policy(values: &Effective) -> Policy {
             days => hours(24 * days),
         },
         cleaned_memory: days("source.remember-cleaned-days"),
+        audit_age_max: days("audit.days"),
+        audit_records_max: values.count_u32("audit.records-max"),
         freshness_max: hours(values.count_u32("source.freshness-ceiling-hours")),
         retry_after_max: days("source.retry-after-ceiling-days"),
         breaker: BreakerPolicy {

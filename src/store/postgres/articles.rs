@@ -17,7 +17,11 @@ impl ArticleStore for PostgresStore {
         let podcast = new.podcast_id.map(|podcast| podcast.0);
         let (title, body, url) = (storable(&new.title), storable(&new.body), new.url.as_deref().map(storable));
         let row: [&(dyn ToSql + Sync); 6] = [&podcast, &title, &body, &url, &new.published_at, &new.created_at];
-        required(one(&self.client().await?, &sql::ADD_ARTICLE, &row, number).await?).map(ArticleId)
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        let id = ArticleId(required(one(&transaction, &sql::ADD_ARTICLE, &row, number).await?)?);
+        self.commit(transaction, &id).await?;
+        Ok(id)
     }
 
     async fn article(&self, id: ArticleId) -> Result<Option<Article>> {
@@ -30,7 +34,10 @@ impl ArticleStore for PostgresStore {
     }
 
     async fn link_post(&self, article: ArticleId, post: PostId) -> Result<()> {
-        execute(&self.client().await?, &sql::LINK_POST, &[&article.0, &post.0]).await.map(|_| ())
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        execute(&transaction, &sql::LINK_POST, &[&article.0, &post.0]).await?;
+        self.commit(transaction, &()).await
     }
 
     async fn posts_of_article(&self, article: ArticleId) -> Result<Vec<PostId>> {
@@ -39,6 +46,10 @@ impl ArticleStore for PostgresStore {
     }
 
     async fn mark_processed(&self, article: ArticleId) -> Result<bool> {
-        Ok(execute(&self.client().await?, &sql::MARK_PROCESSED, &[&article.0]).await? > 0)
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        let is_found = execute(&transaction, &sql::MARK_PROCESSED, &[&article.0]).await? > 0;
+        self.commit(transaction, &is_found).await?;
+        Ok(is_found)
     }
 }

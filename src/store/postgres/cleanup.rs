@@ -1,5 +1,7 @@
 //! One bounded step of cleaning in PostgreSQL.
 
+use tokio_postgres::types::ToSql;
+
 use crate::model::{Cleaned, Cutoffs};
 
 use super::super::Result;
@@ -33,6 +35,8 @@ pub(super) async fn step(client: &mut Lease, cutoffs: &Cutoffs, limit: u32) -> R
     let kept = execute(&transaction, &KEEP_HASHES, &[&cutoffs.hashes_before, &rows, &cutoffs.now]).await?;
     let forgotten = execute(&transaction, &FORGET_HASHES, &[&cutoffs.hashes_before, &rows]).await?;
     let robots = execute(&transaction, &sql::CLEAN_ROBOTS, &[&cutoffs.robots_before, &rows]).await?;
+    let row: [&(dyn ToSql + Sync); 3] = [&cutoffs.audit_before, &cutoffs.audit_records_max, &rows];
+    let audit_records = execute(&transaction, &sql::CLEAN_AUDIT, &row).await?;
     transaction.commit().await?;
     let full = |count: u64| count >= u64::from(limit);
     Ok(Cleaned {
@@ -40,6 +44,7 @@ pub(super) async fn step(client: &mut Lease, cutoffs: &Cutoffs, limit: u32) -> R
         posts: removed.len() as u64,
         hashes: forgotten,
         robots,
-        more: full(articles) || full(old.len() as u64) || full(kept + forgotten) || full(robots),
+        audit_records,
+        more: full(articles) || full(old.len() as u64) || full(kept + forgotten) || full(robots) || full(audit_records),
     })
 }

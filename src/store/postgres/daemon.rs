@@ -24,12 +24,18 @@ impl DaemonStore for PostgresStore {
     }
 
     async fn pause_polling(&self, now: Timestamp) -> Result<Timestamp> {
-        let client = self.client().await?;
-        required(one(&client, &sql::PAUSE_POLLING, &[&now], |row| required(row.time()?)).await?)
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        let since = required(one(&transaction, &sql::PAUSE_POLLING, &[&now], |row| required(row.time()?)).await?)?;
+        self.commit(transaction, &since).await?;
+        Ok(since)
     }
 
     async fn resume_polling(&self) -> Result<()> {
-        execute(&self.client().await?, &sql::RESUME_POLLING, &[]).await.map(|_| ())
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        execute(&transaction, &sql::RESUME_POLLING, &[]).await?;
+        self.commit(transaction, &()).await
     }
 
     async fn resume_numbers(&self, now: Timestamp) -> Result<Option<NumberJump>> {
@@ -37,7 +43,10 @@ impl DaemonStore for PostgresStore {
     }
 
     async fn mark_restored(&self, now: Timestamp) -> Result<()> {
-        execute(&self.client().await?, &sql::MARK_RESTORED, &[&now]).await.map(|_| ())
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        execute(&transaction, &sql::MARK_RESTORED, &[&now]).await?;
+        self.commit(transaction, &()).await
     }
 
     async fn trusted_time(&self) -> Result<Option<Timestamp>> {

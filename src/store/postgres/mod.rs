@@ -1,6 +1,7 @@
 //! PostgreSQL, for servers and for several nodes that share one database.
 
 mod articles;
+mod audit;
 mod check;
 mod cleanup;
 mod connect;
@@ -31,7 +32,7 @@ use async_trait::async_trait;
 use deadpool_postgres::Pool;
 use tokio::sync::RwLock;
 
-use crate::model::{Cleaned, Cutoffs, Timestamp};
+use crate::model::{Cleaned, Cutoffs, NewAuditRecord, Timestamp};
 
 use super::cipher::Cipher;
 use super::probe::probe_body;
@@ -44,6 +45,7 @@ use session::Lease;
 pub(super) use check::check;
 
 /// A store on a server.
+#[derive(Clone)]
 pub struct PostgresStore {
     pool: Pool,
     /// How long the server may take to answer a statement.
@@ -54,12 +56,14 @@ pub struct PostgresStore {
     health: Arc<StoreHealth>,
     quarantine: Arc<Quarantine>,
     /// Number of batches that are settled past locked rows from the beginning (see `settle`).
-    careful_batches: AtomicUsize,
+    careful_batches: Arc<AtomicUsize>,
     own_node: OwnNode,
     /// None for the store of the API.
     fleet: Option<Arc<PostgresFleet>>,
     /// The same store for the API, with connections of its own.
     api: Option<Arc<PostgresStore>>,
+    /// Stored with the next change that takes effect.
+    audit: Option<Arc<NewAuditRecord>>,
 }
 
 impl PostgresStore {
@@ -76,8 +80,9 @@ impl PostgresStore {
             cipher: cipher.clone(),
             health: api.as_ref().map_or_else(Arc::default, |api| api.health.clone()),
             quarantine: api.as_ref().map_or_else(Arc::default, |api| api.quarantine.clone()),
-            careful_batches: AtomicUsize::new(0),
+            careful_batches: Arc::default(),
             api: api.map(Arc::new),
+            audit: None,
         };
         let api = store(connect::pool(settings, settings.api_pool_size)?, None);
         let store = store(connect::pool(settings, settings.pool_size)?, Some(api));

@@ -11,8 +11,7 @@ use super::super::shared_sql as sql;
 use super::super::statement::Statement;
 use super::super::{Added, Result, Saved, SourceAccessStore, access};
 use super::PostgresStore;
-use super::fleet::{OwnNode, tell_owners};
-use super::session::Lease;
+use super::fleet::tell_owners;
 use super::sources::{find, insert, key, one as source};
 use super::values::{all_planned_anew, execute, number, one};
 
@@ -23,7 +22,7 @@ impl SourceAccessStore for PostgresStore {
     async fn add_source_with_access(&self, new: NewSource, access: &SourceAccess) -> Result<Added> {
         let secret = access::to_secret(access);
         let seal = |id| self.cipher.seal(Owner::SourceAccess(id), &secret);
-        add(&mut self.client().await?, &self.own_node, &new, seal).await
+        add(self, &new, seal).await
     }
 
     async fn save_source_access(
@@ -34,7 +33,7 @@ impl SourceAccessStore for PostgresStore {
         now: Timestamp,
     ) -> Result<Saved> {
         let sealed = access::seal(&self.cipher, source, access)?;
-        save(&mut self.client().await?, &self.own_node, source, sealed.as_deref(), expected_version, now).await
+        save(self, source, sealed.as_deref(), expected_version, now).await
     }
 
     async fn source_access(&self, source: SourceId) -> Result<Option<SourceAccess>> {
@@ -52,33 +51,33 @@ impl SourceAccessStore for PostgresStore {
 
 /// Adds a source together with its login and headers, encrypted for its id.
 async fn add(
-    client: &mut Lease,
-    own_node: &OwnNode,
+    store: &PostgresStore,
     new: &NewSource,
     seal: impl FnOnce(SourceId) -> Result<Vec<u8>> + Send,
 ) -> Result<Added> {
+    let mut client = store.client().await?;
     let transaction = client.transaction().await?;
     let added = match insert(&transaction, std::slice::from_ref(new)).await?.pop() {
         Some((_, id)) => {
             execute(&transaction, &sql::PUT_SOURCE_ACCESS, &[&id.0, &seal(id)?, &new.created_at]).await?;
-            tell_owners(&transaction, own_node, &[id]).await?;
+            tell_owners(&transaction, &store.own_node, &[id]).await?;
             Added::New(id)
         }
         None => Added::Duplicate(find(&transaction, &key(&new.settings)).await?),
     };
-    transaction.commit().await?;
+    store.commit(transaction, &added).await?;
     Ok(added)
 }
 
 /// Replaces or removes the stored data.
 async fn save(
-    client: &mut Lease,
-    own_node: &OwnNode,
+    store: &PostgresStore,
     id: SourceId,
     sealed: Option<&[u8]>,
     expected_version: Option<i64>,
     now: Timestamp,
 ) -> Result<Saved> {
+    let mut client = store.client().await?;
     let transaction = client.transaction().await?;
     let Some(version) = one(&transaction, &sql::TOUCH_SOURCE, &[&id.0, &expected_version, &now], number).await? else {
         return Ok(source(&transaction, id).await?.map_or(Saved::Gone, |there| Saved::Stale(Box::new(there))));
@@ -87,7 +86,8 @@ async fn save(
         Some(sealed) => execute(&transaction, &sql::PUT_SOURCE_ACCESS, &[&id.0, &sealed, &now]).await?,
         None => execute(&transaction, &sql::REMOVE_SOURCE_ACCESS, &[&id.0]).await?,
     };
-    tell_owners(&transaction, own_node, &[id]).await?;
-    transaction.commit().await?;
-    Ok(Saved::Written(version))
+    tell_owners(&transaction, &store.own_node, &[id]).await?;
+    let saved = Saved::Written(version);
+    store.commit(transaction, &saved).await?;
+    Ok(saved)
 }

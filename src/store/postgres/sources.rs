@@ -17,7 +17,7 @@ use super::super::shared_sql as sql;
 use super::super::source_row::{host_column, read_source, settings_values, state_values};
 use super::super::statement::Statement;
 use super::super::{Added, Result, Saved, SourceSelection, SourceStore, StoreError, access};
-use super::fleet::{OwnNode, tell_owners};
+use super::fleet::tell_owners;
 use super::session::{Array, Lease, Session};
 use super::values::{RowColumns, all, by_column, execute, number, one as first, readable, readable_planned_anew};
 use super::{PostgresStore, labels, settle};
@@ -40,7 +40,7 @@ pub(super) type Key = (Option<i64>, String, String);
 #[async_trait]
 impl SourceStore for PostgresStore {
     async fn add_sources(&self, new: Vec<NewSource>) -> Result<Vec<Added>> {
-        add(&mut self.client().await?, &self.own_node, &new).await
+        add(self, &new).await
     }
 
     async fn source(&self, id: SourceId) -> Result<Option<Source>> {
@@ -128,11 +128,11 @@ impl SourceStore for PostgresStore {
     }
 
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {
-        save(&mut self.client().await?, &self.own_node, &source, None, now).await
+        save(self, &source, None, now).await
     }
 
     async fn save_source_with_labels(&self, source: Source, labels: Vec<String>, now: Timestamp) -> Result<Saved> {
-        save(&mut self.client().await?, &self.own_node, &source, Some(&labels), now).await
+        save(self, &source, Some(&labels), now).await
     }
 
     async fn remove_source(&self, id: SourceId) -> Result<bool> {
@@ -167,17 +167,18 @@ impl PostgresStore {
         tell_owners(&transaction, &self.own_node, &[id]).await?;
         execute(&transaction, &sql::REMOVE_POLLS, &[&id.0, &version]).await?;
         let is_removed = execute(&transaction, statement, row).await? > 0;
-        transaction.commit().await?;
+        self.commit(transaction, &is_removed).await?;
         Ok(is_removed)
     }
 }
 
 /// Inserts all rows as arrays; rows that are not returned existed already or are duplicates in the list.
-async fn add(client: &mut Lease, own_node: &OwnNode, new: &[NewSource]) -> Result<Vec<Added>> {
+async fn add(store: &PostgresStore, new: &[NewSource]) -> Result<Vec<Added>> {
+    let mut client = store.client().await?;
     let transaction = client.transaction().await?;
     let mut added: HashMap<Key, SourceId> = insert(&transaction, new).await?.into_iter().collect();
     let ids: Vec<SourceId> = added.values().copied().collect();
-    tell_owners(&transaction, own_node, &ids).await?;
+    tell_owners(&transaction, &store.own_node, &ids).await?;
     let mut answers = Vec::with_capacity(new.len());
     let mut known = HashMap::<Key, SourceId>::new();
     for source in new {
@@ -195,7 +196,7 @@ async fn add(client: &mut Lease, own_node: &OwnNode, new: &[NewSource]) -> Resul
             }
         });
     }
-    transaction.commit().await?;
+    store.commit(transaction, &answers).await?;
     Ok(answers)
 }
 
@@ -273,36 +274,31 @@ fn host(settings: &SourceSettings) -> Cow<'static, str> {
 }
 
 /// Writes a source, and its labels if they are given.
-async fn save(
-    client: &mut Lease,
-    own_node: &OwnNode,
-    source: &Source,
-    labels: Option<&[String]>,
-    now: Timestamp,
-) -> Result<Saved> {
+async fn save(store: &PostgresStore, source: &Source, labels: Option<&[String]>, now: Timestamp) -> Result<Saved> {
     let values = settings_values(&source.settings).into_iter().chain(state_values(&source.state)).collect::<Vec<_>>();
     let host = host(&source.settings);
     let mut row: Vec<&(dyn ToSql + Sync)> = vec![&source.id.0, &source.version, &now, &host];
     row.extend(values.iter().map(|value| value as &(dyn ToSql + Sync)));
+    let mut client = store.client().await?;
     let transaction = client.transaction().await?;
     // Its host may change, and with it its owner.
-    tell_owners(&transaction, own_node, &[source.id]).await?;
+    tell_owners(&transaction, &store.own_node, &[source.id]).await?;
     let version = all(&transaction, &sql::SAVE_SOURCE, &row, number).await.map(|versions| versions.first().copied());
     if let (Ok(Some(_)), Some(labels)) = (&version, labels) {
         labels::replace(&transaction, source.id, labels).await?;
     }
     if matches!(version, Ok(Some(_))) {
-        tell_owners(&transaction, own_node, &[source.id]).await?;
+        tell_owners(&transaction, &store.own_node, &[source.id]).await?;
     }
     // A failed transaction can only be rolled back.
     match version {
-        Ok(_) => transaction.commit().await?,
+        Ok(version) => store.commit(transaction, &version.is_some()).await?,
         Err(_) => transaction.rollback().await?,
     }
     match version {
         Ok(Some(version)) => Ok(Saved::Written(version)),
-        Ok(None) => Ok(one(client, source.id).await?.map_or(Saved::Gone, |now| Saved::Stale(Box::new(now)))),
-        Err(StoreError::NameTaken(_)) => Ok(Saved::Duplicate(find(client, &key(&source.settings)).await?)),
+        Ok(None) => Ok(one(&client, source.id).await?.map_or(Saved::Gone, |now| Saved::Stale(Box::new(now)))),
+        Err(StoreError::NameTaken(_)) => Ok(Saved::Duplicate(find(&client, &key(&source.settings)).await?)),
         Err(other) => Err(other),
     }
 }

@@ -20,8 +20,12 @@ use super::values::{all, execute, number, one};
 impl UserStore for PostgresStore {
     async fn add_user(&self, name: &str, now: Timestamp) -> Result<UserId> {
         let name = storable(name);
-        let added = one(&self.client().await?, &sql::ADD_USER, &[&name, &now], number).await;
-        required(added.map_err(|error| error.or_user_taken(&name))?).map(UserId)
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        let added = one(&transaction, &sql::ADD_USER, &[&name, &now], number).await;
+        let id = UserId(required(added.map_err(|error| error.or_user_taken(&name))?)?);
+        self.commit(transaction, &id).await?;
+        Ok(id)
     }
 
     async fn user(&self, id: UserId) -> Result<Option<User>> {
@@ -39,18 +43,30 @@ impl UserStore for PostgresStore {
 
     async fn rename_user(&self, id: UserId, name: &str) -> Result<bool> {
         let name = storable(name);
-        let renamed = execute(&self.client().await?, &sql::RENAME_USER, &[&id.0, &name]).await;
-        Ok(renamed.map_err(|error| error.or_user_taken(&name))? > 0)
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        let renamed = execute(&transaction, &sql::RENAME_USER, &[&id.0, &name]).await;
+        let is_found = renamed.map_err(|error| error.or_user_taken(&name))? > 0;
+        self.commit(transaction, &is_found).await?;
+        Ok(is_found)
     }
 
     async fn remove_user(&self, id: UserId) -> Result<bool> {
-        let removed = execute(&self.client().await?, &sql::REMOVE_USER, &[&id.0]).await;
-        Ok(removed.map_err(|error| error.or_in_use(|| owns_podcasts(id)))? > 0)
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        let removed = execute(&transaction, &sql::REMOVE_USER, &[&id.0]).await;
+        let is_found = removed.map_err(|error| error.or_in_use(|| owns_podcasts(id)))? > 0;
+        self.commit(transaction, &is_found).await?;
+        Ok(is_found)
     }
 
     async fn add_podcast(&self, owner: UserId, title: &str, now: Timestamp) -> Result<PodcastId> {
-        let client = self.client().await?;
-        required(one(&client, &sql::ADD_PODCAST, &[&owner.0, &storable(title), &now], number).await?).map(PodcastId)
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        let row: [&(dyn ToSql + Sync); 3] = [&owner.0, &storable(title), &now];
+        let id = PodcastId(required(one(&transaction, &sql::ADD_PODCAST, &row, number).await?)?);
+        self.commit(transaction, &id).await?;
+        Ok(id)
     }
 
     async fn podcast(&self, id: PodcastId) -> Result<Option<Podcast>> {
@@ -70,18 +86,28 @@ impl UserStore for PostgresStore {
 
     async fn change_podcast(&self, id: PodcastId, changes: PodcastChanges) -> Result<bool> {
         let (owner, title) = (changes.user_id.map(|owner| owner.0), changes.title.as_deref().map(storable));
-        Ok(execute(&self.client().await?, &sql::CHANGE_PODCAST, &[&id.0, &owner, &title]).await? > 0)
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        let is_found = execute(&transaction, &sql::CHANGE_PODCAST, &[&id.0, &owner, &title]).await? > 0;
+        self.commit(transaction, &is_found).await?;
+        Ok(is_found)
     }
 
     async fn remove_podcast(&self, id: PodcastId) -> Result<bool> {
-        let removed = execute(&self.client().await?, &sql::REMOVE_PODCAST, &[&id.0]).await;
-        Ok(removed.map_err(|error| error.or_in_use(|| has_sources(id)))? > 0)
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        let removed = execute(&transaction, &sql::REMOVE_PODCAST, &[&id.0]).await;
+        let is_found = removed.map_err(|error| error.or_in_use(|| has_sources(id)))? > 0;
+        self.commit(transaction, &is_found).await?;
+        Ok(is_found)
     }
 
     async fn put_api_key(&self, user: UserId, provider: KeyProvider, key: &SecretString, now: Timestamp) -> Result<()> {
         let sealed = self.cipher.seal(Owner::ApiKey(user, provider), key)?;
-        let client = self.client().await?;
-        execute(&client, &sql::PUT_API_KEY, &[&user.0, &provider.name(), &sealed, &now]).await.map(|_| ())
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        execute(&transaction, &sql::PUT_API_KEY, &[&user.0, &provider.name(), &sealed, &now]).await?;
+        self.commit(transaction, &()).await
     }
 
     async fn renew_api_key(
@@ -121,7 +147,11 @@ impl UserStore for PostgresStore {
     }
 
     async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool> {
-        Ok(execute(&self.client().await?, &sql::REMOVE_API_KEY, &[&user.0, &provider.name()]).await? > 0)
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        let is_found = execute(&transaction, &sql::REMOVE_API_KEY, &[&user.0, &provider.name()]).await? > 0;
+        self.commit(transaction, &is_found).await?;
+        Ok(is_found)
     }
 }
 

@@ -19,9 +19,12 @@ impl WebhookStore for PostgresStore {
     async fn add_webhook(&self, new: NewWebhook) -> Result<WebhookId> {
         let (url, label) = (storable(&new.url), new.label.as_deref().map(storable));
         let sealed = self.cipher.seal(Owner::Webhook(&url), &new.secret)?;
-        let client = self.client().await?;
-        let added = one(&client, &sql::ADD_WEBHOOK, &[&url, &sealed, &label, &new.created_at], number).await?;
-        required(added).map(WebhookId)
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        let row: [&(dyn ToSql + Sync); 4] = [&url, &sealed, &label, &new.created_at];
+        let id = WebhookId(required(one(&transaction, &sql::ADD_WEBHOOK, &row, number).await?)?);
+        self.commit(transaction, &id).await?;
+        Ok(id)
     }
 
     async fn list_webhooks(&self, after: Option<WebhookId>, limit: u32) -> Result<Vec<Webhook>> {
@@ -50,13 +53,16 @@ impl WebhookStore for PostgresStore {
     }
 
     async fn change_webhook(&self, id: WebhookId, change: WebhookChange) -> Result<bool> {
-        let client = &self.client().await?;
+        let mut client = self.client().await?;
         let new_label = change.label.as_ref().and_then(Option::as_deref).map(storable);
         for _ in 0..CHANGE_ROUNDS_MAX {
-            let Some((url, old, _)) = sealed_target(client, id).await? else { return Ok(false) };
+            let Some((url, old, _)) = sealed_target(&client, id).await? else { return Ok(false) };
             let (url, sealed) = self.cipher.reseal_target(&url, &old, &change)?;
             let row: [&(dyn ToSql + Sync); 6] = [&id.0, &old, &url, &sealed, &change.label.is_some(), &new_label];
-            if execute(client, &sql::CHANGE_WEBHOOK, &row).await? > 0 {
+            let transaction = client.transaction().await?;
+            let is_changed = execute(&transaction, &sql::CHANGE_WEBHOOK, &row).await? > 0;
+            self.commit(transaction, &is_changed).await?;
+            if is_changed {
                 return Ok(true);
             }
         }
@@ -74,11 +80,18 @@ impl WebhookStore for PostgresStore {
 
     async fn switch_webhook(&self, id: WebhookId, disabled_reason: Option<String>) -> Result<bool> {
         let (enabled, reason) = (disabled_reason.is_none(), disabled_reason.as_deref().map(storable));
-        Ok(execute(&self.client().await?, &sql::SWITCH_WEBHOOK, &[&id.0, &enabled, &reason]).await? > 0)
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        let is_found = execute(&transaction, &sql::SWITCH_WEBHOOK, &[&id.0, &enabled, &reason]).await? > 0;
+        self.commit(transaction, &is_found).await?;
+        Ok(is_found)
     }
 
     async fn remove_webhook(&self, id: WebhookId) -> Result<bool> {
-        let removed = execute(&self.client().await?, &sql::REMOVE_WEBHOOK, &[&id.0]).await? > 0;
+        let mut client = self.client().await?;
+        let transaction = client.transaction().await?;
+        let removed = execute(&transaction, &sql::REMOVE_WEBHOOK, &[&id.0]).await? > 0;
+        self.commit(transaction, &removed).await?;
         self.quarantine.end(WEBHOOKS, &RowKey::Id(id.0));
         Ok(removed)
     }

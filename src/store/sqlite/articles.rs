@@ -1,7 +1,7 @@
 //! Articles in SQLite.
 
 use async_trait::async_trait;
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use crate::model::{Article, ArticleId, NewArticle, PostId};
 
@@ -14,7 +14,7 @@ use super::values::{all, execute, number, one};
 #[async_trait]
 impl ArticleStore for SqliteStore {
     async fn add_article(&self, new: NewArticle) -> Result<ArticleId> {
-        let adding = move |connection: &mut Connection| {
+        self.change(move |transaction| {
             let row = params![
                 new.podcast_id.map(|podcast| podcast.0),
                 storable(&new.title),
@@ -23,9 +23,9 @@ impl ArticleStore for SqliteStore {
                 new.published_at,
                 new.created_at,
             ];
-            one(connection, &sql::ADD_ARTICLE, row, number)
-        };
-        required(self.writer.run(adding).await?).map(ArticleId)
+            required(one(transaction, &sql::ADD_ARTICLE, row, number)?).map(ArticleId)
+        })
+        .await
     }
 
     async fn article(&self, id: ArticleId) -> Result<Option<Article>> {
@@ -40,10 +40,8 @@ impl ArticleStore for SqliteStore {
     }
 
     async fn link_post(&self, article: ArticleId, post: PostId) -> Result<()> {
-        let linking = move |connection: &mut Connection| {
-            execute(connection, &sql::LINK_POST, params![article.0, post.0]).map(|_| ())
-        };
-        self.writer.run(linking).await
+        self.change(move |transaction| execute(transaction, &sql::LINK_POST, params![article.0, post.0]).map(|_| ()))
+            .await
     }
 
     async fn posts_of_article(&self, article: ArticleId) -> Result<Vec<PostId>> {
@@ -53,6 +51,6 @@ impl ArticleStore for SqliteStore {
     }
 
     async fn mark_processed(&self, article: ArticleId) -> Result<bool> {
-        Ok(self.writer.run(move |connection| execute(connection, &sql::MARK_PROCESSED, [article.0])).await? > 0)
+        self.change(move |transaction| Ok(execute(transaction, &sql::MARK_PROCESSED, [article.0])? > 0)).await
     }
 }

@@ -33,6 +33,8 @@ pub(super) fn step(connection: &mut Connection, cutoffs: &Cutoffs, limit: u32) -
     let kept = execute(&transaction, &KEEP_HASHES, params![cutoffs.hashes_before, limit, cutoffs.now])?;
     let hashes = execute(&transaction, &FORGET_HASHES, params![cutoffs.hashes_before, limit])?;
     let robots = execute(&transaction, &sql::CLEAN_ROBOTS, params![cutoffs.robots_before, limit])?;
+    let row = params![cutoffs.audit_before, cutoffs.audit_records_max, limit];
+    let audit_records = execute(&transaction, &sql::CLEAN_AUDIT, row)?;
     transaction.commit().map_err(error)?;
     let full = |count: usize| count >= limit as usize;
     Ok(Cleaned {
@@ -40,6 +42,7 @@ pub(super) fn step(connection: &mut Connection, cutoffs: &Cutoffs, limit: u32) -
         posts: old.len() as u64,
         hashes: hashes as u64,
         robots: robots as u64,
-        more: full(articles) || full(old.len()) || full(kept + hashes) || full(robots),
+        audit_records: audit_records as u64,
+        more: full(articles) || full(old.len()) || full(kept + hashes) || full(robots) || full(audit_records),
     })
 }

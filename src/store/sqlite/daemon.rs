@@ -24,15 +24,14 @@ impl DaemonStore for SqliteStore {
     }
 
     async fn pause_polling(&self, now: Timestamp) -> Result<Timestamp> {
-        let since = self
-            .writer
-            .run(move |connection| one(connection, &sql::PAUSE_POLLING, [now], |row| required(row.time()?)))
-            .await?;
-        required(since)
+        let pausing = self.change(move |transaction| {
+            required(one(transaction, &sql::PAUSE_POLLING, [now], |row| required(row.time()?))?)
+        });
+        pausing.await
     }
 
     async fn resume_polling(&self) -> Result<()> {
-        self.writer.run(|connection| execute(connection, &sql::RESUME_POLLING, [])).await.map(|_| ())
+        self.change(|transaction| execute(transaction, &sql::RESUME_POLLING, []).map(|_| ())).await
     }
 
     async fn resume_numbers(&self, now: Timestamp) -> Result<Option<NumberJump>> {
@@ -41,7 +40,7 @@ impl DaemonStore for SqliteStore {
     }
 
     async fn mark_restored(&self, now: Timestamp) -> Result<()> {
-        self.writer.run(move |connection| execute(connection, &sql::MARK_RESTORED, [now])).await.map(|_| ())
+        self.change(move |transaction| execute(transaction, &sql::MARK_RESTORED, [now]).map(|_| ())).await
     }
 
     async fn trusted_time(&self) -> Result<Option<Timestamp>> {

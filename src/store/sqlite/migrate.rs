@@ -81,6 +81,7 @@ pub(super) const ALL: &[Migration] = &[
     Migration { version: 19, name: "restores", sql: include_str!("../../../sql/sqlite/migrations/0019_restores.sql") },
     Migration { version: 20, name: "fleet", sql: include_str!("../../../sql/sqlite/migrations/0020_fleet.sql") },
     Migration { version: 21, name: "polls", sql: include_str!("../../../sql/sqlite/migrations/0021_polls.sql") },
+    Migration { version: 22, name: "audit", sql: include_str!("../../../sql/sqlite/migrations/0022_audit.sql") },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

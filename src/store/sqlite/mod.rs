@@ -1,6 +1,7 @@
 //! Embedded SQLite: one file, one writer thread, a few reader threads.
 
 mod articles;
+mod audit;
 mod backup;
 mod check;
 mod cleanup;
@@ -31,7 +32,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rusqlite::TransactionBehavior;
 
-use crate::model::{Cleaned, Cutoffs, Timestamp};
+use crate::model::{Cleaned, Cutoffs, NewAuditRecord, Timestamp};
 
 use super::cipher::Cipher;
 use super::probe::probe_body;
@@ -51,9 +52,10 @@ pub(super) use check::check;
 const QUEUE_JOBS: usize = 256;
 
 /// A store in one file.
+#[derive(Clone)]
 pub struct SqliteStore {
     writer: Arc<Threads>,
-    readers: Threads,
+    readers: Arc<Threads>,
     cipher: Cipher,
     numbers: Arc<NumberFile>,
     path: PathBuf,
@@ -61,6 +63,8 @@ pub struct SqliteStore {
     quarantine: Arc<Quarantine>,
     /// The same store for the API, with readers of its own.
     api: Option<Arc<SqliteStore>>,
+    /// Stored with the next change that takes effect.
+    audit: Option<Arc<NewAuditRecord>>,
 }
 
 impl SqliteStore {
@@ -92,15 +96,17 @@ impl SqliteStore {
         let (writer, quarantine) = (Arc::new(writer), Arc::<Quarantine>::default());
         let api = SqliteStore {
             writer: writer.clone(),
-            readers: api_readers,
+            readers: Arc::new(api_readers),
             cipher: cipher.clone(),
             health: health.clone(),
             quarantine: quarantine.clone(),
             numbers: numbers.clone(),
             path: path.clone(),
             api: None,
+            audit: None,
         };
-        Ok(SqliteStore { writer, readers, cipher, health, quarantine, numbers, path, api: Some(Arc::new(api)) })
+        let (readers, api) = (Arc::new(readers), Some(Arc::new(api)));
+        Ok(SqliteStore { writer, readers, cipher, health, quarantine, numbers, path, api, audit: None })
     }
 }
 

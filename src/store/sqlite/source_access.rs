@@ -1,7 +1,7 @@
 //! Logins and headers of sources in SQLite.
 
 use async_trait::async_trait;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Transaction, params};
 
 use crate::model::{NewSource, SourceAccess, SourceId, Timestamp};
 
@@ -12,7 +12,7 @@ use super::super::statement::Statement;
 use super::super::{Added, Result, Saved, SourceAccessStore, access};
 use super::SqliteStore;
 use super::sources::{add_one, one as source};
-use super::values::{all, error, execute, number, one};
+use super::values::{all, execute, number, one};
 
 static AMONG: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_with_access.sql"));
 
@@ -21,7 +21,7 @@ impl SourceAccessStore for SqliteStore {
     async fn add_source_with_access(&self, new: NewSource, access: &SourceAccess) -> Result<Added> {
         let (cipher, secret) = (self.cipher.clone(), access::to_secret(access));
         let seal = move |id| cipher.seal(Owner::SourceAccess(id), &secret);
-        self.writer.run(move |connection| add(connection, &new, seal)).await
+        self.change(move |transaction| add(transaction, &new, seal)).await
     }
 
     async fn save_source_access(
@@ -32,7 +32,7 @@ impl SourceAccessStore for SqliteStore {
         now: Timestamp,
     ) -> Result<Saved> {
         let sealed = access::seal(&self.cipher, source, access)?;
-        self.writer.run(move |connection| save(connection, source, sealed.as_deref(), expected_version, now)).await
+        self.change(move |transaction| save(transaction, source, sealed.as_deref(), expected_version, now)).await
     }
 
     async fn source_access(&self, source: SourceId) -> Result<Option<SourceAccess>> {
@@ -53,32 +53,32 @@ impl SourceAccessStore for SqliteStore {
 }
 
 /// Adds a source together with its login and headers, encrypted for its id.
-fn add(connection: &mut Connection, new: &NewSource, seal: impl FnOnce(SourceId) -> Result<Vec<u8>>) -> Result<Added> {
-    let transaction = connection.transaction().map_err(error)?;
-    let added = add_one(&transaction, new)?;
+fn add(
+    transaction: &Transaction<'_>,
+    new: &NewSource,
+    seal: impl FnOnce(SourceId) -> Result<Vec<u8>>,
+) -> Result<Added> {
+    let added = add_one(transaction, new)?;
     if let Added::New(id) = added {
-        execute(&transaction, &sql::PUT_SOURCE_ACCESS, params![id.0, seal(id)?, new.created_at])?;
+        execute(transaction, &sql::PUT_SOURCE_ACCESS, params![id.0, seal(id)?, new.created_at])?;
     }
-    transaction.commit().map_err(error)?;
     Ok(added)
 }
 
 /// Replaces or removes the stored data.
 fn save(
-    connection: &mut Connection,
+    transaction: &Transaction<'_>,
     id: SourceId,
     sealed: Option<&[u8]>,
     expected_version: Option<i64>,
     now: Timestamp,
 ) -> Result<Saved> {
-    let transaction = connection.transaction().map_err(error)?;
-    let Some(version) = one(&transaction, &sql::TOUCH_SOURCE, params![id.0, expected_version, now], number)? else {
-        return Ok(source(&transaction, id)?.map_or(Saved::Gone, |there| Saved::Stale(Box::new(there))));
+    let Some(version) = one(transaction, &sql::TOUCH_SOURCE, params![id.0, expected_version, now], number)? else {
+        return Ok(source(transaction, id)?.map_or(Saved::Gone, |there| Saved::Stale(Box::new(there))));
     };
     match sealed {
-        Some(sealed) => execute(&transaction, &sql::PUT_SOURCE_ACCESS, params![id.0, sealed, now])?,
-        None => execute(&transaction, &sql::REMOVE_SOURCE_ACCESS, [id.0])?,
+        Some(sealed) => execute(transaction, &sql::PUT_SOURCE_ACCESS, params![id.0, sealed, now])?,
+        None => execute(transaction, &sql::REMOVE_SOURCE_ACCESS, [id.0])?,
     };
-    transaction.commit().map_err(error)?;
     Ok(Saved::Written(version))
 }

@@ -1,7 +1,7 @@
 //! Sources in SQLite.
 
 use async_trait::async_trait;
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::{Connection, Transaction, params, params_from_iter};
 
 use crate::model::{
     FailureKind, NewSource, RowKey, Settled, Settlement, SlotCursor, Source, SourceCounts, SourceId, SourceSettings,
@@ -31,7 +31,7 @@ const FILL_AT_ONCE: u32 = 1000;
 #[async_trait]
 impl SourceStore for SqliteStore {
     async fn add_sources(&self, new: Vec<NewSource>) -> Result<Vec<Added>> {
-        self.writer.run(move |connection| add(connection, &new)).await
+        self.change(move |transaction| new.iter().map(|source| add_one(transaction, source)).collect()).await
     }
 
     async fn source(&self, id: SourceId) -> Result<Option<Source>> {
@@ -103,21 +103,21 @@ impl SourceStore for SqliteStore {
     }
 
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {
-        self.writer.run(move |connection| save(connection, &source, None, now)).await
+        self.change(move |transaction| save(transaction, &source, None, now)).await
     }
 
     async fn save_source_with_labels(&self, source: Source, labels: Vec<String>, now: Timestamp) -> Result<Saved> {
-        self.writer.run(move |connection| save(connection, &source, Some(&labels), now)).await
+        self.change(move |transaction| save(transaction, &source, Some(&labels), now)).await
     }
 
     async fn remove_source(&self, id: SourceId) -> Result<bool> {
-        let removed = self.writer.run(move |connection| remove(connection, id, None)).await?;
+        let removed = self.change(move |transaction| remove(transaction, id, None)).await?;
         self.quarantine.end(SOURCES, &RowKey::Id(id.0));
         Ok(removed)
     }
 
     async fn remove_source_version(&self, id: SourceId, version: i64) -> Result<bool> {
-        let removed = self.writer.run(move |connection| remove(connection, id, Some(version))).await?;
+        let removed = self.change(move |transaction| remove(transaction, id, Some(version))).await?;
         if removed {
             self.quarantine.end(SOURCES, &RowKey::Id(id.0));
         }
@@ -128,13 +128,6 @@ impl SourceStore for SqliteStore {
         let numbers = self.numbers.clone();
         self.writer.run(move |connection| settle::settle(connection, &settlements, &numbers)).await
     }
-}
-
-fn add(connection: &mut Connection, new: &[NewSource]) -> Result<Vec<Added>> {
-    let transaction = connection.transaction().map_err(error)?;
-    let added = new.iter().map(|source| add_one(&transaction, source)).collect::<Result<Vec<_>>>()?;
-    transaction.commit().map_err(error)?;
-    Ok(added)
 }
 
 pub(super) fn add_one(connection: &Connection, new: &NewSource) -> Result<Added> {
@@ -207,32 +200,28 @@ fn host(settings: &SourceSettings) -> Value<'static> {
 }
 
 /// Writes a source, and its labels if they are given.
-fn save(connection: &mut Connection, source: &Source, labels: Option<&[String]>, now: Timestamp) -> Result<Saved> {
-    let transaction = connection.transaction().map_err(error)?;
+fn save(transaction: &Transaction<'_>, source: &Source, labels: Option<&[String]>, now: Timestamp) -> Result<Saved> {
     let (id, version) = (Value::Integer(Some(source.id.0)), Value::Integer(Some(source.version)));
     let key = [id, version, Value::Time(Some(now)), host(&source.settings)];
     let row = key.into_iter().chain(settings_values(&source.settings)).chain(state_values(&source.state));
-    let saved = match first(&transaction, &sql::SAVE_SOURCE, params_from_iter(row), number) {
+    let saved = match first(transaction, &sql::SAVE_SOURCE, params_from_iter(row), number) {
         Ok(Some(version)) => Saved::Written(version),
-        Ok(None) => one(&transaction, source.id)?.map_or(Saved::Gone, |now| Saved::Stale(Box::new(now))),
-        Err(StoreError::NameTaken(_)) => Saved::Duplicate(find(&transaction, &source.settings)?),
+        Ok(None) => one(transaction, source.id)?.map_or(Saved::Gone, |now| Saved::Stale(Box::new(now))),
+        Err(StoreError::NameTaken(_)) => Saved::Duplicate(find(transaction, &source.settings)?),
         Err(other) => return Err(other),
     };
     if let (Saved::Written(_), Some(labels)) = (&saved, labels) {
-        labels::replace(&transaction, source.id, labels)?;
+        labels::replace(transaction, source.id, labels)?;
     }
-    transaction.commit().map_err(error)?;
     Ok(saved)
 }
 
 /// Removes a source with its history, if it has this version.
-fn remove(connection: &mut Connection, id: SourceId, version: Option<i64>) -> Result<bool> {
-    let transaction = connection.transaction().map_err(error)?;
-    execute(&transaction, &sql::REMOVE_POLLS, params![id.0, version])?;
+fn remove(transaction: &Transaction<'_>, id: SourceId, version: Option<i64>) -> Result<bool> {
+    execute(transaction, &sql::REMOVE_POLLS, params![id.0, version])?;
     let removed = match version {
-        None => execute(&transaction, &sql::REMOVE_SOURCE, [id.0])?,
-        Some(version) => execute(&transaction, &sql::REMOVE_SOURCE_VERSION, [id.0, version])?,
+        None => execute(transaction, &sql::REMOVE_SOURCE, [id.0])?,
+        Some(version) => execute(transaction, &sql::REMOVE_SOURCE_VERSION, [id.0, version])?,
     };
-    transaction.commit().map_err(error)?;
     Ok(removed > 0)
 }

@@ -18,11 +18,11 @@ use super::values::{all, execute, number, one};
 impl UserStore for SqliteStore {
     async fn add_user(&self, name: &str, now: Timestamp) -> Result<UserId> {
         let name = storable(name).into_owned();
-        let adding = move |connection: &mut Connection| {
-            let added = one(connection, &sql::ADD_USER, params![name, now], number);
+        self.change(move |transaction| {
+            let added = one(transaction, &sql::ADD_USER, params![name, now], number);
             required(added.map_err(|error| error.or_user_taken(&name))?).map(UserId)
-        };
-        self.writer.run(adding).await
+        })
+        .await
     }
 
     async fn user(&self, id: UserId) -> Result<Option<User>> {
@@ -43,23 +43,25 @@ impl UserStore for SqliteStore {
 
     async fn rename_user(&self, id: UserId, name: &str) -> Result<bool> {
         let name = storable(name).into_owned();
-        let renaming = move |connection: &mut Connection| {
-            let renamed = execute(connection, &sql::RENAME_USER, params![id.0, name]);
+        self.change(move |transaction| {
+            let renamed = execute(transaction, &sql::RENAME_USER, params![id.0, name]);
             Ok(renamed.map_err(|error| error.or_user_taken(&name))? > 0)
-        };
-        self.writer.run(renaming).await
+        })
+        .await
     }
 
     async fn remove_user(&self, id: UserId) -> Result<bool> {
-        let removed = self.writer.run(move |connection| execute(connection, &sql::REMOVE_USER, [id.0])).await;
-        Ok(removed.map_err(|error| error.or_in_use(|| owns_podcasts(id)))? > 0)
+        let removed = self.change(move |transaction| Ok(execute(transaction, &sql::REMOVE_USER, [id.0])? > 0)).await;
+        removed.map_err(|error| error.or_in_use(|| owns_podcasts(id)))
     }
 
     async fn add_podcast(&self, owner: UserId, title: &str, now: Timestamp) -> Result<PodcastId> {
         let title = storable(title).into_owned();
-        let adding =
-            move |connection: &mut Connection| one(connection, &sql::ADD_PODCAST, params![owner.0, title, now], number);
-        required(self.writer.run(adding).await?).map(PodcastId)
+        self.change(move |transaction| {
+            let row = params![owner.0, title, now];
+            required(one(transaction, &sql::ADD_PODCAST, row, number)?).map(PodcastId)
+        })
+        .await
     }
 
     async fn podcast(&self, id: PodcastId) -> Result<Option<Podcast>> {
@@ -79,24 +81,24 @@ impl UserStore for SqliteStore {
     }
 
     async fn change_podcast(&self, id: PodcastId, changes: PodcastChanges) -> Result<bool> {
-        let changing = move |connection: &mut Connection| {
+        self.change(move |transaction| {
             let (owner, title) = (changes.user_id.map(|owner| owner.0), changes.title.as_deref().map(storable));
-            Ok(execute(connection, &sql::CHANGE_PODCAST, params![id.0, owner, title])? > 0)
-        };
-        self.writer.run(changing).await
+            Ok(execute(transaction, &sql::CHANGE_PODCAST, params![id.0, owner, title])? > 0)
+        })
+        .await
     }
 
     async fn remove_podcast(&self, id: PodcastId) -> Result<bool> {
-        let removed = self.writer.run(move |connection| execute(connection, &sql::REMOVE_PODCAST, [id.0])).await;
-        Ok(removed.map_err(|error| error.or_in_use(|| has_sources(id)))? > 0)
+        let removing = self.change(move |transaction| Ok(execute(transaction, &sql::REMOVE_PODCAST, [id.0])? > 0));
+        removing.await.map_err(|error| error.or_in_use(|| has_sources(id)))
     }
 
     async fn put_api_key(&self, user: UserId, provider: KeyProvider, key: &SecretString, now: Timestamp) -> Result<()> {
         let sealed = self.cipher.seal(Owner::ApiKey(user, provider), key)?;
-        let putting = move |connection: &mut Connection| {
-            execute(connection, &sql::PUT_API_KEY, params![user.0, provider.name(), sealed, now]).map(|_| ())
-        };
-        self.writer.run(putting).await
+        self.change(move |transaction| {
+            execute(transaction, &sql::PUT_API_KEY, params![user.0, provider.name(), sealed, now]).map(|_| ())
+        })
+        .await
     }
 
     async fn renew_api_key(
@@ -137,10 +139,10 @@ impl UserStore for SqliteStore {
     }
 
     async fn remove_api_key(&self, user: UserId, provider: KeyProvider) -> Result<bool> {
-        let removing = move |connection: &mut Connection| {
-            Ok(execute(connection, &sql::REMOVE_API_KEY, params![user.0, provider.name()])? > 0)
-        };
-        self.writer.run(removing).await
+        self.change(move |transaction| {
+            Ok(execute(transaction, &sql::REMOVE_API_KEY, params![user.0, provider.name()])? > 0)
+        })
+        .await
     }
 }
 

@@ -17,11 +17,12 @@ use super::values::{execute, number, one, readable};
 impl WebhookStore for SqliteStore {
     async fn add_webhook(&self, new: NewWebhook) -> Result<WebhookId> {
         let sealed = self.cipher.seal(Owner::Webhook(&storable(&new.url)), &new.secret)?;
-        let adding = move |connection: &mut Connection| {
+        self.change(move |transaction| {
             let (url, label) = (storable(&new.url), new.label.as_deref().map(storable));
-            one(connection, &sql::ADD_WEBHOOK, params![url, sealed, label, new.created_at], number)
-        };
-        required(self.writer.run(adding).await?).map(WebhookId)
+            let row = params![url, sealed, label, new.created_at];
+            required(one(transaction, &sql::ADD_WEBHOOK, row, number)?).map(WebhookId)
+        })
+        .await
     }
 
     async fn list_webhooks(&self, after: Option<WebhookId>, limit: u32) -> Result<Vec<Webhook>> {
@@ -59,12 +60,12 @@ impl WebhookStore for SqliteStore {
             let Some((url, old, _)) = found else { return Ok(false) };
             let (url, sealed) = self.cipher.reseal_target(&url, &old, &change)?;
             let label = change.label.clone();
-            let changing = move |connection: &mut Connection| {
+            let changing = self.change(move |transaction| {
                 let new_label = label.as_ref().and_then(Option::as_deref).map(storable);
                 let row = params![id.0, old, url, sealed, label.is_some(), new_label];
-                execute(connection, &sql::CHANGE_WEBHOOK, row)
-            };
-            if self.writer.run(changing).await? > 0 {
+                Ok(execute(transaction, &sql::CHANGE_WEBHOOK, row)? > 0)
+            });
+            if changing.await? {
                 return Ok(true);
             }
         }
@@ -84,15 +85,16 @@ impl WebhookStore for SqliteStore {
     }
 
     async fn switch_webhook(&self, id: WebhookId, disabled_reason: Option<String>) -> Result<bool> {
-        let switching = move |connection: &mut Connection| {
+        self.change(move |transaction| {
             let row = params![id.0, disabled_reason.is_none(), disabled_reason.as_deref().map(storable)];
-            Ok(execute(connection, &sql::SWITCH_WEBHOOK, row)? > 0)
-        };
-        self.writer.run(switching).await
+            Ok(execute(transaction, &sql::SWITCH_WEBHOOK, row)? > 0)
+        })
+        .await
     }
 
     async fn remove_webhook(&self, id: WebhookId) -> Result<bool> {
-        let removed = self.writer.run(move |connection| execute(connection, &sql::REMOVE_WEBHOOK, [id.0])).await? > 0;
+        let removing = self.change(move |transaction| Ok(execute(transaction, &sql::REMOVE_WEBHOOK, [id.0])? > 0));
+        let removed = removing.await?;
         self.quarantine.end(WEBHOOKS, &RowKey::Id(id.0));
         Ok(removed)
     }

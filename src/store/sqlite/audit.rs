@@ -1,0 +1,65 @@
+//! Audit records in SQLite.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rusqlite::{Connection, Transaction, params, params_from_iter};
+
+use crate::model::{AuditFilter, AuditRecord, NewAuditRecord, Timestamp};
+
+use super::super::audit::{ChangeOutcome, audit_values, completed, read_audit_record};
+use super::super::shared_sql as sql;
+use super::super::{AuditStore, Result, Store};
+use super::SqliteStore;
+use super::values::{all, error, execute};
+
+#[async_trait]
+impl AuditStore for SqliteStore {
+    fn audited(&self, record: NewAuditRecord) -> Arc<dyn Store> {
+        Arc::new(SqliteStore { audit: Some(Arc::new(record)), ..self.clone() })
+    }
+
+    async fn add_audit_record(&self, record: NewAuditRecord) -> Result<()> {
+        self.writer.run(move |connection| add(connection, &record)).await
+    }
+
+    async fn list_audit_records(
+        &self,
+        filter: AuditFilter,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<AuditRecord>> {
+        let listing = move |connection: &mut Connection| {
+            let (before, since) = (before.unwrap_or(i64::MAX), filter.since.unwrap_or(Timestamp::MIN));
+            let [target, id, action, who] =
+                [filter.target, filter.target_id, filter.action, filter.who].map(Option::unwrap_or_default);
+            let parameters = params![before, since, target, id, action, who, limit];
+            all(connection, &sql::LIST_AUDIT, parameters, |row| read_audit_record(row))
+        };
+        self.readers.run(listing).await
+    }
+}
+
+impl SqliteStore {
+    /// Makes a change of a user or program in one transaction with its audit record.
+    pub(super) async fn change<T: ChangeOutcome + Send + 'static>(
+        &self,
+        change: impl FnOnce(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let record = self.audit.clone();
+        let changing = move |connection: &mut Connection| {
+            let transaction = connection.transaction().map_err(error)?;
+            let outcome = change(&transaction)?;
+            if let Some(record) = completed(record.as_deref(), &outcome) {
+                add(&transaction, &record)?;
+            }
+            transaction.commit().map_err(error)?;
+            Ok(outcome)
+        };
+        self.writer.run(changing).await
+    }
+}
+
+fn add(connection: &Connection, record: &NewAuditRecord) -> Result<()> {
+    execute(connection, &sql::ADD_AUDIT_RECORD, params_from_iter(audit_values(record))).map(|_| ())
+}
