@@ -9,6 +9,7 @@ use url::Url;
 
 use super::arguments::{Documents, Extract, Parse};
 use super::sanitize::{cut, plain};
+use super::times::localized;
 use super::{Exit, complain, print};
 use crate::clock::{Clock, SystemClock};
 use crate::parse::feed::{self, Entry, EntryEnclosure, Limits, Text};
@@ -188,10 +189,10 @@ fn feed_for_people(answer: &Value) -> String {
     let mut lines = format!("{title} ({kind}, {} entries)\n", entries.len());
     for entry in entries {
         let field = |name: &str| entry[name].as_str();
-        let date = field("published").or(field("updated")).unwrap_or("undated");
+        let date = field("published").or(field("updated")).map_or_else(|| "undated".to_owned(), localized);
         let words = field("title").or(field("summary")).or(field("content")).or(field("url")).unwrap_or("blank");
         let words = cut(&plain(&crate::parse::text::from_html(words)), 80);
-        lines.push_str(&format!("  {date:<20}  {words}\n"));
+        lines.push_str(&format!("  {date:<23}  {words}\n"));
     }
     lines
 }

@@ -1,5 +1,7 @@
 //! Commands for several sources, sources by a part of their name, and labels one by one.
 
+use std::process::Stdio;
+
 use feedwarden::demo::web::SiteBehaviour;
 use serde_json::{Value, json};
 
@@ -208,6 +210,24 @@ fn labels_are_added_removed_renamed_and_counted_one_by_one() {
     let mut words = vec!["source", "edit", "2"];
     many.iter().for_each(|label| words.extend(["--add-label", label]));
     assert!(seen(&console.run(&words)).contains("at most 16 labels"));
+}
+
+#[test]
+fn labels_that_are_added_at_the_same_time_are_all_kept() {
+    let console = three();
+    let labels: Vec<String> = (0..8).map(|number| format!("at-once-{number}")).collect();
+    let adding: Vec<_> = labels
+        .iter()
+        .map(|label| console.feedwarden(&["label", "add", label, "3"]).stdout(Stdio::null()).spawn().unwrap())
+        .collect();
+    for mut process in adding {
+        assert!(process.wait().unwrap().success());
+    }
+    let source = console.json(&["source", "show", "3"]);
+    let mut found: Vec<&str> =
+        source["labels"].as_array().unwrap().iter().map(|label| label.as_str().unwrap()).collect();
+    found.sort_unstable();
+    assert_eq!(found, labels);
 }
 
 #[test]
