@@ -47,11 +47,17 @@ fn typed(mut command: Command, dialogue: &[(&str, &str)], last: &str) -> (String
     let mut process = command.spawn().unwrap();
     drop(command);
     let (mut ours, mut written, mut piece) = (File::from(ours), Vec::new(), [0; 4096]);
+    // A text that never comes has to fail the test, and the terminal does not end while this process has it open.
+    rustix::fs::fcntl_setfl(&ours, rustix::fs::OFlags::NONBLOCK).unwrap();
     let mut until = |wanted: &str, ours: &mut File, written: &mut Vec<u8>| {
+        let mut tries = 0;
         while !String::from_utf8_lossy(written).contains(wanted) {
-            let length = ours.read(&mut piece).unwrap_or(0);
-            assert!(length > 0, "{wanted:?} never came: {}", String::from_utf8_lossy(written));
-            written.extend_from_slice(&piece[..length]);
+            match ours.read(&mut piece) {
+                Ok(length) => written.extend_from_slice(&piece[..length]),
+                Err(_) => std::thread::sleep(Duration::from_millis(10)),
+            }
+            tries += 1;
+            assert!(tries < 6000, "{wanted:?} never came: {}", String::from_utf8_lossy(written));
         }
     };
     for (wanted, keys) in dialogue {
@@ -61,6 +67,7 @@ fn typed(mut command: Command, dialogue: &[(&str, &str)], last: &str) -> (String
     until(last, &mut ours, &mut written);
     let is_as_before = modes(&theirs) == before;
     drop(theirs);
+    rustix::fs::fcntl_setfl(&ours, rustix::fs::OFlags::empty()).unwrap();
     while let Ok(length @ 1..) = ours.read(&mut piece) {
         written.extend_from_slice(&piece[..length]);
     }
