@@ -151,7 +151,8 @@ fn count<'a>(number: Option<u64>) -> Value<'a> {
 }
 
 fn bounded(text: &str) -> &str {
-    &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]
+    let end = (0..=TEXT_BYTES_MAX.min(text.len())).rev().find(|place| text.is_char_boundary(*place));
+    &text[..end.unwrap_or(0)]
 }
 
 /// As many lines as fit.

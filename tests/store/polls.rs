@@ -188,3 +188,19 @@ async fn sums_of_an_hour_add_up_over_runs_and_are_stored_once(#[values(Sqlite, P
     store.clean_poll_hours(at(NOW + 3600)).await.unwrap();
     assert_eq!(store.poll_hours(at(0)).await.unwrap(), [later]);
 }
+
+#[rstest]
+#[tokio::test]
+async fn a_poll_that_cannot_be_read_is_left_out_and_found_by_the_check(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    let source = store.add(rss("http://a.example/")).await;
+    for seconds in 0..3 {
+        store.polled(source.id, poll(seconds)).await;
+    }
+    store.raw("UPDATE polls SET entries = 'many' WHERE id = 2").await;
+    assert_eq!(store.history(source.id).await, [poll(2), poll(0)]);
+    let report = feedwarden::store::check(&store.settings).await.unwrap();
+    let [problem] = &report.problems[..] else { panic!("{report:?}") };
+    assert_eq!((problem.table, problem.row.as_deref(), problem.column), (Some("polls"), Some("2"), Some("entries")));
+    assert!(report.counts.contains(&("polls", 3)), "{report:?}");
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use slog::{Logger, debug, error, info, warn};
 
 use super::locked::settle_when_free;
-use super::outcome::{Decision, PollResult, decide};
+use super::outcome::{Decision, PollResult, PollTimes, decide};
 use super::record::{self, WrittenPoll};
 use crate::actors::context::PipelineContext;
 use crate::actors::messages::{Completion, Deferral};
@@ -197,9 +197,8 @@ async fn try_write(
         let has_entries = result.entry_query(poll.source.id).is_some();
         let known = if has_entries { known.next().unwrap_or_default() } else { KnownEntries::default() };
         let ages_at = context.timeline.ages_at(poll.ended_at);
-        let (host, request_time) = (host_now(poll), poll.request_time);
-        let (settlement, decision) =
-            decide(&poll.source, result, &known, host, &policy, ages_at, poll.ended_at, request_time);
+        let times = PollTimes { ages_at, ended_at: poll.ended_at, request_time: poll.request_time };
+        let (settlement, decision) = decide(&poll.source, result, &known, host_now(poll), &policy, times);
         (Settlement { claim: poll.in_flight.claim().owned(), ..settlement }, decision)
     };
     let (settlements, decisions): (Vec<Settlement>, Vec<Decision>) = batch.iter().map(settle).unzip();

@@ -28,6 +28,16 @@ pub(super) enum PollResult {
     },
 }
 
+/// The times of a poll.
+#[derive(Clone, Copy)]
+pub(super) struct PollTimes {
+    /// What ages are judged by.
+    pub(super) ages_at: Timestamp,
+    pub(super) ended_at: Timestamp,
+    /// Duration of all its requests.
+    pub(super) request_time: Duration,
+}
+
 /// What follows from a poll: computed once for each row of the source, with the moment at which the poll ended. What is
 /// stored, logged and emitted comes from here.
 pub(super) struct Decision {
@@ -87,18 +97,16 @@ impl PollResult {
     }
 }
 
-/// What follows from a poll of this source that ended with this result at this moment, if the store knows this of its
-/// entries. Ages are judged by `ages_at`.
+/// What follows from a poll of this source that ended with this result, if the store knows this of its entries.
 pub(super) fn decide(
     source: &Source,
     result: &PollResult,
     known: &KnownEntries,
     host: Option<HostState>,
     policy: &Policy,
-    ages_at: Timestamp,
-    ended_at: Timestamp,
-    request_time: Duration,
+    times: PollTimes,
 ) -> (Settlement, Decision) {
+    let PollTimes { ages_at, ended_at, request_time } = times;
     let mut entries = ReadingDecision::default();
     let mut pages = Vec::new();
     let (mut state, failure, believed_url) = match result {
