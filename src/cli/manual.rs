@@ -4,13 +4,22 @@ use std::fmt::Write;
 
 /// Places of data. `feedwarden config show` prints the effective ones.
 const FILES: &[(&str, &str)] = &[
-    ("--config FILE", "Configuration in YAML. `feedwarden config show` prints every key with its value and origin."),
-    ("database.path", "SQLite database, with its files -wal and -shm. Copy it with `feedwarden backup`, not with cp."),
     (
-        "api.socket",
-        "Admin socket of the daemon, through which the commands reach it. By default feedwarden.sock in \
-         $RUNTIME_DIRECTORY, in $XDG_RUNTIME_DIR or next to the database.",
+        "~/.config/feedwarden/feedwarden.yaml",
+        "Configuration, unless --config or FEEDWARDEN_CONFIG names another file. `feedwarden config init` writes it, \
+         `feedwarden config show` prints every key with its value and origin.",
     ),
+    (
+        "~/.local/state/feedwarden/feedwarden.db",
+        "SQLite database, unless database.url names another one, with its files -wal, -shm and .numbers. Copy it with \
+         `feedwarden backup`, not with cp.",
+    ),
+    (
+        "feedwarden.sock",
+        "Admin socket of the daemon, through which the commands reach it: in $RUNTIME_DIRECTORY, in $XDG_RUNTIME_DIR or \
+         next to the database, unless api.socket names another path.",
+    ),
+    ("/etc/feedwarden/feedwarden.yaml, /var/lib/feedwarden/feedwarden.db", "The same of the systemd service."),
     (
         "/run/feedwarden/feedwarden.sock",
         "Admin socket of the systemd service; used if the configured one does not exist.",
@@ -23,11 +32,16 @@ const ENVIRONMENT: &[(&str, &str)] = &[
         "Sets a configuration key: FEEDWARDEN__SOURCE__MAX_FAILURES=3 sets source.max-failures. Overrides the file; --set \
          overrides it.",
     ),
+    ("FEEDWARDEN_CONFIG", "Path of the configuration, unless --config names one."),
     ("FEEDWARDEN_TOKEN", "Token for --url."),
     ("TZ", "Time zone of times that are printed, and of dates that are given without one. By default the system's."),
     ("NO_COLOR", "If set and not empty, the output has no colours."),
     ("TERM", "With the value dumb, the output has no colours."),
     ("RUNTIME_DIRECTORY, XDG_RUNTIME_DIR", "Directories of the admin socket, in this order."),
+    (
+        "STATE_DIRECTORY, XDG_STATE_HOME, XDG_CONFIG_HOME",
+        "Directories of data and configuration; HOME has the usual ones.",
+    ),
 ];
 
 const EXAMPLES: &[(&str, &str)] = &[

@@ -61,11 +61,10 @@ pub(super) struct ListPostsArguments {
     /// Only posts with this text in title or text, ignoring case
     #[arg(long)]
     text: Option<String>,
-    /// Only posts stored at this time or later: 1h, "2 days ago", yesterday, 2026-11-01, 2026-11-01T14:30:00Z; oldest
-    /// first
+    /// Only posts stored at this time or later: 1h, "2 days ago", yesterday, 2026-11-01, 2026-11-01T14:30:00Z
     #[arg(long, value_name = "TIME", value_parser = past_moment)]
     since: Option<Timestamp>,
-    /// Only posts stored before this time; oldest first
+    /// Only posts stored before this time
     #[arg(long, value_name = "TIME", value_parser = past_moment)]
     until: Option<Timestamp>,
     /// List oldest posts first
@@ -105,7 +104,7 @@ pub(super) async fn post(client: &ApiClient, command: PostCommand) -> Done {
 async fn list_some(client: &ApiClient, list: &ListPostsArguments) -> Done {
     let source = of_source(client, list.source.as_deref()).await?;
     let (since, until) = (list.since.map(|time| time.to_string()), list.until.map(|time| time.to_string()));
-    let newest = !list.oldest && since.is_none() && until.is_none();
+    let newest = !list.oldest;
     let filters = [
         ("source_id", source.as_deref()),
         ("label", list.label.as_deref()),

@@ -377,6 +377,15 @@ fn posts_are_found_by_label_and_text(#[values(Sqlite, Postgres)] engine: Engine)
         assert_eq!(listed("text=p&since=2000-01-01T00:00:00Z&until=2200-01-01T00:00:00Z&order=newest").await, newest);
         assert_eq!(listed("text=p&until=2000-01-01T00:00:00Z").await, [""; 0]);
         assert_eq!(listed("text=p&since=2200-01-01T00:00:00Z").await, [""; 0]);
+        // Posts of the first source become older than the others.
+        let moment = if engine == Sqlite { "1000000" } else { "to_timestamp(1)" };
+        store.raw(&format!("UPDATE posts SET created_at = {moment} WHERE source_id = {one}")).await;
+        let time = "2000-01-01T00:00:00Z";
+        assert_eq!(listed(&format!("text=apples&since={time}")).await, ["green APPLES"]);
+        assert_eq!(listed(&format!("text=apples&until={time}")).await, ["Red apples"]);
+        assert_eq!(listed(&format!("label=fruit%20%26%20more&until={time}")).await, [""; 0]);
+        assert_eq!(listed(&format!("order=newest&since={time}")).await, ["grapes", "plums", "green APPLES"]);
+        assert_eq!(listed(&format!("order=newest&until={time}&limit=1")).await, ["pears", "Red apples"]);
         api.stop().await;
     });
 }

@@ -68,9 +68,11 @@ fn posts_are_listed_from_the_newest_and_shown() {
     console.works(&["source", "edit", "1", "--label", "news"]);
     assert_eq!(ids(&console.json(&["post", "list", "--label", "news"])), newest);
     assert_eq!(console.json(&["post", "list", "--label", "none"])["items"], json!([]));
+    assert_eq!(ids(&console.json(&["post", "list", "--label", "news", "--since", "1h"])), newest);
+    assert_eq!(ids(&console.json(&["post", "list", "--since", "1h"])), newest);
     let mut oldest = newest.clone();
     oldest.reverse();
-    assert_eq!(ids(&console.json(&["post", "list", "--label", "news", "--since", "1h"])), oldest);
+    assert_eq!(ids(&console.json(&["post", "list", "--since", "1h", "--oldest"])), oldest);
     assert_eq!(ids(&console.json(&["post", "list", "--text", &title, "--since", "today", "--label", "news"])).len(), 1);
     for none in [&["--since", "now"][..], &["--until", "1h"]] {
         let found = console.json(&[&["post", "list", "--label", "news"], none].concat());

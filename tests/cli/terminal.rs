@@ -224,7 +224,7 @@ fn q_quits_top_and_the_terminal_is_as_before() {
     // A key that nothing waits for stays for the shell; a signal restores the terminal, too.
     let mut command = Command::new("timeout");
     command.args(["--signal=TERM", "3", env!("CARGO_BIN_EXE_feedwarden"), "top"]);
-    command.current_dir(console.directory.path());
+    crate::in_directory(&mut command, console.directory.path());
     let (text, is_as_before, _) = typed(command, &[], "\x1b[?1049l");
     assert!(is_as_before, "{text:?}");
 }

@@ -55,9 +55,6 @@ async fn list(api: web::Data<Api>, Parameters(query): Parameters<PostQuery>) -> 
     };
     let (by_time, by_match) =
         (query.since.is_some() || query.until.is_some(), query.label.is_some() || query.text.is_some());
-    if newest_first && by_time && !by_match {
-        return Err(Problem::invalid("`newest` cannot be combined with `since` and `until`").at("order"));
-    }
     if query.changed_after.is_some() && (newest_first || by_time || by_match) {
         return Err(Problem::invalid("can be combined with `source_id` only").at("changed_after"));
     }
@@ -65,7 +62,7 @@ async fn list(api: web::Data<Api>, Parameters(query): Parameters<PostQuery>) -> 
     let (selection, next): (_, fn(&Post) -> String) = if let Some(after) = query.changed_after {
         let after = number(&query.cursor)?.unwrap_or(after);
         (PostSelection::Changes { source, after }, |post| post.change_number.to_string())
-    } else if by_match {
+    } else if by_match || by_time && newest_first {
         return found(&api, query, source, newest_first, limit).await;
     } else if by_time {
         let (since, until) = (query.since.unwrap_or(Timestamp::MIN), query.until.unwrap_or(Timestamp::MAX));

@@ -91,8 +91,7 @@ pub struct PostQuery {
     pub since: Option<Timestamp>,
     /// Only posts stored before this time.
     pub until: Option<Timestamp>,
-    /// `oldest` first (default) or `newest` first; `newest` needs `label` or `text` to be
-    /// combined with `since` and `until`.
+    /// `oldest` first (default) or `newest` first.
     #[schemars(extend("enum" = ["oldest", "newest"]))]
     pub order: Option<String>,
     /// `next_cursor` of the previous page.
