@@ -213,6 +213,7 @@ impl Started {
         if let Some(directory) = &settings.user_state {
             create_private(directory)?;
         }
+        store::refuse_foreign_file(&settings.store.engine)?;
         let lock = InstanceLock::take(&settings.store.engine)?;
         let store = tokio::select! {
             opened = store::open(&settings.store, self.clock.now()) => opened?,

@@ -146,7 +146,18 @@ fn a_database_of_another_program_is_refused_and_left_as_it_is() {
             assert!(said.contains("places.sqlite: it is the database of another program"), "{command:?}: {said}");
         }
         assert!(std::fs::read(&file).unwrap() == before, "{table}: the file has changed");
+        assert_eq!(std::fs::read_dir(user.home.path()).unwrap().count(), 1, "{table}: nothing is put beside it");
     }
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused_and_nothing_is_put_beside_it() {
+    let user = User::new();
+    std::fs::write(user.path("notes.txt"), "milk and bread, ".repeat(99)).unwrap();
+    let refused = user.run(user.home.path(), &["run", "--set", "database.url=sqlite:notes.txt"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(errors(&refused).contains("notes.txt: file is not a database; set database.url"), "{}", errors(&refused));
+    assert_eq!(std::fs::read_dir(user.home.path()).unwrap().count(), 1);
 }
 
 #[test]

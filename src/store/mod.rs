@@ -42,7 +42,7 @@ pub use post_pages::{PageBounds, PostMatch, PostPage, PostSelection};
 pub use postgres::PostgresStore;
 pub use quarantine::{Quarantine, QuarantineNews};
 pub use secrets::{Resealed, SealedRow, SecretCheck, SecretCounts, SecretPlace, SecretTable, check_secrets, reseal};
-pub use sqlite::{BackupError, BackupReport, Compacted, SqliteStore, backup, compact};
+pub use sqlite::{BackupError, BackupReport, Compacted, SqliteStore, backup, compact, refuse_foreign_file};
 pub use stream::stream_sources;
 pub use traits::{
     ArticleStore, AuditStore, DaemonStore, FleetNews, FleetStore, FullTextStore, HostStore, LabelStore, PollStore,

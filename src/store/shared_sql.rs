@@ -30,8 +30,6 @@ pub(super) static HOST: Statement = Statement::new(include_str!("../../sql/share
 pub(super) static HOSTS_ASKED_AFTER: Statement = Statement::new(include_str!("../../sql/shared/hosts_asked_after.sql"));
 pub(super) static LAST_CHANGE_NUMBER: Statement =
     Statement::new(include_str!("../../sql/shared/last_change_number.sql"));
-pub(super) static LEAVE_FULL_TEXT_QUEUE: Statement =
-    Statement::new(include_str!("../../sql/shared/leave_full_text_queue.sql"));
 pub(super) static LINK_POST: Statement = Statement::new(include_str!("../../sql/shared/link_post.sql"));
 pub(super) static LIST_ARTICLES: Statement = Statement::new(include_str!("../../sql/shared/list_articles.sql"));
 pub(super) static LIST_AUDIT: Statement = Statement::new(include_str!("../../sql/shared/list_audit.sql"));

@@ -1,7 +1,11 @@
 //! Concurrent writers: one is first, none overwrites another, nothing deadlocks.
 
+use std::time::Duration;
+
 use super::*;
+use feedwarden::model::{FetchedPage, PageEnd};
 use feedwarden::store::Store;
+use feedwarden::store::settings::EngineSettings;
 use rstest::rstest;
 
 #[rstest]
@@ -164,4 +168,37 @@ async fn the_same_sources_added_crosswise_never_deadlock(#[values(Sqlite, Postgr
         let new = |added: Vec<Added>| added.into_iter().filter(|one| matches!(one, Added::New(_))).count();
         assert_eq!(new(ours.unwrap()) + new(theirs.unwrap()), 2000, "round {round}");
     }
+}
+
+#[tokio::test]
+async fn a_page_that_an_edit_queues_anew_stays_in_the_queue_while_the_old_one_leaves_it() {
+    let store = Postgres.store().await;
+    let source = store.add(rss("http://a.example/")).await;
+    let id = store.find(source.id, vec![post("text")]).await[0];
+    let queue =
+        format!("INSERT INTO full_text_queue (post_id, host, queued_at, next_at) VALUES ({id}, 'a', now(), now())");
+    store.raw(&queue).await;
+    let EngineSettings::Postgres(settings) = &store.settings.engine else { unreachable!("it is PostgreSQL") };
+    // The edit has written everything, and is not committed yet.
+    let editing = connect(&settings.url).await;
+    let edit = format!(
+        "BEGIN; UPDATE posts SET text_origin = 'feed_pending' WHERE id = {id}; \
+         UPDATE full_text_queue SET queued_at = now(), attempts = 0 WHERE post_id = {id}"
+    );
+    editing.batch_execute(&edit).await.unwrap();
+    let content_hash = store.post(id).await.unwrap().unwrap().content_hash;
+    let end = PageEnd::GivenUp { error: String::new() };
+    let finishing = store.shared();
+    let page = FetchedPage { post_id: id, content_hash, end, at: at(NOW) };
+    let finished = tokio::spawn(async move { finishing.finish_full_text(page).await });
+    let waiting =
+        "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while store.raw_text(waiting).await.unwrap() == "0" {
+        assert!(!finished.is_finished(), "it waits for the edit");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    editing.batch_execute("COMMIT").await.unwrap();
+    finished.await.unwrap().unwrap();
+    let queued = store.raw_text("SELECT count(*)::text FROM full_text_queue").await;
+    assert_eq!(queued.as_deref(), Some("1"), "the post waits for its page");
 }

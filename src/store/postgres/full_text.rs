@@ -17,6 +17,7 @@ use super::values::{all, execute, number, one};
 
 static HOSTS: Statement = Statement::new(include_str!("../../../sql/postgres/full_text_hosts.sql"));
 pub(super) static QUEUE: Statement = Statement::new(include_str!("../../../sql/postgres/queue_pages.sql"));
+static LEAVE_QUEUE: Statement = Statement::new(include_str!("../../../sql/postgres/leave_full_text_queue.sql"));
 static PUT: Statement = Statement::new(include_str!("../../../sql/postgres/put_full_text.sql"));
 
 #[async_trait]
@@ -57,7 +58,7 @@ impl FullTextStore for PostgresStore {
         let (hash, [text, html, origin, failure]) = (content_hash.0.as_slice(), full_text_values(end));
         let client = self.client().await?;
         let transaction = client.pipelined_transaction().await?;
-        execute(&transaction, &sql::LEAVE_FULL_TEXT_QUEUE, &[&post_id.0]).await?;
+        execute(&transaction, &LEAVE_QUEUE, &[&post_id.0]).await?;
         match end {
             PageEnd::Retry { .. } => transaction.prepare(&sql::NOTE_FULL_TEXT_ERROR).await?,
             PageEnd::Article { .. } | PageEnd::GivenUp { .. } => transaction.prepare(&PUT).await?,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::super::settings::{SqliteSettings, Synchronous};
+use super::super::settings::{EngineSettings, SqliteSettings, Synchronous};
 use super::super::{Result, StoreError};
 use super::upkeep::INCREMENTAL;
 use super::values;
@@ -21,8 +21,9 @@ const WAL_BYTES_KEPT: i64 = 16 << 20;
 const STATEMENTS: usize = 128;
 
 const FIRST_TABLES: &str = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name LIMIT 5";
-/// Other programs have a table of this name, too, but not with checksums.
-const IS_OURS: &str = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('schema_migrations') WHERE name = 'checksum')";
+/// Other programs have tables of these names, too, but not with these columns.
+const IS_OURS: &str = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('schema_migrations') WHERE name = 'checksum')
+    OR EXISTS (SELECT 1 FROM pragma_table_info('sources') WHERE name = 'feed_disabled_at')";
 
 pub(super) fn connect(settings: &SqliteSettings) -> Result<Connection> {
     // Prefix the directory, so that SQLite does not interpret the name as a URI.
@@ -53,7 +54,9 @@ pub(super) fn connect(settings: &SqliteSettings) -> Result<Connection> {
 /// A file that was never a database is not a damaged one.
 fn opening_error(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => StoreError::Unusable(error.to_string()),
+        Some(ErrorCode::NotADatabase) => {
+            StoreError::Unusable(format!("{error}; set database.url to another file, or restore a backup"))
+        }
         _ => values::error(error),
     }
 }
@@ -75,6 +78,19 @@ pub(super) fn connect_existing(settings: &SqliteSettings) -> Result<Connection> 
     let connection = open().map_err(|error| at(path, values::error(error)))?;
     refuse_foreign(&connection).map_err(|error| at(path, error))?;
     Ok(connection)
+}
+
+/// Refuses a file of another program, before a lock is put beside it. One that is locked is judged when it is opened.
+pub fn refuse_foreign_file(engine: &EngineSettings) -> Result<()> {
+    let EngineSettings::Sqlite(settings) = engine else { return Ok(()) };
+    if std::fs::metadata(&settings.path).map_or(true, |file| file.len() == 0) {
+        return Ok(());
+    }
+    let settings = SqliteSettings { busy_timeout: Duration::ZERO, ..settings.clone() };
+    match connect_existing(&settings) {
+        Err(error @ StoreError::Unusable(_)) => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a database of another program, before anything about it is changed.

@@ -17,6 +17,7 @@ use super::values::{all, error, execute, number, one};
 
 static HOSTS: Statement = Statement::new(include_str!("../../../sql/sqlite/full_text_hosts.sql"));
 static QUEUE: Statement = Statement::new(include_str!("../../../sql/sqlite/queue_pages.sql"));
+static LEAVE_QUEUE: Statement = Statement::new(include_str!("../../../sql/sqlite/leave_full_text_queue.sql"));
 static PUT: Statement = Statement::new(include_str!("../../../sql/sqlite/put_full_text.sql"));
 
 #[async_trait]
@@ -91,7 +92,7 @@ fn finish(connection: &mut Connection, page: &FetchedPage, numbers: &NumberFile)
             execute(&transaction, &PUT, row)?
         }
     };
-    execute(&transaction, &sql::LEAVE_FULL_TEXT_QUEUE, [post_id.0])?;
+    execute(&transaction, &LEAVE_QUEUE, [post_id.0])?;
     numbers.cover(&transaction)?;
     transaction.commit().map_err(error)?;
     Ok(written > 0)

@@ -45,6 +45,7 @@ use threads::{Role, Threads};
 
 pub use backup::{BackupError, BackupReport, backup};
 pub use compact::{Compacted, compact};
+pub use connect::refuse_foreign_file;
 
 pub(super) use check::check;
 

@@ -1,0 +1,13 @@
+//! Traits of the store, by noun. Each engine implements a trait in the file that uses its SQL.
+
+mod daemon;
+mod fleet;
+mod people;
+mod posts;
+mod sources;
+
+pub use daemon::{AuditStore, DaemonStore, SecretStore};
+pub use fleet::{FleetNews, FleetStore};
+pub use people::{UserStore, WebhookStore};
+pub use posts::{ArticleStore, FullTextStore, PostStore};
+pub use sources::{HostStore, LabelStore, PollStore, SourceAccessStore, SourceStore};
