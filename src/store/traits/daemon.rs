@@ -60,11 +60,11 @@ pub trait SecretStore: Send + Sync {
     fn cipher(&self) -> &Cipher;
 }
 
-/// Records of changes. [`Store::clean`](super::Store::clean) removes old ones.
+/// Records of changes. [`Store::clean`](crate::store::Store::clean) removes old ones.
 #[async_trait]
 pub trait AuditStore: Send + Sync {
     /// The same store, whose changes store this record in their own transaction if they take effect
-    /// ([`ChangeOutcome`](super::ChangeOutcome)). To be used for one change.
+    /// ([`ChangeOutcome`](crate::store::ChangeOutcome)). To be used for one change.
     fn audited(&self, record: NewAuditRecord) -> Arc<dyn Store>;
 
     /// Stores the record of a change that is no write of the store.

@@ -9,7 +9,7 @@ use crate::model::{
 
 use super::super::{PageBounds, PostPage, PostSelection, Result};
 
-/// Posts. They are added by [`SourceStore::settle`] and removed by [`Store::clean`](super::Store::clean).
+/// Posts. They are added by [`SourceStore::settle`](crate::store::SourceStore::settle) and removed by [`Store::clean`](crate::store::Store::clean).
 #[async_trait]
 pub trait PostStore: Send + Sync {
     async fn post(&self, id: PostId) -> Result<Option<Post>>;
@@ -72,7 +72,7 @@ pub trait PostStore: Send + Sync {
     }
 }
 
-/// Posts that wait for their pages (full text). [`SourceStore::settle`] adds them.
+/// Posts that wait for their pages (full text). [`SourceStore::settle`](crate::store::SourceStore::settle) adds them.
 #[async_trait]
 pub trait FullTextStore: Send + Sync {
     /// Hosts of these shards whose pages are waited for, each with the time at which its first page is due, earliest

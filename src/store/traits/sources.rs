@@ -101,7 +101,7 @@ pub trait SourceAccessStore: Send + Sync {
     async fn sources_with_access(&self, sources: Vec<SourceId>) -> Result<Vec<SourceId>>;
 }
 
-/// Settled polls. [`SourceStore::settle`] adds them to the history of their sources.
+/// Settled polls. [`SourceStore::settle`](crate::store::SourceStore::settle) adds them to the history of their sources.
 #[async_trait]
 pub trait PollStore: Send + Sync {
     /// Polls of a source before the one with this id, newest first; without it, from the last poll.
