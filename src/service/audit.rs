@@ -84,7 +84,7 @@ pub fn user_of(uid: u32) -> Actor {
     Actor { who: format!("uid:{uid}"), user_name: user_name(&users, uid), address: None }
 }
 
-/// The user whom this process runs as.
+/// The user of this process.
 pub fn own_user() -> Actor {
     user_of(rustix::process::getuid().as_raw())
 }

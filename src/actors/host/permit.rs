@@ -52,6 +52,11 @@ pub(in crate::actors) async fn wait_for_permit(
                 None => continue,
             }
         };
+        // The shard was lost and taken again: this entry knows nothing of the requests in between, and holds none up.
+        if host_entry.is_forgotten() {
+            let until = context.clock.now() + context.settings.scheduler.tick;
+            return WaitEnd::Closed { until, because: "another node had the host meanwhile".to_owned() };
+        }
         loop {
             match decide(&host_entry, request.pause, &context) {
                 _ if request.is_forced => break,

@@ -2,7 +2,7 @@
 //! the state of the host.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -36,6 +36,8 @@ pub(in crate::actors) struct HostEntry {
     state: Mutex<Option<HostState>>,
     /// Polls at this host.
     present: AtomicUsize,
+    /// Whether the table has no longer this entry, and may have another one of the host.
+    is_forgotten: AtomicBool,
 }
 
 /// Numbers of hosts in the table, by state.
@@ -202,7 +204,11 @@ impl HostTable {
 
     /// Removes hosts that another node has from now on. What this node knows of them gets old.
     pub(in crate::actors) fn forget_hosts(&self, is_gone: impl Fn(Option<&HostKey>) -> bool) {
-        self.0.hosts.lock().retain(|host, _| !is_gone(host.as_ref()));
+        self.0.hosts.lock().retain(|host, known| {
+            let is_gone = is_gone(host.as_ref());
+            known.host_entry.is_forgotten.store(is_gone, Ordering::Release);
+            !is_gone
+        });
     }
 
     /// Moves the times of all hosts with a step of the clock, so that no pause, hold or breaker gets shorter or longer.
@@ -284,7 +290,13 @@ impl HostEntry {
             request_permit: Arc::new(Semaphore::new(1)),
             state: Mutex::new(state),
             present: AtomicUsize::new(0),
+            is_forgotten: AtomicBool::new(false),
         }
+    }
+
+    /// Whether another entry may have the turns of the host by now.
+    pub(super) fn is_forgotten(&self) -> bool {
+        self.is_forgotten.load(Ordering::Acquire)
     }
 
     /// None for sources without a host.
