@@ -18,6 +18,7 @@ use crate::actors::{Fleet, FleetError, Parts, Pipeline, PipelineHandle, Scope};
 use crate::api::{ApiError, Listeners, answer_calls};
 use crate::clock::{Clock, SteadyClock};
 use crate::config::{ConfigRequest, Loaded, Settings};
+use crate::dashboard::DASHBOARD;
 use crate::dice::SeededDice;
 use crate::fetch::Fetcher;
 use crate::http::{Client, ResolverNotice, SetupError};
@@ -126,7 +127,7 @@ async fn serve(
     let service = Service::new(handle.clone(), own_user());
     let by_signal = Actor { who: "signal:SIGHUP".to_owned(), user_name: None, address: None };
     let by_signal = service.acting_for(by_signal);
-    let mut listeners = listeners.open(service, log_handle, reloader.listener())?;
+    let mut listeners = listeners.open(service, log_handle, reloader.listener(), DASHBOARD)?;
     if let (Some(calls), Some(name)) = (fleet.incoming_calls(), fleet.name()) {
         let (socket, within) = (listeners.socket.clone(), settings.api.limits.answer_within);
         actix_rt::spawn(answer_calls(socket, name.to_owned(), calls, within));

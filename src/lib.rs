@@ -17,6 +17,7 @@
 //! - [`telemetry`] — the log.
 //! - [`config`] — fills the settings structs of the other modules.
 //! - [`api`] — the HTTP API on the admin socket and on TCP.
+//! - [`dashboard`] — pages for a browser, on the listeners of the API.
 //! - [`cli`], [`daemon`] — the command line and the process.
 //! - [`demo`] — the daemon on a simulated web, for the demo, tests and benchmarks.
 
@@ -26,6 +27,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod daemon;
+pub mod dashboard;
 pub mod demo;
 pub mod dice;
 pub mod fetch;

@@ -58,6 +58,7 @@ const BORDERS: &[Border] = &[
         may_use: &[
             "model",
             "clock",
+            "dice",
             "telemetry",
             "opml",
             "service",
@@ -90,6 +91,8 @@ const BORDERS: &[Border] = &[
         ],
         never: &[],
     },
+    // Pages on top of the API: they ask it as any other client does.
+    Border { area: "dashboard", may_use: &["model", "api", "clock"], never: &["rusqlite", "tokio_postgres"] },
     Border {
         area: "config",
         may_use: &[
@@ -126,6 +129,7 @@ const BORDERS: &[Border] = &[
             "actors",
             "api",
             "config",
+            "dashboard",
         ],
         never: &[],
     },

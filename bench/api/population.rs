@@ -36,6 +36,18 @@ impl Engine {
         }
     }
 
+    /// First process of the PostgreSQL server.
+    pub(crate) fn server_process(&self) -> Option<u32> {
+        let Engine::Postgres { url } = self else { return None };
+        let session: i32 = runtime().block_on(async {
+            let client = connect(url).await;
+            client.query_one("SELECT pg_backend_pid()", &[]).await.unwrap().get(0)
+        });
+        let stat = std::fs::read_to_string(format!("/proc/{session}/stat")).unwrap();
+        let (_, fields) = stat.rsplit_once(") ").unwrap();
+        fields.split(' ').nth(1).unwrap().parse().ok()
+    }
+
     /// As the daemon is configured by default.
     pub(crate) fn settings(&self) -> StoreSettings {
         let engine = match self {

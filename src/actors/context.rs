@@ -14,6 +14,7 @@ use super::faults::Faults;
 use super::fetch::FetchActor;
 use super::fleet::Fleet;
 use super::full_text::FullTexts;
+use super::host::RequestLog;
 use super::messages::ForcePoll;
 use super::poll_hours::PollHours;
 use super::scheduler::{ForcedPoll, SchedulerActor};
@@ -72,6 +73,7 @@ pub(super) struct PipelineContext {
     pub(super) poll_hours: PollHours,
     pub(super) trials: Trials,
     pub(super) full_texts: FullTexts,
+    pub(super) requests: RequestLog,
     pub(super) post_sink: Addr<PostSinkActor>,
     pub(super) failure_tracker: Addr<FailureTrackerActor>,
     pub(super) scheduler: Addr<SchedulerActor>,
@@ -101,6 +103,7 @@ impl PipelineContext {
             poll_hours: PollHours::default(),
             trials: Trials::default(),
             full_texts: FullTexts::default(),
+            requests: RequestLog::default(),
             store: parts.store,
             clock: parts.clock,
             dice: parts.dice,

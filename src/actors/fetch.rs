@@ -3,6 +3,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::{Actor, Context, Handler};
 use futures_util::FutureExt;
@@ -14,7 +15,10 @@ use super::messages::{FetchFinished, FetchOutcome, FetchSource};
 use super::poll::{NextRequest, Poll, RequestPermit};
 use crate::clock::{Clock, Stopwatch};
 use crate::fetch::{Answer, Fetched, Fetcher, Learned, RobotsAnswer, RobotsFetched, RobotsTask, Trace};
-use crate::model::{FailureCause, FailureReport, SourceType, Watermark};
+use crate::model::{
+    FailureCause, FailureKind, FailureReport, HostRequest, RequestPurpose, SourceId, SourceType, Timestamp, Watermark,
+};
+use crate::rules::classify::classify;
 use crate::rules::identity;
 use crate::sources::{self, kind};
 
@@ -56,8 +60,19 @@ impl Handler<FetchSource> for FetchActor {
             let watch = Stopwatch::start();
             let outcome = {
                 let host_entry = poll.permit.as_ref().map(|permit| permit.host_entry.clone());
-                let _span = RequestSpan::begin(host_entry, &context);
-                request(&fetcher, &context, &poll).await
+                let span = RequestSpan::begin(host_entry, &context);
+                // The node may have lost its shards, and have joined again, while the request waited for this thread.
+                if poll.permit.as_ref().is_some_and(RequestPermit::is_lost) {
+                    FetchOutcome::Document(Box::new(failed(lost_host())))
+                } else {
+                    let outcome = request(&fetcher, &context, &poll).await;
+                    let (purpose, result) = match &outcome {
+                        FetchOutcome::Document(fetched) => (RequestPurpose::Poll, RequestResult::of(fetched)),
+                        FetchOutcome::Robots(fetched) => (RequestPurpose::RobotsTxt, RequestResult::of_robots(fetched)),
+                    };
+                    span.finish(purpose, Some(poll.source.id), result, &context);
+                    outcome
+                }
             };
             poll.ended_at = context.clock.now();
             poll.request_time += poll.ended_at.since(began_at);
@@ -68,10 +83,6 @@ impl Handler<FetchSource> for FetchActor {
 }
 
 async fn request(fetcher: &Fetcher, context: &PipelineContext, poll: &Poll) -> FetchOutcome {
-    // The node may have lost its shards, and have joined again, while the request waited for this thread.
-    if poll.permit.as_ref().is_some_and(RequestPermit::is_lost) {
-        return FetchOutcome::Document(Box::new(failed(lost_host())));
-    }
     // Only a request for robots.txt has a URL of it.
     let robots_url = matches!(poll.request, NextRequest::Robots(_)).then(|| poll.robots_url()).flatten();
     match (&poll.request, robots_url) {
@@ -133,13 +144,53 @@ pub(super) fn panicked() -> FailureReport {
 pub(super) struct RequestSpan {
     host_entry: Option<Arc<HostEntry>>,
     clock: Arc<dyn Clock>,
+    started_at: Timestamp,
+    /// By the monotonic clock.
+    started: Duration,
+}
+
+/// Result of a request, as the log of requests has it.
+pub(super) struct RequestResult {
+    status_code: Option<u16>,
+    error_type: Option<FailureKind>,
+}
+
+impl RequestResult {
+    pub(super) fn of(fetched: &Fetched) -> RequestResult {
+        let failure = if let Answer::Failed(report) = &fetched.answer { Some(report) } else { None };
+        RequestResult::new(&fetched.trace, failure)
+    }
+
+    pub(super) fn of_robots(fetched: &RobotsFetched) -> RequestResult {
+        let failure = if let RobotsAnswer::Unreachable(report) = &fetched.answer { Some(report) } else { None };
+        RequestResult::new(&fetched.trace, failure)
+    }
+
+    fn new(trace: &Trace, failure: Option<&FailureReport>) -> RequestResult {
+        RequestResult { status_code: trace.status, error_type: failure.map(|report| classify(report.cause).kind) }
+    }
 }
 
 impl RequestSpan {
     pub(super) fn begin(host_entry: Option<Arc<HostEntry>>, context: &PipelineContext) -> RequestSpan {
-        let span = RequestSpan { host_entry, clock: context.clock.clone() };
+        let clock = context.clock.clone();
+        let span = RequestSpan { host_entry, started_at: clock.now(), started: clock.monotonic(), clock };
         span.note();
         span
+    }
+
+    /// Ends the span with an entry in the log of requests.
+    pub(super) fn finish(
+        self,
+        purpose: RequestPurpose,
+        source_id: Option<SourceId>,
+        RequestResult { status_code, error_type }: RequestResult,
+        context: &PipelineContext,
+    ) {
+        let Some(host) = self.host_entry.as_ref().and_then(|host_entry| host_entry.key.clone()) else { return };
+        let (started_at, duration) = (self.started_at, self.clock.monotonic().saturating_sub(self.started));
+        let request = HostRequest { started_at, duration, purpose, source_id, status_code, error_type };
+        context.requests.note(host, request);
     }
 
     fn note(&self) {

@@ -16,7 +16,7 @@ use super::fleet::Fleet;
 use super::host::{DocumentFetcher, HostCounts, HostTable};
 use super::in_flight::InFlightPolls;
 use super::messages::{
-    AskScheduler, AskSource, PausePolling, PolicyChanged, ReadSourcesAgain, ResumePolling, ScheduledSource,
+    AskHost, AskScheduler, AskSource, PausePolling, PolicyChanged, ReadSourcesAgain, ResumePolling, ScheduledSource,
     SchedulerStatus, SourcesChanged,
 };
 use super::scheduler::SchedulerActor;
@@ -25,7 +25,9 @@ use super::trials::Trial;
 use super::webhooks::{TestWebhook, WebhookActor};
 use crate::clock::Clock;
 use crate::http::MemoryUse;
-use crate::model::{ClockStep, HostKey, HostState, Shard, SourceId, SourceSettings, Timestamp, WebhookId};
+use crate::model::{
+    ClockStep, HostKey, HostQueueStatus, HostRequest, HostState, Shard, SourceId, SourceSettings, Timestamp, WebhookId,
+};
 use crate::rules::Policy;
 use crate::rules::stored_times::correct_host;
 use crate::sources::{TypeSettings, host_shard, kind};
@@ -219,6 +221,23 @@ impl PipelineHandle {
 
     pub fn host_counts(&self) -> HostCounts {
         self.table.counts(self.context.clock.now())
+    }
+
+    /// Hosts that are held, have an open breaker or have left requests unanswered, in any order, as far as they are in
+    /// memory: hosts with recent polls, and up to 10,000 idle ones that take no requests.
+    pub fn troubled_hosts(&self) -> Vec<HostState> {
+        self.table.troubled(self.context.clock.now())
+    }
+
+    /// The last requests of this process to a host, newest first. They are kept in memory, of all hosts together at most
+    /// 20,000.
+    pub fn requests_of(&self, host: &HostKey, limit: usize) -> Vec<HostRequest> {
+        self.context.requests.of_host(host, limit)
+    }
+
+    /// What the scheduler has of a host; none if it does not answer.
+    pub async fn host_queue(&self, host: &HostKey) -> Option<HostQueueStatus> {
+        self.scheduler.send(AskHost(host.clone())).timeout(ANSWER_WITHIN).await.ok()
     }
 
     /// The error with which the store rejects writes, while it does; polling is suspended meanwhile.

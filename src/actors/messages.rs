@@ -9,7 +9,7 @@ use super::in_flight::InFlightPoll;
 use super::poll::Poll;
 use super::scheduler::ForcedPoll;
 use crate::fetch::{Fetched, RobotsFetched, Trace};
-use crate::model::{ClockStep, FailureReport, HostKey, Shard, SourceId, Timestamp};
+use crate::model::{ClockStep, FailureReport, HostKey, HostQueueStatus, Shard, SourceId, Timestamp};
 use crate::rules::due::NextPoll;
 
 /// To the scheduler: these sources are new or were changed. The scheduler reads them from the store.
@@ -82,6 +82,11 @@ impl ScheduleState {
         }
     }
 }
+
+/// To the scheduler: what it has of this host.
+#[derive(Clone, Debug, Message)]
+#[rtype(result = "HostQueueStatus")]
+pub(super) struct AskHost(pub(super) HostKey);
 
 /// To the scheduler: its status.
 #[derive(Clone, Copy, Debug, Message)]

@@ -18,6 +18,7 @@ use super::in_flight::InFlightPolls;
 use super::scheduler::SchedulerActor;
 use super::settling::{FailureTrackerActor, PostSinkActor};
 use super::webhooks::WebhookActor;
+use crate::model::RequestPurpose;
 use crate::supervision::{ChildSpec, Group, GroupSettings, Inbox, Root, RootEnd, SupervisorSpec, Thread};
 
 /// Mailbox capacity of the single actors. `do_send` ignores it; the number of polls in flight bounds those messages.
@@ -83,9 +84,15 @@ impl Pipeline {
             table: table.clone(),
             fetcher: document_fetcher,
             pause_min: Duration::ZERO,
+            purpose: RequestPurpose::EntryPage,
             log: context.log.new(o!("actor" => "full-text")),
         };
-        let archives = DocumentFetcher { pause_min: ARCHIVE_PAUSE_MIN, log: context.log.clone(), ..documents.clone() };
+        let archives = DocumentFetcher {
+            pause_min: ARCHIVE_PAUSE_MIN,
+            purpose: RequestPurpose::Backfill,
+            log: context.log.clone(),
+            ..documents.clone()
+        };
         let (scheduler_address, webhooks_address) = (scheduler.address(), webhooks.address());
 
         let fetch_supervisor = {

@@ -37,6 +37,22 @@ pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet
     .unwrap_or(peer)
 }
 
+/// Whether a trusted proxy says that its client came over TLS.
+pub(super) fn is_https(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> bool {
+    if !trusted.iter().any(|network| network.contains(&peer.to_canonical())) {
+        return false;
+    }
+    let last = |name: &HeaderName| entries(headers, name).and_then(|entries| entries.into_iter().next_back());
+    let plain = last(&HeaderName::from_static("x-forwarded-proto"));
+    let in_forwarded = || {
+        let entry = last(&FORWARDED)?;
+        let pairs = outside_quotes(&entry, ';').into_iter().filter_map(|pair| pair.split_once('='));
+        let mut named = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case("proto"));
+        named.next().map(|(_, value)| value.trim().trim_matches('"').to_owned())
+    };
+    plain.or_else(in_forwarded).is_some_and(|scheme| scheme.trim().eq_ignore_ascii_case("https"))
+}
+
 /// The entries of all lines of a header; none if a line is no text.
 fn entries(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<String>> {
     let mut entries = Vec::new();

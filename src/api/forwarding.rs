@@ -106,7 +106,8 @@ async fn shard_of(api: &Api, request: &mut ServiceRequest) -> Option<Shard> {
         ("POST", ["sources", id, "poll" | "backfill"]) | ("GET" | "HEAD", ["sources", id, "explain"]) => {
             api.service.shard_of_source(SourceId(id.parse().ok()?)).await
         }
-        ("GET" | "HEAD", ["hosts", host]) | ("POST", ["hosts", host, "hold" | "release" | "reset-breaker"]) => {
+        ("GET" | "HEAD", ["hosts", host] | ["hosts", host, "requests"])
+        | ("POST", ["hosts", host, "hold" | "release" | "reset-breaker"]) => {
             api.service.shard_of_host(&percent_decoded(host))
         }
         ("POST", ["sources"]) => shard_of_new_source(api, request).await,

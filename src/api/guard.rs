@@ -14,12 +14,14 @@ use slog::info;
 use super::Api;
 use super::access_rules::AccessRules;
 use super::authorization::{PresentedCredentials, credentials};
-use super::client_address::client_address;
+use super::client_address::{client_address, is_https};
 use super::forwarding::{FORWARDED, forwarded_actor};
 use super::problem::Problem;
 use super::rate::Payer;
+use super::sessions::{BrowserSession, SessionHolder, cookie};
+use super::site::{is_page, is_public, is_sign_out};
 use super::tokens::TokenScope;
-use crate::model::Actor;
+use crate::model::{Actor, Timestamp};
 use crate::service::{Service, user_of};
 
 /// Health checks need no token and have no rate, so that a flood of other requests cannot make them fail.
@@ -40,15 +42,49 @@ pub(super) enum Peer {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caller {
+    /// Whether URLs may be shown with what is secret in them.
     pub(super) sees_secrets: bool,
+    /// Whether names and addresses of callers may be shown.
+    pub(super) sees_callers: bool,
+}
+
+impl Caller {
+    /// A client that may change things sees everything.
+    fn with_scope(scope: TokenScope) -> Caller {
+        let can_write = scope == TokenScope::Write;
+        Caller { sees_secrets: can_write, sees_callers: can_write }
+    }
 }
 
 /// The use cases for the caller of a request: their changes are recorded as the caller's.
 pub(super) struct CallerService(pub(super) Service);
 
+/// Why a session with a token of the scope `read` changes nothing.
+pub(super) const READS_ONLY: &str = "this session may read only; sign in with a token that has the scope write";
+
+/// The session of a browser on the dashboard.
+#[derive(Clone, Debug)]
+pub(crate) struct Browser {
+    /// Who has signed in; none without a session.
+    pub(crate) who: Option<String>,
+    pub(crate) can_write: bool,
+    /// What every form repeats; none on the admin socket, which no page of a browser can reach.
+    pub(crate) form_token: Option<Arc<str>>,
+    /// Whether the browser reached the daemon over TLS.
+    pub(crate) is_https: bool,
+    /// Whether a token can be used to sign in.
+    pub(crate) takes_tokens: bool,
+}
+
+impl Browser {
+    pub(crate) fn stranger() -> Browser {
+        Browser { who: None, can_write: false, form_token: None, is_https: false, takes_tokens: false }
+    }
+}
+
 /// Who makes a request.
 #[derive(Clone, Debug)]
-enum Identity {
+pub(super) enum Identity {
     Uid(u32),
     Token {
         subject: String,
@@ -144,13 +180,21 @@ fn admit(request: &ServiceRequest, api: &Api) -> Result<Caller, Problem> {
             // Another node has authorized its caller, who may be allowed to see less.
             let is_for_reader = request.headers().get(FORWARDED).is_some_and(|sees| sees == "read");
             let forwarded = request.headers().get(FORWARDED).and(forwarded_actor(request.headers()));
-            request.extensions_mut().insert(forwarded.map_or(Identity::Uid(uid), Identity::Forwarded));
-            Ok(Caller { sees_secrets: !is_for_reader })
+            let identity = forwarded.map_or(Identity::Uid(uid), Identity::Forwarded);
+            let who = Some(identity.actor().who);
+            request.extensions_mut().insert(Browser { who, can_write: !is_for_reader, ..Browser::stranger() });
+            request.extensions_mut().insert(identity);
+            Ok(Caller::with_scope(if is_for_reader { TokenScope::Read } else { TokenScope::Write }))
         }
         Some(Peer::Tcp { address: Some(peer) }) => {
             let rules = api.access_rules.rules();
             let client = client_address(peer, request.headers(), &rules.trusted_proxies);
-            let admitted = admit_tcp(request, api, &rules, client);
+            let admitted = match is_page(request.path()) {
+                true => {
+                    admit_page(request, api, &rules, client, is_https(peer, request.headers(), &rules.trusted_proxies))
+                }
+                false => admit_tcp(request, api, &rules, client),
+            };
             admitted.inspect_err(|problem| api.refusals.note(api, client, request.path(), problem))
         }
         Some(Peer::Socket { .. }) => Err(Problem::forbidden("the admin socket is for the daemon's own user")),
@@ -161,7 +205,7 @@ fn admit(request: &ServiceRequest, api: &Api) -> Result<Caller, Problem> {
 fn admit_tcp(request: &ServiceRequest, api: &Api, rules: &AccessRules, client: IpAddr) -> Result<Caller, Problem> {
     if is_health_check(request.path()) {
         // Under any name: they reveal nothing, and change nothing.
-        return Ok(Caller { sees_secrets: false });
+        return Ok(Caller::with_scope(TokenScope::Read));
     }
     let now = api.service.now();
     let admits = |payer| api.rate.admits(payer, rules.requests_per_second, now);
@@ -190,7 +234,79 @@ fn admit_tcp(request: &ServiceRequest, api: &Api, rules: &AccessRules, client: I
     }
     request.extensions_mut().insert(Identity::Token { subject: verified.subject, address: client });
     request.extensions_mut().insert(PresentedToken(token.into()));
-    Ok(Caller { sees_secrets: scope == TokenScope::Write })
+    Ok(Caller::with_scope(scope))
+}
+
+/// Admits a browser to the dashboard by its session. Forms are checked when they are read.
+fn admit_page(
+    request: &ServiceRequest,
+    api: &Api,
+    rules: &AccessRules,
+    client: IpAddr,
+    is_https: bool,
+) -> Result<Caller, Problem> {
+    let now = api.service.now();
+    let secret = cookie(request.headers());
+    let session = secret.as_deref().and_then(|secret| api.sessions.find(secret, api.service.uptime()));
+    let payer = match (&session, &secret) {
+        (Some(_), Some(secret)) => Payer::token(secret),
+        _ => Payer::Address(client),
+    };
+    if !api.rate.admits(payer, rules.requests_per_second, now) {
+        return Err(Problem::too_fast(1));
+    }
+    rules.host_names.check(request.method(), request.headers())?;
+    let takes_tokens = rules.verifier.is_some();
+    let mut browser = Browser { is_https, takes_tokens, ..Browser::stranger() };
+    let signed_in = match session {
+        Some(session) => sign_in(&session, rules, now, client).map(|(identity, scope)| (session, identity, scope)),
+        None => Err(Problem::unauthorized("there is no session, or it has ended")),
+    };
+    let refused = match signed_in {
+        Ok((session, identity, scope)) => {
+            browser.who = Some(identity.actor().who);
+            browser.can_write = scope == TokenScope::Write;
+            browser.form_token = Some(session.form_token);
+            request.extensions_mut().insert(identity);
+            None
+        }
+        Err(problem) => Some(problem).filter(|_| !is_public(request.path())),
+    };
+    let can_change = browser.can_write || is_public(request.path()) || is_sign_out(request.path());
+    request.extensions_mut().insert(browser);
+    match refused {
+        Some(problem) => Err(problem),
+        None if !can_change && !only_looks(request) => Err(Problem::forbidden(READS_ONLY)),
+        None => Ok(Caller::with_scope(TokenScope::Read)),
+    }
+}
+
+/// Whether a request that was admitted would be admitted again.
+pub(super) fn is_signed_in(api: &Api, request: &HttpRequest) -> bool {
+    let peer = match request.conn_data::<Peer>() {
+        Some(Peer::Tcp { address: Some(peer) }) => *peer,
+        _ => return true,
+    };
+    let session = cookie(request.headers()).and_then(|secret| api.sessions.find(&secret, api.service.uptime()));
+    let rules = api.access_rules.rules();
+    session.is_some_and(|session| sign_in(&session, &rules, api.service.now(), peer).is_ok())
+}
+
+/// Who a session belongs to, as long as its token is valid.
+fn sign_in(
+    session: &BrowserSession,
+    rules: &AccessRules,
+    now: Timestamp,
+    client: IpAddr,
+) -> Result<(Identity, TokenScope), Problem> {
+    match &session.holder {
+        SessionHolder::Uid(uid) => Ok((Identity::Uid(*uid), TokenScope::Write)),
+        SessionHolder::Token(token) => {
+            let Some(verifier) = &rules.verifier else { return Err(Problem::unauthorized("no key is configured")) };
+            let verified = verifier.verify(token, now).map_err(Problem::unauthorized)?;
+            Ok((Identity::Token { subject: verified.subject, address: client }, verified.scope))
+        }
+    }
 }
 
 fn presented(request: &ServiceRequest) -> Option<PresentedCredentials> {

@@ -16,6 +16,8 @@ mod headers;
 mod health;
 mod host_names;
 mod input;
+mod local;
+mod loopback;
 mod metrics;
 mod openapi;
 mod overview;
@@ -25,13 +27,16 @@ mod refusals;
 mod request_metrics;
 mod routes;
 mod server;
+mod sessions;
 pub mod settings;
+mod site;
 mod socket;
 pub mod tokens;
 pub mod views;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,11 +53,18 @@ use crate::telemetry::LogHandle;
 
 pub use access_rules::{AccessRules, SharedAccessRules};
 pub use forwarding::answer_calls;
+pub(crate) use guard::Browser;
+pub(crate) use local::LocalApi;
 pub use openapi::document as openapi_document;
+pub(crate) use problem::Problem;
 pub use problem::{ProblemView, TYPE_PREFIX};
+pub(crate) use sessions::cookie_name;
+pub use site::{MountedSite, SITE};
 pub use socket::SocketError;
 
+use loopback::{LoopbackOpener, LoopbackServers};
 use server::{Listener, serve};
+use sessions::Sessions;
 use settings::{ApiLimits, ApiSettings};
 use socket::{AdminSocket, SocketLock};
 use tokens::TokenError;
@@ -92,6 +104,7 @@ pub struct Listeners {
 
 pub struct ApiServer {
     servers: Vec<ServerHandle>,
+    loopback: LoopbackServers,
     /// Handles of closed listeners.
     ends: Vec<LocalBoxFuture<'static, ()>>,
     _lock: SocketLock,
@@ -114,11 +127,19 @@ pub(crate) struct Api {
     streams: Arc<Semaphore>,
     counts: metrics::CountsCache,
     overview: overview::OverviewCache,
+    sessions: Arc<Sessions>,
+    loopback: LoopbackOpener,
 }
 
 impl Api {
     fn pipeline(&self) -> &PipelineHandle {
         self.service.pipeline()
+    }
+
+    /// A number that changes with every settled poll, crash, restart and change by a user.
+    fn activity(&self) -> u64 {
+        let view = self.pipeline().statistics().view();
+        view.settled() + view.crashes + view.restarts + self.service.changes()
     }
 }
 
@@ -138,41 +159,58 @@ impl Listeners {
     }
 
     /// Starts serving; needs the thread of an actix system.
-    pub fn open(self, service: Service, log: LogHandle, configuration: ConfigHandle) -> Result<ApiServer, ApiError> {
+    pub fn open(
+        self,
+        service: Service,
+        log: LogHandle,
+        configuration: ConfigHandle,
+        site: MountedSite,
+    ) -> Result<ApiServer, ApiError> {
         let configuration = Arc::new(configuration);
         let refusals = Arc::new(refusals::Refusals::default());
         let requests = Arc::new(request_metrics::RequestMetrics::default());
+        let sessions = Arc::new(Sessions::default());
         let started_at = service.started_at();
-        let api = || {
+        let (settings, access_rules) = (self.settings.clone(), self.access_rules.clone());
+        let api = move |loopback: &LoopbackOpener| {
             web::Data::new(Api {
                 service: service.clone(),
                 log: log.clone(),
                 configuration: configuration.clone(),
-                limits: self.settings.limits.clone(),
-                access_rules: self.access_rules.clone(),
+                limits: settings.limits.clone(),
+                access_rules: access_rules.clone(),
                 rate: rate::Rate::default(),
                 refusals: refusals.clone(),
                 requests: requests.clone(),
                 started_at,
                 readiness: health::ReadinessCheck::default(),
-                streams: Arc::new(Semaphore::new(self.settings.limits.streams)),
+                streams: Arc::new(Semaphore::new(settings.limits.streams)),
                 counts: metrics::CountsCache::default(),
                 overview: overview::OverviewCache::default(),
+                sessions: sessions.clone(),
+                loopback: loopback.clone(),
             })
         };
+        let api = Rc::new(api);
+        let of_loopback = api.clone();
+        let (opener, loopback, opening) =
+            LoopbackOpener::new(move |opener, listener| serve(of_loopback(opener), Listener::Tcp(listener), site));
+        actix_rt::spawn(opening);
         let listen = self.tcp.as_ref().and_then(|listener| listener.local_addr().ok());
-        let mut servers = vec![serve(api(), Listener::Socket(self.socket.listener))?];
+        let mut servers = vec![serve(api(&opener), Listener::Socket(self.socket.listener), site)?];
         if let Some(tcp) = self.tcp {
-            servers.push(serve(api(), Listener::Tcp(tcp))?);
+            servers.push(serve(api(&opener), Listener::Tcp(tcp), site)?);
         }
-        Ok(ApiServer { servers, ends: Vec::new(), _lock: self.socket.lock, socket: self.settings.socket, listen })
+        let (ends, socket) = (Vec::new(), self.settings.socket);
+        Ok(ApiServer { servers, loopback, ends, _lock: self.socket.lock, socket, listen })
     }
 }
 
 impl ApiServer {
     /// Accepts no more connections. Open ones may stay until the server stops.
     pub fn shut(&mut self) {
-        self.ends.extend(self.servers.drain(..).map(|server| server.stop(true).boxed_local()));
+        let servers = self.servers.drain(..).chain(std::mem::take(&mut *self.loopback.lock()));
+        self.ends.extend(servers.map(|server| server.stop(true).boxed_local()));
     }
 
     /// Closes the listeners, and waits shortly for open connections.

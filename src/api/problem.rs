@@ -168,7 +168,7 @@ impl Problem {
         serde_json::to_value(self.view()).unwrap_or_default()
     }
 
-    fn view(&self) -> ProblemView {
+    pub(crate) fn view(&self) -> ProblemView {
         ProblemView {
             kind: format!("{TYPE_PREFIX}{}", self.0.name),
             title: self.0.title.to_owned(),
@@ -196,8 +196,12 @@ impl ResponseError for Problem {
         if let Some((name, value)) = &self.0.header {
             answer.insert_header((name.clone(), value.as_str()));
         }
-        let body = serde_json::to_string(&self.view()).unwrap_or_default();
-        answer.content_type("application/problem+json").body(body)
+        let view = self.view();
+        let body = serde_json::to_string(&view).unwrap_or_default();
+        let mut answer = answer.content_type("application/problem+json").body(body);
+        // For pages, which show it in another form.
+        answer.extensions_mut().insert(view);
+        answer
     }
 }
 

@@ -18,8 +18,10 @@ use super::connection::{Connection, Patience};
 use super::forwarding::forward;
 use super::guard::{self, Peer};
 use super::headers::add_headers;
+use super::local::LocalHandlers;
 use super::problem::Problem;
 use super::request_metrics::measure;
+use super::site::{MountedSite, problems_as_pages};
 use super::{Api, routes};
 
 /// Threads of each listener.
@@ -37,7 +39,7 @@ pub(super) enum Listener {
 }
 
 /// Starts the server; needs the thread of an actix system.
-pub(super) fn serve(api: web::Data<Api>, listener: Listener) -> io::Result<ServerHandle> {
+pub(super) fn serve(api: web::Data<Api>, listener: Listener, site: MountedSite) -> io::Result<ServerHandle> {
     let patience = Patience {
         // Longer than the slowest response, for which the client is not responsible.
         within: api.limits.answer_within + api.limits.answer_within / 4,
@@ -56,7 +58,7 @@ pub(super) fn serve(api: web::Data<Api>, listener: Listener) -> io::Result<Serve
                 let uid = stream.peer_cred().ok().map(|peer| peer.uid());
                 std::future::ready(Ok((Connection::new(stream, Peer::Socket { uid }, patience), None)))
             };
-            fn_service(connect).and_then(http(api.clone(), ending.clone()))
+            fn_service(connect).and_then(http(api.clone(), site, ending.clone()))
         })?,
         Listener::Tcp(listener) => server.listen("tcp", listener, move || {
             let connect = move |stream: TcpStream| {
@@ -67,7 +69,7 @@ pub(super) fn serve(api: web::Data<Api>, listener: Listener) -> io::Result<Serve
                 let peer = Peer::Tcp { address: address.map(|address| address.ip()) };
                 std::future::ready(Ok((Connection::new(stream, peer, patience), address)))
             };
-            fn_service(connect).and_then(http(api.clone(), ending.clone()))
+            fn_service(connect).and_then(http(api.clone(), site, ending.clone()))
         })?,
     };
     let server = server.run();
@@ -79,6 +81,7 @@ pub(super) fn serve(api: web::Data<Api>, listener: Listener) -> io::Result<Serve
 /// HTTP/1.1 on a socket or TCP connection.
 fn http<S: AsyncRead + AsyncWrite + Unpin + 'static>(
     api: web::Data<Api>,
+    site: MountedSite,
     ending: GracefulShutdownSignal,
 ) -> impl ServiceFactory<
     (Connection<S>, Option<SocketAddr>),
@@ -90,11 +93,15 @@ fn http<S: AsyncRead + AsyncWrite + Unpin + 'static>(
     let client_within = CLIENT_WITHIN.min(api.limits.answer_within);
     let app = App::new()
         .app_data(api)
+        .app_data(site)
+        .app_data(LocalHandlers::default())
         .wrap(from_fn(forward))
         .wrap(from_fn(guard::guard))
+        .wrap(from_fn(problems_as_pages))
         .wrap(from_fn(add_headers))
         .wrap(from_fn(measure))
         .configure(routes::mount)
+        .configure(site.mount)
         .default_service(web::to(async || Problem::not_found("there is nothing at this path").answer()));
     let app = app.into_factory().map_err(|error: Error| error.error_response());
     HttpService::build()

@@ -9,6 +9,7 @@ use super::audit_command::AuditArguments;
 use super::backup_command::BackupArguments;
 use super::connection::ConnectionArguments;
 use super::daemon_command::{Level, ReloadArguments, TreeArguments};
+use super::dashboard_command::DashboardArguments;
 use super::host_command::HostCommand;
 use super::label_command::LabelCommand;
 use super::opml_command::{Export, ImportArguments};
@@ -103,6 +104,11 @@ pub(super) enum DaemonCommand {
     Tree(RemoteCommand<TreeArguments>),
     /// List the nodes that share the database, with their shards
     Fleet(RemoteCommand<NoArguments>),
+    /// Open the dashboard of the running daemon in a browser
+    ///
+    /// Prints a URL that signs one browser on this machine in, and opens it. The daemon serves the dashboard on loopback
+    /// until it ends. With api.listen, sign in at /dashboard with a token instead.
+    Dashboard(RemoteCommand<DashboardArguments>),
     /// Watch the running daemon live
     Top(RemoteCommand<TopArguments>),
     /// Add, list, change, poll and explain sources
@@ -350,6 +356,7 @@ impl DaemonCommand {
             DaemonCommand::Reload(command) => &mut command.connection,
             DaemonCommand::Tree(command) => &mut command.connection,
             DaemonCommand::Top(command) => &mut command.connection,
+            DaemonCommand::Dashboard(command) => &mut command.connection,
             DaemonCommand::Source(commands) => &mut commands.connection,
             DaemonCommand::Label(commands) => &mut commands.connection,
             DaemonCommand::Host(commands) => &mut commands.connection,

@@ -14,6 +14,7 @@ mod config_command;
 mod confirm;
 mod connection;
 mod daemon_command;
+mod dashboard_command;
 mod demo_command;
 mod documents;
 mod error;
@@ -108,6 +109,7 @@ async fn ask(client: &ApiClient, command: DaemonCommand) -> Done {
         DaemonCommand::Status(_) => daemon_command::status(client).await,
         DaemonCommand::Quarantine(_) => daemon_command::quarantine(client).await,
         DaemonCommand::Tree(command) => daemon_command::tree(client, &command.arguments).await,
+        DaemonCommand::Dashboard(command) => dashboard_command::dashboard(client, &command.arguments).await,
         DaemonCommand::Top(command) => top_command::top(client, &command.arguments).await,
         DaemonCommand::Source(commands) => source_command::source(client, commands.command).await,
         DaemonCommand::Label(commands) => label_command::label(client, commands.command).await,

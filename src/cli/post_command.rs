@@ -16,7 +16,7 @@ use super::source_arguments::Paging;
 use super::table::{Cell, Column, Table, span};
 use super::times::{past_moment, second};
 use super::{Exit, complain, print_some};
-use crate::api::views::{PostView, STREAM_END, StreamEnd};
+use crate::api::views::{Page, PostRevisionView, PostView, STREAM_END, StreamEnd};
 use crate::model::{Enclosure, PostSource, TextOrigin, Timestamp};
 
 const COLUMNS: &[Column] = &[
@@ -46,6 +46,8 @@ pub(super) enum PostCommand {
     List(ListPostsArguments),
     /// Show a post
     Show(PostArgument),
+    /// Show what an edited post said before, newest revision first
+    Revisions(PostArgument),
     /// Print new and changed posts until Ctrl-C
     Tail(Tail),
 }
@@ -97,6 +99,9 @@ pub(super) async fn post(client: &ApiClient, command: PostCommand) -> Done {
     match command {
         PostCommand::List(list) => list_some(client, &list).await,
         PostCommand::Show(named) => client.show(client.get(&format!("/posts/{}", named.post)).await?, one),
+        PostCommand::Revisions(named) => {
+            client.show(client.get(&format!("/posts/{}/revisions", named.post)).await?, all_revisions)
+        }
         PostCommand::Tail(tail) => until_interrupted(follow(client, &tail)).await,
     }
 }
@@ -265,6 +270,30 @@ fn one(post: PostView) -> String {
         ],
     );
     format!("{text}\n{}\n", plain_lines(&post.text).trim_end())
+}
+
+/// Every revision as `post show` shows a post, with an empty line in between.
+fn all_revisions(page: Page<PostRevisionView>) -> String {
+    if page.items.is_empty() {
+        complain(&"no previous revisions of this post are kept");
+    }
+    page.items.into_iter().map(one_revision).collect::<Vec<_>>().join("\n")
+}
+
+fn one_revision(revision: PostRevisionView) -> String {
+    let text = facts(
+        OutputStyle::of_output(),
+        &[
+            ("revision", Some(revision.revision.to_string())),
+            ("title", Some(revision.title)),
+            ("url", revision.url),
+            ("author", revision.author),
+            ("published", revision.published_at.map(second)),
+            ("stored", Some(second(revision.stored_at))),
+            ("summary", revision.summary),
+        ],
+    );
+    format!("{text}\n{}\n", plain_lines(&revision.text).trim_end())
 }
 
 /// A file of a post with what is known of it.

@@ -150,6 +150,11 @@ impl AuditFields {
         self.0.get(field)
     }
 
+    /// Names of the fields, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// Without fields that have no value.
     pub fn given(mut self) -> AuditFields {
         self.0.retain(|_, value| *value != AuditValue::Nothing);

@@ -167,6 +167,43 @@ pub struct FleetRecord {
     pub nodes: Vec<NodeRecord>,
 }
 
+/// Shards that came to a node or left it together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandOver {
+    pub at: Timestamp,
+    pub shards: Vec<Shard>,
+    /// Name of the node that had them; none if this node does not know it.
+    pub from: Option<String>,
+    /// Name of the node that has them from then on; none if they became free.
+    pub to: Option<String>,
+    pub reason: HandOverReason,
+}
+
+/// Why shards changed hands, as far as this node knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum HandOverReason {
+    /// This node joined and took free shards.
+    Joined,
+    /// The node that had them left, or another node declared it ended.
+    Left,
+    /// This node declared the node that had them ended: it did not renew its lease.
+    Expired,
+    /// Nodes with more shards release some for those with fewer.
+    Rebalanced,
+    /// This node did not renew its lease in time, or the database lost commits.
+    LeaseLost,
+    /// This node gave its shards up, because the database refuses its polls.
+    GivenUp,
+}
+
+impl HandOverReason {
+    /// Name in the API.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
 /// The receiver of a message: a node, or the node that owns a shard when the message arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Receiver {

@@ -10,6 +10,7 @@ mod failure;
 mod fleet;
 mod full_text;
 mod host;
+mod host_request;
 mod misspelling;
 mod people;
 mod poll_record;
@@ -31,15 +32,16 @@ pub use audit::{Actor, AuditFields, AuditFilter, AuditRecord, AuditValue, Audite
 pub use entry::{DOCUMENT_KEYS_MAX, DocumentKeys, EntryKey, EntryQuery, KnownEntries, KnownPost};
 pub use failure::{FailureCause, FailureClass, FailureKind, FailureReport, Severity, UnknownName};
 pub use fleet::{
-    FleetRecord, JoinOutcome, NewNode, NodeId, NodeMessage, NodeRecord, NodeRenewal, OwnedShard, Receiver, SHARDS,
-    Shard, SlotCursor,
+    FleetRecord, HandOver, HandOverReason, JoinOutcome, NewNode, NodeId, NodeMessage, NodeRecord, NodeRenewal,
+    OwnedShard, Receiver, SHARDS, Shard, SlotCursor,
 };
 pub use full_text::{FetchedPage, PageEnd, QueuedPage, WantedPage};
 pub use host::{Breaker, HostKey, HostState};
+pub use host_request::{HostQueueStatus, HostRequest, RequestPurpose};
 pub use misspelling::misspelling;
 pub use people::{KeyProvider, Podcast, PodcastChanges, PodcastId, User, UserId};
 pub use poll_record::{HistoryBounds, PollHour, PollSums, SettledPoll, StoredPoll};
-pub use post::{ContentHash, Enclosure, NewPost, Post, PostContent, PostId, PostSource, TextOrigin};
+pub use post::{ContentHash, Enclosure, NewPost, Post, PostContent, PostId, PostRevision, PostSource, TextOrigin};
 pub use quarantine::{QuarantinedRow, RowKey};
 pub use rate_limit::RateLimit;
 pub use robots::RobotsRecord;

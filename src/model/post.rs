@@ -291,6 +291,23 @@ impl Post {
     }
 }
 
+/// What an edited post said before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PostRevision {
+    /// Number of changes of the post before this content.
+    pub revision: u32,
+    /// When the post got this content: with its poll, or with its full text.
+    pub stored_at: Timestamp,
+    pub title: String,
+    pub text: String,
+    /// As published, with absolute links.
+    pub html: Option<String>,
+    pub summary: Option<String>,
+    pub url: Option<String>,
+    pub author: Option<String>,
+    pub published_at: Option<Timestamp>,
+}
+
 /// The source of a post, for its readers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PostSource {

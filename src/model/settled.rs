@@ -65,6 +65,8 @@ impl Settlement {
 pub struct PostEdit {
     pub id: PostId,
     pub post: NewPost,
+    /// The most previous revisions that are kept, the replaced content included.
+    pub revisions_max: u32,
 }
 
 /// A post whose entry has another key now.

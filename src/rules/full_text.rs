@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn the_pages_of_one_poll_are_bounded_and_the_newest_entries_come_first() {
         let mut posts: Vec<NewPost> = (1..=150).map(|length| entry(Some("http://a.example/"), length)).collect();
-        let mut edits = [PostEdit { id: PostId(1), post: entry(Some("http://a.example/"), 7) }];
+        let mut edits = [PostEdit { id: PostId(1), post: entry(Some("http://a.example/"), 7), revisions_max: 0 }];
         let pages = want_pages(FullText::Always, &mut posts, &mut edits);
         assert_eq!((pages.len(), pages[0].key), (PAGES_PER_POLL_MAX, posts[149].key()));
         let is_pending = |post: &NewPost| post.content().text_origin == TextOrigin::FeedPending;

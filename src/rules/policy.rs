@@ -23,6 +23,8 @@ pub struct Policy {
     pub delays: Delays,
     /// Age limit of posts: older ones are not stored, and are removed unless they are used.
     pub article_age_max: Duration,
+    /// Time without a new entry after which a source is silent; none for never.
+    pub silent_after: Option<Duration>,
     /// How long the hash of a removed post is kept after the post left its feed.
     pub cleaned_memory: Duration,
     /// Age limit of audit records.
@@ -81,6 +83,8 @@ pub struct PostPolicy {
     pub keeps_html: bool,
     /// The most bytes that the texts of a post take.
     pub bytes_max: usize,
+    /// The most previous revisions of an edited post that are kept.
+    pub revisions_max: u32,
     /// Whether the pages of entries are fetched, unless the source says otherwise.
     pub full_text: FullText,
     /// Time from the first attempt to fetch a page to the second, and from the second to the third.
@@ -107,6 +111,7 @@ impl Default for PostPolicy {
             on_edit: OnEdit::Update,
             keeps_html: true,
             bytes_max: 1024 * 1024,
+            revisions_max: 10,
             full_text: FullText::Off,
             page_retries: [minutes(10), hours(2)],
         }
@@ -208,6 +213,7 @@ impl Default for Policy {
             rests: Rests::default(),
             delays: Delays::default(),
             article_age_max: hours(7 * 24),
+            silent_after: Some(hours(30 * 24)),
             cleaned_memory: hours(30 * 24),
             audit_age_max: hours(90 * 24),
             audit_records_max: 100_000,

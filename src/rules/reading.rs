@@ -154,7 +154,7 @@ impl ReadingDecision {
             _ => {}
         }
         if entry == EntryDecision::Updated {
-            self.edits.push(PostEdit { id, post: bounded(post.clone(), policy) });
+            self.edits.push(PostEdit { id, post: bounded(post.clone(), policy), revisions_max: policy.revisions_max });
         }
         entry
     }

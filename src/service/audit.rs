@@ -1,6 +1,8 @@
 //! Audit records. Every use case that changes something for a user or program goes through [`Service::audited`], or
 //! through [`Service::note_change`] if the change is no write of the store.
 
+use std::sync::atomic::Ordering;
+
 use slog::{error, info};
 
 use super::{Result, Service};
@@ -68,7 +70,13 @@ impl Service {
         NewAuditRecord { at: self.now(), actor: self.actor.as_ref().clone(), node, change }
     }
 
+    /// Number of changes by users and programs through this daemon since its start.
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
     pub(super) fn log_change(&self, record: &NewAuditRecord) {
+        self.changes.fetch_add(1, Ordering::Relaxed);
         let NewAuditRecord { actor, change, .. } = record;
         let fields = |fields: &AuditFields| (!fields.is_empty()).then(|| fields.to_string());
         info!(self.pipeline.log(), "change"; "who" => &actor.who, "user_name" => &actor.user_name,

@@ -192,19 +192,19 @@ impl Service {
         SourceSelection::OfHost(stored_host(key, self.pipeline.type_settings()))
     }
 
-    fn named(&self, name: &str) -> Result<HostKey> {
+    pub(super) fn named(&self, name: &str) -> Result<HostKey> {
         self.host_key(name).ok_or(ServiceError::NoHostName)
     }
 
     /// A host that was asked or held, or that has a source: another one has nothing to release, reset or enable.
-    async fn known(&self, name: &str) -> Result<HostKey> {
+    pub(super) async fn known(&self, name: &str) -> Result<HostKey> {
         let key = self.named(name)?;
         let is_known = self.host_state(&key).await?.is_some()
             || !self.store.select_sources(self.at_host(&key), None, 1).await?.is_empty();
         if is_known { Ok(key) } else { Err(ServiceError::UnknownHost(key)) }
     }
 
-    fn status_of(&self, state: HostState) -> HostStatus {
+    pub(super) fn status_of(&self, state: HostState) -> HostStatus {
         let pause = self.pipeline.policy().delays.by_host.get(state.host.as_str()).copied().unwrap_or_default();
         self.host_status(state, pause)
     }

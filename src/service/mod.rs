@@ -13,19 +13,25 @@ mod explanation;
 mod fleet;
 mod health;
 mod history;
+mod host_activity;
+mod host_robots;
 mod hosts;
+mod jobs;
 mod overview;
 mod pausing;
 mod polls;
 mod posts;
 mod quarantine;
 mod queries;
+mod sort_cache;
+mod sorted_sources;
 mod source_settings;
 mod sources;
 mod webhooks;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use crate::actors::PipelineHandle;
@@ -36,12 +42,17 @@ use crate::store::{Store, StoreError};
 pub use audit::{own_record, own_user, user_of};
 pub use backfill::{BACKFILL_PAGES_MAX, BackfillEnd, BackfillReport, BackfillRequest};
 pub use explanation::{SourceExplanation, WaitTerm};
+pub use host_activity::HOST_REQUESTS_MAX;
 pub use hosts::{HoldEnd, HostCondition, HostStatus};
-pub use overview::Overview;
+pub use jobs::{JobAction, JobSelection, JobState, SourceJob};
+pub use overview::{Overview, SilentSource, SilentSources};
 pub use polls::{Outlook, PollRequest, RequestedPoll};
 pub use posts::{FoundPosts, PostFilter};
 pub use quarantine::QuarantinedRows;
 pub use queries::{FoundSources, SourceDetails, SourceFilter};
+pub use sorted_sources::{
+    COLLECTED_MAX, CollectedIds, SORT_EXAMINED_MAX, SORTED_MAX, SortedSources, SourceSort, SourceSortKey,
+};
 pub use source_settings::{LabelPatch, NewSourceRequest, SourcePatch};
 pub use sources::{AddedSource, FirstPoll, ImportedList, add_sources, import_change};
 pub use webhooks::{NewWebhookRequest, WebhookFigures, WebhookPatch};
@@ -117,6 +128,10 @@ pub struct Service {
     started: Duration,
     /// Who the changes are recorded for.
     actor: Arc<Actor>,
+    /// Number of changes by users and programs since the start.
+    changes: Arc<AtomicU64>,
+    jobs: Arc<jobs::Jobs>,
+    sort_cache: Arc<sort_cache::SortCache>,
 }
 
 impl Service {
@@ -125,7 +140,17 @@ impl Service {
         let (store, clock) = (pipeline.store(), pipeline.clock().clone());
         let store = store.for_api().unwrap_or_else(|| store.clone());
         let (started, actor) = (clock.monotonic(), Arc::new(actor));
-        Service { started, store, clock, pipeline, pausing: Arc::default(), actor }
+        Service {
+            started,
+            store,
+            clock,
+            pipeline,
+            pausing: Arc::default(),
+            actor,
+            changes: Arc::default(),
+            jobs: Arc::default(),
+            sort_cache: Arc::default(),
+        }
     }
 
     pub fn now(&self) -> Timestamp {

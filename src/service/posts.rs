@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use tokio::sync::watch;
 
 use super::{Result, Service, ServiceError};
-use crate::model::{Post, PostId, PostSource, SourceId, Timestamp};
+use crate::model::{Post, PostId, PostRevision, PostSource, SourceId, Timestamp};
 use crate::rules::shown_url::shown_url;
 use crate::store::{PageBounds, PostMatch, PostPage, PostSelection, SourceSelection};
 
@@ -40,6 +40,16 @@ pub struct FoundPosts {
 impl Service {
     pub async fn post(&self, id: PostId) -> Result<Post> {
         self.store.post(id).await?.ok_or_else(|| ServiceError::not_found("post", id))
+    }
+
+    /// What an edited post said before, newest first. At most `posts.revisions-max` revisions are kept; about 8 MiB of
+    /// texts are returned, and at least one revision.
+    pub async fn post_revisions(&self, id: PostId) -> Result<Vec<PostRevision>> {
+        let revisions = self.store.post_revisions(id, PAGE_BYTES_MAX).await?;
+        if revisions.is_empty() {
+            self.post(id).await?;
+        }
+        Ok(revisions)
     }
 
     /// The sources of these posts, with their labels and without credentials in their URLs.

@@ -147,7 +147,7 @@ impl Service {
     }
 
     /// The narrowest list of the store that holds every match.
-    fn selection(&self, filter: &SourceFilter) -> SourceSelection {
+    pub(super) fn selection(&self, filter: &SourceFilter) -> SourceSelection {
         match filter {
             SourceFilter { label: Some(label), .. } => SourceSelection::WithLabel(label.clone()),
             SourceFilter { host: Some(host), .. } => self.at_host(host),
@@ -163,7 +163,7 @@ impl Service {
         }
     }
 
-    fn matches(&self, filter: &SourceFilter, text: Option<&str>, source: &Source) -> bool {
+    pub(super) fn matches(&self, filter: &SourceFilter, text: Option<&str>, source: &Source) -> bool {
         let SourceFilter { state, host, source_type, feed_active, failure, .. } = filter;
         let (settings, failures) = (&source.settings, &source.state.failures);
         let failed_by = failures.last.as_ref().filter(|_| failures.consecutive > 0).map(|last| last.kind);

@@ -190,8 +190,18 @@ impl CheckedTable {
 }
 
 /// The tables whose rows are counted.
-pub(super) const COUNTED: [&str; 9] =
-    ["sources", "posts", "articles", "hosts", "webhooks", "users", "podcasts", "full_text_queue", "polls"];
+pub(super) const COUNTED: [&str; 10] = [
+    "sources",
+    "posts",
+    "post_revisions",
+    "articles",
+    "hosts",
+    "webhooks",
+    "users",
+    "podcasts",
+    "full_text_queue",
+    "polls",
+];
 
 /// Checks a store. An error means that it cannot be reached or read at all; what is wrong with it is in the report.
 pub async fn check(settings: &StoreSettings) -> Result<CheckReport> {

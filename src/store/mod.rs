@@ -101,6 +101,11 @@ pub trait Store:
     /// One bounded step of the clean-up: at most `limit` rows of each kind.
     async fn clean(&self, cutoffs: Cutoffs, limit: u32) -> Result<Cleaned>;
 
+    /// Space left for the files of the store; none if they are on a server, or if the system does not tell.
+    async fn free_disk_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// One bounded step of the upkeep of files, if the store has files of its own.
     async fn tend(&self) -> Result<Upkeep> {
         Ok(Upkeep::default())

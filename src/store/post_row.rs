@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::model::{
-    ContentHash, EntryKey, KnownPost, NewPost, PageEnd, Post, PostContent, PostEdit, PostId, PostSource, QueuedPage,
-    RowKey, Settlement, SourceId, TextOrigin,
+    ContentHash, EntryKey, KnownPost, NewPost, PageEnd, Post, PostContent, PostEdit, PostId, PostRevision, PostSource,
+    QueuedPage, RowKey, Settlement, SourceId, TextOrigin,
 };
 
 use super::quarantine::{POSTS, Quarantine, ReadRow, SOURCES};
@@ -60,6 +60,17 @@ pub(super) const ADDED: [ColumnSpec; 8] = [
     ("entry_key", "bigint"),
     ("is_page", "boolean"),
     ("is_backfill", "boolean"),
+];
+
+/// Columns that a revision keeps of a post.
+pub(super) const REVISION: [ColumnSpec; 7] = [
+    ("title", "text"),
+    ("text", "text"),
+    ("html", "text"),
+    ("summary", "text"),
+    ("url", "text"),
+    ("author", "text"),
+    ("published_at", "timestamptz"),
 ];
 
 /// The values of [`ADDED`] and [`CONTENT`].
@@ -167,6 +178,21 @@ fn read_post_columns(row: &mut impl Columns) -> Result<Post> {
         change_number,
         content_hash,
         is_backfill,
+    })
+}
+
+/// Reads a revision as `post_revisions` gives it.
+pub(super) fn read_revision(row: &mut impl Columns) -> Result<PostRevision> {
+    Ok(PostRevision {
+        revision: required(row.number()?)?,
+        stored_at: required(row.time()?)?,
+        title: required(row.text()?)?,
+        text: required(row.text()?)?,
+        html: row.text()?,
+        summary: row.text()?,
+        url: row.text()?,
+        author: row.text()?,
+        published_at: row.time()?,
     })
 }
 

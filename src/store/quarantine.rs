@@ -7,7 +7,10 @@ use std::ops::Bound::{Excluded, Unbounded};
 use parking_lot::Mutex;
 
 use super::StoreError;
-use crate::model::{HostKey, HostState, Post, PostId, QuarantinedRow, RowKey, Source, SourceId, Webhook, WebhookId};
+use super::source_row::SilentRow;
+use crate::model::{
+    HostKey, HostState, Post, PostId, QuarantinedRow, RowKey, Source, SourceId, Timestamp, Webhook, WebhookId,
+};
 
 /// The most rows that are kept with their values; of further ones only the keys are.
 const DETAILED_MAX: usize = 10_000;
@@ -112,6 +115,13 @@ impl Quarantine {
     /// The same for sources.
     pub(super) fn sift_sources(&self, read: Vec<ReadRow<Source>>) -> Vec<Source> {
         self.sift(SOURCES, read, |source| RowKey::Id(source.id.0))
+    }
+
+    /// The same for silent sources, with the number of all of them.
+    pub(super) fn sift_silent(&self, read: Vec<ReadRow<SilentRow>>) -> (u64, Vec<(Source, Timestamp)>) {
+        let rows = self.sift(SOURCES, read, |row| RowKey::Id(row.source.id.0));
+        let total = rows.first().map_or(0, |row| row.total);
+        (total, rows.into_iter().map(|row| (row.source, row.since)).collect())
     }
 
     /// The same for hosts. A host that cannot be read counts as unknown; its next poll writes its row anew.

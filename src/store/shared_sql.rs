@@ -33,6 +33,8 @@ pub(super) static LAST_CHANGE_NUMBER: Statement =
 pub(super) static LINK_POST: Statement = Statement::new(include_str!("../../sql/shared/link_post.sql"));
 pub(super) static LIST_ARTICLES: Statement = Statement::new(include_str!("../../sql/shared/list_articles.sql"));
 pub(super) static LIST_AUDIT: Statement = Statement::new(include_str!("../../sql/shared/list_audit.sql"));
+pub(super) static LIST_AUDIT_OF_TARGET: Statement =
+    Statement::new(include_str!("../../sql/shared/list_audit_of_target.sql"));
 pub(super) static LIST_CHANGES: Statement = Statement::new(include_str!("../../sql/shared/list_changes.sql"));
 pub(super) static LIST_CHANGES_OF_SOURCE: Statement =
     Statement::new(include_str!("../../sql/shared/list_changes_of_source.sql"));
@@ -68,6 +70,7 @@ pub(super) static POST: Statement = Statement::new(include_str!("../../sql/share
 pub(super) static POSTS_OF_ARTICLE: Statement = Statement::new(include_str!("../../sql/shared/posts_of_article.sql"));
 pub(super) static POSTS_OF_SETTLEMENT: Statement =
     Statement::new(include_str!("../../sql/shared/posts_of_settlement.sql"));
+pub(super) static POST_REVISIONS: Statement = Statement::new(include_str!("../../sql/shared/post_revisions.sql"));
 pub(super) static PUT_API_KEY: Statement = Statement::new(include_str!("../../sql/shared/put_api_key.sql"));
 pub(super) static PUT_PROBE: Statement = Statement::new(include_str!("../../sql/shared/put_probe.sql"));
 pub(super) static PUT_ROBOTS: Statement = Statement::new(include_str!("../../sql/shared/put_robots.sql"));

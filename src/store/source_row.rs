@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::model::{
     FailureKind, FailureRun, FailureState, Hints, HostKey, LastFailure, Moved, PodcastId, Rest, RestCause, Source,
-    SourceId, SourceSettings, SourceState, SourceType, Validators,
+    SourceId, SourceSettings, SourceState, SourceType, Timestamp, Validators,
 };
 
 use super::quarantine::SOURCES;
@@ -146,6 +146,18 @@ pub(super) fn state_values(state: &SourceState) -> [Value<'_>; STATE.len()] {
         Value::Time(state.last_gap_at),
         Value::text(state.feed_title.as_deref()),
     ]
+}
+
+/// A silent source as `silent_sources` gives it.
+pub(super) struct SilentRow {
+    pub(super) source: Source,
+    pub(super) since: Timestamp,
+    /// Number of all silent sources.
+    pub(super) total: u64,
+}
+
+pub(super) fn read_silent(row: &mut impl Columns) -> Result<SilentRow> {
+    Ok(SilentRow { source: read_source(row)?, since: required(row.time()?)?, total: required(row.number()?)? })
 }
 
 pub(super) fn read_source(row: &mut impl Columns) -> Result<Source> {

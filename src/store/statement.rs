@@ -15,7 +15,7 @@
 use std::sync::OnceLock;
 
 use super::poll_row::{NEW_POLL, POLL_HOUR, POLL_ID, POLL_PAGES};
-use super::post_row::{ADDED, CONTENT, POST_ID, RECORD};
+use super::post_row::{ADDED, CONTENT, POST_ID, RECORD, REVISION};
 use super::rows::{ColumnSpec, HOST, WEBHOOK};
 use super::source_row::{IDENTITY, SETTINGS, STATE};
 
@@ -108,6 +108,7 @@ fn group(name: &str) -> Option<Vec<ColumnSpec>> {
         "post_columns" => [POST_ID.as_slice(), &CONTENT, &RECORD].concat(),
         "new_post_columns" => [ADDED.as_slice(), &CONTENT].concat(),
         "content_columns" => CONTENT.to_vec(),
+        "revision_columns" => REVISION.to_vec(),
         "host_columns" => HOST.to_vec(),
         "webhook_columns" => WEBHOOK.to_vec(),
         "poll_columns" => [POLL_ID.as_slice(), &NEW_POLL, &POLL_PAGES].concat(),

@@ -12,6 +12,11 @@ use std::time::Duration;
 
 /// Length limit of a panic message.
 const MESSAGE_BYTES_MAX: usize = 1024;
+/// Length limit of a backtrace as text.
+const BACKTRACE_BYTES_MAX: usize = 16 * 1024;
+
+/// Functions that code calls to panic, by the beginning of their names.
+const PANIC_FUNCTIONS: [&str; 3] = ["core::panicking::", "std::panicking::begin_panic", "std::panic::panic_any"];
 
 /// A crash of a child.
 #[derive(Clone, Debug)]
@@ -61,6 +66,13 @@ impl UndatedCrash {
 }
 
 impl Crash {
+    /// The backtrace as text, from the code that panicked outwards, cut after 16 KiB. None if the tree no longer keeps
+    /// it.
+    pub fn backtrace_text(&self) -> Option<String> {
+        let text = self.backtrace.as_ref()?.to_string();
+        Some(cut_after(without_panic_frames(&text).to_owned(), BACKTRACE_BYTES_MAX))
+    }
+
     pub(super) fn to_record(&self) -> CrashRecord {
         CrashRecord {
             message: self.message.clone(),
@@ -147,13 +159,35 @@ fn message_of(payload: &(dyn Any + Send)) -> String {
     cut(text.unwrap_or("panicked with a value that is not text").to_owned())
 }
 
-fn cut(mut message: String) -> String {
-    if message.len() > MESSAGE_BYTES_MAX {
-        let end = (0..=MESSAGE_BYTES_MAX).rev().find(|index| message.is_char_boundary(*index)).unwrap_or(0);
-        message.truncate(end);
-        message.push('…');
+/// Leaves out the frames between the hook and the code that panicked, which are the same for all panics. A backtrace
+/// without names, as of a program without symbols, stays as it is.
+fn without_panic_frames(text: &str) -> &str {
+    let mut rest = text;
+    let mut has_panicked = false;
+    while let Some(frame) = rest.lines().next() {
+        // A frame begins with its number; the line after it names the place.
+        let name = frame.trim_start().split_once(": ").map(|(_, name)| name);
+        let is_panic = name.is_some_and(|name| PANIC_FUNCTIONS.iter().any(|prefix| name.starts_with(prefix)));
+        if has_panicked && !is_panic && name.is_some_and(|name| !name.starts_with("core::")) {
+            return rest;
+        }
+        has_panicked |= is_panic;
+        rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
     }
-    message
+    text
+}
+
+fn cut(message: String) -> String {
+    cut_after(message, MESSAGE_BYTES_MAX)
+}
+
+fn cut_after(mut text: String, bytes_max: usize) -> String {
+    if text.len() > bytes_max {
+        let end = (0..=bytes_max).rev().find(|index| text.is_char_boundary(*index)).unwrap_or(0);
+        text.truncate(end);
+        text.push('…');
+    }
+    text
 }
 
 #[cfg(test)]
@@ -176,6 +210,29 @@ mod tests {
         assert!(fault.place.as_deref().unwrap().contains("crash.rs:"), "{:?}", fault.place);
         let backtrace = fault.backtrace.unwrap().to_string();
         assert!(backtrace.contains("a_panic_is_caught_with_message_place_and_backtrace"), "{backtrace}");
+    }
+
+    #[test]
+    fn the_text_of_a_backtrace_begins_with_the_code_that_panicked() {
+        install_hook();
+        let crash = guard::<()>(|| panic!("here")).unwrap_err().happened_at(Duration::ZERO);
+        let text = crash.backtrace_text().unwrap();
+        let first = text.lines().next().unwrap();
+        assert!(first.contains("the_text_of_a_backtrace_begins_with_the_code_that_panicked"), "{text}");
+        assert_eq!(without_panic_frames("   0: <unknown>\n   1: <unknown>\n"), "   0: <unknown>\n   1: <unknown>\n");
+    }
+
+    #[test]
+    fn the_text_of_a_deep_backtrace_is_cut() {
+        fn descend(levels: usize) -> usize {
+            assert!(levels > 0, "at the bottom");
+            std::hint::black_box(descend(levels - 1)) + 1
+        }
+        install_hook();
+        let crash = guard(|| descend(400)).unwrap_err().happened_at(Duration::ZERO);
+        let text = crash.backtrace_text().unwrap();
+        assert!(text.contains("descend") && text.ends_with('…'), "{text}");
+        assert_eq!(text.len(), BACKTRACE_BYTES_MAX + "…".len());
     }
 
     #[test]

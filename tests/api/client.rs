@@ -4,18 +4,18 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) head: String,
-    pub(super) body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (found, value) = line.split_once(':')?;
             found.eq_ignore_ascii_case(name).then(|| value.trim())
@@ -23,7 +23,7 @@ impl Answer {
     }
 
     /// It is a problem of this kind, at this field.
-    pub(super) fn is_problem(&self, status: u16, kind: &str, field: Option<&str>) {
+    pub(crate) fn is_problem(&self, status: u16, kind: &str, field: Option<&str>) {
         assert_eq!(self.status, status, "{self:?}");
         assert_eq!(self.header("content-type"), Some("application/problem+json"));
         let problem = self.json();
@@ -34,7 +34,7 @@ impl Answer {
 }
 
 /// Sends one request and reads the whole answer.
-pub(super) async fn ask(
+pub(crate) async fn ask(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     method: &str,
     path: &str,
@@ -51,7 +51,7 @@ pub(super) async fn ask(
 }
 
 /// Reads the whole answer to a request that was sent.
-pub(super) async fn read_answer(reader: &mut (impl AsyncBufReadExt + Unpin)) -> Answer {
+pub(crate) async fn read_answer(reader: &mut (impl AsyncBufReadExt + Unpin)) -> Answer {
     let head = read_head(reader).await;
     let status = head.split(' ').nth(1).unwrap_or_default().parse().unwrap_or_else(|_| panic!("no status: {head:?}"));
     let mut answer = Answer { status, head, body: String::new() };
@@ -66,7 +66,7 @@ pub(super) async fn read_answer(reader: &mut (impl AsyncBufReadExt + Unpin)) -> 
     answer
 }
 
-pub(super) async fn send(
+pub(crate) async fn send(
     stream: &mut (impl AsyncWrite + Unpin),
     method: &str,
     path: &str,
@@ -87,7 +87,7 @@ pub(super) async fn send(
 }
 
 /// Reads up to the empty line.
-pub(super) async fn read_head(reader: &mut (impl AsyncBufReadExt + Unpin)) -> String {
+pub(crate) async fn read_head(reader: &mut (impl AsyncBufReadExt + Unpin)) -> String {
     let mut head = String::new();
     loop {
         let mut line = String::new();

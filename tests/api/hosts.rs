@@ -1,5 +1,7 @@
 //! Hosts through the listeners.
 
+use std::time::Duration;
+
 use feedwarden::demo::web::SiteBehaviour;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -84,6 +86,59 @@ fn a_hold_that_cannot_be_is_refused_by_its_field() {
         }
         let longest = json!({ "seconds": week, "reason": "x" });
         assert_eq!(api.tell("POST", "/hosts/a.example/hold", longest).await.status, 200);
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn the_last_requests_and_the_queue_of_a_host_are_shown(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
+        let host = api.world.web.hosts()[0].split(':').next().unwrap().to_owned();
+        let path = format!("/hosts/{host}/requests");
+        api.get(&path).await.is_problem(404, "not-found", None);
+        let created = api.tell("POST", "/sources", json!({ "url": api.url(0) })).await.json();
+        let id = created["source"]["id"].clone();
+        api.world.settled(1).await;
+        let found = api.get(&path).await.json();
+        let requests = found["items"].as_array().unwrap();
+        assert_eq!(requests.len(), 1, "{found}");
+        let request = &requests[0];
+        assert_eq!((&request["purpose"], &request["source_id"]), (&json!("poll"), &id), "{found}");
+        assert_eq!((&request["status_code"], &request["error_type"]), (&json!(200), &Value::Null), "{found}");
+        let queue = api.get(&format!("/hosts/{host}")).await.json()["queue"].clone();
+        assert_eq!(queue, json!({ "sources": 1, "waiting": 0, "under_way": [] }));
+        api.get(&format!("{path}?limit=201")).await.is_problem(400, "invalid", Some("limit"));
+        let service = api.world.service();
+        assert_eq!(service.host_requests(&host, 10).await.unwrap().len(), 1, "no poll is listed twice");
+        api.stop().await;
+    });
+}
+
+#[test]
+fn hosts_that_take_no_requests_are_listed_worst_first() {
+    run(async || {
+        let api = ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy]).await;
+        for (host, seconds) in [("a.example", 60), ("b.example", 7200), ("c.example", 3600)] {
+            let hold = json!({ "seconds": seconds, "reason": "x" });
+            assert_eq!(api.tell("POST", &format!("/hosts/{host}/hold"), hold).await.status, 200);
+        }
+        // Idle hosts lose their entries after a minute, unless they are held.
+        for _ in 0..20 {
+            api.world.advance(Duration::from_secs(10));
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let hosts = async |query: &str| {
+            let found = api.get(&format!("/hosts?{query}")).await.json();
+            let names = found["items"].as_array().unwrap().iter().map(|host| host["host"].as_str().unwrap().to_owned());
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(hosts("state=held").await, ["b.example", "c.example"]);
+        assert_eq!(hosts("state=held&limit=1").await, ["b.example"]);
+        assert_eq!(hosts("state=breaker_open").await, Vec::<String>::new());
+        let troubled = api.world.service().troubled_hosts(10);
+        assert_eq!(troubled.iter().map(|status| status.host.as_str()).collect::<Vec<_>>(), ["b.example", "c.example"]);
+        api.get("/hosts?state=available").await.is_problem(400, "invalid", Some("state"));
         api.stop().await;
     });
 }

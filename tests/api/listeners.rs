@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use feedwarden::actors::FaultSettings;
 use feedwarden::api::settings::{ApiLimits, TokenKey};
 use feedwarden::api::tokens::{Signer, TokenRequest, TokenScope, issue};
 use feedwarden::demo::web::SiteBehaviour;
@@ -244,6 +245,29 @@ fn faults_are_switched_over_the_api_if_the_configuration_allows_for_any() {
         let answer = api.tell_tcp("PUT", "/faults", r#"{"is_enabled":true}"#, Some(&read)).await;
         answer.is_problem(403, "forbidden", None);
         assert_eq!(api.get("/faults").await.json()["is_enabled"], false);
+        api.stop().await;
+    });
+}
+
+#[test]
+fn the_tree_shows_the_backtrace_of_the_last_crash_on_request() {
+    run(async || {
+        let mut world = World::of(Sqlite, &[SiteBehaviour::Healthy]).await;
+        let faults = vec!["post-sink/PollSucceeded=panic@1".parse().unwrap()];
+        world.settings.faults = FaultSettings { is_enabled: true, seed: 1, limit: Some(1), faults };
+        let api = ApiWorld::around(world, TokenKey::Secret(SECRET.into()), ApiLimits::default());
+        api.tell("POST", "/sources", json!({ "url": api.url(0) })).await;
+        api.world.until("a crash", async || api.get("/statistics").await.json()["crashes"] != 0).await;
+        let crash = async |path| {
+            let tree = api.get(path).await.json();
+            let nodes = tree["root"]["children"].as_array().unwrap();
+            nodes.iter().map(|node| node["last_crash"].clone()).find(|crash| !crash.is_null()).unwrap_or_default()
+        };
+        assert!(crash("/tree").await["place"].is_string());
+        assert!(crash("/tree").await.get("backtrace").is_none());
+        let shown = crash("/tree?backtraces=true").await;
+        let backtrace = shown["backtrace"].as_str().unwrap();
+        assert!(backtrace.lines().next().unwrap().contains("feedwarden::actors::faults"), "{backtrace}");
         api.stop().await;
     });
 }

@@ -28,5 +28,5 @@ mod stream_end;
 mod webhooks;
 mod world;
 
-use client::Answer;
-use world::ApiWorld;
+pub(crate) use client::{Answer, ask};
+pub(crate) use world::{ApiWorld, SECRET};

@@ -335,6 +335,69 @@ fn changed_posts_are_streamed_and_listed_behind_the_new_ones(#[values(Sqlite, Po
 }
 
 #[rstest]
+fn an_edited_post_has_its_previous_revisions(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
+        let source = SourceId(api.add_quiet("http://a.example/").await);
+        let store = &api.world.store;
+        let key = EntryKey::of("id", &[b"1"]);
+        let id = store.find(source, vec![full_post().with_key(key)]).await[0];
+        let path = format!("/posts/{id}/revisions");
+        assert_eq!(api.get(&path).await.json(), json!({ "items": [], "next_cursor": null }));
+        for body in ["second", "third"] {
+            store.find(source, vec![entry("1", body)]).await;
+        }
+        let page = api.get(&path).await.json();
+        let revisions = page["items"].as_array().unwrap();
+        let numbers: Vec<&Value> = revisions.iter().map(|one| &one["revision"]).collect();
+        assert_eq!(numbers, [1, 0], "{page:#}");
+        let expected = [
+            ("title", json!("Episode 1")),
+            ("text", json!("One\ntwo")),
+            ("html", json!("<p>One</p><ul><li>two</li></ul>")),
+            ("summary", json!("Short")),
+            ("url", json!("https://a.example/1")),
+            ("author", json!("Ann")),
+            ("published_at", json!(Timestamp::from_seconds(1_790_000_000))),
+        ];
+        for (field, value) in expected {
+            assert_eq!(revisions[1][field], value, "{field}");
+        }
+        assert_eq!((&revisions[0]["text"], &revisions[0]["html"]), (&json!("second"), &Value::Null));
+        assert!(revisions.iter().all(|one| one["stored_at"].is_string()), "{page:#}");
+        assert_eq!(api.get(&format!("/posts/{id}")).await.json()["text"], "third");
+        api.get("/posts/4711/revisions").await.is_problem(404, "not-found", None);
+        api.get("/posts/one/revisions").await.is_problem(404, "not-found", None);
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn silent_sources_are_counted_and_listed(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
+        api.tell("POST", "/scheduler/pause", Value::Null).await;
+        let store = &api.world.store;
+        let days_ago = |days: u64| api.world.now() - Duration::from_secs(days * 86_400);
+        for (number, added) in [40, 50, 10].into_iter().enumerate() {
+            let settings = SourceSettings::new(SourceType::Rss, &format!("http://{number}.example/"));
+            let mut source = store.add(NewSource { settings, created_at: days_ago(added) }).await;
+            source.state.last_success_at = Some(days_ago(0));
+            store.save_source(source, days_ago(0)).await.unwrap();
+        }
+        let silent = api.get("/sources/silent").await.json();
+        let urls: Vec<_> = silent["items"].as_array().unwrap().iter().map(|one| &one["source"]["url"]).collect();
+        assert_eq!(silent["total"], 2);
+        assert_eq!(urls, ["http://1.example/", "http://0.example/"]);
+        assert_eq!(silent["items"][0]["silent_since"], json!(days_ago(50)));
+        assert_eq!(api.get("/status").await.json()["store_counts"]["silent_sources"], 2);
+        let free = &api.get("/status").await.json()["store_counts"]["free_disk_bytes"];
+        assert_eq!(free.is_u64(), engine == Sqlite, "the disk of a server is not ours: {free}");
+        api.stop().await;
+    });
+}
+
+#[rstest]
 fn posts_are_found_by_label_and_text(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;

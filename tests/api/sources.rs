@@ -10,6 +10,7 @@ use feedwarden::demo::web::{RetryAfter, SiteBehaviour};
 use feedwarden::dice::HeldDice;
 use feedwarden::model::{FailureKind, Rest, RestCause, SourceId};
 use feedwarden::rules::{hours, minutes};
+use feedwarden::service::{SourceFilter, SourceSort, SourceSortKey};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -385,6 +386,44 @@ fn s507_the_moment_that_jitter_stores_is_not_shown_as_a_poll(#[values(Sqlite, Po
         assert_eq!(api.get(&path).await.json()["last_polled"], json!(api.world.now()));
         let explained = api.get(&format!("{path}/explain")).await.json();
         assert!(explained["summary"].as_str().unwrap().contains("active source"), "{explained}");
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn sources_are_sorted_by_any_column_and_their_ids_collected(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
+        let mut ids = Vec::new();
+        for (url, title) in
+            [("http://c.example/", "Beta"), ("http://a.example/", "alpha"), ("http://b.example/", "Gamma")]
+        {
+            let id = api.add_quiet(url).await;
+            api.tell("PATCH", &format!("/sources/{id}"), json!({ "title": title })).await;
+            ids.push(id);
+        }
+        api.tell("POST", &format!("/sources/{}/disable", ids[0]), json!({ "reason": "noise" })).await;
+        let (service, all) = (api.world.service(), SourceFilter::default());
+        let page = async |key, descending, offset, limit| {
+            let found = service.sorted_sources(&all, SourceSort { key, descending }, offset, limit).await.unwrap();
+            let places =
+                found.sources.iter().map(|details| ids.iter().position(|id| *id == details.source.id.0).unwrap());
+            assert!(!found.is_incomplete);
+            (places.collect::<Vec<_>>(), found.has_more)
+        };
+        assert_eq!(page(SourceSortKey::Id, false, 0, 2).await, (vec![0, 1], true));
+        assert_eq!(page(SourceSortKey::Id, false, 2, 2).await, (vec![2], false));
+        assert_eq!(page(SourceSortKey::Id, true, 0, 9).await, (vec![2, 1, 0], false));
+        assert_eq!(page(SourceSortKey::Url, false, 0, 9).await, (vec![1, 2, 0], false));
+        assert_eq!(page(SourceSortKey::Title, false, 0, 2).await, (vec![1, 0], true));
+        assert_eq!(page(SourceSortKey::Title, true, 1, 9).await, (vec![0, 1], false));
+        assert_eq!(page(SourceSortKey::State, true, 0, 1).await, (vec![0], true));
+        assert_eq!(page(SourceSortKey::NextPoll, false, 0, 9).await, (vec![1, 2, 0], false), "a disabled one is last");
+        let examined = std::cell::Cell::new(0);
+        let some = service.collect_source_ids(&all, 2, |count| examined.set(count)).await.unwrap();
+        assert_eq!((some.ids.len(), some.is_complete), (2, false));
+        let every = service.collect_source_ids(&all, 3, |count| examined.set(count)).await.unwrap();
+        assert_eq!((every.ids.len(), every.examined, every.is_complete, examined.get()), (3, 3, true, 3));
         api.stop().await;
     });
 }

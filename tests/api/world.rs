@@ -1,5 +1,6 @@
 //! A pipeline with open listeners.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use feedwarden::api::tokens::{Signer, TokenRequest, TokenScope, issue};
 use feedwarden::api::views::Reloaded;
 use feedwarden::api::{AccessRules, ApiServer, ConfigHandle, Listeners, SharedAccessRules};
 use feedwarden::clock::SystemClock;
+use feedwarden::dashboard::DASHBOARD;
 use feedwarden::demo::web::SiteBehaviour;
 use feedwarden::telemetry::{self, LogSettings, Telemetry};
 use serde_json::Value;
@@ -21,11 +23,11 @@ use super::client::ask;
 use crate::pipeline::World;
 use crate::store::Engine;
 
-pub(super) const SECRET: &str = "0123456789abcdef0123456789abcdef";
+pub(crate) const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 /// A world whose listeners are open. Nothing is polled before it is added.
-pub(super) struct ApiWorld {
-    pub(super) world: World,
+pub(crate) struct ApiWorld {
+    pub(crate) world: World,
     listeners: ApiServer,
     settings: ApiSettings,
     rules: SharedAccessRules,
@@ -34,29 +36,46 @@ pub(super) struct ApiWorld {
 }
 
 impl ApiWorld {
-    pub(super) async fn of(engine: Engine, behaviours: &[SiteBehaviour]) -> ApiWorld {
+    pub(crate) async fn of(engine: Engine, behaviours: &[SiteBehaviour]) -> ApiWorld {
         let world = World::of(engine, behaviours).await;
         ApiWorld::around(world, TokenKey::Secret(SECRET.into()), ApiLimits::default())
     }
 
     /// The same with limits of one's own.
-    pub(super) async fn with_limits(limits: ApiLimits) -> ApiWorld {
+    pub(crate) async fn with_limits(limits: ApiLimits) -> ApiWorld {
         let world = World::of(Engine::Sqlite, &[SiteBehaviour::Healthy]).await;
         ApiWorld::around(world, TokenKey::Secret(SECRET.into()), limits)
     }
 
     /// The same with listeners that are set up in another way.
-    pub(super) async fn with_settings(change: impl FnOnce(&mut ApiSettings)) -> ApiWorld {
+    pub(crate) async fn with_settings(change: impl FnOnce(&mut ApiSettings)) -> ApiWorld {
         let world = World::of(Engine::Sqlite, &[SiteBehaviour::Healthy]).await;
         ApiWorld::set_up(world, TokenKey::Secret(SECRET.into()), change)
     }
 
     /// The same around a world of one's own, with tokens checked by this key.
-    pub(super) fn around(world: World, key: TokenKey, limits: ApiLimits) -> ApiWorld {
+    pub(crate) fn around(world: World, key: TokenKey, limits: ApiLimits) -> ApiWorld {
         ApiWorld::set_up(world, key, |settings| settings.limits = limits)
     }
 
-    fn set_up(mut world: World, key: TokenKey, change: impl FnOnce(&mut ApiSettings)) -> ApiWorld {
+    /// The same with a configuration of one's own.
+    pub(crate) async fn with_configuration(configuration: ConfigHandle) -> ApiWorld {
+        let world = World::of(Engine::Sqlite, &[SiteBehaviour::Healthy]).await;
+        ApiWorld::open(world, TokenKey::Secret(SECRET.into()), configuration, |_| ())
+    }
+
+    fn set_up(world: World, key: TokenKey, change: impl FnOnce(&mut ApiSettings)) -> ApiWorld {
+        let configuration =
+            ConfigHandle { effective: Box::new(Vec::new), reload: Box::new(|| Ok(Reloaded::default())) };
+        ApiWorld::open(world, key, configuration, change)
+    }
+
+    fn open(
+        mut world: World,
+        key: TokenKey,
+        configuration: ConfigHandle,
+        change: impl FnOnce(&mut ApiSettings),
+    ) -> ApiWorld {
         world.start(Scope::Daemon);
         let directory = tempfile::tempdir().unwrap();
         let log = LogSettings { file: Some(directory.path().join("log")), ..LogSettings::default() };
@@ -69,50 +88,52 @@ impl ApiWorld {
             ..ApiSettings::default()
         };
         change(&mut settings);
-        let configuration =
-            ConfigHandle { effective: Box::new(Vec::new), reload: Box::new(|| Ok(Reloaded::default())) };
         let listeners = Listeners::take(&settings).unwrap();
         let rules = listeners.access_rules();
-        let listeners = listeners.open(world.service(), telemetry.handle.clone(), configuration).unwrap();
+        let listeners = listeners.open(world.service(), telemetry.handle.clone(), configuration, DASHBOARD).unwrap();
         ApiWorld { world, listeners, settings, rules, directory, _telemetry: telemetry }
     }
 
     /// Changes the rules of the open listener, as a reload of the configuration does.
-    pub(super) fn reload(&mut self, change: impl FnOnce(&mut ApiSettings)) {
+    pub(crate) fn reload(&mut self, change: impl FnOnce(&mut ApiSettings)) {
         change(&mut self.settings);
         self.rules.follow(AccessRules::new(&self.settings).unwrap());
     }
 
-    pub(super) async fn stop(mut self) {
+    pub(crate) async fn stop(mut self) {
         self.listeners.close().await;
         self.world.stop().await;
         drop(self.directory);
     }
 
-    pub(super) fn socket_path(&self) -> PathBuf {
+    pub(crate) fn socket_path(&self) -> PathBuf {
         self.listeners.socket.clone()
     }
 
-    pub(super) async fn socket(&self) -> UnixStream {
+    pub(crate) async fn socket(&self) -> UnixStream {
         UnixStream::connect(&self.listeners.socket).await.unwrap()
     }
 
-    pub(super) async fn tcp(&self) -> TcpStream {
-        TcpStream::connect(self.listeners.listen.unwrap()).await.unwrap()
+    pub(crate) async fn tcp(&self) -> TcpStream {
+        TcpStream::connect(self.tcp_address()).await.unwrap()
+    }
+
+    pub(crate) fn tcp_address(&self) -> SocketAddr {
+        self.listeners.listen.unwrap()
     }
 
     /// Asks through the socket.
-    pub(super) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Answer {
         ask(self.socket().await, "GET", &format!("/api/v1{path}"), &[], b"").await
     }
 
     /// Tells through the socket.
-    pub(super) async fn tell(&self, method: &str, path: &str, body: Value) -> Answer {
+    pub(crate) async fn tell(&self, method: &str, path: &str, body: Value) -> Answer {
         self.tell_if(method, path, body, None).await
     }
 
     /// Tells through the socket, if the version is still this one.
-    pub(super) async fn tell_if(&self, method: &str, path: &str, body: Value, version: Option<&str>) -> Answer {
+    pub(crate) async fn tell_if(&self, method: &str, path: &str, body: Value, version: Option<&str>) -> Answer {
         let mut headers = vec![("Content-Type", "application/json")];
         headers.extend(version.map(|version| ("If-Match", version)));
         let body = if body.is_null() { String::new() } else { body.to_string() };
@@ -120,7 +141,7 @@ impl ApiWorld {
     }
 
     /// Tells through TCP, with this token.
-    pub(super) async fn tell_tcp(&self, method: &str, path: &str, body: &str, token: Option<&str>) -> Answer {
+    pub(crate) async fn tell_tcp(&self, method: &str, path: &str, body: &str, token: Option<&str>) -> Answer {
         let authorization = token.map(|token| format!("Bearer {token}"));
         let mut headers = vec![("Content-Type", "application/json")];
         headers.extend(authorization.as_deref().map(|value| ("Authorization", value)));
@@ -128,24 +149,24 @@ impl ApiWorld {
     }
 
     /// A token that is taken.
-    pub(super) fn token(&self, scope: TokenScope) -> String {
+    pub(crate) fn token(&self, scope: TokenScope) -> String {
         self.token_of("ada", scope, &Signer::Secret(SECRET.into()))
     }
 
     /// A token of this person, signed by this key.
-    pub(super) fn token_of(&self, subject: &str, scope: TokenScope, signer: &Signer) -> String {
+    pub(crate) fn token_of(&self, subject: &str, scope: TokenScope, signer: &Signer) -> String {
         let lifetime = Duration::from_secs(3600);
         let request = TokenRequest { subject: subject.into(), scope, lifetime, audience: Some("feeds".into()) };
         issue(&request, signer, self.world.now()).unwrap()
     }
 
     /// The URL of a site.
-    pub(super) fn url(&self, site: usize) -> String {
+    pub(crate) fn url(&self, site: usize) -> String {
         self.world.web.sites()[site].url.clone()
     }
 
     /// Adds a source that is not polled, and returns its number.
-    pub(super) async fn add_quiet(&self, url: &str) -> i64 {
+    pub(crate) async fn add_quiet(&self, url: &str) -> i64 {
         self.tell("POST", "/scheduler/pause", Value::Null).await;
         let created = self.tell("POST", "/sources", serde_json::json!({ "url": url })).await;
         assert_eq!(created.status, 201, "{created:?}");

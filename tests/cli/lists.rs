@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use feedwarden::demo::web::SiteBehaviour;
+use feedwarden::demo::web::{EntryHabit, SiteBehaviour};
 use serde_json::{Value, json};
 
 use super::{Console, fed, seen, snapshot, start};
@@ -78,6 +78,32 @@ fn posts_are_listed_from_the_newest_and_shown() {
         let found = console.json(&[&["post", "list", "--label", "news"], none].concat());
         assert_eq!(found["items"], json!([]), "{none:?}");
     }
+}
+
+#[test]
+fn previous_revisions_of_an_edited_post_are_shown() {
+    let console = Console::of_habit(EntryHabit::EditsNewest);
+    console.works(&["source", "add", &console.url(SiteBehaviour::Healthy)]);
+    console.web.publish(0, 3);
+    console.works(&["source", "poll", "1", "--force"]);
+    console.works(&["source", "poll", "1", "--force"]);
+    let posts = console.json(&["post", "list"]);
+    let posts = posts["items"].as_array().unwrap();
+    let edited = posts.iter().find(|post| post["revision"] != 0).unwrap_or_else(|| panic!("none in {posts:#?}"));
+    let id = edited["id"].to_string();
+    let revisions = console.json(&["post", "revisions", &id]);
+    let newest = &revisions["items"][0];
+    assert_eq!(newest["revision"].as_u64(), edited["revision"].as_u64().map(|revision| revision - 1));
+    assert_ne!(newest["text"], edited["text"]);
+    let shown = console.works(&["post", "revisions", &id]);
+    assert!(shown.starts_with(&format!("revision   {}\ntitle      ", newest["revision"])), "{shown}");
+    assert!(shown.contains(newest["text"].as_str().unwrap()), "{shown}");
+    let unedited = posts.iter().find(|post| post["revision"] == 0).unwrap()["id"].to_string();
+    let output = console.feedwarden(&["post", "revisions", &unedited]).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("no previous revisions of this post are kept"));
+    let missing = console.feedwarden(&["post", "revisions", "4711"]).output().unwrap();
+    assert!(String::from_utf8(missing.stderr).unwrap().contains("there is no post 4711"));
 }
 
 #[test]

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedwarden::clock::SystemClock;
-use feedwarden::demo::web::{Mix, SiteBehaviour, Web, WebSettings};
+use feedwarden::demo::web::{EntryHabit, Habits, Mix, SiteBehaviour, Web, WebSettings};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -31,6 +31,12 @@ struct Console {
     web: Web,
     directory: TempDir,
     daemon: Child,
+}
+
+/// A web of these behaviours, each on a host of its own.
+fn web(behaviours: &[SiteBehaviour]) -> WebSettings {
+    let (count, mix) = (behaviours.len(), Mix::InTurn(behaviours.to_vec()));
+    WebSettings { hosts: count, sites: count, mix, ..WebSettings::default() }
 }
 
 impl Console {
@@ -43,11 +49,18 @@ impl Console {
         Console::started_by(behaviours, |directory| start(directory, arguments))
     }
 
+    /// With a site whose publisher has this habit.
+    fn of_habit(habit: EntryHabit) -> Console {
+        let habits = vec![Habits::of(&[habit])];
+        Console::on(WebSettings { habits, ..web(&[SiteBehaviour::Healthy]) }, |directory| start(directory, &[]))
+    }
+
     /// With a daemon that this function starts in a directory.
     fn started_by(behaviours: &[SiteBehaviour], start: impl FnOnce(&Path) -> Child) -> Console {
-        let count = behaviours.len();
-        let mix = Mix::InTurn(behaviours.to_vec());
-        let settings = WebSettings { hosts: count, sites: count, mix, ..WebSettings::default() };
+        Console::on(web(behaviours), start)
+    }
+
+    fn on(settings: WebSettings, start: impl FnOnce(&Path) -> Child) -> Console {
         let web = Web::start(settings, Arc::new(SystemClock)).unwrap();
         let directory = tempfile::tempdir().unwrap();
         let daemon = start(directory.path());

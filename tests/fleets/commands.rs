@@ -38,6 +38,12 @@ async fn commands_work_at_every_node() {
         let explained = ask(node, "GET", &format!("/sources/{}/explain", source_at(fleet, &host)), Value::Null).await;
         assert!(explained.to_string().contains(&owner.name), "{} does not name {}: {explained}", node.name, owner.name);
         tell_fleet(fleet, node);
+        let requests = ask(node, "GET", &format!("/hosts/{host}/requests"), Value::Null).await;
+        assert!(!requests["items"].as_array().unwrap().is_empty(), "{}: {requests}", node.name);
+        let report = ask(node, "GET", "/fleet", Value::Null).await;
+        let hand_overs = report["hand_overs"].as_array().unwrap();
+        let has_come = hand_overs.iter().any(|one| one["to"] == json!(node.name) && one["shards"] != json!([]));
+        assert!(has_come, "{}: {report}", node.name);
     }
     let politeness = fleet.politeness();
     assert_eq!(politeness.complaints, Vec::<String>::new());

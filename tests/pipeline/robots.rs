@@ -5,7 +5,7 @@ use std::time::Duration;
 use feedwarden::actors::Scope;
 use feedwarden::demo::web::Mix;
 use feedwarden::demo::web::{RobotsPolicy, SiteBehaviour, WebSettings};
-use feedwarden::model::{FailureKind, NewSource, SourceId, SourceSettings, SourceType};
+use feedwarden::model::{FailureKind, HostKey, NewSource, SourceId, SourceSettings, SourceType};
 use feedwarden::rules::{hours, minutes};
 use rstest::rstest;
 
@@ -48,6 +48,31 @@ fn p29_a_page_is_asked_for_where_robots_allows_it_or_is_missing_and_robots_not_a
         world.advance(minutes(60));
         world.settled(48).await;
         assert_eq!(paths(&world)[49..], ["/robots.txt", "/0/page", "/1/page"], "after 24 h it is asked for again");
+        world.stop().await;
+    });
+}
+
+#[rstest]
+fn the_requests_of_a_host_are_those_of_the_process_and_then_the_stored_polls(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        let mut world = pages(engine, 2, RobotsPolicy::Allowing).await;
+        world.start_and_poll_all().await;
+        let host = world.web.hosts()[0].split(':').next().unwrap().to_owned();
+        let results = async |world: &World, limit| {
+            let requests = world.service().host_requests(&host, limit).await.unwrap();
+            requests.iter().map(|request| (request.purpose.name(), request.status_code.unwrap())).collect::<Vec<_>>()
+        };
+        assert_eq!(results(&world, 10).await, [("poll", 200), ("poll", 200), ("robots_txt", 200)]);
+        assert_eq!(results(&world, 1).await, [("poll", 200)]);
+        world.restart().await;
+        assert_eq!(results(&world, 10).await, [("poll", 200); 2], "from the history");
+        world.advance(minutes(60));
+        world.settled(2).await;
+        assert_eq!(world.handle().requests_of(&HostKey::from_canonical(&host), 10).len(), 2);
+        assert_eq!(results(&world, 10).await, [("poll", 304), ("poll", 304), ("poll", 200), ("poll", 200)]);
+        assert_eq!(results(&world, 3).await, [("poll", 304), ("poll", 304), ("poll", 200)]);
         world.stop().await;
     });
 }

@@ -137,7 +137,8 @@ async fn s609_an_edit_replaces_the_content_and_gets_the_next_number(#[values(Sql
         categories: vec!["news".into()],
         ..PostContent::default()
     };
-    let edit = PostEdit { id: ids[0], post: NewPost::new(content.clone(), None).with_key(EntryKey(1)) };
+    let edit =
+        PostEdit { id: ids[0], post: NewPost::new(content.clone(), None).with_key(EntryKey(1)), revisions_max: 0 };
     let settlement = Settlement { edits: vec![edit], ..found(&store.fresh(source.id).await, vec![keyed(3, "three")]) };
     let added = store.settle_one(settlement.clone()).await;
     let edited = store.post(ids[0]).await.unwrap().unwrap();
@@ -239,7 +240,7 @@ async fn a_settlement_with_edits_that_is_repeated_is_recognised(#[values(Sqlite,
     let store = engine.store().await;
     let source = store.add(rss("http://a.example/")).await;
     let ids = store.settle_one(found(&source, vec![keyed(1, "one")])).await;
-    let edit = PostEdit { id: ids[0], post: keyed(1, "edited") };
+    let edit = PostEdit { id: ids[0], post: keyed(1, "edited"), revisions_max: 10 };
     let settled_at: Timestamp = at(NOW + 777);
     let settlement =
         Settlement { edits: vec![edit], settled_at, ..found(&store.fresh(source.id).await, vec![keyed(2, "two")]) };

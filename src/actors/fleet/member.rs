@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use slog::{Logger, error, info, warn};
 
+use super::hand_overs::HandOvers;
 use super::{FleetShared, FleetState, NodeReport};
-use crate::model::{JoinOutcome, NodeId, NodeRenewal, OwnedShard, Shard, Timestamp};
+use crate::model::{HandOverReason, JoinOutcome, NodeId, NodeRenewal, OwnedShard, Shard, Timestamp};
 use crate::rules::fleet::{CLOCK_OFFSET_MAX, CLOCK_OFFSET_TOLD, Plan, Renewal, Windows};
 use crate::store::StoreError;
 
@@ -23,6 +24,7 @@ pub(super) struct MemberState {
     pub(super) should_own: bool,
     pub(super) paused_since: Option<Timestamp>,
     pub(super) counts: MemberCounts,
+    pub(super) hand_overs: HandOvers,
     is_offset_told: bool,
 }
 
@@ -106,6 +108,7 @@ impl FleetShared {
             held.lose(&plan.lost);
             held.gain(&plan.gained, answered_at);
             member.note(&found, &plan, offset, log);
+            member.note_hand_overs(&plan, now, &self.settings.name);
             let window = membership.window();
             self.window.set(window.dial_until, window.cut_at);
             plan
@@ -148,7 +151,11 @@ impl FleetShared {
         for name in &names {
             warn!(log, "node expired"; "node" => name, "reason" => "it has not renewed its lease for a whole lease");
         }
-        self.state.lock().member.counts.expired += names.len() as u64;
+        let member = &mut self.state.lock().member;
+        member.counts.expired += names.len() as u64;
+        if !names.is_empty() {
+            member.hand_overs.expect(HandOverReason::Expired, Some(names.join(", ")));
+        }
         Ok(names.len())
     }
 
@@ -157,7 +164,13 @@ impl FleetShared {
         let (answered_at, mut state) = (self.clock.monotonic(), self.state.lock());
         let gained = state.membership.took(answered_at, &taken);
         state.held.gain(&gained, answered_at);
-        state.member.counts.taken += gained.len() as u64;
+        let member = &mut state.member;
+        member.counts.taken += gained.len() as u64;
+        member.hand_overs.came(self.clock.now(), gained.iter().map(|owned| owned.shard).collect(), &self.settings.name);
+        // Fewer than this node would take: no more are free.
+        if gained.len() < count {
+            member.hand_overs.settle();
+        }
         if !gained.is_empty() {
             info!(log, "shards taken"; "count" => gained.len(), "shards" => state.held.len());
         }
@@ -178,6 +191,7 @@ impl FleetShared {
             JoinOutcome::Joined { .. } => {
                 let mut state = self.state.lock();
                 state.membership = state.membership.rejoin(new.id, sent_at);
+                state.member.hand_overs.begin_again();
                 info!(log, "node joined"; "node" => &self.settings.name, "lease_seconds" => self.lease.as_secs_f64(),
                     "reason" => if plan.is_new_timeline { "the database failed over" } else { "others declared it ended" });
                 Ok(())
@@ -199,6 +213,9 @@ impl FleetShared {
                 let left: Vec<OwnedShard> = state.membership.shards().collect();
                 state.held.lose(&left);
                 state.member.counts.lost += left.len() as u64;
+                let shards = left.iter().map(|owned| owned.shard).collect();
+                let (at, name) = (self.clock.now(), &self.settings.name);
+                state.member.hand_overs.went(at, shards, name, HandOverReason::GivenUp);
                 warn!(log, "shards given up"; "count" => left.len(),
                     "reason" => "the database refuses polls of this node, although it takes its renewals");
                 Some(left.into_iter().map(|owned| owned.shard).collect())
@@ -226,16 +243,32 @@ impl FleetShared {
             return Ok(());
         }
         let count = released.len();
+        let shards = released.iter().map(|owned| owned.shard).collect();
         self.store.release_shards(node, released).await?;
         let mut state = self.state.lock();
         state.member.counts.released += count as u64;
+        let (at, name) = (self.clock.now(), &self.settings.name);
+        state.member.hand_overs.went(at, shards, name, HandOverReason::Rebalanced);
         info!(log, "shards released"; "count" => count, "shards" => state.held.len());
         Ok(())
     }
 }
 
 impl MemberState {
+    /// Notes the shards that a renewal has shown to be gained or lost.
+    fn note_hand_overs(&mut self, plan: &Plan, at: Timestamp, node: &str) {
+        let shards = |owned: &[OwnedShard]| owned.iter().map(|owned| owned.shard).collect();
+        self.hand_overs.went(at, shards(&plan.lost), node, HandOverReason::LeaseLost);
+        self.hand_overs.came(at, shards(&plan.gained), node);
+        if plan.take == 0 && !plan.rejoin && plan.expire.is_empty() {
+            self.hand_overs.settle();
+        }
+    }
+
     fn note(&mut self, found: &NodeRenewal, plan: &Plan, offset: f64, log: &Logger) {
+        if found.nodes.len() < self.nodes {
+            self.hand_overs.expect(HandOverReason::Left, None);
+        }
         (self.nodes, self.free_shards) = (found.nodes.len(), found.free);
         (self.should_own, self.clock_offset) = (plan.should_own, offset);
         self.paused_since = found.paused_since;

@@ -4,6 +4,7 @@
 //! - `ownership`: the shards of this node, and what is done by their right
 //! - `joining`: joins the fleet at the start, leaves it at the end
 //! - `member`: renews the lease, takes and releases shards (by `rules::fleet`)
+//! - `hand_overs`: the shards that came and went recently
 //! - `actor`: does that while the pipeline runs, and reads messages
 //! - `turns`: requests to hosts of other nodes, at turns that their owners grant
 //! - `calls`: requests of the API that another node answers
@@ -11,6 +12,7 @@
 
 mod actor;
 mod calls;
+mod hand_overs;
 mod joining;
 mod member;
 mod ownership;
@@ -25,7 +27,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::clock::{Clock, Stopwatch};
 use crate::http::SendWindow;
-use crate::model::{FleetRecord, HostKey, NodeId, NodeRecord, Receiver, Shard, Timestamp};
+use crate::model::{FleetRecord, HandOver, HostKey, NodeId, NodeRecord, Receiver, Shard, Timestamp};
 use crate::rules::fleet::Membership;
 use crate::sources::{TypeSettings, host_shard};
 use crate::store::{FleetStore, StoreError};
@@ -200,6 +202,11 @@ impl Fleet {
     /// What this node knows of the fleet; none if it is alone.
     pub fn view(&self) -> Option<FleetView> {
         self.0.as_ref().map(|shared| shared.view())
+    }
+
+    /// The last 200 hand-overs of shards to and from this node since its start, newest first; none if it is alone.
+    pub fn hand_overs(&self) -> Vec<HandOver> {
+        self.0.as_ref().map(|shared| shared.state.lock().member.hand_overs.list()).unwrap_or_default()
     }
 
     /// All nodes, as the database has them.

@@ -15,14 +15,14 @@ use super::response::{HostResponse, record};
 use super::robots::{KnownRules, keep_rules, known_rules, refusal};
 use super::table::{HostTable, Presence};
 use crate::actors::context::PipelineContext;
-use crate::actors::fetch::{RequestSpan, panicked};
+use crate::actors::fetch::{RequestResult, RequestSpan, panicked};
 use crate::actors::poll::RequestPermit;
 use crate::clock::Stopwatch;
 use crate::fetch::{
     Answer, Fetched, Fetcher, Learned, RobotsAnswer, RobotsFetched, RobotsTask, Task, Trace, robots_unreachable,
     robots_url,
 };
-use crate::model::{FailureCause, FailureReport, FailureState, HostKey, RateLimit, Timestamp};
+use crate::model::{FailureCause, FailureReport, FailureState, HostKey, RateLimit, RequestPurpose, Timestamp};
 use crate::rules::delay::delay;
 use crate::rules::host_key::host_key;
 use crate::rules::spread;
@@ -35,6 +35,8 @@ pub(in crate::actors) struct DocumentFetcher {
     pub(in crate::actors) fetcher: Fetcher,
     /// The least pause, where the settings of the source have none.
     pub(in crate::actors) pause_min: Duration,
+    /// What the documents are fetched for.
+    pub(in crate::actors) purpose: RequestPurpose,
     pub(in crate::actors) log: Logger,
 }
 
@@ -119,11 +121,14 @@ impl DocumentFetcher {
                 proxy: task.settings.proxy.clone(),
             };
             let RobotsFetched { answer, trace } = {
-                let (watch, _span) = (Stopwatch::start(), self.span(&turn));
+                let (watch, span) = (Stopwatch::start(), self.span(&turn));
                 let fetched = AssertUnwindSafe(self.fetcher.robots(&robots)).catch_unwind().await;
                 task.time_used += watch.elapsed();
                 let unreachable = || RobotsAnswer::Unreachable(panicked());
-                fetched.unwrap_or_else(|_| RobotsFetched { answer: unreachable(), trace: Trace::default() })
+                let fetched =
+                    fetched.unwrap_or_else(|_| RobotsFetched { answer: unreachable(), trace: Trace::default() });
+                span.finish(RequestPurpose::RobotsTxt, None, RequestResult::of_robots(&fetched), &self.context);
+                fetched
             };
             let failure = if let RobotsAnswer::Unreachable(report) = &answer { Some(report) } else { None };
             let at = self.end(turn, failure, trace.rate_limit).await;
@@ -144,11 +149,13 @@ impl DocumentFetcher {
 
     async fn document(&self, turn: HostTurn, task: &mut Task) -> Fetched {
         let fetched = {
-            let (watch, _span) = (Stopwatch::start(), self.span(&turn));
+            let (watch, span) = (Stopwatch::start(), self.span(&turn));
             let polling = sources::poll(&self.fetcher, &self.context.type_settings, task);
             let fetched = AssertUnwindSafe(polling).catch_unwind().await;
             task.time_used += watch.elapsed();
-            fetched.unwrap_or_else(|_| failed(panicked()))
+            let fetched = fetched.unwrap_or_else(|_| failed(panicked()));
+            span.finish(self.purpose, None, RequestResult::of(&fetched), &self.context);
+            fetched
         };
         let failure = if let Answer::Failed(report) = &fetched.answer { Some(report) } else { None };
         self.end(turn, failure, fetched.trace.rate_limit).await;

@@ -4,10 +4,12 @@
 //! - `permit`: the wait for a request permit
 //! - `robots`: what a poll needs before its request, such as robots.txt or a key
 //! - `response`: what follows from an answer, or from none
+//! - `request_log`: the last requests
 //! - `document`: documents that are fetched outside of polls, at the turns of the same hosts
 
 mod document;
 mod permit;
+mod request_log;
 mod response;
 mod robots;
 mod table;
@@ -31,6 +33,7 @@ use crate::rules::spread;
 pub(super) use document::{DocumentFetcher, NoTurn};
 use permit::is_spaced;
 pub(super) use permit::{PermitRequest, WaitEnd, wait_for_permit};
+pub(super) use request_log::RequestLog;
 use robots::{Prepared, prepare};
 pub use table::HostCounts;
 use table::WeakHostTable;

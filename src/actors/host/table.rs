@@ -27,6 +27,9 @@ const CORRECTED_AT_ONCE: u32 = 500;
 /// The most such transactions at the start; hosts beyond them are corrected when they are needed.
 const CORRECTIONS_MAX: usize = 2000;
 
+/// Idle hosts that are remembered because they take no requests; about 2 MB.
+const CLOSED_MAX: usize = 10_000;
+
 /// A host, kept while polls of it are in flight and a while longer.
 pub(in crate::actors) struct HostEntry {
     /// None for sources that have no host.
@@ -60,6 +63,9 @@ pub(in crate::actors) struct HostTable(Arc<HostTableState>);
 
 struct HostTableState {
     hosts: Mutex<HashMap<Option<HostKey>, KnownHost>>,
+    /// Idle hosts without an entry that took no requests when they lost it, to be listed. Locked after `hosts`, whose
+    /// entries are newer.
+    closed: Mutex<HashMap<HostKey, HostState>>,
     group: Group,
 }
 
@@ -73,7 +79,7 @@ struct KnownHost {
 impl HostTable {
     /// The actors of the hosts join this group.
     pub(in crate::actors) fn new(group: Group) -> HostTable {
-        HostTable(Arc::new(HostTableState { hosts: Mutex::default(), group }))
+        HostTable(Arc::new(HostTableState { hosts: Mutex::default(), closed: Mutex::default(), group }))
     }
 
     /// Adds entries for hosts that have none, with their states from the store.
@@ -190,21 +196,49 @@ impl HostTable {
         counts
     }
 
+    /// Hosts that are held, have an open breaker or have left requests unanswered, in any order: those in the table, and
+    /// idle ones that take no requests.
+    pub(in crate::actors) fn troubled(&self, now: Timestamp) -> Vec<HostState> {
+        let hosts = self.0.hosts.lock();
+        let troubled = |known: &KnownHost| {
+            let state = known.host_entry.state.lock();
+            state.as_ref().filter(|state| state.breaker.failures > 0 || is_closed(state, now)).cloned()
+        };
+        let closed = self.0.closed.lock();
+        let idle =
+            closed.values().filter(|state| is_closed(state, now) && !hosts.contains_key(&Some(state.host.clone())));
+        hosts.values().filter_map(troubled).chain(idle.cloned()).collect()
+    }
+
     pub(in crate::actors) fn len(&self) -> usize {
         self.0.hosts.lock().len()
     }
 
-    /// Removes hosts that have no polls and got none since this moment. Their actors end with the last address.
-    pub(in crate::actors) fn forget_idle(&self, since: Duration) {
-        self.0
-            .hosts
-            .lock()
-            .retain(|_, entry| entry.used_at >= since || entry.host_entry.present.load(Ordering::Acquire) > 0);
+    /// Removes hosts that have no polls and got none since this moment. Their actors end with the last address. Remembers
+    /// some of those that take no requests now.
+    pub(in crate::actors) fn forget_idle(&self, since: Duration, now: Timestamp) {
+        let mut hosts = self.0.hosts.lock();
+        let mut closed = self.0.closed.lock();
+        closed.retain(|_, state| is_closed(state, now));
+        hosts.retain(|_, entry| {
+            if entry.used_at >= since || entry.host_entry.present.load(Ordering::Acquire) > 0 {
+                return true;
+            }
+            if let Some(state) = entry.host_entry.state.lock().as_ref() {
+                closed.remove(&state.host);
+                if is_closed(state, now) && closed.len() < CLOSED_MAX {
+                    closed.insert(state.host.clone(), state.clone());
+                }
+            }
+            false
+        });
     }
 
     /// Removes hosts that another node has from now on. What this node knows of them gets old.
     pub(in crate::actors) fn forget_hosts(&self, is_gone: impl Fn(Option<&HostKey>) -> bool) {
-        self.0.hosts.lock().retain(|host, known| {
+        let mut hosts = self.0.hosts.lock();
+        self.0.closed.lock().retain(|host, _| !is_gone(Some(host)));
+        hosts.retain(|host, known| {
             let is_gone = is_gone(host.as_ref());
             known.host_entry.is_forgotten.store(is_gone, Ordering::Release);
             !is_gone
@@ -215,6 +249,10 @@ impl HostTable {
     /// Returns their entries.
     pub(in crate::actors) fn follow(&self, step: ClockStep, now: Timestamp) -> Vec<Arc<HostEntry>> {
         let entries: Vec<_> = self.0.hosts.lock().values().map(|known| known.host_entry.clone()).collect();
+        for state in self.0.closed.lock().values_mut() {
+            state.held_until = state.held_until.map(|until| step.moved(until));
+            state.breaker.open_until = state.breaker.open_until.map(|until| step.moved(until));
+        }
         for host_entry in &entries {
             host_entry.change(|state| {
                 // A request since the step has noted the new time.
@@ -233,6 +271,11 @@ impl HostTable {
         let factory = move || HostActor::new(host_entry.clone(), context.clone(), WeakHostTable(table.clone()));
         self.0.group.start(&name, MAILBOX_CAPACITY, factory).ok()
     }
+}
+
+/// Whether a hold or the breaker keeps requests from the host.
+fn is_closed(state: &HostState, now: Timestamp) -> bool {
+    [state.held_until, state.breaker.open_until].into_iter().flatten().any(|until| until > now)
 }
 
 /// Corrects the times of all hosts that were asked in the future. At the start, before any poll: the waits of such hosts

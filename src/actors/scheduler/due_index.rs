@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::actors::messages::ScheduleState;
-use crate::model::{HostKey, SourceId, Timestamp};
+use crate::model::{HostKey, HostQueueStatus, SourceId, Timestamp};
 
 /// Sources that a host gets at once: the one that is being asked for and the next one.
 const IN_FLIGHT_PER_HOST_MAX: u32 = 2;
@@ -229,6 +229,19 @@ impl DueIndex {
     /// Numbers of sources that are scheduled, waiting and in flight.
     pub(super) fn counts(&self) -> (usize, usize, usize) {
         (self.scheduled.len(), self.waiting, self.in_flight.len())
+    }
+
+    /// What the index has of a host.
+    pub(super) fn queue_of(&self, host: &Option<HostKey>) -> HostQueueStatus {
+        let Some(number) = self.hosts.numbers.get(host) else { return HostQueueStatus::default() };
+        let is_there = |id: &SourceId| self.sources.get(id).is_some_and(|entry| entry.host == *number);
+        let mut in_flight: Vec<SourceId> = self.in_flight.iter().copied().filter(is_there).collect();
+        in_flight.sort_unstable();
+        HostQueueStatus {
+            sources: self.hosts.sources[*number as usize] as usize,
+            waiting: self.queues.get(number).map_or(0, |queue| queue.waiting.len()),
+            in_flight,
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -76,6 +76,18 @@ fn a_source_that_moved_takes_room_at_its_new_host_only() {
 }
 
 #[test]
+fn the_queue_of_a_host_has_its_waiting_sources_and_those_in_flight() {
+    let mut index = DueIndex::default();
+    (1..=5).for_each(|id| index.schedule(SourceId(id), host("a"), at(id)));
+    index.schedule(SourceId(6), host("b"), at(1));
+    index.fall_due(at(4));
+    index.take_ready(10);
+    let queue = index.queue_of(&host("a"));
+    assert_eq!(queue, HostQueueStatus { sources: 5, waiting: 2, in_flight: vec![SourceId(1), SourceId(2)] });
+    assert_eq!(index.queue_of(&host("c")), HostQueueStatus::default());
+}
+
+#[test]
 fn a_removed_or_rescheduled_source_is_nowhere_else() {
     let mut index = DueIndex::default();
     for id in 0..3 {

@@ -134,7 +134,7 @@ impl SchedulerActor {
         self.last_tick_at = Some(now);
         let monotonic = self.context.clock.monotonic();
         self.last_tick = Some(monotonic);
-        self.table.forget_idle(monotonic.saturating_sub(HOST_LINGER));
+        self.table.forget_idle(monotonic.saturating_sub(HOST_LINGER), self.context.clock.now());
         let lost: Vec<SourceId> =
             self.index.in_flight().filter(|id| !self.is_reading && !self.in_flight_polls.contains(*id)).collect();
         for id in lost {

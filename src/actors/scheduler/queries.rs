@@ -1,11 +1,11 @@
 //! What the API asks of the scheduler and tells it.
 
-use actix::{Context, Handler};
+use actix::{Context, Handler, MessageResult};
 
 use super::SchedulerActor;
 use super::pause::PauseState;
 use crate::actors::messages::{
-    AskScheduler, AskSource, ReadSourcesAgain, ScheduledSource, SchedulerStatus, ShardsChanged, SourcesChanged,
+    AskHost, AskScheduler, AskSource, ReadSourcesAgain, ScheduledSource, SchedulerStatus, ShardsChanged, SourcesChanged,
 };
 
 impl Handler<SourcesChanged> for SchedulerActor {
@@ -46,6 +46,14 @@ impl Handler<AskSource> for SchedulerActor {
     fn handle(&mut self, AskSource(id): AskSource, _: &mut Context<SchedulerActor>) -> Option<ScheduledSource> {
         let (at, state) = self.index.find(id)?;
         Some(ScheduledSource { at, state })
+    }
+}
+
+impl Handler<AskHost> for SchedulerActor {
+    type Result = MessageResult<AskHost>;
+
+    fn handle(&mut self, AskHost(host): AskHost, _: &mut Context<SchedulerActor>) -> MessageResult<AskHost> {
+        MessageResult(self.index.queue_of(&Some(host)))
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 /// Names and addresses of callers are for those who may change things.
 async fn list(api: web::Data<Api>, caller: Caller, Parameters(query): Parameters<AuditQuery>) -> HandlerResult {
-    if !caller.sees_secrets {
+    if !caller.sees_callers {
         return Err(Problem::forbidden("audit records need a token with the scope write, sent as Bearer"));
     }
     if query.target_id.is_some() && query.target.is_none() {

@@ -121,8 +121,10 @@ fn problems(api: &Api, counts: Option<&Overview>, scheduler: Option<&SchedulerSt
     let webhooks = counts.map(|counts| counts.webhooks);
     let of_webhooks = |count: fn(&WebhookFigures) -> usize| webhooks.as_ref().map_or(0, count) as u64;
     let is_paused = scheduler.is_some_and(|status| status.paused_since.is_some());
-    let found: [(&str, u64, &str, &str); 10] = [
+    let is_disk_low = counts.is_some_and(Overview::is_disk_low);
+    let found: [(&str, u64, &str, &str); 11] = [
         ("paused", is_paused.into(), "polling is paused", ""),
+        ("low_disk_space", is_disk_low.into(), "less than 1 GB is left on the disk of the database", ""),
         ("untrusted_clock", api.pipeline().ages_judged_at().is_some().into(), "the clock is not trusted", ""),
         (
             "quarantined_rows",
@@ -198,7 +200,12 @@ async fn tree(api: web::Data<Api>, Parameters(query): Parameters<TreeQuery>) -> 
         return Err(Problem::invalid(format!("write a number from 0 to {HOSTS_MAX}")).at("hosts"));
     }
     let tree = api.pipeline().tree(hosts).ok_or_else(|| Problem::unavailable("the supervision tree is not running"))?;
-    Ok(HttpResponse::Ok().json(TreeView::from(&tree)))
+    if !query.backtraces {
+        return Ok(HttpResponse::Ok().json(TreeView::from(&tree)));
+    }
+    // Names are read from the program's file, so it runs on a blocking thread.
+    let view = web::block(move || TreeView::with_backtraces(&tree)).await;
+    Ok(HttpResponse::Ok().json(view.map_err(Problem::internal)?))
 }
 
 async fn statistics(api: web::Data<Api>) -> HandlerResult {

@@ -23,7 +23,8 @@ async fn fleet(api: web::Data<Api>) -> HandlerResult {
     let report = match fleet.record().await {
         Some(record) => {
             let record = record.map_err(|error| Problem::unavailable(error.to_string()))?;
-            view(&record, fleet.name(), fleet.settings().unwrap_or_default())
+            let hand_overs = fleet.hand_overs().into_iter().map(Into::into).collect();
+            FleetReport { hand_overs, ..view(&record, fleet.name(), fleet.settings().unwrap_or_default()) }
         }
         None => alone(),
     };
@@ -42,6 +43,7 @@ fn alone() -> FleetReport {
         nodes: Vec::new(),
         totals: FleetTotals::default(),
         owners: Vec::new(),
+        hand_overs: Vec::new(),
     }
 }
 
@@ -69,6 +71,7 @@ fn view(record: &FleetRecord, node: Option<&str>, settings: &str) -> FleetReport
             polls_per_second: live().map(|report| report.polls_per_second).sum(),
         },
         owners: record.owners.iter().map(|owner| place(*owner)).collect(),
+        hand_overs: Vec::new(),
     }
 }
 

@@ -5,9 +5,11 @@ mod actions;
 mod articles;
 mod audit;
 mod daemon;
+mod dashboard;
 mod feeds;
 mod fleet;
 mod hosts;
+mod jobs;
 mod opml;
 mod podcasts;
 mod posts;
@@ -41,11 +43,13 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         users::endpoints(),
         podcasts::endpoints(),
         hosts::endpoints(),
+        jobs::endpoints(),
         stream::endpoints(),
         posts::endpoints(),
         articles::endpoints(),
         webhooks::endpoints(),
         daemon::endpoints(),
+        dashboard::endpoints(),
         audit::endpoints(),
         fleet::endpoints(),
         feeds::endpoints(),

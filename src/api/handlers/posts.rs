@@ -7,7 +7,7 @@ use super::super::Api;
 use super::super::endpoint::Endpoint;
 use super::super::input::{Parameters, cursor, number, page_size, rows};
 use super::super::problem::Problem;
-use super::super::views::{Page, PostCount, PostCountQuery, PostQuery, PostView};
+use super::super::views::{Page, PostCount, PostCountQuery, PostQuery, PostRevisionView, PostView};
 use super::HandlerResult;
 use crate::model::{Post, PostId, SourceId, Timestamp};
 use crate::service::{PostFilter, ServiceError};
@@ -31,6 +31,9 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         Endpoint::new(Method::GET, "/posts/{id}", "Get a post", one)
             .answers::<PostView>(200, "Post")
             .refuses(404, "No such post"),
+        Endpoint::new(Method::GET, "/posts/{id}/revisions", "List previous revisions of a post", revisions)
+            .answers::<Page<PostRevisionView>>(200, "Previous revisions, newest first, at most about 8 MiB of texts")
+            .refuses(404, "No such post"),
     ]
 }
 
@@ -38,6 +41,15 @@ async fn one(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
     let id = PostId(number(&id, "post")?);
     let post = api.service.post(id).await?;
     Ok(HttpResponse::Ok().json(views(&api, vec![post]).await?.pop()))
+}
+
+async fn revisions(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult {
+    let id = PostId(number(&id, "post")?);
+    let revisions = api.service.post_revisions(id).await?;
+    let html_bytes = revisions.iter().filter_map(|revision| revision.html.as_ref()).map(String::len).sum();
+    let make = move || revisions.into_iter().map(PostRevisionView::from).collect();
+    let items: Vec<PostRevisionView> = sanitised(html_bytes, make).await?;
+    Ok(HttpResponse::Ok().json(Page { items, next_cursor: None }))
 }
 
 async fn count(api: web::Data<Api>, Parameters(query): Parameters<PostCountQuery>) -> HandlerResult {
@@ -111,6 +123,14 @@ pub(super) async fn views(api: &Api, posts: Vec<Post>) -> Result<Vec<PostView>, 
         };
         posts.into_iter().map(view).collect()
     };
+    sanitised(html_bytes, make).await
+}
+
+/// Makes views that sanitise so much HTML; much of it on a thread of its own.
+async fn sanitised<T: Send + 'static>(
+    html_bytes: usize,
+    make: impl FnOnce() -> Vec<T> + Send + 'static,
+) -> Result<Vec<T>, Problem> {
     match html_bytes <= HTML_BYTES_AT_ONCE {
         true => Ok(make()),
         false => web::block(make).await.map_err(Problem::internal),

@@ -7,24 +7,27 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::super::endpoint::Endpoint;
 use super::super::guard::{Caller, CallerService};
 use super::super::input::{JsonBody, Parameters, cursor, expected_version, number, page, page_size, rows};
+use super::super::overview::overview;
 use super::super::problem::Problem;
 use super::super::views::{
-    BulkBody, BulkReport, BulkResult, CreatedSource, LabelView, NewSourceBody, Page, PageQuery, SourceChanges,
-    SourceQuery, SourceView,
+    BulkBody, BulkReport, BulkResult, CreatedSource, LabelView, NewSourceBody, Page, PageQuery, SilentSourcesView,
+    SourceChanges, SourcePage, SourceQuery, SourceView,
 };
 use super::super::{Api, BASE};
 use super::{HandlerResult, source_fields};
 use crate::model::SourceId;
 use crate::rules::shown_url::shown_url;
 use crate::rules::status::SourceStatus;
-use crate::service::{FirstPoll, NewSourceRequest, SourceDetails, SourceFilter, SourcePatch};
+use crate::service::{
+    FirstPoll, NewSourceRequest, SourceDetails, SourceFilter, SourcePatch, SourceSort, SourceSortKey,
+};
 use crate::store::Added;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::new(Method::GET, "/sources", "List sources", list)
             .query::<SourceQuery>()
-            .answers::<Page<SourceView>>(200, "Page of sources"),
+            .answers::<SourcePage>(200, "Page of sources"),
         Endpoint::new(Method::POST, "/sources", "Add a source, optionally with a first poll", create)
             .body::<NewSourceBody>()
             .answers::<CreatedSource>(201, "Source added")
@@ -36,6 +39,9 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         Endpoint::new(Method::POST, "/sources/bulk", "Add many sources", bulk)
             .body::<BulkBody>()
             .answers::<BulkReport>(200, "Outcome for each source"),
+        Endpoint::new(Method::GET, "/sources/silent", "List sources that publish nothing new", silent)
+            .answers::<SilentSourcesView>(200, "The longest silent sources; counted anew once in a while")
+            .refuses(503, "Not counted yet"),
         Endpoint::new(Method::GET, "/sources/{id}", "Get a source", one)
             .answers::<SourceView>(200, "Source with its current state")
             .refuses(404, "No such source"),
@@ -61,25 +67,57 @@ const BULK_MAX: usize = 1000;
 async fn list(api: web::Data<Api>, caller: Caller, query: Parameters<SourceQuery>) -> HandlerResult {
     let Parameters(query) = query;
     let limit = page_size(query.limit)?;
-    let after = cursor(query.cursor.as_deref())?.map(SourceId);
+    let position = cursor(query.cursor.as_deref())?;
     let filter = filter(&api, &query)?;
-    let (sources, next) = match &query.url {
-        Some(url) => {
+    let (sources, next, is_incomplete) = match (&query.url, sort(&query)?) {
+        (Some(url), _) => {
             let mut found = api.service.sources_with_url(url).await?;
             // A match would confirm a guessed password to a client that may not see it.
             found.retain(|source| caller.sees_secrets || shown_url(&source.settings.url) == source.settings.url);
-            (api.service.details(found).await?, None)
+            (api.service.details(found).await?, None, false)
         }
-        None => {
-            let found = api.service.find_sources(&filter, after, limit).await?;
-            (found.sources, found.next)
+        (None, None) => {
+            let found = api.service.find_sources(&filter, position.map(SourceId), limit).await?;
+            (found.sources, found.next.map(|id| id.0), false)
+        }
+        (None, Some(sort)) => {
+            let offset = usize::try_from(position.unwrap_or(0)).unwrap_or(usize::MAX);
+            let found = api.service.sorted_sources(&filter, sort, offset, limit).await?;
+            let next = found.has_more.then(|| i64::try_from(offset + limit).unwrap_or(i64::MAX));
+            (found.sources, next, found.is_incomplete)
         }
     };
     let items: Vec<_> = sources.into_iter().map(|source| SourceView::new(source, caller.sees_secrets)).collect();
-    Ok(HttpResponse::Ok().json(Page { items, next_cursor: next.map(|id| id.to_string()) }))
+    let next_cursor = next.map(|position| position.to_string());
+    Ok(HttpResponse::Ok().json(SourcePage { items, next_cursor, is_incomplete }))
 }
 
-fn filter(api: &Api, query: &SourceQuery) -> Result<SourceFilter, Problem> {
+async fn silent(api: web::Data<Api>, caller: Caller) -> HandlerResult {
+    let counts = overview(&api).await.ok_or_else(|| Problem::unavailable("the sources are not counted yet"))?;
+    Ok(HttpResponse::Ok().json(SilentSourcesView::new(counts.silent, caller.sees_secrets)))
+}
+
+/// The order of the list; none for that of the ids, which needs no sorting.
+fn sort(query: &SourceQuery) -> Result<Option<SourceSort>, Problem> {
+    let Some(text) = query.sort.as_deref() else { return Ok(None) };
+    let (name, descending) = text.strip_prefix('-').map_or((text, false), |name| (name, true));
+    let key = match name {
+        "id" => SourceSortKey::Id,
+        "url" => SourceSortKey::Url,
+        "title" => SourceSortKey::Title,
+        "state" => SourceSortKey::State,
+        "last_polled" => SourceSortKey::LastPolled,
+        "failures" => SourceSortKey::Failures,
+        "next_poll" => SourceSortKey::NextPoll,
+        _ => {
+            let names = "id, url, title, state, last_polled, failures or next_poll";
+            return Err(Problem::invalid(format!("write {names}, with - in front for descending")).at("sort"));
+        }
+    };
+    Ok(Some(SourceSort { key, descending }).filter(|sort| *sort != SourceSort::default()))
+}
+
+pub(super) fn filter(api: &Api, query: &SourceQuery) -> Result<SourceFilter, Problem> {
     let state = query.state.as_deref().map(str::parse::<SourceStatus>).transpose();
     let key = |name| api.service.host_key(name).ok_or_else(|| Problem::invalid("not a host name").at("host"));
     Ok(SourceFilter {

@@ -66,7 +66,7 @@ pub struct StatusView {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StatusProblem {
     /// Name of the condition: paused, disabled_sources, unauthorized_sources, quarantined_rows, locked_sources,
-    /// failing_webhooks, disabled_webhooks, held_hosts, open_breakers or untrusted_clock.
+    /// failing_webhooks, disabled_webhooks, held_hosts, open_breakers, untrusted_clock or low_disk_space.
     pub kind: String,
     /// Number of things that are concerned.
     pub count: u64,
@@ -87,6 +87,12 @@ pub struct StoreCountsView {
     pub posts: u64,
     /// Number of posts stored in the last 24 hours.
     pub posts_last_day: u64,
+    /// Number of sources that are polled without failures and have published nothing new for `source.silent-days`.
+    #[serde(default)]
+    pub silent_sources: u64,
+    /// Space left for the file of the database in bytes; null if the database is on a server.
+    #[serde(default)]
+    pub free_disk_bytes: Option<u64>,
 }
 
 impl From<&Overview> for StoreCountsView {
@@ -100,6 +106,8 @@ impl From<&Overview> for StoreCountsView {
             failing_by_kind: overview.failing.iter().map(|(kind, count)| (kind.to_string(), *count)).collect(),
             posts: overview.posts,
             posts_last_day: overview.posts_last_day,
+            silent_sources: overview.silent.total,
+            free_disk_bytes: overview.free_disk_bytes,
         }
     }
 }
@@ -236,6 +244,8 @@ pub struct TreeQuery {
     /// Maximum number of hosts, 0 to 1000 (default 50).
     #[schemars(range(max = 1000))]
     pub hosts: Option<usize>,
+    /// Whether the last crashes have their backtraces (default false).
+    pub backtraces: bool,
 }
 
 /// One key of the configuration.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::PollRecord;
+use super::{HostQueueView, PollRecord};
 use crate::model::{SourceId, Timestamp};
 use crate::service::{self, HostStatus};
 
@@ -88,6 +88,9 @@ pub struct HostView {
     pub breaker_open_until: Option<Timestamp>,
     /// When the next request is possible, as text.
     pub turn: String,
+    /// Sources of the host in the scheduler. Only in the response to `GET /hosts/{host}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<HostQueueView>,
 }
 
 /// State of a source in the scheduler.
@@ -142,6 +145,7 @@ impl From<HostStatus> for HostView {
             silent_requests: status.unanswered_requests,
             breaker_open_until: status.breaker_open_until,
             turn: status.turn,
+            queue: None,
         }
     }
 }

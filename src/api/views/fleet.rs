@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::Timestamp;
+use crate::model::{HandOver, Timestamp};
 
 /// The nodes that share the database.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +28,39 @@ pub struct FleetReport {
     pub totals: FleetTotals,
     /// Index in `nodes` of the owner of each shard, in order; null without an owner.
     pub owners: Vec<Option<usize>>,
+    /// The last 200 hand-overs of shards to and from the node that answers, since its start, newest first.
+    #[serde(default)]
+    pub hand_overs: Vec<HandOverView>,
+}
+
+/// Shards that came to a node or left it together.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct HandOverView {
+    /// Time of the hand-over.
+    pub at: Timestamp,
+    /// Numbers of the shards.
+    pub shards: Vec<u16>,
+    /// Name of the node that had them; null if it is not known.
+    pub from: Option<String>,
+    /// Name of the node that has them from then on; null if they became free.
+    pub to: Option<String>,
+    /// `joined` (the node joined and took free shards), `left` (the node that had them left, or another one declared it
+    /// ended), `expired` (it did not renew its lease), `rebalanced` (nodes with more shards release some), `lease_lost`
+    /// or `given_up` (the database refuses polls of the node).
+    #[schemars(extend("enum" = ["joined", "left", "expired", "rebalanced", "lease_lost", "given_up"]))]
+    pub reason: String,
+}
+
+impl From<HandOver> for HandOverView {
+    fn from(hand_over: HandOver) -> HandOverView {
+        HandOverView {
+            at: hand_over.at,
+            shards: hand_over.shards.into_iter().map(|shard| shard.0).collect(),
+            from: hand_over.from,
+            to: hand_over.to,
+            reason: hand_over.reason.name().to_owned(),
+        }
+    }
 }
 
 /// A node of the fleet.

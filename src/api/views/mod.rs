@@ -5,11 +5,15 @@ mod actions;
 mod audit;
 mod backfill;
 mod daemon;
+mod dashboard;
 mod explanation;
 mod fleet;
+mod host_requests;
+mod jobs;
 mod people;
 mod polls;
 mod posts;
+mod robots;
 mod source_lists;
 mod sources;
 mod stream;
@@ -27,14 +31,23 @@ pub use daemon::{
     ConfigurationRow, FaultsChange, FaultsView, HealthView, IndexView, LogLevel, QuarantineView, QuarantinedRowView,
     Reloaded, SchedulerView, StatisticsReport, StatusProblem, StatusView, StoreCountsView, TreeQuery,
 };
+pub use dashboard::{DashboardBody, DashboardLink};
 pub use explanation::{DelayView, Explanation, HostView, ScheduledView, TermView};
-pub use fleet::{FleetReport, FleetTotals, NodeView};
+pub use fleet::{FleetReport, FleetTotals, HandOverView, NodeView};
+pub use host_requests::{HostQueueView, HostRequestView, HostRequestsQuery, HostsQuery};
+pub use jobs::{JobBody, JobError, JobView};
 pub use people::{
     KeyBody, KeyView, PodcastBody, PodcastQuery, PodcastUpdate, PodcastView, UserBody, UserQuery, UserView,
 };
 pub use polls::{PollAnswer, PollHourView, PollHoursQuery, PollRecord};
-pub use posts::{ArticleBody, ArticleView, PostCount, PostCountQuery, PostQuery, PostView, StreamQuery};
-pub use source_lists::{BulkBody, BulkReport, BulkResult, ImportQuery, ImportReport, LabelView, SourceQuery};
+pub use posts::{
+    ArticleBody, ArticleView, PostCount, PostCountQuery, PostQuery, PostRevisionView, PostView, StreamQuery,
+};
+pub use robots::RobotsView;
+pub use source_lists::{
+    BulkBody, BulkReport, BulkResult, ImportQuery, ImportReport, LabelView, SilentSourceView, SilentSourcesView,
+    SourcePage, SourceQuery,
+};
 pub use sources::{CreatedSource, LabelRename, NewSourceBody, SourceChanges, SourceView};
 pub use stream::{STREAM_END, StreamEnd};
 pub use tree::{CrashView, ThreadLine, TreeNode, TreeView};

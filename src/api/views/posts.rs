@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    Article, ArticleId, Enclosure, PodcastId, Post, PostId, PostSource, SourceId, TextOrigin, Timestamp,
+    Article, ArticleId, Enclosure, PodcastId, Post, PostId, PostRevision, PostSource, SourceId, TextOrigin, Timestamp,
 };
 use crate::parse::safe_html::sanitized;
 
@@ -70,6 +70,30 @@ pub struct PostView {
     pub is_backfill: bool,
     /// SHA-256 of the body, in hexadecimal.
     pub content_hash: String,
+}
+
+/// Content of a post before it was edited.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PostRevisionView {
+    /// Number of changes of the post before this content; 0 is the content that was stored first.
+    pub revision: u32,
+    /// When the post got this content.
+    pub stored_at: Timestamp,
+    /// Title of the post.
+    pub title: String,
+    /// Plain text; paragraphs, list items, table rows and lines of code have a line each.
+    pub text: String,
+    /// Content as HTML, sanitised: without scripts, styles, forms and embedded pages. Null if there is none, or if it is
+    /// not kept (`posts.keep-html`).
+    pub html: Option<String>,
+    /// Plain text of a summary that the publisher gave beside the content.
+    pub summary: Option<String>,
+    /// URL.
+    pub url: Option<String>,
+    /// First author.
+    pub author: Option<String>,
+    /// Publication time according to the publisher.
+    pub published_at: Option<Timestamp>,
 }
 
 /// Filter for posts.
@@ -206,6 +230,23 @@ impl PostView {
             full_text_error: content.full_text_error,
             is_backfill: post.is_backfill,
             content_hash: post.content_hash.to_string(),
+        }
+    }
+}
+
+impl From<PostRevision> for PostRevisionView {
+    /// Takes time in proportion to the HTML, which is sanitised.
+    fn from(revision: PostRevision) -> PostRevisionView {
+        PostRevisionView {
+            revision: revision.revision,
+            stored_at: revision.stored_at,
+            title: revision.title,
+            text: revision.text,
+            html: revision.html.as_deref().map(sanitized),
+            summary: revision.summary,
+            url: revision.url,
+            author: revision.author,
+            published_at: revision.published_at,
         }
     }
 }

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::NewSourceBody;
-use crate::model::{Backlog, FailureKind, SourceId, SourceType};
+use super::{NewSourceBody, SourceView};
+use crate::model::{Backlog, FailureKind, SourceId, SourceType, Timestamp};
+use crate::service::SilentSources;
 
 /// Filter for sources.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -28,11 +29,26 @@ pub struct SourceQuery {
     pub text: Option<String>,
     /// Only sources with this URL, in any form.
     pub url: Option<String>,
+    /// Order: id (default), url, title, state, last_polled, failures or next_poll; with `-` in front, descending. All but
+    /// id sort the first 10000 matching sources.
+    pub sort: Option<String>,
     /// `next_cursor` of the previous page.
     pub cursor: Option<String>,
     /// Maximum number of items, 1 to 1000 (default 100).
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
+}
+
+/// Page of sources.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SourcePage {
+    /// Sources of this page.
+    pub items: Vec<SourceView>,
+    /// `cursor` of the next page; null on the last page. A short page can have a next one.
+    pub next_cursor: Option<String>,
+    /// Whether `sort` left out sources because too many match.
+    #[serde(default)]
+    pub is_incomplete: bool,
 }
 
 /// Sources to add.
@@ -96,4 +112,32 @@ pub struct ImportReport {
     pub rejected: usize,
     /// Errors with line numbers, at most 1000.
     pub problems: Vec<String>,
+}
+
+/// Sources that are polled without failures and have published nothing new for `source.silent-days`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SilentSourcesView {
+    /// Number of all of them.
+    pub total: u64,
+    /// The longest silent first, at most 20.
+    pub items: Vec<SilentSourceView>,
+}
+
+/// A source that is polled without failures and publishes nothing new.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SilentSourceView {
+    /// The source.
+    pub source: SourceView,
+    /// When something new last came, or when the source was added.
+    pub silent_since: Timestamp,
+}
+
+impl SilentSourcesView {
+    pub fn new(silent: SilentSources, sees_secrets: bool) -> SilentSourcesView {
+        let items = silent.sources.into_iter().map(|silent| SilentSourceView {
+            source: SourceView::new(silent.details, sees_secrets),
+            silent_since: silent.silent_since,
+        });
+        SilentSourcesView { total: silent.total, items: items.collect() }
+    }
 }

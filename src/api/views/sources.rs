@@ -257,6 +257,11 @@ pub struct LabelRename {
 }
 
 impl SourceView {
+    /// Its title, or its URL if it has none.
+    pub fn name(&self) -> &str {
+        self.title.as_deref().or(self.feed_title.as_deref()).unwrap_or(&self.url)
+    }
+
     /// The source as a caller sees it: with the credentials in its URLs, or without.
     pub(in crate::api) fn new(details: SourceDetails, sees_secrets: bool) -> SourceView {
         let SourceDetails { source, status, host, labels, has_access, rest_until } = details;

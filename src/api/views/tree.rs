@@ -49,6 +49,10 @@ pub struct CrashView {
     pub place: Option<String>,
     /// Time of the crash.
     pub at: Timestamp,
+    /// Backtrace, from the code that panicked outwards, cut after 16 KiB. Only with `backtraces=true`, and only for the
+    /// latest 64 crashes of the process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backtrace: Option<String>,
 }
 
 /// Thread with its state.
@@ -62,6 +66,14 @@ pub struct ThreadLine {
     pub replaced: u32,
 }
 
+impl TreeView {
+    /// The tree with the backtraces of the last crashes. Their names are resolved first, which takes some milliseconds
+    /// for each new crash.
+    pub(in crate::api) fn with_backtraces(tree: &Tree) -> TreeView {
+        TreeView { root: node(&tree.root, true), ..TreeView::from(tree) }
+    }
+}
+
 impl From<&Tree> for TreeView {
     fn from(tree: &Tree) -> TreeView {
         let threads = tree.threads.iter().map(|thread| ThreadLine {
@@ -69,11 +81,11 @@ impl From<&Tree> for TreeView {
             state: thread.state.to_string(),
             replaced: thread.replaced,
         });
-        TreeView { root: node(&tree.root), threads: threads.collect() }
+        TreeView { root: node(&tree.root, false), threads: threads.collect() }
     }
 }
 
-fn node(found: &Node) -> TreeNode {
+fn node(found: &Node, has_backtraces: bool) -> TreeNode {
     let crash = found.last_crash.as_ref();
     TreeNode {
         name: found.name.clone(),
@@ -84,11 +96,12 @@ fn node(found: &Node) -> TreeNode {
             message: crash.message.clone(),
             place: crash.place.clone(),
             at: Timestamp::EPOCH + crash.at,
+            backtrace: if has_backtraces { crash.backtrace_text() } else { None },
         }),
         mailbox_depth: found.mailbox.map(|mailbox| mailbox.depth),
         mailbox_capacity: found.mailbox.map(|mailbox| mailbox.capacity),
         uptime_seconds: found.uptime.map(|uptime| uptime.as_secs()),
         children_total: found.children_total,
-        children: found.children.iter().map(node).collect(),
+        children: found.children.iter().map(|child| node(child, has_backtraces)).collect(),
     }
 }

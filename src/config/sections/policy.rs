@@ -21,6 +21,12 @@ pub(super) const KEYS: &[SchemaKey] = &[
     SchemaKey::count("source.max-failures", 1, 1_000_000, "permanent failures in a row that disable a source"),
     SchemaKey::count("source.max-backoff-hours", 1, YEAR_HOURS, "hours that backoff waits at most"),
     SchemaKey::count("source.max-article-age-days", 0, 36_500, "days after which a post is too old; 0 for never"),
+    SchemaKey::count(
+        "source.silent-days",
+        0,
+        36_500,
+        "days without a new entry after which a source is silent; 0 for never",
+    ),
     SchemaKey::new(
         "source.backlog",
         KeyKind::Choice(&["skip", "keep"]),
@@ -38,6 +44,7 @@ pub(super) const KEYS: &[SchemaKey] = &[
     ),
     SchemaKey::new("posts.keep-html", KeyKind::Flag, "whether the HTML of entries is stored"),
     SchemaKey::count("posts.size-max", 1_024, 1 << 28, "bytes of the texts of a post"),
+    SchemaKey::count("posts.revisions-max", 0, 100, "previous revisions of an edited post; 0 keeps none"),
     SchemaKey::count("history.days", 0, 3_650, "days that polls are kept; 0 keeps none"),
     SchemaKey::count("history.max-polls", 1_000, 1_000_000_000, "polls of all sources that are kept at most"),
     SchemaKey::count("source.remember-cleaned-days", 1, 36_500, "days that a cleaned post is remembered"),
@@ -134,6 +141,7 @@ pub(in crate::config) fn policy(values: &Effective) -> Policy {
             0 => FOR_EVER,
             days => hours(24 * days),
         },
+        silent_after: Some(days("source.silent-days")).filter(|time| !time.is_zero()),
         cleaned_memory: days("source.remember-cleaned-days"),
         audit_age_max: days("audit.days"),
         audit_records_max: values.count_u32("audit.records-max"),
@@ -157,6 +165,7 @@ pub(in crate::config) fn policy(values: &Effective) -> Policy {
             on_edit: choice(values, "source.on-edit"),
             keeps_html: values.flag("posts.keep-html"),
             bytes_max: values.count_usize("posts.size-max"),
+            revisions_max: values.count_u32("posts.revisions-max"),
             full_text: choice(values, "source.full-text"),
             ..PostPolicy::default()
         },

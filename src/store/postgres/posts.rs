@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, RowKey, SourceId, Timestamp};
+use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostRevision, PostSource, RowKey, SourceId, Timestamp};
 
 use super::super::post_pages::{PageIds, like_pattern, read_size};
-use super::super::post_row::{read_post, read_post_source};
+use super::super::post_row::{read_post, read_post_source, read_revision};
 use super::super::quarantine::POSTS;
 use super::super::rows::{Columns, first_after, storable};
 use super::super::shared_sql as sql;
@@ -28,6 +28,11 @@ impl PostStore for PostgresStore {
         let found = one(&self.client().await?, &sql::POST, &[&id.0], |row| read_post(row)).await;
         self.quarantine.note_one(POSTS, RowKey::Id(id.0), &found);
         found
+    }
+
+    async fn post_revisions(&self, id: PostId, bytes_max: u64) -> Result<Vec<PostRevision>> {
+        let bytes_max = i64::try_from(bytes_max).unwrap_or(i64::MAX);
+        all(&self.client().await?, &sql::POST_REVISIONS, &[&id.0, &bytes_max], |row| read_revision(row)).await
     }
 
     async fn sources_of_posts(&self, ids: Vec<SourceId>) -> Result<Vec<PostSource>> {

@@ -364,7 +364,7 @@ async fn add_posts(transaction: &impl Session, settlements: &[&Settlement]) -> R
     Ok(runs.into_iter().flat_map(|(source, run)| run.map(move |id| (source, PostId(id)))).collect())
 }
 
-/// Gives posts new content.
+/// Gives posts new content. The replaced content becomes a revision.
 async fn edit_posts(transaction: &impl Session, settlements: &[&Settlement]) -> Result<()> {
     let edits = settlements.iter().flat_map(|one| one.edits.iter().map(|edit| edit_values(one, edit)));
     let (keys, contents): (Vec<_>, Vec<_>) = edits.unzip();
@@ -372,7 +372,11 @@ async fn edit_posts(transaction: &impl Session, settlements: &[&Settlement]) -> 
         return Ok(());
     }
     let (keys, contents) = (by_column(keys.into_iter()), by_column(contents.into_iter()));
-    let arrays: Vec<&(dyn ToSql + Sync)> = keys.iter().chain(&contents).map(|column| column as _).collect();
+    let revisions_max: Vec<i64> =
+        settlements.iter().flat_map(|one| &one.edits).map(|edit| edit.revisions_max.into()).collect();
+    let mut arrays: Vec<&(dyn ToSql + Sync)> = keys.iter().map(|column| column as _).collect();
+    arrays.push(&revisions_max);
+    arrays.extend(contents.iter().map(|column| column as &(dyn ToSql + Sync)));
     all(transaction, &EDIT_POSTS, &arrays, number).await.map(|_| ())
 }
 

@@ -14,7 +14,7 @@ use crate::model::{
 use super::super::quarantine::{ReadRow, SOURCES, last_id};
 use super::super::rows::{Columns, read_counts, read_failure_count, required, storable};
 use super::super::shared_sql as sql;
-use super::super::source_row::{host_column, read_source, settings_values, state_values};
+use super::super::source_row::{host_column, read_silent, read_source, settings_values, state_values};
 use super::super::statement::Statement;
 use super::super::{Added, Result, Saved, SourceSelection, SourceStore, StoreError, access};
 use super::fleet::tell_owners;
@@ -29,6 +29,7 @@ static WITH_URL: Statement = Statement::new(include_str!("../../../sql/postgres/
 static DISABLED: Statement = Statement::new(include_str!("../../../sql/postgres/sources_disabled.sql"));
 static INACTIVE: Statement = Statement::new(include_str!("../../../sql/postgres/sources_inactive.sql"));
 static IN_SLOTS: Statement = Statement::new(include_str!("../../../sql/postgres/sources_in_slots.sql"));
+static SILENT: Statement = Statement::new(include_str!("../../../sql/postgres/silent_sources.sql"));
 static FILL_HOSTS: Statement = Statement::new(include_str!("../../../sql/postgres/fill_hosts.sql"));
 
 /// Batch size for computing hosts.
@@ -125,6 +126,12 @@ impl SourceStore for PostgresStore {
     async fn count_failures(&self) -> Result<Vec<(FailureKind, u64)>> {
         let counts = all(&self.client().await?, &sql::COUNT_FAILURES, &[], |row| read_failure_count(row)).await?;
         Ok(counts.into_iter().flatten().collect())
+    }
+
+    async fn silent_sources(&self, before: Timestamp, limit: u32) -> Result<(u64, Vec<(Source, Timestamp)>)> {
+        let parameters: [&(dyn ToSql + Sync); 2] = [&before, &i64::from(limit)];
+        let read = readable(&self.client().await?, &SILENT, &parameters, |row| read_silent(row)).await?;
+        Ok(self.quarantine.sift_silent(read))
     }
 
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {

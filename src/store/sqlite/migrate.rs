@@ -82,6 +82,11 @@ pub(super) const ALL: &[Migration] = &[
     Migration { version: 20, name: "fleet", sql: include_str!("../../../sql/sqlite/migrations/0020_fleet.sql") },
     Migration { version: 21, name: "polls", sql: include_str!("../../../sql/sqlite/migrations/0021_polls.sql") },
     Migration { version: 22, name: "audit", sql: include_str!("../../../sql/sqlite/migrations/0022_audit.sql") },
+    Migration {
+        version: 23,
+        name: "post_revisions",
+        sql: include_str!("../../../sql/sqlite/migrations/0023_post_revisions.sql"),
+    },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

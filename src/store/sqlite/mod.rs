@@ -157,6 +157,13 @@ impl Store for SqliteStore {
         self.writer.run(move |connection| cleanup::step(connection, &cutoffs, limit)).await
     }
 
+    async fn free_disk_bytes(&self) -> Option<u64> {
+        let path = self.path.clone();
+        let asked = tokio::task::spawn_blocking(move || rustix::fs::statvfs(&path)).await;
+        let disk = asked.ok()?.ok()?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
     async fn tend(&self) -> Result<Upkeep> {
         let path = self.path.clone();
         self.writer.run(move |connection| upkeep::step(connection, &path)).await

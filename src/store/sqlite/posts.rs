@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 use rusqlite::{Connection, ToSql, TransactionBehavior, params};
 
-use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostSource, RowKey, SourceId, Timestamp};
+use crate::model::{EntryQuery, KnownEntries, Post, PostId, PostRevision, PostSource, RowKey, SourceId, Timestamp};
 
 use super::super::post_pages::{PageIds, like_pattern, read_size};
-use super::super::post_row::{read_post, read_post_source};
+use super::super::post_row::{read_post, read_post_source, read_revision};
 use super::super::quarantine::POSTS;
 use super::super::rows::{Columns, first_after, storable};
 use super::super::shared_sql as sql;
@@ -28,6 +28,14 @@ impl PostStore for SqliteStore {
         let found = self.readers.run(reading).await;
         self.quarantine.note_one(POSTS, RowKey::Id(id.0), &found);
         found
+    }
+
+    async fn post_revisions(&self, id: PostId, bytes_max: u64) -> Result<Vec<PostRevision>> {
+        let bytes_max = i64::try_from(bytes_max).unwrap_or(i64::MAX);
+        let reading = move |connection: &mut Connection| {
+            all(connection, &sql::POST_REVISIONS, [id.0, bytes_max], |row| read_revision(row))
+        };
+        self.readers.run(reading).await
     }
 
     async fn sources_of_posts(&self, ids: Vec<SourceId>) -> Result<Vec<PostSource>> {

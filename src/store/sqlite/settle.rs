@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params, params_from_iter};
 
-use crate::model::{PostId, RenamedPost, Settled, Settlement};
+use crate::model::{PostEdit, PostId, RenamedPost, Settled, Settlement};
 
 use super::super::poll_row::poll_values;
 use super::super::post_row::{ADDED, CONTENT, edit_values, new_post_values};
@@ -19,6 +19,8 @@ static SETTLE: Statement = Statement::new(include_str!("../../../sql/sqlite/sett
 static ADD_POLL: Statement = Statement::new(include_str!("../../../sql/sqlite/add_polls.sql"));
 static ADD_POST: Statement = Statement::new(include_str!("../../../sql/sqlite/add_posts.sql"));
 static EDIT_POST: Statement = Statement::new(include_str!("../../../sql/sqlite/edit_posts.sql"));
+static KEEP_REVISION: Statement = Statement::new(include_str!("../../../sql/sqlite/keep_revision.sql"));
+static DROP_REVISIONS: Statement = Statement::new(include_str!("../../../sql/sqlite/drop_revisions.sql"));
 pub(super) static NEXT_NUMBER: Statement = Statement::new(include_str!("../../../sql/sqlite/next_post_number.sql"));
 static RENAME_POST: Statement = Statement::new(include_str!("../../../sql/sqlite/rename_posts.sql"));
 static RENAME_CLEANED: Statement = Statement::new(include_str!("../../../sql/sqlite/rename_cleaned.sql"));
@@ -69,10 +71,7 @@ fn settle_one(connection: &Connection, settlement: &Settlement) -> Result<Settle
         rename(connection, settlement, renamed)?;
     }
     for edit in &settlement.edits {
-        let (key, content) = edit_values(settlement, edit);
-        let number = one(connection, &NEXT_NUMBER, [], number)?;
-        let row = key.into_iter().chain([Value::Integer(number)]).chain(content);
-        execute(connection, &EDIT_POST, params_from_iter(row))?;
+        edit_post(connection, settlement, edit)?;
     }
     let new_posts = if settlement.posts.is_empty() { Vec::new() } else { add_posts(connection, settlement)? };
     for page in &settlement.pages {
@@ -119,6 +118,18 @@ fn rename(connection: &Connection, settlement: &Settlement, renamed: &RenamedPos
         }
     };
     Ok(())
+}
+
+/// Gives a post new content. The replaced content becomes a revision.
+fn edit_post(connection: &Connection, settlement: &Settlement, edit: &PostEdit) -> Result<()> {
+    if edit.revisions_max > 0 {
+        execute(connection, &KEEP_REVISION, [edit.id.0])?;
+    }
+    execute(connection, &DROP_REVISIONS, params![edit.id.0, edit.revisions_max])?;
+    let (key, content) = edit_values(settlement, edit);
+    let number = one(connection, &NEXT_NUMBER, [], number)?;
+    let row = key.into_iter().chain([Value::Integer(number)]).chain(content);
+    execute(connection, &EDIT_POST, params_from_iter(row)).map(|_| ())
 }
 
 fn add_posts(connection: &Connection, settlement: &Settlement) -> Result<Vec<PostId>> {

@@ -11,7 +11,7 @@ use crate::model::{
 use super::super::quarantine::{ReadRow, SOURCES, last_id};
 use super::super::rows::{Columns, Value, read_counts, read_failure_count, required, storable};
 use super::super::shared_sql as sql;
-use super::super::source_row::{host_column, read_source, settings_values, state_values};
+use super::super::source_row::{host_column, read_silent, read_source, settings_values, state_values};
 use super::super::statement::Statement;
 use super::super::{Added, Result, Saved, SourceSelection, SourceStore, StoreError, access};
 use super::values::{all, error, execute, number, one as first, readable};
@@ -23,6 +23,7 @@ static TO_POLL: Statement = Statement::new(include_str!("../../../sql/sqlite/sou
 static WITH_URL: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_with_url.sql"));
 static DISABLED: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_disabled.sql"));
 static INACTIVE: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_inactive.sql"));
+static SILENT: Statement = Statement::new(include_str!("../../../sql/sqlite/silent_sources.sql"));
 static FILL_HOSTS: Statement = Statement::new(include_str!("../../../sql/sqlite/fill_hosts.sql"));
 
 /// Batch size for computing hosts.
@@ -100,6 +101,13 @@ impl SourceStore for SqliteStore {
         let counting =
             |connection: &mut Connection| all(connection, &sql::COUNT_FAILURES, [], |row| read_failure_count(row));
         Ok(self.readers.run(counting).await?.into_iter().flatten().collect())
+    }
+
+    async fn silent_sources(&self, before: Timestamp, limit: u32) -> Result<(u64, Vec<(Source, Timestamp)>)> {
+        let reading = move |connection: &mut Connection| {
+            readable(connection, &SILENT, params![before, limit], |row| read_silent(row))
+        };
+        Ok(self.quarantine.sift_silent(self.readers.run(reading).await?))
     }
 
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved> {

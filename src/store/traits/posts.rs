@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 
 use crate::model::{
-    Article, ArticleId, EntryQuery, FetchedPage, HostKey, KnownEntries, NewArticle, Post, PostId, PostSource,
-    QueuedPage, Shard, SourceId, Timestamp,
+    Article, ArticleId, EntryQuery, FetchedPage, HostKey, KnownEntries, NewArticle, Post, PostId, PostRevision,
+    PostSource, QueuedPage, Shard, SourceId, Timestamp,
 };
 
 use super::super::{PageBounds, PostPage, PostSelection, Result};
@@ -13,6 +13,9 @@ use super::super::{PageBounds, PostPage, PostSelection, Result};
 #[async_trait]
 pub trait PostStore: Send + Sync {
     async fn post(&self, id: PostId) -> Result<Option<Post>>;
+
+    /// Previous revisions of a post, newest first; about `bytes_max` bytes of texts, and at least the newest one.
+    async fn post_revisions(&self, id: PostId, bytes_max: u64) -> Result<Vec<PostRevision>>;
 
     /// Sources of posts, in any order, without their labels. Their URLs are as stored, credentials included.
     async fn sources_of_posts(&self, ids: Vec<SourceId>) -> Result<Vec<PostSource>>;

@@ -49,6 +49,16 @@ pub trait SourceStore: Send + Sync {
     /// Number of enabled sources that fail, by the kind of their last failure. Reads the rows of all of them.
     async fn count_failures(&self) -> Result<Vec<(FailureKind, u64)>>;
 
+    /// Sources that are enabled, neither rest nor fail, were added before this time and read successfully since, and of
+    /// which nothing new came since: their number, and the longest silent ones with the time since when they are silent.
+    ///
+    /// That time is when the newest post was stored, which may be by a backfill. If the clean-up has removed all posts,
+    /// it is the watermark: the date of the newest entry seen. Without dates it is the last reading of a document, which
+    /// may be later; so a page or an undated feed counts as silent only while its document does not change. A source of
+    /// which nothing was ever stored is silent since it was added. Nothing of this is written for the purpose, so polls
+    /// pay nothing. Reads the rows of all sources and an entry of an index for each, so call it rarely.
+    async fn silent_sources(&self, before: Timestamp, limit: u32) -> Result<(u64, Vec<(Source, Timestamp)>)>;
+
     /// Writes settings and state of a source if its version is still stored.
     async fn save_source(&self, source: Source, now: Timestamp) -> Result<Saved>;
 

@@ -1,0 +1,29 @@
+-- Sources that are polled without failures, and of which nothing new came since $1; the longest silent first. Ids of posts
+-- follow the times at which they were stored, so the index of a source's ids tells whether it has a newer one.
+WITH silent AS MATERIALIZED (
+    SELECT id, since
+    FROM (
+        SELECT
+            sources.id,
+            coalesce(
+                (SELECT posts.created_at FROM posts WHERE posts.source_id = sources.id ORDER BY posts.id DESC LIMIT 1),
+                CASE WHEN last_seen_id LIKE '____-__-__T%' THEN unixepoch(last_seen_id) * 1000000 END,
+                CASE WHEN EXISTS (SELECT 1 FROM cleaned_posts WHERE cleaned_posts.source_id = sources.id)
+                    OR last_seen_id IS NOT NULL THEN last_read_at END,
+                sources.created_at
+            ) AS since
+        FROM sources
+        WHERE enabled = 1 AND feed_disabled_at IS NULL AND consecutive_failures = 0
+            AND sources.created_at < $1 AND last_success_at >= $1
+            AND NOT EXISTS (
+                SELECT 1 FROM posts
+                WHERE posts.source_id = sources.id
+                    AND posts.id >= (SELECT id FROM posts WHERE created_at >= $1 ORDER BY created_at, id LIMIT 1)
+            )
+    )
+    WHERE since < $1
+)
+SELECT {sources.source_columns}, longest.since, (SELECT count(*) FROM silent)
+FROM (SELECT id, since FROM silent ORDER BY since, id LIMIT $2) AS longest
+JOIN sources ON sources.id = longest.id
+ORDER BY longest.since, longest.id

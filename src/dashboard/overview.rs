@@ -1,0 +1,327 @@
+//! The first page: whether everything is well, what is not, why, and what to do.
+
+use std::collections::BTreeMap;
+
+use actix_web::web;
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::chart;
+use super::elements::{empty, facts, foreign, host_link, number, relative_time, state};
+use super::hosts::in_state;
+use super::page::{HtmlPage, PageResult};
+use crate::api::views::{
+    FleetReport, HostView, Page as ListPage, PollHourView, SilentSourceView, SilentSourcesView, StatusProblem,
+    StatusView, WebhookView,
+};
+use crate::api::{LocalApi, SITE};
+use crate::model::{PollOutcome, Timestamp};
+
+/// Hosts, webhooks and nodes that the overview shows.
+const SHOWN_MAX: usize = 8;
+
+pub(super) fn routes(config: &mut web::ServiceConfig) {
+    config.service(web::resource([SITE.to_owned(), format!("{SITE}/")]).get(overview));
+}
+
+#[derive(Deserialize)]
+pub(super) struct Notice {
+    pub(super) notice: Option<String>,
+}
+
+async fn overview(local: LocalApi, query: web::Query<Notice>) -> PageResult {
+    let status: StatusView = local.get("/status").await?;
+    let hours: Vec<PollHourView> = local.get("/statistics/hours").await?;
+    let mut hosts = in_state(&local, "breaker_open", SHOWN_MAX).await?;
+    hosts.extend(in_state(&local, "held", SHOWN_MAX).await?);
+    hosts.truncate(SHOWN_MAX);
+    let silent = match local.get::<SilentSourcesView>("/sources/silent").await {
+        // Not counted yet; the status says so.
+        Err(problem) if problem.status == 503 => SilentSourcesView { total: 0, items: Vec::new() },
+        silent => silent?,
+    };
+    let webhooks: ListPage<WebhookView> = local.get("/webhooks?limit=100").await?;
+    let fleet: Option<FleetReport> = if local.is_fleet() { Some(local.get("/fleet").await?) } else { None };
+    let content = html! {
+        h1 { "Overview" }
+        div #overview data-live data-now=(status.now) {
+            (verdict(&status))
+            (tiles(&status))
+            div.panels {
+                (person_panel(&status))
+                (hosts_panel(&hosts, status.now))
+                (webhooks_panel(&webhooks.items, status.now))
+                (silent_panel(&silent, status.now))
+                (daemon_panel(&status))
+                @if let Some(fleet) = &fleet { (fleet_panel(fleet)) }
+            }
+            (charts(&hours, status.now))
+        }
+    };
+    Ok(HtmlPage::new(&local, "Overview", "Overview").live().notice(query.into_inner().notice).show(content))
+}
+
+/// One line that can be read from across the room.
+fn verdict(status: &StatusView) -> Markup {
+    let (tone, words) = match (status.is_ready, status.problems.len()) {
+        (false, _) => ("bad", "Not ready"),
+        (true, 0) => ("good", "Everything is well"),
+        (true, 1) => ("warn", "Ready, and one thing needs you"),
+        (true, _) => ("warn", "Ready, and some things need you"),
+    };
+    html! {
+        section class=(format!("panel verdict {tone}")) aria-label="Verdict" {
+            strong { (words) }
+            @if !status.not_ready_because.is_empty() {
+                ul { @for reason in &status.not_ready_because { li { (reason) } } }
+            }
+            @if !status.held_up_by.is_empty() {
+                ul { @for reason in &status.held_up_by { li { "Requests to all hosts are suspended: " (reason) } } }
+            }
+            @if let Some(trouble) = &status.store_trouble { p { "The database is not available: " (trouble) } }
+            @if let Some(reason) = &status.not_loaded_because { p { "Not all sources are loaded yet: " (reason) } }
+        }
+    }
+}
+
+fn tiles(status: &StatusView) -> Markup {
+    let tile = |label: &str, value: Markup, link: String| {
+        html! { li { a href=(format!("{SITE}{link}")) { span.value { (value) } span.label { (label) } } } }
+    };
+    let lag = status.scheduler.as_ref().and_then(|scheduler| scheduler.oldest_due_at);
+    html! {
+        ul.tiles.panels {
+            @if let Some(counts) = &status.store_counts {
+                (tile("sources", number(counts.sources), "/sources".to_owned()))
+                @for (name, label) in [("active", "active"), ("backing_off", "backing off"), ("resting", "resting"),
+                    ("disabled", "disabled")] {
+                    @let count = counts.sources_by_state.get(name).copied().unwrap_or(0);
+                    (tile(label, number(count), format!("/sources?state={name}")))
+                }
+                (tile("posts", number(counts.posts), "/posts".to_owned()))
+                (tile("new posts in 24 h", number(counts.posts_last_day), "/posts".to_owned()))
+            } @else {
+                li { span.value { "–" } span.label { "counts cannot be read yet" } }
+            }
+            (tile("due lag", match lag {
+                Some(at) if at < status.now => html! { (super::elements::span(status.now.since(at))) },
+                _ => html! { "none" },
+            }, "/hosts".to_owned()))
+            @if let Some(scheduler) = &status.scheduler {
+                (tile("polls in flight", number(scheduler.under_way), "/hosts".to_owned()))
+                (tile("due and waiting", number(scheduler.waiting), "/hosts".to_owned()))
+            }
+        }
+    }
+}
+
+fn person_panel(status: &StatusView) -> Markup {
+    html! {
+        section.panel {
+            h2 { "What needs a person" }
+            @if status.problems.is_empty() { (empty("Nothing.")) } @else {
+                ul {
+                    @for problem in &status.problems {
+                        li {
+                            a href=(format!("{SITE}{}", where_to_look(problem))) { (problem.detail) }
+                            " " span.soft { (what_to_do(problem)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn where_to_look(problem: &StatusProblem) -> &'static str {
+    match problem.kind.as_str() {
+        "paused" | "untrusted_clock" | "low_disk_space" => "/settings",
+        "quarantined_rows" => "/supervision#quarantine",
+        "unauthorized_sources" => "/sources?failure=unauthorized",
+        "disabled_sources" => "/sources?state=disabled",
+        "locked_sources" => "/sources",
+        "failing_webhooks" | "disabled_webhooks" => "/webhooks",
+        "held_hosts" => "/hosts?state=held",
+        "open_breakers" => "/hosts?state=breaker_open",
+        _ => "",
+    }
+}
+
+fn what_to_do(problem: &StatusProblem) -> &'static str {
+    match problem.kind.as_str() {
+        "paused" => "Resume it when you are ready.",
+        "low_disk_space" => {
+            "Make room, or keep posts and polls for fewer days (source.max-article-age-days, history.days)."
+        }
+        "untrusted_clock" => "Correct the clock of the machine.",
+        "quarantined_rows" => "Look at the values and correct them in the database.",
+        "unauthorized_sources" => "Give them a new login or key.",
+        "disabled_sources" => "Read the reasons; enable or remove them.",
+        "locked_sources" => "End the session of the database that locks them.",
+        "failing_webhooks" => "Look at the last error.",
+        "disabled_webhooks" => "Enable or remove them.",
+        "held_hosts" => "They asked us to wait; nothing to do unless you held them.",
+        "open_breakers" => "Look whether they are gone for good.",
+        _ => "",
+    }
+}
+
+fn hosts_panel(hosts: &[HostView], now: Timestamp) -> Markup {
+    html! {
+        section.panel {
+            h2 { "Worst hosts" }
+            @if hosts.is_empty() { (empty("No host is held, and every host answers.")) } @else {
+                ul {
+                    @for host in hosts {
+                        li {
+                            (host_link(&host.host)) " " (state(&host.state)) " "
+                            @if let Some(until) = host.breaker_open_until.or(host.held_until) { (relative_time(until, now)) }
+                            @if let Some(reason) = &host.held_reason { " " span.soft { (reason) } }
+                            @if host.silent_requests > 0 {
+                                " " span.soft { (number(host.silent_requests)) " requests without an answer" }
+                            }
+                        }
+                    }
+                }
+            }
+            p { a href=(format!("{SITE}/hosts")) { "All hosts" } }
+        }
+    }
+}
+
+fn webhooks_panel(webhooks: &[WebhookView], now: Timestamp) -> Markup {
+    let behind: Vec<&WebhookView> =
+        webhooks.iter().filter(|webhook| webhook.failures > 0 || !webhook.enabled).collect();
+    html! {
+        section.panel {
+            h2 { "Webhooks behind" }
+            @if behind.is_empty() {
+                (empty(if webhooks.is_empty() { "There are no webhooks." } else { "All deliveries arrive." }))
+            } @else {
+                ul {
+                    @for webhook in behind.iter().take(SHOWN_MAX) {
+                        li {
+                            a href=(format!("{SITE}/webhooks")) { (foreign(&webhook.url)) } " "
+                            (state(if webhook.enabled { "failing" } else { "disabled" })) " "
+                            @if let Some(error) = &webhook.last_error { span.soft { (error) } " " }
+                            @if let Some(at) = webhook.retry_at { "next try " (relative_time(at, now)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn silent_panel(silent: &SilentSourcesView, now: Timestamp) -> Markup {
+    html! {
+        section.panel {
+            h2 { "Silent sources" }
+            @if silent.items.is_empty() { (empty("Every source that is polled publishes.")) } @else {
+                p { (number(silent.total)) " polled without failures, but nothing new for " code { "source.silent-days" } "." }
+                ul {
+                    @for SilentSourceView { source, silent_since } in silent.items.iter().take(SHOWN_MAX) {
+                        li {
+                            a href=(format!("{SITE}/sources/{}", source.id)) { (foreign(source.name())) } " "
+                            span.soft { "nothing new since " (relative_time(*silent_since, now)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn daemon_panel(status: &StatusView) -> Markup {
+    let counters = &status.statistics;
+    html! {
+        section.panel {
+            h2 { "Daemon" }
+            (facts(vec![
+                ("Version", html! { (status.version) }),
+                ("Started", relative_time(status.started_at, status.now)),
+                ("Database", html! { (status.database_engine) ", schema " (status.schema_version) }),
+                ("Polls since the start", number(counters.polls)),
+                ("Crashes and restarts", html! {
+                    a href=(format!("{SITE}/supervision")) { (number(counters.crashes)) ", " (number(counters.restarts)) }
+                }),
+                ("Received", html! { (number(counters.wire_bytes / 1_000_000)) " MB" }),
+                ("Lost log records", number(counters.log_records_dropped)),
+            ]))
+        }
+    }
+}
+
+fn fleet_panel(fleet: &FleetReport) -> Markup {
+    html! {
+        section.panel {
+            h2 { "Nodes" }
+            ul {
+                @for node in fleet.nodes.iter().filter(|node| node.ended_at.is_none()).take(SHOWN_MAX) {
+                    li {
+                        a href=(format!("{SITE}/fleet")) { (node.name) } " " (state(&node.state)) " "
+                        span.soft { (number(node.sources)) " sources, " (format!("{:.1}", node.polls_per_second)) " polls/s" }
+                    }
+                }
+            }
+            @if fleet.free_shards > 0 {
+                p.problem { (number(fleet.free_shards)) " shards have no owner; their sources are not polled." }
+            }
+        }
+    }
+}
+
+fn charts(hours: &[PollHourView], now: Timestamp) -> Markup {
+    let failures = |since_hours: u64| {
+        let since = now - std::time::Duration::from_secs(since_hours * 3_600);
+        let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+        for hour in hours.iter().filter(|hour| hour.outcome == PollOutcome::Failed && hour.hour >= since) {
+            let kind = hour.error_type.map_or_else(|| "unknown".to_owned(), |kind| kind.to_string());
+            *kinds.entry(kind).or_default() += hour.polls;
+        }
+        let mut kinds: Vec<(String, u64)> = kinds.into_iter().collect();
+        kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        kinds
+    };
+    let polls = |step, steps| chart::by_step(hours, now, step, steps, chart::outcomes, 3);
+    let posts = |step, steps| chart::by_step(hours, now, step, steps, chart::new_posts, 1);
+    html! {
+        div.panels.wide {
+            section.panel {
+                h2 { "Polls, last day" }
+                (chart::bars("polls-day", "Polls by hour, last day", &chart::OUTCOMES, &polls(1, 24)))
+            }
+            section.panel {
+                h2 { "Polls, last week" }
+                (chart::bars("polls-week", "Polls by six hours, last week", &chart::OUTCOMES, &polls(6, 28)))
+            }
+            section.panel {
+                h2 { "New posts, last day" }
+                (chart::bars("posts-day", "New posts by hour, last day", &chart::NEW_POSTS, &posts(1, 24)))
+            }
+            section.panel {
+                h2 { "New posts, last week" }
+                (chart::bars("posts-week", "New posts by six hours, last week", &chart::NEW_POSTS, &posts(6, 28)))
+            }
+            section.panel {
+                h2 { "Failures by kind" }
+                @let (day, week) = (failures(24), failures(7 * 24));
+                @if week.is_empty() { (empty("No poll failed in the last week.")) } @else {
+                    div.scroll { table {
+                        thead { tr { th scope="col" { "Kind" } th.number scope="col" { "Last day" } th.number scope="col" { "Last week" } } }
+                        tbody {
+                            @for (kind, count) in &week {
+                                @let today = day.iter().find(|(name, _)| name == kind).map_or(0, |(_, count)| *count);
+                                tr {
+                                    th scope="row" { a href=(format!("{SITE}/sources?failure={kind}")) { (kind.replace('_', " ")) } }
+                                    td.number { (number(today)) }
+                                    td.number { (number(*count)) }
+                                }
+                            }
+                        }
+                    } }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A person at the browser: opens pages, reads, clicks and types.
+
+use std::time::Duration;
+
+use fantoccini::cookies::Cookie;
+use fantoccini::key::Key;
+use fantoccini::{Client, Locator};
+use feedwarden::api::SITE;
+use serde_json::{Value, json};
+use tokio::sync::MutexGuard;
+
+use super::browser::{DriverCommand, axe, browser};
+
+/// Far longer than anything should take: a bound, not a wait.
+const PATIENCE: Duration = Duration::from_secs(30);
+const HEIGHT: u32 = 900;
+
+/// The browser, without cookies, without settings of earlier tests, and for this test only.
+pub(super) struct Visit {
+    pub(super) client: MutexGuard<'static, Client>,
+    /// `http://ADDRESS:PORT` of the daemon.
+    pub(super) origin: String,
+}
+
+impl Visit {
+    pub(super) async fn to(origin: &str) -> Visit {
+        let visit = Visit { client: browser().await, origin: origin.to_owned() };
+        visit.javascript(true).await;
+        // Ends what the last page still loads.
+        visit.client.goto("about:blank").await.unwrap();
+        visit.devtools("Network.clearBrowserCookies", json!({})).await;
+        visit.dark(false).await;
+        visit.width(1280).await;
+        visit.log("browser").await;
+        visit.log("performance").await;
+        visit
+    }
+
+    /// Opens a page of the dashboard.
+    pub(super) async fn open(&self, path: &str) {
+        self.goto(&format!("{}{SITE}{path}", self.origin)).await;
+    }
+
+    pub(super) async fn goto(&self, url: &str) {
+        self.client.goto(url).await.unwrap_or_else(|error| panic!("{url}: {error}"));
+    }
+
+    /// Signs in with a token, on the page that asks for it.
+    pub(super) async fn sign_in(&self, token: &str) {
+        self.fill("#token", token).await;
+        self.click("main button[type=submit]").await;
+    }
+
+    /// The path of the page, with its query.
+    pub(super) async fn path(&self) -> String {
+        let url = self.client.current_url().await.unwrap();
+        url[url::Position::BeforePath..].to_owned()
+    }
+
+    pub(super) async fn click(&self, selector: &str) {
+        let element = self.client.find(Locator::Css(selector)).await.unwrap_or_else(|e| panic!("{selector}: {e}"));
+        element.click().await.unwrap_or_else(|error| panic!("{selector}: {error}"));
+    }
+
+    pub(super) async fn fill(&self, selector: &str, text: &str) {
+        let element = self.client.find(Locator::Css(selector)).await.unwrap_or_else(|e| panic!("{selector}: {e}"));
+        element.send_keys(text).await.unwrap();
+    }
+
+    /// Presses a key where the focus is.
+    pub(super) async fn press(&self, key: Key) {
+        self.client.active_element().await.unwrap().send_keys(&char::from(key).to_string()).await.unwrap();
+    }
+
+    /// How many elements there are.
+    pub(super) async fn count(&self, selector: &str) -> usize {
+        self.client.find_all(Locator::Css(selector)).await.unwrap().len()
+    }
+
+    /// The visible text of the first such element.
+    pub(super) async fn text(&self, selector: &str) -> String {
+        let element = self.client.find(Locator::Css(selector)).await.unwrap_or_else(|e| panic!("{selector}: {e}"));
+        element.text().await.unwrap()
+    }
+
+    /// Runs the body of a function in the page.
+    pub(super) async fn script(&self, body: &str) -> Value {
+        self.client.execute(body, Vec::new()).await.unwrap_or_else(|error| panic!("{body}: {error}"))
+    }
+
+    /// Waits until the text of such an element satisfies a condition. Elements may be replaced meanwhile.
+    pub(super) async fn wait_until(&self, selector: &str, is_so: impl Fn(&str) -> bool) {
+        let mut last = String::new();
+        let waiting = async {
+            loop {
+                if let Ok(element) = self.client.find(Locator::Css(selector)).await
+                    && let Ok(text) = element.text().await
+                {
+                    if is_so(&text) {
+                        return;
+                    }
+                    last = text;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
+            panic!("never came, in {selector}; it reads: {last:?}");
+        }
+    }
+
+    pub(super) async fn wait_for_text(&self, selector: &str, text: &str) {
+        self.wait_until(selector, |found| found.contains(text)).await;
+    }
+
+    pub(super) async fn cookies(&self) -> Vec<Cookie<'static>> {
+        self.client.get_all_cookies().await.unwrap()
+    }
+
+    /// Errors and warnings of the console since the last call, violations of the Content-Security-Policy among them. An
+    /// answer with one of these statuses, which the test wants, is none.
+    pub(super) async fn console_errors(&self, wanted_statuses: &[u16]) -> Vec<String> {
+        let is_wanted = |message: &str| {
+            wanted_statuses.iter().any(|status| message.contains(&format!("responded with a status of {status}")))
+        };
+        let entries = self.log("browser").await;
+        let bad = entries.iter().filter(|entry| ["SEVERE", "WARNING"].contains(&entry["level"].as_str().unwrap()));
+        let messages = bad.map(|entry| entry["message"].as_str().unwrap().to_owned());
+        messages.filter(|message| !is_wanted(message)).collect()
+    }
+
+    /// URLs of all requests since the last call.
+    pub(super) async fn requests(&self) -> Vec<String> {
+        let entries = self.log("performance").await;
+        let events = entries.iter().map(|entry| {
+            let message: Value = serde_json::from_str(entry["message"].as_str().unwrap()).unwrap();
+            message["message"].clone()
+        });
+        let sent = events.filter(|event| event["method"] == "Network.requestWillBeSent");
+        sent.map(|event| event["params"]["request"]["url"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Nothing in the console, and no request to any other place than the daemon.
+    pub(super) async fn is_clean(&self, wanted_statuses: &[u16]) {
+        let errors = self.console_errors(wanted_statuses).await;
+        assert!(errors.is_empty(), "{}: {errors:#?}", self.path().await);
+        let requests = self.requests().await;
+        assert!(!requests.is_empty(), "the log has the requests");
+        let start = format!("{}{SITE}", self.origin);
+        let elsewhere: Vec<&String> = requests.iter().filter(|url| !url.starts_with(&start)).collect();
+        assert!(elsewhere.is_empty(), "{}: {elsewhere:?}", self.path().await);
+    }
+
+    /// Serious findings of axe-core on the page.
+    pub(super) async fn accessibility_faults(&self) -> Vec<String> {
+        // Through the driver, since the page itself takes no foreign scripts.
+        self.client.execute(&axe(), Vec::new()).await.unwrap();
+        let script = "const done = arguments[arguments.length - 1]; \
+                      axe.run().then((found) => done(found), (error) => done(String(error)));";
+        let found = self.client.execute_async(script, Vec::new()).await.unwrap();
+        let checked = found["passes"].as_array().map_or(0, Vec::len);
+        assert!(checked > 5, "axe has checked the page: {found}");
+        let violations = found["violations"].as_array().unwrap().iter();
+        let serious =
+            violations.filter(|violation| ["serious", "critical"].iter().any(|it| violation["impact"] == *it));
+        serious
+            .map(|violation| {
+                let nodes = violation["nodes"].as_array().unwrap().iter();
+                let places: Vec<String> =
+                    nodes.map(|node| format!("{} {}", node["html"], node["failureSummary"])).collect();
+                format!("{}: {}\n{}", violation["id"], violation["help"], places.join("\n"))
+            })
+            .collect()
+    }
+
+    /// The width of the page in pixels.
+    pub(super) async fn width(&self, width: u32) {
+        let size = json!({ "width": width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": false });
+        self.devtools("Emulation.setDeviceMetricsOverride", size).await;
+    }
+
+    /// Whether pages opened from now on run their scripts.
+    pub(super) async fn javascript(&self, is_on: bool) {
+        self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": !is_on })).await;
+    }
+
+    /// Whether the reader prefers dark pages.
+    pub(super) async fn dark(&self, is_dark: bool) {
+        let scheme = if is_dark { "dark" } else { "light" };
+        let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.devtools("Emulation.setEmulatedMedia", features).await;
+    }
+
+    async fn devtools(&self, name: &str, parameters: Value) -> Value {
+        let answer = self.client.issue_cmd(DriverCommand::devtools(name, parameters)).await;
+        answer.unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    async fn log(&self, kind: &str) -> Vec<Value> {
+        let Value::Array(entries) = self.client.issue_cmd(DriverCommand::log(kind)).await.unwrap() else {
+            panic!("a log is a list")
+        };
+        entries
+    }
+}
