@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::hint::black_box;
+use std::sync::Arc;
 
 use feedwarden::clock::{Clock, SystemClock};
 use feedwarden::fetch::{Answer, Task};
@@ -16,12 +17,20 @@ use hyper::body::Body;
 use hyper_util::rt::TokioIo;
 use quick_xml::NsReader;
 use quick_xml::events::Event;
+use rustls::client::Resumption;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, HandshakeKind, RootCertStore};
 use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 
 use crate::cost::{Cost, Meter};
 use crate::insert::Raw;
 use crate::process::Engine;
 use crate::refresh::fetcher;
+use crate::tls_front::TlsWeb;
 
 /// Requests under way at once.
 const CONCURRENCY: usize = 32;
@@ -42,13 +51,60 @@ pub(crate) struct PartCosts {
     pub(crate) median_bytes: usize,
 }
 
+/// What bare requests over TLS cost whose answer is a 304, for all feeds together.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct TlsCosts {
+    /// Every connection resumes a session.
+    pub(crate) resumed: Cost,
+    /// None does.
+    pub(crate) full: Cost,
+}
+
+/// Measures bare hyper over bare rustls.
+pub(crate) async fn measure_tls(web: &TlsWeb) -> TlsCosts {
+    let places: Vec<url::Url> = web.urls.iter().map(|url| url.parse().unwrap()).collect();
+    let sessions = Resumption::in_memory_sessions(web.urls.len() * 8);
+    let resuming = Link::Secure { connector: connector(web, sessions), port: web.port };
+    let answers = fetch_all(&resuming, &places, &HashMap::new()).await;
+    let known: HashMap<String, Known> = answers.into_iter().map(|answer| (answer.url, answer.validators)).collect();
+    let full = Link::Secure { connector: connector(web, Resumption::disabled()), port: web.port };
+    let measured = async |link: &Link, resumes: bool| {
+        let meter = Meter::start(None);
+        let answers = fetch_all(link, &places, &known).await;
+        let cost = meter.read();
+        assert!(answers.iter().all(|answer| answer.status == 304), "all of them are unchanged");
+        assert!(answers.iter().all(|answer| answer.is_resumed == resumes), "sessions are resumed, or none");
+        cost
+    };
+    TlsCosts { resumed: measured(&resuming, true).await, full: measured(&full, false).await }
+}
+
+fn connector(web: &TlsWeb, resumption: Resumption) -> TlsConnector {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(web.authority.as_bytes()).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut configuration = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    configuration.resumption = resumption;
+    TlsConnector::from(Arc::new(configuration))
+}
+
+/// How connections are made.
+enum Link {
+    Plain,
+    Secure { connector: TlsConnector, port: u16 },
+}
+
 /// Measures the parts over these feeds, with the store they are in.
 pub(crate) async fn measure(engine: &Engine, urls: &[String]) -> PartCosts {
     let places: Vec<url::Url> = urls.iter().map(|url| url.parse().unwrap()).collect();
     // Once unmeasured: the simulated web writes its feeds when they are first asked for.
-    fetch_all(&places, &HashMap::new()).await;
+    fetch_all(&Link::Plain, &places, &HashMap::new()).await;
     let meter = Meter::start(None);
-    let answers = fetch_all(&places, &HashMap::new()).await;
+    let answers = fetch_all(&Link::Plain, &places, &HashMap::new()).await;
     let fetch = meter.read();
     let meter = Meter::start(None);
     for answer in &answers {
@@ -59,7 +115,7 @@ pub(crate) async fn measure(engine: &Engine, urls: &[String]) -> PartCosts {
     sizes.sort_unstable();
     let known = answers.into_iter().map(|answer| (answer.url, answer.validators)).collect();
     let meter = Meter::start(None);
-    let unchanged = fetch_all(&places, &known).await;
+    let unchanged = fetch_all(&Link::Plain, &places, &known).await;
     let conditional_fetch = meter.read();
     assert!(unchanged.iter().all(|answer| answer.status == 304), "all of them are unchanged");
 
@@ -101,20 +157,39 @@ struct Answered {
     status: u16,
     validators: Known,
     body: String,
+    is_resumed: bool,
 }
 
 /// Headers of a conditional request, with what an answer gave for them.
 type Known = Vec<(&'static str, String)>;
 
-async fn fetch_all(places: &[url::Url], known: &HashMap<String, Known>) -> Vec<Answered> {
-    let asking = places.iter().map(|place| ask(place, known.get(place.as_str())));
+async fn fetch_all(link: &Link, places: &[url::Url], known: &HashMap<String, Known>) -> Vec<Answered> {
+    let asking = places.iter().map(|place| ask(link, place, known.get(place.as_str())));
     stream::iter(asking).buffer_unordered(CONCURRENCY).collect().await
 }
 
 /// As the daemon asks: on a connection of its own.
-async fn ask(place: &url::Url, known: Option<&Known>) -> Answered {
+async fn ask(link: &Link, place: &url::Url, known: Option<&Known>) -> Answered {
     let (host, port) = (place.host_str().unwrap(), place.port().unwrap());
-    let stream = tokio::net::TcpStream::connect((host, port)).await.unwrap();
+    match link {
+        Link::Plain => converse(TcpStream::connect((host, port)).await.unwrap(), false, place, known).await,
+        Link::Secure { connector, port } => {
+            let stream = TcpStream::connect(("127.0.0.1", *port)).await.unwrap();
+            stream.set_nodelay(true).unwrap();
+            let name = ServerName::try_from(host.to_owned()).unwrap();
+            let stream = connector.connect(name, stream).await.unwrap();
+            let is_resumed = stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed);
+            converse(stream, is_resumed, place, known).await
+        }
+    }
+}
+
+async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    is_resumed: bool,
+    place: &url::Url,
+    known: Option<&Known>,
+) -> Answered {
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);
     let mut request = hyper::Request::get(place.path())
@@ -134,7 +209,7 @@ async fn ask(place: &url::Url, known: Option<&Known>) -> Answered {
     while let Some(frame) = std::future::poll_fn(|context| std::pin::Pin::new(&mut body).poll_frame(context)).await {
         bytes.extend_from_slice(frame.unwrap().data_ref().unwrap());
     }
-    Answered { url: place.to_string(), status, validators, body: String::from_utf8(bytes).unwrap() }
+    Answered { url: place.to_string(), status, validators, body: String::from_utf8(bytes).unwrap(), is_resumed }
 }
 
 fn bare_loop(feed: &str) -> usize {
@@ -153,7 +228,7 @@ fn bare_loop(feed: &str) -> usize {
 
 /// The posts of each feed, as the daemon would find them.
 async fn posts(urls: &[String]) -> HashMap<String, Vec<NewPost>> {
-    let fetcher = fetcher(std::sync::Arc::new(SystemClock));
+    let fetcher = fetcher(Arc::new(SystemClock));
     let settings = TypeSettings::default();
     let read = async |url: &String| {
         let task = Task::new(SourceSettings::new(SourceType::Rss, url.as_str()));

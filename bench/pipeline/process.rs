@@ -13,6 +13,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::idle::Population;
+use crate::refresh::RefreshOrder;
+use crate::tls_front::{self, TlsWeb};
 
 /// What a process of the bench is there for.
 #[derive(Serialize, Deserialize)]
@@ -21,8 +23,10 @@ pub(crate) enum Role {
     Web(WebSize),
     /// Does the bare parts by themselves.
     Parts { engine: Engine, urls: Vec<String> },
-    /// Runs the daemon over everything that is in the store, once.
-    Refresh { engine: Engine, log: PathBuf, keeps_html: bool },
+    /// Does the bare requests over TLS.
+    TlsParts(TlsWeb),
+    /// Runs the daemon over everything that is in the store.
+    Refresh(RefreshOrder),
     /// Runs the daemon with many sources of which few are due.
     Idle(Population),
 }
@@ -94,6 +98,7 @@ pub(crate) fn run<T: DeserializeOwned>(role: &Role) -> T {
 pub(crate) struct WebProcess {
     child: Child,
     pub(crate) urls: Vec<String>,
+    pub(crate) tls: TlsWeb,
 }
 
 impl WebProcess {
@@ -101,7 +106,8 @@ impl WebProcess {
         let mut child = start(&Role::Web(size));
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        WebProcess { child, urls: serde_json::from_str(&line).unwrap() }
+        let (urls, tls) = serde_json::from_str(&line).unwrap();
+        WebProcess { child, urls, tls }
     }
 }
 
@@ -124,7 +130,9 @@ pub(crate) fn serve(size: WebSize) {
         ..WebSettings::default()
     };
     let web = Web::start(settings, Arc::new(SystemClock)).unwrap();
-    answer(&web.sites().iter().map(|site| &site.url).collect::<Vec<_>>());
+    let urls: Vec<String> = web.sites().iter().map(|site| site.url.clone()).collect();
+    let tls = tls_front::start(&urls);
+    answer(&(urls, tls));
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 

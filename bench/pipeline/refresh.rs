@@ -1,6 +1,6 @@
 //! The whole daemon over everything that is in the store, once: scheduler, hosts, fetchers, sink, store and log.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use feedwarden::actors::{Fleet, Parts, Pipeline, PipelineSettings, Scope, StatisticsView};
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cost::{Cost, Meter, memory_mb};
 use crate::process::Engine;
+use crate::tls_front::TlsWeb;
 
 /// What a refresh did and cost.
 #[derive(Serialize, Deserialize)]
@@ -29,17 +30,43 @@ pub(crate) struct Refreshed {
     pub(crate) records: usize,
 }
 
+/// How to refresh.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct RefreshOrder {
+    pub(crate) engine: Engine,
+    pub(crate) log: PathBuf,
+    pub(crate) keeps_html: bool,
+    /// The web over TLS, if it is asked for so.
+    pub(crate) tls: Option<TlsWeb>,
+    /// Whether a refresh by the same process comes before the one that is measured: the process knows its hosts then.
+    pub(crate) is_repeated: bool,
+}
+
 /// Refreshes everything. From the opening of the store to its closing and the last record is measured; the loading of
 /// the program and of the platform's certificates is not.
-pub(crate) fn refresh(engine: &Engine, log: &Path, keeps_html: bool) -> Refreshed {
+pub(crate) fn refresh(order: &RefreshOrder) -> Refreshed {
+    let mut settings = http_settings();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    if let Some(tls) = &order.tls {
+        std::io::Write::write_all(&mut file, tls.authority.as_bytes()).unwrap();
+        settings.authorities = Some(file.path().to_owned());
+        settings.static_hosts = tls.addresses();
+    }
+    let fetcher = Fetcher::new(Client::new(settings, || SystemClock.now()).unwrap());
+    if order.is_repeated {
+        refresh_once(order, fetcher.clone());
+    }
+    refresh_once(order, fetcher)
+}
+
+fn refresh_once(RefreshOrder { engine, log, keeps_html, .. }: &RefreshOrder, fetcher: Fetcher) -> Refreshed {
     let _ = std::fs::remove_file(log);
     let telemetry = open_log(log, Arc::new(SystemClock));
-    let fetcher = fetcher(Arc::new(SystemClock));
     let meter = Meter::start(engine.server());
     let done = actix_rt::System::new().block_on(async {
         let store = store::open(&engine.settings(), SystemClock.now()).await.unwrap();
         let mut policy = Policy::default();
-        policy.posts.keeps_html = keeps_html;
+        policy.posts.keeps_html = *keeps_html;
         let parts = parts(store.clone(), Arc::new(SystemClock), fetcher, policy, &telemetry);
         let pipeline = Pipeline::new(parts, Scope::Once { ignores_due_times: true });
         let handle = pipeline.handle();
@@ -66,8 +93,11 @@ pub(crate) fn open_log(file: &Path, clock: Arc<dyn Clock>) -> Telemetry {
 
 /// One that may ask loopback.
 pub(crate) fn fetcher(clock: Arc<dyn Clock>) -> Fetcher {
-    let settings = HttpSettings { allowed_networks: vec!["127.0.0.0/8".parse().unwrap()], ..HttpSettings::default() };
-    Fetcher::new(Client::new(settings, move || clock.now()).unwrap())
+    Fetcher::new(Client::new(http_settings(), move || clock.now()).unwrap())
+}
+
+fn http_settings() -> HttpSettings {
+    HttpSettings { allowed_networks: vec!["127.0.0.0/8".parse().unwrap()], ..HttpSettings::default() }
 }
 
 /// What a pipeline is made of.

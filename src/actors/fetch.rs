@@ -101,8 +101,7 @@ async fn request(fetcher: &Fetcher, context: &PipelineContext, poll: &Poll) -> F
             FetchOutcome::Robots(Box::new(fetched))
         }
         _ => {
-            // Connections are not kept: a broken one would need another request at once, without the pause of the host.
-            let mut task = poll.task(false);
+            let mut task = poll.task();
             task.keeps_html = context.policy().posts.keeps_html;
             let polling = async {
                 let mut fetched = sources::poll(fetcher, &context.type_settings, &task).await;

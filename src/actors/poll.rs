@@ -40,6 +40,8 @@ pub(super) struct Poll {
     pub(super) host: Option<HostState>,
     /// The breaker of that host before the last request.
     pub(super) breaker_before: Option<Breaker>,
+    /// Whether the next poll of the host comes at once and can use the connection of this one.
+    pub(super) keeps_connection: bool,
     /// When the last request of the poll ended.
     pub(super) ended_at: Timestamp,
     /// Duration of all its requests.
@@ -127,6 +129,7 @@ impl Poll {
             presence: None,
             host: None,
             breaker_before: None,
+            keeps_connection: false,
             ended_at,
             request_time: Duration::ZERO,
             time_used: Duration::ZERO,
@@ -155,12 +158,12 @@ impl Poll {
     }
 
     /// The next request, if it is for the source itself.
-    pub(super) fn task(&self, keep_alive: bool) -> Task {
+    pub(super) fn task(&self) -> Task {
         let state = &self.source.state;
         let mut task = Task::new(self.source.settings.clone());
         task.validators = state.validators.clone();
         task.last_seen = state.last_seen;
-        task.keep_alive = keep_alive;
+        task.keep_alive = self.keeps_connection;
         task.account_id = state.account_id.clone();
         task.key = self.key.as_ref().map(|lent| lent.key.clone());
         task.access = self.access.clone();

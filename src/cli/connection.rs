@@ -202,7 +202,7 @@ async fn encrypt(
     url: &Url,
     stream: TcpStream,
 ) -> std::io::Result<impl AsyncRead + AsyncWrite + Send + Unpin + 'static> {
-    let configuration = tls::configuration(None).map_err(std::io::Error::other)?;
+    let configuration = tls::configuration(None, 0).map_err(std::io::Error::other)?;
     let name = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
     let name = ServerName::try_from(name).map_err(std::io::Error::other)?;
     tokio_rustls::TlsConnector::from(configuration).connect(name, stream).await

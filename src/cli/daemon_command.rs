@@ -11,9 +11,9 @@ use super::complain;
 use super::output_style::{OutputStyle, TextStyle, state_style};
 use super::status_words::status_words;
 use super::table::{Cell, Column, Table, span};
-use super::times::second;
+use super::times::{second, start_of_today};
 use crate::api::views::{
-    FleetReport, LogLevel, QuarantineView, Reloaded, SchedulerView, StatusView, TreeNode, TreeView,
+    FleetReport, LogLevel, PostCount, QuarantineView, Reloaded, SchedulerView, StatusView, TreeNode, TreeView,
 };
 
 const RELOAD: &str = "/configuration/reload";
@@ -62,7 +62,15 @@ pub(super) struct Level {
 }
 
 pub(super) async fn status(client: &ApiClient) -> Done {
-    client.show(client.get("/status").await?, |status: StatusView| status_words(&status, OutputStyle::of_output()))
+    let answer = client.get("/status").await?;
+    let posts_today = if client.is_json { None } else { posts_today(client).await };
+    client.show(answer, |status: StatusView| status_words(&status, posts_today, OutputStyle::of_output()))
+}
+
+/// Posts stored since midnight, if the daemon can count them. It does not know the reader's time zone.
+pub(super) async fn posts_today(client: &ApiClient) -> Option<u64> {
+    let counted = client.get(&format!("/posts/count?since={}", start_of_today())).await.ok()?;
+    read::<PostCount>(counted).ok().map(|counted| counted.posts)
 }
 
 pub(super) async fn quarantine(client: &ApiClient) -> Done {

@@ -6,7 +6,8 @@ use super::table::span;
 use super::times::{localized, second};
 use crate::api::views::{StatisticsReport, StatusProblem, StatusView, StoreCountsView};
 
-pub(super) fn status_words(status: &StatusView, style: OutputStyle) -> String {
+/// `posts_today` counts from midnight where the reader is.
+pub(super) fn status_words(status: &StatusView, posts_today: Option<u64>, style: OutputStyle) -> String {
     let title = format!(
         "feedwarden {}, up {} since {}",
         status.version,
@@ -24,7 +25,7 @@ pub(super) fn status_words(status: &StatusView, style: OutputStyle) -> String {
         ("CLOCK", status.ages_judged_at.map(|at| format!("not trusted; ages are judged at {}", second(at)))),
         ("NOT LOADED", status.not_loaded_because.clone()),
         ("sources", status.store_counts.as_ref().map(sources)),
-        ("posts", status.store_counts.as_ref().map(posts)),
+        ("posts", status.store_counts.as_ref().map(|counts| posts(counts, posts_today))),
         ("oldest due", Some(oldest_due(status))),
         ("scheduler", Some(status.scheduler.as_ref().map_or_else(|| "does not answer".to_owned(), of_scheduler))),
         ("store", Some(store(status))),
@@ -61,8 +62,11 @@ fn sources(counts: &StoreCountsView) -> String {
     format!("{}: {}{failing}", counts.sources, states.join(", "))
 }
 
-fn posts(counts: &StoreCountsView) -> String {
-    format!("{} stored, {} of them in the last 24 hours", counts.posts, counts.posts_last_day)
+fn posts(counts: &StoreCountsView, posts_today: Option<u64>) -> String {
+    match posts_today {
+        Some(today) => format!("{} stored, {today} of them today", counts.posts),
+        None => format!("{} stored, {} of them in the last 24 hours", counts.posts, counts.posts_last_day),
+    }
 }
 
 fn oldest_due(status: &StatusView) -> String {

@@ -49,6 +49,12 @@ pub(super) fn seconds(text: &str) -> Result<u64, String> {
     }
 }
 
+/// When today began.
+pub(super) fn start_of_today() -> Timestamp {
+    let now = SystemClock.now();
+    local(now).start_of_day().map_or(now, |start| start.timestamp().into())
+}
+
 /// Date and time to the second, with the zone.
 pub(super) fn second(moment: Timestamp) -> String {
     local(moment).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()

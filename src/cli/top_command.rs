@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::client::{ApiClient, Done, read};
+use super::daemon_command::posts_today;
 use super::error::CliError;
 use super::output_style::{OutputStyle, state_style};
 use super::post_command::source_name;
@@ -41,6 +42,7 @@ struct Snapshot {
     status: StatusView,
     troubled: Vec<SourceView>,
     posts: Vec<PostView>,
+    posts_today: Option<u64>,
 }
 
 /// Draws until `q` or a signal; on a terminal over the previous output.
@@ -93,13 +95,14 @@ pub(super) async fn top(client: &ApiClient, top: &TopArguments) -> Done {
 
 async fn take_snapshot(client: &ApiClient) -> Result<Snapshot, CliError> {
     let status = read(client.get("/status").await?)?;
+    let posts_today = posts_today(client).await;
     let troubled: Page<SourceView> = read(client.get("/sources?state=backing_off&limit=5").await?)?;
     let posts: Page<PostView> = read(client.get("/posts?order=newest&limit=20").await?)?;
-    Ok(Snapshot { status, troubled: troubled.items, posts: posts.items })
+    Ok(Snapshot { status, troubled: troubled.items, posts: posts.items, posts_today })
 }
 
 fn draw(snapshot: &Snapshot, before: Option<&StatusView>, style: OutputStyle) -> String {
-    let mut text = status_words(&snapshot.status, style);
+    let mut text = status_words(&snapshot.status, snapshot.posts_today, style);
     let rate = before.map(|before| {
         let seconds = snapshot.status.now.since(before.now).as_secs_f64().max(0.001);
         let polls = snapshot.status.statistics.polls.saturating_sub(before.statistics.polls);

@@ -187,7 +187,8 @@ impl ClientState {
                 &settings.nat64_prefixes,
             ),
             proxy: settings.proxy.as_ref().map(Proxy::from_setting).transpose().map_err(SetupError::Proxy)?,
-            tls: tls::configuration(settings.authorities.as_deref()).map_err(SetupError::Authorities)?,
+            tls: tls::configuration(settings.authorities.as_deref(), settings.tls_session_hosts_max)
+                .map_err(SetupError::Authorities)?,
             connect_timeout: settings.connect_timeout,
             window: window.clone(),
         };

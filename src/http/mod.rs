@@ -30,6 +30,7 @@ mod send_window;
 mod settings;
 mod stream;
 pub(crate) mod tls;
+mod tls_sessions;
 mod wire;
 
 pub use client::Client;

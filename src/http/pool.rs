@@ -1,5 +1,6 @@
 //! Idle connections, kept shortly for further requests to the same host.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,18 +10,20 @@ use url::Url;
 use super::wire::HttpConnection;
 use crate::model::SourceProxy;
 
-/// Small, because idle connections also cost the publisher.
-const IDLE_MAX: usize = 64;
+/// Idle connections cost the publisher, too. Enough for the hosts that are being polled at once.
+const IDLE_MAX: usize = 256;
 
 pub(super) struct Pool {
     kept: Arc<Mutex<KeptConnections>>,
     idle_timeout: Duration,
 }
 
-/// The kept connections, oldest first.
+/// The kept connections of each origin, oldest first.
 #[derive(Default)]
 struct KeptConnections {
-    links: Vec<(ConnectionKey, u64, HttpConnection)>,
+    links: HashMap<ConnectionKey, Vec<(u64, HttpConnection)>>,
+    /// The number of connections.
+    count: usize,
     /// Ids of connections, so that a late timer does not drop another one.
     last_number: u64,
 }
@@ -36,9 +39,11 @@ impl Pool {
     /// A usable connection to the URL's origin, through the same proxy.
     pub(super) fn take(&self, url: &Url, proxy: Option<&SourceProxy>) -> Option<HttpConnection> {
         let mut kept = self.kept.lock();
+        if kept.count == 0 {
+            return None;
+        }
         let key = key(url, proxy);
-        while let Some(index) = kept.links.iter().rposition(|(of, ..)| *of == key) {
-            let (_, _, mut link) = kept.links.remove(index);
+        while let Some(mut link) = kept.take_newest(&key) {
             if link.is_idle() {
                 return Some(link);
             }
@@ -46,30 +51,59 @@ impl Pool {
         None
     }
 
-    /// Keeps a connection whose last response was read completely.
+    /// Keeps a connection whose last response was read completely, if there is a place for it.
     pub(super) fn keep(&self, url: &Url, proxy: Option<&SourceProxy>, mut link: HttpConnection) {
         if !link.is_idle() {
             return;
         }
-        let mut kept = self.kept.lock();
-        kept.last_number += 1;
-        let number = kept.last_number;
-        if kept.links.len() >= IDLE_MAX {
-            kept.links.remove(0);
-        }
-        kept.links.push((key(url, proxy), number, link));
-        drop(kept);
+        let key = key(url, proxy);
+        let number = {
+            let mut kept = self.kept.lock();
+            if kept.count >= IDLE_MAX {
+                return;
+            }
+            kept.add(key.clone(), link)
+        };
         let (kept, idle_timeout) = (Arc::downgrade(&self.kept), self.idle_timeout);
         tokio::spawn(async move {
             tokio::time::sleep(idle_timeout).await;
             if let Some(kept) = kept.upgrade() {
-                kept.lock().links.retain(|(_, of, _)| *of != number);
+                kept.lock().drop_number(&key, number);
             }
         });
     }
 
     pub(super) fn count(&self) -> usize {
-        self.kept.lock().links.len()
+        self.kept.lock().count
+    }
+}
+
+impl KeptConnections {
+    fn take_newest(&mut self, key: &ConnectionKey) -> Option<HttpConnection> {
+        let links = self.links.get_mut(key)?;
+        let newest = links.pop();
+        self.count -= usize::from(newest.is_some());
+        if links.is_empty() {
+            self.links.remove(key);
+        }
+        newest.map(|(_, link)| link)
+    }
+
+    fn add(&mut self, key: ConnectionKey, link: HttpConnection) -> u64 {
+        self.last_number += 1;
+        self.count += 1;
+        self.links.entry(key).or_default().push((self.last_number, link));
+        self.last_number
+    }
+
+    fn drop_number(&mut self, key: &ConnectionKey, number: u64) {
+        let Some(links) = self.links.get_mut(key) else { return };
+        let before = links.len();
+        links.retain(|(of, _)| *of != number);
+        self.count -= before - links.len();
+        if links.is_empty() {
+            self.links.remove(key);
+        }
     }
 }
 

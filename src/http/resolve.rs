@@ -269,6 +269,16 @@ mod tests {
     /// Serves names on this address: `known.example` has two addresses that end in this number, everything else gets the
     /// code. Returns the port and the count of what it was asked.
     async fn serve(address: (&str, u16), number: u8, otherwise: ResponseCode) -> (u16, Arc<AtomicUsize>) {
+        serve_for(300, address, number, otherwise).await
+    }
+
+    /// The same with this TTL, in seconds.
+    async fn serve_for(
+        ttl: u32,
+        address: (&str, u16),
+        number: u8,
+        otherwise: ResponseCode,
+    ) -> (u16, Arc<AtomicUsize>) {
         let socket = UdpSocket::bind(address).await.unwrap();
         let port = socket.local_addr().unwrap().port();
         let asked = Arc::new(AtomicUsize::new(0));
@@ -287,7 +297,7 @@ mod tests {
                         RecordType::A => RData::A(format!("192.0.2.{number}").parse().unwrap()),
                         _ => RData::AAAA(format!("2001:db8::{number}").parse().unwrap()),
                     };
-                    message.answers = vec![Record::from_rdata(query.name().clone(), 300, address)];
+                    message.answers = vec![Record::from_rdata(query.name().clone(), ttl, address)];
                 }
                 socket.send_to(&message.to_vec().unwrap(), client).await.unwrap();
             }
@@ -455,6 +465,23 @@ mod tests {
             assert_eq!(addresses, ["192.0.2.7", "2001:db8::7"].map(|text| text.parse::<IpAddr>().unwrap()));
         }
         assert_eq!(asked.load(Ordering::SeqCst), 2, "asked once for each family, then never again");
+    }
+
+    #[tokio::test]
+    async fn a_name_is_looked_up_again_when_its_record_has_expired() {
+        let (port, asked) = serve_for(1, ("127.0.0.1", 0), 7, ResponseCode::NXDomain).await;
+        let resolver = resolver_at(port);
+        let watch = Stopwatch::start();
+        first(&resolver, "known.example").await.unwrap();
+        let mut asked_again_after = None;
+        while asked_again_after.is_none() && watch.elapsed() < std::time::Duration::from_secs(20) {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            let before = watch.elapsed();
+            first(&resolver, "known.example").await.unwrap();
+            asked_again_after = (asked.load(Ordering::SeqCst) > 2).then_some(before);
+        }
+        let after = asked_again_after.expect("the record expires");
+        assert!(after >= std::time::Duration::from_millis(900), "not before its TTL: {after:?}");
     }
 
     #[tokio::test]

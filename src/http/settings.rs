@@ -38,6 +38,8 @@ pub struct HttpSettings {
     pub proxy: Option<Url>,
     /// PEM file of additional certificate authorities.
     pub authorities: Option<PathBuf>,
+    /// Hosts whose TLS sessions are kept, so that the next connection is cheap.
+    pub tls_session_hosts_max: usize,
     /// Fixed addresses of names.
     pub static_hosts: HashMap<String, IpAddr>,
     /// Where the system says how other names are resolved; read when the client is made.
@@ -66,6 +68,7 @@ impl Default for HttpSettings {
             nat64_prefixes: Vec::new(),
             proxy: None,
             authorities: None,
+            tls_session_hosts_max: 10_000,
             static_hosts: HashMap::new(),
             resolver: ResolverSettings::default(),
         }
@@ -103,6 +106,7 @@ impl fmt::Debug for HttpSettings {
             nat64_prefixes,
             proxy,
             authorities,
+            tls_session_hosts_max,
             static_hosts,
             resolver,
         } = self;
@@ -120,6 +124,7 @@ impl fmt::Debug for HttpSettings {
             .field("nat64_prefixes", nat64_prefixes)
             .field("proxy", &proxy.as_ref().map(|url| without_credentials(url).to_string()))
             .field("authorities", authorities)
+            .field("tls_session_hosts_max", tls_session_hosts_max)
             .field("static_hosts", static_hosts)
             .field("resolver", resolver)
             .finish()

@@ -3,15 +3,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rustls::client::Resumption;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::{AlertDescription, CertificateError, ClientConfig, RootCertStore};
 
+use super::tls_sessions::TlsSessions;
 use crate::model::Timestamp;
 
 /// The configuration for every connection: the platform's authorities, or the bundled ones where the platform has
-/// none, and those in the given PEM file.
-pub(crate) fn configuration(authorities: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
+/// none, and those in the given PEM file. Sessions of this many servers are kept for resumption.
+pub(crate) fn configuration(authorities: Option<&Path>, sessions_max: usize) -> Result<Arc<ClientConfig>, String> {
     let mut roots = roots(rustls_native_certs::load_native_certs().certs);
     if let Some(path) = authorities {
         let before = roots.len();
@@ -29,6 +31,7 @@ pub(crate) fn configuration(authorities: Option<&Path>) -> Result<Arc<ClientConf
         .map_err(|error| error.to_string())?
         .with_root_certificates(roots)
         .with_no_client_auth();
+    configuration.resumption = Resumption::store(Arc::new(TlsSessions::new(sessions_max)));
     configuration.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(configuration))
 }
@@ -108,6 +111,6 @@ mod tests {
 
     #[test]
     fn a_missing_file_of_authorities_is_an_error_and_not_a_smaller_trust() {
-        assert!(configuration(Some(Path::new("/nonexistent/authorities.pem"))).is_err());
+        assert!(configuration(Some(Path::new("/nonexistent/authorities.pem")), 0).is_err());
     }
 }

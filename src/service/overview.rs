@@ -77,6 +77,11 @@ impl Service {
         Ok(SilentSources { total, sources })
     }
 
+    /// Number of posts stored at this time or later.
+    pub async fn count_posts_since(&self, since: Timestamp) -> Result<u64> {
+        Ok(self.store.count_posts_since(since).await?)
+    }
+
     /// Number of posts of a source, or of all.
     pub async fn count_posts(&self, source: Option<SourceId>) -> Result<u64> {
         Ok(match source {

@@ -101,6 +101,28 @@ fn a_stream_goes_on_where_it_ended_without_gaps_or_repeats(#[values(Sqlite, Post
 }
 
 #[rstest]
+fn posts_are_counted_in_all_of_a_source_and_since_a_time(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
+        let one = api.add_quiet("http://a.example/").await;
+        api.add_quiet("http://b.example/").await;
+        api.world.store.find(SourceId(one), vec![post("a"), post("b")]).await;
+        let counted = async |query: &str| api.get(&format!("/posts/count{query}")).await.json()["posts"].clone();
+        let stored_at = api.get("/posts").await.json()["items"][0]["created_at"].as_str().unwrap().to_owned();
+        assert_eq!(counted("").await, 2);
+        assert_eq!(counted(&format!("?source_id={one}")).await, 2);
+        assert_eq!(counted("?source_id=2").await, 0);
+        assert_eq!(counted(&format!("?since={stored_at}")).await, 2);
+        let later = stored_at.parse::<Timestamp>().unwrap() + Duration::from_secs(1);
+        assert_eq!(counted(&format!("?since={later}")).await, 0);
+        let both = api.get(&format!("/posts/count?source_id={one}&since={stored_at}")).await;
+        both.is_problem(400, "invalid", Some("since"));
+        api.get("/posts/count?since=yesterday").await.is_problem(400, "invalid", Some("since"));
+        api.stop().await;
+    });
+}
+
+#[rstest]
 fn posts_are_listed_from_either_end_by_source_and_by_time(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;

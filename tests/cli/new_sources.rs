@@ -144,7 +144,7 @@ fn the_status_says_first_what_an_operator_wants_to_know() {
         "1 source fails because its login or key is missing or refused: `feedwarden source list --failure unauthorized`",
         "1 source is disabled: `feedwarden source list --state disabled`",
         "1 host is held: `feedwarden host list`",
-        "2 stored, 2 of them in the last 24 hours",
+        "2 stored, 2 of them today",
         "oldest due",
     ] {
         assert!(text.contains(line), "{line}: {text}");

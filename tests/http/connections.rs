@@ -103,12 +103,12 @@ async fn a_kept_connection_is_let_go_after_a_while() {
 async fn no_more_than_a_bounded_number_of_connections_is_kept() {
     let client = client(settings());
     let mut servers = Vec::new();
-    for _ in 0..70 {
+    for _ in 0..260 {
         let server = Server::play(vec![Act::Read, ok("one"), Act::Mute]).await;
         client.send(&kept(server.url("/"))).await.unwrap();
         servers.push(server);
     }
-    assert_eq!(client.idle_connections(), 64);
+    assert_eq!(client.idle_connections(), 256);
 }
 
 #[tokio::test]

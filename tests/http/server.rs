@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rustls::ServerConfig;
+use rustls::{HandshakeKind, ServerConfig};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
@@ -55,10 +55,19 @@ pub(crate) fn unused_address() -> SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
+/// What a server was asked so far.
+#[derive(Default)]
+struct Heard {
+    /// The heads of the requests, as they came.
+    requests: Vec<String>,
+    /// TLS handshakes that resumed a session.
+    resumed: usize,
+}
+
 /// The server and what it has been asked.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    requests: Arc<Mutex<Vec<String>>>,
+    heard: Arc<Mutex<Heard>>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -76,18 +85,18 @@ impl Server {
     pub(crate) async fn play_at(address: &str, acts: Vec<Act>) -> Server {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&requests);
+        let heard = Arc::new(Mutex::new(Heard::default()));
+        let hears = Arc::clone(&heard);
         let task = tokio::spawn(async move {
             let mut acts = acts.into_iter().peekable();
             while acts.peek().is_some() {
                 let Ok((stream, _)) = listener.accept().await else { return };
                 let this_connection: Vec<Act> =
                     acts.by_ref().take_while(|act| !matches!(act, Act::NextConnection)).collect();
-                perform(stream, this_connection, &heard).await;
+                perform(stream, this_connection, &hears).await;
             }
         });
-        Server { address, requests, task }
+        Server { address, heard, task }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -96,16 +105,24 @@ impl Server {
 
     /// The heads of the requests so far, as they came.
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.requests.lock().unwrap().clone()
+        self.heard.lock().unwrap().requests.clone()
+    }
+
+    /// The number of TLS handshakes that resumed a session.
+    pub(crate) fn resumed(&self) -> usize {
+        self.heard.lock().unwrap().resumed
     }
 }
 
-async fn perform(stream: TcpStream, acts: Vec<Act>, heard: &Mutex<Vec<String>>) {
+async fn perform(stream: TcpStream, acts: Vec<Act>, heard: &Mutex<Heard>) {
     let mut acts = acts.into_iter();
     if acts.as_slice().first().is_some_and(|act| matches!(act, Act::Secure(_))) {
         let Some(Act::Secure(configuration)) = acts.next() else { unreachable!("just seen") };
         // A client that does not trust us ends the handshake: that is what the test is about.
         if let Ok(stream) = TlsAcceptor::from(configuration).accept(stream).await {
+            if stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed) {
+                heard.lock().unwrap().resumed += 1;
+            }
             let _ = converse(stream, acts, heard).await;
         }
         return;
@@ -120,7 +137,7 @@ async fn perform(stream: TcpStream, acts: Vec<Act>, heard: &Mutex<Vec<String>>) 
 async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     acts: impl Iterator<Item = Act>,
-    heard: &Mutex<Vec<String>>,
+    heard: &Mutex<Heard>,
 ) -> std::io::Result<(S, bool)> {
     for act in acts {
         match act {
@@ -130,7 +147,7 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
                     head.push(stream.read_u8().await?);
                 }
                 // One character for each byte, so that tests can compare bytes outside ASCII.
-                heard.lock().unwrap().push(head.iter().map(|byte| char::from(*byte)).collect());
+                heard.lock().unwrap().requests.push(head.iter().map(|byte| char::from(*byte)).collect());
             }
             Act::Send(bytes) => {
                 stream.write_all(&bytes).await?;

@@ -8,7 +8,7 @@ use super::{client, outcome, settings};
 use feedwarden::http::{HttpSettings, Request};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
 use rstest::rstest;
-use rustls::ServerConfig;
+use rustls::{ServerConfig, SupportedProtocolVersion};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 /// An authority of our own, known to the client through a file.
@@ -49,6 +49,18 @@ impl Authority {
         self.certified_with(name, |_| {})
     }
 
+    /// A server of these versions of TLS only, which keeps sessions in tickets.
+    fn certified_as(&self, name: &str, versions: &[&'static SupportedProtocolVersion]) -> Act {
+        let Act::Secure(configuration) = self.certified(name) else { unreachable!("made here") };
+        let mut limited = ServerConfig::builder_with_provider(Arc::clone(configuration.crypto_provider()))
+            .with_protocol_versions(versions)
+            .unwrap()
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::clone(&configuration.cert_resolver));
+        limited.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
+        Act::Secure(Arc::new(limited))
+    }
+
     fn certified_with(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Act {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
@@ -75,6 +87,31 @@ async fn ask(settings: HttpSettings, name: &str, acts: Vec<Act>) -> String {
     let server = Server::play(acts).await;
     let url = format!("https://{name}:{}/", server.address.port());
     outcome(client(settings).send(&Request::new(url)).await)
+}
+
+#[rstest]
+#[case::tls12(&rustls::version::TLS12)]
+#[case::tls13(&rustls::version::TLS13)]
+#[tokio::test]
+async fn sessions_of_more_hosts_than_rustls_keeps_are_resumed(#[case] version: &'static SupportedProtocolVersion) {
+    const HOSTS: usize = 100;
+    let authority = Authority::new();
+    let secure = authority.certified_as("*.feeds.example", &[version]);
+    let name = |number| format!("host-{number}.feeds.example");
+    let loopback = "127.0.0.1".parse().unwrap();
+    let static_hosts: HashMap<String, std::net::IpAddr> = (0..HOSTS).map(|number| (name(number), loopback)).collect();
+    let visit = [secure, Act::Read, ok("safe"), Act::NextConnection];
+    for (kept, resumed) in [(HOSTS, HOSTS..=HOSTS), (10, 0..=HOSTS / 2), (0, 0..=0)] {
+        let settings =
+            HttpSettings { tls_session_hosts_max: kept, static_hosts: static_hosts.clone(), ..authority.settings() };
+        let client = client(settings);
+        let server = Server::play(visit.iter().cloned().cycle().take(visit.len() * HOSTS * 2).collect()).await;
+        for number in (0..HOSTS).chain(0..HOSTS) {
+            let url = format!("https://{}:{}/", name(number), server.address.port());
+            assert_eq!(outcome(client.send(&Request::new(url)).await), "200: safe");
+        }
+        assert!(resumed.contains(&server.resumed()), "{} of {HOSTS} with places for {kept}", server.resumed());
+    }
 }
 
 #[rstest]

@@ -144,6 +144,9 @@ impl HostActor {
             return;
         }
         poll.in_flight.begin_requests(self.context.clock.now());
+        // A host that asks for pauses gets a new connection each time: one that broke meanwhile would need another
+        // request at once.
+        poll.keeps_connection = self.queue.values().next().is_some_and(|next| self.pause(next).is_zero());
         poll.permit = Some(permit);
         let preparing = prepare(poll, self.context.clone());
         ctx.spawn(preparing.into_actor(self).map(|prepared, host, ctx| match prepared {

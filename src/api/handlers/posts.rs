@@ -54,7 +54,12 @@ async fn revisions(api: web::Data<Api>, id: web::Path<String>) -> HandlerResult 
 
 async fn count(api: web::Data<Api>, Parameters(query): Parameters<PostCountQuery>) -> HandlerResult {
     let source = source_there(&api, query.source_id).await?;
-    Ok(HttpResponse::Ok().json(PostCount { posts: api.service.count_posts(source).await? }))
+    let posts = match (source, query.since) {
+        (Some(_), Some(_)) => return Err(Problem::invalid("cannot be combined with `source_id`").at("since")),
+        (None, Some(since)) => api.service.count_posts_since(since).await?,
+        (source, None) => api.service.count_posts(source).await?,
+    };
+    Ok(HttpResponse::Ok().json(PostCount { posts }))
 }
 
 async fn list(api: web::Data<Api>, Parameters(query): Parameters<PostQuery>) -> HandlerResult {

@@ -131,6 +131,8 @@ pub struct PostQuery {
 pub struct PostCountQuery {
     /// Only posts of this source.
     pub source_id: Option<i64>,
+    /// Only posts stored at this time or later; cannot be combined with `source_id`.
+    pub since: Option<Timestamp>,
 }
 
 /// Number of posts.

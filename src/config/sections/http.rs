@@ -28,6 +28,7 @@ pub(super) const KEYS: &[SchemaKey] = &[
     SchemaKey::new("http.nat64-prefixes", KeyKind::Nat64Prefixes, "prefixes of the network's own NAT64"),
     SchemaKey::new("http.proxy", KeyKind::ProxyUrl, "the proxy that all requests go through"),
     SchemaKey::new("http.tls-ca-file", KeyKind::Path, "further certificate authorities to trust"),
+    SchemaKey::count("http.tls-session-hosts-max", 0, 1_000_000, "hosts whose TLS sessions are kept"),
     SchemaKey::new("http.static-hosts.<host>", KeyKind::Address, "fixed address of this name"),
     SchemaKey::new("x.base-url", KeyKind::BaseUrl, "base URL of X's API"),
 ];
@@ -52,6 +53,7 @@ pub(in crate::config) fn http(values: &Effective) -> HttpSettings {
         nat64_prefixes: values.networks("http.nat64-prefixes").iter().filter_map(six).collect(),
         proxy: values.url("http.proxy").cloned(),
         authorities: values.path("http.tls-ca-file").map(Path::to_owned),
+        tls_session_hosts_max: values.count_usize("http.tls-session-hosts-max"),
         static_hosts: values.static_hosts().collect(),
         resolver: ResolverSettings::default(),
     }
