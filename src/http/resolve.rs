@@ -273,12 +273,7 @@ mod tests {
     }
 
     /// The same with this TTL, in seconds.
-    async fn serve_for(
-        ttl: u32,
-        address: (&str, u16),
-        number: u8,
-        otherwise: ResponseCode,
-    ) -> (u16, Arc<AtomicUsize>) {
+    async fn serve_for(ttl: u32, address: (&str, u16), number: u8, otherwise: ResponseCode) -> (u16, Arc<AtomicUsize>) {
         let socket = UdpSocket::bind(address).await.unwrap();
         let port = socket.local_addr().unwrap().port();
         let asked = Arc::new(AtomicUsize::new(0));

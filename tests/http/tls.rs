@@ -8,8 +8,8 @@ use super::{client, outcome, settings};
 use feedwarden::http::{HttpSettings, Request};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
 use rstest::rstest;
-use rustls::{ServerConfig, SupportedProtocolVersion};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, SupportedProtocolVersion};
 
 /// An authority of our own, known to the client through a file.
 pub(crate) struct Authority {

@@ -11,7 +11,9 @@ use feedwarden::rules::change::Change;
 use feedwarden::rules::minutes;
 use rstest::rstest;
 
+use super::publisher::feed;
 use super::{World, run};
+use crate::http::server::{Act, Server};
 use crate::store::Engine::{self, Postgres, Sqlite};
 
 const DELAY: Duration = Duration::from_secs(30);
@@ -101,6 +103,41 @@ fn s504_the_delay_holds_by_the_machines_clock_and_requests_never_overlap(#[value
         assert_eq!((load.requests, load.overlaps), (6, 0));
         assert!(load.gap_min.unwrap() >= delay, "{load:?}");
         world.stop().await;
+    });
+}
+
+#[rstest]
+fn two_polls_of_a_host_share_a_connection_only_if_the_second_follows_at_once(
+    #[values(Sqlite, Postgres)] engine: Engine,
+) {
+    run(async || {
+        for (pause, connections) in [(Duration::ZERO, 1), (DELAY, 2)] {
+            let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
+            pausing(&mut world, pause);
+            let answer = || Act::Send(feed(&[], &["one"]).into_bytes());
+            let mut acts = vec![Act::Read, answer(), Act::Read, answer()];
+            if connections == 2 {
+                acts.insert(2, Act::NextConnection);
+            }
+            // A connection more than that would never be answered.
+            let server = Server::play(acts).await;
+            world.start(Scope::Daemon);
+            world.advance(DELAY);
+            world.quiet().await;
+            world.service().pause_polling().await.unwrap();
+            for path in ["/1", "/2"] {
+                world.add_feed(&server.url(path)).await;
+            }
+            world.quiet_but_waiting(2).await;
+            world.service().resume_polling().await.unwrap();
+            world.settled_so_far(1).await;
+            world.advance(pause);
+            world.settled_so_far(2).await;
+            let requests = server.requests();
+            let closes: Vec<bool> = requests.iter().map(|head| head.contains("\r\nConnection: close\r\n")).collect();
+            assert_eq!(closes, [connections == 2, true], "{requests:?}");
+            world.stop().await;
+        }
     });
 }
 
