@@ -93,7 +93,7 @@ async fn list(local: LocalApi, filter: web::Query<AuditFilterQuery>) -> PageResu
         h1 { "Audit" }
         (filter_form(&filter))
         (chips(&filter))
-        div #audit data-live[is_first_page] data-now=(now) {
+        div #audit data-live[is_first_page] {
             @if records.items.is_empty() {
                 (empty(match filter.pairs().iter().all(|(_, value)| value.is_empty()) {
                     true => "There are no records yet.",

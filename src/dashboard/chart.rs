@@ -68,7 +68,7 @@ pub(super) fn bars(id: &str, title: &str, series: &[Series], bars: &[Bar]) -> Ma
             }
             details id=(format!("{id}-table")) {
                 summary { "Numbers" }
-                div.scroll {
+                div.scroll role="region" aria-label=(title) tabindex="0" {
                     table {
                         caption { (title) }
                         thead { tr {
@@ -88,6 +88,11 @@ pub(super) fn bars(id: &str, title: &str, series: &[Series], bars: &[Bar]) -> Ma
             }
         }
     }
+}
+
+/// A time on an axis: UTC here, the reader's locale with JavaScript.
+pub(super) fn axis_time(at: Timestamp) -> Markup {
+    html! { tspan data-at=(at) data-form="minute" { (at.to_string().get(..16).unwrap_or_default().replace('T', " ")) " UTC" } }
 }
 
 /// A square in the colour of a series.
@@ -150,12 +155,12 @@ fn nice(value: u64) -> u64 {
     }
 }
 
-fn axis_label(start: Timestamp, bars: &[Bar]) -> String {
+fn axis_label(start: Timestamp, bars: &[Bar]) -> Markup {
     let text = start.to_string();
     let length =
         bars.last().map_or(0, |last| last.start.as_micros()) - bars.first().map_or(0, |first| first.start.as_micros());
-    let range = if length <= 2 * 86_400_000_000 { 11..16 } else { 5..10 };
-    text.get(range).unwrap_or_default().to_owned()
+    let (form, range) = if length <= 2 * 86_400_000_000 { ("hour", 11..16) } else { ("day", 5..10) };
+    html! { tspan data-at=(start) data-form=(form) { (text.get(range).unwrap_or_default()) } }
 }
 
 fn round(value: f64) -> f64 {

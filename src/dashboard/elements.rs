@@ -56,6 +56,20 @@ pub(super) fn time_or(at: Option<Timestamp>, missing: &str) -> Markup {
     }
 }
 
+/// A text of our own whose times are shown like all others.
+pub(super) fn words(text: &str) -> Markup {
+    html! {
+        @for (place, word) in text.split(' ').enumerate() {
+            @if place > 0 { " " }
+            @let (start, end) = word.split_at(word.trim_end_matches([':', ',', '.', ';', ')']).len());
+            @match start.parse::<Timestamp>() {
+                Ok(at) if start.contains('T') => { (time(at)) (end) }
+                _ => (word),
+            }
+        }
+    }
+}
+
 /// How long ago, or in how long; counts with JavaScript.
 pub(super) fn relative_time(at: Timestamp, now: Timestamp) -> Markup {
     let words = if at > now { format!("in {}", span(at.since(now))) } else { format!("{} ago", span(now.since(at))) };
@@ -77,6 +91,12 @@ pub(super) fn span(length: std::time::Duration) -> String {
 pub(super) fn number(value: impl TryInto<u64>) -> Markup {
     let value: u64 = value.try_into().unwrap_or(u64::MAX);
     html! { data value=(value) title=(value) { (grouped(value)) } }
+}
+
+/// A number with its noun, which gets an `s` unless there is one.
+pub(super) fn counted(value: impl TryInto<u64>, noun: &str) -> Markup {
+    let value: u64 = value.try_into().unwrap_or(u64::MAX);
+    html! { (number(value)) " " (noun) @if value != 1 { "s" } }
 }
 
 pub(super) fn grouped(value: u64) -> String {
@@ -222,6 +242,14 @@ mod tests {
         assert!(!shown.contains("<script"), "{shown}");
         assert!(shown.len() < 3_000);
         assert!(foreign("\u{202e}abc").into_string().starts_with("<bdi>"));
+    }
+
+    #[test]
+    fn times_in_sentences_are_shown_like_others() {
+        let shown = words("next poll at 2027-01-21T19:00:00.000001Z: <the> interval 5.").into_string();
+        let time = "<time datetime=\"2027-01-21T19:00:00.000001Z\" data-time=\"full\" \
+                    title=\"2027-01-21T19:00:00.000001Z\">2027-01-21 19:00:00 UTC</time>";
+        assert_eq!(shown, format!("next poll at {time}: &lt;the&gt; interval 5."));
     }
 
     #[test]

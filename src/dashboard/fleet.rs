@@ -26,7 +26,7 @@ async fn show(local: LocalApi, query: web::Query<Notice>) -> PageResult {
     let now = local.now();
     let content = html! {
         h1 { "Fleet" }
-        div #fleet data-live data-now=(now) {
+        div #fleet data-live {
             @if fleet.is_shared { (shared(&fleet, now)) } @else { (alone()) }
         }
     };

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::elements::{
     action_form, button_form, empty, encoded, facts, foreign, host_path, number, query as query_text, relative_time,
-    source_link, state, time, time_or,
+    source_link, state, time, time_or, words,
 };
 use super::form::SignedForm;
 use super::hosts::{breaker, hold};
@@ -51,7 +51,7 @@ async fn show(local: LocalApi, host: web::Path<String>, query: web::Query<Notice
     let robots: ListPage<RobotsView> = local.get(&format!("{path}/robots")).await?;
     let content = html! {
         h1 { (foreign(&name)) }
-        div #host data-live data-now=(now) {
+        div #host data-live {
             (condition(known.as_ref(), &sources.items, now))
             (requests_section(&requests))
         }
@@ -60,8 +60,10 @@ async fn show(local: LocalApi, host: web::Path<String>, query: web::Query<Notice
             (sources_section(&name, &sources, now))
             (robots_section(&robots.items, now))
         }
-        p { a href=(format!("{SITE}/audit{}", query_text(&[("target", "host"), ("target_id", &name)]))) {
-            "Changes of this host" } }
+        @if local.browser.can_write {
+            p { a href=(format!("{SITE}/audit{}", query_text(&[("target", "host"), ("target_id", &name)]))) {
+                "Changes of this host" } }
+        }
     };
     Ok(HtmlPage::new(&local, "Hosts", name.clone()).live().notice(query.into_inner().notice).show(content))
 }
@@ -83,7 +85,7 @@ fn condition(known: Option<&HostView>, sources: &[SourceView], now: Timestamp) -
     html! {
         section.panel {
             h2 { "Condition" }
-            p { (state(&host.state)) " " (foreign(&sentence(&host.turn))) }
+            p { (state(&host.state)) " " (words(&sentence(&host.turn))) }
             (facts(vec![
                 ("Hold", hold(host, now)),
                 ("Breaker", breaker(host, now)),

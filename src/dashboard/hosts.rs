@@ -5,7 +5,8 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::elements::{
-    empty, encoded, foreign, host_link, next_page, number, query as query_text, relative_time, state, time_or,
+    counted, empty, encoded, foreign, host_link, next_page, number, query as query_text, relative_time, state, time_or,
+    words,
 };
 use super::page::{HtmlPage, PageResult};
 use crate::api::views::{FleetReport, HostView, Page as ListPage, StatusView};
@@ -50,7 +51,7 @@ async fn list(local: LocalApi, query: web::Query<HostFilterQuery>) -> PageResult
         h1 { "Hosts" }
         p.soft { "Every host gets one request at a time, with pauses in between." }
         (filters(&query.state, &prefix, &status))
-        div #hosts data-live data-now=(status.now) {
+        div #hosts data-live {
             @if found.items.is_empty() { (nothing(&query.state, &prefix)) } @else { (table(&found.items, status.now)) }
             (next_page("/hosts", &pairs, found.next_cursor.as_deref()))
         }
@@ -149,7 +150,7 @@ fn table(hosts: &[HostView], now: Timestamp) -> Markup {
     html! {
         div.scroll {
             table.cards {
-                caption { (number(hosts.len())) @if hosts.len() == 1 { " host" } @else { " hosts" } }
+                caption { (counted(hosts.len(), "host")) }
                 thead { tr {
                     th scope="col" { "Host" }
                     th scope="col" { "State" }
@@ -171,7 +172,7 @@ fn table(hosts: &[HostView], now: Timestamp) -> Markup {
                                     None => (time_or(None, "none yet")),
                                 }
                             }
-                            td data-label="Next request" { (foreign(&host.turn)) }
+                            td data-label="Next request" { (words(&host.turn)) }
                         }
                     }
                 }
@@ -202,8 +203,7 @@ pub(super) fn breaker(host: &HostView, now: Timestamp) -> Markup {
         }
         @if host.silent_requests > 0 {
             " " span.soft {
-                "(" (number(host.silent_requests))
-                @if host.silent_requests == 1 { " request" } @else { " requests" } " without a response)"
+                "(" (counted(host.silent_requests, "request")) " without a response)"
             }
         }
     }

@@ -6,12 +6,13 @@ use actix_web::http::Method;
 use actix_web::web;
 use maud::{Markup, html};
 
-use super::elements::{action_form, button_form, empty, facts, number, relative_time, source_link, state};
+use super::elements::{action_form, button_form, counted, empty, facts, number, relative_time, source_link, state};
 use super::form::SignedForm;
 use super::overview::Notice;
 use super::page::{HtmlPage, PageResult, go_to};
-use crate::api::views::{JobBody, JobView, SourceQuery};
+use crate::api::views::{JobBody, JobView, SourceQuery, SourceView};
 use crate::api::{LocalApi, Problem, SITE};
+use crate::model::SourceId;
 
 /// How long a preview waits for its number, so that most need no second look.
 const COLLECT_WITHIN: Duration = Duration::from_millis(600);
@@ -68,7 +69,7 @@ async fn list(local: LocalApi, query: web::Query<Notice>) -> PageResult {
     let jobs: Vec<JobView> = local.get("/jobs").await?;
     let content = html! {
         h1 { "Jobs" }
-        div #jobs data-live data-now=(local.now()) {
+        div #jobs data-live {
             @if jobs.is_empty() {
                 (empty("No action on several sources since the start of the daemon. Choose sources in their list."))
             } @else {
@@ -102,6 +103,12 @@ async fn one(local: LocalApi, id: web::Path<String>, query: web::Query<Notice>) 
     let is_moving = ["collecting", "running"].contains(&job.state.as_str());
     let page = HtmlPage::new(&local, "Jobs", format!("Job {}", job.id)).notice(query.into_inner().notice);
     let page = if is_moving { page.refresh(1) } else { page };
+    let mut first = Vec::new();
+    for id in job.first_sources.iter().filter(|_| job.state == "ready") {
+        // One that was removed meanwhile keeps its number.
+        let source = local.get::<SourceView>(&format!("/sources/{id}")).await;
+        first.push((*id, source.map_or_else(|_| id.to_string(), |source| source.name().to_owned())));
+    }
     Ok(page.show(html! {
         h1 { "Job " (job.id) ": " (in_words(&job)) }
         section.panel data-reload-after=[is_moving.then_some("700")] {
@@ -111,7 +118,7 @@ async fn one(local: LocalApi, id: web::Path<String>, query: web::Query<Notice>) 
                     progress aria-label="Looking for matching sources" {}
                     (button_form(&local, &format!("/jobs/{}/cancel", job.id), "Cancel", &[]))
                 }
-                "ready" => (preview(&local, &job)),
+                "ready" => (preview(&local, &job, &first)),
                 "running" => {
                     p role="status" { (number(job.done)) " of " (number(job.sources)) " done, " (number(job.failed)) " failed." }
                     progress max=(job.sources) value=(job.done) aria-label="Progress" {}
@@ -139,19 +146,20 @@ async fn one(local: LocalApi, id: web::Path<String>, query: web::Query<Notice>) 
     }))
 }
 
-fn preview(local: &LocalApi, job: &JobView) -> Markup {
+/// `first` names the first sources.
+fn preview(local: &LocalApi, job: &JobView, first: &[(SourceId, String)]) -> Markup {
     let start = format!("/jobs/{}/start", job.id);
     html! {
         @if job.sources == 0 { (empty("No source matches; there is nothing to do.")) } @else {
-            p { strong { (number(job.sources)) " sources" } " would be changed: " (in_words(job)) ". Nothing has happened yet." }
+            p { strong { (counted(job.sources, "source")) } " would be changed: " (in_words(job)) ". Nothing has happened yet." }
             @if job.is_cut { p.problem { "More sources match than one job takes; repeat it afterwards." } }
             p {
                 "The first ones: "
-                @for (place, id) in job.first_sources.iter().enumerate() {
+                @for (place, (id, name)) in first.iter().enumerate() {
                     @if place > 0 { ", " }
-                    (source_link(*id, &id.to_string()))
+                    (source_link(*id, name))
                 }
-                @if job.sources > job.first_sources.len() { ", …" }
+                @if job.sources > first.len() { ", …" }
             }
             div.actions {
                 (action_form(local, &start, html! {

@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::elements::{action_form, foreign, form_token, number};
+use super::elements::{action_form, counted, foreign, form_token, number};
 use super::form::{SignedForm, check_token};
 use super::page::{HtmlPage, PageResult, go_to};
 use super::problem::sentence;
@@ -85,7 +85,7 @@ fn new_source_page(local: &LocalApi, given: &NewSourceBody, problem: Option<&Pro
             @if !local.browser.can_write { p.problem { "This session may read only." } }
             (action_form(local, "/sources/new", html! { div.stacked {
                 label for="url" { "URL of a feed, a page or an X account" }
-                input #url name="url" required autofocus value=(given.url) maxlength="2000" placeholder="https://example.org/feed.xml";
+                input #url name="url" required value=(given.url) maxlength="2000" placeholder="https://example.org/feed.xml";
                 label for="type" { "Type" }
                 select #type name="type" {
                     option value="" { "by the URL (feed, or X account)" }
@@ -146,7 +146,7 @@ fn import_page(local: &LocalApi, report: Option<&ImportReport>) -> HttpResponse 
             h1 { "Import OPML" }
             @if let Some(report) = report {
                 p.notice role="status" {
-                    (number(report.added)) " sources added, " (number(report.duplicates)) " known already, "
+                    (counted(report.added, "source")) " added, " (number(report.duplicates)) " known already, "
                     (number(report.rejected)) " invalid."
                 }
                 @if !report.problems.is_empty() {

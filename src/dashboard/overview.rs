@@ -7,18 +7,20 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::chart;
-use super::elements::{empty, facts, foreign, host_link, number, relative_time, state};
+use super::elements::{counted, empty, facts, foreign, host_link, number, relative_time, state};
 use super::hosts::in_state;
 use super::page::{HtmlPage, PageResult};
+use super::problem::sentence;
 use crate::api::views::{
-    FleetReport, HostView, Page as ListPage, PollHourView, SilentSourceView, SilentSourcesView, StatusProblem,
-    StatusView, WebhookView,
+    FleetReport, HostView, Page as ListPage, PollHourView, SilentSourceView, SilentSourcesView, SourcePage, SourceView,
+    StatusProblem, StatusView, WebhookView,
 };
 use crate::api::{LocalApi, SITE};
 use crate::model::{PollOutcome, Timestamp};
 
 /// Hosts, webhooks and nodes that the overview shows.
 const SHOWN_MAX: usize = 8;
+const DISABLED_SHOWN: usize = 5;
 
 pub(super) fn routes(config: &mut web::ServiceConfig) {
     config.service(web::resource([SITE.to_owned(), format!("{SITE}/")]).get(overview));
@@ -40,68 +42,84 @@ async fn overview(local: LocalApi, query: web::Query<Notice>) -> PageResult {
         Err(problem) if problem.status == 503 => SilentSourcesView { total: 0, items: Vec::new() },
         silent => silent?,
     };
+    let disabled: SourcePage = local.get(&format!("/sources?state=disabled&limit={DISABLED_SHOWN}")).await?;
     let webhooks: ListPage<WebhookView> = local.get("/webhooks?limit=100").await?;
     let fleet: Option<FleetReport> = if local.is_fleet() { Some(local.get("/fleet").await?) } else { None };
     let content = html! {
         h1 { "Overview" }
-        div #overview data-live data-now=(status.now) {
+        div #overview data-live {
             (verdict(&status))
             (tiles(&status))
-            div.panels {
-                (person_panel(&status))
+            div.panels.flow {
+                (failing_panel(&status))
+                @if !disabled.items.is_empty() { (disabled_panel(&disabled.items)) }
                 (hosts_panel(&hosts, status.now))
                 (webhooks_panel(&webhooks.items, status.now))
                 (silent_panel(&silent, status.now))
-                (daemon_panel(&status))
                 @if let Some(fleet) = &fleet { (fleet_panel(fleet)) }
             }
-            (charts(&hours, status.now))
+            (charts(&hours, &status))
         }
     };
     Ok(HtmlPage::new(&local, "Overview", "Overview").live().notice(query.into_inner().notice).show(content))
 }
 
-/// One line that can be read from across the room.
+/// Whether everything is well, what is not, and what to do: the first thing that a reader sees.
 fn verdict(status: &StatusView) -> Markup {
-    let (tone, words) = match (status.is_ready, status.problems.len()) {
-        (false, _) => ("bad", "Not ready"),
-        (true, 0) => ("good", "Everything is well"),
-        (true, 1) => ("warn", "Ready, and one thing needs you"),
-        (true, _) => ("warn", "Ready, and some things need you"),
+    let (waits, needs): (Vec<_>, Vec<_>) =
+        status.problems.iter().partition(|problem| ["held_hosts", "open_breakers"].contains(&problem.kind.as_str()));
+    let is_suspended = !status.held_up_by.is_empty() || status.store_trouble.is_some();
+    let (tone, words) = match (status.is_ready, needs.len()) {
+        (false, _) => ("bad", "Not ready".to_owned()),
+        (true, 0) if is_suspended => ("warn", "Ready, but polling is suspended".to_owned()),
+        (true, 0) => ("good", "Everything is well".to_owned()),
+        (true, 1) => ("warn", "Ready, but one thing needs you".to_owned()),
+        (true, count) => ("warn", format!("Ready, but {count} things need you")),
+    };
+    let line = |problem: &StatusProblem| {
+        html! {
+            li {
+                a href=(format!("{SITE}{}", where_to_look(problem))) { (sentence(&problem.detail)) }
+                " " span.soft { (what_to_do(problem)) }
+            }
+        }
     };
     html! {
         section class=(format!("panel verdict {tone}")) aria-label="Verdict" {
-            strong { (words) }
-            @if !status.not_ready_because.is_empty() {
-                ul { @for reason in &status.not_ready_because { li { (reason) } } }
+            h2 { (words) }
+            ul.troubles {
+                @for reason in &status.not_ready_because { li { strong { (sentence(reason)) } } }
+                @for reason in &status.held_up_by { li { "Requests to all hosts are suspended: " (reason) "." } }
+                @if let Some(trouble) = &status.store_trouble { li { "The database is not available: " (trouble) "." } }
+                @if let Some(reason) = &status.not_loaded_because { li { "Not all sources are loaded yet: " (reason) "." } }
+                @for problem in needs { (line(problem)) }
             }
-            @if !status.held_up_by.is_empty() {
-                ul { @for reason in &status.held_up_by { li { "Requests to all hosts are suspended: " (reason) } } }
-            }
-            @if let Some(trouble) = &status.store_trouble { p { "The database is not available: " (trouble) } }
-            @if let Some(reason) = &status.not_loaded_because { p { "Not all sources are loaded yet: " (reason) } }
+            @if !waits.is_empty() { ul.troubles.waits { @for problem in waits { (line(problem)) } } }
         }
     }
 }
 
 fn tiles(status: &StatusView) -> Markup {
-    let tile = |label: &str, value: Markup, link: String| {
-        html! { li { a href=(format!("{SITE}{link}")) { span.value { (value) } span.label { (label) } } } }
+    let toned = |tone: &'static str, label: &str, value: Markup, link: String| {
+        html! { li class=[Some(tone).filter(|tone| !tone.is_empty())] {
+            a href=(format!("{SITE}{link}")) { span.value { (value) } " " span.label { (label) } }
+        } }
     };
+    let tile = |label: &str, value: Markup, link: String| toned("", label, value, link);
     let lag = status.scheduler.as_ref().and_then(|scheduler| scheduler.oldest_due_at);
     html! {
-        ul.tiles.panels {
+        ul.tiles {
             @if let Some(counts) = &status.store_counts {
                 (tile("sources", number(counts.sources), "/sources".to_owned()))
-                @for (name, label) in [("active", "active"), ("backing_off", "backing off"), ("resting", "resting"),
-                    ("disabled", "disabled")] {
+                @for (name, label, tone) in [("active", "active", "good"), ("backing_off", "backing off", "warn"),
+                    ("resting", "resting", "warn"), ("disabled", "disabled", "bad")] {
                     @let count = counts.sources_by_state.get(name).copied().unwrap_or(0);
-                    (tile(label, number(count), format!("/sources?state={name}")))
+                    (toned(if count > 0 { tone } else { "" }, label, number(count), format!("/sources?state={name}")))
                 }
                 (tile("posts", number(counts.posts), "/posts".to_owned()))
-                (tile("new posts in 24 h", number(counts.posts_last_day), "/posts".to_owned()))
+                (tile("new posts in 24 h", number(counts.posts_last_day), "/posts?since=day".to_owned()))
             } @else {
-                li { span.value { "–" } span.label { "counts cannot be read yet" } }
+                li { span.value { "–" } " " span.label { "counts cannot be read yet" } }
             }
             (tile("due lag", match lag {
                 Some(at) if at < status.now => html! { (super::elements::span(status.now.since(at))) },
@@ -115,20 +133,45 @@ fn tiles(status: &StatusView) -> Markup {
     }
 }
 
-fn person_panel(status: &StatusView) -> Markup {
+/// Sources whose last poll failed, by the kind of the failure.
+fn failing_panel(status: &StatusView) -> Markup {
+    let mut kinds: Vec<(&String, u64)> = status
+        .store_counts
+        .iter()
+        .flat_map(|counts| counts.failing_by_kind.iter().map(|(kind, count)| (kind, *count)))
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     html! {
         section.panel {
-            h2 { "What needs a person" }
-            @if status.problems.is_empty() { (empty("Nothing.")) } @else {
-                ul {
-                    @for problem in &status.problems {
+            h2 { "Failing sources" }
+            @if kinds.is_empty() { (empty("No enabled source fails.")) } @else {
+                ul.plain {
+                    @for (kind, count) in kinds {
                         li {
-                            a href=(format!("{SITE}{}", where_to_look(problem))) { (problem.detail) }
-                            " " span.soft { (what_to_do(problem)) }
+                            a href=(format!("{SITE}/sources?failure={kind}")) { (number(count)) " " (kind.replace('_', " ")) }
                         }
                     }
                 }
             }
+        }
+    }
+}
+
+/// The first disabled sources with their reasons; the verdict says how many there are.
+fn disabled_panel(sources: &[SourceView]) -> Markup {
+    html! {
+        section.panel {
+            h2 { "Disabled sources" }
+            ul {
+                @for source in sources {
+                    li {
+                        a href=(format!("{SITE}/sources/{}", source.id)) { (foreign(source.name())) } " "
+                        @if let Some(reason) = &source.disabled_reason { span.soft { (foreign(reason)) } }
+                    }
+                }
+            }
+            p { a href=(format!("{SITE}/sources?state=disabled")) { "All disabled sources" } }
         }
     }
 }
@@ -175,10 +218,14 @@ fn hosts_panel(hosts: &[HostView], now: Timestamp) -> Markup {
                     @for host in hosts {
                         li {
                             (host_link(&host.host)) " " (state(&host.state)) " "
-                            @if let Some(until) = host.breaker_open_until.or(host.held_until) { (relative_time(until, now)) }
+                            @match (host.breaker_open_until, host.held_until) {
+                                (Some(until), _) => { "next probe " (relative_time(until, now)) }
+                                (None, Some(until)) => { "ends " (relative_time(until, now)) }
+                                (None, None) => {}
+                            }
                             @if let Some(reason) = &host.held_reason { " " span.soft { (reason) } }
                             @if host.silent_requests > 0 {
-                                " " span.soft { (number(host.silent_requests)) " requests without an answer" }
+                                " " span.soft { (counted(host.silent_requests, "request")) " without an answer" }
                             }
                         }
                     }
@@ -260,18 +307,19 @@ fn fleet_panel(fleet: &FleetReport) -> Markup {
                 @for node in fleet.nodes.iter().filter(|node| node.ended_at.is_none()).take(SHOWN_MAX) {
                     li {
                         a href=(format!("{SITE}/fleet")) { (node.name) } " " (state(&node.state)) " "
-                        span.soft { (number(node.sources)) " sources, " (format!("{:.1}", node.polls_per_second)) " polls/s" }
+                        span.soft { (counted(node.sources, "source")) ", " (format!("{:.1}", node.polls_per_second)) " polls/s" }
                     }
                 }
             }
             @if fleet.free_shards > 0 {
-                p.problem { (number(fleet.free_shards)) " shards have no owner; their sources are not polled." }
+                p.problem { (counted(fleet.free_shards, "shard")) " without an owner: their sources are not polled." }
             }
         }
     }
 }
 
-fn charts(hours: &[PollHourView], now: Timestamp) -> Markup {
+fn charts(hours: &[PollHourView], status: &StatusView) -> Markup {
+    let now = status.now;
     let failures = |since_hours: u64| {
         let since = now - std::time::Duration::from_secs(since_hours * 3_600);
         let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
@@ -322,6 +370,7 @@ fn charts(hours: &[PollHourView], now: Timestamp) -> Markup {
                     } }
                 }
             }
+            (daemon_panel(status))
         }
     }
 }

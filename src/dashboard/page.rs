@@ -6,7 +6,7 @@ use actix_web::http::header::{CONTENT_SECURITY_POLICY, LOCATION, REFERRER_POLICY
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets::{script_path, style_path};
-use super::elements::form_token;
+use super::elements::{form_token, words};
 use crate::api::{LocalApi, ProblemView, SITE};
 
 /// The result of a handler of a page.
@@ -26,9 +26,12 @@ const SECTIONS: [(&str, &str); 10] = [
     ("Webhooks", "/webhooks"),
     ("Fleet", "/fleet"),
     ("Settings", "/settings"),
-    ("Audit", "/audit"),
+    (AUDIT, "/audit"),
     ("Jobs", "/jobs"),
 ];
+
+/// Who changed what is shown to those who may change things.
+const AUDIT: &str = "Audit";
 
 /// A page that is being built.
 pub(super) struct HtmlPage<'a> {
@@ -116,17 +119,17 @@ impl<'a> HtmlPage<'a> {
                         noscript { meta http-equiv="refresh" content=(seconds); }
                     }
                 }
-                body data-live-url=[self.is_live.then(|| format!("{SITE}/events"))] {
+                body data-now=(self.local.now()) data-live-url=[self.is_live.then(|| format!("{SITE}/events"))] {
                     a.skip href="#main" { "Skip to content" }
                     header.top {
                         a.brand href=(SITE) { "Feedwarden" }
                         @if browser.who.is_some() {
                             nav aria-label="Sections" {
                                 ul {
-                                    @for (name, path) in SECTIONS {
+                                    @for (name, path) in SECTIONS.iter().filter(|(name, _)| browser.can_write || *name != AUDIT) {
                                         li {
                                             a href=(format!("{SITE}{path}"))
-                                                aria-current=[(name == self.section).then_some("page")] { (name) }
+                                                aria-current=[(*name == self.section).then_some("page")] { (name) }
                                         }
                                     }
                                 }
@@ -150,7 +153,7 @@ impl<'a> HtmlPage<'a> {
                     }
                     main #main tabindex="-1" {
                         @if let Some(notice) = &self.notice {
-                            p.notice role="status" { (notice) }
+                            p.notice role="status" { (words(notice)) }
                         }
                         (content)
                     }

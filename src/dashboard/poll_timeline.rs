@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::chart::swatch;
-use super::elements::{foreign, grouped, number, relative_time};
+use super::chart::{axis_time, swatch};
+use super::elements::{foreign, grouped, number, relative_time, words};
 use crate::api::views::PollRecord;
 use crate::model::{PollOutcome, Timestamp};
 
@@ -19,12 +19,13 @@ pub(super) fn chart(polls: &[PollRecord]) -> Markup {
     let x = |at: Timestamp| 12.0 + (at.as_micros() - first) as f64 / range * (WIDTH - 24.0);
     let slowest = polls.iter().map(|poll| poll.duration_ms).max().unwrap_or(1).max(1);
     // By its logarithm: one slow poll does not flatten all others.
-    let height = |ms: u64| 8.0 + (1.0 + ms as f64).ln() / (1.0 + slowest as f64).ln() * 64.0;
+    let height = |ms: u64| 20.0 + (1.0 + ms as f64).ln() / (1.0 + slowest as f64).ln() * 52.0;
     let failed = polls.iter().filter(|poll| poll.outcome == PollOutcome::Failed).count();
     let new_posts: usize = polls.iter().map(|poll| poll.new_posts).sum();
     let label = format!("{} polls, {failed} failed, {new_posts} new posts", polls.len());
     html! {
         figure {
+            div.timeline role="region" aria-label="Polls on a time axis" tabindex="0" {
             svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(label) {
                 line.axis x1="0" x2=(WIDTH) y1=(BASE) y2=(BASE) {}
                 @for poll in polls {
@@ -37,8 +38,9 @@ pub(super) fn chart(polls: &[PollRecord]) -> Markup {
                     }
                     @if poll.is_gap { rect.gap x=(at - 5.0) width="10" y=(BASE + 2.0) height="5" { title { "gap" } } }
                 }
-                text x="0" y=(HEIGHT - 4.0) { (short(Timestamp::from_micros(first))) }
-                text x=(WIDTH) y=(HEIGHT - 4.0) text-anchor="end" { (short(Timestamp::from_micros(last))) }
+                text x="0" y=(HEIGHT - 4.0) { (axis_time(Timestamp::from_micros(first))) }
+                text x=(WIDTH) y=(HEIGHT - 4.0) text-anchor="end" { (axis_time(Timestamp::from_micros(last))) }
+            }
             }
             ul.legend {
                 li { (swatch("read")) "read" } li { (swatch("unchanged")) "unchanged" } li { (swatch("failed")) "failed" }
@@ -75,7 +77,7 @@ pub(super) fn poll_table(polls: &[PollRecord], now: Timestamp) -> Markup {
                         div.soft { (number(poll.full_texts)) " of " (number(poll.full_texts_wanted)) " full texts" }
                     }
                 }
-                td data-label="Then" { (poll.next) }
+                td data-label="Then" { (words(&poll.next)) }
             } } }
         } }
     }
@@ -102,10 +104,6 @@ fn in_words(poll: &PollRecord) -> String {
     let code = poll.status_code.map(|code| format!(" {code}")).unwrap_or_default();
     let detail = poll.error.as_ref().or(poll.entries_text.as_ref()).cloned().unwrap_or_default();
     format!("{}{code} {}", outcome_name(poll.outcome), super::elements::cut(&detail, 200).0)
-}
-
-fn short(at: Timestamp) -> String {
-    at.to_string().get(..16).map(|text| text.replace('T', " ")).unwrap_or_default()
 }
 
 fn round(value: f64) -> f64 {

@@ -78,7 +78,7 @@ async fn list(local: LocalApi, filter: web::Query<PostFilterQuery>) -> PageResul
         h1 { "Posts" }
         (filter_form(&filter, &labels.items))
         (chips(&filter, source.as_ref(), &labels.items))
-        div #posts data-live[is_first_page] data-now=(now) {
+        div #posts data-live[is_first_page] {
             (table(&posts, &filter))
             (next_page("/posts", &filter.pairs(), posts.next_cursor.as_deref()))
         }
@@ -183,7 +183,7 @@ fn row(post: &PostView, filter: &PostFilterQuery) -> Markup {
             td data-label="Source" { (of_source(post)) }
             td data-label="Labels" {
                 span { @for label in post.source.iter().flat_map(|source| &source.labels) {
-                    a href=(filter.with("label", label)) { (foreign(label)) } " "
+                    a.tag href=(filter.with("label", label)) title=(label) { (foreign(label)) } " "
                 } }
             }
         }

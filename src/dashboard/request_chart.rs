@@ -2,10 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::chart::swatch;
+use super::chart::{axis_time, swatch};
 use super::elements::{empty, grouped, number, source_link, time};
 use crate::api::views::HostRequestView;
-use crate::model::Timestamp;
 
 /// Requests on the axis; the table has all.
 const DRAWN_MAX: usize = 12;
@@ -92,6 +91,7 @@ fn axis(steps: &[Step<'_>]) -> Markup {
     let middle = TOP + BAR / 2.0;
     html! {
         figure {
+            div.timeline role="region" aria-label="Requests on a time axis" tabindex="0" {
             svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(label) {
                 @for (place, (step, (from, to, width))) in steps.iter().zip(places).enumerate() {
                     @if place > 0 {
@@ -108,11 +108,12 @@ fn axis(steps: &[Step<'_>]) -> Markup {
                     }
                 }
                 @if let (Some(first), Some(last)) = (steps.first(), steps.last()) {
-                    text x=(SIDE) y=(HEIGHT - 8.0) { (clock(first.request.started_at)) }
+                    text x=(SIDE) y=(HEIGHT - 8.0) { (axis_time(first.request.started_at)) }
                     @if steps.len() > 1 {
-                        text x=(WIDTH - SIDE) y=(HEIGHT - 8.0) text-anchor="end" { (clock(last.request.started_at)) }
+                        text x=(WIDTH - SIDE) y=(HEIGHT - 8.0) text-anchor="end" { (axis_time(last.request.started_at)) }
                     }
                 }
+            }
             }
             ul.legend {
                 li { (swatch("read")) "answered" }
@@ -181,10 +182,6 @@ fn seconds(micros: i64) -> String {
     if tenths >= 1_000 { format!("{} s", grouped(tenths / 10)) } else { format!("{}.{} s", tenths / 10, tenths % 10) }
 }
 
-fn clock(at: Timestamp) -> String {
-    at.to_string().get(..19).map(|text| text.replace('T', " ") + " UTC").unwrap_or_default()
-}
-
 fn round(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
@@ -192,6 +189,7 @@ fn round(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Timestamp;
 
     fn request(second: i64, duration_ms: u64) -> HostRequestView {
         HostRequestView {

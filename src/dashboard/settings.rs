@@ -54,7 +54,7 @@ async fn settings(local: LocalApi, filter: web::Query<SettingsFilterQuery>) -> P
     let content = html! {
         h1 { "Settings" }
         div.panels {
-            section.panel #polling data-live data-now=(now) {
+            section.panel #polling data-live {
                 h2 { "Polling" }
                 (polling(&local, scheduler.as_ref(), now))
             }

@@ -82,7 +82,7 @@ fn sign_in_content(local: &LocalApi, trouble: Option<&str>, next: &str) -> Marku
                     button type="submit" { "Sign in" }
                 }
                 p { "Create a token on the machine of the daemon: " code { "feedwarden token --scope write" }
-                    ". A token with the scope " code { "read" } " sees everything and changes nothing." }
+                    ". A token with the scope " code { "read" } " sees everything but audit records, and changes nothing." }
             }
             p { "On the machine of the daemon, " code { "feedwarden dashboard" } " opens this page without a token." }
         }

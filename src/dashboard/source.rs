@@ -4,7 +4,8 @@ use actix_web::web;
 use maud::{Markup, html};
 
 use super::elements::{
-    empty, encoded, facts, foreign, host_link, number, outside_link, relative_time, source_link, span, state, time,
+    counted, empty, encoded, facts, foreign, host_link, number, outside_link, relative_time, source_link, span, state,
+    time, words,
 };
 use super::overview::Notice;
 use super::page::{HtmlPage, PageResult};
@@ -41,7 +42,7 @@ async fn one(local: LocalApi, id: web::Path<String>, query: web::Query<Notice>) 
     let title = super::elements::cut(name, 80).0;
     let content = html! {
         h1 { (foreign(name)) }
-        div #source data-live data-now=(now) {
+        div #source data-live {
             p { (state(&source.state)) " " span.soft { (source.source_type) } " " (outside_link(&source.url, foreign(&source.url))) }
             div.panels.wide {
                 (next_panel(&explanation, now))
@@ -52,7 +53,7 @@ async fn one(local: LocalApi, id: web::Path<String>, query: web::Query<Notice>) 
                 @if polls.items.is_empty() { (empty("No poll is stored yet.")) } @else {
                     (poll_timeline::chart(&polls.items))
                     details id="polls-table" open[polls.items.len() <= 5] {
-                        summary { "The last " (number(polls.items.len())) " polls as a table" }
+                        summary { "The last " (counted(polls.items.len(), "poll")) " as a table" }
                         (poll_table(&polls.items, now))
                     }
                 }
@@ -92,14 +93,14 @@ fn next_panel(explanation: &Explanation, now: Timestamp) -> Markup {
                 Some(_) => p.countdown { "now" },
                 None => p.countdown { "none" },
             }
-            p { (sentence(&explanation.summary)) }
-            @if let Some(lacks) = &explanation.lacks { p.problem { (sentence(lacks)) } }
+            p { (words(&sentence(&explanation.summary))) }
+            @if let Some(lacks) = &explanation.lacks { p.problem { (words(&sentence(lacks))) } }
             @for blocker in &explanation.held_up_by { p.problem { "Polling is suspended: " (blocker) } }
             @if !explanation.terms.is_empty() {
                 h3 { "What makes it wait" }
                 ul { @for term in &explanation.terms {
                     li {
-                        @if term.decides { strong { (sentence(&term.reason)) } " This decides." } @else { (sentence(&term.reason)) }
+                        @if term.decides { strong { (words(&sentence(&term.reason))) } " This decides." } @else { (words(&sentence(&term.reason))) }
                         " " span.soft { "Until " (time(term.until)) }
                     }
                 } }
@@ -108,7 +109,7 @@ fn next_panel(explanation: &Explanation, now: Timestamp) -> Markup {
                 ("Interval", html! { (span(std::time::Duration::from_secs(explanation.interval_seconds))) }),
                 ("Pause at the host", html! { (explanation.delay.seconds) " s (" (explanation.delay.layer) ")" }),
                 ("Host", match &explanation.host {
-                    Some(host) => html! { (host_link(&host.host)) " " (state(&host.state)) div.soft { (host.turn) } },
+                    Some(host) => html! { (host_link(&host.host)) " " (state(&host.state)) div.soft { (words(&host.turn)) } },
                     None => html! { "none" },
                 }),
                 ("In the scheduler", match &explanation.scheduled {
@@ -131,7 +132,7 @@ fn failures_panel(source: &SourceView, explanation: &Explanation, now: Timestamp
                 p { "The last poll did not fail." }
             } @else {
                 p {
-                    strong { (number(source.consecutive_failures)) " failures in a row" }
+                    strong { (counted(source.consecutive_failures, "failure")) " in a row" }
                     @if let Some(kind) = source.last_error_type { ", the last one " strong { (kind.to_string().replace('_', " ")) } }
                     @if let Some(class) = source.last_failure_type { " (" (class) ")" }
                     "."
@@ -141,19 +142,19 @@ fn failures_panel(source: &SourceView, explanation: &Explanation, now: Timestamp
                     p { (number(source.consecutive_permanent_failures)) " of them in a row are permanent; too many disable the source." }
                 }
             }
-            @if let Some(reason) = &source.disabled_reason { p.problem { "Disabled: " (sentence(reason)) } }
+            @if let Some(reason) = &source.disabled_reason { p.problem { "Disabled: " (foreign(reason)) } }
             @if let Some(reason) = &source.feed_disable_reason {
                 p.problem {
-                    "Rests: " (sentence(reason)) " "
                     @match source.feed_disabled_until {
-                        Some(until) => { "Until " (time(until)) },
-                        None => "Until somebody wakes it.",
+                        Some(until) => { "Rests until " (time(until)) ": " },
+                        None => "Rests until a user wakes it: ",
                     }
+                    (foreign(reason))
                 }
             }
             @if source.gaps > 0 {
                 p.problem {
-                    (number(source.gaps)) " gaps: entries may be missing between two polls"
+                    (counted(source.gaps, "gap")) ": entries may be missing between two polls"
                     @if let Some(at) = source.last_gap_at { ", last " (relative_time(at, now)) }
                     ". A shorter interval helps."
                 }

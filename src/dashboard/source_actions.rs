@@ -34,9 +34,6 @@ const SETTINGS: [(&str, &str, &str); 10] = [
 
 pub(super) fn actions(local: &LocalApi, source: &SourceView) -> Markup {
     let path = |action: &str| format!("/sources/{}/{action}", source.id);
-    let reason = |id: &str| {
-        html! { div.field { label for=(id) { "Reason" } input id=(id) name="reason" maxlength="500"; } }
-    };
     html! {
         @if local.browser.can_write {
             section.panel {
@@ -51,11 +48,14 @@ pub(super) fn actions(local: &LocalApi, source: &SourceView) -> Markup {
                 p.soft { "“Poll now” obeys Retry-After and holds; “Force a poll” does not." }
                 div.actions {
                     @if source.state != "disabled" {
-                        (action_form(local, &path("disable"), html! { (reason("disable-reason")) button type="submit" { "Disable" } }))
+                        (action_form(local, &path("disable"), html! {
+                            div.field { label for="disable-reason" { "Why it is disabled" } input #disable-reason name="reason" maxlength="500"; }
+                            button type="submit" { "Disable" }
+                        }))
                     }
                     @if source.state != "resting" && source.state != "disabled" {
                         (action_form(local, &path("rest"), html! {
-                            div.field { label for="rest-reason" { "Reason" } input #rest-reason name="reason" required maxlength="500"; }
+                            div.field { label for="rest-reason" { "Why it rests" } input #rest-reason name="reason" required maxlength="500"; }
                             button type="submit" { "Rest" }
                         }))
                     }

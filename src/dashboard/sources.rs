@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
 use super::elements::{
-    empty, foreign, form_token, host_link, next_page, number, query, relative_time, source_link, state,
+    counted, empty, foreign, form_token, host_link, next_page, number, query, relative_time, source_link, state,
 };
 use super::page::{HtmlPage, PageResult};
 use crate::api::views::{LabelView, Page as ListPage, SourcePage, SourceView};
@@ -88,7 +88,7 @@ async fn list(local: LocalApi, given: web::Query<SourceListQuery>) -> PageResult
         @if found.is_incomplete {
             p.notice { "The order covers the first 10,000 matches only. Narrow the filter to sort all of them." }
         }
-        div #sources data-live data-now=(local.now()) {
+        div #sources data-live {
             @if found.sources.is_empty() && found.next.is_none() {
                 @if is_filtered {
                     (empty("No source matches. Remove a filter above."))
@@ -197,18 +197,18 @@ fn table(local: &LocalApi, given: &SourceListQuery, found: &Found, is_filtered: 
     let rows = html! {
         div.scroll {
             table.cards {
-                caption { (number(found.sources.len())) " sources on this page" }
+                caption { (counted(found.sources.len(), "source")) " on this page" }
                 thead { tr {
                     @if can_write {
                         th.check { input type="checkbox" data-all="id" aria-label="Choose all on this page" hidden; }
                     }
-                    (heading(given, "id", "Id"))
-                    (heading(given, "title", "Title"))
-                    (heading(given, "url", "URL"))
-                    (heading(given, "state", "State"))
-                    (heading(given, "last_polled", "Last poll"))
-                    (heading(given, "failures", "Failures"))
-                    (heading(given, "next_poll", "Host"))
+                    (heading(given, &[("id", "Id")]))
+                    (heading(given, &[("title", "Title")]))
+                    (heading(given, &[("url", "URL")]))
+                    (heading(given, &[("state", "State")]))
+                    (heading(given, &[("last_polled", "Last poll"), ("next_poll", "next poll")]))
+                    (heading(given, &[("failures", "Failures")]))
+                    th scope="col" { "Host" }
                     th scope="col" { "Labels" }
                 } }
                 tbody { @for source in &found.sources { (row(given, source, can_write, local.now())) } }
@@ -227,25 +227,21 @@ fn table(local: &LocalApi, given: &SourceListQuery, found: &Found, is_filtered: 
     }
 }
 
-/// A heading that sorts; a second use turns the order around.
-fn heading(given: &SourceListQuery, key: &str, label: &str) -> Markup {
+/// A heading that sorts by these keys; a second use turns the order around.
+fn heading(given: &SourceListQuery, keys: &[(&str, &str)]) -> Markup {
     let sort = if given.sort.is_empty() { "id" } else { &given.sort };
     let (name, is_descending) = sort.strip_prefix('-').map_or((sort, false), |name| (name, true));
-    let is_own = name == key;
-    let target = if is_own && !is_descending { format!("-{key}") } else { key.to_owned() };
-    let order = match (is_own, is_descending) {
-        (false, _) => None,
-        (true, false) => Some("ascending"),
-        (true, true) => Some("descending"),
-    };
+    let own = keys.iter().any(|(key, _)| *key == name);
+    let order = own.then_some(if is_descending { "descending" } else { "ascending" });
     html! {
         th scope="col" aria-sort=[order] {
-            @if key == "next_poll" {
-                (label) " · " a href=(given.link("sort", &target)) { "next poll" }
-            } @else {
+            @for (place, (key, label)) in keys.iter().enumerate() {
+                @if place > 0 { " · " }
+                @let is_own = *key == name;
+                @let target = if is_own && !is_descending { format!("-{key}") } else { (*key).to_owned() };
                 a href=(given.link("sort", &target)) { (label) }
+                @if is_own { (if is_descending { " ▼" } else { " ▲" }) }
             }
-            @if let Some(order) = order { (if order == "ascending" { " ▲" } else { " ▼" }) }
         }
     }
 }
@@ -259,7 +255,7 @@ fn row(given: &SourceListQuery, source: &SourceView, can_write: bool, now: Times
                     input type="checkbox" name="id" value=(source.id) aria-label=(format!("Choose source {}", source.id));
                 }
             }
-            td data-label="Id" { a href=(format!("{SITE}/sources/{}", source.id)) { (source.id) } }
+            td.short data-label="Id" { a href=(format!("{SITE}/sources/{}", source.id)) { (source.id) } }
             td data-label="Title" { @if let Some(title) = title { (source_link(source.id, title)) } @else { span.none { "none yet" } } }
             td data-label="URL" { (source_link(source.id, &source.url)) }
             td data-label="State" {
@@ -277,13 +273,13 @@ fn row(given: &SourceListQuery, source: &SourceView, can_write: bool, now: Times
             td data-label="Failures" {
                 @if source.consecutive_failures > 0 {
                     (number(source.consecutive_failures)) " "
-                    @if let Some(kind) = source.last_error_type { (kind) ": " }
+                    @if let Some(kind) = source.last_error_type { (kind.to_string().replace('_', " ")) ": " }
                     @if let Some(error) = &source.last_error { span.soft { (foreign(error)) } }
                 } @else { span.none { "none" } }
             }
             td data-label="Host" { @if let Some(host) = &source.host { (host_link(host)) } }
             td data-label="Labels" {
-                @for label in &source.labels { a href=(given.link("label", label)) { (foreign(label)) } " " }
+                @for label in &source.labels { a.tag href=(given.link("label", label)) title=(label) { (foreign(label)) } " " }
             }
         }
     }

@@ -46,7 +46,7 @@ async fn show(local: LocalApi, query: web::Query<SupervisionQuery>) -> PageResul
         h1 { "Supervision" }
         p.soft { "A supervisor restarts the actors below it when they crash. Their messages wait meanwhile." }
         @if let Some(fleet) = &fleet { (nodes(fleet, &query.node)) }
-        div #tree data-live data-now=(now) {
+        div #tree data-live {
             section.panel {
                 h2 { "Tree" }
                 ul.tree { (node(&tree.root, now, &mut place)) }
@@ -120,7 +120,7 @@ fn threads(threads: &[ThreadLine]) -> Markup {
         section.panel {
             h2 { "Threads" }
             p.soft { "A watchdog asks each thread. A thread that is blocked gets a replacement for its actors." }
-            div.scroll { table {
+            div.scroll role="region" aria-label="Threads" tabindex="0" { table {
                 thead { tr {
                     th scope="col" { "Thread" } th scope="col" { "State" } th.number scope="col" { "Replaced" }
                 } }

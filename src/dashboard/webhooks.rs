@@ -62,7 +62,7 @@ async fn list(local: LocalApi, query: web::Query<ListQuery>) -> PageResult {
     }
     let content = html! {
         h1 { "Webhooks" }
-        div #webhooks data-live data-now=(now) {
+        div #webhooks data-live {
             @if items.is_empty() {
                 (empty("There are no webhooks. Add one below: new and changed posts are then sent to its URL."))
             }
@@ -82,7 +82,7 @@ async fn one(local: LocalApi, id: web::Path<String>, query: web::Query<Notice>) 
     let (webhook, now) = (&item.webhook, local.now());
     let content = html! {
         h1 { "Webhook " (foreign(&webhook.url)) }
-        div #webhook data-live data-now=(now) {
+        div #webhook data-live {
             section.panel aria-label="State" { (states(&item, now)) }
         }
         div.panels {
@@ -94,8 +94,10 @@ async fn one(local: LocalApi, id: web::Path<String>, query: web::Query<Notice>) 
             }
         }
         p {
-            a href=(format!("{SITE}/webhooks")) { "All webhooks" } " · "
-            a href=(format!("{SITE}/audit?target=webhook&target_id={}", webhook.id)) { "Audit records" }
+            a href=(format!("{SITE}/webhooks")) { "All webhooks" }
+            @if local.browser.can_write {
+                " · " a href=(format!("{SITE}/audit?target=webhook&target_id={}", webhook.id)) { "Audit records" }
+            }
         }
     };
     Ok(HtmlPage::new(&local, "Webhooks", "Webhook").live().notice(query.into_inner().notice).show(content))

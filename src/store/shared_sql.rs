@@ -33,6 +33,8 @@ pub(super) static LAST_CHANGE_NUMBER: Statement =
 pub(super) static LINK_POST: Statement = Statement::new(include_str!("../../sql/shared/link_post.sql"));
 pub(super) static LIST_ARTICLES: Statement = Statement::new(include_str!("../../sql/shared/list_articles.sql"));
 pub(super) static LIST_AUDIT: Statement = Statement::new(include_str!("../../sql/shared/list_audit.sql"));
+pub(super) static LIST_AUDIT_OF_CALLER: Statement =
+    Statement::new(include_str!("../../sql/shared/list_audit_of_caller.sql"));
 pub(super) static LIST_AUDIT_OF_TARGET: Statement =
     Statement::new(include_str!("../../sql/shared/list_audit_of_target.sql"));
 pub(super) static LIST_CHANGES: Statement = Statement::new(include_str!("../../sql/shared/list_changes.sql"));

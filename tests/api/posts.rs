@@ -402,7 +402,7 @@ fn silent_sources_are_counted_and_listed(#[values(Sqlite, Postgres)] engine: Eng
         let store = &api.world.store;
         let days_ago = |days: u64| api.world.now() - Duration::from_secs(days * 86_400);
         for (number, added) in [40, 50, 10].into_iter().enumerate() {
-            let settings = SourceSettings::new(SourceType::Rss, &format!("http://{number}.example/"));
+            let settings = SourceSettings::new(SourceType::Rss, format!("http://{number}.example/"));
             let mut source = store.add(NewSource { settings, created_at: days_ago(added) }).await;
             source.state.last_success_at = Some(days_ago(0));
             store.save_source(source, days_ago(0)).await.unwrap();

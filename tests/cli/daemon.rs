@@ -1,5 +1,9 @@
 //! The daemon itself: status, tree, pause, reload, log level, live view.
 
+use std::fs::Permissions;
+use std::io::Write;
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +12,7 @@ use feedwarden::clock::SystemClock;
 use feedwarden::demo::web::{Mix, SiteBehaviour, Web, WebSettings};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
+use url::Position;
 
 use super::{Console, seen, snapshot, start};
 
@@ -120,4 +125,38 @@ fn top_draws_as_often_as_it_is_told() {
     let twice = console.works(&["top", "--count", "2"]);
     assert!(twice.contains("0.0 polls per second"), "{twice}");
     assert_eq!(console.works(&["top", "--count", "2", "--json"]).lines().count(), 2);
+}
+
+#[test]
+fn the_dashboard_is_opened_with_a_link_that_signs_one_browser_in() {
+    let console = Console::new(&[SiteBehaviour::Healthy]);
+    let link = console.works(&["dashboard", "--no-open"]);
+    let url = url::Url::parse(link.trim()).unwrap();
+    assert_eq!((url.host_str(), url.path()), (Some("127.0.0.1"), "/dashboard/enter"));
+    let enter = || {
+        let mut stream = TcpStream::connect(("127.0.0.1", url.port().unwrap())).unwrap();
+        let path = &url[Position::BeforePath..];
+        let host = &url[Position::BeforeHost..Position::AfterPort];
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+        std::io::read_to_string(stream).unwrap()
+    };
+    let answer = enter();
+    assert!(answer.starts_with("HTTP/1.1 303") && answer.contains("HttpOnly; SameSite=Strict"), "{answer}");
+    assert!(enter().starts_with("HTTP/1.1 401"), "the link is good once");
+
+    let programs = console.directory.path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    let output = console.feedwarden(&["dashboard"]).env("PATH", &programs).output().unwrap();
+    assert!(seen(&output).contains("No program to open it was found"), "{output:?}");
+    std::fs::write(programs.join("xdg-open"), "#!/bin/sh\necho \"$1\" >opening && /bin/mv opening opened\n").unwrap();
+    std::fs::set_permissions(programs.join("xdg-open"), Permissions::from_mode(0o755)).unwrap();
+    let output =
+        console.feedwarden(&["dashboard", "--port", &url.port().unwrap().to_string()]).env("PATH", &programs).output();
+    let printed = String::from_utf8(output.unwrap().stdout).unwrap();
+    assert!(printed.starts_with(&link[..link.find("/dashboard").unwrap()]) && printed != link, "{printed}");
+    let opened = console.directory.path().join("opened");
+    while !opened.exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(std::fs::read_to_string(opened).unwrap(), printed);
 }

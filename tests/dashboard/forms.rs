@@ -13,7 +13,8 @@ use crate::store::Engine::Sqlite;
 
 /// Forms of a page that change something: path below the dashboard and content type.
 const FORMS: &str = "return [...document.querySelectorAll('form[method=post], button[formaction]')].map((it) => \
-                     [new URL(it.formAction ?? it.action).pathname, it.enctype ?? it.form.enctype])";
+                     [new URL(it.getAttribute('formaction') ?? it.getAttribute('action'), location).pathname, \
+                     (it.form ?? it).enctype])";
 
 #[test]
 fn a_reader_sees_no_buttons_and_changes_nothing() {

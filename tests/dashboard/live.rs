@@ -28,6 +28,24 @@ fn a_stored_post_appears_without_a_reload(#[values(Sqlite, Postgres)] engine: En
 }
 
 #[test]
+fn the_focus_and_what_is_open_survive_an_update() {
+    run(async || {
+        let world = DashboardWorld::of(Sqlite).await;
+        let visit = world.enter().await;
+        visit.wait_for_text("#live-state", "live").await;
+        let before: u32 = visit.text(POSTS).await.parse().unwrap();
+        visit.script("document.querySelector('#posts-week-table').open = true").await;
+        visit.script("document.querySelector(\".tiles a[href='/dashboard/hosts']\").focus()").await;
+        world.publish().await;
+        visit.wait_until(POSTS, |text| text == (before + 1).to_string()).await;
+        assert_eq!(visit.script("return document.activeElement.getAttribute('href')").await, "/dashboard/hosts");
+        assert_eq!(visit.script("return document.querySelector('#posts-week-table').open").await, true);
+        drop(visit);
+        world.api.stop().await;
+    });
+}
+
+#[test]
 fn updates_wait_for_a_selection_and_for_a_pause() {
     run(async || {
         let world = DashboardWorld::of(Sqlite).await;

@@ -2,11 +2,16 @@
 
 mod accessibility;
 mod browser;
+mod daemon;
 mod forms;
+mod hostile;
 mod keyboard;
 mod live;
+mod one_source;
 mod pages;
+mod pictures;
 mod sessions;
+mod source_lists;
 mod visit;
 mod world;
 

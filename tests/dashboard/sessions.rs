@@ -47,12 +47,12 @@ fn the_form_token_comes_back_after_a_wrong_one_and_an_expired_token_is_named() {
         let old = world.api.token(TokenScope::Write);
         world.api.world.advance(Duration::from_secs(3601));
         let visit = Visit::to(&world.origin()).await;
-        visit.open("?notice=here").await;
+        visit.open("?from=here").await;
         visit.sign_in(&old).await;
         visit.wait_for_text(".problem[role=alert]", "expired").await;
         visit.sign_in(&world.api.token(TokenScope::Read)).await;
         visit.wait_for_text("h1", "Overview").await;
-        assert_eq!(visit.path().await, format!("{SITE}?notice=here"), "the page that was asked for first");
+        assert_eq!(visit.path().await, format!("{SITE}?from=here"), "the page that was asked for first");
         drop(visit);
         world.api.stop().await;
     });
@@ -63,14 +63,14 @@ fn a_session_that_ends_says_so_and_the_next_one_returns_to_the_page() {
     run(async || {
         let world = DashboardWorld::of(Sqlite).await;
         let visit = world.sign_in(TokenScope::Write).await;
-        visit.open("/?notice=here").await;
+        visit.open("/?from=here").await;
         visit.wait_for_text("#live-state", "live").await;
         world.api.world.advance(Duration::from_secs(3601));
         // Nobody touches the page: it learns of it by its stream.
         visit.wait_for_text(".problem[role=alert]", "Your session has ended").await;
         visit.sign_in(&world.api.token(TokenScope::Write)).await;
         visit.wait_for_text("h1", "Overview").await;
-        assert_eq!(visit.path().await, format!("{SITE}/?notice=here"));
+        assert_eq!(visit.path().await, format!("{SITE}/?from=here"));
         visit.is_clean(&[401]).await;
         drop(visit);
         world.api.stop().await;

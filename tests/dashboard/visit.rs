@@ -62,9 +62,30 @@ impl Visit {
         element.click().await.unwrap_or_else(|error| panic!("{selector}: {error}"));
     }
 
+    /// Replaces the text of a field.
     pub(super) async fn fill(&self, selector: &str, text: &str) {
         let element = self.client.find(Locator::Css(selector)).await.unwrap_or_else(|e| panic!("{selector}: {e}"));
+        element.clear().await.unwrap_or_else(|error| panic!("{selector}: {error}"));
         element.send_keys(text).await.unwrap();
+    }
+
+    /// Presses a button by its words.
+    pub(super) async fn press_button(&self, words: &str) {
+        let path = format!("//main//button[normalize-space()='{words}']");
+        let button = self.client.find(Locator::XPath(&path)).await;
+        let button = button.unwrap_or_else(|error| panic!("no button {words:?}: {error}"));
+        button.click().await.unwrap_or_else(|error| panic!("{words}: {error}"));
+    }
+
+    /// Chooses an option by its value.
+    pub(super) async fn choose(&self, selector: &str, value: &str) {
+        let element = self.client.find(Locator::Css(selector)).await.unwrap_or_else(|e| panic!("{selector}: {e}"));
+        element.select_by_value(value).await.unwrap_or_else(|error| panic!("{selector} has no {value:?}: {error}"));
+    }
+
+    /// The document as it is now.
+    pub(super) async fn source(&self) -> String {
+        self.client.source().await.unwrap()
     }
 
     /// Presses a key where the focus is.
@@ -175,8 +196,26 @@ impl Visit {
 
     /// The width of the page in pixels.
     pub(super) async fn width(&self, width: u32) {
-        let size = json!({ "width": width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": false });
+        self.size(width, HEIGHT).await;
+    }
+
+    async fn size(&self, width: u32, height: u32) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.devtools("Emulation.setDeviceMetricsOverride", size).await;
+    }
+
+    /// Whether pages show scrollbars that take room.
+    pub(super) async fn scrollbars(&self, are_shown: bool) {
+        self.devtools("Emulation.setScrollbarsHidden", json!({ "hidden": !are_shown })).await;
+    }
+
+    /// The page as PNG, from its top to its end or to this height.
+    pub(super) async fn picture(&self, width: u32, height_max: u32) -> Vec<u8> {
+        let height = self.script("return document.documentElement.scrollHeight").await.as_u64().unwrap();
+        self.size(width, height_max.min(u32::try_from(height).unwrap())).await;
+        let picture = self.client.screenshot().await.unwrap();
+        self.width(width).await;
+        picture
     }
 
     /// Whether pages opened from now on run their scripts.

@@ -31,9 +31,15 @@ pub(super) struct DashboardWorld {
 impl DashboardWorld {
     /// Every source has been polled once.
     pub(super) async fn of(engine: Engine) -> DashboardWorld {
+        DashboardWorld::with(engine, |_| ()).await
+    }
+
+    /// The same with a world that is changed before it starts.
+    pub(super) async fn with(engine: Engine, change: impl FnOnce(&mut World)) -> DashboardWorld {
         let (hosts, mix) = (SITES.len(), Mix::InTurn(SITES.to_vec()));
         let web = WebSettings { hosts, sites: hosts, mix, first_entries: 4, ..WebSettings::default() };
-        let world = World::with(engine, web).await;
+        let mut world = World::with(engine, web).await;
+        change(&mut world);
         // The rate limit goes by the clock, which stands still.
         let limits = ApiLimits { requests_per_second: 100_000, ..ApiLimits::default() };
         let api = ApiWorld::around(world, TokenKey::Secret(SECRET.into()), limits);
@@ -44,15 +50,33 @@ impl DashboardWorld {
             sources.push(created.json()["source"]["id"].as_i64().unwrap());
         }
         api.world.settled(SITES.len() as u64).await;
+        // It sends nothing: no source has the label.
+        let webhook = api.tell("POST", "/webhooks", json!({ "url": "http://127.0.0.1:1/", "label": "quiet" })).await;
+        assert_eq!(webhook.status, 201, "{webhook:?}");
+        let job = api.tell("POST", "/jobs", json!({ "action": "poll", "ids": sources })).await;
+        assert!(job.status < 300, "{job:?}");
+        DashboardWorld::around(api, sources)
+    }
+
+    /// The same around what a test has set up by itself.
+    pub(super) fn around(api: ApiWorld, sources: Vec<i64>) -> DashboardWorld {
         DashboardWorld { api, sources }
     }
 
-    /// A path with the names of things that exist: `{source}`, `{host}` and `{post}`.
+    /// A path with the names of things that exist: `{source}`, `{failing}` (a source), `{host}`, `{post}`, `{webhook}`
+    /// and `{job}`.
     pub(super) async fn fill_in(&self, path: &str) -> String {
-        let post = self.api.get("/posts?limit=1").await.json()["items"][0]["id"].clone();
-        path.replace("{source}", &self.sources[0].to_string())
-            .replace("{host}", &self.api.world.web.sites()[0].host)
-            .replace("{post}", &post.to_string())
+        let first = async |path: &str| self.api.get(path).await.json()["items"][0]["id"].to_string();
+        let mut path = path.replace("{source}", &self.sources[0].to_string());
+        path = path.replace("{failing}", &self.sources[2].to_string());
+        path = path.replace("{host}", &self.api.world.web.sites()[0].host).replace("{job}", "1");
+        if path.contains("{post}") {
+            path = path.replace("{post}", &first("/posts?limit=1").await);
+        }
+        if path.contains("{webhook}") {
+            path = path.replace("{webhook}", &first("/webhooks?limit=1").await);
+        }
+        path
     }
 
     /// `http://ADDRESS:PORT` of `api.listen`.
@@ -97,6 +121,21 @@ impl DashboardWorld {
     pub(super) async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let stream = TcpStream::connect(self.api.tcp_address()).await.unwrap();
         ask(stream, method, &format!("{SITE}{path}"), headers, body.as_bytes()).await
+    }
+
+    /// A source, as the API shows it.
+    pub(super) async fn source(&self, id: i64) -> Value {
+        let found = self.api.get(&format!("/sources/{id}")).await;
+        assert_eq!(found.status, 200, "{found:?}");
+        found.json()
+    }
+
+    /// Actions of the changes that a browser made which signed in with a token, newest first.
+    pub(super) async fn audited_by_browser(&self) -> Vec<String> {
+        let records = self.audit().await;
+        let records = records.as_array().unwrap().iter();
+        let own = records.filter(|record| record["who"].as_str().unwrap().contains("ada"));
+        own.map(|record| record["action"].as_str().unwrap().to_owned()).collect()
     }
 
     /// All audit records: one more for each change.

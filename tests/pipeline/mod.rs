@@ -20,7 +20,7 @@ mod logins;
 mod long_outage;
 mod outage;
 mod pause;
-mod publisher;
+pub(crate) mod publisher;
 mod quarantine;
 mod rate_limits;
 mod records;

@@ -2,6 +2,7 @@
 
 use super::*;
 use feedwarden::model::{Actor, AuditFilter, AuditedChange, Cutoffs, NewAuditRecord, Timestamp, UserId};
+use feedwarden::store::{self, statement};
 use rstest::rstest;
 
 fn record(action: &'static str, seconds: i64) -> NewAuditRecord {
@@ -39,6 +40,60 @@ async fn a_change_and_its_record_are_stored_together(#[values(Sqlite, Postgres)]
     assert_eq!(store.user_named("eve").await.unwrap(), None);
     assert_eq!(store.list_sources(None, 10).await.unwrap(), Vec::new());
     assert_eq!(actions(&store).await, ["user.add"]);
+}
+
+#[rstest]
+#[tokio::test]
+async fn records_are_selected_by_caller_target_and_action(#[values(Sqlite, Postgres)] engine: Engine) {
+    let store = engine.store().await;
+    for (place, (who, action, id)) in [
+        ("uid:7", "user.add", "1"),
+        ("uid:8", "user.add", "1"),
+        ("uid:7", "user.rename", "2"),
+        ("uid:7", "user.add", "1"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut new = record(action, NOW + place as i64);
+        new.actor.who = who.into();
+        new.change = AuditedChange::new(action, "user", Some(id.into()));
+        store.add_audit_record(new).await.unwrap();
+    }
+    let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    for (who, target, id, action, since, found) in [
+        ("", "", "", "", 0, vec![4, 3, 2, 1]),
+        ("uid:7", "", "", "", 0, vec![4, 3, 1]),
+        ("uid:7", "", "", "", NOW + 2, vec![4, 3]),
+        ("uid:7", "user", "", "user.add", 0, vec![4, 1]),
+        ("uid:8", "user", "1", "", 0, vec![2]),
+        ("uid:9", "", "", "", 0, vec![]),
+        ("", "user", "1", "", 0, vec![4, 2, 1]),
+    ] {
+        let [who, target, target_id, action] = [who, target, id, action].map(some);
+        let filter = AuditFilter { who, target, target_id, action, since: Some(at(since)) };
+        let records = store.list_audit_records(filter.clone(), None, 100).await.unwrap();
+        assert_eq!(records.iter().map(|record| record.id).collect::<Vec<_>>(), found, "{filter:?}");
+        let second = store.list_audit_records(filter, found.first().copied(), 1).await.unwrap();
+        let second: Vec<i64> = second.iter().map(|record| record.id).collect();
+        assert_eq!(second, found.get(1..2).unwrap_or_default(), "the page after the first record");
+    }
+}
+
+/// PostgreSQL has the same index, and reads a table as small as that of a test without any.
+#[tokio::test]
+async fn the_records_of_a_caller_and_of_a_target_are_found_by_an_index() {
+    let store = Sqlite.store().await;
+    for (name, index) in [("caller", "audit_by_caller"), ("target", "audit_by_target")] {
+        let path = format!("{}/sql/shared/list_audit_of_{name}.sql", env!("CARGO_MANIFEST_DIR"));
+        let sql = statement::for_sqlite(&std::fs::read_to_string(path).unwrap());
+        let store::settings::EngineSettings::Sqlite(settings) = &store.settings.engine else { unreachable!() };
+        let connection = rusqlite::Connection::open(&settings.path).unwrap();
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN\n{sql}")).unwrap();
+        let unknown = rusqlite::params![9, 0, "x", "1", "", "x", 1];
+        let steps: Vec<String> = plan.query_map(unknown, |row| row.get(3)).unwrap().collect::<Result<_, _>>().unwrap();
+        assert!(steps.iter().all(|step| step.contains(index)) && steps.len() == 1, "{name}: {steps:?}");
+    }
 }
 
 #[rstest]

@@ -43,7 +43,7 @@ pub(in crate::actors) struct HostEntry {
     is_forgotten: AtomicBool,
 }
 
-/// Numbers of hosts in the table, by state.
+/// Numbers of hosts in the table and of remembered idle ones that take no requests, by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCounts {
     /// Hosts that take requests.
@@ -184,7 +184,11 @@ impl HostTable {
 
     pub(in crate::actors) fn counts(&self, now: Timestamp) -> HostCounts {
         let mut counts = HostCounts::default();
-        for state in self.0.hosts.lock().values().filter_map(|entry| entry.host_entry.state()) {
+        let hosts = self.0.hosts.lock();
+        let closed = self.0.closed.lock();
+        let idle =
+            closed.values().filter(|state| is_closed(state, now) && !hosts.contains_key(&Some(state.host.clone())));
+        for state in hosts.values().filter_map(|entry| entry.host_entry.state()).chain(idle.cloned()) {
             if state.breaker.open_until.is_some_and(|until| until > now) {
                 counts.breaker_open += 1;
             } else if state.held_until.is_some_and(|until| until > now) {

@@ -6,6 +6,11 @@
   const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
   const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
   const numbers = new Intl.NumberFormat();
+  const axes = {
+    hour: new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
+    day: new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" }),
+    minute: new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }),
+  };
 
   // The clock of the daemon may differ from the browser's: `data-now` says what it was when the page was made.
   let ahead = 0;
@@ -35,6 +40,9 @@
       element.title = `${exact.format(at)} (${element.dateTime})`;
       if (element.dataset.time === "full") element.textContent = day.format(at);
     }
+    for (const element of root.querySelectorAll("[data-at]")) {
+      element.textContent = axes[element.dataset.form].format(new Date(element.dataset.at));
+    }
     for (const element of root.querySelectorAll("data[value]")) {
       element.textContent = numbers.format(Number(element.value));
     }
@@ -53,6 +61,7 @@
   const label = document.getElementById("live-state");
   const button = document.getElementById("live-pause");
   const seen = new Map();
+  const FOCUSABLE = "a[href], button, summary, [tabindex]", SCROLLS = ".scroll, .timeline, pre";
   let source = null, isPaused = false, isLoading = false, isWaiting = false;
 
   const isBusy = () => {
@@ -60,7 +69,7 @@
     if (selection && !selection.isCollapsed) return "a selection";
     if (document.querySelector("[data-live] input[type=checkbox]:checked")) return "chosen rows";
     const active = document.activeElement;
-    if (active && active.closest("[data-live]") && active.matches("input, select, textarea, summary")) return "an open field";
+    if (active && active.closest("[data-live]") && active.matches("input, select, textarea")) return "an open field";
     if (document.querySelector("[data-live] audio, [data-live] video")) return "a player";
     if (document.querySelector("[data-live]:hover") && matchMedia("(hover: hover)").matches && Date.now() - moved < 4000) {
       return "the pointer";
@@ -97,9 +106,21 @@
         const open = [...old.querySelectorAll("details[open][id]")].map((details) => details.id);
         const next = document.adoptNode(fresh);
         for (const id of open) next.querySelector(`#${CSS.escape(id)}`)?.setAttribute("open", "");
+        const scrolled = [...old.querySelectorAll(SCROLLS)].map((area) => [area.scrollLeft, area.scrollTop]);
+        const places = [...old.querySelectorAll(FOCUSABLE)];
+        const focused = places.indexOf(document.activeElement);
+        const own = (element) => `${element.getAttribute("href")} ${element.textContent}`;
+        const name = focused < 0 ? "" : own(places[focused]);
         old.replaceWith(next);
         localize(next);
         prepare(next);
+        [...next.querySelectorAll(SCROLLS)].forEach((area, place) => {
+          [area.scrollLeft, area.scrollTop] = scrolled[place] ?? [area.scrollLeft, area.scrollTop];
+        });
+        if (focused >= 0) {
+          const after = [...next.querySelectorAll(FOCUSABLE)];
+          (after.find((element) => own(element) === name) ?? after[focused])?.focus({ preventScroll: true });
+        }
       }
       isWaiting = false;
     } catch {
@@ -168,6 +189,13 @@
       });
     }
   };
+
+  // What the last action did is said once: not again after a reload, and not in a bookmark.
+  const address = new URL(location.href);
+  if (address.searchParams.has("notice")) {
+    address.searchParams.delete("notice");
+    history.replaceState(null, "", address);
+  }
 
   readClock(document);
   localize(document);

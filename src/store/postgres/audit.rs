@@ -33,7 +33,11 @@ impl AuditStore for PostgresStore {
         let (before, since) = (before.unwrap_or(i64::MAX), filter.since.unwrap_or(Timestamp::MIN));
         let [target, id, action, who] =
             [filter.target, filter.target_id, filter.action, filter.who].map(Option::unwrap_or_default);
-        let statement = if target.is_empty() || id.is_empty() { &sql::LIST_AUDIT } else { &sql::LIST_AUDIT_OF_TARGET };
+        let statement = match (!target.is_empty() && !id.is_empty(), !who.is_empty()) {
+            (true, _) => &sql::LIST_AUDIT_OF_TARGET,
+            (false, true) => &sql::LIST_AUDIT_OF_CALLER,
+            (false, false) => &sql::LIST_AUDIT,
+        };
         let row: [&(dyn ToSql + Sync); 7] = [&before, &since, &target, &id, &action, &who, &i64::from(limit)];
         all(&self.client().await?, statement, &row, |row| read_audit_record(row)).await
     }

@@ -90,6 +90,11 @@ pub(super) const ALL: &[Migration] = &[
         name: "post_revisions",
         sql: include_str!("../../../sql/postgres/migrations/0023_post_revisions.sql"),
     },
+    Migration {
+        version: 24,
+        name: "audit_by_caller",
+        sql: include_str!("../../../sql/postgres/migrations/0024_audit_by_caller.sql"),
+    },
 ];
 
 /// Advisory lock for nodes that start together; a migration may exceed the time limits of statements and locks.

@@ -33,8 +33,11 @@ impl AuditStore for SqliteStore {
             let (before, since) = (before.unwrap_or(i64::MAX), filter.since.unwrap_or(Timestamp::MIN));
             let [target, id, action, who] =
                 [filter.target, filter.target_id, filter.action, filter.who].map(Option::unwrap_or_default);
-            let statement =
-                if target.is_empty() || id.is_empty() { &sql::LIST_AUDIT } else { &sql::LIST_AUDIT_OF_TARGET };
+            let statement = match (!target.is_empty() && !id.is_empty(), !who.is_empty()) {
+                (true, _) => &sql::LIST_AUDIT_OF_TARGET,
+                (false, true) => &sql::LIST_AUDIT_OF_CALLER,
+                (false, false) => &sql::LIST_AUDIT,
+            };
             let parameters = params![before, since, target, id, action, who, limit];
             all(connection, statement, parameters, |row| read_audit_record(row))
         };

@@ -87,6 +87,11 @@ pub(super) const ALL: &[Migration] = &[
         name: "post_revisions",
         sql: include_str!("../../../sql/sqlite/migrations/0023_post_revisions.sql"),
     },
+    Migration {
+        version: 24,
+        name: "audit_by_caller",
+        sql: include_str!("../../../sql/sqlite/migrations/0024_audit_by_caller.sql"),
+    },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
