@@ -40,6 +40,15 @@ async fn shows(api: &ApiWorld, path: &str, texts: &[&str]) -> String {
     page
 }
 
+/// The page has these texts, at the latest when its counts are no longer kept.
+async fn comes(api: &ApiWorld, path: &str, texts: &[&str]) {
+    let has_all = async || {
+        let page = page(api, path).await;
+        texts.iter().all(|text| page.contains(text))
+    };
+    api.world.until(&format!("{texts:?}"), has_all).await;
+}
+
 async fn post(api: &ApiWorld, path: &str, fields: &[(&str, &str)]) -> Answer {
     let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let headers = [("Content-Type", "application/x-www-form-urlencoded")];
@@ -96,6 +105,34 @@ fn hosts_are_listed_filtered_and_found_by_their_beginning() {
         assert_eq!(wrong.status, 400, "{wrong:?}");
         // The overview names them too.
         shows(&api, "", &["news.example", "they asked by mail"]).await;
+        api.stop().await;
+    });
+}
+
+#[test]
+fn the_overview_says_what_needs_a_person_and_what_does_not() {
+    run(async || {
+        let api =
+            ApiWorld::of(Sqlite, &[SiteBehaviour::Healthy, SiteBehaviour::NotFound, SiteBehaviour::Healthy]).await;
+        comes(&api, "", &["Everything is well", "verdict good"]).await;
+        for (site, polls) in [(1, 1), (0, 2), (2, 3)] {
+            api.tell("POST", "/sources", json!({ "url": api.url(site) })).await;
+            api.world.settled(polls).await;
+            let expected: &[&str] = match polls {
+                1 => &["verdict warn", "Ready, but one thing needs you", "1 source fails"],
+                2 => &["verdict good", "Nothing needs you", "1 source fails", "recover by themselves"],
+                _ => &["verdict good", "Nothing needs you"],
+            };
+            comes(&api, "", expected).await;
+        }
+        hold(&api, "a.example", "moves").await;
+        comes(&api, "", &["Nothing needs you", "1 host is held"]).await;
+        // Hosts are forgotten by the pipeline when they are idle, and stay held.
+        api.world.advance(Duration::from_secs(600));
+        comes(&api, "", &["1 host is held"]).await;
+        shows(&api, "/hosts", &["Held <data value=\"1\""]).await;
+        api.tell("POST", "/sources/1/disable", json!({ "reason": "noise <b>" })).await;
+        comes(&api, "", &["Ready, but one thing needs you", "1 source is disabled", "noise &lt;b&gt;"]).await;
         api.stop().await;
     });
 }

@@ -164,15 +164,15 @@ fn table(hosts: &[HostView], now: Timestamp) -> Markup {
                         tr {
                             td data-label="Host" { (host_link(&host.host)) }
                             td data-label="State" { (state(&host.state)) }
-                            td data-label="Hold" { (hold(host, now)) }
-                            td data-label="Breaker" { (breaker(host, now)) }
+                            td.minor[host.held_until.is_none()] data-label="Hold" { (hold(host, now)) }
+                            td.minor[host.breaker_open_until.is_none() && host.silent_requests == 0] data-label="Breaker" { (breaker(host, now)) }
                             td data-label="Last request" {
                                 @match host.last_asked_at {
                                     Some(at) => (relative_time(at, now)),
                                     None => (time_or(None, "none yet")),
                                 }
                             }
-                            td data-label="Next request" { (words(&host.turn)) }
+                            td.minor[host.state == "available"] data-label="Next request" { (words(&host.turn)) }
                         }
                     }
                 }

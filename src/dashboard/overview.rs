@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::chart;
-use super::elements::{counted, empty, facts, foreign, host_link, number, relative_time, state};
+use super::elements::{counted, empty, facts, foreign, grouped, host_link, number, relative_time, state};
 use super::hosts::in_state;
 use super::page::{HtmlPage, PageResult};
 use super::problem::sentence;
@@ -21,6 +21,8 @@ use crate::model::{PollOutcome, Timestamp};
 /// Hosts, webhooks and nodes that the overview shows.
 const SHOWN_MAX: usize = 8;
 const DISABLED_SHOWN: usize = 5;
+/// Kind of a condition that the status does not have.
+const FAILING: &str = "failing_sources";
 
 pub(super) fn routes(config: &mut web::ServiceConfig) {
     config.service(web::resource([SITE.to_owned(), format!("{SITE}/")]).get(overview));
@@ -66,13 +68,22 @@ async fn overview(local: LocalApi, query: web::Query<Notice>) -> PageResult {
 
 /// Whether everything is well, what is not, and what to do: the first thing that a reader sees.
 fn verdict(status: &StatusView) -> Markup {
-    let (waits, needs): (Vec<_>, Vec<_>) =
-        status.problems.iter().partition(|problem| ["held_hosts", "open_breakers"].contains(&problem.kind.as_str()));
+    let (mut waits, mut needs): (Vec<_>, Vec<_>) = status
+        .problems
+        .iter()
+        .cloned()
+        .partition(|problem| ["held_hosts", "open_breakers"].contains(&problem.kind.as_str()));
+    if let Some(problem) = failing(status) {
+        // A few failures are part of every day; when most sources fail, the cause is rather here.
+        let is_most = status.store_counts.as_ref().is_some_and(|counts| problem.count * 2 > counts.sources);
+        if is_most { &mut needs } else { &mut waits }.push(problem);
+    }
     let is_suspended = !status.held_up_by.is_empty() || status.store_trouble.is_some();
     let (tone, words) = match (status.is_ready, needs.len()) {
         (false, _) => ("bad", "Not ready".to_owned()),
         (true, 0) if is_suspended => ("warn", "Ready, but polling is suspended".to_owned()),
-        (true, 0) => ("good", "Everything is well".to_owned()),
+        (true, 0) if waits.is_empty() => ("good", "Everything is well".to_owned()),
+        (true, 0) => ("good", "Nothing needs you".to_owned()),
         (true, 1) => ("warn", "Ready, but one thing needs you".to_owned()),
         (true, count) => ("warn", format!("Ready, but {count} things need you")),
     };
@@ -92,11 +103,18 @@ fn verdict(status: &StatusView) -> Markup {
                 @for reason in &status.held_up_by { li { "Requests to all hosts are suspended: " (reason) "." } }
                 @if let Some(trouble) = &status.store_trouble { li { "The database is not available: " (trouble) "." } }
                 @if let Some(reason) = &status.not_loaded_because { li { "Not all sources are loaded yet: " (reason) "." } }
-                @for problem in needs { (line(problem)) }
+                @for problem in &needs { (line(problem)) }
             }
-            @if !waits.is_empty() { ul.troubles.waits { @for problem in waits { (line(problem)) } } }
+            @if !waits.is_empty() { ul.troubles.waits { @for problem in &waits { (line(problem)) } } }
         }
     }
+}
+
+/// Sources whose last poll failed, as a condition besides those of the status.
+fn failing(status: &StatusView) -> Option<StatusProblem> {
+    let count: u64 = status.store_counts.as_ref()?.failing_by_kind.values().sum();
+    let detail = if count == 1 { "1 source fails".to_owned() } else { format!("{} sources fail", grouped(count)) };
+    (count > 0).then(|| StatusProblem { kind: FAILING.to_owned(), count, detail })
 }
 
 fn tiles(status: &StatusView) -> Markup {
@@ -178,6 +196,7 @@ fn disabled_panel(sources: &[SourceView]) -> Markup {
 
 fn where_to_look(problem: &StatusProblem) -> &'static str {
     match problem.kind.as_str() {
+        FAILING => "/sources?sort=-failures",
         "paused" | "untrusted_clock" | "low_disk_space" => "/settings",
         "quarantined_rows" => "/supervision#quarantine",
         "unauthorized_sources" => "/sources?failure=unauthorized",
@@ -192,6 +211,7 @@ fn where_to_look(problem: &StatusProblem) -> &'static str {
 
 fn what_to_do(problem: &StatusProblem) -> &'static str {
     match problem.kind.as_str() {
+        FAILING => "They are polled less often and recover by themselves; look at those that fail for days.",
         "paused" => "Resume it when you are ready.",
         "low_disk_space" => {
             "Make room, or keep posts and polls for fewer days (source.max-article-age-days, history.days)."

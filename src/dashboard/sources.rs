@@ -255,7 +255,7 @@ fn row(given: &SourceListQuery, source: &SourceView, can_write: bool, now: Times
                     input type="checkbox" name="id" value=(source.id) aria-label=(format!("Choose source {}", source.id));
                 }
             }
-            td.short data-label="Id" { a href=(format!("{SITE}/sources/{}", source.id)) { (source.id) } }
+            td.short.minor data-label="Id" { a href=(format!("{SITE}/sources/{}", source.id)) { (source.id) } }
             td data-label="Title" { @if let Some(title) = title { (source_link(source.id, title)) } @else { span.none { "none yet" } } }
             td data-label="URL" { (source_link(source.id, &source.url)) }
             td data-label="State" {
@@ -277,7 +277,7 @@ fn row(given: &SourceListQuery, source: &SourceView, can_write: bool, now: Times
                     @if let Some(error) = &source.last_error { span.soft { (foreign(error)) } }
                 } @else { span.none { "none" } }
             }
-            td data-label="Host" { @if let Some(host) = &source.host { (host_link(host)) } }
+            td.minor data-label="Host" { @if let Some(host) = &source.host { (host_link(host)) } }
             td data-label="Labels" {
                 @for label in &source.labels { a.tag href=(given.link("label", label)) title=(label) { (foreign(label)) } " " }
             }
