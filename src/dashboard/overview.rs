@@ -1,6 +1,6 @@
 //! The first page: whether everything is well, what is not, why, and what to do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use actix_web::web;
 use maud::{Markup, html};
@@ -21,8 +21,10 @@ use crate::model::{PollOutcome, Timestamp};
 /// Hosts, webhooks and nodes that the overview shows.
 const SHOWN_MAX: usize = 8;
 const DISABLED_SHOWN: usize = 5;
-/// Kind of a condition that the status does not have.
-const FAILING: &str = "failing_sources";
+/// Kinds of conditions that the status does not have.
+const SOME_FAIL: &str = "some_sources_fail";
+const MOST_FAIL: &str = "most_sources_fail";
+const LOST_NODES: &str = "lost_nodes";
 
 pub(super) fn routes(config: &mut web::ServiceConfig) {
     config.service(web::resource([SITE.to_owned(), format!("{SITE}/")]).get(overview));
@@ -50,7 +52,7 @@ async fn overview(local: LocalApi, query: web::Query<Notice>) -> PageResult {
     let content = html! {
         h1 { "Overview" }
         div #overview data-live {
-            (verdict(&status))
+            (verdict(&status, fleet.as_ref()))
             (tiles(&status))
             div.panels.flow {
                 (failing_panel(&status))
@@ -67,16 +69,15 @@ async fn overview(local: LocalApi, query: web::Query<Notice>) -> PageResult {
 }
 
 /// Whether everything is well, what is not, and what to do: the first thing that a reader sees.
-fn verdict(status: &StatusView) -> Markup {
+fn verdict(status: &StatusView, fleet: Option<&FleetReport>) -> Markup {
     let (mut waits, mut needs): (Vec<_>, Vec<_>) = status
         .problems
         .iter()
         .cloned()
         .partition(|problem| ["held_hosts", "open_breakers"].contains(&problem.kind.as_str()));
+    needs.extend(fleet.and_then(lost_nodes));
     if let Some(problem) = failing(status) {
-        // A few failures are part of every day; when most sources fail, the cause is rather here.
-        let is_most = status.store_counts.as_ref().is_some_and(|counts| problem.count * 2 > counts.sources);
-        if is_most { &mut needs } else { &mut waits }.push(problem);
+        if problem.kind == MOST_FAIL { &mut needs } else { &mut waits }.push(problem);
     }
     let is_suspended = !status.held_up_by.is_empty() || status.store_trouble.is_some();
     let (tone, words) = match (status.is_ready, needs.len()) {
@@ -110,11 +111,31 @@ fn verdict(status: &StatusView) -> Markup {
     }
 }
 
-/// Sources whose last poll failed, as a condition besides those of the status.
+/// Sources whose last poll failed, as a condition besides those of the status. A few are part of every day; when most
+/// of them fail, the cause is rather here.
 fn failing(status: &StatusView) -> Option<StatusProblem> {
-    let count: u64 = status.store_counts.as_ref()?.failing_by_kind.values().sum();
-    let detail = if count == 1 { "1 source fails".to_owned() } else { format!("{} sources fail", grouped(count)) };
-    (count > 0).then(|| StatusProblem { kind: FAILING.to_owned(), count, detail })
+    let counts = status.store_counts.as_ref()?;
+    let count: u64 = counts.failing_by_kind.values().sum();
+    let kind = if count * 2 > counts.sources { MOST_FAIL } else { SOME_FAIL };
+    let detail = match count {
+        1 => "1 source fails".to_owned(),
+        _ => format!("{} of {} sources fail", grouped(count), grouped(counts.sources)),
+    };
+    (count > 0).then(|| StatusProblem { kind: kind.to_owned(), count, detail })
+}
+
+/// Nodes that ended in the last day without leaving, and that have not come back.
+fn lost_nodes(fleet: &FleetReport) -> Option<StatusProblem> {
+    let is_back = |name: &str| fleet.nodes.iter().any(|node| node.name == name && node.ended_at.is_none());
+    let lost = fleet.nodes.iter().filter(|node| node.state == "expired" && !is_back(&node.name));
+    let names: BTreeSet<&str> = lost.map(|node| node.name.as_str()).collect();
+    let list = names.iter().copied().collect::<Vec<_>>().join(", ");
+    let detail = match names.len() {
+        0 => return None,
+        1 => format!("Node {list} ended without leaving the fleet"),
+        count => format!("{count} nodes ended without leaving the fleet: {list}"),
+    };
+    Some(StatusProblem { kind: LOST_NODES.to_owned(), count: names.len() as u64, detail })
 }
 
 fn tiles(status: &StatusView) -> Markup {
@@ -196,7 +217,8 @@ fn disabled_panel(sources: &[SourceView]) -> Markup {
 
 fn where_to_look(problem: &StatusProblem) -> &'static str {
     match problem.kind.as_str() {
-        FAILING => "/sources?sort=-failures",
+        SOME_FAIL | MOST_FAIL => "/sources?sort=-failures",
+        LOST_NODES => "/fleet",
         "paused" | "untrusted_clock" | "low_disk_space" => "/settings",
         "quarantined_rows" => "/supervision#quarantine",
         "unauthorized_sources" => "/sources?failure=unauthorized",
@@ -211,7 +233,9 @@ fn where_to_look(problem: &StatusProblem) -> &'static str {
 
 fn what_to_do(problem: &StatusProblem) -> &'static str {
     match problem.kind.as_str() {
-        FAILING => "They are polled less often and recover by themselves; look at those that fail for days.",
+        SOME_FAIL => "They are polled less often and recover by themselves; look at those that fail for days.",
+        MOST_FAIL => "Look at the kinds of failures below: the cause may be here, such as the network or a proxy.",
+        LOST_NODES => "The other nodes have taken its sources over. Start it again, or do without it.",
         "paused" => "Resume it when you are ready.",
         "low_disk_space" => {
             "Make room, or keep posts and polls for fewer days (source.max-article-age-days, history.days)."
@@ -392,5 +416,39 @@ fn charts(hours: &[PollHourView], status: &StatusView) -> Markup {
             }
             (daemon_panel(status))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::views::FleetTotals;
+
+    #[test]
+    fn nodes_are_lost_that_expired_and_have_not_come_back() {
+        let node = |name: &str, state: &str, ended: bool| {
+            serde_json::json!({
+                "name": name, "state": state, "joined_at": "2027-01-21T19:00:00Z",
+                "ended_at": ended.then_some("2027-01-21T20:00:00Z"), "ended_by": null, "version": "1",
+                "has_same_settings": true, "lease_left_seconds": 0.0, "shards": 0, "shards_draining": 0, "sources": 0,
+                "waiting": 0, "under_way": 0, "polls_per_second": 0.0, "lag_seconds": 0.0, "clock_offset_seconds": 0.0,
+                "is_paused": false, "fenced": 0,
+            })
+        };
+        let lost = |nodes: &[serde_json::Value]| {
+            let fleet: FleetReport = serde_json::from_value(serde_json::json!({
+                "is_shared": true, "node": "a", "shards": 256, "lease_seconds": 30.0, "quiet_seconds": 0.0, "free_shards": 0,
+                "messages_waiting": 0, "nodes": nodes, "owners": [],
+                "totals": FleetTotals::default(),
+            }))
+            .expect("a report");
+            lost_nodes(&fleet).map(|problem| problem.detail)
+        };
+        assert_eq!(lost(&[node("a", "live", false), node("b", "left", true)]), None);
+        assert_eq!(lost(&[node("a", "live", false), node("a", "expired", true)]), None);
+        let gone = [node("a", "live", false), node("b", "expired", true), node("b", "expired", true)];
+        assert_eq!(lost(&gone).as_deref(), Some("Node b ended without leaving the fleet"));
+        let two = [node("b", "expired", true), node("c", "expired", true)];
+        assert_eq!(lost(&two).as_deref(), Some("2 nodes ended without leaving the fleet: b, c"));
     }
 }

@@ -45,10 +45,28 @@ async fn commands_work_at_every_node() {
         let has_come = hand_overs.iter().any(|one| one["to"] == json!(node.name) && one["shards"] != json!([]));
         assert!(has_come, "{}: {report}", node.name);
     }
+    show_pages(fleet, &others[0], &owner).await;
     let politeness = fleet.politeness();
     assert_eq!(politeness.complaints, Vec::<String>::new());
     let refused = fleet.requester.refused(began, SystemClock.now());
     assert!(refused.is_empty(), "{} requests for polls were refused: {:?}", refused.len(), refused.first());
+}
+
+/// The dashboard of any node shows all nodes, and what another one knows.
+async fn show_pages(fleet: &Fleet, node: &Node, other: &Node) {
+    let page = async |path: &str| {
+        let stream = tokio::net::UnixStream::connect(node.socket()).await.unwrap();
+        let answer = crate::api::ask(stream, "GET", &format!("/dashboard{path}"), &[], b"").await;
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        answer.body
+    };
+    let (overview, shards) = (page("").await, page("/fleet").await);
+    for one in &fleet.nodes {
+        assert!(overview.contains(&one.name) && shards.contains(&one.name), "{}: {overview} {shards}", one.name);
+    }
+    assert!(shards.matches("class=\"map-text\"").count() >= 256, "each shard is on the map: {shards}");
+    let tree = page(&format!("/supervision?node={}", other.name)).await;
+    assert!(tree.contains("scheduler") && tree.contains("aria-current=\"true\""), "{tree}");
 }
 
 async fn hold_and_release(fleet: &Fleet, host: &str, others: &[Arc<Node>]) {
