@@ -125,6 +125,7 @@ async fn serve(
     };
     let reloader = Reloader::new(loaded.effective, request, followers);
     let service = Service::new(handle.clone(), own_user());
+    let readiness = actix_rt::spawn(service.clone().watch_readiness());
     let by_signal = Actor { who: "signal:SIGHUP".to_owned(), user_name: None, address: None };
     let by_signal = service.acting_for(by_signal);
     let mut listeners = listeners.open(service, log_handle, reloader.listener(), DASHBOARD)?;
@@ -146,6 +147,7 @@ async fn serve(
         () = systemd.feed_watchdog(&handle, settings.pipeline.scheduler.tick) => unreachable!("it never ends"),
         () = until_told_to_stop_or(&started.telemetry, &started.log, signals, reload) => {
             systemd.stopping(settings.drain + STOP_WITHIN + CLOSE_WITHIN + STOP_GRACE);
+            readiness.abort();
             // Connected clients may wait for a poll in flight.
             listeners.shut();
             started.drain(&handle, settings.drain, signals).await;

@@ -25,6 +25,12 @@ impl SeededDice {
     }
 }
 
+/// 32 random bytes, for a key.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
+pub fn new_key() -> [u8; 32] {
+    rand::random()
+}
+
 /// A random secret: 32 bytes in hexadecimal.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
 pub fn new_secret() -> String {

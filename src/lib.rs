@@ -28,6 +28,7 @@ pub mod clock;
 pub mod config;
 pub mod daemon;
 pub mod dashboard;
+pub mod delivery;
 pub mod demo;
 pub mod dice;
 pub mod fetch;

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use feedwarden::model::{KeyProvider, NewWebhook, SourceAccess};
+use feedwarden::model::{DeliveryFormat, KeyProvider, NewWebhook, SourceAccess};
 use feedwarden::store::settings::{EngineSettings, StoreSettings};
 use feedwarden::store::{self, Store};
 use rstest::rstest;
@@ -291,7 +291,14 @@ async fn store_secrets(store: &dyn Store) {
     let user = store.add_user("ada", at(NOW)).await.unwrap();
     store.put_api_key(user, KeyProvider::X, &"bearer".into(), at(NOW)).await.unwrap();
     let secret = "a secret to sign with".into();
-    let webhook = NewWebhook { url: "http://b.example/".into(), secret, label: None, created_at: at(NOW) };
+    let webhook = NewWebhook {
+        url: "http://b.example/".into(),
+        secret,
+        label: None,
+        format: DeliveryFormat::Classic,
+        event_types: Vec::new(),
+        created_at: at(NOW),
+    };
     store.add_webhook(webhook).await.unwrap();
 }
 

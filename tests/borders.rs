@@ -26,6 +26,7 @@ const BORDERS: &[Border] = &[
     Border { area: "dice", may_use: &[], never: &[] },
     Border { area: "http", may_use: &["model", "clock"], never: &[] },
     Border { area: "fetch", may_use: &["model", "http", "parse", "clock"], never: &[] },
+    Border { area: "delivery", may_use: &["model", "http", "parse", "clock"], never: &[] },
     Border { area: "sources", may_use: &["model", "http", "parse", "fetch"], never: &[] },
     Border { area: "store", may_use: &["model"], never: &[] },
     Border { area: "supervision", may_use: &[], never: &[] },
@@ -41,6 +42,7 @@ const BORDERS: &[Border] = &[
             "dice",
             "http",
             "fetch",
+            "delivery",
             "sources",
             "store",
             "supervision",
@@ -50,7 +52,7 @@ const BORDERS: &[Border] = &[
     },
     Border {
         area: "service",
-        may_use: &["model", "rules", "clock", "dice", "http", "fetch", "sources", "store", "actors"],
+        may_use: &["model", "rules", "clock", "dice", "http", "fetch", "delivery", "sources", "store", "actors"],
         never: &["actix", "serde", "schemars"],
     },
     Border {
@@ -78,6 +80,8 @@ const BORDERS: &[Border] = &[
             "actors::PipelineHandle",
             "actors::SchedulerStatus",
             "actors::StatisticsView",
+            // The JSON of an event is the same for receivers and for clients.
+            "delivery::EventMessage",
             "parse::safe_html",
             "rules::shown_url",
             "rules::status",

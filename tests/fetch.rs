@@ -1,8 +1,16 @@
 //! One poll without storing anything, against servers on loopback.
 
-use feedwarden::fetch::{Answer, Delivery, Document, Fetched, Fetcher, Task};
+use std::sync::Arc;
+use std::time::Duration;
+
+use feedwarden::clock::HeldClock;
+use feedwarden::delivery::{Batch, Transports};
+use feedwarden::fetch::{Answer, Document, Fetched, Fetcher, Task};
 use feedwarden::http::{Client, HttpSettings};
-use feedwarden::model::{FailureCause, SourceAccess, SourceSettings, SourceType, Timestamp, Validators};
+use feedwarden::model::{
+    DeliveryFormat, FailureCause, SigningSecrets, SourceAccess, SourceSettings, SourceType, Timestamp, Validators,
+    WebhookId, WebhookTarget,
+};
 use feedwarden::sources::{self, TypeSettings};
 
 use crate::http::server::{Act, Server, answer, answers, ok};
@@ -28,7 +36,7 @@ async fn p01_p14_a_feed_is_read_with_its_validators_and_hints() {
     let fetched = fetch(&task(SourceType::Rss, &server)).await;
     let Answer::Read(reading) = fetched.answer else { panic!("{:?}", fetched.answer) };
     assert_eq!(reading.validators.etag.as_deref(), Some("W/\"x\""));
-    assert_eq!(reading.hints.fresh_until, Some(NOW + std::time::Duration::from_secs(500)));
+    assert_eq!(reading.hints.fresh_until, Some(NOW + Duration::from_secs(500)));
     assert_eq!((reading.hints.update_period_minutes, reading.hints.skip_hours), (Some(90), 1 << 3));
     assert_eq!(reading.entries[0].content().text, "Body");
     assert_eq!((fetched.trace.status, fetched.trace.body_bytes), (Some(200), feed.len()));
@@ -142,9 +150,18 @@ async fn p21_a_task_that_is_handed_redirects_still_ends_at_a_loop() {
 #[tokio::test]
 async fn a_webhook_at_a_private_address_is_not_asked_unless_it_is_allowed() {
     let deliver = async |settings: HttpSettings, url: String| {
-        let fetcher = Fetcher::new(Client::new(settings, || NOW).unwrap());
-        let (secret, id, body) = ("a secret to sign with".into(), "1-test".into(), "[]".into());
-        fetcher.deliver(Delivery { url, secret, id, body, sent_at: NOW, is_test: true }).await
+        let transports = Transports::new(Client::new(settings, || NOW).unwrap(), Arc::new(HeldClock::at(NOW)));
+        let secrets = SigningSecrets { current: "a secret to sign with".into(), previous: None };
+        let target = WebhookTarget { url, secrets, format: DeliveryFormat::Classic, enabled: true };
+        let batch = Batch {
+            receiver: WebhookId(1),
+            events: Vec::new(),
+            sources: Default::default(),
+            timeout: Duration::from_secs(10),
+            body_bytes_max: 1024,
+            is_test: true,
+        };
+        transports.deliver(&target, &batch).await.failure.map_or(Ok(()), Err)
     };
     let server = Server::play(vec![Act::Read, ok("")]).await;
     let refused = deliver(HttpSettings::default(), server.url("/hook")).await.unwrap_err();

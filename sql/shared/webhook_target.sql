@@ -1,3 +1,3 @@
-SELECT url, sealed, enabled
+SELECT url, sealed, enabled, format
 FROM webhooks
 WHERE id = $1

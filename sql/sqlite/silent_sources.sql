@@ -1,3 +1,4 @@
+-- With $3, only sources whose silence has no event yet.
 -- Sources that are polled without failures, and of which nothing new came since $1; the longest silent first. Ids of posts
 -- follow the times at which they were stored, so the index of a source's ids tells whether it has a newer one.
 WITH silent AS MATERIALIZED (
@@ -15,6 +16,7 @@ WITH silent AS MATERIALIZED (
         FROM sources
         WHERE enabled = 1 AND feed_disabled_at IS NULL AND consecutive_failures = 0
             AND sources.created_at < $1 AND last_success_at >= $1
+            AND (NOT $3 OR NOT EXISTS (SELECT 1 FROM silences WHERE silences.source_id = sources.id))
             AND NOT EXISTS (
                 SELECT 1 FROM posts
                 WHERE posts.source_id = sources.id

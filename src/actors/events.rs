@@ -49,7 +49,7 @@ pub enum PipelineEvent {
 #[derive(Debug)]
 pub struct PipelineEvents {
     events: broadcast::Sender<PipelineEvent>,
-    /// Grows with every poll that found something new.
+    /// Grows with everything new that is stored.
     arrivals: watch::Sender<u64>,
 }
 
@@ -65,7 +65,7 @@ impl PipelineEvents {
         self.events.subscribe()
     }
 
-    /// Changes whenever new posts are stored.
+    /// Changes whenever new posts or events are stored.
     pub fn arrivals(&self) -> watch::Receiver<u64> {
         self.arrivals.subscribe()
     }
@@ -77,8 +77,8 @@ impl PipelineEvents {
         }
     }
 
-    /// New posts are stored.
-    pub(super) fn note_arrival(&self) {
+    /// New posts or events are stored.
+    pub fn note_arrival(&self) {
         self.arrivals.send_modify(|count| *count += 1);
     }
 }

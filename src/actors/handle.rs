@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 
 use super::admission::PollingBlockers;
 use super::context::PipelineContext;
+use super::deliveries::{DeliveryActor, TestWebhook};
 use super::events::PipelineEvents;
 use super::faults::{Fault, FaultSettings};
 use super::fleet::Fleet;
@@ -22,7 +23,6 @@ use super::messages::{
 use super::scheduler::SchedulerActor;
 use super::statistics::Statistics;
 use super::trials::Trial;
-use super::webhooks::{TestWebhook, WebhookActor};
 use crate::clock::Clock;
 use crate::http::MemoryUse;
 use crate::model::{
@@ -49,7 +49,7 @@ pub struct PipelineHandle {
     root: RootHandle,
     context: Arc<PipelineContext>,
     scheduler: Addr<SchedulerActor>,
-    webhooks: Addr<WebhookActor>,
+    webhooks: Addr<DeliveryActor>,
     table: HostTable,
     pub(super) documents: DocumentFetcher,
     in_flight_polls: InFlightPolls,
@@ -61,7 +61,7 @@ impl PipelineHandle {
         root: RootHandle,
         context: Arc<PipelineContext>,
         scheduler: Addr<SchedulerActor>,
-        webhooks: Addr<WebhookActor>,
+        webhooks: Addr<DeliveryActor>,
         documents: DocumentFetcher,
         in_flight_polls: InFlightPolls,
         finished: Arc<Notify>,

@@ -8,6 +8,7 @@ mod actor_kind;
 mod admission;
 mod archive;
 mod context;
+mod deliveries;
 mod environment;
 mod events;
 mod faults;
@@ -29,13 +30,13 @@ mod store_watch;
 mod timeline;
 mod topology;
 mod trials;
-mod webhooks;
 
 pub use crate::http::MemoryUse;
 pub use actor_kind::ActorKind;
 pub use admission::PollingBlockers;
 pub use archive::ArchivePage;
 pub use context::Parts;
+pub use deliveries::WEBHOOKS_MAX;
 pub use events::{PipelineEvent, PipelineEvents};
 pub use faults::{Fault, FaultAction, FaultSettings, NotAFault};
 pub use fleet::{
@@ -48,4 +49,3 @@ pub use settings::{FetchSettings, FleetSettings, PipelineSettings, SchedulerSett
 pub use statistics::{Statistics, StatisticsView};
 pub use topology::{Pipeline, Scope};
 pub use trials::Trial;
-pub use webhooks::WEBHOOKS_MAX;

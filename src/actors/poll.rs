@@ -12,8 +12,8 @@ use super::in_flight::InFlightPoll;
 use crate::fetch::{Task, robots_url};
 use crate::http::PendingRedirect;
 use crate::model::{
-    Breaker, FailureCause, FailureReport, HostKey, HostState, KeyProvider, Source, SourceAccess, SourceToPoll,
-    SourceType, Timestamp, UserId,
+    Breaker, FailureCause, FailureReport, HostKey, HostState, KeyProvider, NewEvent, Source, SourceAccess,
+    SourceToPoll, SourceType, Timestamp, UserId,
 };
 use crate::rules::host_key::host_key;
 use crate::sources::{Preparation, TypeSettings, kind};
@@ -38,6 +38,8 @@ pub(super) struct Poll {
     pub(super) presence: Option<Presence>,
     /// State of the host of the last request.
     pub(super) host: Option<HostState>,
+    /// What happened to hosts of the poll and is not stored yet.
+    pub(super) events: Vec<NewEvent>,
     /// The breaker of that host before the last request.
     pub(super) breaker_before: Option<Breaker>,
     /// Whether the next poll of the host comes at once and can use the connection of this one.
@@ -128,6 +130,7 @@ impl Poll {
             permit: None,
             presence: None,
             host: None,
+            events: Vec::new(),
             breaker_before: None,
             keeps_connection: false,
             ended_at,

@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 
 use super::actor_kind::{ActorKind, FETCHERS, HOSTS};
 use super::context::{Addresses, Parts, PipelineContext};
+use super::deliveries::DeliveryActor;
 use super::environment::PipelineEnvironment;
 use super::fetch::FetchActor;
 use super::fleet::FleetActor;
@@ -17,7 +18,7 @@ use super::host::{DocumentFetcher, HostTable};
 use super::in_flight::InFlightPolls;
 use super::scheduler::SchedulerActor;
 use super::settling::{FailureTrackerActor, PostSinkActor};
-use super::webhooks::WebhookActor;
+use crate::delivery::Transports;
 use crate::model::RequestPurpose;
 use crate::supervision::{ChildSpec, Group, GroupSettings, Inbox, Root, RootEnd, SupervisorSpec, Thread};
 
@@ -52,7 +53,7 @@ impl Pipeline {
         let scheduler = Inbox::<SchedulerActor>::new(MAILBOX_CAPACITY);
         let post_sink = Inbox::<PostSinkActor>::new(MAILBOX_CAPACITY);
         let failure_tracker = Inbox::<FailureTrackerActor>::new(MAILBOX_CAPACITY);
-        let webhooks = Inbox::<WebhookActor>::new(MAILBOX_CAPACITY);
+        let webhooks = Inbox::<DeliveryActor>::new(MAILBOX_CAPACITY);
         let full_text = Inbox::<FullTextActor>::new(MAILBOX_CAPACITY);
         let fleet = Inbox::<FleetActor>::new(MAILBOX_CAPACITY);
         let (fleet_thread, is_shared) = (Thread::new("fleet"), parts.fleet.is_shared());
@@ -64,7 +65,7 @@ impl Pipeline {
         let hosts = Group::new(HOSTS, GroupSettings { intensity, ..GroupSettings::default() });
 
         let fetcher = parts.fetcher.clone();
-        let webhook_fetcher = parts.fetcher.clone();
+        let transports = Transports::new(parts.fetcher.client().clone(), parts.clock.clone());
         let probe_fetcher = parts.fetcher.clone();
         let document_fetcher = parts.fetcher.clone();
         let addresses = Addresses {
@@ -112,7 +113,7 @@ impl Pipeline {
                 (context.clone(), table.clone(), in_flight_polls.clone(), finished.clone());
             move || {
                 let (of_sink, of_tracker, of_webhooks) = (context.clone(), context.clone(), context.clone());
-                let (webhook_fetcher, probe_fetcher) = (webhook_fetcher.clone(), probe_fetcher.clone());
+                let (transports, probe_fetcher) = (transports.clone(), probe_fetcher.clone());
                 let documents = documents.clone();
                 let (of_fleet, fleet_table) = (context.clone(), table.clone());
                 let (of_scheduler, table, in_flight_polls, finished) =
@@ -126,7 +127,7 @@ impl Pipeline {
                         FailureTrackerActor::new(of_tracker.clone(), probe_fetcher.clone())
                     }),
                     ChildSpec::actor(ActorKind::Webhooks.into(), &webhooks, move || {
-                        WebhookActor::new(of_webhooks.clone(), webhook_fetcher.clone())
+                        DeliveryActor::new(of_webhooks.clone(), transports.clone())
                     }),
                     ChildSpec::actor(ActorKind::FullText.into(), &full_text, move || {
                         FullTextActor::new(documents.clone())

@@ -10,6 +10,7 @@ use super::backup_command::BackupArguments;
 use super::connection::ConnectionArguments;
 use super::daemon_command::{Level, ReloadArguments, TreeArguments};
 use super::dashboard_command::DashboardArguments;
+use super::events_command::EventsArguments;
 use super::host_command::HostCommand;
 use super::label_command::LabelCommand;
 use super::opml_command::{Export, ImportArguments};
@@ -131,7 +132,7 @@ pub(super) enum DaemonCommand {
     /// and websites need neither.
     #[command(display_order = 901)]
     Podcast(RemoteCommands<PodcastCommand>),
-    /// Add, list, change, test and remove webhooks for new posts
+    /// Add, list, change, test and remove webhooks for events
     Webhook(RemoteCommands<WebhookCommand>),
     /// Import sources from OPML; folders become labels
     Import(RemoteCommand<ImportArguments>),
@@ -145,6 +146,8 @@ pub(super) enum DaemonCommand {
     Reload(RemoteCommand<ReloadArguments>),
     /// List changes by users and programs: who changed what, and when
     Audit(RemoteCommand<AuditArguments>),
+    /// List events of posts, sources, hosts and the daemon, or follow them
+    Events(RemoteCommand<EventsArguments>),
     /// Show or change the log level
     LogLevel(RemoteCommand<Level>),
 }
@@ -367,6 +370,7 @@ impl DaemonCommand {
             DaemonCommand::Import(command) => &mut command.connection,
             DaemonCommand::Export(command) => &mut command.connection,
             DaemonCommand::Audit(command) => &mut command.connection,
+            DaemonCommand::Events(command) => &mut command.connection,
             DaemonCommand::LogLevel(command) => &mut command.connection,
         }
     }

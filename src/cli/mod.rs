@@ -19,6 +19,7 @@ mod demo_command;
 mod documents;
 mod error;
 mod events;
+mod events_command;
 mod exit;
 mod fleet_command;
 mod hints;
@@ -45,6 +46,7 @@ mod source_words;
 mod status_words;
 mod store_command;
 mod store_report;
+mod stream;
 mod table;
 mod times;
 mod token_command;
@@ -124,6 +126,7 @@ async fn ask(client: &ApiClient, command: DaemonCommand) -> Done {
         DaemonCommand::Resume(_) => daemon_command::resume(client).await,
         DaemonCommand::Reload(command) => daemon_command::reload(client, &command.arguments).await,
         DaemonCommand::Fleet(_) => fleet_command::fleet(client).await,
+        DaemonCommand::Events(command) => events_command::events(client, &command.arguments).await,
         DaemonCommand::Audit(command) => audit_command::audit(client, &command.arguments).await,
         DaemonCommand::LogLevel(command) => daemon_command::log_level(client, &command.arguments).await,
     }

@@ -1,22 +1,18 @@
 //! `feedwarden post`: lists, shows and follows posts.
 
-use std::time::Duration;
-
 use clap::{Args, Subcommand};
-use hyper::Method;
 
 use super::client::{ApiClient, Done, query, read, until_interrupted};
-use super::connection::Sent;
+use super::complain;
 use super::error::CliError;
-use super::events::Events;
 use super::listing::{list_all, paging};
 use super::output_style::{OutputStyle, TextStyle, facts};
 use super::sanitize::{cut, plain_lines};
 use super::source_arguments::Paging;
+use super::stream::follow_stream;
 use super::table::{Cell, Column, Table, span};
 use super::times::{past_moment, second};
-use super::{Exit, complain, print_some};
-use crate::api::views::{Page, PostRevisionView, PostView, STREAM_END, StreamEnd};
+use crate::api::views::{Page, PostRevisionView, PostView};
 use crate::model::{Enclosure, PostSource, TextOrigin, Timestamp};
 
 const COLUMNS: &[Column] = &[
@@ -37,8 +33,6 @@ const TAIL_COLUMNS: &[Column] = &[
 ];
 /// Width of the name of a source in a table of posts.
 const SOURCE_COLUMNS_MAX: usize = 24;
-/// Pause before reconnecting a broken stream.
-const COME_BACK_AFTER: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PostCommand {
@@ -132,66 +126,8 @@ async fn of_source(client: &ApiClient, name: Option<&str>) -> Result<Option<Stri
 /// Prints posts without gaps or repeats, also across a restart of the daemon.
 async fn follow(client: &ApiClient, tail: &Tail) -> Done {
     let source = of_source(client, tail.source.as_deref()).await?;
-    let mut last = tail.after.map(|id| id.to_string());
-    let mut left = tail.count;
-    let mut has_begun = false;
-    loop {
-        match follow_once(client, source.as_deref(), &mut last, &mut left, &mut has_begun).await {
-            Ok(Some(exit)) => return Ok(exit),
-            Ok(None) => {}
-            // Reconnect to a daemon that has answered before; otherwise it is an error.
-            Err(CliError::Broken { .. } | CliError::Unreachable { .. }) if has_begun => {}
-            Err(refusal) => return Err(refusal),
-        }
-        tokio::time::sleep(COME_BACK_AFTER).await;
-    }
-}
-
-/// Follows until the stream ends; returns an exit code if the command is done.
-async fn follow_once(
-    client: &ApiClient,
-    source: Option<&str>,
-    last: &mut Option<String>,
-    left: &mut Option<u64>,
-    has_begun: &mut bool,
-) -> Result<Option<Exit>, CliError> {
-    let pairs: Vec<(&str, &str)> = source.map(|source| ("source_id", source)).into_iter().collect();
-    let headers = last.iter().map(|last| ("Last-Event-ID", last.clone())).collect();
-    let path = format!("/posts/stream?{}", query(&pairs));
-    let mut body = client.opened(Method::GET, &path, Sent { body: None, headers }).await?.into_body();
-    *has_begun = true;
-    let mut events = Events::default();
-    while let Some(piece) = client.piece(&mut body).await? {
-        for event in events.take(&piece) {
-            if event.event.as_deref() == Some(STREAM_END) {
-                note_end(client, &event.data);
-                return Ok(None);
-            }
-            if event.data.is_empty() {
-                *last = event.id.or_else(|| last.take());
-                continue;
-            }
-            let text = if client.is_json { format!("{}\n", event.data) } else { line(&event.data)? };
-            if let Some(exit) = print_some(&text) {
-                return Ok(Some(exit));
-            }
-            *last = event.id.or_else(|| last.take());
-            *left = left.map(|left| left - 1);
-            if *left == Some(0) {
-                return Ok(Some(Exit::Success));
-            }
-        }
-    }
-    Ok(None)
-}
-
-/// Says that the token has to be replaced. Without a file the next request fails with the same reason.
-fn note_end(client: &ApiClient, data: &str) {
-    let Ok(end) = serde_json::from_str::<StreamEnd>(data) else { return };
-    if let Some(file) = client.token_file().filter(|_| end.is_about_the_token()) {
-        let file = file.display();
-        complain(&format_args!("the daemon ended the stream: {}; reading {file} again", plain_lines(&end.detail)));
-    }
+    let pairs: Vec<(&str, &str)> = source.as_deref().map(|source| ("source_id", source)).into_iter().collect();
+    follow_stream(client, &format!("/posts/stream?{}", query(&pairs)), tail.after, tail.count, line).await
 }
 
 fn line(data: &str) -> Result<String, CliError> {

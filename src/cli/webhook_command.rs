@@ -10,12 +10,14 @@ use super::Exit;
 use super::client::{ApiClient, Done, read};
 use super::confirm::{ask_first, can_ask};
 use super::error::CliError;
+use super::events_command::event_types;
 use super::output_style::{OutputStyle, facts, state_style};
 use super::sanitize::plain;
 use super::source_selection::ConfirmationArguments;
 use super::table::{Cell, Column, Table};
 use super::times::second;
 use crate::api::views::{Page, WebhookTest, WebhookView};
+use crate::model::DeliveryFormat;
 
 const COLUMNS: &[Column] = &[
     Column::number("ID"),
@@ -30,7 +32,7 @@ const COLUMNS: &[Column] = &[
 pub(super) enum WebhookCommand {
     /// List webhooks
     List,
-    /// Add a webhook for new posts
+    /// Add a webhook for events
     Add(AddWebhookArguments),
     /// Show a webhook with its state
     Show(WebhookArgument),
@@ -40,6 +42,10 @@ pub(super) enum WebhookCommand {
     Enable(WebhookArgument),
     /// Disable a webhook
     Disable(DisableWebhookArguments),
+    /// Begin the rotation of the secret: a new one signs beside the present one
+    Rotate(RotateWebhookArguments),
+    /// End the rotation of the secret: the new one alone signs
+    EndRotation(WebhookArgument),
     /// Send a signed test delivery to a webhook
     Test(WebhookArgument),
     /// Remove a webhook; asks first on a terminal
@@ -62,20 +68,27 @@ pub(super) struct RemoveWebhookArguments {
 
 #[derive(Args, Debug)]
 pub(super) struct AddWebhookArguments {
-    /// URL to send posts to
+    /// URL to send events to
     #[arg(value_name = "URL")]
     place: String,
     /// Only posts of sources with this label
     #[arg(long)]
     label: Option<String>,
-    /// File with the secret that signs deliveries [default: generate one and show it once]
+    /// Format of deliveries [default: standard]
+    #[arg(long, value_parser = formats())]
+    format: Option<String>,
+    /// Type of events to send; may be given several times [default: post.created and post.updated]
+    #[arg(long = "event", value_name = "TYPE", value_parser = event_types())]
+    events: Vec<String>,
+    /// File with the secret that signs deliveries, or the access token for matrix and ntfy [default: generate one and
+    /// show it once]
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("change").required(true).multiple(true)
-    .args(["place", "label", "no_label", "secret_file", "new_secret"]))]
+    .args(["place", "label", "no_label", "format", "events", "secret_file", "new_secret"]))]
 pub(super) struct EditWebhookArguments {
     /// Id of the webhook
     id: i64,
@@ -85,15 +98,30 @@ pub(super) struct EditWebhookArguments {
     /// Only posts of sources with this label
     #[arg(long)]
     label: Option<String>,
-    /// Send posts of all sources
+    /// Send events of all sources
     #[arg(long, conflicts_with = "label")]
     no_label: bool,
+    /// New format of deliveries
+    #[arg(long, value_parser = formats())]
+    format: Option<String>,
+    /// Type of events to send; may be given several times, and replaces the present types
+    #[arg(long = "event", value_name = "TYPE", value_parser = event_types())]
+    events: Vec<String>,
     /// File with a new secret
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
     /// Generate a new secret and show it once
     #[arg(long, conflicts_with = "secret_file")]
     new_secret: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct RotateWebhookArguments {
+    #[command(flatten)]
+    named: WebhookArgument,
+    /// File with the new secret [default: generate one and show it once]
+    #[arg(long, value_name = "FILE")]
+    secret_file: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -113,7 +141,7 @@ pub(super) async fn webhook(client: &ApiClient, command: WebhookCommand) -> Done
             client.show(value, |all: Page<WebhookView>| table(&all.items))
         }
         WebhookCommand::Add(add) => {
-            let mut body = json!({ "url": add.place, "label": add.label });
+            let mut body = json!({ "url": add.place, "label": add.label, "format": add.format, "events": add.events });
             if let Some(file) = &add.secret_file {
                 body["secret"] = json!(secret(file)?);
             }
@@ -129,6 +157,11 @@ pub(super) async fn webhook(client: &ApiClient, command: WebhookCommand) -> Done
             let (path, body) = (path(&disable.named, "/disable"), json!({ "reason": disable.reason }));
             client.show(client.send(Method::POST, &path, &body).await?, told)
         }
+        WebhookCommand::Rotate(RotateWebhookArguments { named, secret_file }) => {
+            let body = json!({ "secret": secret_file.as_deref().map(secret).transpose()? });
+            client.show(client.send(Method::POST, &path(&named, "/rotate"), &body).await?, one)
+        }
+        WebhookCommand::EndRotation(named) => client.show(client.post(&path(&named, "/end-rotation")).await?, one),
         WebhookCommand::Test(named) => test(client, &named).await,
         WebhookCommand::Remove(RemoveWebhookArguments { named, confirmation }) => {
             if can_ask() && !confirmation.yes {
@@ -140,12 +173,16 @@ pub(super) async fn webhook(client: &ApiClient, command: WebhookCommand) -> Done
     }
 }
 
+fn formats() -> clap::builder::PossibleValuesParser {
+    DeliveryFormat::ALL.map(DeliveryFormat::name).into()
+}
+
 /// Exits with a failure if the webhook did not accept the test.
 async fn test(client: &ApiClient, named: &WebhookArgument) -> Done {
     let value = client.post(&path(named, "/test")).await?;
     let is_taken = read::<WebhookTest>(value.clone())?.is_taken;
     let shown = client.show(value, |test: WebhookTest| match test.error {
-        None => format!("webhook {} took a delivery without posts\n", named.id),
+        None => format!("webhook {} took a test delivery\n", named.id),
         Some(error) => format!("delivery to webhook {} failed: {}\n", named.id, plain(&error)),
     })?;
     Ok(if is_taken { shown } else { Exit::Failure })
@@ -162,6 +199,12 @@ fn changes(edit: &EditWebhookArguments) -> Result<Value, CliError> {
     }
     if edit.label.is_some() || edit.no_label {
         body.insert("label".into(), json!(edit.label));
+    }
+    if let Some(format) = &edit.format {
+        body.insert("format".into(), json!(format));
+    }
+    if !edit.events.is_empty() {
+        body.insert("events".into(), json!(edit.events));
     }
     if edit.secret_file.is_some() || edit.new_secret {
         body.insert("secret".into(), json!(edit.secret_file.as_deref().map(secret).transpose()?));
@@ -215,6 +258,8 @@ fn one(webhook: WebhookView) -> String {
             ("webhook", Some(webhook.id.to_string())),
             ("url", Some(webhook.url)),
             ("label", webhook.label),
+            ("format", Some(webhook.format.to_string())),
+            ("events", Some(webhook.events.iter().map(|event| event.name()).collect::<Vec<_>>().join(", "))),
             ("state", Some(state)),
             ("disabled", webhook.disabled_reason),
             ("last change", Some(webhook.last_change_number.to_string())),
@@ -222,6 +267,7 @@ fn one(webhook: WebhookView) -> String {
             ("last error", webhook.last_error),
             ("next try", webhook.retry_at.map(second)),
             ("delivered", webhook.last_delivered_at.map(second)),
+            ("rotation", webhook.rotated_at.map(|at| format!("two secrets sign since {}", second(at)))),
             ("added", Some(second(webhook.created_at))),
             ("secret", made),
         ],

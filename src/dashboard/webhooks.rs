@@ -13,7 +13,7 @@ use super::overview::Notice;
 use super::page::{HtmlPage, PageResult, go_to};
 use crate::api::views::{DisableBody, LabelView, Page as ListPage, PostView, WebhookBody, WebhookTest, WebhookView};
 use crate::api::{LocalApi, Problem, SITE};
-use crate::model::Timestamp;
+use crate::model::{DeliveryFormat, EventType, Timestamp};
 
 const PAGE_WEBHOOKS: usize = 50;
 
@@ -137,8 +137,10 @@ fn states(item: &ShownWebhook, now: Timestamp) -> Markup {
                 @if let Some(reason) = &webhook.disabled_reason { " " (foreign(reason)) }
             },
         ),
+        ("Format", html! { (webhook.format) }),
+        ("Events", html! { (webhook.events.iter().map(|event| event.name()).collect::<Vec<_>>().join(", ")) }),
         (
-            "Posts of",
+            "Events of",
             match &webhook.label {
                 Some(label) => html! { "sources with the label " (foreign(label)) },
                 None => html! { "all sources" },
@@ -146,7 +148,7 @@ fn states(item: &ShownWebhook, now: Timestamp) -> Markup {
         ),
         ("Last delivery", time_or(webhook.last_delivered_at, "none yet")),
         ("Consecutive failures", number(webhook.failures)),
-        ("Delivered up to change number", number(webhook.last_change_number)),
+        ("Delivered up to number", number(webhook.last_change_number)),
         (
             "Behind",
             match item.pending_since {
@@ -167,9 +169,26 @@ fn states(item: &ShownWebhook, now: Timestamp) -> Markup {
 
 fn label_field(labels: &[LabelView], value: &str) -> Markup {
     html! {
-        label for="label" { "Only posts of sources with this label (empty: all)" }
+        label for="label" { "Only events of sources with this label (empty: all)" }
         input #label type="text" name="label" value=(value) list="labels" autocomplete="off";
         datalist #labels { @for label in labels { option value=(label.label) {} } }
+    }
+}
+
+fn format_fields(format: DeliveryFormat, events: &[EventType]) -> Markup {
+    html! {
+        label for="format" { "Format" }
+        select #format name="format" {
+            @for one in DeliveryFormat::ALL { option value=(one) selected[one == format] { (one) } }
+        }
+        label for="secret" { "Access token (only for matrix and ntfy)" }
+        input #secret type="password" name="secret" maxlength="256" autocomplete="off";
+        fieldset {
+            legend { "Events" }
+            @for one in EventType::ALL {
+                label { input type="checkbox" name="events" value=(one) checked[events.contains(&one)]; " " (one) }
+            }
+        }
     }
 }
 
@@ -183,6 +202,7 @@ fn add_form(local: &LocalApi, labels: &[LabelView]) -> Markup {
                         label for="url" { "URL" }
                         input #url type="url" name="url" required maxlength="2048" placeholder="https://";
                         (label_field(labels, ""))
+                        (format_fields(DeliveryFormat::Standard, &EventType::POSTS))
                         button.primary type="submit" { "Add" }
                     }
                 }))
@@ -201,6 +221,7 @@ fn change_form(local: &LocalApi, webhook: &WebhookView, labels: &[LabelView]) ->
                 label for="url" { "New URL (empty: unchanged)" }
                 input #url type="url" name="url" maxlength="2048" placeholder="https://";
                 (label_field(labels, webhook.label.as_deref().unwrap_or_default()))
+                (format_fields(webhook.format, &webhook.events))
                 label {
                     input type="checkbox" name="new_secret" value="yes";
                     " generate a new secret; the old one is invalid at once"
@@ -246,13 +267,28 @@ fn remove_form(local: &LocalApi, webhook: &WebhookView) -> Markup {
 }
 
 async fn add(local: LocalApi, form: SignedForm) -> PageResult {
-    let body = WebhookBody { url: form.text("url").to_owned(), secret: None, label: form.given("label") };
+    let (format, events) = chosen(&form)?;
+    let body = WebhookBody {
+        url: form.text("url").to_owned(),
+        secret: form.given("secret"),
+        label: form.given("label"),
+        format,
+        events,
+    };
     let webhook: WebhookView = local.change(Method::POST, "/webhooks", Some(&body)).await?.json()?;
     Ok(secret_page(&local, "Webhook added", &webhook))
 }
 
 async fn change(local: LocalApi, id: web::Path<String>, form: SignedForm) -> PageResult {
+    let (format, events) = chosen(&form)?;
     let mut body = json!({ "label": form.given("label") });
+    if let Some(format) = format {
+        body["format"] = json!(format);
+        body["events"] = json!(events);
+    }
+    if let Some(secret) = form.given("secret") {
+        body["secret"] = json!(secret);
+    }
     if let Some(url) = form.given("url") {
         body["url"] = json!(url);
     }
@@ -264,6 +300,14 @@ async fn change(local: LocalApi, id: web::Path<String>, form: SignedForm) -> Pag
         Some(_) => secret_page(&local, "Webhook changed", &webhook),
         None => go_to(&format!("/webhooks/{}", webhook.id), "The webhook was changed."),
     })
+}
+
+/// The format and the types of events that a form names; no format if the form has no field for it.
+fn chosen(form: &SignedForm) -> Result<(Option<DeliveryFormat>, Vec<EventType>), Problem> {
+    let format = form.given("format").map(|name| name.parse()).transpose();
+    let format = format.map_err(|error| Problem::invalid(error).at("format"))?;
+    let types = form.all("events").iter().map(|name| name.parse());
+    Ok((format, types.collect::<Result<_, _>>().map_err(|error| Problem::invalid(error).at("events"))?))
 }
 
 /// Shows a generated secret in the answer itself: it is in no URL, and browsers keep no page of the dashboard.

@@ -1,10 +1,9 @@
 //! What polls are made of, whatever the type of the source: the request for a document, robots.txt, the task and its
-//! result; and the delivery of posts to webhooks.
+//! result.
 //!
 //! Uses `model`, `http` and `parse`. How a source of a type is polled is in `sources`; what becomes of the answer is
 //! decided in `rules`. Nothing here counts, filters or remembers.
 
-mod delivery;
 mod document;
 pub(crate) mod post;
 mod probe;
@@ -21,7 +20,6 @@ use crate::model::{
 };
 use crate::parse::feed::{Format, LinkedFeed, Note};
 
-pub use delivery::{Delivery, delivery_body};
 pub use document::{DocumentContent, DocumentReader, ReadDocument, ReceivedDocument};
 pub use robots::{
     PRODUCT, RobotsAnswer, RobotsFetched, RobotsTask, robots_product, robots_refusal, robots_unreachable, robots_url,

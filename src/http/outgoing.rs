@@ -12,7 +12,7 @@ use url::{Position, Url};
 use super::failure::other;
 use super::headers::bytes;
 use super::proxy::Proxy;
-use super::request::{Request, credentials_of, without_credentials};
+use super::request::{Method, Request, credentials_of, without_credentials};
 use crate::model::{FailureReport, Validators};
 
 /// Headers that a source cannot set: connection and framing, validators, ranges, encodings,
@@ -87,7 +87,8 @@ pub(super) fn build(
     }
     if let Some((media_type, body)) = request.method.body() {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-        *outgoing.method_mut() = hyper::Method::POST;
+        *outgoing.method_mut() =
+            if matches!(request.method, Method::PutJson(_)) { hyper::Method::PUT } else { hyper::Method::POST };
         *outgoing.body_mut() = body.to_owned();
     }
     Ok(outgoing)

@@ -76,15 +76,25 @@ pub enum Method {
     PostForm(SecretString),
     /// A POST of this JSON text.
     PostJson(String),
+    /// A POST of this CloudEvent.
+    PostCloudEvent(String),
+    /// A PUT of this JSON text.
+    PutJson(String),
 }
 
 impl Method {
-    /// The media type and the text of a POST.
+    /// The text that is sent.
+    pub fn text(&self) -> &str {
+        self.body().map_or("", |(_, text)| text)
+    }
+
+    /// The media type and the text of a POST or PUT.
     pub(super) fn body(&self) -> Option<(&'static str, &str)> {
         match self {
             Method::Get => None,
             Method::PostForm(form) => Some(("application/x-www-form-urlencoded", form.expose_secret())),
-            Method::PostJson(json) => Some(("application/json", json)),
+            Method::PostJson(json) | Method::PutJson(json) => Some(("application/json", json)),
+            Method::PostCloudEvent(event) => Some(("application/cloudevents+json", event)),
         }
     }
 }
@@ -96,6 +106,8 @@ impl fmt::Debug for Method {
             Method::Get => "Get",
             Method::PostForm(_) => "PostForm(…)",
             Method::PostJson(_) => "PostJson(…)",
+            Method::PostCloudEvent(_) => "PostCloudEvent(…)",
+            Method::PutJson(_) => "PutJson(…)",
         })
     }
 }

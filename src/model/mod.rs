@@ -6,6 +6,7 @@ mod access;
 mod article;
 mod audit;
 mod entry;
+mod event;
 mod failure;
 mod fleet;
 mod full_text;
@@ -30,6 +31,7 @@ pub use access::{SourceAccess, SourceToPoll};
 pub use article::{Article, ArticleId, NewArticle};
 pub use audit::{Actor, AuditFields, AuditFilter, AuditRecord, AuditValue, AuditedChange, NewAuditRecord};
 pub use entry::{DOCUMENT_KEYS_MAX, DocumentKeys, EntryKey, EntryQuery, KnownEntries, KnownPost};
+pub use event::{EventPage, EventSelection, EventSubject, EventType, NewEvent, StreamEvent, UnknownEventType};
 pub use failure::{FailureCause, FailureClass, FailureKind, FailureReport, Severity, UnknownName};
 pub use fleet::{
     FleetRecord, HandOver, HandOverReason, JoinOutcome, NewNode, NodeId, NodeMessage, NodeRecord, NodeRenewal,
@@ -54,4 +56,7 @@ pub use source_requests::{SourceProxy, check_user_agent, product_of};
 pub use source_type::SourceType;
 pub use time::{ClockStep, MovedPolls, Timestamp, TimestampError};
 pub use web_url::{canonical_web_url, check_web_url};
-pub use webhook::{DeliveryRecord, NewWebhook, Webhook, WebhookChange, WebhookId, WebhookProgress, WebhookTarget};
+pub use webhook::{
+    DeliveryFormat, DeliveryRecord, NewWebhook, SecretChange, SigningSecrets, UnknownFormat, Webhook, WebhookChange,
+    WebhookId, WebhookProgress, WebhookTarget,
+};

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ContentHash, DocumentKeys, EntryKey, HostState, NewPost, OwnedShard, PostId, SettledPoll, Source, SourceId,
-    SourceState, Timestamp, WantedPage,
+    ContentHash, DocumentKeys, EntryKey, HostState, NewEvent, NewPost, OwnedShard, PostId, SettledPoll, Source,
+    SourceId, SourceState, Timestamp, WantedPage,
 };
 
 /// Everything one poll leaves behind. It is written whole or not at all.
@@ -33,6 +33,8 @@ pub struct Settlement {
     pub host: Option<HostState>,
     /// The poll for the history of its source; none if no history is kept, or if this settles no poll.
     pub poll: Option<Box<SettledPoll>>,
+    /// What happened to the source and its host.
+    pub events: Vec<NewEvent>,
     /// When the poll was settled.
     pub settled_at: Timestamp,
     /// The shard by whose right the poll was made: nothing is written if it is another node's by now.
@@ -54,6 +56,7 @@ impl Settlement {
             document: None,
             host: None,
             poll: None,
+            events: Vec::new(),
             settled_at,
             claim: None,
         }
@@ -172,6 +175,10 @@ pub struct Cutoffs {
     pub audit_before: Timestamp,
     /// The most audit records that are kept; older ones go.
     pub audit_records_max: i64,
+    /// Events before this go.
+    pub events_before: Timestamp,
+    /// The most events that are kept; older ones go.
+    pub events_max: i64,
 }
 
 /// What one bounded step of cleaning removed.
@@ -184,6 +191,7 @@ pub struct Cleaned {
     /// `robots.txt` files forgotten.
     pub robots: u64,
     pub audit_records: u64,
+    pub events: u64,
     /// True if the step ended at its bound, so that another one is worth taking.
     pub more: bool,
 }

@@ -1,4 +1,4 @@
-//! Age limits of posts, articles, hashes, `robots.txt` files and audit records, and how many of them a day may take.
+//! Age limits of posts, articles, hashes, `robots.txt` files, audit records and events, and how many of them a day may take.
 
 use std::time::Duration;
 
@@ -85,6 +85,8 @@ pub fn cutoffs(policy: &Policy, now: Timestamp) -> Cutoffs {
         robots_before: now - robots::AGE_MAX,
         audit_before: now - policy.audit_age_max,
         audit_records_max: policy.audit_records_max.into(),
+        events_before: now - policy.event_age_max,
+        events_max: policy.events_max.into(),
     }
 }
 

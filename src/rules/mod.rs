@@ -11,6 +11,7 @@ pub mod cleanup;
 pub mod delay;
 pub mod due;
 mod entry_match;
+pub mod events;
 pub mod failure;
 pub mod filter;
 pub mod fleet;

@@ -31,6 +31,10 @@ pub struct Policy {
     pub audit_age_max: Duration,
     /// The most audit records that are kept.
     pub audit_records_max: u32,
+    /// Age limit of events; those of posts last as long as their posts.
+    pub event_age_max: Duration,
+    /// The most events that are kept.
+    pub events_max: u32,
     /// Longest wait by freshness of an answer.
     pub freshness_max: Duration,
     /// Longest wait by `Retry-After`.
@@ -217,6 +221,8 @@ impl Default for Policy {
             cleaned_memory: hours(30 * 24),
             audit_age_max: hours(90 * 24),
             audit_records_max: 100_000,
+            event_age_max: hours(30 * 24),
+            events_max: 100_000,
             freshness_max: hours(24),
             retry_after_max: hours(7 * 24),
             breaker: BreakerPolicy::default(),

@@ -179,6 +179,8 @@ pub(super) fn webhook_fields(webhook: &Webhook) -> AuditFields {
     AuditFields::default()
         .with("url", shown_webhook_url(&webhook.url))
         .with("label", webhook.label.as_deref())
+        .with("format", webhook.format.name())
+        .with("event_types", webhook.event_types.iter().map(ToString::to_string).collect::<Vec<_>>().as_slice())
         .with("enabled", webhook.enabled)
         .with("disabled_reason", webhook.disabled_reason.as_deref())
 }

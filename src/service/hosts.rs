@@ -8,6 +8,7 @@ use super::sources::valid_reason;
 use super::{Result, Service, ServiceError};
 use crate::model::{AuditFields, AuditedChange, Breaker, HostKey, HostState, SourceId, Timestamp};
 use crate::rules::change::{Change, Changed};
+use crate::rules::events::host_held;
 use crate::rules::host_key::host_key;
 use crate::rules::stored_times::correct_host;
 use crate::rules::turn;
@@ -222,7 +223,12 @@ impl Service {
             None => self.store.host(key).await?,
         };
         let state = self.pipeline.change_host(key, stored, change);
-        self.store.record_hosts(vec![state.clone()]).await?;
+        let held = host_held(Some(&before), &state, self.now());
+        let has_event = held.is_some();
+        self.store.telling(Vec::from_iter(held)).record_hosts(vec![state.clone()]).await?;
+        if has_event {
+            self.pipeline.events().note_arrival();
+        }
         let change = AuditedChange::new(action, "host", Some(key.to_string()));
         self.note_change(change.differences(host_fields(&before), host_fields(&state))).await;
         Ok(self.status_of(state))

@@ -71,7 +71,7 @@ impl Service {
         Ok(self.store.posts_page(selection, PageBounds { rows, bytes: PAGE_BYTES_MAX }).await?)
     }
 
-    /// The highest change number of a post.
+    /// The highest number of a post, a change or an event.
     pub async fn last_change_number(&self) -> Result<i64> {
         Ok(self.store.last_change_number().await?)
     }
@@ -114,7 +114,7 @@ impl Service {
     }
 
     /// Id of the first post that was stored at this time or later; none without a time or such a post.
-    async fn first_id_at(&self, moment: Option<Timestamp>) -> Result<Option<PostId>> {
+    pub(super) async fn first_id_at(&self, moment: Option<Timestamp>) -> Result<Option<PostId>> {
         let Some(since) = moment else { return Ok(None) };
         let selection = PostSelection::Between { source: None, since, until: Timestamp::MAX, after: None };
         Ok(self.posts(selection, 1).await?.posts.first().map(|post| post.id))
@@ -130,7 +130,7 @@ impl Service {
         Ok(self.find_posts(filter, None, rows).await?.posts)
     }
 
-    /// Changes whenever a poll of this node stores new posts.
+    /// Changes whenever this node stores new posts or events.
     pub fn new_posts(&self) -> watch::Receiver<u64> {
         self.pipeline.events().arrivals()
     }

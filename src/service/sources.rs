@@ -10,6 +10,7 @@ use crate::model::{
     AuditFields, AuditedChange, NewSource, PollOutcome, Source, SourceAccess, SourceId, SourceSettings, Timestamp,
 };
 use crate::rules::change::{Change, Changed, apply};
+use crate::rules::events::source_events;
 use crate::rules::shown_url::shown_url;
 use crate::sources::owner_key;
 use crate::store::{Added, Saved, Store, StoreError};
@@ -272,17 +273,25 @@ impl Service {
             if changed == Changed::Nothing && new_labels.is_none() {
                 return Ok((source, changed));
             }
+            let events = source_events(&before, &source, &self.pipeline.policy(), now);
+            let has_events = !events.is_empty();
             let saved = match recording {
-                Recording::ByCaller => save(self.store.as_ref(), &source, new_labels, now).await?,
+                Recording::ByCaller => save(self.store.telling(events).as_ref(), &source, new_labels, now).await?,
                 Recording::Each => {
                     let (old, new) = new_labels.as_ref().map(|labels| (&labels.old[..], &labels.new[..])).unzip();
                     let record = source_change(changed, (&before, old), (&source, new));
-                    self.audited(record, async |store| save(store, &source, new_labels, now).await).await?
+                    self.audited(record, async |store| {
+                        save(store.telling(events).as_ref(), &source, new_labels, now).await
+                    })
+                    .await?
                 }
             };
             match saved {
                 Saved::Written(version) => {
                     (source.version, source.updated_at) = (version, now);
+                    if has_events {
+                        self.pipeline.events().note_arrival();
+                    }
                     if changed != Changed::Nothing {
                         self.pipeline.sources_changed(vec![id]);
                     }

@@ -1,4 +1,4 @@
-//! Webhooks: where new posts are sent to.
+//! Webhooks: where events are sent to.
 
 use std::time::Duration;
 
@@ -8,9 +8,14 @@ use url::Url;
 use super::audit::{HIDDEN_CHANGE, of_webhook, webhook_fields};
 use super::{Result, Service, ServiceError};
 use crate::actors::WEBHOOKS_MAX;
-use crate::dice::new_secret;
-use crate::model::{AuditedChange, NewWebhook, Webhook, WebhookChange, WebhookId};
+use crate::delivery::{new_standard_secret, standard_key};
+use crate::dice::{new_key, new_secret};
+use crate::model::{
+    AuditedChange, DeliveryFormat, EventSelection, EventType, NewWebhook, SecretChange, StreamEvent, Webhook,
+    WebhookChange, WebhookId,
+};
 use crate::rules::shown_url::shown_webhook_url;
+use crate::store::PageBounds;
 
 const URL_BYTES_MAX: usize = 4096;
 const LABEL_CHARS_MAX: usize = 100;
@@ -25,8 +30,12 @@ pub struct NewWebhookRequest {
     pub url: String,
     /// Generated if absent.
     pub secret: Option<String>,
-    /// Only posts of sources with this label.
+    /// Only events of sources with this label.
     pub label: Option<String>,
+    /// By the Standard Webhooks specification if absent.
+    pub format: Option<DeliveryFormat>,
+    /// Those of posts if empty.
+    pub event_types: Vec<EventType>,
 }
 
 /// Changes to a webhook. An absent field stays as it is.
@@ -37,6 +46,8 @@ pub struct WebhookPatch {
     pub label: Option<Option<String>>,
     /// `Some(None)` generates a new secret.
     pub secret: Option<Option<String>>,
+    pub format: Option<DeliveryFormat>,
+    pub event_types: Option<Vec<EventType>>,
 }
 
 /// The state of all webhooks, counted.
@@ -45,7 +56,7 @@ pub struct WebhookFigures {
     pub working: usize,
     pub failing: usize,
     pub disabled: usize,
-    /// Age of the oldest post that an enabled webhook has not passed.
+    /// Age of the oldest event of a post that an enabled webhook has not passed.
     pub lag: Duration,
 }
 
@@ -62,14 +73,18 @@ impl Service {
     pub async fn add_webhook(&self, request: NewWebhookRequest) -> Result<(Webhook, Option<String>)> {
         check_url(&request.url)?;
         let label = request.label.as_deref().map(valid_label).transpose()?;
-        let (secret, generated) = valid_secret(request.secret)?;
+        let format = request.format.unwrap_or(DeliveryFormat::Standard);
+        let event_types = valid_types(format, request.event_types)?;
+        let (secret, generated) = valid_secret(request.secret, format)?;
         if self.store.list_webhooks(None, WEBHOOKS_MAX).await?.len() >= WEBHOOKS_MAX as usize {
             return Err(ServiceError::Refused(format!("there are {WEBHOOKS_MAX} webhooks already")));
         }
-        let new = NewWebhook { url: request.url, secret, label, created_at: self.now() };
+        let new = NewWebhook { url: request.url, secret, label, format, event_types, created_at: self.now() };
         let change = AuditedChange::new("webhook.add", "webhook", None)
             .named(&shown_webhook_url(&new.url))
-            .after("label", new.label.as_deref());
+            .after("label", new.label.as_deref())
+            .after("format", new.format.name())
+            .after("event_types", names(&new.event_types).as_slice());
         let id = self.audited(change, async |store| store.add_webhook(new).await).await?;
         Ok((self.webhook(id).await?, generated))
     }
@@ -78,11 +93,57 @@ impl Service {
     pub async fn patch_webhook(&self, id: WebhookId, patch: WebhookPatch) -> Result<(Webhook, Option<String>)> {
         patch.url.as_deref().map(check_url).transpose()?;
         let label = patch.label.map(|label| label.as_deref().map(valid_label).transpose()).transpose()?;
-        let (secret, generated) = patch.secret.map(valid_secret).transpose()?.unzip();
-        let change = WebhookChange { url: patch.url, label, secret };
-        let record = edit(&self.webhook(id).await?, &change);
+        let webhook = self.webhook(id).await?;
+        let format = patch.format.unwrap_or(webhook.format);
+        let types = patch.event_types.unwrap_or_else(|| webhook.event_types.clone());
+        let types = valid_types(format, types)?;
+        let event_types = (types != webhook.event_types).then_some(types);
+        // A signature by the specification needs a secret of its form.
+        let needs_secret = format.has_standard_signature() && !webhook.format.has_standard_signature();
+        let secret = match (patch.secret, needs_secret) {
+            (None, true) => Some(None),
+            (given, _) => given,
+        };
+        let (secret, generated) = secret.map(|secret| valid_secret(secret, format)).transpose()?.unzip();
+        let secret = secret.map(SecretChange::Replace);
+        let change = WebhookChange { url: patch.url, label, secret, format: patch.format, event_types };
+        let record = edit(&webhook, &change);
         let is_found = self.audited(record, async |store| store.change_webhook(id, change).await).await?;
         Ok((self.found(id, is_found).await?, generated.flatten()))
+    }
+
+    /// Gives a webhook a second secret: both sign until [`Service::end_rotation`]. Returns the new one if it was
+    /// generated.
+    pub async fn rotate_secret(&self, id: WebhookId, secret: Option<String>) -> Result<(Webhook, Option<String>)> {
+        let webhook = self.webhook(id).await?;
+        if !webhook.format.has_standard_signature() {
+            return Err(ServiceError::Refused(format!(
+                "the format {} has one signature; only standard and cloudevents have two during a rotation",
+                webhook.format
+            )));
+        }
+        if webhook.rotated_at.is_some() {
+            let text = "two secrets sign already; end that rotation first (`feedwarden webhook end-rotation`)";
+            return Err(ServiceError::Refused(text.to_owned()));
+        }
+        let (secret, generated) = valid_secret(secret, webhook.format)?;
+        let change =
+            WebhookChange { secret: Some(SecretChange::Rotate(secret, self.now())), ..WebhookChange::default() };
+        let record = of_webhook("webhook.rotate", &webhook).after("secret", HIDDEN_CHANGE);
+        let is_found = self.audited(record, async |store| store.change_webhook(id, change).await).await?;
+        Ok((self.found(id, is_found).await?, generated))
+    }
+
+    /// From now on only the new secret signs.
+    pub async fn end_rotation(&self, id: WebhookId) -> Result<Webhook> {
+        let webhook = self.webhook(id).await?;
+        if webhook.rotated_at.is_none() {
+            return Err(ServiceError::Refused("one secret signs; there is no rotation to end".to_owned()));
+        }
+        let change = WebhookChange { secret: Some(SecretChange::EndRotation), ..WebhookChange::default() };
+        let record = of_webhook("webhook.end-rotation", &webhook);
+        let is_found = self.audited(record, async |store| store.change_webhook(id, change).await).await?;
+        self.found(id, is_found).await
     }
 
     pub async fn enable_webhook(&self, id: WebhookId) -> Result<Webhook> {
@@ -108,7 +169,7 @@ impl Service {
         self.found(id, is_found).await
     }
 
-    /// Sends a delivery without posts. The inner error is the receiver's.
+    /// Sends a sample of the format. The inner error is the receiver's.
     pub async fn test_webhook(&self, id: WebhookId) -> Result<std::result::Result<(), String>> {
         let webhook = self.webhook(id).await?;
         let tested = self.pipeline.test_webhook(id).await;
@@ -132,15 +193,18 @@ impl Service {
         let all = self.store.list_webhooks(None, WEBHOOKS_MAX).await?;
         let enabled: Vec<&Webhook> = all.iter().filter(|webhook| webhook.enabled).collect();
         let failing = enabled.iter().filter(|webhook| webhook.progress.failures > 0).count();
-        let waiting = match enabled.iter().map(|webhook| webhook.progress.last_change_number).min() {
-            Some(reached) => self.store.list_changes(reached, 1).await?.pop(),
-            None => None,
-        };
+        let mut waiting = None;
+        for webhook in &enabled {
+            let (after, types) = (webhook.progress.last_change_number, webhook.wanted_types());
+            let selection = EventSelection { after, source: None, types };
+            let page = self.store.events_page(selection, PageBounds::of_rows(1)).await?;
+            waiting = waiting.into_iter().chain(page.events.first().map(StreamEvent::at)).min();
+        }
         Ok(WebhookFigures {
             working: enabled.len() - failing,
             failing,
             disabled: all.len() - enabled.len(),
-            lag: waiting.map_or(Duration::ZERO, |post| self.now().since(post.changed_at.unwrap_or(post.created_at))),
+            lag: waiting.map_or(Duration::ZERO, |at| self.now().since(at)),
         })
     }
 
@@ -154,6 +218,8 @@ fn edit(webhook: &Webhook, change: &WebhookChange) -> AuditedChange {
     let new = Webhook {
         url: change.url.clone().unwrap_or_else(|| webhook.url.clone()),
         label: change.label.clone().unwrap_or_else(|| webhook.label.clone()),
+        format: change.format.unwrap_or(webhook.format),
+        event_types: change.event_types.clone().unwrap_or_else(|| webhook.event_types.clone()),
         ..webhook.clone()
     };
     let mut record = of_webhook("webhook.edit", webhook).differences(webhook_fields(webhook), webhook_fields(&new));
@@ -182,12 +248,46 @@ fn valid_label(label: &str) -> Result<String> {
     }
 }
 
-/// The given secret, or a generated one with its text.
-fn valid_secret(given: Option<String>) -> Result<(SecretString, Option<String>)> {
+/// Each type once, in the order of all types.
+fn valid_types(format: DeliveryFormat, given: Vec<EventType>) -> Result<Vec<EventType>> {
+    let types: Vec<EventType> = EventType::ALL.into_iter().filter(|one| given.contains(one)).collect();
+    if format == DeliveryFormat::Classic && !types.is_empty() && types != EventType::POSTS {
+        let detail = "the format classic has new and changed posts only; choose the format standard";
+        return Err(ServiceError::invalid("events", detail));
+    }
+    Ok(types)
+}
+
+fn names(types: &[EventType]) -> Vec<String> {
+    types.iter().map(ToString::to_string).collect()
+}
+
+/// The given secret, or a generated one with its text. What signs nothing may have none; Matrix needs the access token of
+/// its user, which nobody can generate here.
+fn valid_secret(given: Option<String>, format: DeliveryFormat) -> Result<(SecretString, Option<String>)> {
     let Some(given) = given else {
-        let generated = new_secret();
+        if format == DeliveryFormat::Matrix {
+            let detail = "give the access token of the user of Matrix that sends the messages";
+            return Err(ServiceError::invalid("secret", detail));
+        }
+        let generated = match format {
+            _ if format.has_standard_signature() => new_standard_secret(&new_key()),
+            _ if format.is_signed() => new_secret(),
+            _ => return Ok((String::new().into(), None)),
+        };
         return Ok((generated.clone().into(), Some(generated)));
     };
+    if given.chars().any(char::is_control) {
+        return Err(ServiceError::invalid("secret", "a secret has no control characters"));
+    }
+    if format.has_standard_signature() {
+        let secret = SecretString::from(given);
+        if standard_key(&secret).is_none() {
+            let detail = "write whsec_ and 24 to 64 bytes in Base64, or omit it to generate one";
+            return Err(ServiceError::invalid("secret", detail));
+        }
+        return Ok((secret, None));
+    }
     if !(SECRET_CHARS_MIN..=SECRET_CHARS_MAX).contains(&given.chars().count()) {
         let detail = format!("write {SECRET_CHARS_MIN} to {SECRET_CHARS_MAX} characters, or omit it to generate one");
         return Err(ServiceError::invalid("secret", detail));

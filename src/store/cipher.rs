@@ -11,9 +11,9 @@ use chacha20poly1305::aead::{Aead, Generate, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::model::{KeyProvider, SourceId, UserId, WebhookChange, WebhookTarget};
+use crate::model::{KeyProvider, SecretChange, SigningSecrets, SourceId, UserId, WebhookChange, WebhookTarget};
 
-use super::rows::storable;
+use super::rows::{SealedTarget, storable};
 use super::settings::EncryptionKeys;
 use super::{Result, StoreError};
 
@@ -120,16 +120,21 @@ impl Cipher {
         Ok((opened.expose_secret() == renewed.expose_secret()).then(|| (kept.clone(), kept)))
     }
 
-    pub(super) fn open_target(&self, url: String, sealed: &[u8], enabled: bool) -> Result<WebhookTarget> {
-        let secret = self.open(Owner::Webhook(&url), sealed)?;
-        Ok(WebhookTarget { url, secret, enabled })
+    pub(super) fn open_target(&self, target: SealedTarget) -> Result<WebhookTarget> {
+        let SealedTarget { url, sealed, enabled, format } = target;
+        let secrets = SigningSecrets::from_text(&self.open(Owner::Webhook(&url), &sealed)?);
+        Ok(WebhookTarget { url, secrets, format, enabled })
     }
 
     /// URL of a changed webhook, and its secret, encrypted for that URL.
     pub(super) fn reseal_target(&self, url: &str, sealed: &[u8], change: &WebhookChange) -> Result<(String, Vec<u8>)> {
         let new_url = storable(change.url.as_deref().unwrap_or(url)).into_owned();
         let sealed = match &change.secret {
-            Some(secret) => self.seal(Owner::Webhook(&new_url), secret)?,
+            Some(SecretChange::Replace(secret)) => self.seal(Owner::Webhook(&new_url), secret)?,
+            Some(change) => {
+                let secrets = SigningSecrets::from_text(&self.open(Owner::Webhook(url), sealed)?);
+                self.seal(Owner::Webhook(&new_url), &secrets.changed(change).to_text())?
+            }
             None => self.seal(Owner::Webhook(&new_url), &self.open(Owner::Webhook(url), sealed)?)?,
         };
         Ok((new_url, sealed))

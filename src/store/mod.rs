@@ -8,6 +8,7 @@ mod audit;
 mod check;
 mod cipher;
 mod error;
+mod event_row;
 mod health;
 mod migrate;
 mod numbers;
@@ -45,8 +46,8 @@ pub use secrets::{Resealed, SealedRow, SecretCheck, SecretCounts, SecretPlace, S
 pub use sqlite::{BackupError, BackupReport, Compacted, SqliteStore, backup, compact, refuse_foreign_file};
 pub use stream::stream_sources;
 pub use traits::{
-    ArticleStore, AuditStore, DaemonStore, FleetNews, FleetStore, FullTextStore, HostStore, LabelStore, PollStore,
-    PostStore, SecretStore, SourceAccessStore, SourceStore, UserStore, WebhookStore,
+    ArticleStore, AuditStore, DaemonStore, EventStore, FleetNews, FleetStore, FullTextStore, HostStore, LabelStore,
+    PollStore, PostStore, SecretStore, SourceAccessStore, SourceStore, UserStore, WebhookStore,
 };
 
 use settings::{EngineSettings, StoreSettings};
@@ -72,6 +73,7 @@ pub trait Store:
     + WebhookStore
     + SecretStore
     + AuditStore
+    + EventStore
 {
     fn about(&self) -> About;
 

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::str::FromStr;
 
 use crate::model::{
-    Article, ArticleId, Breaker, FailureKind, HostKey, HostState, NewArticle, Podcast, PodcastId, PostId, RobotsRecord,
-    Settlement, Source, SourceCounts, Timestamp, User, UserId, Webhook, WebhookId, WebhookProgress,
+    Article, ArticleId, Breaker, DeliveryFormat, EventType, FailureKind, HostKey, HostState, NewArticle, Podcast,
+    PodcastId, PostId, RobotsRecord, Settlement, Source, SourceCounts, Timestamp, User, UserId, Webhook, WebhookId,
+    WebhookProgress,
 };
 
 use super::quarantine::{HOSTS, WEBHOOKS};
@@ -173,10 +174,13 @@ fn read_robots_columns(row: &mut impl Columns) -> Result<RobotsRecord> {
     Ok(RobotsRecord { origin: required(row.text()?)?, fetched_at: required(row.time()?)?, rules: row.text()? })
 }
 
-pub(super) const WEBHOOK: [ColumnSpec; 11] = [
+pub(super) const WEBHOOK: [ColumnSpec; 14] = [
     ("id", "bigint"),
     ("url", "text"),
     ("label", "text"),
+    ("format", "text"),
+    ("event_types", "text"),
+    ("rotated_at", "timestamptz"),
     ("enabled", "boolean"),
     ("disabled_reason", "text"),
     ("last_post_id", "bigint"),
@@ -194,6 +198,7 @@ pub(super) fn read_webhook(row: &mut impl Columns) -> Result<Webhook> {
 fn read_webhook_columns(row: &mut impl Columns) -> Result<Webhook> {
     let id = WebhookId(required(row.integer()?)?);
     let (url, label) = (required(row.text()?)?, row.text()?);
+    let (format, event_types, rotated_at) = (required(row.parsed()?)?, read_event_types(row)?, row.time()?);
     let (enabled, disabled_reason) = (row.flag()?, row.text()?);
     let progress = WebhookProgress {
         last_change_number: required(row.integer()?)?,
@@ -202,7 +207,42 @@ fn read_webhook_columns(row: &mut impl Columns) -> Result<Webhook> {
         last_error: row.text()?,
     };
     let (last_delivered_at, created_at) = (row.time()?, required(row.time()?)?);
-    Ok(Webhook { id, url, label, enabled, disabled_reason, progress, last_delivered_at, created_at })
+    Ok(Webhook {
+        id,
+        url,
+        label,
+        format,
+        event_types,
+        rotated_at,
+        enabled,
+        disabled_reason,
+        progress,
+        last_delivered_at,
+        created_at,
+    })
+}
+
+fn read_event_types(row: &mut impl Columns) -> Result<Vec<EventType>> {
+    let Some(text) = row.text()? else { return Ok(Vec::new()) };
+    serde_json::from_str(&text).map_err(|error| StoreError::damaged(error.to_string()))
+}
+
+/// The types as they are stored: null if there are none.
+pub(super) fn event_types_text(types: &[EventType]) -> Option<String> {
+    if types.is_empty() { None } else { serde_json::to_string(types).ok() }
+}
+
+/// A webhook's target as it is stored.
+pub(super) struct SealedTarget {
+    pub(super) url: String,
+    pub(super) sealed: Vec<u8>,
+    pub(super) enabled: bool,
+    pub(super) format: DeliveryFormat,
+}
+
+pub(super) fn read_sealed_target(row: &mut impl Columns) -> Result<SealedTarget> {
+    let (url, sealed) = (required(row.text()?)?, row.bytes()?);
+    Ok(SealedTarget { url, sealed, enabled: row.flag()?, format: required(row.parsed()?)? })
 }
 
 pub(super) fn required<T>(value: Option<T>) -> Result<T> {

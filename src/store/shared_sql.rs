@@ -134,3 +134,14 @@ pub(super) static POLLS_OF_SOURCE: Statement = Statement::new(include_str!("../.
 pub(super) static POLL_HOURS: Statement = Statement::new(include_str!("../../sql/shared/poll_hours.sql"));
 pub(super) static REMOVE_POLLS: Statement = Statement::new(include_str!("../../sql/shared/remove_polls.sql"));
 pub(super) static CHECK_POLLS: Statement = Statement::new(include_str!("../../sql/shared/check_polls.sql"));
+pub(super) static LIST_EVENTS: Statement = Statement::new(include_str!("../../sql/shared/list_events.sql"));
+pub(super) static LIST_EVENTS_OF_SOURCE: Statement =
+    Statement::new(include_str!("../../sql/shared/list_events_of_source.sql"));
+pub(super) static EVENTS_BETWEEN: Statement = Statement::new(include_str!("../../sql/shared/events_between.sql"));
+pub(super) static EVENTS_REMOVED_TO: Statement = Statement::new(include_str!("../../sql/shared/events_removed_to.sql"));
+pub(super) static NOTE_EVENTS_REMOVED: Statement =
+    Statement::new(include_str!("../../sql/shared/note_events_removed.sql"));
+pub(super) static CLEAN_EVENTS: Statement = Statement::new(include_str!("../../sql/shared/clean_events.sql"));
+pub(super) static END_SILENCES: Statement = Statement::new(include_str!("../../sql/shared/end_silences.sql"));
+pub(super) static NOTE_SILENCE: Statement = Statement::new(include_str!("../../sql/shared/note_silence.sql"));
+pub(super) static FIRST_EVENT_SINCE: Statement = Statement::new(include_str!("../../sql/shared/first_event_since.sql"));

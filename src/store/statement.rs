@@ -14,6 +14,7 @@
 
 use std::sync::OnceLock;
 
+use super::event_row::EVENT;
 use super::poll_row::{NEW_POLL, POLL_HOUR, POLL_ID, POLL_PAGES};
 use super::post_row::{ADDED, CONTENT, POST_ID, RECORD, REVISION};
 use super::rows::{ColumnSpec, HOST, WEBHOOK};
@@ -111,6 +112,7 @@ fn group(name: &str) -> Option<Vec<ColumnSpec>> {
         "revision_columns" => REVISION.to_vec(),
         "host_columns" => HOST.to_vec(),
         "webhook_columns" => WEBHOOK.to_vec(),
+        "event_columns" => EVENT.to_vec(),
         "poll_columns" => [POLL_ID.as_slice(), &NEW_POLL, &POLL_PAGES].concat(),
         "new_poll_columns" => NEW_POLL.to_vec(),
         "poll_hour_columns" => POLL_HOUR.to_vec(),

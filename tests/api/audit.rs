@@ -41,7 +41,8 @@ fn steps(api: &ApiWorld) -> Vec<Step> {
     let many = json!({ "sources": [{ "url": "http://a.example/1" }, { "url": "http://a.example/2" }] });
     let login = json!({ "login": { "name": "ann", "password": "canary-password" } });
     let opml = r#"<opml version="2.0"><body><outline xmlUrl="http://b.example/"/></body></opml>"#;
-    let webhook = json!({ "url": "http://127.0.0.1:1/canary-path", "secret": "canary-secret-0123456789" });
+    let webhook =
+        json!({ "url": "http://127.0.0.1:1/canary-path", "secret": "whsec_Y2FuYXJ5LXNlY3JldC0wMTIzNDU2Nzg5" });
     let article = json!({ "title": "Title", "body": "Body", "post_ids": [1] });
     vec![
         step("POST", "/sources", json!({ "url": url, "labels": ["news"] }), "source.add"),
@@ -71,6 +72,8 @@ fn steps(api: &ApiWorld) -> Vec<Step> {
         at_host("/hosts/{host}/enable-sources", Value::Null, "host.enable-sources"),
         step("POST", "/webhooks", webhook, "webhook.add"),
         step("PATCH", "/webhooks/{id}", json!({ "url": "http://127.0.0.1:1/canary-other" }), "webhook.edit"),
+        step("POST", "/webhooks/{id}/rotate", json!({}), "webhook.rotate"),
+        step("POST", "/webhooks/{id}/end-rotation", Value::Null, "webhook.end-rotation"),
         step("POST", "/webhooks/{id}/disable", Value::Null, "webhook.disable"),
         step("POST", "/webhooks/{id}/enable", Value::Null, "webhook.enable"),
         step("POST", "/webhooks/{id}/test", Value::Null, "webhook.test"),

@@ -1,6 +1,7 @@
 //! Webhooks through the listeners.
 
 use feedwarden::demo::web::SiteBehaviour;
+use feedwarden::model::{EventType, NewEvent};
 use rstest::rstest;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -19,12 +20,17 @@ fn webhooks_are_added_switched_and_removed(#[values(Sqlite, Postgres)] engine: E
             (json!({ "url": "ftp://hook.example/", "secret": SECRET }), "url"),
             (json!({ "url": format!("http://hook.example/{}", "x".repeat(4096)) }), "url"),
             (json!({ "url": "http://hook.example/", "secret": "short" }), "secret"),
-            (json!({ "url": "http://hook.example/", "secret": "x".repeat(257) }), "secret"),
+            (json!({ "url": "http://hook.example/", "secret": "x".repeat(257), "format": "classic" }), "secret"),
             (json!({ "url": "http://hook.example/", "label": " " }), "label"),
+            (json!({ "url": "http://hook.example/", "secret": SECRET }), "secret"),
+            (json!({ "url": "http://hook.example/", "format": "matrix" }), "secret"),
+            (json!({ "url": "http://hook.example/", "format": "classic", "events": ["source.gap"] }), "events"),
         ] {
             api.tell("POST", "/webhooks", body).await.is_problem(400, "invalid", Some(field));
         }
-        let body = json!({ "url": "http://ann:word@hook.example/", "secret": SECRET, "label": "news" });
+        let body = json!({
+            "url": "http://ann:word@hook.example/", "secret": SECRET, "label": "news", "format": "classic"
+        });
         let created = api.tell("POST", "/webhooks", body).await;
         assert_eq!(created.status, 201, "{created:?}");
         let place = created.header("location").unwrap().to_owned();
@@ -80,27 +86,29 @@ fn webhooks_are_listed_page_by_page(#[values(Sqlite, Postgres)] engine: Engine) 
 fn a_webhook_is_changed_and_a_secret_that_is_made_is_shown_once(#[values(Sqlite, Postgres)] engine: Engine) {
     run(async || {
         let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
-        let created =
-            api.tell("POST", "/webhooks", json!({ "url": "http://a.example/", "label": "news" })).await.json();
+        let created = api
+            .tell("POST", "/webhooks", json!({ "url": "http://a.example/", "label": "news", "format": "classic" }))
+            .await
+            .json();
         let made = created["secret"].as_str().unwrap().to_owned();
         assert_eq!(made.len(), 64, "{made}");
         let path = format!("/webhooks/{}", created["id"]);
         let id = feedwarden::model::WebhookId(created["id"].as_i64().unwrap());
         let kept = async || api.world.store.webhook_target(id).await.unwrap().unwrap();
-        assert_eq!(kept().await.secret.expose_secret(), made);
+        assert_eq!(kept().await.secrets.current.expose_secret(), made);
         assert!(!api.get(&path).await.body.contains(&made), "never again");
         let moved = api.tell("PATCH", &path, json!({ "url": "http://b.example/" })).await.json();
         assert_eq!((&moved["url"], &moved["label"]), (&json!("http://b.example/"), &json!("news")));
         assert_eq!(moved["secret"], Value::Null);
         assert_eq!(
-            (kept().await.url.as_str(), kept().await.secret.expose_secret()),
+            (kept().await.url.as_str(), kept().await.secrets.current.expose_secret()),
             ("http://b.example/", made.as_str())
         );
         let all = api.tell("PATCH", &path, json!({ "label": null, "secret": SECRET })).await.json();
         assert_eq!((&all["label"], &all["secret"]), (&Value::Null, &Value::Null));
-        assert_eq!(kept().await.secret.expose_secret(), SECRET);
+        assert_eq!(kept().await.secrets.current.expose_secret(), SECRET);
         let rotated = api.tell("PATCH", &path, json!({ "secret": null })).await.json();
-        assert_eq!(rotated["secret"], kept().await.secret.expose_secret());
+        assert_eq!(rotated["secret"], kept().await.secrets.current.expose_secret());
         assert_ne!(rotated["secret"], made);
         for (body, field) in
             [(json!({ "url": "x" }), "url"), (json!({ "secret": "x" }), "secret"), (json!({ "a": 1 }), "a")]
@@ -122,6 +130,65 @@ fn a_test_says_whether_anybody_takes_it(#[values(Sqlite, Postgres)] engine: Engi
             assert_eq!((tested.status, &tested.json()["is_taken"]), (200, &json!(is_taken)), "{tested:?}");
             assert_eq!(tested.json()["error"].is_string(), !is_taken);
         }
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn a_secret_is_rotated_and_a_format_changed(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
+        let created = api.tell("POST", "/webhooks", json!({ "url": "http://a.example/", "format": "classic" })).await;
+        let path = format!("/webhooks/{}", created.json()["id"]);
+        api.tell("POST", &format!("{path}/rotate"), json!({})).await.is_problem(409, "refused", None);
+        // A signature by the specification needs a secret of its form, which is made.
+        let change = json!({ "format": "standard", "events": ["source.gap", "post.created"] });
+        let changed = api.tell("PATCH", &path, change).await.json();
+        assert_eq!(changed["events"], json!(["post.created", "source.gap"]));
+        let first = changed["secret"].as_str().unwrap().to_owned();
+        assert!(first.starts_with("whsec_"), "{changed}");
+        api.tell("POST", &format!("{path}/end-rotation"), Value::Null).await.is_problem(409, "refused", None);
+        let rotated = api.tell("POST", &format!("{path}/rotate"), json!({})).await.json();
+        let second = rotated["secret"].as_str().unwrap().to_owned();
+        assert!(rotated["rotated_at"].is_string() && second != first, "{rotated}");
+        api.tell("POST", &format!("{path}/rotate"), json!({})).await.is_problem(409, "refused", None);
+        let id = feedwarden::model::WebhookId(created.json()["id"].as_i64().unwrap());
+        let kept = async || {
+            let secrets = api.world.store.webhook_target(id).await.unwrap().unwrap().secrets;
+            let text = |secret: &secrecy::SecretString| secret.expose_secret().to_owned();
+            (text(&secrets.current), secrets.previous.as_ref().map(text))
+        };
+        assert_eq!(kept().await, (second.clone(), Some(first)));
+        let ended = api.tell("POST", &format!("{path}/end-rotation"), Value::Null).await.json();
+        assert_eq!((&ended["rotated_at"], kept().await), (&Value::Null, (second, None)));
+        api.stop().await;
+    });
+}
+
+#[rstest]
+fn events_are_listed_and_streamed_by_type_label_and_source(#[values(Sqlite, Postgres)] engine: Engine) {
+    run(async || {
+        let api = ApiWorld::of(engine, &[SiteBehaviour::Healthy]).await;
+        let source = api.world.store.add(crate::store::rss("http://127.0.0.1:9/quiet")).await.id;
+        let labels = vec![(source, vec!["news".to_owned()])];
+        api.world.store.add_labels(labels, api.world.now()).await.unwrap();
+        let held = NewEvent { host: Some("a.example".into()), ..NewEvent::new(EventType::HostHeld, api.world.now()) };
+        let gap = NewEvent { source_id: Some(source), ..NewEvent::new(EventType::SourceGap, api.world.now()) };
+        api.world.store.add_events(vec![held, gap]).await.unwrap();
+        let found = async |query: &str| -> Vec<String> {
+            let page = api.get(&format!("/events?{query}")).await.json();
+            let items = page["items"].as_array().unwrap_or_else(|| panic!("{page}")).clone();
+            items.iter().map(|one| one["type"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(found("type=host.held,source.gap").await, ["host.held", "source.gap"]);
+        assert_eq!(found("type=host.held,source.gap&label=news").await, ["source.gap"]);
+        assert_eq!(found(&format!("type=host.held,source.gap&source_id={source}")).await, ["source.gap"]);
+        assert_eq!(found("type=source.moved").await, [""; 0]);
+        let page = api.get("/events?type=host.held,source.gap&limit=1").await.json();
+        let next = format!("type=host.held,source.gap&cursor={}", page["next_cursor"].as_str().unwrap());
+        assert_eq!(found(&next).await, ["source.gap"]);
+        api.get("/events?type=post.deleted").await.is_problem(400, "invalid", Some("type"));
+        api.get("/events/stream?type=post.deleted").await.is_problem(400, "invalid", Some("type"));
         api.stop().await;
     });
 }

@@ -39,7 +39,7 @@ fn a_webhook_is_added_shown_changed_tested_and_removed() {
     let mut told = String::new();
     let mut tell = |words: &[&str]| told += &format!("$ feedwarden {}\n{}\n", words.join(" "), console.session(words));
     let url = "http://ann:word@127.0.0.1:9/hook";
-    tell(&["webhook", "add", url, "--label", "news", "--secret-file", "secret"]);
+    tell(&["webhook", "add", url, "--label", "news", "--format", "classic", "--secret-file", "secret"]);
     tell(&["webhook", "list"]);
     tell(&["webhook", "show", "1"]);
     tell(&["webhook", "edit", "1", "--move-to", "http://127.0.0.1:9/other", "--no-label"]);
@@ -54,6 +54,9 @@ fn a_webhook_is_added_shown_changed_tested_and_removed() {
     tell(&["webhook", "test", "1"]);
     tell(&["webhook", "add", "ftp://a.example/"]);
     tell(&["webhook", "add", url, "--secret-file", "short"]);
+    tell(&["webhook", "add", url, "--format", "classic", "--secret-file", "short"]);
+    tell(&["webhook", "add", url, "--format", "classic", "--event", "source.gap"]);
+    tell(&["webhook", "rotate", "1"]);
     tell(&["webhook", "add", url, "--secret-file", "missing"]);
     tell(&["webhook", "edit", "1"]);
     super::snapshot("webhook_life", &told);
@@ -69,11 +72,15 @@ fn a_secret_that_is_made_is_shown_once_and_a_test_is_taken() {
         line.split_whitespace().next().unwrap_or_default().to_owned()
     };
     let first = secret(&added);
-    assert_eq!(first.len(), 64, "{added}");
+    assert!(first.starts_with("whsec_") && first.len() == 50, "{added}");
     assert!(!console.works(&["webhook", "show", "1"]).contains(&first));
     let second = secret(&console.works(&["webhook", "edit", "1", "--new-secret"]));
-    assert!(second.len() == 64 && second != first);
-    assert_eq!(console.works(&["webhook", "test", "1"]), "webhook 1 took a delivery without posts\n");
+    assert!(second.len() == 50 && second != first);
+    let third = secret(&console.works(&["webhook", "rotate", "1"]));
+    assert!(third.len() == 50 && third != second);
+    assert!(console.works(&["webhook", "show", "1"]).contains("two secrets sign since"));
+    assert!(!console.works(&["webhook", "end-rotation", "1"]).contains("two secrets sign"));
+    assert_eq!(console.works(&["webhook", "test", "1"]), "webhook 1 took a test delivery\n");
     assert_eq!(console.json(&["webhook", "test", "1"])["is_taken"], true);
     assert_eq!(console.json(&["webhook", "list"])["items"][0]["url"], url);
 }

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use feedwarden::clock::{Clock, SystemClock};
 use feedwarden::demo::web::{Deed, EntryHabit, Habits, Site, SiteBehaviour, Web};
-use feedwarden::model::{FullText, NewSource, NewWebhook, Shard, Source, SourceId, SourceSettings, SourceType};
+use feedwarden::model::{
+    DeliveryFormat, FullText, NewSource, NewWebhook, Shard, Source, SourceId, SourceSettings, SourceType,
+};
 use feedwarden::rules::change::{Change, apply};
 use feedwarden::store::settings::EngineSettings;
 use feedwarden::store::{self, Added, Saved, Store};
@@ -418,7 +420,17 @@ fn wants_full_text(number: usize, site: &Site) -> bool {
 async fn add_webhook(plan: &Plan, url: String) {
     let store = store::open(&plan.store(), SystemClock.now()).await.unwrap();
     let secret = "a secret to sign with".into();
-    store.add_webhook(NewWebhook { url, secret, label: None, created_at: SystemClock.now() }).await.unwrap();
+    store
+        .add_webhook(NewWebhook {
+            url,
+            secret,
+            label: None,
+            format: DeliveryFormat::Classic,
+            event_types: Vec::new(),
+            created_at: SystemClock.now(),
+        })
+        .await
+        .unwrap();
     store.close().await;
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use feedwarden::clock::{Clock, Stopwatch, SystemClock};
 use feedwarden::demo::web::{SiteBehaviour, Web};
-use feedwarden::model::{HostKey, NewSource, NewWebhook, Shard, SourceId, SourceSettings, Timestamp};
+use feedwarden::model::{DeliveryFormat, HostKey, NewSource, NewWebhook, Shard, SourceId, SourceSettings, Timestamp};
 use feedwarden::store::settings::{EngineSettings, PostgresSettings, StoreSettings};
 use feedwarden::store::{self, Added, Store};
 use futures_util::StreamExt;
@@ -409,7 +409,17 @@ async fn fill_store(url: &str, web: &Web, webhook: &str) -> BTreeMap<SourceId, u
     let new = web.sites().iter().map(|site| NewSource { settings: settings(site), created_at });
     let added = store.add_sources(new.collect()).await.unwrap();
     let secret = "a secret to sign with".into();
-    store.add_webhook(NewWebhook { url: webhook.into(), secret, label: None, created_at }).await.unwrap();
+    store
+        .add_webhook(NewWebhook {
+            url: webhook.into(),
+            secret,
+            label: None,
+            format: DeliveryFormat::Classic,
+            event_types: Vec::new(),
+            created_at,
+        })
+        .await
+        .unwrap();
     store.close().await;
     let id = |added: &Added| match added {
         Added::New(id) | Added::Duplicate(id) => *id,

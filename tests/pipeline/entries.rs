@@ -2,8 +2,9 @@
 
 use feedwarden::actors::{PipelineEvent, Scope};
 use feedwarden::demo::web::SiteBehaviour;
-use feedwarden::model::{ContentHash, LastSeen, Post, PostContent, SourceId, Timestamp};
+use feedwarden::model::{ContentHash, EventSelection, EventType, LastSeen, Post, PostContent, SourceId, Timestamp};
 use feedwarden::rules::hours;
+use feedwarden::store::PageBounds;
 use rstest::rstest;
 
 use super::publisher::{answer, dated_feed, feed, feed_saying, publisher};
@@ -352,6 +353,9 @@ fn a_document_without_any_known_entry_is_a_gap(#[values(Sqlite, Postgres)] engin
             gaps.extend(if let PipelineEvent::Gap { source_id, .. } = event { Some(source_id) } else { None });
         }
         assert_eq!(gaps, [id]);
+        let selection = EventSelection { after: 0, source: Some(id), types: vec![EventType::SourceGap] };
+        let events = world.store.events_page(selection, PageBounds::of_rows(9)).await.unwrap().events;
+        assert_eq!(events.len(), 1, "{events:?}");
         let state = world.source(id).await.state;
         assert_eq!((state.gaps, state.last_gap_at), (1, Some(world.now())));
         let gaps: Vec<bool> = world.history(id).await.iter().map(|poll| poll.is_gap).collect();

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use feedwarden::actors::Scope;
 use feedwarden::demo::web::SiteBehaviour;
-use feedwarden::model::{FailureKind, NewWebhook, SourceAccess, SourceId, Validators};
+use feedwarden::model::{DeliveryFormat, FailureKind, NewWebhook, SourceAccess, SourceId, Validators};
 use feedwarden::rules::minutes;
 use rstest::rstest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -199,7 +199,14 @@ fn a_webhook_whose_secret_does_not_open_is_tried_again_and_not_disabled(#[values
     run(async || {
         let mut world = World::of(engine, &[SiteBehaviour::Healthy]).await;
         let (url, secret) = ("http://127.0.0.1:1/".to_owned(), "a secret to sign with".into());
-        let new = NewWebhook { url, secret, label: None, created_at: world.now() };
+        let new = NewWebhook {
+            url,
+            secret,
+            label: None,
+            format: DeliveryFormat::Classic,
+            event_types: Vec::new(),
+            created_at: world.now(),
+        };
         let id = world.store.add_webhook(new).await.unwrap();
         world.store.raw("UPDATE webhooks SET sealed = substr(sealed, 2)").await;
         world.policy.webhooks.failures_max = 3;

@@ -10,6 +10,7 @@ mod coming_back;
 mod conditional;
 mod counting;
 mod entries;
+mod events;
 mod failures;
 mod full_text;
 mod future_times;

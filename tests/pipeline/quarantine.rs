@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use feedwarden::actors::Scope;
 use feedwarden::demo::web::SiteBehaviour;
-use feedwarden::model::{HostKey, HostState, NewWebhook, SourceId};
+use feedwarden::model::{DeliveryFormat, HostKey, HostState, NewWebhook, SourceId};
 use feedwarden::rules::minutes;
 use rstest::rstest;
 
@@ -154,7 +154,14 @@ fn rows_that_are_removed_by_hand_leave_the_quarantine(#[values(Sqlite, Postgres)
         let ids = world.start_and_poll_all().await;
         for name in ["a", "b"] {
             let url = format!("http://{name}.example/hook");
-            let new = NewWebhook { url, secret: "0123456789abcdef".into(), label: None, created_at: world.now() };
+            let new = NewWebhook {
+                url,
+                secret: "0123456789abcdef".into(),
+                label: None,
+                format: DeliveryFormat::Classic,
+                event_types: Vec::new(),
+                created_at: world.now(),
+            };
             world.store.add_webhook(new).await.unwrap();
         }
         // Of a host that is not polled, so that no poll writes it anew.

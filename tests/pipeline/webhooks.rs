@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use feedwarden::actors::{FaultSettings, Scope};
 use feedwarden::demo::web::SiteBehaviour;
-use feedwarden::model::{EntryKey, NewWebhook, SourceId, Webhook, WebhookChange, WebhookId};
+use feedwarden::model::{DeliveryFormat, EntryKey, NewWebhook, SourceId, Webhook, WebhookChange, WebhookId};
 use feedwarden::supervision::Intensity;
 use hmac::{Hmac, KeyInit, Mac};
 use rstest::rstest;
@@ -110,12 +110,20 @@ impl Receiver {
         received.iter().map(read).collect()
     }
 
+    pub(super) fn bodies(&self) -> Vec<String> {
+        self.received.lock().unwrap().iter().map(|one| one.body.clone()).collect()
+    }
+
+    pub(super) fn heads(&self) -> Vec<String> {
+        self.received.lock().unwrap().iter().map(|one| one.head.clone()).collect()
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}/hook", self.address)
     }
 }
 
-fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+pub(super) fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     let mut lines = head.lines().filter_map(|line| line.split_once(": "));
     lines.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
@@ -139,7 +147,14 @@ impl World {
 
     async fn hook(&self, receiver: &Receiver, label: Option<&str>) -> WebhookId {
         let label = label.map(str::to_owned);
-        let new = NewWebhook { url: receiver.url(), secret: SECRET.into(), label, created_at: self.now() };
+        let new = NewWebhook {
+            url: receiver.url(),
+            secret: SECRET.into(),
+            label,
+            format: DeliveryFormat::Classic,
+            event_types: Vec::new(),
+            created_at: self.now(),
+        };
         self.store.add_webhook(new).await.unwrap()
     }
 

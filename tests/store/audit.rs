@@ -124,6 +124,8 @@ async fn old_records_and_those_beyond_the_bound_go_in_batches(#[values(Sqlite, P
         robots_before: Timestamp::MIN,
         audit_before,
         audit_records_max,
+        events_before: Timestamp::MIN,
+        events_max: 1000,
     };
     let cleaned = store.clean(cutoffs(at(NOW + 5), 1000), 3).await.unwrap();
     assert_eq!((cleaned.audit_records, cleaned.more), (3, true), "a step is bounded");

@@ -17,6 +17,8 @@ fn cutoffs(now_seconds: i64) -> Cutoffs {
         robots_before: at(now_seconds - DAY),
         audit_before: Timestamp::MIN,
         audit_records_max: 1000,
+        events_before: Timestamp::MIN,
+        events_max: 1000,
     }
 }
 
@@ -313,6 +315,8 @@ async fn cutoffs_at_the_ends_of_time_are_harmless(#[values(Sqlite, Postgres)] en
         robots_before: moment,
         audit_before: Timestamp::MIN,
         audit_records_max: 1000,
+        events_before: Timestamp::MIN,
+        events_max: 1000,
     };
     assert_eq!(store.clean(all(Timestamp::MIN), 10).await.unwrap(), Cleaned::default());
     assert_eq!(store.clean(all(Timestamp::MAX), 10).await.unwrap().posts, 1);

@@ -115,6 +115,8 @@ async fn s704_posts_of_pages_that_were_there_count_from_when_they_were_stored(
         robots_before: cutoff,
         audit_before: Timestamp::MIN,
         audit_records_max: 1000,
+        events_before: Timestamp::MIN,
+        events_max: 1000,
     };
     assert_eq!(store.clean(cutoffs, 100).await.unwrap().posts, 1);
     let left = store.list_posts(None, None, 10).await.unwrap();

@@ -12,6 +12,7 @@ mod daemon;
 mod downstream;
 mod engine;
 mod entries;
+mod events;
 mod faults;
 mod fleet;
 mod hosts;

@@ -1,6 +1,6 @@
 //! A row that cannot be read is skipped everywhere, and everything else goes on.
 
-use feedwarden::model::{EntryKey, HostKey, HostState, NewWebhook, RowKey, SourceToPoll};
+use feedwarden::model::{DeliveryFormat, EntryKey, HostKey, HostState, NewWebhook, RowKey, SourceToPoll};
 use feedwarden::store::{QuarantineNews, SourceSelection, StoreError, stream_sources};
 use futures_util::TryStreamExt;
 use rstest::rstest;
@@ -163,7 +163,14 @@ async fn a_bad_webhook_does_not_hide_the_others(#[values(Sqlite, Postgres)] engi
     let mut ids = Vec::new();
     for name in ["a", "b", "c"] {
         let url = format!("http://{name}.example/hook");
-        let new = NewWebhook { url, secret: "0123456789abcdef".into(), label: None, created_at: at(NOW) };
+        let new = NewWebhook {
+            url,
+            secret: "0123456789abcdef".into(),
+            label: None,
+            format: DeliveryFormat::Classic,
+            event_types: Vec::new(),
+            created_at: at(NOW),
+        };
         ids.push(store.add_webhook(new).await.unwrap());
     }
     store.raw(&format!("UPDATE webhooks SET failures = -3 WHERE id = {}", ids[0].0)).await;

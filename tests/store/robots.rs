@@ -79,6 +79,8 @@ async fn p29_cleaning_forgets_old_robots_in_bounded_steps(#[values(Sqlite, Postg
         robots_before: at(NOW + 3),
         audit_before: Timestamp::MIN,
         audit_records_max: 1000,
+        events_before: Timestamp::MIN,
+        events_max: 1000,
     };
     for (removed, more) in [(2, true), (1, false), (0, false)] {
         let cleaned = store.clean(cutoffs, 2).await.unwrap();

@@ -1,6 +1,8 @@
 //! Webhooks: kept with their secrets sealed, and their progress.
 
-use feedwarden::model::{DeliveryRecord, NewWebhook, Webhook, WebhookChange, WebhookId, WebhookProgress};
+use feedwarden::model::{
+    DeliveryFormat, DeliveryRecord, NewWebhook, SecretChange, Webhook, WebhookChange, WebhookId, WebhookProgress,
+};
 use rstest::rstest;
 use secrecy::ExposeSecret;
 
@@ -11,6 +13,8 @@ fn webhook(label: Option<&str>) -> NewWebhook {
         url: "http://ann:word@hook.example/".into(),
         secret: "a secret to sign with".into(),
         label: label.map(str::to_owned),
+        format: DeliveryFormat::Classic,
+        event_types: Vec::new(),
         created_at: at(NOW),
     }
 }
@@ -33,6 +37,9 @@ async fn a_webhook_begins_behind_the_posts_that_are_there(#[values(Sqlite, Postg
         id,
         url: "http://ann:word@hook.example/".into(),
         label: Some("news".into()),
+        format: DeliveryFormat::Classic,
+        event_types: Vec::new(),
+        rotated_at: None,
         enabled: true,
         disabled_reason: None,
         progress,
@@ -49,7 +56,7 @@ async fn a_secret_is_sealed_and_opens_for_its_url_alone(#[values(Sqlite, Postgre
     let id = store.add_webhook(webhook(None)).await.unwrap();
     let target = store.webhook_target(id).await.unwrap().unwrap();
     assert_eq!(target.url, "http://ann:word@hook.example/");
-    assert_eq!(target.secret.expose_secret(), "a secret to sign with");
+    assert_eq!(target.secrets.current.expose_secret(), "a secret to sign with");
     let hex = if engine == Sqlite { "hex(sealed)" } else { "upper(encode(sealed, 'hex'))" };
     let sealed = store.raw_text(&format!("SELECT {hex} FROM webhooks")).await.unwrap();
     assert!(!sealed.contains("736563726574"), "{sealed}");
@@ -73,13 +80,16 @@ async fn changes_of_different_things_never_lose_one_another(#[values(Sqlite, Pos
     let changes = [
         WebhookChange { url: Some("http://new.example/".into()), ..WebhookChange::default() },
         WebhookChange { label: Some(Some("news".into())), ..WebhookChange::default() },
-        WebhookChange { secret: Some("another secret to sign with".into()), ..WebhookChange::default() },
+        WebhookChange {
+            secret: Some(SecretChange::Replace("another secret to sign with".into())),
+            ..WebhookChange::default()
+        },
     ];
     let together = changes.iter().map(|change| store.change_webhook(id, change.clone()));
     assert!(futures_util::future::join_all(together).await.into_iter().all(Result::unwrap));
     let target = store.webhook_target(id).await.unwrap().unwrap();
     assert_eq!(
-        (target.url.as_str(), target.secret.expose_secret()),
+        (target.url.as_str(), target.secrets.current.expose_secret()),
         ("http://new.example/", "another secret to sign with")
     );
     let changed = read(&store, id).await;

@@ -198,8 +198,9 @@ impl DocumentFetcher {
     async fn end(&self, turn: HostTurn, failure: Option<&FailureReport>, rate_limit: Option<RateLimit>) -> Timestamp {
         let at = self.context.clock.now();
         let response = HostResponse { failure, rate_limit, failures: &FailureState::default(), at };
-        let state = record(&turn.permit.host_entry, &response, &self.context, &self.log);
-        let recording = || self.context.store.record_hosts(Vec::from_iter(state.clone()));
+        let (state, held) = record(&turn.permit.host_entry, &response, &self.context, &self.log);
+        let store = self.context.store.telling(Vec::from_iter(held));
+        let recording = || store.record_hosts(Vec::from_iter(state.clone()));
         if let Err(error) = self.context.store_watch.retry_while_unavailable(recording).await {
             error!(self.log, "host state not stored"; "error" => %error);
         }

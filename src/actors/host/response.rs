@@ -13,8 +13,9 @@ use crate::actors::events::PipelineEvent;
 use crate::actors::messages::{HostAnswered, PollFailed, PollSucceeded};
 use crate::actors::poll::{LentKey, Poll};
 use crate::fetch::{Answer, Fetched, Trace};
-use crate::model::{FailureReport, FailureState, HostKey, HostState, RateLimit, Timestamp};
+use crate::model::{FailureReport, FailureState, HostKey, HostState, NewEvent, RateLimit, Timestamp};
 use crate::rules::breaker::{self, BreakerStep, Heard};
+use crate::rules::events::host_held;
 use crate::rules::outage::{self, Evidence};
 use crate::rules::shown_url::shown_url;
 use crate::rules::{failure, hold};
@@ -28,13 +29,14 @@ pub(super) struct HostResponse<'a> {
     pub(super) at: Timestamp,
 }
 
-/// Updates breaker and hold of a host after a response, and returns its new state, which is not stored yet.
+/// Updates breaker and hold of a host after a response, and returns its new state, which is not stored yet, with the event
+/// of a hold that begins.
 pub(super) fn record(
     host_entry: &HostEntry,
     response: &HostResponse<'_>,
     context: &PipelineContext,
     log: &Logger,
-) -> Option<HostState> {
+) -> (Option<HostState>, Option<NewEvent>) {
     let HostResponse { failure, rate_limit, failures, at: now } = *response;
     let policy = context.policy();
     // Silence while our own network is down says nothing about the host (p31).
@@ -46,6 +48,7 @@ pub(super) fn record(
     let failures = failure.map_or_else(FailureState::default, |report| failure::failures_after(failures, report));
     let hold = hold::hold(failure, rate_limit, &failures, &policy, now);
     let mut step = None;
+    let before = host_entry.state();
     let state = host_entry.change(|state| {
         if let Some(heard) = heard {
             (state.breaker, step) = breaker::after(&state.breaker, heard, &policy.breaker, now);
@@ -77,7 +80,8 @@ pub(super) fn record(
         }
         None => {}
     }
-    state
+    let held = state.as_ref().and_then(|state| host_held(before.as_ref(), state, now));
+    (state, held)
 }
 
 impl HostActor {
@@ -129,13 +133,12 @@ impl HostActor {
         }
         let Some(table) = self.table.get() else { return };
         let (context, log, left) = (self.context.clone(), self.log.clone(), poll.host.take());
+        let store = self.context.store.telling(std::mem::take(&mut poll.events));
         actix_rt::spawn(async move {
             // The poll is settled with the host that it ends at, so the state of this host is stored now (p28), while
             // the poll holds its permit.
-            if let Err(error) = context
-                .store_watch
-                .retry_while_unavailable(|| context.store.record_hosts(Vec::from_iter(left.clone())))
-                .await
+            if let Err(error) =
+                context.store_watch.retry_while_unavailable(|| store.record_hosts(Vec::from_iter(left.clone()))).await
             {
                 error!(log, "host state not stored"; "error" => %error);
             }
@@ -159,7 +162,9 @@ impl HostActor {
         poll.breaker_before = self.host_entry.state().map(|state| state.breaker);
         // The moment that the poll is settled with, so that host, source and log agree.
         let response = HostResponse { failure, rate_limit, failures: &poll.source.state.failures, at: poll.ended_at };
-        poll.host = record(&self.host_entry, &response, &self.context, &self.log);
+        let (host, held) = record(&self.host_entry, &response, &self.context, &self.log);
+        poll.host = host;
+        poll.events.extend(held);
     }
 
     /// Stores a renewed key, which is the only valid one from now on, whatever becomes of the poll. A key that was

@@ -13,11 +13,12 @@ use crate::actors::messages::{Completion, Deferral};
 use crate::actors::poll::Poll;
 use crate::clock::Stopwatch;
 use crate::model::{
-    EntryQuery, FailureCause, FailureKind, FailureReport, HostState, KnownEntries, Settled, Settlement, Source,
-    SourceId, SourceState, Timestamp,
+    EntryQuery, EventType, FailureCause, FailureKind, FailureReport, HostState, KnownEntries, NewEvent, Settled,
+    Settlement, Source, SourceId, SourceState, Timestamp,
 };
 use crate::rules::change::relocate;
 use crate::rules::classify::classify;
+use crate::rules::events::of_source;
 use crate::rules::shown_url::shown_url;
 use crate::store::{Saved, StoreError};
 
@@ -198,11 +199,17 @@ async fn try_write(
         let known = if has_entries { known.next().unwrap_or_default() } else { KnownEntries::default() };
         let ages_at = context.timeline.ages_at(poll.ended_at);
         let times = PollTimes { ages_at, ended_at: poll.ended_at, request_time: poll.request_time };
-        let (settlement, decision) = decide(&poll.source, result, &known, host_now(poll), &policy, times);
+        let (mut settlement, decision) = decide(&poll.source, result, &known, host_now(poll), &policy, times);
+        if context.trials.contains(poll.source.id) {
+            // A source on trial is not added yet.
+            settlement.events.clear();
+        }
+        settlement.events.extend(poll.events.iter().cloned());
         (Settlement { claim: poll.in_flight.claim().owned(), ..settlement }, decision)
     };
     let (settlements, decisions): (Vec<Settlement>, Vec<Decision>) = batch.iter().map(settle).unzip();
     // Decided once: what is repeated after a lost answer is recognised by the store, because it is the same.
+    let has_events = settlements.iter().any(|settlement| !settlement.events.is_empty());
     let answers = context
         .store_watch
         .retry_while_unavailable(|| {
@@ -219,6 +226,9 @@ async fn try_write(
             }
         })
         .await??;
+    if has_events {
+        context.events.note_arrival();
+    }
     Ok((answers, decisions))
 }
 
@@ -357,8 +367,16 @@ async fn move_source(context: &PipelineContext, log: &Logger, mut source: Source
     let now = context.clock.now();
     relocate(&mut source, url.clone());
     let id = source.id;
-    match context.store_watch.retry_while_unavailable(|| context.store.save_source(source.clone(), now)).await {
+    let moved = NewEvent {
+        url: Some(from.clone()),
+        new_url: Some(shown_url(&url)),
+        reason: Some("permanent redirects have led there often enough".to_owned()),
+        ..of_source(&source, EventType::SourceMoved, now)
+    };
+    let store = context.store.telling(vec![moved]);
+    match context.store_watch.retry_while_unavailable(|| store.save_source(source.clone(), now)).await {
         Ok(Saved::Written(_)) => {
+            context.events.note_arrival();
             info!(log, "source moved"; "source_id" => id.0, "url" => shown_url(&url), "from" => from);
         }
         Ok(Saved::Duplicate(other)) => {

@@ -15,6 +15,7 @@ mod outcome;
 mod post_sink;
 mod record;
 mod reversal;
+mod silence;
 
 pub(super) use failure_tracker::FailureTrackerActor;
 pub(super) use locked::LockedSources;

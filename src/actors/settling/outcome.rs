@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use crate::fetch::{Answer, Fetched, Trace};
 use crate::model::{
-    ClockStep, EntryCounts, EntryQuery, FailureReport, HostState, KnownEntries, SettledPoll, Settlement, Source,
-    SourceId, SourceState, Timestamp, Watermark,
+    ClockStep, EntryCounts, EntryQuery, EventType, FailureReport, HostState, KnownEntries, NewEvent, SettledPoll,
+    Settlement, Source, SourceId, SourceState, Timestamp, Watermark,
 };
 use crate::rules::classify::Classified;
 use crate::rules::due::{NextPoll, next_poll};
+use crate::rules::events::{of_source, source_events};
 use crate::rules::failure::{FailureStep, after_failure};
 use crate::rules::reading::{self, ReadingDecision};
 use crate::rules::success::{ReadAnswer, SourceAnswer, after_success};
@@ -157,8 +158,14 @@ pub(super) fn decide(
     {
         state.account_id = Some(account_id.clone());
     }
-    let source = Source { state, updated_at: ended_at, ..source.clone() };
+    let before = source;
+    let source = Source { state, updated_at: ended_at, ..before.clone() };
     let next = next_poll(&source, host.as_ref(), policy, ended_at);
+    let mut events = source_events(before, &source, policy, ended_at);
+    if entries.is_gap {
+        let reason = "no entry of the feed is known: more were published since the last poll than the feed holds";
+        events.push(NewEvent { reason: Some(reason.to_owned()), ..of_source(&source, EventType::SourceGap, ended_at) });
+    }
     let ReadingDecision { posts, edits, renamed, still_seen, document, counts, is_gap, .. } = entries;
     let pages_count = pages.len();
     let trace = result.trace();
@@ -187,6 +194,7 @@ pub(super) fn decide(
         still_seen,
         document,
         host,
+        events,
         poll: policy.history.is_kept().then(|| Box::new(poll.clone())),
         ..Settlement::of_state(&source, ended_at)
     };

@@ -10,6 +10,7 @@ use slog::{Logger, debug, error, info, o, warn};
 
 use super::batcher::{FinishedPoll, SettleBatcher, write};
 use super::outcome::PollResult;
+use super::silence::note_silences;
 use crate::actors::context::PipelineContext;
 use crate::actors::messages::{CleanUp, PollSucceeded};
 use crate::actors::store_watch::retry_while_unavailable;
@@ -25,6 +26,8 @@ const CLEAN_ROWS: u32 = 1000;
 const HISTORY_ROWS: u32 = 5000;
 /// The most steps in one tick; the rest waits for the next tick.
 const CLEAN_STEPS_MAX: usize = 50;
+/// Time between two looks for silent sources.
+const SILENCES_EVERY: Duration = Duration::from_secs(15 * 60);
 /// The longest time that the polls of a tick wait for its cleaning.
 const CLEAN_WITHIN: Duration = Duration::from_secs(5);
 
@@ -35,6 +38,8 @@ pub(in crate::actors) struct PostSinkActor {
     gathering: Option<SpawnHandle>,
     /// Size of the write-ahead log at the last warning about it; 0 without one.
     wal_bytes_warned: Arc<AtomicU64>,
+    /// When silent sources were last looked for, in seconds of the monotonic clock; 0 if never.
+    silences_noted_at: Arc<AtomicU64>,
     log: Logger,
 }
 
@@ -45,7 +50,7 @@ impl PostSinkActor {
     pub(in crate::actors) fn new(context: Arc<PipelineContext>) -> PostSinkActor {
         let log = context.log.new(o!("actor" => "post-sink"));
         let (batcher, wal_bytes_warned) = (SettleBatcher::default(), Arc::default());
-        PostSinkActor { context, batcher, gathering: None, wal_bytes_warned, log }
+        PostSinkActor { context, batcher, gathering: None, wal_bytes_warned, silences_noted_at: Arc::default(), log }
     }
 
     /// Writes the next batch, perhaps a moment later.
@@ -96,13 +101,27 @@ impl Handler<CleanUp> for PostSinkActor {
             return Box::pin(std::future::ready(()));
         }
         let (context, log, warned) = (self.context.clone(), self.log.clone(), self.wal_bytes_warned.clone());
+        let silences = self.silences_noted_at.clone();
         Box::pin(async move {
             // A step that runs out of time is rolled back as a whole.
             let _ = tokio::time::timeout(CLEAN_WITHIN, clean(&context, &log)).await;
+            if context.fleet.owns(Shard::COMMON) && is_silence_due(&context, &silences) {
+                let _ = tokio::time::timeout(CLEAN_WITHIN, note_silences(&context, &log)).await;
+            }
             let _ = tokio::time::timeout(CLEAN_WITHIN, tend_history(&context, &log)).await;
             let _ = tokio::time::timeout(CLEAN_WITHIN, tend(&context, &log, &warned)).await;
         })
     }
+}
+
+/// Whether it is time to look for silent sources, which reads all of them.
+fn is_silence_due(context: &PipelineContext, noted_at: &AtomicU64) -> bool {
+    let (now, last) = (context.clock.monotonic().as_secs().max(1), noted_at.load(Ordering::Relaxed));
+    let is_due = last == 0 || now >= last + SILENCES_EVERY.as_secs();
+    if is_due {
+        noted_at.store(now, Ordering::Relaxed);
+    }
+    is_due
 }
 
 /// Number of rows that the clean-up may still remove today.

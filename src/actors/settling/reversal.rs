@@ -11,8 +11,9 @@ use crate::actors::context::PipelineContext;
 use crate::actors::host::Presence;
 use crate::actors::messages::SourcesChanged;
 use crate::actors::poll::Poll;
-use crate::model::{Breaker, FailureKind, FailureReport, HostState, SourceId, SourceState};
+use crate::model::{Breaker, FailureKind, FailureReport, HostState, NewEvent, SourceId, SourceState};
 use crate::rules::classify::classify;
+use crate::rules::events::source_events;
 use crate::rules::outage::{is_about_source, take_back};
 use crate::rules::shown_url::shown_url;
 use crate::store::{Saved, StoreError};
@@ -188,10 +189,13 @@ async fn take_back_one(context: &PipelineContext, log: &Logger, failure: &Counte
         let reading = context.store_watch.retry_while_unavailable(|| context.store.source(failure.source_id)).await?;
         let Some(mut source) = reading else { return Ok(false) };
         let now = context.clock.now();
+        let failed = source.clone();
         if !take_back(&mut source.state, before, after, failure.report, context.timeline.last_step(), now) {
             return Ok(false);
         }
-        match context.store_watch.retry_while_unavailable(|| context.store.save_source(source.clone(), now)).await? {
+        let events = source_events(&failed, &source, &context.policy(), now).into_iter();
+        let store = context.store.telling(events.map(explained_by_outage).collect());
+        match context.store_watch.retry_while_unavailable(|| store.save_source(source.clone(), now)).await? {
             Saved::Written(_) => {
                 info!(log, "failure reverted"; "source_id" => failure.source_id.0, "url" => failure.url,
                     "error" => &failure.report.error);
@@ -202,6 +206,10 @@ async fn take_back_one(context: &PipelineContext, log: &Logger, failure: &Counte
         }
     }
     Ok(false)
+}
+
+fn explained_by_outage(event: NewEvent) -> NewEvent {
+    NewEvent { reason: Some("an outage of our own network explains the failures".to_owned()), ..event }
 }
 
 /// Restores the breakers of the hosts, latest failure first.

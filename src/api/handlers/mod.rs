@@ -6,6 +6,7 @@ mod articles;
 mod audit;
 mod daemon;
 mod dashboard;
+mod events;
 mod feeds;
 mod fleet;
 mod hosts;
@@ -51,6 +52,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         daemon::endpoints(),
         dashboard::endpoints(),
         audit::endpoints(),
+        events::endpoints(),
         fleet::endpoints(),
         feeds::endpoints(),
         of_the_server(),

@@ -1,4 +1,5 @@
-//! Stream of new and changed posts as server-sent events, which continues after the last received one without gaps or repeats.
+//! Streams of posts and of events as server-sent events, which continue after the last received one without gaps or
+//! repeats.
 //!
 //! A stream buffers one small batch and reads the next one when its client has received it, so a slow client costs only
 //! its connection. A stream over TCP is open as long as its token is valid: it ends when the token expires and when new
@@ -23,10 +24,12 @@ use super::super::problem::Problem;
 use super::super::tokens::TokenError;
 use super::super::views::{PostView, STREAM_END, StreamEnd, StreamQuery};
 use super::HandlerResult;
+use super::events::next_events;
 use super::posts::{source_there, views};
 use crate::clock::Stopwatch;
 use crate::model::SourceId;
-use crate::store::{PostPage, PostSelection};
+use crate::service::EventFilter;
+use crate::store::PostSelection;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
@@ -48,10 +51,26 @@ const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// Interval of keep-alive comments, and of reads for posts of other nodes.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-struct PostStream {
+/// What a stream sends.
+pub(super) enum Streamed {
+    /// New and changed posts, of one source or of all.
+    Posts(Option<SourceId>),
+    Events(EventFilter),
+}
+
+/// What a stream sends next.
+pub(super) struct StreamPage {
+    /// None if there is nothing to send.
+    pub(super) events: Option<Bytes>,
+    /// Everything up to this number was sent or is not wanted.
+    pub(super) reached: i64,
+    pub(super) has_more: bool,
+}
+
+struct ApiStream {
     api: web::Data<Api>,
-    source: Option<SourceId>,
-    /// Change number of the last post that was sent.
+    streamed: Streamed,
+    /// Everything up to this number was sent or is not wanted.
     after: i64,
     arrivals: watch::Receiver<u64>,
     /// None on the admin socket.
@@ -66,11 +85,21 @@ struct PostStream {
 
 async fn posts(api: web::Data<Api>, request: HttpRequest, Parameters(query): Parameters<StreamQuery>) -> HandlerResult {
     let source = source_there(&api, query.source_id).await?;
+    respond(api, &request, Streamed::Posts(source), query.after).await
+}
+
+/// Opens a stream.
+pub(super) async fn respond(
+    api: web::Data<Api>,
+    request: &HttpRequest,
+    streamed: Streamed,
+    after: Option<i64>,
+) -> HandlerResult {
     let place = api.streams.clone().try_acquire_owned();
     let place = place.map_err(|_| Problem::unavailable("too many streams are open (api.streams-max)"))?;
     // Subscribe before the first read, so that no post is missed.
     let arrivals = api.service.new_posts();
-    let after = match last_event_id(&request)?.or(query.after) {
+    let after = match last_event_id(request)?.or(after) {
         Some(number) => number,
         None => api.service.last_change_number().await?,
     };
@@ -78,7 +107,7 @@ async fn posts(api: web::Data<Api>, request: HttpRequest, Parameters(query): Par
     let rules = api.access_rules.changes();
     let (has_begun, has_ended, caught_up) = (false, false, None);
     let reader =
-        PostStream { api, source, after, arrivals, token, rules, has_begun, has_ended, caught_up, _place: place };
+        ApiStream { api, streamed, after, arrivals, token, rules, has_begun, has_ended, caught_up, _place: place };
     let events = stream::unfold(reader, |mut reader| async move {
         let bytes = reader.next().await?;
         Some((Ok::<_, actix_web::Error>(bytes), reader))
@@ -97,15 +126,17 @@ fn last_event_id(request: &HttpRequest) -> Result<Option<i64>, Problem> {
         .ok_or_else(|| Problem::invalid("send the id of the last event as it was given").at("Last-Event-ID"))
 }
 
-impl PostStream {
+impl ApiStream {
     /// Shorter than the time limit for stalled connections.
     fn heartbeat(&self) -> Duration {
         HEARTBEAT.min(self.api.limits.answer_within / 4)
     }
 
-    async fn changes(&self, rows: u32) -> Option<PostPage> {
-        let selection = PostSelection::Changes { source: self.source, after: self.after };
-        self.api.service.posts(selection, rows).await.ok()
+    async fn page(&self, rows: u32) -> Option<StreamPage> {
+        match &self.streamed {
+            Streamed::Posts(source) => next_posts(&self.api, *source, self.after, rows).await,
+            Streamed::Events(filter) => next_events(&self.api, filter, self.after, rows).await,
+        }
     }
 
     /// The next events, or a keep-alive comment; after the last event, none.
@@ -150,14 +181,16 @@ impl PostStream {
             }
             self.arrivals.borrow_and_update();
             // If it fails, the client reconnects and continues after its last event.
-            let page = self.changes(BATCH).await.ok_or_else(StreamEnd::unavailable)?;
+            let page = self.page(BATCH).await.ok_or_else(StreamEnd::unavailable)?;
             if !page.has_more {
                 self.caught_up = Some(Stopwatch::start());
             }
-            if let Some(last) = page.posts.last() {
-                self.after = last.change_number;
-                let views = views(&self.api, page.posts).await.map_err(|_| StreamEnd::unavailable())?;
-                return Ok(views.iter().map(event).collect::<String>().into());
+            self.after = page.reached;
+            if let Some(events) = page.events {
+                return Ok(events);
+            }
+            if page.has_more {
+                continue;
             }
             let heartbeat = self.heartbeat();
             tokio::select! {
@@ -167,13 +200,22 @@ impl PostStream {
                 () = tokio::time::sleep(heartbeat.min(left)) => {
                     let is_still_valid = self.time_left().is_ok();
                     // Posts of other nodes cause no notification here, so read regularly.
-                    if is_still_valid && self.changes(1).await.is_some_and(|page| page.posts.is_empty()) {
+                    if is_still_valid && self.page(1).await.is_some_and(|page| page.events.is_none() && !page.has_more) {
                         return Ok(Bytes::from_static(b": still here\n\n"));
                     }
                 }
             }
         }
     }
+}
+
+/// The next posts of a stream.
+async fn next_posts(api: &Api, source: Option<SourceId>, after: i64, rows: u32) -> Option<StreamPage> {
+    let page = api.service.posts(PostSelection::Changes { source, after }, rows).await.ok()?;
+    let (reached, has_more) = (page.posts.last().map_or(after, |last| last.change_number), page.has_more);
+    let views = views(api, page.posts).await.ok()?;
+    let events = (!views.is_empty()).then(|| views.iter().map(event).collect::<String>().into());
+    Some(StreamPage { events, reached, has_more })
 }
 
 fn event(post: &PostView) -> String {

@@ -8,7 +8,9 @@ use super::super::endpoint::Endpoint;
 use super::super::guard::{Caller, CallerService};
 use super::super::input::{JsonBody, Parameters, cursor, number, page, page_size, rows};
 use super::super::problem::Problem;
-use super::super::views::{DisableBody, Page, PageQuery, WebhookBody, WebhookChanges, WebhookTest, WebhookView};
+use super::super::views::{
+    DisableBody, Page, PageQuery, RotationBody, WebhookBody, WebhookChanges, WebhookTest, WebhookView,
+};
 use super::super::{Api, BASE};
 use super::HandlerResult;
 use crate::model::{Webhook, WebhookId};
@@ -19,7 +21,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         Endpoint::new(Method::GET, "/webhooks", "List webhooks", list)
             .query::<PageQuery>()
             .answers::<Page<WebhookView>>(200, "Page of webhooks"),
-        Endpoint::new(Method::POST, "/webhooks", "Add a webhook for new posts", create)
+        Endpoint::new(Method::POST, "/webhooks", "Add a webhook for events", create)
             .body::<WebhookBody>()
             .answers::<WebhookView>(201, "Webhook added; a generated secret is shown only here")
             .refuses(409, "Too many webhooks"),
@@ -45,6 +47,23 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .body::<DisableBody>()
             .answers::<WebhookView>(200, "Webhook disabled")
             .refuses(404, "No such webhook"),
+        Endpoint::new(Method::POST, "/webhooks/{id}/rotate", "Begin the rotation of the secret of a webhook", rotate)
+            .body::<RotationBody>()
+            .answers::<WebhookView>(
+                200,
+                "Webhook whose deliveries both secrets sign; a generated secret is shown only here",
+            )
+            .refuses(404, "No such webhook")
+            .refuses(409, "Two secrets sign already, or the format has one signature"),
+        Endpoint::new(
+            Method::POST,
+            "/webhooks/{id}/end-rotation",
+            "End the rotation of the secret of a webhook",
+            end_rotation,
+        )
+        .answers::<WebhookView>(200, "Webhook whose deliveries the new secret alone signs")
+        .refuses(404, "No such webhook")
+        .refuses(409, "No rotation to end"),
         Endpoint::new(Method::POST, "/webhooks/{id}/test", "Send a test delivery to a webhook", test)
             .answers::<WebhookTest>(200, "Outcome of the delivery")
             .refuses(404, "No such webhook"),
@@ -67,7 +86,13 @@ async fn create(
     caller: Caller,
     JsonBody(body): JsonBody<WebhookBody>,
 ) -> HandlerResult {
-    let request = NewWebhookRequest { url: body.url, secret: body.secret, label: body.label };
+    let request = NewWebhookRequest {
+        url: body.url,
+        secret: body.secret,
+        label: body.label,
+        format: body.format,
+        event_types: body.events,
+    };
     let view = with_secret(caller, service.add_webhook(request).await?);
     let location = (LOCATION, format!("{BASE}/webhooks/{}", view.id));
     Ok(HttpResponse::Created().insert_header(location).json(view))
@@ -79,7 +104,13 @@ async fn update(
     id: web::Path<String>,
     JsonBody(body): JsonBody<WebhookChanges>,
 ) -> HandlerResult {
-    let patch = WebhookPatch { url: body.url, label: body.label, secret: body.secret };
+    let patch = WebhookPatch {
+        url: body.url,
+        label: body.label,
+        secret: body.secret,
+        format: body.format,
+        event_types: body.events,
+    };
     Ok(HttpResponse::Ok().json(with_secret(caller, service.patch_webhook(webhook(&id)?, patch).await?)))
 }
 
@@ -94,6 +125,20 @@ async fn disable(
     JsonBody(body): JsonBody<DisableBody>,
 ) -> HandlerResult {
     Ok(answer(caller, service.disable_webhook(webhook(&id)?, body.reason).await?))
+}
+
+async fn rotate(
+    CallerService(service): CallerService,
+    caller: Caller,
+    id: web::Path<String>,
+    JsonBody(body): JsonBody<RotationBody>,
+) -> HandlerResult {
+    let rotated = service.rotate_secret(webhook(&id)?, body.secret).await?;
+    Ok(HttpResponse::Ok().json(with_secret(caller, rotated)))
+}
+
+async fn end_rotation(CallerService(service): CallerService, caller: Caller, id: web::Path<String>) -> HandlerResult {
+    Ok(answer(caller, service.end_rotation(webhook(&id)?).await?))
 }
 
 /// A delivery that the receiver rejects is a result, not a problem of this API.

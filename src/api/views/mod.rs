@@ -6,6 +6,7 @@ mod audit;
 mod backfill;
 mod daemon;
 mod dashboard;
+mod events;
 mod explanation;
 mod fleet;
 mod host_requests;
@@ -32,6 +33,7 @@ pub use daemon::{
     Reloaded, SchedulerView, StatisticsReport, StatusProblem, StatusView, StoreCountsView, TreeQuery,
 };
 pub use dashboard::{DashboardBody, DashboardLink};
+pub use events::{EventList, EventQuery, EventStreamQuery, MissedEvents};
 pub use explanation::{DelayView, Explanation, HostView, ScheduledView, TermView};
 pub use fleet::{FleetReport, FleetTotals, HandOverView, NodeView};
 pub use host_requests::{HostQueueView, HostRequestView, HostRequestsQuery, HostsQuery};
@@ -51,7 +53,7 @@ pub use source_lists::{
 pub use sources::{CreatedSource, LabelRename, NewSourceBody, SourceChanges, SourceView};
 pub use stream::{STREAM_END, StreamEnd};
 pub use tree::{CrashView, ThreadLine, TreeNode, TreeView};
-pub use webhooks::{WebhookBody, WebhookChanges, WebhookTest, WebhookView};
+pub use webhooks::{RotationBody, WebhookBody, WebhookChanges, WebhookTest, WebhookView};
 
 /// Page of a list.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

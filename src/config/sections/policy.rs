@@ -1,4 +1,4 @@
-//! `source.*`, `posts.*`, `history.*`, `host.*`, `outage.*`, `audit.*` and `webhooks.*`: the parameters of the rules.
+//! `source.*`, `posts.*`, `history.*`, `host.*`, `outage.*`, `audit.*`, `events.*` and `webhooks.*`: the parameters of the rules.
 
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -82,6 +82,8 @@ pub(super) const KEYS: &[SchemaKey] = &[
     SchemaKey::new("outage.probe-url", KeyKind::ProbeUrl, "what answers while our own network is up"),
     SchemaKey::count("audit.days", 1, 36_500, "days that audit records are kept"),
     SchemaKey::count("audit.records-max", 100, 10_000_000, "audit records that are kept at most"),
+    SchemaKey::count("events.days", 1, 36_500, "days that events are kept"),
+    SchemaKey::count("events.max", 100, 10_000_000, "events that are kept at most"),
     SchemaKey::count("webhooks.timeout-seconds", 1, 50, "seconds that a webhook may take to answer"),
     SchemaKey::count("webhooks.posts-max", 1, 1_000, "posts of one delivery to a webhook"),
     SchemaKey::count("webhooks.body-bytes-max", 1_024, 1 << 28, "bytes of one delivery to a webhook"),
@@ -145,6 +147,8 @@ pub(in crate::config) fn policy(values: &Effective) -> Policy {
         cleaned_memory: days("source.remember-cleaned-days"),
         audit_age_max: days("audit.days"),
         audit_records_max: values.count_u32("audit.records-max"),
+        event_age_max: days("events.days"),
+        events_max: values.count_u32("events.max"),
         freshness_max: hours(values.count_u32("source.freshness-ceiling-hours")),
         retry_after_max: days("source.retry-after-ceiling-days"),
         breaker: BreakerPolicy {

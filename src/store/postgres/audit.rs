@@ -10,9 +10,9 @@ use crate::model::{AuditFilter, AuditRecord, NewAuditRecord, Timestamp};
 use super::super::audit::{ChangeOutcome, audit_values, completed, read_audit_record};
 use super::super::shared_sql as sql;
 use super::super::{AuditStore, Result, Store};
-use super::PostgresStore;
 use super::session::{Session, Transaction};
 use super::values::{all, execute};
+use super::{PostgresStore, events};
 
 #[async_trait]
 impl AuditStore for PostgresStore {
@@ -44,7 +44,7 @@ impl AuditStore for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Ends a change of a user or program: stores its audit record and commits both.
+    /// Ends a change: stores its audit record and its events, and commits all of it.
     pub(super) async fn commit<T: ChangeOutcome + Sync>(
         &self,
         transaction: Transaction<'_>,
@@ -52,6 +52,9 @@ impl PostgresStore {
     ) -> Result<()> {
         if let Some(record) = completed(self.audit.as_deref(), outcome) {
             add(&transaction, &record).await?;
+        }
+        if outcome.effect().is_some() {
+            events::add(&transaction, &self.events).await?;
         }
         transaction.commit().await
     }

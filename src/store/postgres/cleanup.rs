@@ -37,6 +37,11 @@ pub(super) async fn step(client: &mut Lease, cutoffs: &Cutoffs, limit: u32) -> R
     let robots = execute(&transaction, &sql::CLEAN_ROBOTS, &[&cutoffs.robots_before, &rows]).await?;
     let row: [&(dyn ToSql + Sync); 3] = [&cutoffs.audit_before, &cutoffs.audit_records_max, &rows];
     let audit_records = execute(&transaction, &sql::CLEAN_AUDIT, &row).await?;
+    let row: [&(dyn ToSql + Sync); 3] = [&cutoffs.events_before, &cutoffs.events_max, &rows];
+    let events = all(&transaction, &sql::CLEAN_EVENTS, &row, number).await?;
+    if let Some(last) = events.iter().max() {
+        execute(&transaction, &sql::NOTE_EVENTS_REMOVED, &[last]).await?;
+    }
     transaction.commit().await?;
     let full = |count: u64| count >= u64::from(limit);
     Ok(Cleaned {
@@ -45,6 +50,12 @@ pub(super) async fn step(client: &mut Lease, cutoffs: &Cutoffs, limit: u32) -> R
         hashes: forgotten,
         robots,
         audit_records,
-        more: full(articles) || full(old.len() as u64) || full(kept + forgotten) || full(robots) || full(audit_records),
+        events: events.len() as u64,
+        more: full(articles)
+            || full(old.len() as u64)
+            || full(kept + forgotten)
+            || full(robots)
+            || full(audit_records)
+            || full(events.len() as u64),
     })
 }

@@ -10,9 +10,9 @@ use super::super::rows::{last_word_on_hosts, read_host, read_robots, storable};
 use super::super::shared_sql as sql;
 use super::super::statement::Statement;
 use super::super::{HostStore, Result};
-use super::PostgresStore;
 use super::session::Session;
 use super::values::{execute, one, readable, readable_planned_anew};
+use super::{PostgresStore, events};
 
 static RECORD: Statement = Statement::new(include_str!("../../../sql/postgres/record_hosts.sql"));
 static RECORD_LATE: Statement = Statement::new(include_str!("../../../sql/postgres/record_late_hosts.sql"));
@@ -21,7 +21,15 @@ static SEVERAL: Statement = Statement::new(include_str!("../../../sql/postgres/h
 #[async_trait]
 impl HostStore for PostgresStore {
     async fn record_hosts(&self, hosts: Vec<HostState>) -> Result<()> {
-        record(&self.client().await?, &last_word_on_hosts(hosts)).await
+        let hosts = last_word_on_hosts(hosts);
+        let mut client = self.client().await?;
+        if self.events.is_empty() {
+            return record(&client, &hosts).await;
+        }
+        let transaction = client.transaction().await?;
+        record(&transaction, &hosts).await?;
+        events::add(&transaction, &self.events).await?;
+        transaction.commit().await
     }
 
     async fn hosts_asked_after(&self, moment: Timestamp, limit: u32) -> Result<Vec<HostState>> {

@@ -95,6 +95,7 @@ pub(super) const ALL: &[Migration] = &[
         name: "audit_by_caller",
         sql: include_str!("../../../sql/postgres/migrations/0024_audit_by_caller.sql"),
     },
+    Migration { version: 25, name: "events", sql: include_str!("../../../sql/postgres/migrations/0025_events.sql") },
 ];
 
 /// Advisory lock for nodes that start together; a migration may exceed the time limits of statements and locks.

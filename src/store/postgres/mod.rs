@@ -6,6 +6,7 @@ mod check;
 mod cleanup;
 mod connect;
 mod daemon;
+mod events;
 mod fleet;
 mod full_text;
 mod hosts;
@@ -32,7 +33,7 @@ use async_trait::async_trait;
 use deadpool_postgres::Pool;
 use tokio::sync::RwLock;
 
-use crate::model::{Cleaned, Cutoffs, NewAuditRecord, Timestamp};
+use crate::model::{Cleaned, Cutoffs, NewAuditRecord, NewEvent, Timestamp};
 
 use super::cipher::Cipher;
 use super::probe::probe_body;
@@ -64,6 +65,8 @@ pub struct PostgresStore {
     api: Option<Arc<PostgresStore>>,
     /// Stored with the next change that takes effect.
     audit: Option<Arc<NewAuditRecord>>,
+    /// The same.
+    events: Arc<[NewEvent]>,
 }
 
 impl PostgresStore {
@@ -83,6 +86,7 @@ impl PostgresStore {
             careful_batches: Arc::default(),
             api: api.map(Arc::new),
             audit: None,
+            events: Arc::default(),
         };
         let api = store(connect::pool(settings, settings.api_pool_size)?, None);
         let store = store(connect::pool(settings, settings.pool_size)?, Some(api));

@@ -16,7 +16,7 @@ use super::session::{Array, Transaction};
 use super::values::{all, one, readable_planned_anew};
 use super::{PostgresStore, known};
 
-static BY_ID: Statement = Statement::new(include_str!("../../../sql/postgres/posts_by_id.sql"));
+pub(super) static BY_ID: Statement = Statement::new(include_str!("../../../sql/postgres/posts_by_id.sql"));
 static LIST_OF_SOURCE_BETWEEN: Statement =
     Statement::new(include_str!("../../../sql/postgres/list_posts_of_source_between.sql"));
 

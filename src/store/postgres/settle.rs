@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
-use futures_util::future::{join4, try_join, try_join4};
+use futures_util::future::{join5, try_join, try_join4};
 use tokio_postgres::types::ToSql;
 
-use crate::model::{HostKey, HostState, OwnedShard, PostId, Settled, Settlement, Shard, SourceId, Timestamp};
+use crate::model::{HostKey, HostState, NewEvent, OwnedShard, PostId, Settled, Settlement, Shard, SourceId, Timestamp};
 
 use super::super::poll_row::poll_values;
 use super::super::post_row::{edit_values, new_post_values};
@@ -19,7 +19,7 @@ use super::super::{Result, StoreError};
 use super::fleet::FENCE;
 use super::session::{PipelinedTransaction, Session};
 use super::values::{RowColumns, all, by_column, execute, number, readable};
-use super::{PostgresStore, full_text, hosts};
+use super::{PostgresStore, events, full_text, hosts};
 
 static LOCK: Statement = Statement::new(include_str!("../../../sql/postgres/lock_sources.sql"));
 static LOCK_CLAIMED: Statement = Statement::new(include_str!("../../../sql/postgres/lock_claimed_sources.sql"));
@@ -247,17 +247,23 @@ async fn store_posts(
     if has(|settlement| !settlement.pages.is_empty()) {
         transaction.prepare(&full_text::QUEUE).await?;
     }
+    let happened: Vec<NewEvent> = settlements.iter().flat_map(|settlement| settlement.events.iter().cloned()).collect();
+    if !happened.is_empty() {
+        transaction.prepare(&events::ADD).await?;
+    }
     // In this order. All are awaited: a statement that failed makes the commit a rollback.
-    let (added, edited, queued, committed) = join4(
+    let (added, edited, queued, told, committed) = join5(
         add_posts(transaction, settlements),
         edit_posts(transaction, settlements),
         full_text::queue(transaction, settlements),
+        events::add(transaction, &happened),
         transaction.commit(),
     )
     .await;
     let added = added?;
     edited?;
     queued?;
+    told?;
     committed?;
     Ok(added)
 }

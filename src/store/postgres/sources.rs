@@ -29,7 +29,7 @@ static WITH_URL: Statement = Statement::new(include_str!("../../../sql/postgres/
 static DISABLED: Statement = Statement::new(include_str!("../../../sql/postgres/sources_disabled.sql"));
 static INACTIVE: Statement = Statement::new(include_str!("../../../sql/postgres/sources_inactive.sql"));
 static IN_SLOTS: Statement = Statement::new(include_str!("../../../sql/postgres/sources_in_slots.sql"));
-static SILENT: Statement = Statement::new(include_str!("../../../sql/postgres/silent_sources.sql"));
+pub(super) static SILENT: Statement = Statement::new(include_str!("../../../sql/postgres/silent_sources.sql"));
 static FILL_HOSTS: Statement = Statement::new(include_str!("../../../sql/postgres/fill_hosts.sql"));
 
 /// Batch size for computing hosts.
@@ -129,7 +129,7 @@ impl SourceStore for PostgresStore {
     }
 
     async fn silent_sources(&self, before: Timestamp, limit: u32) -> Result<(u64, Vec<(Source, Timestamp)>)> {
-        let parameters: [&(dyn ToSql + Sync); 2] = [&before, &i64::from(limit)];
+        let parameters: [&(dyn ToSql + Sync); 3] = [&before, &i64::from(limit), &false];
         let read = readable(&self.client().await?, &SILENT, &parameters, |row| read_silent(row)).await?;
         Ok(self.quarantine.sift_silent(read))
     }

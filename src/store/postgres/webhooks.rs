@@ -3,11 +3,13 @@
 use async_trait::async_trait;
 use tokio_postgres::types::ToSql;
 
-use crate::model::{DeliveryRecord, NewWebhook, RowKey, Webhook, WebhookChange, WebhookId, WebhookTarget};
+use crate::model::{
+    DeliveryFormat, DeliveryRecord, NewWebhook, RowKey, SecretChange, Webhook, WebhookChange, WebhookId, WebhookTarget,
+};
 
 use super::super::cipher::Owner;
 use super::super::quarantine::{WEBHOOKS, last_id};
-use super::super::rows::{Columns, read_webhook, required, storable};
+use super::super::rows::{SealedTarget, event_types_text, read_sealed_target, read_webhook, required, storable};
 use super::super::shared_sql as sql;
 use super::super::{CHANGE_ROUNDS_MAX, Result, WebhookStore, changed_by_others};
 use super::PostgresStore;
@@ -21,7 +23,8 @@ impl WebhookStore for PostgresStore {
         let sealed = self.cipher.seal(Owner::Webhook(&url), &new.secret)?;
         let mut client = self.client().await?;
         let transaction = client.transaction().await?;
-        let row: [&(dyn ToSql + Sync); 4] = [&url, &sealed, &label, &new.created_at];
+        let (format, types) = (new.format.name(), event_types_text(&new.event_types));
+        let row: [&(dyn ToSql + Sync); 6] = [&url, &sealed, &label, &new.created_at, &format, &types];
         let id = WebhookId(required(one(&transaction, &sql::ADD_WEBHOOK, &row, number).await?)?);
         self.commit(transaction, &id).await?;
         Ok(id)
@@ -49,16 +52,34 @@ impl WebhookStore for PostgresStore {
 
     async fn webhook_target(&self, id: WebhookId) -> Result<Option<WebhookTarget>> {
         let target = sealed_target(&self.client().await?, id).await?;
-        target.map(|(url, sealed, enabled)| self.cipher.open_target(url, &sealed, enabled)).transpose()
+        target.map(|target| self.cipher.open_target(target)).transpose()
     }
 
     async fn change_webhook(&self, id: WebhookId, change: WebhookChange) -> Result<bool> {
         let mut client = self.client().await?;
         let new_label = change.label.as_ref().and_then(Option::as_deref).map(storable);
         for _ in 0..CHANGE_ROUNDS_MAX {
-            let Some((url, old, _)) = sealed_target(&client, id).await? else { return Ok(false) };
+            let found = sealed_target(&client, id).await?;
+            let Some(SealedTarget { url, sealed: old, .. }) = found else { return Ok(false) };
             let (url, sealed) = self.cipher.reseal_target(&url, &old, &change)?;
-            let row: [&(dyn ToSql + Sync); 6] = [&id.0, &old, &url, &sealed, &change.label.is_some(), &new_label];
+            let (has_label, has_types, has_secret) =
+                (change.label.is_some(), change.event_types.is_some(), change.secret.is_some());
+            let (format, types) =
+                (change.format.map(DeliveryFormat::name), change.event_types.as_deref().and_then(event_types_text));
+            let rotated_at = change.secret.as_ref().and_then(SecretChange::rotated_at);
+            let row: [&(dyn ToSql + Sync); 11] = [
+                &id.0,
+                &old,
+                &url,
+                &sealed,
+                &has_label,
+                &new_label,
+                &format,
+                &has_types,
+                &types,
+                &has_secret,
+                &rotated_at,
+            ];
             let transaction = client.transaction().await?;
             let is_changed = execute(&transaction, &sql::CHANGE_WEBHOOK, &row).await? > 0;
             self.commit(transaction, &is_changed).await?;
@@ -97,7 +118,6 @@ impl WebhookStore for PostgresStore {
     }
 }
 
-/// URL, encrypted secret, and whether it is enabled.
-async fn sealed_target(client: &Lease, id: WebhookId) -> Result<Option<(String, Vec<u8>, bool)>> {
-    one(client, &sql::WEBHOOK_TARGET, &[&id.0], |row| Ok((required(row.text()?)?, row.bytes()?, row.flag()?))).await
+async fn sealed_target(client: &Lease, id: WebhookId) -> Result<Option<SealedTarget>> {
+    one(client, &sql::WEBHOOK_TARGET, &[&id.0], |row| read_sealed_target(row)).await
 }

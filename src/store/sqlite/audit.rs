@@ -10,8 +10,8 @@ use crate::model::{AuditFilter, AuditRecord, NewAuditRecord, Timestamp};
 use super::super::audit::{ChangeOutcome, audit_values, completed, read_audit_record};
 use super::super::shared_sql as sql;
 use super::super::{AuditStore, Result, Store};
-use super::SqliteStore;
 use super::values::{all, error, execute};
+use super::{SqliteStore, events};
 
 #[async_trait]
 impl AuditStore for SqliteStore {
@@ -46,17 +46,20 @@ impl AuditStore for SqliteStore {
 }
 
 impl SqliteStore {
-    /// Makes a change of a user or program in one transaction with its audit record.
+    /// Makes a change in one transaction with its audit record and its events.
     pub(super) async fn change<T: ChangeOutcome + Send + 'static>(
         &self,
         change: impl FnOnce(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let record = self.audit.clone();
+        let (record, events, numbers) = (self.audit.clone(), self.events.clone(), self.numbers.clone());
         let changing = move |connection: &mut Connection| {
             let transaction = connection.transaction().map_err(error)?;
             let outcome = change(&transaction)?;
             if let Some(record) = completed(record.as_deref(), &outcome) {
                 add(&transaction, &record)?;
+            }
+            if outcome.effect().is_some() {
+                events::add(&transaction, &events, &numbers)?;
             }
             transaction.commit().map_err(error)?;
             Ok(outcome)

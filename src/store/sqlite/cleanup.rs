@@ -35,6 +35,11 @@ pub(super) fn step(connection: &mut Connection, cutoffs: &Cutoffs, limit: u32) -
     let robots = execute(&transaction, &sql::CLEAN_ROBOTS, params![cutoffs.robots_before, limit])?;
     let row = params![cutoffs.audit_before, cutoffs.audit_records_max, limit];
     let audit_records = execute(&transaction, &sql::CLEAN_AUDIT, row)?;
+    let row = params![cutoffs.events_before, cutoffs.events_max, limit];
+    let events = all(&transaction, &sql::CLEAN_EVENTS, row, number)?;
+    if let Some(last) = events.iter().max() {
+        execute(&transaction, &sql::NOTE_EVENTS_REMOVED, [last])?;
+    }
     transaction.commit().map_err(error)?;
     let full = |count: usize| count >= limit as usize;
     Ok(Cleaned {
@@ -43,6 +48,12 @@ pub(super) fn step(connection: &mut Connection, cutoffs: &Cutoffs, limit: u32) -
         hashes: hashes as u64,
         robots: robots as u64,
         audit_records: audit_records as u64,
-        more: full(articles) || full(old.len()) || full(kept + hashes) || full(robots) || full(audit_records),
+        events: events.len() as u64,
+        more: full(articles)
+            || full(old.len())
+            || full(kept + hashes)
+            || full(robots)
+            || full(audit_records)
+            || full(events.len()),
     })
 }

@@ -10,8 +10,8 @@ use super::super::rows::{last_word_on_hosts, read_host, read_robots, storable};
 use super::super::shared_sql as sql;
 use super::super::statement::Statement;
 use super::super::{HostStore, Result};
-use super::SqliteStore;
 use super::values::{error, execute, one, readable};
+use super::{SqliteStore, events};
 
 static RECORD: Statement = Statement::new(include_str!("../../../sql/sqlite/record_hosts.sql"));
 static SEVERAL: Statement = Statement::new(include_str!("../../../sql/sqlite/hosts.sql"));
@@ -19,11 +19,13 @@ static SEVERAL: Statement = Statement::new(include_str!("../../../sql/sqlite/hos
 #[async_trait]
 impl HostStore for SqliteStore {
     async fn record_hosts(&self, hosts: Vec<HostState>) -> Result<()> {
+        let (events, numbers) = (self.events.clone(), self.numbers.clone());
         let recording = move |connection: &mut Connection| {
             let transaction = connection.transaction().map_err(error)?;
             for host in last_word_on_hosts(hosts) {
                 record(&transaction, &host)?;
             }
+            events::add(&transaction, &events, &numbers)?;
             transaction.commit().map_err(error)
         };
         self.writer.run(recording).await

@@ -92,6 +92,7 @@ pub(super) const ALL: &[Migration] = &[
         name: "audit_by_caller",
         sql: include_str!("../../../sql/sqlite/migrations/0024_audit_by_caller.sql"),
     },
+    Migration { version: 25, name: "events", sql: include_str!("../../../sql/sqlite/migrations/0025_events.sql") },
 ];
 
 const REGISTER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -8,6 +8,7 @@ mod cleanup;
 mod compact;
 mod connect;
 mod daemon;
+mod events;
 mod full_text;
 mod hosts;
 mod known;
@@ -32,7 +33,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rusqlite::TransactionBehavior;
 
-use crate::model::{Cleaned, Cutoffs, NewAuditRecord, Timestamp};
+use crate::model::{Cleaned, Cutoffs, NewAuditRecord, NewEvent, Timestamp};
 
 use super::cipher::Cipher;
 use super::probe::probe_body;
@@ -66,6 +67,8 @@ pub struct SqliteStore {
     api: Option<Arc<SqliteStore>>,
     /// Stored with the next change that takes effect.
     audit: Option<Arc<NewAuditRecord>>,
+    /// The same.
+    events: Arc<[NewEvent]>,
 }
 
 impl SqliteStore {
@@ -105,9 +108,11 @@ impl SqliteStore {
             path: path.clone(),
             api: None,
             audit: None,
+            events: Arc::default(),
         };
         let (readers, api) = (Arc::new(readers), Some(Arc::new(api)));
-        Ok(SqliteStore { writer, readers, cipher, health, quarantine, numbers, path, api, audit: None })
+        let events = Arc::default();
+        Ok(SqliteStore { writer, readers, cipher, health, quarantine, numbers, path, api, audit: None, events })
     }
 }
 

@@ -18,7 +18,7 @@ use super::super::{Result, StoreError};
 use super::values::{error, execute, number, one};
 
 static ISSUED: Statement = Statement::new(include_str!("../../../sql/sqlite/issued_number.sql"));
-static BEGIN: Statement = Statement::new(include_str!("../../../sql/sqlite/begin_numbers.sql"));
+pub(super) static BEGIN: Statement = Statement::new(include_str!("../../../sql/sqlite/begin_numbers.sql"));
 static SKIP: Statement = Statement::new(include_str!("../../../sql/sqlite/skip_numbers.sql"));
 static NEW_IDENTITY: Statement = Statement::new(include_str!("../../../sql/sqlite/identity.sql"));
 

@@ -15,7 +15,7 @@ use super::super::{PageBounds, PostMatch, PostPage, PostSelection, PostStore, Re
 use super::values::{all, error, one, readable};
 use super::{SqliteStore, known};
 
-static BY_ID: Statement = Statement::new(include_str!("../../../sql/sqlite/posts_by_id.sql"));
+pub(super) static BY_ID: Statement = Statement::new(include_str!("../../../sql/sqlite/posts_by_id.sql"));
 static LIST_OF_SOURCE_BETWEEN: Statement =
     Statement::new(include_str!("../../../sql/sqlite/list_posts_of_source_between.sql"));
 

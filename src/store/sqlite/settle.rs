@@ -13,7 +13,7 @@ use super::super::statement::Statement;
 use super::super::{Result, StoreError};
 use super::numbers::NumberFile;
 use super::values::{all, error, execute, number, one};
-use super::{full_text, hosts, sources};
+use super::{events, full_text, hosts, sources};
 
 static SETTLE: Statement = Statement::new(include_str!("../../../sql/sqlite/settle_sources.sql"));
 static ADD_POLL: Statement = Statement::new(include_str!("../../../sql/sqlite/add_polls.sql"));
@@ -34,7 +34,7 @@ pub(super) fn settle(
     numbers: &NumberFile,
 ) -> Result<Vec<Settled>> {
     let transaction = connection.transaction().map_err(error)?;
-    let settled = settlements.iter().map(|one| settle_one(&transaction, one)).collect::<Result<Vec<_>>>()?;
+    let settled = settlements.iter().map(|one| settle_one(&transaction, one, numbers)).collect::<Result<Vec<_>>>()?;
     for host in last_word_on_hosts(settlements.iter().filter_map(|settlement| settlement.host.clone())) {
         hosts::record(&transaction, &host)?;
     }
@@ -47,7 +47,7 @@ pub(super) fn settle(
 
 /// The first write checks the version, so that a stale settlement changes nothing in the shared
 /// transaction.
-fn settle_one(connection: &Connection, settlement: &Settlement) -> Result<Settled> {
+fn settle_one(connection: &Connection, settlement: &Settlement, numbers: &NumberFile) -> Result<Settled> {
     let Settlement { source_id: id, version, settled_at, .. } = *settlement;
     let mut poll_id = None;
     if let Some(poll) = &settlement.poll {
@@ -74,6 +74,7 @@ fn settle_one(connection: &Connection, settlement: &Settlement) -> Result<Settle
         edit_post(connection, settlement, edit)?;
     }
     let new_posts = if settlement.posts.is_empty() { Vec::new() } else { add_posts(connection, settlement)? };
+    events::add(connection, &settlement.events, numbers)?;
     for page in &settlement.pages {
         full_text::queue(connection, settlement, page)?;
     }

@@ -23,7 +23,7 @@ static TO_POLL: Statement = Statement::new(include_str!("../../../sql/sqlite/sou
 static WITH_URL: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_with_url.sql"));
 static DISABLED: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_disabled.sql"));
 static INACTIVE: Statement = Statement::new(include_str!("../../../sql/sqlite/sources_inactive.sql"));
-static SILENT: Statement = Statement::new(include_str!("../../../sql/sqlite/silent_sources.sql"));
+pub(super) static SILENT: Statement = Statement::new(include_str!("../../../sql/sqlite/silent_sources.sql"));
 static FILL_HOSTS: Statement = Statement::new(include_str!("../../../sql/sqlite/fill_hosts.sql"));
 
 /// Batch size for computing hosts.
@@ -105,7 +105,7 @@ impl SourceStore for SqliteStore {
 
     async fn silent_sources(&self, before: Timestamp, limit: u32) -> Result<(u64, Vec<(Source, Timestamp)>)> {
         let reading = move |connection: &mut Connection| {
-            readable(connection, &SILENT, params![before, limit], |row| read_silent(row))
+            readable(connection, &SILENT, params![before, limit, false], |row| read_silent(row))
         };
         Ok(self.quarantine.sift_silent(self.readers.run(reading).await?))
     }

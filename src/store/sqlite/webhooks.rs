@@ -3,11 +3,13 @@
 use async_trait::async_trait;
 use rusqlite::{Connection, params};
 
-use crate::model::{DeliveryRecord, NewWebhook, RowKey, Webhook, WebhookChange, WebhookId, WebhookTarget};
+use crate::model::{
+    DeliveryFormat, DeliveryRecord, NewWebhook, RowKey, SecretChange, Webhook, WebhookChange, WebhookId, WebhookTarget,
+};
 
 use super::super::cipher::Owner;
 use super::super::quarantine::{WEBHOOKS, last_id};
-use super::super::rows::{Columns, read_webhook, required, storable};
+use super::super::rows::{SealedTarget, event_types_text, read_sealed_target, read_webhook, required, storable};
 use super::super::shared_sql as sql;
 use super::super::{CHANGE_ROUNDS_MAX, Result, WebhookStore, changed_by_others};
 use super::SqliteStore;
@@ -19,7 +21,8 @@ impl WebhookStore for SqliteStore {
         let sealed = self.cipher.seal(Owner::Webhook(&storable(&new.url)), &new.secret)?;
         self.change(move |transaction| {
             let (url, label) = (storable(&new.url), new.label.as_deref().map(storable));
-            let row = params![url, sealed, label, new.created_at];
+            let (format, types) = (new.format.name(), event_types_text(&new.event_types));
+            let row = params![url, sealed, label, new.created_at, format, types];
             required(one(transaction, &sql::ADD_WEBHOOK, row, number)?).map(WebhookId)
         })
         .await
@@ -51,18 +54,31 @@ impl WebhookStore for SqliteStore {
 
     async fn webhook_target(&self, id: WebhookId) -> Result<Option<WebhookTarget>> {
         let target = self.readers.run(move |connection| sealed_target(connection, id)).await?;
-        target.map(|(url, sealed, enabled)| self.cipher.open_target(url, &sealed, enabled)).transpose()
+        target.map(|target| self.cipher.open_target(target)).transpose()
     }
 
     async fn change_webhook(&self, id: WebhookId, change: WebhookChange) -> Result<bool> {
         for _ in 0..CHANGE_ROUNDS_MAX {
             let found = self.readers.run(move |connection| sealed_target(connection, id)).await?;
-            let Some((url, old, _)) = found else { return Ok(false) };
+            let Some(SealedTarget { url, sealed: old, .. }) = found else { return Ok(false) };
             let (url, sealed) = self.cipher.reseal_target(&url, &old, &change)?;
-            let label = change.label.clone();
+            let WebhookChange { label, format, event_types, secret, .. } = change.clone();
             let changing = self.change(move |transaction| {
                 let new_label = label.as_ref().and_then(Option::as_deref).map(storable);
-                let row = params![id.0, old, url, sealed, label.is_some(), new_label];
+                let types = event_types.as_deref().and_then(event_types_text);
+                let row = params![
+                    id.0,
+                    old,
+                    url,
+                    sealed,
+                    label.is_some(),
+                    new_label,
+                    format.map(DeliveryFormat::name),
+                    event_types.is_some(),
+                    types,
+                    secret.is_some(),
+                    secret.as_ref().and_then(SecretChange::rotated_at),
+                ];
                 Ok(execute(transaction, &sql::CHANGE_WEBHOOK, row)? > 0)
             });
             if changing.await? {
@@ -100,7 +116,6 @@ impl WebhookStore for SqliteStore {
     }
 }
 
-/// URL, encrypted secret, and whether it is enabled.
-fn sealed_target(connection: &Connection, id: WebhookId) -> Result<Option<(String, Vec<u8>, bool)>> {
-    one(connection, &sql::WEBHOOK_TARGET, [id.0], |row| Ok((required(row.text()?)?, row.bytes()?, row.flag()?)))
+fn sealed_target(connection: &Connection, id: WebhookId) -> Result<Option<SealedTarget>> {
+    one(connection, &sql::WEBHOOK_TARGET, [id.0], |row| read_sealed_target(row))
 }

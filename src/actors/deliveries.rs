@@ -1,8 +1,8 @@
-//! Sends new and changed posts to webhooks: in the order of their change numbers, at least once, each webhook at its own
-//! pace.
+//! Delivers events to webhooks: in the order of their numbers, at least once, each webhook at its own pace.
 //!
-//! The posts are the outbox, and the progress of each webhook is in the store: after a crash or a kill only the
-//! delivery under way is made again. No other actor waits for this one.
+//! Posts and events are the outbox, and the progress of each webhook is in the store: after a crash or a kill only the
+//! batch under way is delivered again. No other actor waits for this one. What a delivery looks like and how it is sent
+//! is in `delivery`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use tokio::sync::Semaphore;
 use super::context::PipelineContext;
 use super::side_work::while_working;
 use super::store_watch::retry_while_unavailable;
-use crate::fetch::{Delivery, Fetcher, delivery_body};
+use crate::delivery::{Batch, Delivered, Transports};
 use crate::model::{
-    DeliveryRecord, FailureCause, FailureKind, FailureReport, Post, PostSource, Shard, SourceId, Timestamp, Webhook,
-    WebhookId, WebhookProgress, WebhookTarget,
+    DeliveryFormat, DeliveryRecord, EventSelection, EventSubject, EventType, FailureCause, FailureKind, FailureReport,
+    PostSource, Shard, SourceId, StreamEvent, Timestamp, Webhook, WebhookId, WebhookProgress, WebhookTarget,
 };
 use crate::rules::classify::classify;
 use crate::rules::shown_url::{shown_url, shown_webhook_url};
 use crate::rules::stored_times::corrected_retry;
 use crate::rules::webhook::{AfterFailure, after_failure};
-use crate::store::{PageBounds, PostSelection, StoreError};
+use crate::store::{PageBounds, StoreError};
 
 /// The most webhooks that are served.
 pub const WEBHOOKS_MAX: u32 = 100;
@@ -40,13 +40,13 @@ const INTERNAL_RETRY: Duration = Duration::from_secs(60);
 /// Pages that a webhook gets before another one has its turn.
 const PAGES_PER_TURN: usize = 20;
 
-pub(super) struct WebhookActor {
+pub(super) struct DeliveryActor {
     deliverer: Deliverer,
     /// Bounds the tests at once.
     tests: Arc<Semaphore>,
 }
 
-/// Sends a webhook a delivery without posts, independently of its other deliveries.
+/// Sends a webhook a delivery without events, independently of its other deliveries.
 #[derive(Message)]
 #[rtype(result = "Result<(), FailureReport>")]
 pub(super) struct TestWebhook(pub(super) WebhookId);
@@ -60,35 +60,35 @@ enum TurnEnd {
     Idle,
 }
 
-impl WebhookActor {
+impl DeliveryActor {
     /// Name in fault rules.
     const NAME: &'static str = "webhooks";
 
-    pub(super) fn new(context: Arc<PipelineContext>, fetcher: Fetcher) -> WebhookActor {
+    pub(super) fn new(context: Arc<PipelineContext>, transports: Transports) -> DeliveryActor {
         let log = context.log.new(o!("actor" => "webhooks"));
-        WebhookActor { deliverer: Deliverer { context, fetcher, log }, tests: Arc::new(Semaphore::new(AT_ONCE)) }
+        DeliveryActor { deliverer: Deliverer { context, transports, log }, tests: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 }
 
-impl Actor for WebhookActor {
-    type Context = Context<WebhookActor>;
+impl Actor for DeliveryActor {
+    type Context = Context<DeliveryActor>;
 
-    fn started(&mut self, ctx: &mut Context<WebhookActor>) {
+    fn started(&mut self, ctx: &mut Context<DeliveryActor>) {
         let deliverer = self.deliverer.clone();
         ctx.spawn(async move { deliverer.run().await }.into_actor(self));
     }
 }
 
-impl Handler<TestWebhook> for WebhookActor {
+impl Handler<TestWebhook> for DeliveryActor {
     type Result = ResponseFuture<Result<(), FailureReport>>;
 
-    fn handle(&mut self, TestWebhook(id): TestWebhook, _: &mut Context<WebhookActor>) -> Self::Result {
+    fn handle(&mut self, TestWebhook(id): TestWebhook, _: &mut Context<DeliveryActor>) -> Self::Result {
         let (deliverer, tests) = (self.deliverer.clone(), self.tests.clone());
         Box::pin(async move {
             let _slot = tests.acquire().await;
-            // No posts at all, so that a receiver that does not know of tests does nothing with it.
             let target = deliverer.target(id).await?;
-            deliverer.send(target, format!("{id}-test"), "[]".to_owned(), true).await
+            let batch = deliverer.batch(id, Vec::new(), HashMap::new(), true);
+            deliverer.transports.deliver(&target, &batch).await.failure.map_or(Ok(()), Err)
         })
     }
 }
@@ -101,7 +101,7 @@ fn shard_of(id: WebhookId) -> Shard {
 #[derive(Clone)]
 struct Deliverer {
     context: Arc<PipelineContext>,
-    fetcher: Fetcher,
+    transports: Transports,
     log: Logger,
 }
 
@@ -190,61 +190,81 @@ impl Deliverer {
             let webhook = retry_while_unavailable(|| store.webhook(id)).await?.filter(|webhook| webhook.enabled);
             let Some(webhook) = webhook else { return Ok(TurnEnd::Idle) };
             let policy = self.context.policy().webhooks.clone();
-            let changes = PostSelection::Changes { source: None, after: webhook.progress.last_change_number };
-            // More than fits into a delivery, because only the posts with the label of the webhook go into it.
+            let selection =
+                EventSelection { after: webhook.progress.last_change_number, source: None, types: types_of(&webhook) };
+            // More than fits into a delivery, because only the events with the label of the webhook go into it.
             let bounds = PageBounds { rows: policy.posts_max, bytes: 4 * policy.body_bytes_max as u64 };
-            let posts = retry_while_unavailable(|| store.posts_page(changes.clone(), bounds)).await?.posts;
-            let Some(last) = posts.last().map(|post| post.change_number) else { return Ok(TurnEnd::Idle) };
-            let sources = self.sources_of(&posts).await?;
-            let has_label = |post: &&Post| {
-                let labels = sources.get(&post.source_id).map_or(&[][..], |source| &source.labels);
-                webhook.label.as_ref().is_none_or(|label| labels.contains(label))
-            };
-            let wanted: Vec<&Post> = posts.iter().filter(has_label).collect();
+            let page = retry_while_unavailable(|| store.events_page(selection.clone(), bounds)).await?;
+            if let Some(removed) = page.removed_up_to {
+                warn!(self.log, "events missed"; "webhook_id" => id.0, "up_to" => removed,
+                    "reason" => "the clean-up removed events before they were delivered (events.days, events.max)");
+            }
+            let reached = page.reached.max(page.removed_up_to.unwrap_or(0));
+            let sources = self.sources_of(&page.events).await?;
+            let wanted: Vec<StreamEvent> =
+                page.events.into_iter().filter(|event| is_wanted(&webhook, event, &sources)).collect();
+            let from = webhook.progress.last_change_number;
             if wanted.is_empty() {
-                let from = webhook.progress.last_change_number;
-                let progress = WebhookProgress { last_change_number: last, ..webhook.progress };
-                self.record(id, from, progress, None, None).await?;
-                continue;
+                if reached > from {
+                    let progress = WebhookProgress { last_change_number: reached, ..webhook.progress };
+                    self.record(id, from, progress, None, None).await?;
+                }
+                match page.has_more {
+                    true => continue,
+                    false => return Ok(TurnEnd::Idle),
+                }
             }
-            let (body, count) = delivery_body(&wanted, &sources, policy.body_bytes_max);
-            // The posts behind the last wanted one are not wanted.
-            let reached = if count == wanted.len() { last } else { wanted[count - 1].change_number };
-            let name = format!("{id}-{}-{}", wanted[0].change_number, wanted[count - 1].change_number);
-            if self.context.faults.inject_into_work(WebhookActor::NAME, "Deliver").await {
+            if self.context.faults.inject_into_work(DeliveryActor::NAME, "Deliver").await {
                 return Ok(TurnEnd::Again);
             }
+            let numbers: Vec<i64> = wanted.iter().map(|event| event.number).collect();
             let sent = match self.target(id).await {
-                // Disabled since the posts were read.
+                // Disabled since the events were read.
                 Ok(target) if !target.enabled => return Ok(TurnEnd::Idle),
-                Ok(target) => self.send(target, name, body, false).await,
-                Err(report) => Err(report),
+                // The types depend on the format.
+                Ok(target) if target.format != webhook.format => continue,
+                Ok(target) => self.transports.deliver(&target, &self.batch(id, wanted, sources, false)).await,
+                Err(report) => Delivered { taken: 0, failure: Some(report) },
             };
-            if self.context.faults.inject_into_work(WebhookActor::NAME, "Delivered").await {
+            if self.context.faults.inject_into_work(DeliveryActor::NAME, "Delivered").await {
                 return Ok(TurnEnd::Again);
             }
-            self.context.statistics.count_delivery(sent.is_ok().then_some(count));
-            match sent {
-                Ok(()) => {
-                    debug!(self.log, "webhook delivered"; "webhook_id" => id.0, "posts" => count);
-                    let progress =
-                        WebhookProgress { last_change_number: reached, failures: 0, retry_at: None, last_error: None };
-                    let from = webhook.progress.last_change_number;
-                    self.record(id, from, progress, Some(self.context.clock.now()), None).await?;
-                }
-                Err(report) => {
-                    self.failed(webhook, report).await?;
-                    return Ok(TurnEnd::Again);
-                }
+            let Delivered { taken, failure } = sent;
+            let mut webhook = webhook;
+            if taken > 0 {
+                self.context.statistics.count_delivery(Some(taken));
+                debug!(self.log, "webhook delivered"; "webhook_id" => id.0, "events" => taken);
+                // What is behind the last wanted event is not wanted.
+                let reached = if taken == numbers.len() { reached } else { numbers[taken - 1] };
+                webhook.progress =
+                    WebhookProgress { last_change_number: reached, failures: 0, retry_at: None, last_error: None };
+                self.record(id, from, webhook.progress.clone(), Some(self.context.clock.now()), None).await?;
+            }
+            if let Some(report) = failure {
+                self.context.statistics.count_delivery(None);
+                self.failed(webhook, report).await?;
+                return Ok(TurnEnd::Again);
             }
         }
         Ok(TurnEnd::Again)
     }
 
-    /// The sources of these posts, with their labels and without credentials in their URLs.
-    async fn sources_of(&self, posts: &[Post]) -> Result<HashMap<SourceId, PostSource>, StoreError> {
+    fn batch(
+        &self,
+        receiver: WebhookId,
+        events: Vec<StreamEvent>,
+        sources: HashMap<SourceId, PostSource>,
+        is_test: bool,
+    ) -> Batch {
+        let policy = self.context.policy();
+        let (timeout, body_bytes_max) = (policy.webhooks.timeout, policy.webhooks.body_bytes_max);
+        Batch { receiver, events, sources, timeout, body_bytes_max, is_test }
+    }
+
+    /// The sources of these events, with their labels and without credentials in their URLs.
+    async fn sources_of(&self, events: &[StreamEvent]) -> Result<HashMap<SourceId, PostSource>, StoreError> {
         let store = &self.context.store;
-        let ids: HashSet<SourceId> = posts.iter().map(|post| post.source_id).collect();
+        let ids: HashSet<SourceId> = events.iter().filter_map(StreamEvent::source_id).collect();
         let ids: Vec<SourceId> = ids.into_iter().collect();
         let sources = retry_while_unavailable(|| store.sources_of_posts(ids.clone())).await?.into_iter();
         let shown = |source: PostSource| (source.id, PostSource { url: shown_url(&source.url), ..source });
@@ -266,25 +286,6 @@ impl Deliverer {
             Err(cause) => cause.to_string(),
         };
         Err(FailureReport { cause: FailureCause::Internal, error, retry_after: None })
-    }
-
-    async fn send(
-        &self,
-        target: WebhookTarget,
-        name: String,
-        body: String,
-        is_test: bool,
-    ) -> Result<(), FailureReport> {
-        let WebhookTarget { url, secret, .. } = target;
-        let delivery = Delivery { url, secret, id: name, body, sent_at: self.context.clock.now(), is_test };
-        let timeout = self.context.policy().webhooks.timeout;
-        match tokio::time::timeout(timeout, self.fetcher.deliver(delivery)).await {
-            Ok(outcome) => outcome,
-            Err(_) => {
-                let error = format!("no answer within {} s", timeout.as_secs_f64());
-                Err(FailureReport { cause: FailureCause::Connection, error, retry_after: None })
-            }
-        }
     }
 
     async fn failed(&self, webhook: Webhook, report: FailureReport) -> Result<(), StoreError> {
@@ -332,4 +333,21 @@ impl Deliverer {
         // Another node may have moved it since; then its progress counts.
         retry_while_unavailable(|| store.record_delivery(id, from, record.clone())).await.map(|_| ())
     }
+}
+
+/// Types of the events that a webhook may get.
+fn types_of(webhook: &Webhook) -> Vec<EventType> {
+    if webhook.format == DeliveryFormat::Classic { EventType::POSTS.to_vec() } else { webhook.wanted_types() }
+}
+
+fn is_wanted(webhook: &Webhook, event: &StreamEvent, sources: &HashMap<SourceId, PostSource>) -> bool {
+    // In the classic format a post that was changed before it was sent is sent once, with its last change.
+    if let (DeliveryFormat::Classic, EventSubject::Created(post)) = (webhook.format, &event.what)
+        && post.change_number != event.number
+    {
+        return false;
+    }
+    let Some(label) = &webhook.label else { return true };
+    let source = event.source_id().and_then(|id| sources.get(&id));
+    source.is_some_and(|source| source.labels.contains(label))
 }

@@ -1,0 +1,1 @@
+SELECT min(number) FROM events WHERE at >= $1
