@@ -193,9 +193,12 @@ async fn act(local: LocalApi, path: web::Path<(String, String)>, form: SignedFor
         }
         "labels" => {
             let (add, remove) = (form.given("add"), form.given("remove"));
-            let body = json!({ "add_labels": Vec::from_iter(add), "remove_labels": Vec::from_iter(remove) });
+            let body = json!({ "add_labels": Vec::from_iter(&add), "remove_labels": Vec::from_iter(&remove) });
             local.change(Method::PATCH, &api, Some(&body)).await?;
-            "The labels are changed.".to_owned()
+            match (add, remove) {
+                (Some(label), _) => format!("The source has the label {label}."),
+                (None, label) => format!("The source no longer has the label {}.", label.unwrap_or_default()),
+            }
         }
         "settings" => {
             local.change(Method::PATCH, &api, Some(&changed_settings(&form)?)).await?;

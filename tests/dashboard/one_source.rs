@@ -42,10 +42,10 @@ fn every_action_of_the_page_has_its_effect(#[values(Sqlite, Postgres)] engine: E
         assert_eq!(field("state").await, "active");
         visit.fill("#add-label", "press & more").await;
         visit.press_button("Add label").await;
-        visit.wait_for_text(".notice", "The labels are changed.").await;
+        visit.wait_for_text(".notice", "The source has the label press & more.").await;
         assert_eq!(field("labels").await, json!(["press & more"]));
         visit.click("button[aria-label='Remove the label press & more']").await;
-        visit.wait_for_text(".notice", "The labels are changed.").await;
+        visit.wait_for_text(".notice", "The source no longer has the label press & more.").await;
         assert_eq!(field("labels").await, json!([]));
         // It waits for the turn of its host.
         let clock = world.api.world.clock.clone();
